@@ -1,0 +1,16 @@
+import type { Extensible } from './extensions.ts';
+import type { FinishEvent } from './event.ts';
+import type { Json } from './json.ts';
+import type { AssistantPart } from './request.ts';
+
+/** A whole answer: what a stream of events adds up to. */
+export interface Generation extends Extensible {
+  id: string;
+  model: string;
+  /** Epoch milliseconds. */
+  createdAt: number;
+  content: AssistantPart[];
+  /** All log probabilities in order; absent means none were reported. */
+  logprobs?: Json[];
+  finish: FinishEvent;
+}

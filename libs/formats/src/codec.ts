@@ -1,0 +1,165 @@
+import type {
+  ErrorInfo,
+  FormatId,
+  Generation,
+  GenerationEvent,
+  InferenceRequest,
+  Json,
+  JsonObject,
+} from '@sluice/canonical';
+
+/**
+ * A format's server half, used by the ingress. Pure and synchronous: no clock, no randomness, no I/O, no
+ * logger. Decode = wire → canonical, encode = canonical → wire.
+ */
+export interface ServerCodec {
+  readonly format: FormatId;
+  /** POST paths in find-my-way syntax; a trailing `*` hands the rest of the raw path to `decodeRequest`. */
+  readonly routes: readonly string[];
+  /** GET paths that list models or (with a trailing `/*`) show one. A path may be claimed by several formats. */
+  readonly modelRoutes: readonly string[];
+  /** Whether a caller of a shared or unknown path speaks this format. The registry asks in its order. */
+  recognizes(http: HttpFacts): boolean;
+  /** Throws `SluiceError` `invalid-request` naming the path of the first bad field, `not-found` for an unknown action. */
+  decodeRequest(wire: WireRequest): DecodedRequest;
+  /** One generation per choice that the client asked for, in order. */
+  encodeResponse(generations: readonly Generation[], call: ClientCall): Json;
+  createStreamEncoder(call: ClientCall): StreamEncoder;
+  encodeError(error: ErrorInfo, context: ReplyContext): EncodedError;
+  encodeTokenCount(inputTokens: number, call: ClientCall): Json;
+  encodeModel(model: PublicModel): Json;
+  /** Throws `invalid-request` for a paging query that makes no sense. */
+  encodeModelList(models: readonly PublicModel[], query: Query): Json;
+}
+
+export type Query = Readonly<Record<string, string | undefined>>;
+/** Header names in lower case. */
+export type HttpHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** What is known of a call before its body is read. `path` is raw: percent-encoded, without the query. */
+export interface HttpFacts {
+  path: string;
+  headers: HttpHeaders;
+  query: Query;
+}
+
+export interface WireRequest extends HttpFacts {
+  /** The parsed JSON body. */
+  body: unknown;
+  requestId: string;
+}
+
+export interface DecodedRequest {
+  operation: 'generate' | 'count-tokens';
+  request: InferenceRequest;
+  call: ClientCall;
+}
+
+/** What the client asked of the *reply*. `wire` holds facts that only this format reads back (include_usage, alt=sse). */
+export interface ClientCall {
+  stream: boolean;
+  /** The model name as the client wrote it; answers repeat it. */
+  model: string;
+  /** How many answers it wants, 1 to 8; each is a generation of its own. */
+  choices: number;
+  requestId: string;
+  wire: JsonObject;
+}
+
+export interface ReplyContext {
+  requestId: string;
+}
+
+export interface EncodedError {
+  status: number;
+  /** Only what the error itself demands (`retry-after`, `x-should-retry`); request ids are the ingress's. */
+  headers: Record<string, string>;
+  body: Json;
+}
+
+/**
+ * One per response. Both methods return framed text ready for the socket, '' when the format has nothing to
+ * say. After a terminal event of every choice, or after an error event of any, the text is complete.
+ */
+export interface StreamEncoder {
+  readonly contentType: string;
+  /** `choice` counts from 0 and stays below `call.choices`. */
+  push(event: GenerationEvent, choice: number): string;
+  /** Text that keeps the connection alive at this very place of the stream, before the first event too. */
+  keepAlive(): string;
+}
+
+/** A model as the lists show it. */
+export interface PublicModel {
+  id: string;
+  displayName: string;
+  /** Epoch milliseconds. */
+  createdAt: number;
+  /** Largest prompt plus answer in tokens; absent means not known. */
+  contextTokens?: number;
+  /** Largest answer in tokens; absent means not known. */
+  maxOutputTokens?: number;
+}
+
+/** A format's client half, used by the upstream engine. As pure as the server half. */
+export interface ClientCodec {
+  readonly format: FormatId;
+  /** Headers that carry the credential and the version that the server wants to see. */
+  authorize(credential: string | undefined): Record<string, string>;
+  /**
+   * The streaming request for this server; `path` is relative to the server's base address (which, as in the
+   * SDKs of each format, ends in `/v1` for chat completions and has no path for the other two).
+   * What the dialect can't say is refused with `invalid-request` that names the path in canonical terms, or,
+   * for mere extensions of another format, dropped and reported in `dropped`.
+   */
+  encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest;
+  /** A single body as the events that a stream would have brought. */
+  decodeResponse(body: unknown, context: GenerationContext): GenerationEvent[];
+  createStreamDecoder(context: GenerationContext): StreamDecoder;
+  /** `headers` in lower case. A body that is not the format's error body still gives a true kind from the status. */
+  decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo;
+}
+
+export interface UpstreamTarget {
+  /** The model's name at the server. */
+  model: string;
+  /** False asks for a single body. */
+  stream: boolean;
+  /** Used where the dialect demands a limit and the request has none. */
+  maxOutputTokens: number;
+}
+
+export interface EncodedRequest {
+  path: string;
+  headers: Record<string, string>;
+  body: JsonObject;
+  /** Formats whose extensions could not be said here, one entry per thing that carried some. */
+  dropped: FormatId[];
+}
+
+/** What a decoder puts into the start event. */
+export interface GenerationContext {
+  id: string;
+  /** Epoch milliseconds. */
+  createdAt: number;
+  /** Public name. */
+  model: string;
+}
+
+export interface SseMessage {
+  /** Absent when the message had no `event:` line. */
+  event?: string;
+  data: string;
+}
+
+/** One per upstream answer. `end` turns a stream that stopped without its terminal into an `upstream-failed` error event. */
+export interface StreamDecoder {
+  push(message: SseMessage): GenerationEvent[];
+  end(): GenerationEvent[];
+}
+
+/** A format: its two halves. A new one is a folder with this and a line in `registry.ts`. */
+export interface Format {
+  readonly server: ServerCodec;
+  readonly client: ClientCodec;
+}

@@ -1,0 +1,5 @@
+export * from './codec.ts';
+export * from './credential.ts';
+export * from './registry.ts';
+export * from './sse.ts';
+export * from './status.ts';

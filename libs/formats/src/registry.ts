@@ -1,0 +1,22 @@
+import { anthropic } from './anthropic/index.ts';
+import type { ClientCodec, Format, HttpFacts, ServerCodec } from './codec.ts';
+import { gemini } from './gemini/index.ts';
+import { openai } from './openai/index.ts';
+
+/**
+ * The only list of formats. Its order matters where a path is shared (`GET /v1/models`, unknown paths): the
+ * first that recognizes the caller answers, and chat completions, which recognizes everybody, stands last.
+ */
+export const formats: readonly Format[] = [gemini, anthropic, openai];
+
+export const serverCodecs: readonly ServerCodec[] = formats.map((format) => format.server);
+
+/** The format that a caller of a shared or unknown path speaks. */
+export function recognizeFormat(http: HttpFacts): ServerCodec {
+  return serverCodecs.find((codec) => codec.recognizes(http)) ?? openai.server;
+}
+
+/** The dialect of an upstream by its name; absent when there is none of that name. */
+export function findClientCodec(format: string): ClientCodec | undefined {
+  return formats.find((candidate) => candidate.client.format === format)?.client;
+}

@@ -1,0 +1,26 @@
+import { defineConfig } from 'vitest/config';
+
+const unit = (folder: string) => ({
+  test: { name: `@sluice/${folder.split('/')[1]}`, root: folder, include: ['src/**/*.test.ts', '*.test.ts'] },
+});
+
+export default defineConfig({
+  test: {
+    projects: [
+      ...['canonical', 'runtime', 'catalog', 'formats', 'transport', 'tenancy', 'admission', 'engines', 'testing'].map((lib) =>
+        unit(`libs/${lib}`),
+      ),
+      ...['ingress', 'worker', 'cli', 'loadtest'].map((app) => unit(`apps/${app}`)),
+      {
+        test: {
+          name: '@sluice/test',
+          root: 'test',
+          include: ['**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
