@@ -1,0 +1,97 @@
+import { SluiceError } from '@sluice/canonical';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { SseMessage } from './codec.ts';
+import { SseParser, sseComment, sseData, sseEvent } from './sse.ts';
+
+function parse(...pieces: (string | Uint8Array)[]): SseMessage[] {
+  const parser = new SseParser();
+  return [...pieces.flatMap((piece) => parser.push(piece)), ...parser.end()];
+}
+
+/** Cuts bytes at the given places, empty pieces included. */
+function cut(bytes: Uint8Array, places: number[]): Uint8Array[] {
+  const sorted = places.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b);
+  return [...sorted, bytes.length].map((end, index) => bytes.subarray(sorted[index - 1] ?? 0, end));
+}
+
+describe('SseParser', () => {
+  test('reads messages with and without a name', () => {
+    expect(parse('event: ping\ndata: {}\n\ndata: {"a":1}\n\n')).toEqual([
+      { event: 'ping', data: '{}' },
+      { data: '{"a":1}' },
+    ]);
+  });
+
+  test('gives a message as soon as its blank line arrives', () => {
+    const parser = new SseParser();
+    expect(parser.push('data: a\n')).toEqual([]);
+    expect(parser.push('\n')).toEqual([{ data: 'a' }]);
+    expect(parser.push('data: b\r\n\r')).toEqual([{ data: 'b' }]);
+    expect(parser.push('\ndata: c\n\n')).toEqual([{ data: 'c' }]);
+    expect(parser.end()).toEqual([]);
+  });
+
+  test.each(['\n', '\r', '\r\n'])('takes %j as a line end', (end) => {
+    expect(parse(['event: x', 'data: 1', '', 'data: 2', '', ''].join(end))).toEqual([
+      { event: 'x', data: '1' },
+      { data: '2' },
+    ]);
+  });
+
+  test('joins data lines with a line feed and strips one leading space only', () => {
+    expect(parse('data:a\ndata:  b\ndata\ndata: c\n\n')).toEqual([{ data: 'a\n b\n\nc' }]);
+  });
+
+  test('passes over comments, unknown fields, a byte order mark and names without data', () => {
+    expect(parse('\uFEFFdata: a\n\n: hello\n\nid: 7\nretry: 10\nevent: x\n\ndata: b\n\n')).toEqual([
+      { data: 'a' },
+      { data: 'b' },
+    ]);
+  });
+
+  test('keeps a byte order mark that is not the first character', () => {
+    expect(parse('data: \uFEFF\n\n')).toEqual([{ data: '\uFEFF' }]);
+  });
+
+  test('gives the last message although its blank line is missing', () => {
+    expect(parse('data: [DONE]')).toEqual([{ data: '[DONE]' }]);
+  });
+
+  test('any split of the bytes gives the same messages', () => {
+    const line = fc.constantFrom('data: ä€😀', 'data:', 'data: {"x":1}', 'event: e', ': c', '', '', 'id: 1');
+    const document = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r', '\r\n')), { maxLength: 20 });
+    fc.assert(
+      fc.property(document, fc.boolean(), fc.array(fc.nat(), { maxLength: 12 }), (lines, mark, places) => {
+        const text = (mark ? '\uFEFF' : '') + lines.map(([line, end]) => line + end).join('');
+        const bytes = new TextEncoder().encode(text);
+        expect(parse(...cut(bytes, places))).toEqual(parse(text));
+      }),
+    );
+  });
+
+  test('refuses a message beyond the limit, in one line or in many', () => {
+    const tooLarge = expect.objectContaining({ kind: 'upstream-failed' });
+    const oneLine = new SseParser({ maxMessageBytes: 20 });
+    expect(() => oneLine.push(`data: ${'x'.repeat(20)}`)).toThrow(tooLarge);
+    const manyLines = new SseParser({ maxMessageBytes: 20 });
+    expect(() => {
+      for (let count = 0; count < 10; count += 1) manyLines.push('data: 12345\n');
+    }).toThrow(SluiceError);
+  });
+
+  test('counts every message for itself', () => {
+    const parser = new SseParser({ maxMessageBytes: 20 });
+    for (let count = 0; count < 100; count += 1) expect(parser.push('data: 12345\n\n')).toHaveLength(1);
+  });
+});
+
+describe('writers', () => {
+  test('what they write is read back', () => {
+    const value = { text: 'a\nb\r\n\u2028' };
+    expect(parse(sseData(value), sseComment(), sseEvent('done', value))).toEqual([
+      { data: JSON.stringify(value) },
+      { event: 'done', data: JSON.stringify(value) },
+    ]);
+  });
+});

@@ -1,0 +1,112 @@
+import { type Json, SluiceError } from '@sluice/canonical';
+import type { SseMessage } from './codec.ts';
+
+export interface SseParserOptions {
+  /** Largest message that is accepted, in bytes of its text; the default holds a picture of 12 MB. */
+  maxMessageBytes?: number;
+}
+
+const DEFAULT_MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Cuts a server-sent event stream into messages. It may be fed in any pieces, split inside a line end or a
+ * UTF-8 code point too. Fields other than `event` and `data`, and comments, are passed over.
+ */
+export class SseParser {
+  private readonly decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  private readonly maxMessageBytes: number;
+  /** The line that has not ended yet. */
+  private line = '';
+  private event: string | undefined;
+  private data: string | undefined;
+  private atStart = true;
+  private skipLineFeed = false;
+
+  constructor({ maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES }: SseParserOptions = {}) {
+    this.maxMessageBytes = maxMessageBytes;
+  }
+
+  /** The messages that this piece completes. Throws `upstream-failed` for a message beyond the limit. */
+  push(chunk: Uint8Array | string): SseMessage[] {
+    return this.read(typeof chunk === 'string' ? chunk : this.decoder.decode(chunk, { stream: true }));
+  }
+
+  /** What an unfinished last message holds: many servers close without the blank line that ends it. */
+  end(): SseMessage[] {
+    return this.read(`${this.decoder.decode()}\n\n`);
+  }
+
+  private read(text: string): SseMessage[] {
+    const messages: SseMessage[] = [];
+    let position = this.skipPrefix(text);
+    let lineFeed = text.indexOf('\n', position);
+    let carriageReturn = text.indexOf('\r', position);
+    while (lineFeed !== -1 || carriageReturn !== -1) {
+      const isReturn = carriageReturn !== -1 && (lineFeed === -1 || carriageReturn < lineFeed);
+      const end = isReturn ? carriageReturn : lineFeed;
+      this.readLine(this.line + text.slice(position, end), messages);
+      this.line = '';
+      position = end + 1;
+      if (isReturn) {
+        if (position === text.length) this.skipLineFeed = true;
+        else if (position === lineFeed) position += 1;
+        carriageReturn = text.indexOf('\r', position);
+      }
+      if (lineFeed !== -1 && lineFeed < position) lineFeed = text.indexOf('\n', position);
+    }
+    this.line += text.slice(position);
+    this.checkSize(this.line.length);
+    return messages;
+  }
+
+  /** Passes over a byte order mark, and over a line feed whose carriage return ended the piece before. */
+  private skipPrefix(text: string): number {
+    if (text === '') return 0;
+    const first = text[0];
+    const skip = (this.atStart && first === '\uFEFF') || (this.skipLineFeed && first === '\n');
+    this.atStart = false;
+    this.skipLineFeed = false;
+    return skip ? 1 : 0;
+  }
+
+  private readLine(line: string, messages: SseMessage[]): void {
+    if (line === '') {
+      const { event, data } = this;
+      this.event = undefined;
+      this.data = undefined;
+      if (data !== undefined) messages.push(event === undefined ? { data } : { event, data });
+      return;
+    }
+    this.checkSize(line.length);
+    const colon = line.indexOf(':');
+    const name = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
+    if (name === 'data') this.data = this.data === undefined ? value : `${this.data}\n${value}`;
+    else if (name === 'event' && value !== '') this.event = value;
+  }
+
+  // Counted in UTF-16 units, which are never more than the bytes: cheap, and the limit only guards memory.
+  private checkSize(added: number): void {
+    if ((this.data?.length ?? 0) + added > this.maxMessageBytes) {
+      throw new SluiceError(
+        'upstream-failed',
+        `a message of the stream exceeds ${this.maxMessageBytes} bytes`,
+      );
+    }
+  }
+}
+
+/** A message without a name. JSON text holds no line end, so it is always one `data:` line. */
+export function sseData(value: Json): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}
+
+/** A message with a name. */
+export function sseEvent(event: string, value: Json): string {
+  return `event: ${event}\ndata: ${JSON.stringify(value)}\n\n`;
+}
+
+/** A line that every parser passes over, ended as a block of its own because some parsers split on blank lines. */
+export function sseComment(): string {
+  return ': keep-alive\n\n';
+}
