@@ -1,0 +1,106 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ErrorInfo, GenerationEvent, JsonObject } from '@sluice/canonical';
+import type { ClientCall, HttpFacts, WireRequest } from './codec.ts';
+
+/** Where the cases lie: `golden/<format>/<case>/`. */
+export const goldenFolder = join(import.meta.dirname, '../golden');
+
+/** True when the run rewrites what the code produces instead of comparing it: the diff is then reviewed by hand. */
+export const isUpdating = process.env.UPDATE_GOLDEN === '1';
+
+/** `case.json`: what the other files of a case can't say. */
+export interface CaseFacts extends Partial<HttpFacts> {
+  requestId?: string;
+  operation?: 'generate' | 'count-tokens';
+  /** Facts of the decoded call, as far as the case cares. */
+  call?: Partial<ClientCall>;
+  /** The request is refused with this error. */
+  refused?: Partial<ErrorInfo>;
+  /** Why a request that is encoded for a server of the same format differs when it is read back. */
+  notRepeatable?: string;
+  /** Why the answer on the wire says less than the events do. */
+  lossy?: string;
+}
+
+/** One folder of files that agree with each other. */
+export interface GoldenCase {
+  format: string;
+  name: string;
+  facts: CaseFacts;
+  wire: WireRequest | undefined;
+  /** By choice. */
+  events: GenerationEvent[][];
+  read(file: string): string | undefined;
+  readJson(file: string): unknown;
+  /** Returns what the file should hold, after writing it in an update run. */
+  expected(file: string, actual: string): string;
+  expectedJson(file: string, actual: unknown): unknown;
+}
+
+/** The folders of `golden/`, one for each format that has cases. */
+export function goldenFormats(): string[] {
+  return readdirSync(goldenFolder).sort();
+}
+
+/** All cases of a format. */
+export function goldenCases(format: string): GoldenCase[] {
+  return readdirSync(join(goldenFolder, format))
+    .sort()
+    .map((name) => openCase(format, name));
+}
+
+function openCase(format: string, name: string): GoldenCase {
+  const folder = join(goldenFolder, format, name);
+  const read = (file: string) =>
+    existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : undefined;
+  const readJson = (file: string): unknown => {
+    const text = read(file);
+    return text === undefined ? undefined : JSON.parse(text);
+  };
+  const expected = (file: string, actual: string) => {
+    if (isUpdating) writeFileSync(join(folder, file), actual);
+    return read(file) ?? `${file} is missing: run once with UPDATE_GOLDEN=1 and review it`;
+  };
+  // The cases are our own files and every use of them is compared: their shape needs no schema.
+  const facts = (readJson('case.json') ?? {}) as CaseFacts;
+  const body = readJson('request.json');
+  return {
+    format,
+    name,
+    facts,
+    wire: body === undefined ? undefined : wireRequest(facts, body),
+    events: readEvents(read('events.jsonl') ?? ''),
+    read,
+    readJson,
+    expected,
+    expectedJson: (file, actual) => {
+      const text = expected(file, `${JSON.stringify(actual, null, 2)}\n`);
+      return text.startsWith(file) ? text : JSON.parse(text);
+    },
+  };
+}
+
+function wireRequest(facts: CaseFacts, body: unknown): WireRequest {
+  const { path = '', query = {}, headers = {}, requestId = 'golden' } = facts;
+  return { path, query, headers, requestId, body };
+}
+
+/** A line is an event; `choice` beside its fields says which of several answers it belongs to, 0 if absent. */
+function readEvents(text: string): GenerationEvent[][] {
+  const choices: GenerationEvent[][] = [];
+  for (const line of text.split('\n')) {
+    if (line.trim() === '') continue;
+    const { choice = 0, ...event } = JSON.parse(line) as JsonObject & { choice?: number };
+    const events = choices[choice] ?? [];
+    // Our own file; the grammar test reads what it holds.
+    events.push(event as unknown as GenerationEvent);
+    choices[choice] = events;
+  }
+  return choices;
+}
+
+/** The events of one answer as lines. */
+export function writeEvents(events: readonly GenerationEvent[]): string {
+  return events.map((event) => `${JSON.stringify(event)}\n`).join('');
+}

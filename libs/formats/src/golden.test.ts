@@ -1,0 +1,264 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  collect,
+  errorInfoOf,
+  findGrammarError,
+  type Generation,
+  type GenerationEvent,
+  type InferenceRequest,
+  SluiceError,
+} from '@sluice/canonical';
+import { describe, expect, test } from 'vitest';
+import type { ClientCall, Format, GenerationContext, StreamDecoder } from './codec.ts';
+import { type GoldenCase, goldenCases, goldenFormats, isUpdating, writeEvents } from './golden-case.ts';
+import { SseParser } from './sse.ts';
+
+/*
+ * A case is a folder `golden/<format>/<name>/` of files that agree; each may be absent.
+ *
+ *   request.json    the client's body             canonical.json  what it decodes to
+ *   encoded.json    the body for a server of the same format, from canonical.json
+ *   events.jsonl    the answer as events          response.json, stream.txt, error.json  the answer on the wire
+ *   upstream.txt    a foreign server's stream     upstream.json   its single body; both decode to events.jsonl
+ *   case.json       see `CaseFacts`
+ *
+ * The case `text` of every format streams and asks for everything that the format's stream can tell (usage,
+ * SSE framing): its call is used where events of other formats are encoded.
+ */
+
+const found = await Promise.all(
+  goldenFormats()
+    .filter((name) => existsSync(join(import.meta.dirname, name, 'index.ts')))
+    .map(async (name): Promise<[string, Format]> => {
+      const module: Record<string, Format> = await import(`./${name}/index.ts`);
+      const format = module[name];
+      if (!format) throw new SluiceError('internal', `the folder ${name} exports no format of its name`);
+      return [name, format];
+    }),
+);
+const formats = new Map(found);
+const cases = [...formats.keys()].flatMap((name) => goldenCases(name));
+/** What the base address of an upstream holds already; see `ClientCodec.encodeRequest`. */
+const basePath: Record<string, string> = { openai: '/v1' };
+
+function formatOf(name: string): Format {
+  const format = formats.get(name);
+  if (!format) throw new SluiceError('internal', `no format ${name}`);
+  return format;
+}
+
+function decodeCase({ format, wire }: GoldenCase) {
+  const { server } = formatOf(format);
+  if (!wire) throw new SluiceError('internal', 'a case without request.json can not be decoded');
+  return server.decodeRequest({ ...wire, path: wire.path || (server.routes[0] ?? '') });
+}
+
+/** The call that a case's answer replies to: its own request's, else the one of the format's `text` case. */
+function callOf(golden: GoldenCase): ClientCall {
+  if (golden.wire && !golden.facts.refused) return { ...decodeCase(golden).call, ...golden.facts.call };
+  const requestId = golden.facts.requestId ?? 'golden';
+  return { ...textCall(golden.format), choices: golden.events.length, requestId, ...golden.facts.call };
+}
+
+function textCall(format: string): ClientCall {
+  const text = cases.find((golden) => golden.format === format && golden.name === 'text');
+  if (!text) throw new SluiceError('internal', `${format} has no case named text`);
+  return decodeCase(text).call;
+}
+
+function contextOf(events: readonly GenerationEvent[]): GenerationContext {
+  const start = events[0];
+  if (start?.type !== 'start') return { id: 'golden', createdAt: 0, model: 'golden' };
+  return { id: start.id, createdAt: start.createdAt, model: start.model };
+}
+
+/** Choices one after the other, and their events taking turns as they do when several generations run at once. */
+function encodeStream(format: Format, call: ClientCall, events: readonly GenerationEvent[][]): string {
+  const encoder = format.server.createStreamEncoder(call);
+  const longest = Math.max(...events.map((list) => list.length));
+  let text = '';
+  for (let index = 0; index < longest; index += 1) {
+    for (const [choice, list] of events.entries()) {
+      const event = list[index];
+      if (event) text += encoder.push(event, choice);
+    }
+  }
+  return text;
+}
+
+function decodeStream(decoder: StreamDecoder, pieces: Iterable<Uint8Array | string>): GenerationEvent[] {
+  const parser = new SseParser();
+  const events: GenerationEvent[] = [];
+  for (const piece of pieces) for (const message of parser.push(piece)) events.push(...decoder.push(message));
+  for (const message of parser.end()) events.push(...decoder.push(message));
+  return [...events, ...decoder.end()];
+}
+
+/** Cuts at every byte: no piece holds a whole character beyond ASCII. */
+function* bytesOf(text: string): Generator<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  for (let index = 0; index < bytes.length; index += 1) yield bytes.subarray(index, index + 1);
+}
+
+/** What a list of events amounts to: the generation, or the kind of error that it ended with. */
+function outcome(events: readonly GenerationEvent[]): Generation | { kind: string } {
+  try {
+    return collect(events);
+  } catch (thrown) {
+    return { kind: errorInfoOf(thrown).kind };
+  }
+}
+
+/** Equal as JSON: a property that holds undefined is no difference. */
+function same(actual: unknown, wanted: unknown): void {
+  expect(JSON.parse(JSON.stringify(actual))).toEqual(JSON.parse(JSON.stringify(wanted)));
+}
+
+for (const golden of cases) describe(`${golden.format} ${golden.name}`, () => checkCase(golden));
+
+function checkCase(golden: GoldenCase): void {
+  if (golden.wire) checkRequest(golden);
+  const format = formatOf(golden.format);
+  for (const file of ['upstream.txt', 'upstream.json']) {
+    const text = golden.read(file);
+    if (text !== undefined)
+      test(`${file} decodes to the events`, () => checkUpstream(golden, format, file, text));
+  }
+  if (golden.events.length > 0) checkAnswer(golden, format);
+}
+
+function checkRequest(golden: GoldenCase): void {
+  const { facts } = golden;
+  if (facts.refused) {
+    test('the request is refused', () => {
+      expect(() => decodeCase(golden)).toThrow(SluiceError);
+      try {
+        decodeCase(golden);
+      } catch (thrown) {
+        expect(errorInfoOf(thrown)).toMatchObject(facts.refused ?? {});
+      }
+    });
+    return;
+  }
+  test('the request decodes to its canonical form', () => {
+    const { request, call, operation } = decodeCase(golden);
+    same(request, golden.expectedJson('canonical.json', request));
+    expect(call).toMatchObject(facts.call ?? {});
+    expect(operation).toBe(facts.operation ?? 'generate');
+  });
+  test('the canonical form is encoded for a server and read back', () => checkRepeat(golden));
+  for (const [name, { client, server }] of formats) {
+    if (name === golden.format) continue;
+    test(`${name} can say the canonical form or names what it can't`, () => {
+      const { request } = decodeCase(golden);
+      try {
+        const { path, body } = client.encodeRequest(request, targetOf(request));
+        const again = server.decodeRequest(wireOf(name, path, body));
+        expect(again.request.messages.length).toBeGreaterThan(0);
+      } catch (thrown) {
+        expect(errorInfoOf(thrown)).toMatchObject({ kind: 'invalid-request', param: expect.any(String) });
+      }
+    });
+  }
+}
+
+function checkRepeat(golden: GoldenCase): void {
+  const { request } = decodeCase(golden);
+  const { client, server } = formatOf(golden.format);
+  const { path, body, dropped } = client.encodeRequest(request, targetOf(request));
+  same(body, golden.expectedJson('encoded.json', body));
+  expect(dropped).toEqual([]);
+  const again = server.decodeRequest(wireOf(golden.format, path, body)).request;
+  if (golden.facts.notRepeatable === undefined) same(again, request);
+}
+
+function targetOf(request: InferenceRequest) {
+  return { model: request.model, stream: true, maxOutputTokens: 4096 };
+}
+
+function wireOf(format: string, path: string, body: unknown) {
+  const url = new URL(`http://upstream${basePath[format] ?? ''}${path}`);
+  const query = Object.fromEntries(url.searchParams);
+  return { path: url.pathname, query, headers: {}, requestId: 'golden', body };
+}
+
+function checkUpstream(golden: GoldenCase, { client }: Format, file: string, text: string): void {
+  const context = contextOf(golden.events[0] ?? []);
+  const single = file.endsWith('.json');
+  const events = single
+    ? client.decodeResponse(JSON.parse(text), context)
+    : decodeStream(client.createStreamDecoder(context), [text]);
+  expect(findGrammarError(events)).toBeUndefined();
+  const wanted = golden.expected('events.jsonl', writeEvents(events));
+  same(
+    events,
+    wanted
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line)),
+  );
+  if (!single) same(decodeStream(client.createStreamDecoder(context), bytesOf(text)), events);
+}
+
+function checkAnswer(golden: GoldenCase, format: Format): void {
+  const call = callOf(golden);
+  const [first = []] = golden.events;
+  const fails = golden.events.some((events) => events.at(-1)?.type === 'error');
+  test('the events are legal', () => {
+    for (const events of golden.events) expect(findGrammarError(events)).toBeUndefined();
+  });
+  test('the events are encoded as the stream', () => {
+    const text = encodeStream(format, call, golden.events);
+    expect(text).toBe(golden.expected('stream.txt', text));
+  });
+  test('the stream is decoded to the same answer, cut anywhere', () => {
+    const stream = encodeStream(format, call, golden.events);
+    for (const pieces of [[stream], bytesOf(stream)]) {
+      const events = decodeStream(format.client.createStreamDecoder(contextOf(first)), pieces);
+      expect(findGrammarError(events)).toBeUndefined();
+      if (golden.facts.lossy === undefined && golden.events.length === 1)
+        same(outcome(events), outcome(first));
+    }
+  });
+  if (fails) {
+    test('the error is encoded as a body', () => {
+      const error = first.find((event) => event.type === 'error')?.error;
+      const encoded = error && format.server.encodeError(error, { requestId: call.requestId });
+      same(encoded, golden.expectedJson('error.json', encoded));
+    });
+  } else checkSingleBody(golden, format, call);
+  for (const [name, other] of formats) {
+    if (name === golden.format && golden.events.length > 1) continue;
+    test(`${name} streams what its single body says`, () => checkForeign(golden, name, other));
+  }
+}
+
+function checkSingleBody(golden: GoldenCase, format: Format, call: ClientCall): void {
+  test('the collected answer is encoded as the single body, and decoded to the same answer', () => {
+    const body = format.server.encodeResponse(golden.events.map(collect), call);
+    same(body, golden.expectedJson('response.json', body));
+    const [first = []] = golden.events;
+    const events = format.client.decodeResponse(body, contextOf(first));
+    expect(findGrammarError(events)).toBeUndefined();
+    if (golden.facts.lossy === undefined && golden.events.length === 1) same(outcome(events), outcome(first));
+  });
+}
+
+function checkForeign(golden: GoldenCase, name: string, format: Format): void {
+  for (const events of golden.events) {
+    const call = { ...textCall(name), choices: 1 };
+    const stream = encodeStream(format, call, [events]);
+    const context = contextOf(events);
+    const streamed = decodeStream(format.client.createStreamDecoder(context), [stream]);
+    expect(findGrammarError(streamed)).toBeUndefined();
+    const wanted = outcome(events);
+    if ('kind' in wanted) expect(outcome(streamed)).toHaveProperty('kind');
+    else {
+      const body = format.server.encodeResponse([wanted], call);
+      same(outcome(streamed), outcome(format.client.decodeResponse(body, context)));
+    }
+  }
+}
+
+test.runIf(!isUpdating)('there is a case to check', () => expect(cases.length).toBeGreaterThan(0));
