@@ -11,6 +11,7 @@ export default defineConfig({
         unit(`libs/${lib}`),
       ),
       ...['ingress', 'worker', 'cli', 'loadtest'].map((app) => unit(`apps/${app}`)),
+      ...['local', 'redis', 'grafana'].map((part) => unit(`deploy/${part}`)),
       {
         test: {
           name: '@sluice/test',

@@ -1,0 +1,3 @@
+export * from './open.ts';
+export * from './policy.ts';
+export * from './server.ts';

@@ -1,0 +1,69 @@
+import { SluiceError } from '@sluice/canonical';
+import { canInstallPackages, findProgram, installRedisPackage } from './debian.ts';
+import { isDockerRunning, startRedisContainer } from './docker.ts';
+import { checkRedis, printableAddress } from './policy.ts';
+import { type RedisServer, startRedisServer } from './server.ts';
+
+export interface OpenRedisOptions {
+  /** Use this Redis and nothing else. Default: the first rung of the ladder that holds. */
+  url?: string;
+  /** Never take a Redis that others may use: leaves REDIS_URL out. Default: false. */
+  own?: boolean;
+  /** Of a server that is started here. Default: any free port. */
+  port?: number;
+  /** Where REDIS_URL, PATH and DOCKER_HOST are read. Default: this process's. */
+  environment?: NodeJS.ProcessEnv;
+  /** Told what happens, one sentence at a time. Default: silence. */
+  say?: (sentence: string) => void;
+}
+
+/** A Redis that is good for queues, and how it was found. */
+export interface OpenedRedis {
+  readonly url: string;
+  readonly origin: 'given' | 'started' | 'container';
+  /** Present when the server was started here, which makes it possible to kill and restart it. */
+  readonly server?: RedisServer;
+  /** Gives back what was opened: ends a server or container started here, leaves a given one alone. */
+  close(): Promise<void>;
+}
+
+/**
+ * Finds or starts a Redis. The ladder: an address that was given (`url`, then REDIS_URL); redis-server on PATH;
+ * Docker where a daemon answers; the Debian package where we are root. Rejects with one sentence otherwise.
+ */
+export async function openRedis(options: OpenRedisOptions = {}): Promise<OpenedRedis> {
+  const environment = options.environment ?? process.env;
+  const say = options.say ?? (() => undefined);
+  const given = options.url ?? (options.own ? undefined : environment.REDIS_URL || undefined);
+  if (given !== undefined) {
+    await checkRedis(given);
+    say(`using the Redis at ${printableAddress(given)}`);
+    return { url: given, origin: 'given', close: async () => undefined };
+  }
+  const binary = findProgram('redis-server', environment);
+  if (binary !== undefined) return openServer(binary, options.port, say);
+  if (await isDockerRunning(environment)) {
+    say('starting Redis in Docker');
+    const container = await startRedisContainer();
+    return { url: container.url, origin: 'container', close: () => container.stop() };
+  }
+  if (canInstallPackages(environment)) {
+    say('installing the package redis-server');
+    const installed = (await installRedisPackage(environment)) && findProgram('redis-server', environment);
+    if (installed) return openServer(installed, options.port, say);
+  }
+  throw new SluiceError(
+    'unavailable',
+    'no Redis found: set REDIS_URL, or install redis-server so that it is on PATH, or start Docker',
+  );
+}
+
+async function openServer(
+  binary: string,
+  port: number | undefined,
+  say: (sentence: string) => void,
+): Promise<OpenedRedis> {
+  const server = await startRedisServer({ binary, ...(port === undefined ? {} : { port }) });
+  say(`started Redis on port ${server.port}`);
+  return { url: server.url, origin: 'started', server, close: () => server.stop() };
+}

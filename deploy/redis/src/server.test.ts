@@ -1,0 +1,67 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { findFreePort, startRedisServer } from './server.ts';
+
+describe('startRedisServer', () => {
+  it('says what the server said when it can not start', async () => {
+    const taken = await startRedisServer();
+    await expect(startRedisServer({ port: taken.port })).rejects.toThrow(/did not start: .*in use/);
+    await taken.stop();
+  });
+
+  it('says which program is missing', async () => {
+    const start = startRedisServer({ binary: '/nonexistent/redis-server', port: await findFreePort() });
+    await expect(start).rejects.toThrow(/did not start: .*ENOENT/);
+  });
+
+  it('tells when the server was killed by somebody else', async () => {
+    const server = await startRedisServer();
+    process.kill(server.pid, 'SIGKILL');
+    await server.exited;
+    await server.stop();
+    expect(isAlive(server.pid)).toBe(false);
+  });
+
+  it('kills the server when the process that started it is killed', async () => {
+    const owner = spawnOwner();
+    const [line] = await once(createInterface({ input: owner.stdout }), 'line');
+    const pid = Number(line);
+    expect(isAlive(pid)).toBe(true);
+    owner.kill('SIGKILL');
+    await isGone(pid);
+  });
+
+  it('kills the server when its guard is killed', async () => {
+    const server = await startRedisServer();
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'ppid=', '-p', String(server.pid)]);
+    process.kill(Number(stdout.trim()), 'SIGKILL');
+    await server.exited;
+    await isGone(server.pid);
+    await server.stop();
+  });
+});
+
+function spawnOwner() {
+  const module = JSON.stringify(new URL('./server.ts', import.meta.url));
+  const script = `import { startRedisServer } from ${module};
+    console.log((await startRedisServer()).pid); setInterval(() => undefined, 1e6);`;
+  return spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+async function isGone(pid: number): Promise<void> {
+  await expect.poll(() => isAlive(pid), { timeout: 5_000, interval: 10 }).toBe(false);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

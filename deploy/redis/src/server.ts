@@ -1,0 +1,166 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { SluiceError } from '@sluice/canonical';
+
+export interface RedisServerOptions {
+  /** The server program. Default: `redis-server`, looked up on PATH. */
+  binary?: string;
+  /** Default: any free port of 127.0.0.1. */
+  port?: number;
+  /** Where `SAVE` writes and the server reads at its start. Default: a new folder, removed by `stop`. */
+  directory?: string;
+  /** More arguments of the server, as `['--maxmemory', '10mb']`. Default: none. */
+  arguments?: readonly string[];
+}
+
+/** A Redis server that this process started on 127.0.0.1 and that dies with it, even by SIGKILL. */
+export interface RedisServer {
+  readonly url: string;
+  readonly port: number;
+  /** Of the server itself, not of its guard. */
+  readonly pid: number;
+  readonly directory: string;
+  /** Resolves when the server is gone, whoever ended it. */
+  readonly exited: Promise<void>;
+  /** Ends the server at once, without saving, and removes the folder that was made for it. Idempotent. */
+  stop(): Promise<void>;
+}
+
+const startLimitMs = 15_000;
+const portAttempts = 5;
+const guard = fileURLToPath(new URL('./guard.ts', import.meta.url));
+
+/** Starts a Redis without persistence that evicts nothing; rejects with the server's own last words. */
+export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
+  const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'sluice-redis-')));
+  const removeDirectory = async () => {
+    if (options.directory === undefined) await rm(directory, { recursive: true, force: true });
+  };
+  let complaint = '';
+  try {
+    for (let attempt = 0; attempt < portAttempts; attempt++) {
+      const port = options.port ?? (await findFreePort());
+      const start = await launch(options, port, directory);
+      if (start.outcome === 'ready') return asServer(start, port, directory, removeDirectory);
+      complaint = start.complaint;
+      // Somebody else took the free port between the question and the start: ask for another.
+      if (options.port !== undefined || !/in use/i.test(complaint)) break;
+    }
+    throw new SluiceError('unavailable', `redis-server did not start: ${complaint}`);
+  } catch (thrown) {
+    await removeDirectory();
+    throw thrown;
+  }
+}
+
+/** A TCP port of 127.0.0.1 that nobody listens on at this moment. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const closed = once(server, 'close');
+  server.close();
+  await closed;
+  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port');
+  return address.port;
+}
+
+type Launch =
+  | { outcome: 'ready'; guard: ChildProcess; pid: number; exited: Promise<void> }
+  | { outcome: 'failed'; complaint: string };
+
+async function launch(options: RedisServerOptions, port: number, directory: string): Promise<Launch> {
+  const program = [
+    options.binary ?? 'redis-server',
+    ...['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--logfile', ''],
+    ...['--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction'],
+    ...(options.arguments ?? []),
+  ];
+  // Its own session: a Ctrl-C in the terminal must not end Redis before those who still need it.
+  const child = fork(guard, program, {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    detached: true,
+    execArgv: [],
+  });
+  const exited = once(child, 'exit').then(() => undefined);
+  const lines: string[] = [];
+  let pid = 0;
+  child.on('message', (message) => {
+    if (isStarted(message)) pid = message.pid;
+  });
+  const ready = new Promise<true>((resolve) => {
+    const read = (line: string) => {
+      lines.push(line);
+      if (lines.length > 20) lines.shift();
+      if (line.includes('Ready to accept connections')) resolve(true);
+    };
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream) createInterface({ input: stream }).on('line', read);
+    }
+  });
+  const limit = AbortSignal.timeout(startLimitMs);
+  const late = new Promise<false>((resolve) => limit.addEventListener('abort', () => resolve(false)));
+  const isReady = await Promise.race([ready, exited.then(() => false), late]);
+  if (isReady && pid > 0) {
+    letProcessEnd(child);
+    // The guard may be killed alone; its Redis must not stay behind.
+    return { outcome: 'ready', guard: child, pid, exited: exited.then(() => killQuietly(pid)) };
+  }
+  child.kill('SIGTERM');
+  const complaint = lines.findLast((line) => /in use|ENOENT|FATAL|ERROR/i.test(line)) ?? lines.at(-1);
+  return { outcome: 'failed', complaint: bare(complaint) ?? `no answer within ${startLimitMs / 1000} s` };
+}
+
+function asServer(
+  start: Extract<Launch, { outcome: 'ready' }>,
+  port: number,
+  directory: string,
+  removeDirectory: () => Promise<void>,
+): RedisServer {
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    pid: start.pid,
+    directory,
+    exited: start.exited,
+    async stop() {
+      killQuietly(start.pid);
+      await start.exited;
+      await removeDirectory();
+    },
+  };
+}
+
+/** The server's sentence without its process id, role, date and level. */
+function bare(line: string | undefined): string | undefined {
+  return line?.replace(/^\d+:\w .*?\.\d+ [.*#-] /, '');
+}
+
+// A test runner or a command that forgets to stop its Redis can still end: the guard then kills the server.
+function letProcessEnd(child: ChildProcess): void {
+  child.unref();
+  child.channel?.unref();
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream && 'unref' in stream && typeof stream.unref === 'function') stream.unref();
+  }
+}
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It is gone already, which is what was wanted.
+  }
+}
+
+function isStarted(message: unknown): message is { type: 'started'; pid: number } {
+  return (
+    typeof message === 'object' && message !== null && 'pid' in message && typeof message.pid === 'number'
+  );
+}

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findFreePort, openRedis, type RedisServer, startRedisServer } from '@sluice/redis';
+import { Redis } from 'ioredis';
+import { claimDatabase } from './redis-database.ts';
+
+export interface StartRedisOptions {
+  /** More arguments of the server, as `['--maxmemory', '10mb']`; they imply a server of one's own. */
+  arguments?: readonly string[];
+  /** Never share the server of REDIS_URL: for tests that kill, stop or restart it. Default: false. */
+  own?: boolean;
+}
+
+/** A Redis for one test file. Empty at the start; what was written is gone after `stop`. */
+export interface TestRedis {
+  readonly url: string;
+  readonly port: number;
+  /** Unique to this call. Use it in key and channel names: with REDIS_URL, pub/sub is shared by all callers. */
+  readonly prefix: string;
+  stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A Redis that may be broken on purpose. */
+export interface OwnTestRedis extends TestRedis {
+  /** Of the server now running. */
+  readonly pid: number;
+  /** Ends the server with SIGKILL; its port stays reserved for `up`. Keeping data saves it before. */
+  down(options?: { keepData?: boolean }): Promise<void>;
+  /** Starts the server again on the same port, with what `down` kept. */
+  up(): Promise<void>;
+  /** `down`, then `up`. */
+  restart(options?: { keepData?: boolean }): Promise<void>;
+  /** Freezes the server: connections stay open and nothing answers. */
+  suspend(): void;
+  resume(): void;
+}
+
+/**
+ * Finds or starts a Redis by the same ladder as `npm start`: REDIS_URL, redis-server on PATH, Docker, the Debian
+ * package. On a shared server every caller gets a database index of its own, which was empty and is flushed in
+ * the end; `prefix` is unique in every case.
+ */
+export async function startRedis(options: StartRedisOptions = {}): Promise<TestRedis> {
+  if (options.arguments !== undefined) return startOwnRedis(options);
+  const opened = await openRedis({ own: options.own ?? false });
+  const prefix = createPrefix();
+  const claim = opened.origin === 'given' ? await claimDatabase(opened.url) : undefined;
+  const url = claim?.url ?? opened.url;
+  const stop = once(async () => {
+    await claim?.release();
+    await opened.close();
+  });
+  return { url, port: Number(new URL(url).port || 6379), prefix, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** Starts a Redis that belongs to this test alone and can be killed, frozen and restarted. Needs redis-server. */
+export async function startOwnRedis(options: StartRedisOptions = {}): Promise<OwnTestRedis> {
+  const directory = await mkdtemp(join(tmpdir(), 'sluice-test-redis-'));
+  const port = await findFreePort();
+  const more = options.arguments ?? [];
+  const launch = (): Promise<RedisServer> => startRedisServer({ port, directory, arguments: more });
+  let server: RedisServer | undefined = await launch();
+  const running = () => {
+    if (server === undefined) throw new Error('this Redis is down');
+    return server;
+  };
+  const down = async ({ keepData = false }: { keepData?: boolean } = {}) => {
+    const { url } = running();
+    if (keepData) await save(url);
+    else await rm(join(directory, 'dump.rdb'), { force: true });
+    await running().stop();
+    server = undefined;
+  };
+  const up = async () => {
+    server = await launch();
+  };
+  const stop = once(async () => {
+    await server?.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    prefix: createPrefix(),
+    get pid() {
+      return running().pid;
+    },
+    down,
+    up,
+    async restart(restartOptions) {
+      await down(restartOptions);
+      await up();
+    },
+    suspend: () => void process.kill(running().pid, 'SIGSTOP'),
+    resume: () => void process.kill(running().pid, 'SIGCONT'),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+async function save(url: string): Promise<void> {
+  const client = new Redis(url);
+  try {
+    await client.save();
+  } finally {
+    client.disconnect();
+  }
+}
+
+function createPrefix(): string {
+  return `sluice-test-${randomUUID().slice(0, 8)}`;
+}
+
+function once(action: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  return () => {
+    running ??= action();
+    return running;
+  };
+}
