@@ -1,0 +1,181 @@
+import { SluiceError } from '@sluice/canonical';
+import type { Cluster, Redis } from 'ioredis';
+import { type Caller, createCaller } from './caller.ts';
+import { hashCredential, isCredential } from './credential.ts';
+import type { Directory } from './directory.ts';
+import { Recent } from './recent.ts';
+
+/** Credentials looked at per request: clients send two at most, more is somebody's attempt to make us work. */
+const maxCredentials = 4;
+
+export interface AuthenticatorOptions {
+  secret: string;
+  now: () => number;
+  /** A connection in subscriber mode, which others may share. Absent means nothing is cached without asking again. */
+  subscriber: Redis | Cluster | undefined;
+  /** Channel of `TenancyNames.changes`. */
+  changes: string;
+  cacheSize: number;
+  cacheMs: number;
+  unknownCacheMs: number;
+  lookupTimeoutMs: number;
+}
+
+/** What is known about a credential. `expiresAt` is the end of a caller's own life, whatever the cache says. */
+type Finding = { caller: Caller; expiresAt: number } | { caller: undefined; refusal: string };
+
+const unknown: Finding = { caller: undefined, refusal: 'the api key is not known' };
+
+/**
+ * Finds out who calls. What was found is kept for a short while and dropped the moment it changes. While the
+ * subscription that tells of changes is down, Redis is asked every time, and what is kept serves only when
+ * Redis doesn't answer.
+ */
+export class Authenticator {
+  private readonly directory: Pick<Directory, 'findKey' | 'findTenant'>;
+  private readonly options: AuthenticatorOptions;
+  private readonly recent: Recent<Finding>;
+  private readonly lookups = new Map<string, Promise<Finding>>();
+  private subscribed = false;
+  /** Counts changes, so that an answer that was under way while one happened is not kept. */
+  private changeCount = 0;
+
+  constructor(directory: Pick<Directory, 'findKey' | 'findTenant'>, options: AuthenticatorOptions) {
+    this.directory = directory;
+    this.options = options;
+    this.recent = new Recent(options.cacheSize, options.now);
+  }
+
+  /** Returns once changes are heard. Safe to call while Redis is down: then it hears them when it is back. */
+  async start(): Promise<void> {
+    const { subscriber } = this.options;
+    if (!subscriber) return;
+    subscriber.on('message', this.hear);
+    subscriber.on('ready', this.subscribe);
+    subscriber.on('close', this.unsubscribed);
+    await this.subscribe();
+  }
+
+  async stop(): Promise<void> {
+    const { subscriber, changes } = this.options;
+    if (!subscriber) return;
+    subscriber.off('message', this.hear);
+    subscriber.off('ready', this.subscribe);
+    subscriber.off('close', this.unsubscribed);
+    this.unsubscribed();
+    if (subscriber.status === 'ready') await subscriber.unsubscribe(changes);
+  }
+
+  /** The first good credential wins. Throws `unauthenticated`, or `unavailable` where Redis can't be asked. */
+  async authenticate(credentials: readonly string[]): Promise<Caller> {
+    let refusal: string | undefined;
+    let outage: SluiceError | undefined;
+    for (const credential of credentials.slice(0, maxCredentials)) {
+      if (!isCredential(credential)) {
+        refusal ??= 'the api key has not the form sk-… of a key of this service';
+        continue;
+      }
+      try {
+        const finding = this.judge(await this.find(hashCredential(credential, this.options.secret)));
+        if (finding.caller) return finding.caller;
+        refusal = finding.refusal;
+      } catch (error) {
+        if (!(error instanceof SluiceError) || error.kind !== 'unavailable') throw error;
+        outage = error;
+      }
+    }
+    if (outage) throw outage;
+    throw new SluiceError('unauthenticated', refusal ?? 'the request has no api key');
+  }
+
+  private async find(hash: string): Promise<Finding> {
+    const kept = this.recent.get(hash);
+    if (kept && this.subscribed) return kept;
+    try {
+      return await this.lookUp(hash);
+    } catch (error) {
+      if (kept) return kept;
+      throw error;
+    }
+  }
+
+  /** One look-up at a time per credential, whoever asks. */
+  private lookUp(hash: string): Promise<Finding> {
+    const running = this.lookups.get(hash);
+    if (running) return running;
+    const changesBefore = this.changeCount;
+    const lookup = this.read(hash)
+      .then((finding) => {
+        const lifeMs = finding.caller ? this.options.cacheMs : this.options.unknownCacheMs;
+        if (this.changeCount === changesBefore) this.recent.set(hash, finding, lifeMs);
+        return finding;
+      })
+      .finally(() => this.lookups.delete(hash));
+    this.lookups.set(hash, lookup);
+    return lookup;
+  }
+
+  private async read(hash: string): Promise<Finding> {
+    try {
+      return await within(this.options.lookupTimeoutMs, this.readRecords(hash));
+    } catch (cause) {
+      if (cause instanceof SluiceError) throw cause;
+      throw new SluiceError('unavailable', 'the key store does not answer', { retryAfterMs: 1000, cause });
+    }
+  }
+
+  private async readRecords(hash: string): Promise<Finding> {
+    const key = await this.directory.findKey(hash);
+    if (!key) return unknown;
+    if (key.revokedAt !== undefined)
+      return { caller: undefined, refusal: `the api key ${key.prefix}… is revoked` };
+    const tenant = await this.directory.findTenant(key.tenant);
+    if (!tenant) return unknown;
+    const caller = createCaller(key, tenant);
+    return this.judge({ caller, expiresAt: key.expiresAt ?? Number.POSITIVE_INFINITY });
+  }
+
+  private judge(finding: Finding): Finding {
+    if (!finding.caller || finding.expiresAt > this.options.now()) return finding;
+    return { caller: undefined, refusal: 'the api key is expired' };
+  }
+
+  private readonly subscribe = async (): Promise<void> => {
+    const { subscriber, changes } = this.options;
+    try {
+      await subscriber?.subscribe(changes);
+    } catch {
+      // The connection's next `ready` subscribes again; until then nothing kept is trusted over Redis.
+      return;
+    }
+    // Changes between the cut and this moment were not heard.
+    this.changeCount += 1;
+    this.recent.clear();
+    this.subscribed = true;
+  };
+
+  private readonly unsubscribed = (): void => {
+    this.subscribed = false;
+  };
+
+  private readonly hear = (channel: string, message: string): void => {
+    if (channel !== this.options.changes) return;
+    this.changeCount += 1;
+    const [subject, id = ''] = message.split(' ');
+    if (subject === 'key') this.recent.delete(id);
+    else this.recent.deleteWhere(({ caller }) => caller === undefined || caller.tenant === id);
+  };
+}
+
+async function within<Value>(limitMs: number, work: Promise<Value>): Promise<Value> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(new SluiceError('unavailable', 'the key store is slow', { retryAfterMs: 1000 })),
+    limitMs,
+  );
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,203 @@
+import { type Json, SluiceError } from '@sluice/canonical';
+import type { Cluster, Redis } from 'ioredis';
+import {
+  hashCredential,
+  mintCredential,
+  type RandomBytes,
+  randomLetters,
+  visiblePrefix,
+} from './credential.ts';
+import { type TenancyNames, tenancyNames } from './names.ts';
+import {
+  encodeFields,
+  fieldOfLimit,
+  type Key,
+  type Limits,
+  parseKey,
+  parseTenant,
+  type Tenant,
+} from './record.ts';
+
+const tenantShape = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const keyIdLetters = 16;
+
+export interface DirectoryOptions {
+  redis: Redis | Cluster;
+  /** Secret of the keyed hash. With another secret no stored key is found any more. */
+  secret: string;
+  now: () => number;
+  randomBytes: RandomBytes;
+  /** First part of every Redis key. */
+  prefix: string;
+}
+
+/** What a new key may do; everything absent is unlimited. */
+export interface MintOptions {
+  tenant: string;
+  name?: string;
+  models?: readonly string[];
+  limits?: Limits;
+  /** Instant in epoch milliseconds. */
+  expiresAt?: number;
+}
+
+/** What a change of policies says: a policy replaces the limit's old one, null removes it. */
+export type LimitChanges = Readonly<Record<string, Json>>;
+
+/** The records of tenants and keys, as operators read and change them. Each change is told to every ingress. */
+export class Directory {
+  private readonly options: DirectoryOptions;
+  private readonly names: TenancyNames;
+
+  constructor(options: DirectoryOptions) {
+    this.options = options;
+    this.names = tenancyNames(options.prefix);
+  }
+
+  /** Creates the tenant, or renames it and leaves the rest as it was. */
+  async upsertTenant(id: string, { name }: { name?: string } = {}): Promise<Tenant> {
+    if (!tenantShape.test(id)) {
+      throw new SluiceError(
+        'invalid-request',
+        `tenant id ${JSON.stringify(id)} is not 1 to 64 letters, digits, '.', '_' or '-'`,
+      );
+    }
+    const fresh = encodeFields({ id, createdAt: this.options.now(), limits: {} });
+    const writes = this.options.redis.multi().sadd(this.names.tenants, id);
+    for (const [field, value] of Object.entries(fresh)) writes.hsetnx(this.names.tenant(id), field, value);
+    if (name !== undefined) writes.hset(this.names.tenant(id), 'name', name);
+    await this.write(writes.publish(this.names.changes, `tenant ${id}`));
+    return this.tenant(id);
+  }
+
+  /** Throws `not-found` where there is no such tenant. */
+  async tenant(id: string): Promise<Tenant> {
+    const tenant = await this.findTenant(id);
+    if (!tenant) throw new SluiceError('not-found', `there is no tenant ${id}`);
+    return tenant;
+  }
+
+  async findTenant(id: string): Promise<Tenant | undefined> {
+    return parseTenant(await this.options.redis.hgetall(this.names.tenant(id)));
+  }
+
+  /** All tenants, by id. */
+  async listTenants(): Promise<Tenant[]> {
+    const ids = await this.options.redis.smembers(this.names.tenants);
+    const found = await Promise.all(ids.sort().map((id) => this.findTenant(id)));
+    return found.filter((tenant) => tenant !== undefined);
+  }
+
+  /** Deletes the tenant with all its keys, which are refused from this moment on. */
+  async deleteTenant(id: string): Promise<void> {
+    await this.tenant(id);
+    const ids = await this.options.redis.smembers(this.names.keysOf(id));
+    const writes = this.options.redis
+      .multi()
+      .del(this.names.tenant(id), this.names.keysOf(id))
+      .srem(this.names.tenants, id);
+    for (const [index, hash] of (await this.hashesOf(ids)).entries()) {
+      writes.hdel(this.names.keyIds, ids[index] ?? '');
+      if (hash !== null) writes.del(this.names.key(hash));
+    }
+    await this.write(writes.publish(this.names.changes, `tenant ${id}`));
+  }
+
+  /** Makes a key. The credential is in the answer and nowhere else: it can't be shown again. */
+  async mint({ tenant, limits = {}, ...options }: MintOptions): Promise<{ credential: string; key: Key }> {
+    await this.tenant(tenant);
+    const credential = mintCredential(this.options.randomBytes);
+    const hash = hashCredential(credential, this.options.secret);
+    const key: Key = {
+      id: `key_${randomLetters(keyIdLetters, this.options.randomBytes)}`,
+      tenant,
+      ...options,
+      prefix: visiblePrefix(credential),
+      limits,
+      createdAt: this.options.now(),
+    };
+    await this.write(
+      this.options.redis
+        .multi()
+        .hset(this.names.key(hash), encodeFields(key))
+        .hset(this.names.keyIds, key.id, hash)
+        .sadd(this.names.keysOf(tenant), key.id)
+        .publish(this.names.changes, `key ${hash}`),
+    );
+    return { credential, key };
+  }
+
+  /** Throws `not-found` where there is no such key. */
+  async key(id: string): Promise<Key> {
+    const key = await this.findKey(await this.hashOf(id));
+    if (!key) throw new SluiceError('not-found', `there is no key ${id}`);
+    return key;
+  }
+
+  /** The key whose credential has this keyed hash. */
+  async findKey(hash: string): Promise<Key | undefined> {
+    return parseKey(await this.options.redis.hgetall(this.names.key(hash)));
+  }
+
+  /** The keys of one tenant, or of all; oldest first, the revoked ones among them. */
+  async listKeys(tenant?: string): Promise<Key[]> {
+    const { redis } = this.options;
+    const ids = tenant === undefined ? undefined : await redis.smembers(this.names.keysOf(tenant));
+    const hashes = ids ? await this.hashesOf(ids) : Object.values(await redis.hgetall(this.names.keyIds));
+    const found = await Promise.all(hashes.map((hash) => (hash === null ? undefined : this.findKey(hash))));
+    return found
+      .filter((key) => key !== undefined)
+      .sort((a, b) => a.createdAt - b.createdAt || a.id.localeCompare(b.id));
+  }
+
+  /** Ends the key's life on every ingress at once. A second time changes nothing. */
+  async revoke(id: string): Promise<Key> {
+    const hash = await this.hashOf(id);
+    await this.write(
+      this.options.redis
+        .multi()
+        .hsetnx(this.names.key(hash), 'revokedAt', String(this.options.now()))
+        .publish(this.names.changes, `key ${hash}`),
+    );
+    return this.key(id);
+  }
+
+  /** Changes policies of a tenant. Their shapes are for the caller to check. */
+  async changeTenantLimits(id: string, changes: LimitChanges): Promise<Tenant> {
+    await this.tenant(id);
+    await this.changeLimits(this.names.tenant(id), changes, `tenant ${id}`);
+    return this.tenant(id);
+  }
+
+  /** Changes policies of a key. Their shapes are for the caller to check. */
+  async changeKeyLimits(id: string, changes: LimitChanges): Promise<Key> {
+    const hash = await this.hashOf(id);
+    await this.changeLimits(this.names.key(hash), changes, `key ${hash}`);
+    return this.key(id);
+  }
+
+  private async changeLimits(record: string, changes: LimitChanges, subject: string): Promise<void> {
+    const writes = this.options.redis.multi();
+    for (const [limit, policy] of Object.entries(changes)) {
+      if (policy === null) writes.hdel(record, fieldOfLimit(limit));
+      else writes.hset(record, fieldOfLimit(limit), JSON.stringify(policy));
+    }
+    await this.write(writes.publish(this.names.changes, subject));
+  }
+
+  private async hashOf(id: string): Promise<string> {
+    const hash = await this.options.redis.hget(this.names.keyIds, id);
+    if (hash === null) throw new SluiceError('not-found', `there is no key ${id}`);
+    return hash;
+  }
+
+  private async hashesOf(ids: string[]): Promise<(string | null)[]> {
+    return ids.length === 0 ? [] : this.options.redis.hmget(this.names.keyIds, ...ids);
+  }
+
+  private async write(transaction: { exec(): Promise<[Error | null, unknown][] | null> }): Promise<void> {
+    for (const [error] of (await transaction.exec()) ?? []) {
+      if (error) throw new SluiceError('internal', 'a tenancy record was not written', { cause: error });
+    }
+  }
+}

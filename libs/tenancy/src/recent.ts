@@ -1,0 +1,46 @@
+/** A bounded map whose entries die at an instant; the least recently used one makes room for a new one. */
+export class Recent<Value> {
+  private readonly entries = new Map<string, { value: Value; diesAt: number }>();
+  private readonly capacity: number;
+  private readonly now: () => number;
+
+  constructor(capacity: number, now: () => number) {
+    this.capacity = capacity;
+    this.now = now;
+  }
+
+  /** Absent means never seen, pushed out or dead. */
+  get(name: string): Value | undefined {
+    const entry = this.entries.get(name);
+    if (!entry) return undefined;
+    this.entries.delete(name);
+    if (entry.diesAt <= this.now()) return undefined;
+    // A map keeps insertion order: what was used last stands last.
+    this.entries.set(name, entry);
+    return entry.value;
+  }
+
+  set(name: string, value: Value, lifeMs: number): void {
+    this.entries.delete(name);
+    this.entries.set(name, { value, diesAt: this.now() + lifeMs });
+    if (this.entries.size <= this.capacity) return;
+    const [oldest] = this.entries.keys();
+    if (oldest !== undefined) this.entries.delete(oldest);
+  }
+
+  delete(name: string): void {
+    this.entries.delete(name);
+  }
+
+  deleteWhere(matches: (value: Value) => boolean): void {
+    for (const [name, { value }] of this.entries) if (matches(value)) this.entries.delete(name);
+  }
+
+  clear(): void {
+    this.entries.clear();
+  }
+
+  get size(): number {
+    return this.entries.size;
+  }
+}

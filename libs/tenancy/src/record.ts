@@ -1,0 +1,111 @@
+import { type Json, SluiceError } from '@sluice/canonical';
+import { z } from 'zod';
+
+/** Policies by the name of their limit. Their shapes belong to the limits of @sluice/admission. */
+export type Limits = Readonly<Record<string, Json>>;
+
+/** A paying party. */
+export interface Tenant {
+  id: string;
+  /** For people; absent means the id says enough. */
+  name?: string;
+  /** Policies that all its keys share. */
+  limits: Limits;
+  /** Epoch milliseconds. */
+  createdAt: number;
+}
+
+/** One credential of a tenant, without the credential itself. */
+export interface Key {
+  id: string;
+  tenant: string;
+  /** For people; absent means none was given. */
+  name?: string;
+  /** The visible beginning of the credential. */
+  prefix: string;
+  /** Patterns of the models that it may use; absent means all. */
+  models?: readonly string[];
+  /** Policies of this key alone, beside those of its tenant. */
+  limits: Limits;
+  /** Epoch milliseconds. */
+  createdAt: number;
+  /** Instant in epoch milliseconds from which it is refused; absent means never. */
+  expiresAt?: number;
+  /** Instant in epoch milliseconds of its revocation; absent means it is valid. */
+  revokedAt?: number;
+}
+
+const instant = z.coerce.number().int().nonnegative();
+const tenantSchema = z.object({ id: z.string().min(1), name: z.string().optional(), createdAt: instant });
+const keySchema = z.object({
+  id: z.string().min(1),
+  tenant: z.string().min(1),
+  name: z.string().optional(),
+  prefix: z.string(),
+  models: z.string().transform(parseJson).pipe(z.array(z.string())).optional(),
+  createdAt: instant,
+  expiresAt: instant.optional(),
+  revokedAt: instant.optional(),
+});
+
+const limitField = 'limit:';
+
+/**
+ * The fields of a tenant's or key's Redis hash. Each limit is a field of its own, and so is the revocation:
+ * two operators who change one record at the same time can't undo each other.
+ */
+export function encodeFields(record: Tenant | Key): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const [name, value] of Object.entries(record)) {
+    if (name === 'limits' || value === undefined) continue;
+    fields[name] = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  }
+  for (const [limit, policy] of Object.entries(record.limits))
+    fields[fieldOfLimit(limit)] = JSON.stringify(policy);
+  return fields;
+}
+
+/** The name of the field that holds a limit's policy. */
+export function fieldOfLimit(limit: string): string {
+  return `${limitField}${limit}`;
+}
+
+/** The tenant in these fields; absent where there is none or only a fragment. */
+export function parseTenant(fields: Record<string, string>): Tenant | undefined {
+  const parsed = tenantSchema.safeParse(fields);
+  if (!parsed.success) return undefined;
+  const { name, ...rest } = parsed.data;
+  return { ...rest, ...(name !== undefined && { name }), limits: parseLimits(fields) };
+}
+
+/** The key in these fields; absent where there is none or only a fragment. */
+export function parseKey(fields: Record<string, string>): Key | undefined {
+  const parsed = keySchema.safeParse(fields);
+  if (!parsed.success) return undefined;
+  const { name, models, expiresAt, revokedAt, ...rest } = parsed.data;
+  return {
+    ...rest,
+    ...(name !== undefined && { name }),
+    ...(models !== undefined && { models }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(revokedAt !== undefined && { revokedAt }),
+    limits: parseLimits(fields),
+  };
+}
+
+function parseLimits(fields: Record<string, string>): Limits {
+  const limits: Record<string, Json> = {};
+  for (const [field, text] of Object.entries(fields)) {
+    if (field.startsWith(limitField)) limits[field.slice(limitField.length)] = parseJson(text);
+  }
+  return limits;
+}
+
+function parseJson(text: string): Json {
+  try {
+    // JSON.parse gives nothing but Json.
+    return JSON.parse(text) as Json;
+  } catch (cause) {
+    throw new SluiceError('internal', 'a stored tenancy record is not JSON', { cause });
+  }
+}
