@@ -1,0 +1,271 @@
+import {
+  Collector,
+  type ErrorInfo,
+  type GenerationEvent,
+  isTerminal,
+  type Resume,
+  type TerminalEvent,
+} from '@sluice/canonical';
+import type { LostReason, Order } from '@sluice/transport';
+
+/** Everything the machine does to the world. It is called within an input, in order. */
+export interface AttemptEffects {
+  /** Puts an attempt into the queue; `resume` is what the client has already. */
+  enqueue(attempt: number, resume: Resume | undefined, reason: AttemptReason): void;
+  /** Takes a waiting attempt out of the queue; it may have been claimed meanwhile. */
+  withdraw(attempt: number): void;
+  order(worker: string, order: Omit<Order, 'requestId'>): void;
+  /** Hands events to the client's side: each once, in order, the terminal one last. */
+  deliver(events: GenerationEvent[]): void;
+  /** Counts a frame that was not delivered. */
+  dropped(reason: 'old-attempt' | 'duplicate' | 'paused'): void;
+}
+
+export type AttemptReason = 'worker-lost' | 'job-lost' | 'draining' | 'frames-gone' | 'unavailable';
+
+/** What the machine asks about the request and its surroundings. */
+export interface AttemptFacts {
+  /** How a generation that was lost midway can go on, as the living workers of the pool can do it now. */
+  resumeAbility(): 'exact' | 'prefix' | 'none';
+  /** Whether the answer is plain text: no tools, no JSON output. Only that can be continued by prefix. */
+  isPlainText: boolean;
+}
+
+/** A request that took this many workers down with it is not tried again. */
+const poisonLimit = 2;
+const attemptLimit = 8;
+/** Frames that may be held while one before them is missing; beyond it they are dropped and come again. */
+const holdLimit = 512;
+/** Progress is acknowledged in steps, so that the worker's memory stays small on long answers. */
+const acknowledgeStep = 64;
+
+/**
+ * One generation as its ingress sees it: which attempt counts, what has been delivered, what to do when a
+ * worker, a job or a frame is lost. Pure: inputs are method calls, outputs are `AttemptEffects`, there is no
+ * clock and no I/O, so that a simulation can play every order of events (see the tests).
+ */
+export class AttemptMachine {
+  attempt = 1;
+  /** The worker that holds the current attempt; absent while it waits in the queue. */
+  worker: string | undefined;
+  private isClosed = false;
+  private isPaused = false;
+  private hasStarted = false;
+  private expected = 0;
+  private acknowledged = 0;
+  private lostWorkers = 0;
+  private held = new Map<number, GenerationEvent[]>();
+  private readonly fenced = new Set<string>();
+  private readonly collector = new Collector();
+  private readonly effects: AttemptEffects;
+  private readonly facts: AttemptFacts;
+
+  constructor(effects: AttemptEffects, facts: AttemptFacts) {
+    this.effects = effects;
+    this.facts = facts;
+  }
+
+  get phase(): 'queued' | 'running' | 'closed' {
+    if (this.isClosed) return 'closed';
+    return this.worker === undefined ? 'queued' : 'running';
+  }
+
+  /** Output tokens that were handed to the client's side, as the engine counted them. */
+  get deliveredTokens(): number {
+    return this.collector.outputTokens;
+  }
+
+  /** A worker took an attempt. */
+  claimed(worker: string, attempt: number): void {
+    if (this.isOurs(worker, attempt)) this.worker = worker;
+  }
+
+  /** Frames of an attempt arrived, in any order, any number of times. */
+  frame(worker: string, attempt: number, sequence: number, events: GenerationEvent[]): void {
+    if (!this.isOurs(worker, attempt)) {
+      this.effects.dropped('old-attempt');
+      return;
+    }
+    this.worker = worker;
+    if (this.isPaused) {
+      this.effects.dropped('paused');
+      return;
+    }
+    if (sequence < this.expected) {
+      this.effects.dropped('duplicate');
+      return;
+    }
+    if (sequence > this.expected) {
+      const isFirstMissing = this.held.size === 0;
+      if (this.held.size < holdLimit) this.held.set(sequence, events);
+      if (isFirstMissing) this.askAgain();
+      return;
+    }
+    this.accept(events);
+    for (let next = this.held.get(this.expected); next && !this.isClosed; next = this.held.get(this.expected)) {
+      this.held.delete(this.expected);
+      this.accept(next);
+    }
+  }
+
+  /** A heartbeat says how far an attempt is: what it has published and we have not seen was lost. */
+  running(worker: string, attempt: number, next: number): void {
+    if (!this.isOurs(worker, attempt)) return;
+    this.worker = worker;
+    if (next > this.expected && !this.isPaused) this.askAgain();
+  }
+
+  /** The worker no longer keeps the frames that we asked for. */
+  gone(worker: string, attempt: number): void {
+    if (!this.isOurs(worker, attempt)) return;
+    this.order(worker, 'cancel', 0);
+    this.again('frames-gone');
+  }
+
+  /** A worker has died, fell silent, or hands over what it can't finish. */
+  workerLost(worker: string, reason: LostReason): void {
+    if (this.isClosed || this.worker !== worker) return;
+    if (reason === 'draining') {
+      // It goes on until its limit; only what can go on elsewhere unseen is taken away from it.
+      if (!this.canGoOn()) return;
+      this.order(worker, 'cancel', 0);
+      this.again('draining');
+      return;
+    }
+    this.lostWorkers += 1;
+    if (reason === 'silent') this.order(worker, 'cancel', 0);
+    this.again('worker-lost');
+  }
+
+  /** The attempt is neither waiting nor claimed by anybody. */
+  jobLost(): void {
+    if (this.phase === 'queued') this.again('job-lost');
+  }
+
+  /** Our subscription was away: what came in between is lost. */
+  resubscribed(): void {
+    if (this.phase === 'running' && !this.isPaused) this.askAgain();
+  }
+
+  /** The client reads too slowly: what comes now is dropped here and asked for again later. */
+  pause(): void {
+    this.isPaused = true;
+    this.held.clear();
+  }
+
+  resume(): void {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    if (this.phase === 'running') this.askAgain();
+  }
+
+  /** Ends the generation with an error of our own: deadline, no workers. */
+  fail(error: ErrorInfo): void {
+    if (this.isClosed) return;
+    this.release();
+    this.finish({ type: 'error', error });
+  }
+
+  /** Nobody wants the answer any more. Delivers nothing. */
+  cancel(): void {
+    if (this.isClosed) return;
+    this.release();
+    this.isClosed = true;
+  }
+
+  /** Whether this attempt, spoken for by this worker, is the one that counts. Others are fenced off and told to stop. */
+  private isOurs(worker: string, attempt: number): boolean {
+    if (!this.isClosed && attempt === this.attempt && (this.worker === undefined || this.worker === worker)) return true;
+    const key = `${worker} ${attempt}`;
+    if (!this.fenced.has(key)) {
+      this.fenced.add(key);
+      this.effects.order(worker, { kind: 'cancel', attempt, sequence: 0 });
+    }
+    return false;
+  }
+
+  private accept(events: GenerationEvent[]): void {
+    this.expected += 1;
+    const fresh = this.hasStarted ? events.filter((event) => event.type !== 'start') : events;
+    this.hasStarted ||= fresh[0]?.type === 'start';
+    const last = fresh[fresh.length - 1];
+    if (last?.type === 'error' && this.isWorthAnother(last.error)) {
+      this.deliver(fresh.slice(0, -1));
+      this.acknowledge();
+      this.again('unavailable');
+      return;
+    }
+    if (last && isTerminal(last)) {
+      this.acknowledge();
+      this.isClosed = true;
+    } else if (this.expected - this.acknowledged >= acknowledgeStep) this.acknowledge();
+    this.deliver(fresh);
+  }
+
+  private deliver(events: GenerationEvent[]): void {
+    if (events.length === 0) return;
+    for (const event of events) this.collector.push(event);
+    this.effects.deliver(events);
+  }
+
+  /** A failure that another worker may not have, before or after content. */
+  private isWorthAnother(error: ErrorInfo): boolean {
+    if (error.detail === 'drained') return this.canGoOn();
+    return error.kind === 'unavailable' && this.collector.content.length === 0 && this.attempt < 3;
+  }
+
+  private canGoOn(): boolean {
+    if (this.collector.content.length === 0) return true;
+    const ability = this.facts.resumeAbility();
+    if (ability === 'exact') return true;
+    return ability === 'prefix' && this.facts.isPlainText && this.collector.content.every((part) => part.type === 'text');
+  }
+
+  private again(reason: AttemptReason): void {
+    if (this.lostWorkers >= poisonLimit) {
+      this.finish({
+        type: 'error',
+        error: { kind: 'upstream-failed', message: 'the request was lost with two workers', detail: 'poison', retryable: false },
+      });
+      return;
+    }
+    if (!this.canGoOn() || this.attempt >= attemptLimit) {
+      this.finish({
+        type: 'error',
+        error: { kind: 'unavailable', message: 'the worker that generated the answer was lost', detail: 'worker-lost' },
+      });
+      return;
+    }
+    this.attempt += 1;
+    this.worker = undefined;
+    this.expected = 0;
+    this.acknowledged = 0;
+    this.held.clear();
+    const { content, outputTokens } = this.collector;
+    const resume = content.length === 0 ? undefined : { content: structuredClone(content), outputTokens };
+    this.effects.enqueue(this.attempt, resume, reason);
+  }
+
+  private release(): void {
+    if (this.worker === undefined) this.effects.withdraw(this.attempt);
+    else this.order(this.worker, 'cancel', 0);
+  }
+
+  private finish(event: TerminalEvent): void {
+    this.isClosed = true;
+    this.deliver([event]);
+  }
+
+  private askAgain(): void {
+    if (this.worker !== undefined) this.order(this.worker, 'resend', this.expected);
+  }
+
+  private acknowledge(): void {
+    this.acknowledged = this.expected;
+    if (this.worker !== undefined) this.order(this.worker, 'acknowledge', this.expected);
+  }
+
+  private order(worker: string, kind: Order['kind'], sequence: number): void {
+    this.effects.order(worker, { kind, attempt: this.attempt, sequence });
+  }
+}

@@ -1,0 +1,62 @@
+import { Cluster } from 'ioredis';
+import type { RedisClient } from './connection.ts';
+
+/**
+ * Pub/sub over one command and one subscriber connection. In a cluster it is sharded pub/sub, so that a
+ * message visits one master and not all of them.
+ */
+export interface Bus {
+  /** Resolves with the number of receivers, which is 0 while a subscriber reconnects. */
+  publish(channel: string, text: string): Promise<number>;
+  /** Resolves when Redis has acknowledged the subscription. One listener per channel. */
+  subscribe(channel: string, listener: (text: string) => void): Promise<void>;
+  /** Told each time the subscriptions stand again after a cut: what came in between is lost. */
+  onResubscribed(listener: () => void): void;
+  /** Whether the subscriber is connected now. */
+  isUp(): boolean;
+  /** Whether a message would be sent at once. */
+  canPublish(): boolean;
+}
+
+/** `commands` sends, `subscriber` listens and does nothing else. Neither is closed here. */
+export function createBus(commands: RedisClient, subscriber: RedisClient): Bus {
+  const listeners = new Map<string, (text: string) => void>();
+  const resubscribed: (() => void)[] = [];
+  const isSharded = subscriber instanceof Cluster;
+  let wasUp = false;
+
+  const receive = (channel: string, text: string) => listeners.get(channel)?.(text);
+  subscriber.on(isSharded ? 'smessage' : 'message', receive);
+  subscriber.on('ready', () => {
+    if (wasUp) void subscribeAgain();
+    wasUp = true;
+  });
+
+  const subscribeOn = async (channel: string): Promise<void> => {
+    if (isSharded) await subscriber.ssubscribe(channel);
+    else await subscriber.subscribe(channel);
+  };
+  // ioredis resubscribes by itself, but tells nobody when: asking again costs nothing and gives the moment.
+  const subscribeAgain = async (): Promise<void> => {
+    try {
+      for (const channel of listeners.keys()) await subscribeOn(channel);
+      for (const listener of resubscribed) listener();
+    } catch {
+      // The connection went away again; the next 'ready' repeats this.
+    }
+  };
+
+  return {
+    publish: async (channel, text) =>
+      // ioredis leaves the reply of SPUBLISH untyped; it is the number of receivers as for PUBLISH.
+      Number(await (isSharded ? commands.spublish(channel, text) : commands.publish(channel, text))),
+    subscribe: async (channel, listener) => {
+      listeners.set(channel, listener);
+      await subscribeOn(channel);
+      wasUp = true;
+    },
+    onResubscribed: (listener) => resubscribed.push(listener),
+    isUp: () => subscriber.status === 'ready',
+    canPublish: () => commands.status === 'ready',
+  };
+}

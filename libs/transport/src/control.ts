@@ -1,0 +1,75 @@
+import { isJsonObject, SluiceError } from '@sluice/canonical';
+import type { Bus } from './bus.ts';
+import { controlChannel } from './names.ts';
+
+/**
+ * What an ingress tells a worker about one attempt.
+ * - `cancel`: stop it; nobody wants it.
+ * - `resend`: publish its frames again from `sequence` on.
+ * - `acknowledge`: all frames below `sequence` have arrived and need not be kept.
+ */
+export interface Order {
+  kind: 'cancel' | 'resend' | 'acknowledge';
+  requestId: string;
+  attempt: number;
+  /** 0 for a cancel. */
+  sequence: number;
+}
+
+const codes: Readonly<Record<Order['kind'], string>> = { cancel: 'c', resend: 'r', acknowledge: 'a' };
+const kinds: Readonly<Record<string, Order['kind']>> = { c: 'cancel', r: 'resend', a: 'acknowledge' };
+
+export function encodeOrders(ingress: string, orders: readonly Order[]): string {
+  const wire = orders.map(({ kind, requestId, attempt, sequence }) => [codes[kind], requestId, attempt, sequence]);
+  return JSON.stringify({ v: 1, i: ingress, o: wire });
+}
+
+/** Reads what `encodeOrders` wrote; throws `internal` for another version. Unknown kinds of a newer version are skipped. */
+export function decodeOrders(text: string): { ingress: string; orders: Order[] } {
+  const wire: unknown = JSON.parse(text);
+  if (!isJsonObject(wire) || wire.v !== 1) throw new SluiceError('internal', 'orders of an unknown version');
+  // Written by encodeOrders of the same version.
+  const { i, o } = wire as unknown as { i: string; o: [string, string, number, number][] };
+  const orders: Order[] = [];
+  for (const [code, requestId, attempt, sequence] of o) {
+    const kind = kinds[code];
+    if (kind) orders.push({ kind, requestId, attempt, sequence });
+  }
+  return { ingress: i, orders };
+}
+
+/** Sends orders to workers: all of one event-loop turn for one worker in one message. */
+export interface OrderSender {
+  send(worker: string, order: Order): void;
+}
+
+export function createOrderSender(bus: Bus, ingress: string): OrderSender {
+  const outbox = new Map<string, Order[]>();
+  const flush = (): void => {
+    for (const [worker, orders] of outbox) {
+      // A lost order repairs itself: a resend is asked again at the next beat, a cancel at the next stray frame.
+      bus.publish(controlChannel(worker), encodeOrders(ingress, orders)).catch(() => undefined);
+    }
+    outbox.clear();
+  };
+  return {
+    send: (worker, order) => {
+      if (outbox.size === 0) setImmediate(flush);
+      const orders = outbox.get(worker);
+      if (orders) orders.push(order);
+      else outbox.set(worker, [order]);
+    },
+  };
+}
+
+/** Listens to the orders for this worker. Resolves when the subscription stands. */
+export async function subscribeOrders(
+  bus: Bus,
+  worker: string,
+  receive: (order: Order, ingress: string) => void,
+): Promise<void> {
+  await bus.subscribe(controlChannel(worker), (text) => {
+    const { ingress, orders } = decodeOrders(text);
+    for (const order of orders) receive(order, ingress);
+  });
+}

@@ -1,0 +1,100 @@
+import type { GenerationEvent, Json } from '@sluice/canonical';
+import { isJsonObject, SluiceError } from '@sluice/canonical';
+
+/** Consecutive events of one attempt. Frames of an attempt are numbered from 0 without gaps. */
+export interface Frame {
+  requestId: string;
+  attempt: number;
+  sequence: number;
+  events: GenerationEvent[];
+}
+
+/** A worker's word that it holds an attempt. */
+export interface Claim {
+  requestId: string;
+  attempt: number;
+}
+
+/** Where an attempt stands: `next` is the sequence that its next frame will have. */
+export interface Running extends Claim {
+  next: number;
+}
+
+/** All that one PUBLISH on a reply channel carries. */
+export interface ReplyBatch {
+  worker: string;
+  claims: Claim[];
+  frames: Frame[];
+  running: Running[];
+  /** Attempts whose frames were asked for and are no longer kept. */
+  gone: Claim[];
+}
+
+type WireEvent = GenerationEvent | [block: number, text: string, tokens: number];
+
+/**
+ * The JSON text of one frame. A plain text delta, which is nearly all traffic, travels as
+ * `[block, text, tokens]`; -1 tokens says that the engine did not count.
+ */
+export function encodeFrame(frame: Frame): string {
+  const events: WireEvent[] = frame.events.map((event) =>
+    event.type === 'text-delta' && event.logprobs === undefined
+      ? [event.block, event.text, event.tokens ?? -1]
+      : event,
+  );
+  return JSON.stringify([frame.requestId, frame.attempt, frame.sequence, events]);
+}
+
+/** The JSON text of a batch, around frames that are encoded already (they are kept in that form for a resend). */
+export function encodeBatch(batch: {
+  worker: string;
+  claims?: readonly Claim[];
+  frames?: readonly string[];
+  running?: readonly Running[];
+  gone?: readonly Claim[];
+}): string {
+  let text = `{"v":1,"w":${JSON.stringify(batch.worker)}`;
+  if (batch.claims?.length) text += `,"c":${JSON.stringify(batch.claims.map(({ requestId, attempt }) => [requestId, attempt]))}`;
+  if (batch.frames?.length) text += `,"f":[${batch.frames.join(',')}]`;
+  if (batch.running?.length) {
+    text += `,"r":${JSON.stringify(batch.running.map(({ requestId, attempt, next }) => [requestId, attempt, next]))}`;
+  }
+  if (batch.gone?.length) text += `,"g":${JSON.stringify(batch.gone.map(({ requestId, attempt }) => [requestId, attempt]))}`;
+  return `${text}}`;
+}
+
+/**
+ * Reads a batch. Our own processes are trusted by the version (no schema per token: a property test holds
+ * encode and decode together); throws `internal` for another version or text that is no batch.
+ */
+export function decodeBatch(text: string): ReplyBatch {
+  const wire: Json = JSON.parse(text);
+  if (!isJsonObject(wire) || wire.v !== 1) throw new SluiceError('internal', 'a reply batch of an unknown version');
+  const { w, c, f, r, g } = wire as unknown as WireBatch;
+  return {
+    worker: w,
+    claims: (c ?? []).map(([requestId, attempt]) => ({ requestId, attempt })),
+    frames: (f ?? []).map(([requestId, attempt, sequence, events]) => ({
+      requestId,
+      attempt,
+      sequence,
+      events: events.map(decodeEvent),
+    })),
+    running: (r ?? []).map(([requestId, attempt, next]) => ({ requestId, attempt, next })),
+    gone: (g ?? []).map(([requestId, attempt]) => ({ requestId, attempt })),
+  };
+}
+
+interface WireBatch {
+  w: string;
+  c?: [string, number][];
+  f?: [string, number, number, WireEvent[]][];
+  r?: [string, number, number][];
+  g?: [string, number][];
+}
+
+function decodeEvent(event: WireEvent): GenerationEvent {
+  if (!Array.isArray(event)) return event;
+  const [block, text, tokens] = event;
+  return tokens === -1 ? { type: 'text-delta', block, text } : { type: 'text-delta', block, text, tokens };
+}

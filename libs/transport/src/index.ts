@@ -1,0 +1,13 @@
+export * from './bus.ts';
+export * from './connection.ts';
+export * from './control.ts';
+export * from './frame.ts';
+export * from './ingress-presence.ts';
+export * from './job.ts';
+export * from './job-consumer.ts';
+export * from './job-queue.ts';
+export { jobId, queueName, queuePrefix } from './names.ts';
+export * from './presence.ts';
+export * from './reply-publisher.ts';
+export type { ReplyWriter } from './reply-writer.ts';
+export * from './worker-directory.ts';

@@ -1,0 +1,25 @@
+/**
+ * Every Redis name of the transport. Pool names are `[a-z0-9-]+` (the catalog checks it), so they need no
+ * encoding. A pool's queue carries a hash tag, so that in a cluster the pools spread over the masters and
+ * each queue's scripts stay on one of them.
+ */
+const root = 'sluice';
+
+export const queueName = (pool: string): string => `inference-${pool}`;
+export const queuePrefix = (pool: string): string => `${root}:{p:${pool}}`;
+/** Where BullMQ keeps the waiting jobs of a pool; every job has a priority, so it is the only such place. */
+export const waitingKey = (pool: string): string => `${queuePrefix(pool)}:${queueName(pool)}:prioritized`;
+
+/** Frames from all workers to one ingress process. */
+export const replyChannel = (ingress: string): string => `${root}:reply:${ingress}`;
+/** Orders from all ingresses to one worker process. */
+export const controlChannel = (worker: string): string => `${root}:control:${worker}`;
+/** Presence of workers, to all ingresses. */
+export const workersChannel = `${root}:workers`;
+/** An ingress that starts asks here who is there; all workers listen. */
+export const ingressesChannel = `${root}:ingresses`;
+/** Lives as long as an ingress renews it. */
+export const ingressKey = (ingress: string): string => `${root}:ingress:${ingress}`;
+
+/** BullMQ's id of one attempt. Request ids hold neither `:` nor are they integers, which BullMQ refuses. */
+export const jobId = (requestId: string, attempt: number): string => `${requestId}-${attempt}`;

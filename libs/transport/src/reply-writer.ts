@@ -1,0 +1,115 @@
+import { type GenerationEvent, isTerminal } from '@sluice/canonical';
+import { type Claim, encodeFrame } from './frame.ts';
+
+/** Bytes of frames that one generation may keep for a resend; older ones are let go and can't be asked for. */
+export const keptLimitBytes = 4 * 1024 * 1024;
+
+/** What the worker's run sees of the reply path. */
+export interface ReplyWriter {
+  /** Takes the event over (it may be merged into others) and publishes it with this event-loop turn's batch. */
+  write(event: GenerationEvent): void;
+  /** Aborts when no one listens on the reply channel any more. */
+  readonly abandoned: AbortSignal;
+}
+
+/** The frames of one attempt: pending, published, kept until acknowledged. */
+export class AttemptFrames implements ReplyWriter {
+  readonly claim: Claim;
+  readonly ingress: string;
+  /** Sequence of the next frame. */
+  next = 0;
+  /** Value of `next` that the last heartbeat told; -1 before the first. */
+  toldNext = -1;
+  /** Set when the terminal event was written, renewed when the ingress asks again. */
+  finishedAt: number | undefined;
+  keptBytes = 0;
+  private pending: GenerationEvent[] = [];
+  private kept: string[] = [];
+  private keptFrom = 0;
+  private hasEnded = false;
+  private readonly abandonment = new AbortController();
+  private readonly onWrite: (frames: AttemptFrames) => void;
+
+  constructor(claim: Claim, ingress: string, onWrite: (frames: AttemptFrames) => void) {
+    this.claim = claim;
+    this.ingress = ingress;
+    this.onWrite = onWrite;
+  }
+
+  get abandoned(): AbortSignal {
+    return this.abandonment.signal;
+  }
+
+  get isEnded(): boolean {
+    return this.hasEnded;
+  }
+
+  write(event: GenerationEvent): void {
+    // Nothing may follow a terminal event, whatever an engine does.
+    if (this.hasEnded) return;
+    this.hasEnded = isTerminal(event);
+    const last = this.pending[this.pending.length - 1];
+    if (last === undefined || !merge(last, event)) this.pending.push(event);
+    if (this.pending.length === 1) this.onWrite(this);
+  }
+
+  /** The pending events as one frame's text; absent when nothing is pending. */
+  takeFrame(): string | undefined {
+    if (this.pending.length === 0) return undefined;
+    const text = encodeFrame({ ...this.claim, sequence: this.next, events: this.pending });
+    this.pending = [];
+    this.next += 1;
+    this.kept.push(text);
+    this.keptBytes += text.length;
+    while (this.keptBytes > keptLimitBytes && this.kept.length > 1) this.dropOldest();
+    return text;
+  }
+
+  /** Kept frames from `sequence` on, at most `limitBytes` of them (but one at least); absent when they are gone. */
+  framesFrom(sequence: number, limitBytes: number): string[] | undefined {
+    if (sequence < this.keptFrom) return undefined;
+    const frames: string[] = [];
+    let bytes = 0;
+    for (let index = sequence - this.keptFrom; index < this.kept.length; index += 1) {
+      const text = this.kept[index] ?? '';
+      bytes += text.length;
+      if (frames.length > 0 && bytes > limitBytes) break;
+      frames.push(text);
+    }
+    return frames;
+  }
+
+  /** Lets go of frames below `sequence`. Resolves to true when nothing is left to keep. */
+  acknowledge(sequence: number): boolean {
+    const count = Math.min(Math.max(0, sequence - this.keptFrom), this.kept.length);
+    for (const text of this.kept.splice(0, count)) this.keptBytes -= text.length;
+    this.keptFrom += count;
+    return this.hasEnded && this.pending.length === 0 && this.kept.length === 0;
+  }
+
+  abandon(): void {
+    this.abandonment.abort();
+  }
+
+  private dropOldest(): void {
+    const text = this.kept.shift();
+    this.keptFrom += 1;
+    this.keptBytes -= text?.length ?? 0;
+  }
+}
+
+/** Joins a delta to the one before it. Returns false when they must stay apart. */
+function merge(last: GenerationEvent, event: GenerationEvent): boolean {
+  if (last.type === 'text-delta' && event.type === 'text-delta') {
+    if (last.block !== event.block || last.logprobs || event.logprobs) return false;
+    last.text += event.text;
+  } else if (last.type === 'reasoning-delta' && event.type === 'reasoning-delta') {
+    if (last.block !== event.block) return false;
+    last.text += event.text;
+  } else if (last.type === 'tool-call-delta' && event.type === 'tool-call-delta') {
+    if (last.block !== event.block) return false;
+    last.arguments += event.arguments;
+  } else return false;
+  if (event.tokens !== undefined) last.tokens = (last.tokens ?? 0) + event.tokens;
+  return true;
+}

@@ -1,0 +1,105 @@
+import type { PoolPresence, WorkerNews } from './presence.ts';
+
+export type LostReason = 'exited' | 'silent' | 'draining';
+
+export interface DirectoryOptions {
+  /** Monotonic milliseconds. */
+  now(): number;
+  /** A worker that says nothing for this long is lost. */
+  silenceLimitMs: number;
+  /** Called once per loss; a worker that speaks again later is a new one. `draining` means: take your requests away. */
+  onLost(worker: string, reason: LostReason): void;
+}
+
+interface Entry {
+  heardAt: number;
+  pools: Record<string, PoolPresence>;
+  isDraining: boolean;
+}
+
+/** What an ingress knows of the workers: who lives, what they serve, who fell silent. */
+export class WorkerDirectory {
+  private readonly workers = new Map<string, Entry>();
+  private readonly exited = new Set<string>();
+  private checkedAt: number;
+  private readonly options: DirectoryOptions;
+
+  constructor(options: DirectoryOptions) {
+    this.options = options;
+    this.checkedAt = options.now();
+  }
+
+  receive(news: WorkerNews): void {
+    if (news.type === 'exited') {
+      this.remember(news.worker);
+      this.lose(news.worker, 'exited');
+      return;
+    }
+    if (this.exited.has(news.worker)) return;
+    const before = this.workers.get(news.worker);
+    const isDraining = news.state === 'draining';
+    this.workers.set(news.worker, { heardAt: this.options.now(), pools: news.pools, isDraining });
+    if (isDraining && !before?.isDraining) this.options.onLost(news.worker, 'draining');
+  }
+
+  /** Any message of a worker shows that it lives. */
+  heard(worker: string): void {
+    const entry = this.workers.get(worker);
+    if (entry) entry.heardAt = this.options.now();
+  }
+
+  /**
+   * Declares silent workers lost. Call it a few times a second. `isListening` false means that we could not
+   * have heard anybody: then, and after a pause of our own event loop, everybody's silence starts again.
+   */
+  check(isListening: boolean): void {
+    const now = this.options.now();
+    const pausedMs = now - this.checkedAt;
+    this.checkedAt = now;
+    const isForgiving = !isListening || pausedMs > this.options.silenceLimitMs / 2;
+    for (const [worker, entry] of this.workers) {
+      if (isForgiving) entry.heardAt = now;
+      else if (now - entry.heardAt > this.options.silenceLimitMs) this.lose(worker, 'silent');
+    }
+  }
+
+  has(worker: string): boolean {
+    return this.workers.has(worker);
+  }
+
+  /** Slots of all living workers that take jobs of this pool. */
+  slotsOf(pool: string): number {
+    let slots = 0;
+    for (const { pools, isDraining } of this.workers.values()) if (!isDraining) slots += pools[pool]?.slots ?? 0;
+    return slots;
+  }
+
+  /** How a generation of this pool can go on elsewhere: what every living worker of it can do; `none` without any. */
+  resumeOf(pool: string): PoolPresence['resume'] {
+    let common: PoolPresence['resume'] | undefined;
+    for (const { pools, isDraining } of this.workers.values()) {
+      const ability = pools[pool]?.resume;
+      if (ability === undefined || isDraining) continue;
+      if (common !== undefined && common !== ability) return 'none';
+      common = ability;
+    }
+    return common ?? 'none';
+  }
+
+  get count(): number {
+    return this.workers.size;
+  }
+
+  private lose(worker: string, reason: LostReason): void {
+    if (this.workers.delete(worker) || reason === 'exited') this.options.onLost(worker, reason);
+  }
+
+  // A presence message may arrive after the supervisor's word; it must not bring the dead back.
+  private remember(worker: string): void {
+    this.exited.add(worker);
+    if (this.exited.size > 1_000) {
+      const [oldest] = this.exited;
+      if (oldest !== undefined) this.exited.delete(oldest);
+    }
+  }
+}
