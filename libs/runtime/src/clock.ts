@@ -1,0 +1,47 @@
+/** Where time comes from. Everything that waits or measures takes one, so that tests own the time. */
+export interface Clock {
+  /** Epoch milliseconds; may jump when the host's clock is set. */
+  now(): number;
+  /** Milliseconds from an arbitrary origin, with fractions; never goes back. */
+  monotonic(): number;
+  /** Runs `callback` once after `delayMs`. The timer keeps the process alive unless `unref` was called. */
+  after(delayMs: number, callback: () => void): Timer;
+  /** Resolves after `delayMs`; rejects with the signal's reason as soon as it aborts. */
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** A pending callback. `cancel` may be called at any time, more than once, and by `using`. */
+export interface Timer extends Disposable {
+  cancel(): void;
+  unref(): void;
+}
+
+/** The host's clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs, callback) {
+    const timeout = setTimeout(callback, delayMs);
+    const cancel = () => clearTimeout(timeout);
+    return { cancel, unref: () => void timeout.unref(), [Symbol.dispose]: cancel };
+  },
+  sleep(delayMs, signal) {
+    return sleepOn(this, delayMs, signal);
+  },
+};
+
+/** `Clock.sleep` on top of `Clock.after`. */
+export function sleepOn(clock: Pick<Clock, 'after'>, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      timer.cancel();
+      reject(signal?.reason);
+    };
+    const timer = clock.after(delayMs, () => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}

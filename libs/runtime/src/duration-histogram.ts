@@ -1,0 +1,94 @@
+import type { Histogram, Registry } from 'prom-client';
+
+/** Where durations of one kind are counted. Keep it for as long as a stream lives: finding it costs, observing hardly does. */
+export interface DurationSeries {
+  /** Counts one duration, milliseconds; anything but a number ≥ 0 is left out. */
+  observe(durationMs: number): void;
+}
+
+interface Series extends DurationSeries {
+  labels: Record<string, string>;
+  counts: Float64Array;
+  sumMs: number;
+}
+
+/**
+ * A Prometheus histogram of durations with fixed buckets. It stands beside prom-client's own because it is
+ * observed for every token: 33 ns here, 308 ns there (a labelled child; 2 million observations, 12 buckets,
+ * Node 24, CPU time), of a budget of 36 µs per token for the whole stack.
+ */
+export class DurationHistogram {
+  private readonly name: string;
+  private readonly bucketsMs: readonly number[];
+  private readonly labelNames: readonly string[];
+  private readonly series = new Map<string, Series>();
+
+  /** `name` ends in `_seconds`, which is what is exported; `bucketsMs` are upper bounds, rising. */
+  constructor(
+    {
+      name,
+      help,
+      labelNames,
+      bucketsMs,
+    }: { name: string; help: string; labelNames: readonly string[]; bucketsMs: readonly number[] },
+    registry: Registry,
+  ) {
+    this.name = name;
+    this.bucketsMs = bucketsMs;
+    this.labelNames = labelNames;
+    if (labelNames.length === 0) this.child({});
+    const source = {
+      name,
+      help,
+      type: 'histogram',
+      aggregator: 'sum',
+      get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: this.values() }),
+      reset: () => this.series.clear(),
+    };
+    // A registry asks a metric for its name, `get` and `reset` only, though its type names the four classes.
+    registry.registerMetric(source as unknown as Histogram);
+  }
+
+  /** The series of these labels, made when it is new. Every label must be given. */
+  child(labels: Readonly<Record<string, string>>): DurationSeries {
+    const key = this.labelNames.map((name) => labels[name]).join('\n');
+    const known = this.series.get(key);
+    if (known) return known;
+    const created = createSeries({ ...labels }, this.bucketsMs);
+    this.series.set(key, created);
+    return created;
+  }
+
+  private values(): object[] {
+    return [...this.series.values()].flatMap(({ labels, counts, sumMs }) => {
+      let total = 0;
+      const buckets = Array.from(counts, (count, index) => {
+        total += count;
+        const bound = this.bucketsMs[index];
+        const le = bound === undefined ? '+Inf' : String(bound / 1000);
+        return { metricName: `${this.name}_bucket`, labels: { le, ...labels }, value: total };
+      });
+      return [
+        ...buckets,
+        { metricName: `${this.name}_sum`, labels, value: sumMs / 1000 },
+        { metricName: `${this.name}_count`, labels, value: total },
+      ];
+    });
+  }
+}
+
+function createSeries(labels: Record<string, string>, bucketsMs: readonly number[]): Series {
+  const series: Series = {
+    labels,
+    counts: new Float64Array(bucketsMs.length + 1),
+    sumMs: 0,
+    observe(durationMs) {
+      if (!(durationMs >= 0 && durationMs < Number.POSITIVE_INFINITY)) return;
+      let bucket = 0;
+      while (bucket < bucketsMs.length && durationMs > (bucketsMs[bucket] ?? 0)) bucket += 1;
+      series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
+      series.sumMs += durationMs;
+    },
+  };
+  return series;
+}

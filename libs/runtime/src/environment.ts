@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { ConfigError, type Problem } from './config-error.ts';
+import { mask, maskText } from './secrets.ts';
+import { nearestSpelling } from './spelling.ts';
+import { problemsOf } from './zod-problems.ts';
+
+/** An environment as `process.env` has it. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ParsedEnvironment<Values> {
+  values: Values;
+  /** Sentences about names that start with the prefix and mean nothing here. */
+  warnings: string[];
+}
+
+/** How settings inside the settings file are overridden; such names are `applyOverrides`'s, never unknown. */
+export const overridePrefix = 'SLUICE_SET__';
+
+const prefix = 'SLUICE_';
+
+/**
+ * Reads flat settings whose schema keys are the names of the environment. An empty value counts as absent, as
+ * compose files write it. Throws `ConfigError` with all mistakes; names that look misspelt become warnings.
+ * `alsoKnown` names belong to other processes that share the environment.
+ */
+export function parseEnvironment<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  environment: Environment,
+  alsoKnown: readonly string[] = [],
+): ParsedEnvironment<z.output<z.ZodObject<Shape>>> {
+  const names = Object.keys(schema.shape);
+  const given = new Map<string, string>();
+  for (const name of names) {
+    const value = environment[name]?.trim();
+    if (value) given.set(name, value);
+  }
+  const raw = Object.fromEntries(given);
+  const result = schema.safeParse(raw);
+  if (!result.success) throw new ConfigError('environment', sortBy(names, problemsOf(result.error, raw)));
+  return { values: result.data, warnings: unknownNames(environment, [...names, ...alsoKnown]) };
+}
+
+function sortBy(names: readonly string[], problems: Problem[]): Problem[] {
+  return problems.sort((left, right) => names.indexOf(left.path) - names.indexOf(right.path));
+}
+
+function unknownNames(environment: Environment, known: readonly string[]): string[] {
+  const isKnown = new Set(known);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith(prefix) && !name.startsWith(overridePrefix) && !isKnown.has(name))
+    .sort()
+    .map((name) => {
+      const nearest = nearestSpelling(
+        name.slice(prefix.length),
+        known.map((candidate) => candidate.slice(prefix.length)),
+      );
+      return `${name} is not a setting${nearest === undefined ? '' : `; did you mean ${prefix}${nearest}?`}`;
+    });
+}
+
+/** A row of the configuration table. `defaultValue` is absent where the setting must be given or stays unset. */
+export interface SettingDescription {
+  name: string;
+  type: string;
+  isRequired: boolean;
+  defaultValue?: string;
+  description: string;
+}
+
+/** The settings as rows, in the order of the schema, from its types, defaults and `describe` texts. */
+export function describeEnvironment(schema: z.ZodObject): SettingDescription[] {
+  return Object.entries(schema.shape).map(([name, field]) => {
+    const json: z.core.JSONSchema.BaseSchema = z.toJSONSchema(field as z.ZodType, {
+      io: 'output',
+      unrepresentable: 'any',
+    });
+    const isRequired = !(field as z.ZodType).safeParse(undefined).success;
+    const defaultValue = json.default === undefined || json.default === '' ? undefined : String(json.default);
+    return {
+      name,
+      type: describeType(json),
+      isRequired,
+      ...(defaultValue !== undefined && {
+        defaultValue: isSecretField(field) ? mask : maskText(defaultValue),
+      }),
+      description: json.description ?? '',
+    };
+  });
+}
+
+/** The names of a schema that were declared with `secretText`. */
+export function secretNamesOf(schema: z.ZodObject): ReadonlySet<string> {
+  return new Set(Object.keys(schema.shape).filter((name) => isSecretField(schema.shape[name])));
+}
+
+function isSecretField(field: unknown): boolean {
+  return field instanceof z.ZodType && z.toJSONSchema(field, { unrepresentable: 'any' }).isSecret === true;
+}
+
+function describeType(json: z.core.JSONSchema.BaseSchema): string {
+  if (json.enum) return json.enum.map(String).join(' | ');
+  if (json.type === 'integer' || json.type === 'number') {
+    const unit = json.type === 'integer' ? 'whole number' : 'number';
+    const { minimum, maximum } = json;
+    const isOpen = maximum === undefined || maximum >= Number.MAX_SAFE_INTEGER;
+    if (minimum === undefined || minimum <= Number.MIN_SAFE_INTEGER)
+      return isOpen ? unit : `${unit} ≤ ${maximum}`;
+    return isOpen ? `${unit} ≥ ${minimum}` : `${unit} ${minimum}–${maximum}`;
+  }
+  if (json.type === 'boolean') return 'true | false';
+  if (json.type === 'array') return 'list, comma between';
+  if (json.format === 'uri') return 'address';
+  return 'text';
+}

@@ -1,0 +1,68 @@
+import { type Clock, sleepOn, type Timer } from './clock.ts';
+
+interface Pending {
+  dueAt: number;
+  callback: () => void;
+}
+
+/** A clock for tests: time stands still until `advance`. */
+export class FakeClock implements Clock {
+  private elapsedMs = 0;
+  private readonly startAt: number;
+  private readonly pending = new Set<Pending>();
+
+  /** `startAt` is what `now` says first, epoch milliseconds. */
+  constructor(startAt = 1_700_000_000_000) {
+    this.startAt = startAt;
+  }
+
+  /** How many callbacks wait; 0 proves that no timer leaked. */
+  get timers(): number {
+    return this.pending.size;
+  }
+
+  now(): number {
+    return this.startAt + this.elapsedMs;
+  }
+
+  monotonic(): number {
+    return this.elapsedMs;
+  }
+
+  after(delayMs: number, callback: () => void): Timer {
+    const entry: Pending = { dueAt: this.elapsedMs + Math.max(0, delayMs), callback };
+    this.pending.add(entry);
+    const cancel = () => void this.pending.delete(entry);
+    return { cancel, unref: () => {}, [Symbol.dispose]: cancel };
+  }
+
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+    return sleepOn(this, delayMs, signal);
+  }
+
+  /** Lets `durationMs` pass: runs what falls due in order and, after each, everything that it woke. */
+  async advance(durationMs: number): Promise<void> {
+    const until = this.elapsedMs + durationMs;
+    await settle();
+    for (let next = this.nextDue(until); next; next = this.nextDue(until)) {
+      this.pending.delete(next);
+      this.elapsedMs = next.dueAt;
+      next.callback();
+      await settle();
+    }
+    this.elapsedMs = until;
+  }
+
+  private nextDue(until: number): Pending | undefined {
+    let earliest: Pending | undefined;
+    for (const entry of this.pending) {
+      if (entry.dueAt <= until && (!earliest || entry.dueAt < earliest.dueAt)) earliest = entry;
+    }
+    return earliest;
+  }
+}
+
+/** One turn of the event loop: promises that were resolved have run their continuations. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,24 @@
+export * from './clock.ts';
+export * from './config-error.ts';
+export * from './duration-histogram.ts';
+export * from './environment.ts';
+export * from './environment-values.ts';
+export * from './fake-clock.ts';
+export * from './lifecycle.ts';
+export * from './log-error.ts';
+export * from './logger.ts';
+export {
+  type CounterOf,
+  createRegistry,
+  type DurationsOf,
+  type GaugeOf,
+  type RenderedMetrics,
+  renderMetrics,
+} from './metric-set.ts';
+export * from './metrics.ts';
+export * from './ops-server.ts';
+export * from './overrides.ts';
+export { isSecretName, mask, maskSecrets, maskText } from './secrets.ts';
+export * from './settings-file.ts';
+export * from './spelling.ts';
+export * from './zod-problems.ts';

@@ -1,0 +1,170 @@
+import { SluiceError } from '@sluice/canonical';
+import { type Clock, systemClock, type Timer } from './clock.ts';
+import type { Logger } from './logger.ts';
+
+/** The part of `process` that a lifecycle needs. `send` exists where the process has an IPC channel. */
+export interface ProcessEvents {
+  on(event: string, listener: (...args: unknown[]) => void): unknown;
+  send?: ((message: object) => unknown) | undefined;
+}
+
+export interface LifecycleOptions {
+  logger: Logger;
+  /** How long work in flight may go on after the first signal, milliseconds. */
+  drainLimitMs: number;
+  /** How long steps may take after the limit aborted them, before the process exits with 1; 2,000 when absent. */
+  closeLimitMs?: number;
+  /** The drain limit after an uncaught exception, whose state nobody knows; at most 5,000 when absent. */
+  fatalDrainLimitMs?: number;
+  exit?: (code: number) => void;
+  processEvents?: ProcessEvents;
+  clock?: Clock;
+}
+
+/**
+ * Finishes or closes one thing. When `signal` aborts the drain limit is over: end what is left at once
+ * (errors in band, sockets closed) and resolve within the close limit.
+ */
+export type DrainStep = (signal: AbortSignal) => Promise<void>;
+
+export interface Lifecycle {
+  /** Aborts when the drain begins: readiness checks and accept loops look at it. */
+  readonly draining: AbortSignal;
+  /**
+   * Registers a step. Steps run one after another in reverse order of registration, as things close that were
+   * opened upon each other: open Redis first, register its close first, and it is closed last. A step that
+   * fails is logged and the next one runs. Call it right after the thing was opened.
+   */
+  onDrain(name: string, step: DrainStep): void;
+  /** Tells the parent, where there is an IPC channel, that the process serves: `{ type: 'ready', ...info }`. */
+  announceReady(info: object): void;
+  /** Begins the drain as a signal would; a second call changes nothing. */
+  drain(reason: string): void;
+}
+
+const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+/** One Ctrl-C reaches a process twice, from the terminal and from the parent that passes it on: not an impatient user. */
+const sameKeypressMs = 500;
+
+/**
+ * Ties the process to its signals: the first SIGTERM, SIGINT, SIGHUP or loss of the parent drains and exits
+ * with 0 if every step succeeded, else 1; a second signal exits with 1 at once; an uncaught exception or
+ * rejection is logged, drained briefly and exits with 1.
+ */
+export function createLifecycle(options: LifecycleOptions): Lifecycle {
+  const lifecycle = new ProcessLifecycle(options);
+  lifecycle.listen();
+  return lifecycle;
+}
+
+class ProcessLifecycle implements Lifecycle {
+  private readonly logger: Logger;
+  private readonly clock: Clock;
+  private readonly exit: (code: number) => void;
+  private readonly processEvents: ProcessEvents;
+  private readonly options: LifecycleOptions;
+  private readonly steps: { name: string; step: DrainStep }[] = [];
+  private readonly began = new AbortController();
+  private readonly limit = new AbortController();
+  private beganAt = 0;
+  private limitTimer: Timer | undefined;
+  private current = 'nothing';
+  private isFatal = false;
+  private hasExited = false;
+
+  constructor(options: LifecycleOptions) {
+    this.options = options;
+    this.logger = options.logger;
+    this.clock = options.clock ?? systemClock;
+    this.exit = options.exit ?? ((code) => process.exit(code));
+    this.processEvents = options.processEvents ?? process;
+  }
+
+  get draining(): AbortSignal {
+    return this.began.signal;
+  }
+
+  listen(): void {
+    for (const signal of signals) this.processEvents.on(signal, () => this.receive(signal));
+    if (this.processEvents.send) this.processEvents.on('disconnect', () => this.drain('disconnect'));
+    this.processEvents.on('uncaughtException', (error) => this.fail(error, 'uncaught exception'));
+    this.processEvents.on('unhandledRejection', (error) => this.fail(error, 'unhandled rejection'));
+  }
+
+  onDrain(name: string, step: DrainStep): void {
+    this.steps.push({ name, step });
+  }
+
+  announceReady(info: object): void {
+    this.processEvents.send?.({ type: 'ready', ...info });
+  }
+
+  drain(reason: string): void {
+    this.begin(reason, this.options.drainLimitMs);
+  }
+
+  private receive(signal: string): void {
+    if (!this.began.signal.aborted) {
+      this.drain(signal);
+      return;
+    }
+    if (this.clock.monotonic() - this.beganAt < sameKeypressMs) return;
+    this.logger.warn({ signal, step: this.current }, 'second signal, exit without waiting');
+    this.end(1);
+  }
+
+  private fail(error: unknown, what: string): void {
+    this.isFatal = true;
+    this.logger.fatal(
+      {
+        err:
+          error instanceof Error ? error : new SluiceError('internal', 'a value that is no error was thrown'),
+      },
+      what,
+    );
+    const limitMs = this.options.fatalDrainLimitMs ?? Math.min(5_000, this.options.drainLimitMs);
+    if (this.began.signal.aborted) return;
+    this.begin(what, limitMs);
+  }
+
+  private begin(reason: string, limitMs: number): void {
+    if (this.began.signal.aborted) return;
+    this.beganAt = this.clock.monotonic();
+    this.logger.info({ reason, limitMs }, 'drain begins');
+    this.limitTimer = this.clock.after(limitMs, () => this.reachLimit());
+    this.began.abort();
+    void this.runSteps();
+  }
+
+  private async runSteps(): Promise<void> {
+    let allSucceeded = true;
+    for (let entry = this.steps.pop(); entry; entry = this.steps.pop()) {
+      this.current = entry.name;
+      try {
+        await entry.step(this.limit.signal);
+      } catch (error) {
+        allSucceeded = false;
+        this.logger.error({ err: error, step: entry.name }, 'drain step failed');
+      }
+    }
+    const durationMs = Math.round(this.clock.monotonic() - this.beganAt);
+    this.logger.info({ durationMs, limitReached: this.limit.signal.aborted }, 'drain ends');
+    this.end(allSucceeded && !this.isFatal ? 0 : 1);
+  }
+
+  private reachLimit(): void {
+    this.logger.warn({ step: this.current }, 'drain limit reached, what is left is ended');
+    this.limitTimer = this.clock.after(this.options.closeLimitMs ?? 2_000, () => {
+      this.logger.error({ step: this.current }, 'drain step did not end, exit');
+      this.end(1);
+    });
+    this.limit.abort(new SluiceError('unavailable', 'the process stops', { detail: 'drained' }));
+  }
+
+  private end(code: number): void {
+    if (this.hasExited) return;
+    this.hasExited = true;
+    this.limitTimer?.cancel();
+    this.exit(code);
+  }
+}

@@ -1,0 +1,173 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { DurationHistogram, type DurationSeries } from './duration-histogram.ts';
+
+/** Values of a label: a closed list, or the source that closes it. */
+export type LabelSource = readonly string[] | { readonly from: string };
+export type LabelSources = Readonly<Record<string, LabelSource>>;
+
+/** One metric as data. `bucketsMs` belongs to durations only. */
+export interface MetricDefinition<Kind extends MetricKind, Sources extends LabelSources> {
+  kind: Kind;
+  name: string;
+  help: string;
+  labels: Sources;
+  bucketsMs?: readonly number[];
+}
+export type MetricKind = 'counter' | 'gauge' | 'duration';
+export type MetricDefinitions = Readonly<Record<string, MetricDefinition<MetricKind, LabelSources>>>;
+
+type LabelsOf<Sources extends LabelSources> = {
+  [Name in keyof Sources]: Sources[Name] extends readonly (infer Value)[] ? Value : string;
+};
+/** The labels argument, which a metric without labels doesn't have. */
+type Labelled<Sources extends LabelSources> = keyof Sources extends never ? [] : [labels: LabelsOf<Sources>];
+
+export interface CounterOf<Sources extends LabelSources> {
+  /** Adds 1, or `by`. */
+  inc(...args: [...Labelled<Sources>, by?: number]): void;
+}
+export interface GaugeOf<Sources extends LabelSources> {
+  set(...args: [...Labelled<Sources>, value: number]): void;
+  inc(...args: [...Labelled<Sources>, by?: number]): void;
+  dec(...args: [...Labelled<Sources>, by?: number]): void;
+  /** Asks `read` for the value at every scrape, in place of `set`. */
+  readFrom(...args: [...Labelled<Sources>, read: () => number]): void;
+}
+export interface DurationsOf<Sources extends LabelSources> {
+  /** Counts one duration in milliseconds; it is exported in seconds. */
+  observe(...args: [...Labelled<Sources>, durationMs: number]): void;
+  /** The series of these labels, for whoever observes more than once. */
+  child(...args: Labelled<Sources>): DurationSeries;
+}
+
+type Instrument<Definition> =
+  Definition extends MetricDefinition<'counter', infer Sources>
+    ? CounterOf<Sources>
+    : Definition extends MetricDefinition<'gauge', infer Sources>
+      ? GaugeOf<Sources>
+      : Definition extends MetricDefinition<'duration', infer Sources>
+        ? DurationsOf<Sources>
+        : never;
+
+export type MetricSet<Definitions extends MetricDefinitions> = {
+  readonly [Name in keyof Definitions]: Instrument<Definitions[Name]>;
+} & { readonly registry: Registry };
+
+/** Defines a counter; its name ends in `_total`. */
+export function counter<const Sources extends LabelSources>(name: string, help: string, labels: Sources) {
+  return { kind: 'counter', name, help, labels } satisfies MetricDefinition<'counter', Sources>;
+}
+
+/** Defines a gauge. */
+export function gauge<const Sources extends LabelSources>(name: string, help: string, labels: Sources) {
+  return { kind: 'gauge', name, help, labels } satisfies MetricDefinition<'gauge', Sources>;
+}
+
+/** Defines a histogram of durations; its name ends in `_seconds`. */
+export function durations<const Sources extends LabelSources>(
+  name: string,
+  help: string,
+  labels: Sources,
+  bucketsMs: readonly number[],
+) {
+  return { kind: 'duration', name, help, labels, bucketsMs } satisfies MetricDefinition<'duration', Sources>;
+}
+
+/** A registry with the process's own metrics (CPU, memory, event loop, garbage collection) under their usual names. */
+export function createRegistry(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}
+
+/** Registers one instrument per definition. Series whose labels are closed lists start at 0, so that rates see the first event. */
+export function createMetricSet<Definitions extends MetricDefinitions>(
+  definitions: Definitions,
+  registry: Registry,
+): MetricSet<Definitions> {
+  const instruments = Object.entries(definitions).map(([name, definition]) => [
+    name,
+    create(definition, registry),
+  ]);
+  // Each name got the instrument of its definition's kind; prom-client's methods have the shapes promised here.
+  return { ...Object.fromEntries(instruments), registry } as MetricSet<Definitions>;
+}
+
+function create(definition: MetricDefinition<MetricKind, LabelSources>, registry: Registry): unknown {
+  const { kind, name, help, labels, bucketsMs = [] } = definition;
+  const labelNames = Object.keys(labels);
+  const config = { name, help, labelNames, registers: [registry] };
+  switch (kind) {
+    case 'counter': {
+      const created = new Counter(config);
+      for (const combination of closedCombinations(labels)) created.inc(combination, 0);
+      return created;
+    }
+    case 'gauge':
+      return createGauge(config);
+    case 'duration': {
+      const histogram = new DurationHistogram({ name, help, labelNames, bucketsMs }, registry);
+      return createDurations(histogram, labelNames.length > 0);
+    }
+  }
+}
+
+function createGauge(config: {
+  name: string;
+  help: string;
+  labelNames: string[];
+  registers: Registry[];
+}): unknown {
+  const readers: (() => void)[] = [];
+  const created: Gauge = new Gauge({
+    ...config,
+    collect: () => {
+      for (const read of readers) read();
+    },
+  });
+  const isLabelled = config.labelNames.length > 0;
+  const readFrom = (first: unknown, second?: unknown) => {
+    // By `GaugeOf`, labels come first where there are some.
+    const [labels, read] = (isLabelled ? [first, second] : [{}, first]) as [
+      Record<string, string>,
+      () => number,
+    ];
+    readers.push(() => created.set(labels, read()));
+  };
+  return Object.assign(created, { readFrom });
+}
+
+function createDurations(histogram: DurationHistogram, isLabelled: boolean): unknown {
+  const child = (labels: Record<string, string> = {}) => histogram.child(labels);
+  if (!isLabelled) return { child, observe: (durationMs: number) => child().observe(durationMs) };
+  return {
+    child,
+    observe: (labels: Record<string, string>, durationMs: number) => child(labels).observe(durationMs),
+  };
+}
+
+/** Every combination of labels that are all closed lists; none where one of them is open. */
+function closedCombinations(labels: LabelSources): Record<string, string>[] {
+  let combinations: Record<string, string>[] = [{}];
+  for (const [name, source] of Object.entries(labels)) {
+    if (!isClosed(source)) return [];
+    combinations = combinations.flatMap((combination) =>
+      source.map((value) => ({ ...combination, [name]: value })),
+    );
+  }
+  return combinations;
+}
+
+function isClosed(source: LabelSource): source is readonly string[] {
+  return Array.isArray(source);
+}
+
+export interface RenderedMetrics {
+  contentType: string;
+  body: string;
+}
+
+/** The text that a Prometheus server scrapes. */
+export async function renderMetrics(registry: Registry): Promise<RenderedMetrics> {
+  return { contentType: registry.contentType, body: await registry.metrics() };
+}

@@ -1,0 +1,207 @@
+import type { ErrorKind } from '@sluice/canonical';
+import type { Registry } from 'prom-client';
+import {
+  counter,
+  createMetricSet,
+  createRegistry,
+  durations,
+  gauge,
+  type LabelSource,
+  type MetricDefinitions,
+  type MetricSet,
+} from './metric-set.ts';
+
+/** How a request or generation ended: well, with an error of this kind, or with its connection cut. */
+export type Outcome = 'ok' | 'cut' | ErrorKind;
+
+const outcomeRecord: Readonly<Record<Outcome, true>> = {
+  ok: true,
+  cut: true,
+  'invalid-request': true,
+  unauthenticated: true,
+  'budget-exhausted': true,
+  'permission-denied': true,
+  'not-found': true,
+  'method-not-allowed': true,
+  'too-large': true,
+  'unsupported-media': true,
+  'rate-limited': true,
+  saturated: true,
+  cancelled: true,
+  'deadline-exceeded': true,
+  'upstream-failed': true,
+  unavailable: true,
+  internal: true,
+};
+// A total record of outcomes has no other keys.
+export const outcomes = Object.keys(outcomeRecord) as Outcome[];
+
+/** Why a request got another attempt. */
+export const attemptReasons = ['exited', 'silent', 'unclaimed', 'drained', 'frames-gone', 'failed'] as const;
+export type AttemptReason = (typeof attemptReasons)[number];
+
+/** Why a frame was not delivered. */
+export const droppedFrameReasons = ['old-attempt', 'duplicate', 'unknown', 'paused'] as const;
+export type DroppedFrameReason = (typeof droppedFrameReasons)[number];
+
+/** Label values come from here and nowhere else: never a tenant, a key, a path or a name that a client made up. */
+const format = { from: 'the registered formats' } as const;
+const model = { from: 'the configured model ids' } as const;
+const pool = { from: 'the configured pools' } as const;
+const limit = { from: 'the registered limits' } as const;
+const version = { from: 'the version that runs' } as const;
+
+// The bounds of OpenTelemetry's gen_ai conventions, carried on to where queues and slow or fast models reach.
+const firstTokenMs = [
+  1, 2, 5, 10, 20, 40, 60, 80, 100, 250, 500, 750, 1_000, 2_500, 5_000, 7_500, 10_000, 30_000, 60_000,
+];
+const perTokenMs = [1, 2, 5, 10, 25, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1_000, 2_500];
+const requestMs = [
+  ...[
+    10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120, 10_240, 20_480, 40_960, 81_920, 163_840, 327_680,
+    655_360,
+  ],
+];
+const queueWaitMs = [
+  1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000,
+];
+
+const ingressDefinitions = {
+  buildInfo: gauge('sluice_build_info', '1, with the version as label', { version }),
+  requests: counter('sluice_requests_total', 'Requests that ended', { format, outcome: outcomes }),
+  requestDuration: durations(
+    'sluice_request_duration_seconds',
+    'Arrival to the last byte handed to the socket',
+    { format, outcome: outcomes },
+    requestMs,
+  ),
+  timeToFirstToken: durations(
+    'sluice_time_to_first_token_seconds',
+    'Arrival to the first content event written',
+    { format, model },
+    firstTokenMs,
+  ),
+  interTokenLatency: durations(
+    'sluice_inter_token_latency_seconds',
+    'Gap between content events of one stream',
+    { format },
+    perTokenMs,
+  ),
+  timePerOutputToken: durations(
+    'sluice_time_per_output_token_seconds',
+    'Mean time per output token after the first, one observation per request',
+    { format },
+    perTokenMs,
+  ),
+  queueWait: durations(
+    'sluice_queue_wait_seconds',
+    'Enqueued to picked up by a worker',
+    { pool },
+    queueWaitMs,
+  ),
+  queueDepth: gauge('sluice_queue_depth', 'Jobs that wait, as this ingress last saw it', { pool }),
+  poolSlots: gauge('sluice_pool_slots', 'Slots that live workers announced, as this ingress last saw it', {
+    pool,
+  }),
+  requestsInFlight: gauge('sluice_requests_in_flight', 'Requests admitted and not ended', { format }),
+  tokens: counter('sluice_tokens_total', 'Tokens settled', { model, direction: ['input', 'output'] }),
+  refusals: counter('sluice_refusals_total', 'Requests refused before the queue, by the limit that refused', {
+    limit,
+  }),
+  resends: counter('sluice_resends_total', 'Times that missing frames were asked for again', {}),
+  attempts: counter('sluice_attempts_total', 'Attempts after the first, by what ended the one before', {
+    reason: attemptReasons,
+  }),
+  framesDropped: counter('sluice_frames_dropped_total', 'Frames that arrived and were not delivered', {
+    reason: droppedFrameReasons,
+  }),
+  slowReaders: counter(
+    'sluice_slow_readers_total',
+    'Clients that were dropped because they read too slowly',
+    {},
+  ),
+  openConnections: gauge('sluice_open_connections', 'Open client connections', {}),
+  redisUp: gauge('sluice_redis_up', '1 while Redis answers commands', {}),
+} as const satisfies MetricDefinitions;
+
+const workerDefinitions = {
+  buildInfo: gauge('sluice_build_info', '1, with the version as label', { version }),
+  slots: gauge('sluice_slots', 'Generations that may run at once', { pool }),
+  slotsBusy: gauge('sluice_slots_busy', 'Generations that run', { pool }),
+  generations: counter('sluice_generations_total', 'Generations that ended', { pool, outcome: outcomes }),
+  generationDuration: durations(
+    'sluice_generation_duration_seconds',
+    'Pickup to the terminal event',
+    { pool },
+    requestMs,
+  ),
+  engineTimeToFirstToken: durations(
+    'sluice_engine_time_to_first_token_seconds',
+    'Engine called to its first content event',
+    { pool },
+    firstTokenMs,
+  ),
+  publishedBatches: counter('sluice_published_batches_total', 'Frame batches published', {}),
+  publishedFrames: counter('sluice_published_frames_total', 'Frames published', {}),
+  publishedBytes: counter('sluice_published_bytes_total', 'Bytes published', {}),
+  keptFrameBytes: gauge('sluice_kept_frames_bytes', 'Bytes of frames kept until they are acknowledged', {}),
+  extensionsDropped: counter(
+    'sluice_extensions_dropped_total',
+    'Vendor fields that the backend has no word for',
+    { from: format, to: format },
+  ),
+  workerRestarts: counter(
+    'sluice_worker_restarts_total',
+    'Worker processes started again after an unplanned end',
+    {},
+  ),
+  abandoned: counter('sluice_abandoned_total', 'Generations stopped because nobody listened', {}),
+  engineUp: gauge('sluice_engine_up', '1 while the engine can generate', { pool }),
+  redisUp: gauge('sluice_redis_up', '1 while Redis answers commands', {}),
+} as const satisfies MetricDefinitions;
+
+export type IngressMetrics = MetricSet<typeof ingressDefinitions>;
+export type WorkerMetrics = MetricSet<typeof workerDefinitions>;
+
+/** The metrics of an ingress. Without a registry a new one is made, with the metrics of the process in it. */
+export function createIngressMetrics(registry: Registry = createRegistry()): IngressMetrics {
+  return createMetricSet(ingressDefinitions, registry);
+}
+
+/** The metrics of a worker. Without a registry a new one is made, with the metrics of the process in it. */
+export function createWorkerMetrics(registry: Registry = createRegistry()): WorkerMetrics {
+  return createMetricSet(workerDefinitions, registry);
+}
+
+/** A row of the metrics table. */
+export interface MetricDescription {
+  process: 'ingress' | 'worker' | 'both';
+  name: string;
+  type: 'counter' | 'gauge' | 'histogram';
+  labels: { name: string; values: string }[];
+  help: string;
+}
+
+/** Every metric of ours, ingress first, in the order of definition; those of both processes stand once. */
+export function describeMetrics(): MetricDescription[] {
+  const ingressNames = new Set<string>(Object.values(ingressDefinitions).map(({ name }) => name));
+  const workerNames = new Set<string>(Object.values(workerDefinitions).map(({ name }) => name));
+  const definitions: MetricDefinitions[string][] = [
+    ...Object.values(ingressDefinitions),
+    ...Object.values(workerDefinitions).filter(({ name }) => !ingressNames.has(name)),
+  ];
+  return definitions.map(({ kind, name, help, labels }) => ({
+    process: !ingressNames.has(name) ? 'worker' : workerNames.has(name) ? 'both' : 'ingress',
+    name,
+    type: kind === 'duration' ? 'histogram' : kind,
+    labels: Object.entries(labels).map(([label, source]) => ({
+      name: label,
+      values: describeSource(source),
+    })),
+    help,
+  }));
+}
+
+function describeSource(source: LabelSource): string {
+  return 'from' in source ? source.from : source.join(', ');
+}
