@@ -1,0 +1,122 @@
+import { ConfigError, checkSettings } from '@sluice/runtime';
+import { findMistakes, followAlias } from './references.ts';
+import { NameResolver } from './resolve.ts';
+import { type CatalogSettings, catalogSettings } from './settings.ts';
+
+/** A set of models served by the same backend, behind one queue. */
+export interface Pool {
+  name: string;
+  /** The engine's name and its own options, which the engine validates. */
+  backend: Readonly<Record<string, unknown>> & { readonly engine: string };
+  /** How long a request may be expected to wait for a slot before it is refused. */
+  waitBudgetMs: number;
+  /** The most requests that may wait; absent means that the wait budget alone decides. */
+  maxWaiting?: number;
+  /** Ids of the pool's models, in the order of the file. */
+  models: readonly string[];
+}
+
+/** A public model. */
+export interface Model {
+  id: string;
+  pool: string;
+  /** Its name at the backend; the id where the file names none. */
+  backendModel: string;
+  /** The id where the file names none. */
+  displayName: string;
+  /** Epoch milliseconds; 0 where the file names none. */
+  createdAt: number;
+  /** Largest prompt plus answer in tokens; absent means not known. */
+  contextTokens?: number;
+  /** Largest answer in tokens; absent means not known. */
+  maxOutputTokens?: number;
+  /** Time from arrival to the end of the answer; absent means the ingress's default. */
+  requestTimeoutMs?: number;
+}
+
+/** A model as lists show it. */
+export interface ListedModel {
+  id: string;
+  displayName: string;
+  /** Epoch milliseconds. */
+  createdAt: number;
+  contextTokens?: number;
+  maxOutputTokens?: number;
+}
+
+/** Which public name is served by which pool. It never changes after it was parsed. */
+export interface Catalog {
+  readonly pools: ReadonlyMap<string, Pool>;
+  readonly models: ReadonlyMap<string, Model>;
+  /** Sentences about what is legal and probably not meant. */
+  readonly warnings: readonly string[];
+  /**
+   * The model that a client means: the one of that id, else of that alias, else of the pattern whose literal
+   * part is longest (of equal ones, the first in the file). Absent when there is none.
+   */
+  resolve(name: string): Model | undefined;
+}
+
+/** Reads a catalogue's settings. Throws `ConfigError` with every mistake in them, by path. */
+export function parseCatalog(raw: unknown): Catalog {
+  const { value: settings, problems } = checkSettings(catalogSettings, raw);
+  // What refers to what is checked even in settings of a wrong shape, so that one start shows all mistakes.
+  const { problems: mistakes, warnings } = findMistakes(raw);
+  if (!settings || mistakes.length > 0) throw new ConfigError('catalog', [...problems, ...mistakes]);
+  return createCatalog(settings, warnings);
+}
+
+/** The models as lists show them, in the order of the file; aliases are not listed. */
+export function toPublicModels(catalog: Catalog): ListedModel[] {
+  return [...catalog.models.values()].map(
+    ({ id, displayName, createdAt, contextTokens, maxOutputTokens }) => ({
+      id,
+      displayName,
+      createdAt,
+      ...(contextTokens !== undefined && { contextTokens }),
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    }),
+  );
+}
+
+function createCatalog(settings: CatalogSettings, warnings: string[]): Catalog {
+  const models = new Map<string, Model>();
+  for (const [id, { createdAt, ...rest }] of Object.entries(settings.models)) {
+    const {
+      backendModel = id,
+      displayName = id,
+      pool,
+      contextTokens,
+      maxOutputTokens,
+      requestTimeoutMs,
+    } = rest;
+    models.set(id, {
+      id,
+      pool,
+      backendModel,
+      displayName,
+      createdAt: createdAt === undefined ? 0 : new Date(createdAt).getTime(),
+      ...(contextTokens !== undefined && { contextTokens }),
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
+    });
+  }
+  const pools = new Map<string, Pool>();
+  for (const [name, { backend, waitBudgetMs, maxWaiting }] of Object.entries(settings.pools)) {
+    const members = [...models.values()].filter((model) => model.pool === name).map((model) => model.id);
+    pools.set(name, {
+      name,
+      backend,
+      waitBudgetMs,
+      ...(maxWaiting !== undefined && { maxWaiting }),
+      models: members,
+    });
+  }
+  const targets = new Map<string, Model>();
+  for (const name of Object.keys(settings.aliases)) {
+    const target = followAlias(name, settings.aliases, models);
+    if (target) targets.set(name, target);
+  }
+  const resolver = new NameResolver(models, targets);
+  return { pools, models, warnings, resolve: (name) => resolver.resolve(name) };
+}

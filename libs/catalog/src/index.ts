@@ -1,0 +1,2 @@
+export * from './catalog.ts';
+export { type CatalogSettings, catalogSpellings, defaultCatalogSettings } from './settings.ts';

@@ -1,0 +1,122 @@
+import { type Problem, printPath, spellingHint } from '@sluice/runtime';
+import { checkNames } from './names.ts';
+
+/** What is wrong with a catalogue's names, and what is legal and probably not meant. */
+export interface Mistakes {
+  problems: Problem[];
+  warnings: string[];
+}
+
+type Group = Readonly<Record<string, unknown>>;
+
+/**
+ * Finds names that aren't allowed, models whose pool is missing, aliases to nothing and circles of aliases;
+ * warns of what can never be reached. It looks at names only, so the shape of the rest doesn't matter.
+ */
+export function findMistakes(raw: unknown): Mistakes {
+  const root = groupOf(raw);
+  const pools = groupOf(root.pools);
+  const models = groupOf(root.models);
+  const aliases = groupOf(root.aliases);
+  return {
+    problems: [
+      ...checkNames('pools', Object.keys(pools)),
+      ...checkNames('models', Object.keys(models)),
+      ...checkNames('aliases', Object.keys(aliases)),
+      ...missingPools(models, pools),
+      ...brokenAliases(aliases, models),
+    ],
+    warnings: [
+      ...unusedPools(pools, models),
+      ...impossibleLimits(models),
+      ...shadowedAliases(aliases, models),
+    ],
+  };
+}
+
+function missingPools(models: Group, pools: Group): Problem[] {
+  return Object.entries(models).flatMap(([id, model]) => {
+    const { pool } = groupOf(model);
+    if (typeof pool !== 'string' || Object.hasOwn(pools, pool)) return [];
+    const message = `there is no pool ${JSON.stringify(pool)}${spellingHint(pool, Object.keys(pools))}`;
+    return [{ path: printPath(['models', id, 'pool']), message }];
+  });
+}
+
+function brokenAliases(aliases: Group, models: Group): Problem[] {
+  const names = [...Object.keys(models), ...Object.keys(aliases).filter((name) => !name.includes('*'))];
+  return Object.entries(aliases).flatMap(([alias, target]) => {
+    if (typeof target !== 'string') return [];
+    const path = printPath(['aliases', alias]);
+    if (!Object.hasOwn(models, target) && !Object.hasOwn(aliases, target)) {
+      const others = names.filter((name) => name !== alias);
+      return [
+        {
+          path,
+          message: `there is no model or alias ${JSON.stringify(target)}${spellingHint(target, others)}`,
+        },
+      ];
+    }
+    const cycle = cycleFrom(alias, aliases, models);
+    return cycle ? [{ path, message: `leads in a circle: ${cycle.join(' → ')}` }] : [];
+  });
+}
+
+/** The names from this alias back to itself; absent when it isn't part of a circle. */
+function cycleFrom(alias: string, aliases: Group, models: Group): string[] | undefined {
+  const way = [alias];
+  for (
+    let name = aliases[alias];
+    typeof name === 'string' && !Object.hasOwn(models, name);
+    name = aliases[name]
+  ) {
+    if (name === alias) return [...way, name];
+    if (way.includes(name) || !Object.hasOwn(aliases, name)) return undefined;
+    way.push(name);
+  }
+  return undefined;
+}
+
+function unusedPools(pools: Group, models: Group): string[] {
+  if (Object.keys(models).length === 0)
+    return ['models: the catalogue has no model, every request will be refused'];
+  const used = new Set(Object.values(models).map((model) => groupOf(model).pool));
+  return Object.keys(pools)
+    .filter((name) => !used.has(name))
+    .map((name) => `${printPath(['pools', name])}: no model is served by this pool`);
+}
+
+function impossibleLimits(models: Group): string[] {
+  return Object.entries(models).flatMap(([id, model]) => {
+    const { contextTokens, maxOutputTokens } = groupOf(model);
+    if (typeof contextTokens !== 'number' || typeof maxOutputTokens !== 'number') return [];
+    if (maxOutputTokens <= contextTokens) return [];
+    return [`${printPath(['models', id, 'maxOutputTokens'])}: is more than the model's contextTokens`];
+  });
+}
+
+function shadowedAliases(aliases: Group, models: Group): string[] {
+  return Object.keys(aliases)
+    .filter((alias) => Object.hasOwn(models, alias))
+    .map((alias) => `${printPath(['aliases', alias])}: has the name of a model, which wins`);
+}
+
+/** What an alias leads to in the end, over other aliases; absent where it leads nowhere. */
+export function followAlias<Target>(
+  alias: string,
+  aliases: Readonly<Record<string, string>>,
+  models: ReadonlyMap<string, Target>,
+): Target | undefined {
+  let name = aliases[alias];
+  for (let steps = Object.keys(aliases).length; name !== undefined && steps >= 0; steps--) {
+    const model = models.get(name);
+    if (model) return model;
+    name = aliases[name];
+  }
+  return undefined;
+}
+
+function groupOf(value: unknown): Group {
+  // A plain object of unknown values is a group; anything else has no names to refer to.
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Group) : {};
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+
+const maxTimerMs = 2_147_483_647;
+const durationMs = () => z.number().int().min(1).max(maxTimerMs);
+const tokens = () => z.number().int().min(1);
+
+const backendSettings = z.looseObject({ engine: z.string().min(1) });
+
+const poolSettings = z.strictObject({
+  backend: backendSettings,
+  waitBudgetMs: durationMs().default(30_000),
+  maxWaiting: z.number().int().min(0).optional(),
+});
+
+const modelSettings = z.strictObject({
+  pool: z.string(),
+  backendModel: z.string().min(1).optional(),
+  displayName: z.string().min(1).optional(),
+  createdAt: z
+    .union([z.number().int().min(0), z.iso.datetime({ offset: true }), z.iso.date()], {
+      error: 'must be a date such as 2026-01-31 or epoch milliseconds',
+    })
+    .optional(),
+  contextTokens: tokens().optional(),
+  maxOutputTokens: tokens().optional(),
+  requestTimeoutMs: durationMs().optional(),
+});
+
+/** The catalogue as its file has it. */
+export const catalogSettings = z.strictObject({
+  // Names are checked in names.ts: a key schema would hide the mistakes behind a wrong name.
+  pools: z.record(z.string(), poolSettings),
+  models: z.record(z.string(), modelSettings),
+  aliases: z.record(z.string(), z.string()).default({}),
+});
+export type CatalogSettings = z.output<typeof catalogSettings>;
+
+/** How names are spelt in the settings, for overrides that add one that the file doesn't have. */
+export const catalogSpellings: readonly string[] = [
+  ...Object.keys(catalogSettings.shape),
+  ...Object.keys(poolSettings.shape),
+  ...Object.keys(modelSettings.shape),
+];
+
+/** The built-in catalogue, used where no file is configured: one simulated model under every vendor's names. */
+export const defaultCatalogSettings = {
+  pools: { sim: { backend: { engine: 'simulated', slots: 256 }, waitBudgetMs: 30_000 } },
+  models: {
+    sim: { pool: 'sim', displayName: 'Simulated model', contextTokens: 131_072, maxOutputTokens: 32_768 },
+  },
+  aliases: { 'gpt-*': 'sim', 'o*': 'sim', 'claude-*': 'sim', 'gemini-*': 'sim' },
+} as const satisfies z.input<typeof catalogSettings>;
