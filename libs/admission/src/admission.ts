@@ -1,0 +1,276 @@
+import { SluiceError } from '@sluice/canonical';
+import { type Clock, systemClock } from '@sluice/runtime';
+import type { ScopedLimits } from '@sluice/tenancy';
+import type { Cluster, Redis } from 'ioredis';
+import type { Claim, Outcome, Ticket } from './claim.ts';
+import { fairPriority } from './fair-priority.ts';
+import { type Answer, type Hold, Ledger, type Settlement } from './ledger.ts';
+import type { Check, Estimate, Scope } from './limit.ts';
+import {
+  meanKey,
+  poolCheck,
+  refuseSaturated,
+  refuseWithoutWorkers,
+  tenantShareCheck,
+} from './limits/saturation.ts';
+import type { MemoryGate } from './memory-gate.ts';
+import { type AdmissionNames, admissionNames, countKey, type Slot } from './names.ts';
+import { bindLimits, type ScopedLimit } from './policy.ts';
+import { limits } from './registry.ts';
+import { type OpenTicket, type Part, TicketBook } from './ticket-book.ts';
+
+export interface AdmissionOptions {
+  /** Connection for commands; best one that fails fast, since a waiting request waits with it. */
+  redis: Redis | Cluster;
+  /** Default: the host's. */
+  clock?: Clock;
+  /** Asked before everything else; absent means that Redis' memory is not looked at. */
+  memoryGate?: Pick<MemoryGate, 'check'>;
+  /** Told the name of the limit with every refusal: one of `refusalNames`. */
+  onRefusal?: (name: string) => void;
+  /** First part of every Redis key; default `sluice`. */
+  prefix?: string;
+  /** How long a dead process's reservations live, in milliseconds; default 15,000. */
+  leaseMs?: number;
+  /** Milliseconds between renewals; default a third of `leaseMs`. */
+  renewEveryMs?: number;
+  /** Output tokens reserved for a generation that names no maximum; default 1,024. */
+  assumedOutputTokens?: number;
+}
+
+/** What is reserved at this moment; all zero when nothing is in flight. */
+export interface Inspection {
+  /** Tickets of this process that are not settled. */
+  open: number;
+  /** Settlements of this process that Redis has not taken yet. */
+  unsettled: number;
+  /** Requests and reserved tokens of all processes, by slot: `…{p:pool}` and `…{t:tenant}`. */
+  slots: Record<Slot, { requests: number; reservedTokens: number }>;
+}
+
+/** How much of one policy is used. Rates run empty by themselves; budgets include what is reserved. */
+export interface LimitUsage {
+  scope: Scope;
+  limit: string;
+  used: number;
+  /** Absent where the policy has no number. */
+  max?: number;
+}
+
+/** Decides before the queue. */
+export interface Admission {
+  /**
+   * Reserves all that the claim needs, or nothing. Throws `rate-limited`, `budget-exhausted`, `saturated`, each
+   * naming its limit, or `unavailable` where no worker is there, Redis is full, or Redis doesn't answer.
+   */
+  admit(claim: Claim): Promise<Ticket>;
+  inspect(): Promise<Inspection>;
+  /** What a tenant's and a key's policies have counted. */
+  usage(subject: { tenant: string; keyId?: string; limits: ScopedLimits }): Promise<LimitUsage[]>;
+  /** Begins to renew what is admitted. */
+  start(): Promise<void>;
+  /** Ends it. What is still open then dies with its lease. */
+  close(): Promise<void>;
+}
+
+/** Names of everything that may refuse, for metrics labels: the limits, and the three that no policy sets. */
+export const refusalNames: readonly string[] = [
+  ...limits.map(({ name }) => name),
+  'saturation',
+  'workers',
+  'memory',
+];
+
+/** Opens the admission of one process. */
+export function createAdmission(options: AdmissionOptions): Admission {
+  return new RedisAdmission(options);
+}
+
+class RedisAdmission implements Admission {
+  private readonly options: AdmissionOptions;
+  private readonly names: AdmissionNames;
+  private readonly ledger: Ledger;
+  private readonly book: TicketBook;
+  private readonly assumedOutputTokens: number;
+
+  constructor(options: AdmissionOptions) {
+    const {
+      redis,
+      clock = systemClock,
+      prefix = 'sluice',
+      leaseMs = 15_000,
+      assumedOutputTokens = 1024,
+    } = options;
+    this.options = options;
+    this.assumedOutputTokens = assumedOutputTokens;
+    this.names = admissionNames(prefix);
+    this.ledger = new Ledger(redis, leaseMs);
+    this.book = new TicketBook({
+      redis,
+      ledger: this.ledger,
+      clock,
+      leaseMs,
+      renewEveryMs: options.renewEveryMs ?? Math.floor(leaseMs / 3),
+      slotsInUse: this.names.slotsInUse,
+    });
+  }
+
+  async start(): Promise<void> {
+    this.book.start();
+  }
+
+  close(): Promise<void> {
+    return this.book.close();
+  }
+
+  async admit(claim: Claim): Promise<Ticket> {
+    this.options.memoryGate?.check(() => this.options.onRefusal?.('memory'));
+    if (claim.poolPolicy.slots <= 0) throw this.refusal('workers', refuseWithoutWorkers(claim));
+    const estimate = this.estimate(claim);
+    const tenantPart = await this.reserveForTenant(claim, estimate);
+    const { part: poolPart, priority } = await this.reserveInPool(claim, tenantPart);
+    const parts = tenantPart ? [tenantPart, poolPart] : [poolPart];
+    return this.openTicket({ requestId: claim.requestId, parts, seen: 0 }, { claim, priority });
+  }
+
+  async inspect(): Promise<Inspection> {
+    const slots: Inspection['slots'] = {};
+    for (const slot of await this.options.redis.zrange(this.names.slotsInUse, '0', '-1')) {
+      const { requests, reserved } = await this.ledger.inspect(slot);
+      slots[slot] = { requests, reservedTokens: reserved };
+    }
+    return { open: this.book.openCount, unsettled: this.book.unsettledCount, slots };
+  }
+
+  async usage(subject: { tenant: string; keyId?: string; limits: ScopedLimits }): Promise<LimitUsage[]> {
+    const claim: Claim = { ...anyClaim, tenant: subject.tenant, keyId: subject.keyId ?? '' };
+    const slot = this.names.tenantSlot(subject.tenant);
+    const bound = bindLimits(subject.limits);
+    const holds = bound.map((each) => holdOf(each, slot, claim, this.estimate(claim)));
+    const { levels } = await this.ledger.inspect(slot, holds);
+    return bound.map(({ scope, limit }, index) => {
+      const max = holds[index]?.max;
+      return { scope, limit: limit.name, used: levels[index] ?? 0, ...(max !== undefined && { max }) };
+    });
+  }
+
+  private estimate({ jobs, estimatedInputTokens, maxOutputTokens }: Claim): Estimate {
+    const inputTokens = Math.max(0, Math.ceil(estimatedInputTokens));
+    return { inputTokens, totalTokens: inputTokens + jobs * (maxOutputTokens ?? this.assumedOutputTokens) };
+  }
+
+  /** Absent where neither tenant nor key has a policy: then there is nothing to ask. */
+  private async reserveForTenant(claim: Claim, estimate: Estimate): Promise<Part | undefined> {
+    const bound = bindLimits(claim.limits);
+    if (bound.length === 0) return undefined;
+    const slot = this.names.tenantSlot(claim.tenant);
+    const holds = bound.map((each) => holdOf(each, slot, claim, estimate));
+    const answer = await this.reserve({ slot, holds }, claim.requestId, estimate);
+    if ('granted' in answer) return { slot, holds };
+    const refusing = bound[answer.refused];
+    const hold = holds[answer.refused];
+    if (!refusing || !hold)
+      throw new SluiceError('internal', 'the ledger refused a check that was not asked');
+    const { scope, limit } = refusing;
+    const level = answer.levels[answer.refused] ?? 0;
+    const error = limit.refuse(
+      { scope, level, ...(answer.waitMs !== undefined && { waitMs: answer.waitMs }) },
+      hold,
+    );
+    throw this.refusal(limit.name, error);
+  }
+
+  private async reserveInPool(
+    claim: Claim,
+    tenantPart: Part | undefined,
+  ): Promise<{ part: Part; priority: number }> {
+    const slot = this.names.poolSlot(claim.pool);
+    const holds: Hold[] = [
+      { ...poolCheck(claim, meanKey(slot)), key: countKey(slot, 'leases', 'all') },
+      { ...tenantShareCheck(claim), key: countKey(slot, 'leases', `of:${encodeURIComponent(claim.tenant)}`) },
+    ];
+    const part = { slot, holds };
+    try {
+      const answer = await this.reserve(part, claim.requestId, { inputTokens: 0 });
+      const [inPool = 0, ofTenant = 0] = answer.levels;
+      if ('granted' in answer) return { part, priority: fairPriority(ofTenant) };
+      throw this.refusal('saturation', refuseSaturated(claim, inPool, answer.meanMs));
+    } catch (error) {
+      if (tenantPart) await this.book.settle(tenantPart.slot, { requestId: claim.requestId });
+      throw error;
+    }
+  }
+
+  private async reserve(
+    part: Part,
+    requestId: string,
+    { inputTokens }: Pick<Estimate, 'inputTokens'>,
+  ): Promise<Answer> {
+    this.book.announce(part.slot);
+    try {
+      return await this.ledger.reserve(part.slot, { requestId, inputTokens, holds: part.holds });
+    } catch (cause) {
+      // The script may have run although its answer was lost.
+      await this.book.settle(part.slot, { requestId });
+      throw new SluiceError('unavailable', 'admission does not answer', { retryAfterMs: 1000, cause });
+    }
+  }
+
+  private openTicket(open: OpenTicket, { claim, priority }: { claim: Claim; priority: number }): Ticket {
+    this.book.hold(open);
+    return {
+      requestId: open.requestId,
+      priority,
+      sawOutput: (tokens) => {
+        open.seen = Math.max(open.seen, tokens);
+      },
+      settle: async (outcome) => {
+        if (!this.book.release(open)) return;
+        const charge = chargeOf(outcome, claim.estimatedInputTokens, open.seen);
+        await Promise.all(
+          open.parts.map(({ slot }) => this.book.settle(slot, this.settlement(slot, claim, outcome, charge))),
+        );
+      },
+    };
+  }
+
+  private settlement(slot: Slot, claim: Claim, { durationMs }: Outcome, charge: number): Settlement {
+    const settlement: Settlement = { requestId: claim.requestId, charge };
+    if (durationMs === undefined || slot !== this.names.poolSlot(claim.pool)) return settlement;
+    return { ...settlement, service: { key: meanKey(slot), durationMs } };
+  }
+
+  private refusal(name: string, error: SluiceError): SluiceError {
+    this.options.onRefusal?.(name);
+    return error;
+  }
+}
+
+/** Asks for nothing in particular: to learn where a policy counts. */
+const anyClaim: Claim = {
+  requestId: '',
+  tenant: '',
+  keyId: '',
+  model: '',
+  pool: '',
+  jobs: 1,
+  estimatedInputTokens: 0,
+  limits: { tenant: {}, key: {} },
+  poolPolicy: { slots: 0, waitBudgetMs: 0 },
+};
+
+function holdOf(
+  { scope, limit }: ScopedLimit,
+  slot: Slot,
+  claim: Claim,
+  estimate: Estimate,
+): Check & { key: string } {
+  const counted = scope === 'tenant' ? 'tenant' : `key:${encodeURIComponent(claim.keyId)}`;
+  return { ...limit.check(claim, estimate), key: countKey(slot, limit.name, counted) };
+}
+
+/** The written rule: what was reported, and in its place the input estimate and the output that was seen. */
+function chargeOf({ usage }: Outcome, estimatedInputTokens: number, seen: number): number {
+  const { inputTokens = estimatedInputTokens, outputTokens = seen } = usage ?? {};
+  return Math.max(0, Math.ceil(inputTokens + outputTokens));
+}

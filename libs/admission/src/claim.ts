@@ -1,0 +1,55 @@
+import type { Usage } from '@sluice/canonical';
+import type { ScopedLimits } from '@sluice/tenancy';
+
+/** What a request asks for before it may enter the queue. */
+export interface Claim {
+  /** Unique per request; asking twice under one id takes once. */
+  requestId: string;
+  tenant: string;
+  keyId: string;
+  model: string;
+  pool: string;
+  /** Generations that this request starts at once (`n`); each needs a slot. */
+  jobs: number;
+  estimatedInputTokens: number;
+  /** Most tokens that each generation may write; absent means not known. */
+  maxOutputTokens?: number;
+  /** From the caller. */
+  limits: ScopedLimits;
+  poolPolicy: PoolPolicy;
+}
+
+/** How much a pool takes. */
+export interface PoolPolicy {
+  /** Generations that the workers alive can run at once; 0 means that no worker is there. */
+  slots: number;
+  /** How long a request may be expected to wait for a slot, in milliseconds. */
+  waitBudgetMs: number;
+  /** Most requests that may wait, whatever the wait; absent means that time alone decides. */
+  maxWaiting?: number;
+}
+
+/** How a request ended. */
+export interface Outcome {
+  /**
+   * What was spent. A missing number is replaced by the input estimate or the output seen, so whoever knows
+   * that nothing ran says so with zeros.
+   */
+  usage?: Usage;
+  /** How long a slot was busy with it, in milliseconds; absent where no generation ran to its end. */
+  durationMs?: number;
+}
+
+/** An admitted request's reservations. It must be settled, whatever happens to the request. */
+export interface Ticket {
+  readonly requestId: string;
+  /** BullMQ priority, 1 (first) to 2,097,151: how many places of the pool the tenant already had, plus one. */
+  readonly priority: number;
+  /** Notes the output tokens so far, which are charged if this process dies. Cheap: Redis hears it with the next renewal. */
+  sawOutput(tokens: number): void;
+  /**
+   * Replaces the estimate by what was spent. Only the first call counts. Never rejects: what Redis doesn't take
+   * now is tried again until it does.
+   */
+  settle(outcome: Outcome): Promise<void>;
+}

@@ -1,0 +1,92 @@
+import { type Json, SluiceError } from '@sluice/canonical';
+import type { z } from 'zod';
+import type { Claim } from './claim.ts';
+
+/** Whom a policy binds. */
+export type Scope = 'tenant' | 'key';
+
+/**
+ * One question to the ledger, of three kinds. `amount` is what is taken, `max` the most that may be taken.
+ * - lease: held until the request ends, or until nobody renews it.
+ * - rate: a bucket that runs empty within `periodMs`. `settles`: the estimate is replaced by the tokens spent.
+ * - budget: the estimate is reserved, the tokens spent are booked; `periodMs` absent means for ever.
+ */
+export type Check =
+  | { primitive: 'lease'; amount: number; max?: number; backlog?: Backlog }
+  | { primitive: 'rate'; amount: number; max: number; periodMs: number; settles: boolean }
+  | { primitive: 'budget'; amount: number; max: number; periodMs?: number };
+
+/** A lease's `max` that follows from how long the pool takes for a generation. */
+export interface Backlog {
+  slots: number;
+  waitBudgetMs: number;
+  minWaiting: number;
+  maxWaiting?: number;
+  /** Key of the pool's mean service time. */
+  meanKey: string;
+  /** Mean service time in milliseconds before anything was measured. */
+  priorMeanMs: number;
+}
+
+/** What a claim is expected to cost. */
+export interface Estimate {
+  inputTokens: number;
+  /** Input once, plus the most that all generations may write. */
+  totalTokens: number;
+}
+
+/** Why a check said no. */
+export interface Refused {
+  scope: Scope;
+  /** What was taken already. */
+  level: number;
+  /** After which time the claim would have fitted; absent means not known. */
+  waitMs?: number;
+}
+
+/** A rule that a policy may set for a tenant or a key. `defineLimit` makes one fit for the registry. */
+export interface LimitDefinition<Policy> {
+  readonly name: string;
+  /** One sentence for operators. */
+  readonly summary: string;
+  /** Short form of a policy on the command line, for people: `60/1m`. */
+  readonly example: string;
+  readonly policy: z.ZodType<Policy>;
+  check(claim: Claim, policy: Policy, estimate: Estimate): Check;
+  /** The error that a refused caller sees. It names the limit, whom it binds and its size. */
+  refuse(policy: Policy, refused: Refused, check: Check): SluiceError;
+}
+
+/** A policy that was read and waits for claims. */
+export interface BoundLimit {
+  readonly name: string;
+  check(claim: Claim, estimate: Estimate): Check;
+  refuse(refused: Refused, check: Check): SluiceError;
+}
+
+/** A limit whose policy type is its own business. */
+export interface Limit extends Pick<LimitDefinition<unknown>, 'name' | 'summary' | 'example' | 'policy'> {
+  /** Throws `internal` for a stored policy that doesn't fit: better no service than service without limits. */
+  bind(policy: Json): BoundLimit;
+}
+
+export function defineLimit<Policy>(definition: LimitDefinition<Policy>): Limit {
+  const { name, summary, example, policy: schema } = definition;
+  return {
+    name,
+    summary,
+    example,
+    policy: schema,
+    bind(stored) {
+      const parsed = schema.safeParse(stored);
+      if (!parsed.success) {
+        throw new SluiceError('internal', `a stored policy of ${name} is not valid`, { cause: parsed.error });
+      }
+      return {
+        name,
+        check: (claim, estimate) => definition.check(claim, parsed.data, estimate),
+        refuse: (refused, check) => definition.refuse(parsed.data, refused, check),
+      };
+    },
+  };
+}

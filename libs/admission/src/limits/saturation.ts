@@ -1,0 +1,53 @@
+import { SluiceError } from '@sluice/canonical';
+import type { Claim } from '../claim.ts';
+import type { Check } from '../limit.ts';
+import { countKey, type Slot } from '../names.ts';
+import { saturationRetryAfterMs } from '../retry-after.ts';
+
+/** Two seconds: a short answer of a mid-sized model. One measured generation replaces it. */
+const priorMeanMs = 2_000;
+
+/** However slow its generations are, a pool with workers lets so many wait that a finished slot finds work. */
+const minWaiting = 1;
+
+/** Places of a pool, running or waiting. */
+export function poolCheck({ poolPolicy, jobs }: Claim, meanKey: string): Check {
+  const { slots, waitBudgetMs, maxWaiting } = poolPolicy;
+  return {
+    primitive: 'lease',
+    amount: jobs,
+    backlog: {
+      slots,
+      waitBudgetMs,
+      minWaiting,
+      ...(maxWaiting !== undefined && { maxWaiting }),
+      meanKey,
+      priorMeanMs,
+    },
+  };
+}
+
+/** Places of one tenant in a pool: never refused, only counted, for fairness. */
+export function tenantShareCheck({ jobs }: Claim): Check {
+  return { primitive: 'lease', amount: jobs };
+}
+
+/** Where the mean service time of a pool is kept. */
+export function meanKey(slot: Slot): string {
+  return countKey(slot, 'service', 'mean');
+}
+
+export function refuseSaturated(claim: Claim, inFlight: number, meanMs = priorMeanMs): SluiceError {
+  const { slots } = claim.poolPolicy;
+  return new SluiceError(
+    'saturated',
+    `pool ${claim.pool} is saturated: ${inFlight} requests for ${slots} slots`,
+    { retryAfterMs: saturationRetryAfterMs({ inFlight: inFlight + claim.jobs, slots, meanMs }) },
+  );
+}
+
+export function refuseWithoutWorkers({ pool }: Claim): SluiceError {
+  return new SluiceError('unavailable', `no worker serves pool ${pool} at the moment`, {
+    retryAfterMs: 2000,
+  });
+}

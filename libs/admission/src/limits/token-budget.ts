@@ -1,0 +1,37 @@
+import { SluiceError } from '@sluice/canonical';
+import { z } from 'zod';
+import { formatDuration } from '../duration.ts';
+import { defineLimit } from '../limit.ts';
+
+const policy = z
+  .strictObject({
+    max: z.int().positive().describe('tokens in all, input and output together'),
+    periodMs: z
+      .int()
+      .positive()
+      .optional()
+      .describe('milliseconds after which it begins anew; absent means never'),
+  })
+  .describe('How many tokens may be spent in all.');
+
+export const tokenBudget = defineLimit({
+  name: 'token-budget',
+  summary:
+    'How many input and output tokens may be spent in all, or per period; what may still come is reserved.',
+  example: '1000000',
+  policy,
+  check: (_claim, { max, periodMs }, { totalTokens }) => ({
+    primitive: 'budget',
+    amount: totalTokens,
+    max,
+    ...(periodMs !== undefined && { periodMs }),
+  }),
+  refuse({ max, periodMs }, { scope, level }, { amount }) {
+    const renewal = periodMs === undefined ? '' : ` per ${formatDuration(periodMs)}`;
+    return new SluiceError(
+      'budget-exhausted',
+      `token-budget of this ${scope} is ${max} tokens${renewal}: ${level} are spent or reserved, and the request may need ${amount}`,
+      { retryable: false },
+    );
+  },
+});

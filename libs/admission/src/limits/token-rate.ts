@@ -1,0 +1,41 @@
+import { SluiceError } from '@sluice/canonical';
+import { z } from 'zod';
+import { formatDuration } from '../duration.ts';
+import { defineLimit } from '../limit.ts';
+import { patience } from '../retry-after.ts';
+
+const policy = z
+  .strictObject({
+    max: z.int().positive().describe('tokens per period, input and output together'),
+    periodMs: z.int().positive().describe('length of the period in milliseconds'),
+  })
+  .describe('How many tokens may be used per period.');
+
+export const tokenRate = defineLimit({
+  name: 'token-rate',
+  summary: 'How many input and output tokens may be used per period; estimated first, corrected at the end.',
+  example: '100000/1m',
+  policy,
+  check: (_claim, { max, periodMs }, { inputTokens, totalTokens }) => ({
+    primitive: 'rate',
+    // Clients ask for far more output than they get: a claim that a full bucket can't hold waits for a full bucket,
+    // unless the input alone is too long for ever.
+    amount: inputTokens > max ? inputTokens : Math.min(totalTokens, max),
+    max,
+    periodMs,
+    settles: true,
+  }),
+  refuse({ max, periodMs }, { scope, waitMs }, { amount }) {
+    const rate = `${max} tokens per ${formatDuration(periodMs)}`;
+    if (amount > max) {
+      return new SluiceError(
+        'rate-limited',
+        `token-rate of this ${scope} is ${rate}, and the input alone has some ${amount} tokens`,
+        { retryable: false },
+      );
+    }
+    return new SluiceError('rate-limited', `token-rate of this ${scope} is used up: ${rate}`, {
+      retryAfterMs: patience(waitMs),
+    });
+  },
+});

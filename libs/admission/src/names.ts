@@ -1,0 +1,32 @@
+/** The part of Redis in which one script may work: a hash tag, so that a Cluster keeps it on one node. */
+export type Slot = string;
+
+/** Every Redis key of this library. */
+export interface AdmissionNames {
+  /** Where the limits of a tenant and its keys are counted. */
+  tenantSlot(tenant: string): Slot;
+  /** Where the places of a pool are counted. */
+  poolSlot(pool: string): Slot;
+  /** Zset: slots in use by the instant until which somebody promised to look after them. */
+  readonly slotsInUse: string;
+}
+
+/** The names under one prefix; two installations in one Redis need two prefixes. */
+export function admissionNames(prefix: string): AdmissionNames {
+  return {
+    // Encoded, because a brace or colon in a name would move it to another slot or into another's keys.
+    tenantSlot: (tenant) => `${prefix}:{t:${encodeURIComponent(tenant)}}`,
+    poolSlot: (pool) => `${prefix}:{p:${encodeURIComponent(pool)}}`,
+    slotsInUse: `${prefix}:admission:slots`,
+  };
+}
+
+/** The two keys that every script works on: see scripts/ledger.lua. */
+export function bookKeys(slot: Slot): [open: string, records: string] {
+  return [`${slot}:open`, `${slot}:records`];
+}
+
+/** Where a limit counts for one scope, as `sluice:{t:acme}:concurrency:key:key_1`. */
+export function countKey(slot: Slot, limit: string, scope: string): string {
+  return `${slot}:${limit}:${scope}`;
+}

@@ -1,0 +1,95 @@
+import { type Json, SluiceError } from '@sluice/canonical';
+import type { Limits, ScopedLimits } from '@sluice/tenancy';
+import { formatDuration, parseDurationMs } from './duration.ts';
+import type { BoundLimit, Limit, Scope } from './limit.ts';
+import { limits } from './registry.ts';
+
+/** A policy with whom it binds. */
+export interface ScopedLimit {
+  readonly scope: Scope;
+  readonly limit: BoundLimit;
+}
+
+/** The limit of this name. Throws `not-found` with the names that there are. */
+export function limitNamed(name: string): Limit {
+  const limit = limits.find((candidate) => candidate.name === name);
+  if (limit) return limit;
+  const names = limits.map((each) => each.name).join(', ');
+  throw new SluiceError('not-found', `there is no limit ${JSON.stringify(name)}; there are ${names}`);
+}
+
+/**
+ * Reads a policy as people write it: `10` is `{max: 10}`, `60/1m` is `{max: 60, periodMs: 60000}`, and text
+ * that starts with a brace is the policy itself in JSON. Throws `invalid-request` where it doesn't fit the limit.
+ */
+export function parsePolicy(name: string, text: string): Json {
+  const limit = limitNamed(name);
+  const parsed = limit.policy.safeParse(text.startsWith('{') ? readJson(text) : readShort(name, text));
+  if (!parsed.success) {
+    throw new SluiceError(
+      'invalid-request',
+      `${text} is no policy of ${name}, which is written as ${name}=${limit.example}`,
+    );
+  }
+  // What a limit's schema gives for JSON is JSON: the schemas have no transformations.
+  return parsed.data as Json;
+}
+
+/** The short form of a policy, and JSON where it has none. */
+export function formatPolicy(policy: Json): string {
+  if (typeof policy === 'object' && policy !== null && !Array.isArray(policy)) {
+    const { max, periodMs, ...rest } = policy;
+    if (typeof max === 'number' && Object.keys(rest).length === 0) {
+      if (periodMs === undefined) return String(max);
+      if (typeof periodMs === 'number') return `${max}/${formatDuration(periodMs)}`;
+    }
+  }
+  return JSON.stringify(policy);
+}
+
+// A cached caller keeps its limits object, so its policies are read once and not per request.
+const bound = new WeakMap<ScopedLimits, readonly ScopedLimit[]>();
+
+/** The policies of a caller, ready for claims, in the registry's order. */
+export function bindLimits(scoped: ScopedLimits): readonly ScopedLimit[] {
+  const known = bound.get(scoped);
+  if (known) return known;
+  const ready = [...bindScope(scoped.key, 'key'), ...bindScope(scoped.tenant, 'tenant')];
+  bound.set(scoped, ready);
+  return ready;
+}
+
+function bindScope(policies: Limits, scope: Scope): ScopedLimit[] {
+  for (const name of Object.keys(policies)) {
+    if (!limits.some((limit) => limit.name === name)) {
+      throw new SluiceError('internal', `a stored policy names limit ${name}, which does not exist here`);
+    }
+  }
+  return limits.flatMap((limit) => {
+    const policy = policies[limit.name];
+    return policy === undefined ? [] : [{ scope, limit: limit.bind(policy) }];
+  });
+}
+
+function readShort(name: string, text: string): Json {
+  const [, count, period] = /^(\d[\d_]*)(?:\/(.+))?$/.exec(text) ?? [];
+  if (count === undefined) {
+    throw new SluiceError(
+      'invalid-request',
+      `${JSON.stringify(text)} is no policy of ${name}: write a number, or number/duration`,
+    );
+  }
+  return {
+    max: Number(count.replaceAll('_', '')),
+    ...(period !== undefined && { periodMs: parseDurationMs(period) }),
+  };
+}
+
+function readJson(text: string): Json {
+  try {
+    // JSON.parse gives nothing but Json.
+    return JSON.parse(text) as Json;
+  } catch (cause) {
+    throw new SluiceError('invalid-request', 'the policy is not JSON', { cause });
+  }
+}

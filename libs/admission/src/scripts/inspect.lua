@@ -1,0 +1,23 @@
+-- What a slot holds right now, after the dead were settled.
+--   ARGV[1] checks as JSON, whose levels are wanted; their amounts don't matter
+-- Answer, JSON: { requests, reserved: tokens held for them, levels, spent: per check, budgets only }
+
+local at = clock()
+sweep(at)
+local reservedTokens = 0
+for _, text in ipairs(redis.call('HVALS', KEYS[2])) do
+  for _, hold in ipairs(cjson.decode(text).holds) do
+    if hold.settles or hold.primitive == 'budget' then reservedTokens = reservedTokens + hold.amount end
+  end
+end
+local level = {
+  lease = function(check) return leaseCount(check.key, at) end,
+  rate = function(check) return rateLevel(check.key, at, check.max, check.periodMs) end,
+  budget = function(check)
+    local spent, reserved = budgetState(check.key, at, check.periodMs)
+    return spent + reserved
+  end,
+}
+local levels = {}
+for index, check in ipairs(cjson.decode(ARGV[1])) do levels[index] = level[check.primitive](check) end
+return cjson.encode({ requests = redis.call('ZCARD', KEYS[1]), reserved = reservedTokens, levels = levels })

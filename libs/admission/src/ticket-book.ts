@@ -1,0 +1,184 @@
+import type { Clock, Timer } from '@sluice/runtime';
+import type { Cluster, Redis } from 'ioredis';
+import type { Hold, Ledger, Renewal, Settlement } from './ledger.ts';
+import type { Slot } from './names.ts';
+
+/** What a request holds in one slot. */
+export interface Part {
+  readonly slot: Slot;
+  readonly holds: readonly Hold[];
+}
+
+/** An admitted request of this process that is not settled. */
+export interface OpenTicket {
+  readonly requestId: string;
+  readonly parts: readonly Part[];
+  /** Output tokens seen so far. */
+  seen: number;
+}
+
+export interface TicketBookOptions {
+  redis: Redis | Cluster;
+  ledger: Ledger;
+  clock: Clock;
+  leaseMs: number;
+  renewEveryMs: number;
+  /** Key of `AdmissionNames.slotsInUse`. */
+  slotsInUse: string;
+}
+
+/** Tickets per script: some 2 ms of Redis. */
+const renewalBatch = 200;
+/** Settlements kept while Redis is away; past it the oldest are left to the rule for dead leases. */
+const maxUnsettled = 100_000;
+const slotsInUseLifeMs = 7 * 24 * 3600 * 1000;
+
+/**
+ * Keeps what this process holds alive, and settles what it and others left behind. Everything it does may fail
+ * with Redis and is done again at the next round, or the moment Redis is back.
+ */
+export class TicketBook {
+  private readonly options: TicketBookOptions;
+  private readonly open = new Map<string, OpenTicket>();
+  private readonly unsettled = new Map<string, { slot: Slot; settlement: Settlement }>();
+  /** Slots that this process told the others of since the last round. */
+  private readonly announced = new Set<Slot>();
+  private timer: Timer | undefined;
+  private round: Promise<void> | undefined;
+
+  constructor(options: TicketBookOptions) {
+    this.options = options;
+  }
+
+  get openCount(): number {
+    return this.open.size;
+  }
+
+  get unsettledCount(): number {
+    return this.unsettled.size;
+  }
+
+  start(): void {
+    this.options.redis.on('ready', this.runRound);
+    this.schedule();
+  }
+
+  /** Ends the rounds with a last one. Open tickets are left to their leases. */
+  async close(): Promise<void> {
+    this.options.redis.off('ready', this.runRound);
+    this.timer?.cancel();
+    this.timer = undefined;
+    await this.round;
+    await this.settleLeftovers().catch(() => undefined);
+  }
+
+  /** Tells the other processes that this slot may need looking after, should this one die. */
+  announce(slot: Slot): void {
+    if (this.announced.has(slot)) return;
+    this.announced.add(slot);
+    this.promise([slot]).catch(() => this.announced.delete(slot));
+  }
+
+  hold(ticket: OpenTicket): void {
+    this.open.set(ticket.requestId, ticket);
+  }
+
+  /** Forgets the ticket. False if it was not open any more. */
+  release({ requestId }: OpenTicket): boolean {
+    return this.open.delete(requestId);
+  }
+
+  /** Never rejects: a settlement that Redis didn't take waits for the next round. */
+  async settle(slot: Slot, settlement: Settlement): Promise<void> {
+    try {
+      await this.options.ledger.settle(slot, settlement);
+    } catch {
+      const [oldest] = this.unsettled.keys();
+      if (this.unsettled.size >= maxUnsettled && oldest !== undefined) this.unsettled.delete(oldest);
+      this.unsettled.set(`${slot} ${settlement.requestId}`, { slot, settlement });
+    }
+  }
+
+  private schedule(): void {
+    this.timer = this.options.clock.after(this.options.renewEveryMs, () => {
+      this.schedule();
+      this.runRound();
+    });
+    this.timer.unref();
+  }
+
+  private readonly runRound = (): void => {
+    // A round that outlasts the interval takes the next one's place.
+    this.round ??= this.lookAfter()
+      .catch(() => undefined)
+      .finally(() => {
+        this.round = undefined;
+      });
+  };
+
+  private async lookAfter(): Promise<void> {
+    await this.settleLeftovers();
+    await this.renew();
+    await this.settleAbandoned();
+  }
+
+  private async settleLeftovers(): Promise<void> {
+    for (const [name, { slot, settlement }] of this.unsettled) {
+      await this.options.ledger.settle(slot, settlement);
+      this.unsettled.delete(name);
+    }
+  }
+
+  private async renew(): Promise<void> {
+    const bySlot = new Map<Slot, OpenTicket[]>();
+    for (const ticket of this.open.values()) {
+      for (const { slot } of ticket.parts) {
+        const tickets = bySlot.get(slot);
+        if (tickets) tickets.push(ticket);
+        else bySlot.set(slot, [ticket]);
+      }
+    }
+    this.announced.clear();
+    if (bySlot.size > 0) await this.promise([...bySlot.keys()]);
+    for (const slot of bySlot.keys()) this.announced.add(slot);
+    for (const [slot, tickets] of bySlot) await this.renewSlot(slot, tickets);
+  }
+
+  private async renewSlot(slot: Slot, tickets: readonly OpenTicket[]): Promise<void> {
+    for (let from = 0; from < tickets.length; from += renewalBatch) {
+      // Some may have been settled since the round began: to renew them would bring them back.
+      const batch = tickets
+        .slice(from, from + renewalBatch)
+        .filter(({ requestId }) => this.open.has(requestId));
+      await this.options.ledger.renew(
+        slot,
+        batch.map((ticket) => renewalOf(ticket, slot)),
+      );
+    }
+  }
+
+  /** Slots of processes that died: nobody has renewed their promise. */
+  private async settleAbandoned(): Promise<void> {
+    const { redis, clock, slotsInUse, ledger } = this.options;
+    for (const slot of await redis.zrangebyscore(slotsInUse, '-inf', clock.now(), 'LIMIT', 0, 100)) {
+      const { requests } = await ledger.inspect(slot);
+      if (requests === 0) await redis.zrem(slotsInUse, slot);
+      else await this.promise([slot]);
+    }
+  }
+
+  private async promise(slots: readonly Slot[]): Promise<void> {
+    const { redis, clock, leaseMs, slotsInUse } = this.options;
+    const until = clock.now() + leaseMs + 1000;
+    await redis.zadd(slotsInUse, 'GT', ...slots.flatMap((slot) => [until, slot]));
+    await redis.pexpire(slotsInUse, slotsInUseLifeMs);
+  }
+}
+
+function renewalOf({ requestId, parts, seen }: OpenTicket, slot: Slot): Renewal {
+  const holds = parts.find((part) => part.slot === slot)?.holds ?? [];
+  const leases = holds
+    .filter(({ primitive }) => primitive === 'lease')
+    .map(({ key, amount }) => ({ key, amount }));
+  return { id: requestId, seen, leases };
+}
