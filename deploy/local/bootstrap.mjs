@@ -1,0 +1,156 @@
+// The first lines of `npm start` and `npm test`. They run on any Node from 20 on, before anything is installed.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const bin = join(root, 'node_modules', '.bin');
+const node = join(bin, 'node');
+const stamp = join(root, 'node_modules', '.sluice-installed');
+const stateFolder = join(root, '.sluice');
+const lock = join(stateFolder, 'installing');
+const environment = {
+  ...process.env,
+  PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
+  NX_DAEMON: 'false',
+};
+
+const parentPollMs = 500;
+const lockPollMs = 200;
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const signalNumbers = { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGTERM: 15 };
+
+const commands = { start, test };
+const [command = '', ...words] = process.argv.slice(2);
+if (!Object.hasOwn(commands, command)) {
+  console.error('usage: node deploy/local/bootstrap.mjs start|test [arguments]');
+  process.exit(2);
+}
+process.exit(await commands[command](words));
+
+async function start(flags) {
+  const code = await install();
+  if (code !== 0) return code;
+  return run(
+    node,
+    [join(root, 'deploy', 'local', 'start.ts'), ...flags],
+    ['inherit', 'inherit', 'inherit', 'ipc'],
+  );
+}
+
+async function test(flags) {
+  const steps = [
+    install,
+    () => runNpm(['run', '--silent', 'typecheck'], 'inherit'),
+    () => run(join(bin, 'biome'), ['check', '.']),
+    () => run(node, [join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', ...flags]),
+  ];
+  for (const step of steps) {
+    const code = await step();
+    if (code !== 0) return code;
+  }
+  return 0;
+}
+
+/** Installs when nothing is installed yet, or when the lock file or a manifest has changed since. */
+async function install() {
+  if (isInstalled()) return 0;
+  await takeLock();
+  try {
+    // Another process may have done it while this one waited.
+    if (isInstalled()) return 0;
+    console.error('installing packages');
+    // Not `npm ci`: it refuses a lock file in which a package of a foreign platform is missing.
+    const words = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
+    // npm's talk goes to stderr: stdout may be a machine's.
+    const code = await runNpm(words, 2);
+    if (code === 0) writeFileSync(stamp, fingerprint());
+    return code;
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function isInstalled() {
+  return existsSync(node) && existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint();
+}
+
+function fingerprint() {
+  const hash = createHash('sha256');
+  const { workspaces } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const folders = workspaces.flatMap((pattern) => {
+    if (!pattern.endsWith('/*')) return [pattern];
+    const parent = pattern.slice(0, -2);
+    return readdirSync(join(root, parent)).map((name) => `${parent}/${name}`);
+  });
+  const manifests = folders.sort().map((folder) => `${folder}/package.json`);
+  for (const name of ['package-lock.json', 'package.json', ...manifests]) {
+    const path = join(root, name);
+    if (existsSync(path)) hash.update(name).update(readFileSync(path));
+  }
+  return hash.digest('hex');
+}
+
+/** Two installs into one folder would break each other. A lock whose owner is dead is void. */
+async function takeLock() {
+  mkdirSync(stateFolder, { recursive: true, mode: 0o700 });
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' });
+      return;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    if (isOwnerGone()) rmSync(lock, { force: true });
+    else await sleep(lockPollMs);
+  }
+}
+
+function isOwnerGone() {
+  try {
+    process.kill(Number(readFileSync(lock, 'utf8')), 0);
+    return false;
+  } catch (error) {
+    return error.code === 'ESRCH' || error.code === 'ENOENT';
+  }
+}
+
+function runNpm(npmWords, stdout) {
+  const script = process.env.npm_execpath;
+  const stdio = ['inherit', stdout, 'inherit'];
+  // The npm that started this run, where there is one.
+  return script?.endsWith('.js') || script?.endsWith('.cjs')
+    ? run(process.execPath, [script, ...npmWords], stdio)
+    : run('npm', npmWords, stdio);
+}
+
+/** Runs a program to its end, passes on every signal and resolves with its exit code as a shell would say it. */
+function run(program, programWords, stdio = 'inherit') {
+  return new Promise((resolve) => {
+    const child = spawn(program, programWords, { cwd: root, env: environment, stdio });
+    const forward = (signal) => child.kill(signal);
+    for (const signal of signals) process.on(signal, forward);
+    const parent = watchParent(() => child.kill('SIGTERM'));
+    child.once('error', (error) => {
+      console.error(`${program} does not run: ${error.message}`);
+      resolve(127);
+    });
+    child.once('exit', (code, signal) => {
+      for (const name of signals) process.off(name, forward);
+      clearInterval(parent);
+      resolve(code ?? 128 + (signalNumbers[signal] ?? 0));
+    });
+  });
+}
+
+/** npm has no channel to its scripts: that it was killed shows only in who this process's parent is. */
+function watchParent(onGone) {
+  if (process.env.npm_lifecycle_event === undefined) return undefined;
+  const parent = process.ppid;
+  return setInterval(() => {
+    if (process.ppid !== parent) onGone();
+  }, parentPollMs);
+}

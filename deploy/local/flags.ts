@@ -1,0 +1,97 @@
+import { parseArgs } from 'node:util';
+import { SluiceError } from '@sluice/canonical';
+
+/** What the user asked of `npm start`. */
+export interface Flags {
+  /** Of the first ingress; the next ones follow it. */
+  port: number;
+  ingresses: number;
+  workers: number;
+  /** Absent means REDIS_URL, else one that is started here. */
+  redis?: string;
+  /** A settings file. Absent means the simulated model. */
+  config?: string;
+  /** A chat-completions server whose models are served, too. */
+  upstream?: string;
+  upstreamKey?: string;
+  /** One line of JSON on stdout instead of words for people. */
+  json: boolean;
+  help: boolean;
+}
+
+export const helpText = `npm start -- [flags]
+
+  --port N             port of the first ingress, the next ones follow it (8080)
+  --ingresses N        ingress processes (1)
+  --workers N          worker processes (1)
+  --redis URL          use this Redis (REDIS_URL, else one is started)
+  --config FILE        settings of pools, models and aliases (the simulated model)
+  --upstream URL       serve the models of a chat-completions server, as http://127.0.0.1:8000/v1
+  --upstream-key KEY   credential for it (SLUICE_UPSTREAM_KEY)
+  --json               print one line of JSON on stdout once everything serves; logs go to stderr
+  --help               print this
+
+Ctrl-C stops everything. SLUICE_HOST=0.0.0.0 serves other machines; SLUICE_LOG_LEVEL=info logs every request.
+`;
+
+/** Reads the flags. Throws `invalid-request` with one sentence about the first that is wrong. */
+export function parseFlags(words: readonly string[], environment: NodeJS.ProcessEnv): Flags {
+  const { values } = parse(words);
+  if (values.config !== undefined && values.upstream !== undefined) {
+    throw usage('--config and --upstream exclude each other: a settings file can name the upstream itself');
+  }
+  const upstreamKey = values['upstream-key'] ?? environment.SLUICE_UPSTREAM_KEY;
+  const ingresses = parseCount('--ingresses', values.ingresses ?? '1', 64);
+  return {
+    port: parseCount('--port', values.port ?? '8080', 65_536 - ingresses),
+    ingresses,
+    workers: parseCount('--workers', values.workers ?? '1', 64),
+    ...(values.redis === undefined ? {} : { redis: parseUrl('--redis', values.redis, /^redis(s|\+\w+)?:$/) }),
+    ...(values.config === undefined ? {} : { config: values.config }),
+    ...(values.upstream === undefined ? {} : { upstream: parseUpstream(values.upstream) }),
+    ...(upstreamKey ? { upstreamKey } : {}),
+    json: values.json ?? false,
+    help: values.help ?? false,
+  };
+}
+
+function parse(words: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...words],
+      options: {
+        port: { type: 'string' },
+        ingresses: { type: 'string' },
+        workers: { type: 'string' },
+        redis: { type: 'string' },
+        config: { type: 'string' },
+        upstream: { type: 'string' },
+        'upstream-key': { type: 'string' },
+        json: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : 'they make no sense';
+    throw usage(`${reason.split('. ')[0]}; see npm start -- --help`, thrown);
+  }
+}
+
+function parseCount(flag: string, text: string, most: number): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1 && count <= most) return count;
+  throw usage(`${flag} must be a whole number from 1 to ${most}`);
+}
+
+function parseUrl(flag: string, text: string, protocol: RegExp): string {
+  if (URL.canParse(text) && protocol.test(new URL(text).protocol)) return text;
+  throw usage(`${flag} must be a URL`);
+}
+
+function parseUpstream(text: string): string {
+  return parseUrl('--upstream', text, /^https?:$/).replace(/\/+$/, '');
+}
+
+function usage(message: string, cause?: unknown): SluiceError {
+  return new SluiceError('invalid-request', message, { cause });
+}

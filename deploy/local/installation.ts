@@ -1,0 +1,192 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { SluiceError } from '@sluice/canonical';
+import { type OpenedRedis, openRedis } from '@sluice/redis';
+import type { Clock } from '@sluice/runtime';
+import { z } from 'zod';
+import type { Announcement } from './announcement.ts';
+import { Child, type ReadyMessage } from './child.ts';
+import type { Flags } from './flags.ts';
+import { ensureLocalKey } from './local-key.ts';
+import { openState } from './state.ts';
+import { createUpstreamSettings } from './upstream-settings.ts';
+
+export interface InstallationOptions {
+  flags: Flags;
+  environment: NodeJS.ProcessEnv;
+  /** Where secret, key and settings are kept. */
+  stateFolder: string;
+  clock: Clock;
+  /** Told what happens, one sentence at a time. */
+  say(sentence: string): void;
+}
+
+const entries = {
+  ingress: fileURLToPath(new URL('../../apps/ingress/src/main.ts', import.meta.url)),
+  worker: fileURLToPath(new URL('../../apps/worker/src/main.ts', import.meta.url)),
+};
+const drainLimitMs = 4_000;
+const modelsLimitMs = 15_000;
+const modelsPauseMs = 50;
+
+const modelList = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })).min(1) });
+
+/** Redis, ingresses and workers on this machine, started and stopped together. */
+export class Installation {
+  private readonly options: InstallationOptions;
+  private readonly ingresses: Child[] = [];
+  private readonly workers: Child[] = [];
+  private readonly stopping = new AbortController();
+  private redis: OpenedRedis | undefined;
+
+  constructor(options: InstallationOptions) {
+    this.options = options;
+  }
+
+  /** Resolves when every process serves and the models are listed. On rejection `stop` is still the caller's. */
+  async start(): Promise<Announcement> {
+    const { flags, environment, say } = this.options;
+    const host = environment.SLUICE_HOST || '127.0.0.1';
+    await assertPortsFree(host, flags);
+    const state = openState(this.options.stateFolder);
+    const keySecret = environment.SLUICE_KEY_SECRET || state.keySecret;
+    this.redis = await openRedis({ ...(flags.redis ? { url: flags.redis } : {}), environment, say });
+    this.watchRedis(this.redis);
+    const apiKey = await ensureLocalKey(this.redis.url, keySecret);
+    state.write('key', `${apiKey}\n`);
+    const config = await this.settle(state.write);
+    const shared = {
+      ...environment,
+      SLUICE_REDIS_URL: this.redis.url,
+      SLUICE_LOG_LEVEL: environment.SLUICE_LOG_LEVEL || 'warn',
+      ...(config === undefined ? {} : { SLUICE_CONFIG: config }),
+    };
+    this.createChildren(shared, host, keySecret);
+    const [ingressReady, workerReady] = await Promise.all([
+      Promise.all(this.ingresses.map((child) => child.start(this.stopping.signal))),
+      Promise.all(this.workers.map((child) => child.start(this.stopping.signal))),
+    ]);
+    const shownHost = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+    const baseUrls = this.ingresses.map((_, index) => `http://${shownHost}:${flags.port + index}`);
+    return {
+      baseUrls,
+      metricsUrls: [...ingressReady, ...workerReady].flatMap(metricsUrl),
+      apiKey,
+      models: await this.listModels(baseUrls, apiKey),
+      redisUrl: this.redis.url,
+      processes: [
+        { role: 'supervisor', pid: process.pid },
+        ...(this.redis.server ? [{ role: 'redis' as const, pid: this.redis.server.pid }] : []),
+        ...ingressReady.map(({ pid }) => ({ role: 'ingress' as const, pid })),
+        ...workerReady.map(({ pid }) => ({ role: 'worker' as const, pid })),
+      ],
+    };
+  }
+
+  /** Ingresses drain first, since they need workers for it; Redis goes last. Takes a few seconds at most. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await Promise.all(this.ingresses.map((child) => child.stop(drainLimitMs)));
+    await Promise.all(this.workers.map((child) => child.stop(drainLimitMs)));
+    await this.redis?.close();
+  }
+
+  /** Ends everything at once. */
+  async kill(): Promise<void> {
+    this.stopping.abort();
+    for (const child of [...this.ingresses, ...this.workers]) child.kill();
+    await this.redis?.close();
+  }
+
+  private createChildren(shared: NodeJS.ProcessEnv, host: string, keySecret: string): void {
+    const { flags, clock, say } = this.options;
+    for (let index = 0; index < flags.ingresses; index++) {
+      const own = {
+        SLUICE_HOST: host,
+        SLUICE_PORT: String(flags.port + index),
+        SLUICE_KEY_SECRET: keySecret,
+      };
+      const name = `ingress ${index + 1}`;
+      this.ingresses.push(
+        new Child({ name, entry: entries.ingress, environment: { ...shared, ...own }, clock, say }),
+      );
+    }
+    for (let index = 0; index < flags.workers; index++) {
+      const name = `worker ${index + 1}`;
+      this.workers.push(new Child({ name, entry: entries.worker, environment: shared, clock, say }));
+    }
+  }
+
+  /** The path of the settings file, absent where the built-in ones hold. */
+  private async settle(write: (name: string, text: string) => string): Promise<string | undefined> {
+    const { config, upstream, upstreamKey } = this.options.flags;
+    if (upstream === undefined) return config;
+    const settings = await createUpstreamSettings(upstream, upstreamKey);
+    // Of two installations with different upstreams neither may read the other's.
+    return write(`settings-${this.options.flags.port}.json`, `${JSON.stringify(settings, undefined, 2)}\n`);
+  }
+
+  private watchRedis({ server }: OpenedRedis): void {
+    void server?.exited.then(() => {
+      if (!this.stopping.signal.aborted)
+        this.options.say('Redis ended: nothing can be served until a new start');
+    });
+  }
+
+  /** Every ingress must list models before the installation counts as serving. */
+  private async listModels(baseUrls: readonly string[], apiKey: string): Promise<string[]> {
+    const limit = AbortSignal.any([this.stopping.signal, AbortSignal.timeout(modelsLimitMs)]);
+    const lists = await Promise.all(baseUrls.map((baseUrl) => this.awaitModels(baseUrl, apiKey, limit)));
+    return lists[0] ?? [];
+  }
+
+  private async awaitModels(baseUrl: string, apiKey: string, limit: AbortSignal): Promise<string[]> {
+    for (;;) {
+      const models = await fetchModels(baseUrl, apiKey, limit);
+      if (models !== undefined) return models;
+      if (limit.aborted) throw new SluiceError('unavailable', `${baseUrl} lists no models`);
+      await this.options.clock.sleep(modelsPauseMs);
+    }
+  }
+}
+
+async function fetchModels(
+  baseUrl: string,
+  apiKey: string,
+  signal: AbortSignal,
+): Promise<string[] | undefined> {
+  try {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const response = await fetch(`${baseUrl}/v1/models`, { headers, signal });
+    const list = modelList.safeParse(await response.json());
+    return list.success ? list.data.data.map(({ id }) => id) : undefined;
+  } catch {
+    // Not yet, or no more: the caller knows its limit.
+    return undefined;
+  }
+}
+
+function metricsUrl({ opsPort }: ReadyMessage): string[] {
+  return opsPort === undefined ? [] : [`http://127.0.0.1:${opsPort}/metrics`];
+}
+
+async function assertPortsFree(host: string, flags: Flags): Promise<void> {
+  for (let port = flags.port; port < flags.port + flags.ingresses; port++) {
+    const server = createServer();
+    try {
+      server.listen(port, host);
+      await once(server, 'listening');
+    } catch (cause) {
+      const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+      const reason = code === 'EADDRINUSE' ? 'is taken' : `can't be opened (${code})`;
+      throw new SluiceError(
+        'unavailable',
+        `port ${port} ${reason}; choose another with: npm start -- --port ${flags.port + 1_000}`,
+        { cause },
+      );
+    } finally {
+      server.close();
+    }
+  }
+}

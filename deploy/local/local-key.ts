@@ -1,0 +1,52 @@
+import { createHmac } from 'node:crypto';
+import { SluiceError } from '@sluice/canonical';
+import { createKeyStore, type RandomBytes } from '@sluice/tenancy';
+import { connected, openRedis } from '@sluice/transport';
+
+const tenant = 'local';
+const answerLimitMs = 5_000;
+const generations = 100;
+
+/**
+ * Makes sure that this Redis knows the local key and returns its credential. It is derived from the secret, so
+ * a Redis that lost everything gets the same key again and clients need no change; one that was revoked is
+ * followed by the next of the series.
+ */
+export async function ensureLocalKey(redisUrl: string, secret: string): Promise<string> {
+  const redis = openRedis(redisUrl, { profile: 'command', name: 'sluice-start', onError: () => undefined });
+  try {
+    await connected(redis, AbortSignal.timeout(answerLimitMs));
+    for (let generation = 0; generation < generations; generation++) {
+      const keys = createKeyStore({ redis, secret, randomBytes: deriveBytes(secret, generation) });
+      await keys.directory.upsertTenant(tenant, { name: 'Local use' });
+      // Minting again what is there already changes nothing but its date: the series is the same each time.
+      const { credential } = await keys.directory.mint({ tenant, name: 'npm start' });
+      if (await isGood(keys.authenticate([credential]))) return credential;
+    }
+    throw new SluiceError('internal', `none of ${generations} local keys is accepted`);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** Endless bytes that look random and are the same for the same secret and generation. */
+function deriveBytes(secret: string, generation: number): RandomBytes {
+  let counter = 0;
+  return (size) => {
+    const parts: Buffer[] = [];
+    for (let length = 0; length < size; length += 32) {
+      parts.push(createHmac('sha256', secret).update(`local key ${generation}.${counter++}`).digest());
+    }
+    return Buffer.concat(parts).subarray(0, size);
+  };
+}
+
+async function isGood(answer: Promise<unknown>): Promise<boolean> {
+  try {
+    await answer;
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof SluiceError && thrown.kind === 'unauthenticated') return false;
+    throw thrown;
+  }
+}

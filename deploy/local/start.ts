@@ -1,0 +1,77 @@
+import { fileURLToPath } from 'node:url';
+import { SluiceError } from '@sluice/canonical';
+import { systemClock } from '@sluice/runtime';
+import { formatForMachines, formatForPeople } from './announcement.ts';
+import { type Flags, helpText, parseFlags } from './flags.ts';
+import { Installation } from './installation.ts';
+
+const stateFolder = fileURLToPath(new URL('../../.sluice', import.meta.url));
+/** One Ctrl-C arrives twice, from the terminal and passed on by the parent. */
+const sameKeypressMs = 500;
+
+const flags = readFlags();
+if (flags.help) process.stdout.write(helpText);
+else await run(flags);
+
+async function run(flags: Flags): Promise<void> {
+  const installation = new Installation({
+    flags,
+    environment: process.env,
+    stateFolder,
+    clock: systemClock,
+    say: complain,
+  });
+  const stopped = stopOnSignal(installation);
+  let code = 0;
+  try {
+    const announcement = await installation.start();
+    process.stdout.write((flags.json ? formatForMachines : formatForPeople)(announcement));
+  } catch (thrown) {
+    // A start that was interrupted is no failure to talk about.
+    if (!stopped.hasBegun()) {
+      code = 1;
+      complain(describe(thrown));
+      stopped.begin();
+    }
+  }
+  await stopped.done;
+  process.exit(code);
+}
+
+/** The first signal, or the death of the parent, stops everything; a second signal kills it. */
+function stopOnSignal(installation: Installation) {
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  let beganAt: number | undefined;
+  const begin = () => {
+    if (beganAt === undefined) {
+      beganAt = performance.now();
+      void installation.stop().then(resolve);
+    } else if (performance.now() - beganAt > sameKeypressMs) {
+      void installation.kill().then(resolve);
+    }
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, begin);
+  // A terminal that was closed takes no more output; that must not end this process before its children.
+  process.stdout.on('error', begin);
+  process.stderr.on('error', () => undefined);
+  if (process.connected) process.once('disconnect', begin);
+  return { done, begin, hasBegun: () => beganAt !== undefined };
+}
+
+function readFlags(): Flags {
+  try {
+    return parseFlags(process.argv.slice(2), process.env);
+  } catch (thrown) {
+    complain(describe(thrown));
+    return process.exit(2);
+  }
+}
+
+function describe(thrown: unknown): string {
+  if (thrown instanceof SluiceError) return thrown.message;
+  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : 'something was thrown that is no error';
+}
+
+function complain(sentence: string): void {
+  process.stderr.write(`sluice: ${sentence}\n`);
+}
