@@ -1,0 +1,75 @@
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '@sluice/runtime';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Child } from './child.ts';
+
+const entry = fileURLToPath(new URL('./fixtures/program.mjs', import.meta.url));
+const never = new AbortController().signal;
+const children: Child[] = [];
+
+function createChild(behaviour = '') {
+  const said: string[] = [];
+  const child = new Child({
+    name: 'worker 1',
+    entry,
+    environment: { PATH: process.env.PATH, BEHAVIOUR: behaviour },
+    clock: systemClock,
+    say: (sentence) => said.push(sentence),
+  });
+  children.push(child);
+  return { child, said };
+}
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill();
+});
+
+describe('Child', () => {
+  it('resolves with what the program says when it serves', async () => {
+    const { child } = createChild();
+    expect(await child.start(never)).toMatchObject({ type: 'ready', opsPort: 4711 });
+  });
+
+  it('rejects with the exit code when the program ends before it serves', async () => {
+    const { child } = createChild('broken');
+    await expect(child.start(never)).rejects.toThrow('worker 1 ended before it served (code 7)');
+  });
+
+  it('starts a program again that was killed, on the same port, and says so', async () => {
+    const { child, said } = createChild();
+    const { pid } = await child.start(never);
+    process.kill(pid, 'SIGKILL');
+    await expect.poll(() => said, { timeout: 10_000 }).toHaveLength(2);
+    expect(said[0]).toBe('worker 1 ended (SIGKILL), starting it again in 250 ms');
+    expect(said[1]).toMatch(/^worker 1 serves again \(process \d+\)$/);
+  });
+
+  it('does not start a program again that it stopped', async () => {
+    const { child, said } = createChild();
+    const { pid } = await child.start(never);
+    await child.stop(5_000);
+    expect(isAlive(pid)).toBe(false);
+    expect(said).toEqual([]);
+  });
+
+  it('kills a program that does not drain within the limit', async () => {
+    const { child } = createChild('stubborn');
+    const { pid } = await child.start(never);
+    await child.stop(20);
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  it('gives up a start that is interrupted', async () => {
+    const { child } = createChild();
+    await expect(child.start(AbortSignal.abort())).rejects.toThrow();
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

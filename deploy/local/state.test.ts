@@ -1,0 +1,83 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createKeyStore } from '@sluice/tenancy';
+import { startRedis, type TestRedis } from '@sluice/testing';
+import { openRedis } from '@sluice/transport';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ensureLocalKey } from './local-key.ts';
+import { openState } from './state.ts';
+
+const parent = mkdtempSync(join(tmpdir(), 'sluice-state-'));
+let redis: TestRedis;
+
+beforeAll(async () => {
+  redis = await startRedis({ own: true });
+});
+afterAll(async () => {
+  await redis.stop();
+  rmSync(parent, { recursive: true });
+});
+
+describe('openState', () => {
+  it('keeps one secret over all starts', () => {
+    const folder = join(parent, 'kept');
+    const { keySecret } = openState(folder);
+    expect(keySecret).toMatch(/^[0-9a-f]{64}$/);
+    expect(openState(folder).keySecret).toBe(keySecret);
+  });
+
+  it('lets only its owner read', () => {
+    const state = openState(join(parent, 'private'));
+    const path = state.write('key', 'sk-secret');
+    expect(readFileSync(path, 'utf8')).toBe('sk-secret');
+    const modes = [state.folder, path, join(state.folder, 'key-secret')].map(
+      (name) => statSync(name).mode & 0o777,
+    );
+    expect(modes).toEqual([0o700, 0o600, 0o600]);
+  });
+});
+
+describe('ensureLocalKey', () => {
+  const secret = 'a secret of at least 16 characters';
+
+  it('gives the same credential at every start, and after Redis lost everything', async () => {
+    const first = await ensureLocalKey(redis.url, secret);
+    expect(first).toMatch(/^sk-/);
+    expect(await ensureLocalKey(redis.url, secret)).toBe(first);
+    await withRedis((client) => client.flushdb());
+    expect(await ensureLocalKey(redis.url, secret)).toBe(first);
+  });
+
+  it('makes no second key at the second start', async () => {
+    await ensureLocalKey(redis.url, secret);
+    await ensureLocalKey(redis.url, secret);
+    await withRedis(async (client) => {
+      const keys = createKeyStore({ redis: client, secret });
+      expect(await keys.directory.listKeys()).toHaveLength(1);
+    });
+  });
+
+  it('gives another credential when the old one was revoked', async () => {
+    const first = await ensureLocalKey(redis.url, secret);
+    await withRedis(async (client) => {
+      const { directory } = createKeyStore({ redis: client, secret });
+      for (const key of await directory.listKeys()) await directory.revoke(key.id);
+    });
+    expect(await ensureLocalKey(redis.url, secret)).not.toBe(first);
+  });
+
+  it('gives another credential for another secret', async () => {
+    const other = await ensureLocalKey(redis.url, 'another secret of 16 characters');
+    expect(other).not.toBe(await ensureLocalKey(redis.url, secret));
+  });
+});
+
+async function withRedis(work: (client: ReturnType<typeof openRedis>) => Promise<unknown>): Promise<void> {
+  const client = openRedis(redis.url, { profile: 'worker', name: 'test', onError: () => undefined });
+  try {
+    await work(client);
+  } finally {
+    client.disconnect();
+  }
+}

@@ -1,0 +1,34 @@
+import { parseCatalog } from '@sluice/catalog';
+import { findFreePort, startChatServer } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
+import { createUpstreamSettings } from './upstream-settings.ts';
+
+describe('createUpstreamSettings', () => {
+  it("serves the upstream's models beside the simulated one", async () => {
+    await using upstream = await startChatServer({ models: ['llama3:8b', 'org/model'] });
+    const catalog = parseCatalog(await createUpstreamSettings(upstream.baseUrl, undefined));
+    expect([...catalog.models.keys()].sort()).toEqual(['llama3:8b', 'org/model', 'sim']);
+    expect(catalog.resolve('llama3:8b')?.pool).toBe('upstream');
+    expect(catalog.resolve('gpt-anything')?.pool).toBe('sim');
+    expect(catalog.pools.get('upstream')?.backend).toMatchObject({ baseUrl: upstream.baseUrl });
+  });
+
+  it('prefers the model of the upstream to an alias of its name', async () => {
+    await using upstream = await startChatServer({ models: ['gpt-oss-20b'] });
+    const catalog = parseCatalog(await createUpstreamSettings(upstream.baseUrl, undefined));
+    expect(catalog.resolve('gpt-oss-20b')?.pool).toBe('upstream');
+  });
+
+  it('says in one sentence that the upstream does not answer', async () => {
+    const address = `http://127.0.0.1:${await findFreePort()}/v1`;
+    const asked = createUpstreamSettings(address, 'secret');
+    await expect(asked).rejects.toThrow(`the upstream does not answer at ${address}/models`);
+  });
+
+  it('says in one sentence that the upstream gives no list', async () => {
+    await using upstream = await startChatServer({ models: [] });
+    await expect(createUpstreamSettings(upstream.baseUrl, undefined)).rejects.toThrow(
+      /gives no list of models/,
+    );
+  });
+});
