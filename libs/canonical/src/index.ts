@@ -1,6 +1,7 @@
 export * from './assert.ts';
 export * from './collect.ts';
 export * from './error.ts';
+export * from './estimate.ts';
 export * from './event.ts';
 export * from './extensions.ts';
 export * from './generation.ts';

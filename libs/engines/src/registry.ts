@@ -1,0 +1,32 @@
+import { isJsonObject } from '@sluice/canonical';
+import { type Environment, type Problem, printPath, spellingHint } from '@sluice/runtime';
+import { type BackendKind, defineBackendKind, type ParsedBackend } from './backend.ts';
+import { resolveSecretReferences } from './secret-references.ts';
+import { simulated } from './simulated/kind.ts';
+
+/** The only list of engines. Their modules are loaded when a backend of the kind is created, not before. */
+export const engineKinds: readonly BackendKind[] = [defineBackendKind(simulated)];
+
+/**
+ * A pool's `backend` record, `{ engine: "simulated", … }`, checked by the schema of its engine. All problems
+ * come together, each with its place below `path`; a value of the record is never part of a message.
+ */
+export function parseBackend(raw: unknown, path: string, environment: Environment): ParsedBackend {
+  const names = engineKinds.map((kind) => kind.kind);
+  if (!isJsonObject(raw)) {
+    return { problems: [{ path, message: `expected an object with an engine, one of ${names.join(', ')}` }] };
+  }
+  const { engine, ...options } = raw;
+  const kind = engineKinds.find((candidate) => candidate.kind === engine);
+  if (!kind) {
+    const hint = typeof engine === 'string' ? spellingHint(engine, names) : '';
+    return {
+      problems: [{ path: printPath(['engine'], path), message: `must be one of ${names.join(', ')}${hint}` }],
+    };
+  }
+  const problems: Problem[] = [];
+  const resolved = resolveSecretReferences(options, path, environment, problems);
+  const parsed = kind.parse(resolved, path);
+  problems.push(...parsed.problems);
+  return problems.length > 0 ? { problems } : parsed;
+}

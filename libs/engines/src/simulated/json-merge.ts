@@ -1,0 +1,84 @@
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+
+type Merge = (left: Json, right: Json) => Json;
+
+const tighterLow: Merge = (left, right) =>
+  typeof left === 'number' && typeof right === 'number' ? Math.max(left, right) : right;
+const tighterHigh: Merge = (left, right) =>
+  typeof left === 'number' && typeof right === 'number' ? Math.min(left, right) : right;
+const both: Merge = (left, right) => ({ allOf: [left, right] });
+const either: Merge = (left, right) => left === true || right === true;
+
+/** Keywords that say more together than the later one alone. */
+const merges: Readonly<Record<string, Merge>> = {
+  minimum: tighterLow,
+  exclusiveMinimum: tighterLow,
+  minLength: tighterLow,
+  minItems: tighterLow,
+  minProperties: tighterLow,
+  maximum: tighterHigh,
+  exclusiveMaximum: tighterHigh,
+  maxLength: tighterHigh,
+  maxItems: tighterHigh,
+  maxProperties: tighterHigh,
+  uniqueItems: either,
+  items: both,
+  contains: both,
+  additionalProperties: (left, right) => (left === false || right === false ? false : both(left, right)),
+  required: (left, right) => [...new Set([...arrayOf(left), ...arrayOf(right)])],
+  enum: (left, right) => {
+    const known = new Set(arrayOf(left).map((value) => JSON.stringify(value)));
+    return arrayOf(right).filter((value) => known.has(JSON.stringify(value)));
+  },
+  type: (left, right) => commonTypes(typesOf(left), typesOf(right)),
+  multipleOf: (left, right) => {
+    const [low, high] = [Number(left), Number(right)];
+    return Number.isInteger(low) && Number.isInteger(high)
+      ? (low * high) / divisor(low, high)
+      : Math.max(low, high);
+  },
+  properties: (left, right) => mergeProperties(left, right),
+  patternProperties: (left, right) => mergeProperties(left, right),
+};
+
+/** A schema that asks for what both ask for, as far as keywords can be joined; else the right one's word counts. */
+export function mergeSchemas(left: JsonObject, right: JsonObject): JsonObject {
+  const merged = new Map(Object.entries(left));
+  for (const [keyword, value] of Object.entries(right)) {
+    const before = merged.get(keyword);
+    const merge = Object.hasOwn(merges, keyword) ? merges[keyword] : undefined;
+    merged.set(keyword, before === undefined || !merge ? value : merge(before, value));
+  }
+  return Object.fromEntries(merged);
+}
+
+/** The types that a `type` keyword allows; absent and malformed mean none is named. */
+export function typesOf(type: Json | undefined): string[] {
+  return (Array.isArray(type) ? type : [type]).filter((name) => typeof name === 'string');
+}
+
+function commonTypes(left: string[], right: string[]): string[] {
+  const common = left.filter((name) => right.includes(name));
+  const isInteger = (names: string[], others: string[]) =>
+    names.includes('integer') && others.includes('number');
+  if (isInteger(left, right) || isInteger(right, left)) common.push('integer');
+  return [...new Set(common)];
+}
+
+function mergeProperties(left: Json, right: Json): Json {
+  if (!isJsonObject(left) || !isJsonObject(right)) return right;
+  const merged = new Map(Object.entries(left));
+  for (const [name, schema] of Object.entries(right)) {
+    const before = merged.get(name);
+    merged.set(name, before === undefined ? schema : both(before, schema));
+  }
+  return Object.fromEntries(merged);
+}
+
+function arrayOf(value: Json): Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function divisor(left: number, right: number): number {
+  return right === 0 ? Math.max(1, left) : divisor(right, left % right);
+}

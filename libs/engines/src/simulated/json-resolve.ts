@@ -1,0 +1,126 @@
+import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
+import { mergeSchemas, typesOf } from './json-merge.ts';
+
+/** How many references and combinators may stand in each other's way before there is a value. */
+const maxHops = 64;
+const maxHeight = 16;
+
+/** Chooses one of the branches of `anyOf` or `oneOf`. */
+export type ChooseBranch = (branches: readonly Json[]) => Json;
+
+/** Answers what a schema says once its references and combinators are followed. */
+export class SchemaResolver {
+  private readonly root: Json;
+  private readonly heights = new Map<JsonObject, number[]>();
+
+  constructor(root: Json) {
+    this.root = root;
+  }
+
+  /** The schema as plain keywords: no `$ref`, `allOf`, `anyOf`, `oneOf` or `if` is left in it. */
+  flatten(schema: Json, choose: ChooseBranch, hops = 0): JsonObject {
+    if (hops > maxHops) throw unsatisfiable('its references lead nowhere');
+    if (schema === false) throw unsatisfiable('a part of it allows nothing');
+    if (!isJsonObject(schema)) return {};
+    const { $ref, allOf, anyOf, oneOf, if: condition, then, else: _otherwise, not: _not, ...own } = schema;
+    const parts: Json[] = [];
+    if (typeof $ref === 'string') parts.push(this.lookUp($ref));
+    if (Array.isArray(allOf)) parts.push(...allOf);
+    for (const branches of [anyOf, oneOf]) {
+      if (Array.isArray(branches) && branches.length > 0) parts.push(choose(branches));
+    }
+    // An instance that meets the condition needs no `else`.
+    if (condition !== undefined && then !== undefined) parts.push(condition, then);
+    return parts.reduce<JsonObject>(
+      (merged, part) => mergeSchemas(this.flatten(part, choose, hops + 1), merged),
+      own,
+    );
+  }
+
+  /** Levels of nesting that the smallest instance needs; more than `maxHeight` counts as infinite. */
+  heightOf(schema: Json, fuel = maxHeight): number {
+    if (fuel === 0) return Number.POSITIVE_INFINITY;
+    if (!isJsonObject(schema)) return schema === false ? Number.POSITIVE_INFINITY : 0;
+    let known = this.heights.get(schema);
+    if (!known) {
+      known = [];
+      this.heights.set(schema, known);
+    }
+    const height = known[fuel] ?? this.measure(schema, fuel);
+    known[fuel] = height;
+    return height;
+  }
+
+  private measure(schema: JsonObject, fuel: number): number {
+    const { $ref, allOf, anyOf, oneOf, properties, required, items, minItems, prefixItems } = schema;
+    if (schema.const !== undefined || Array.isArray(schema.enum) || allowsNull(schema)) return 0;
+    const heights = [0];
+    if (typeof $ref === 'string') heights.push(this.heightOf(this.lookUp($ref), fuel - 1));
+    for (const part of listOf(allOf)) heights.push(this.heightOf(part, fuel - 1));
+    for (const branches of [listOf(anyOf), listOf(oneOf)]) {
+      if (branches.length > 0)
+        heights.push(Math.min(...branches.map((branch) => this.heightOf(branch, fuel - 1))));
+    }
+    for (const name of listOf(required)) {
+      if (typeof name !== 'string' || !isJsonObject(properties) || !Object.hasOwn(properties, name)) continue;
+      heights.push(1 + this.heightOf(properties[name] ?? true, fuel - 1));
+    }
+    if (typeof minItems === 'number' && minItems > 0) {
+      for (const element of [...listOf(prefixItems), items ?? true])
+        heights.push(1 + this.heightOf(element, fuel - 1));
+    }
+    return Math.max(...heights);
+  }
+
+  /** A JSON pointer into the schema itself, a `$anchor` or an `$id`. Nothing is ever fetched. */
+  private lookUp(reference: string): Json {
+    if (reference === '#') return this.root;
+    let target: Json | undefined = this.root;
+    if (reference.startsWith('#/')) {
+      for (const step of reference.slice(2).split('/')) target = childOf(target, decodePointer(step));
+    } else {
+      target = findNamed(this.root, reference, 0);
+    }
+    if (target === undefined) throw unsatisfiable('a reference in it has no target');
+    return target;
+  }
+}
+
+/** The complaint about a schema that no instance can satisfy, or none of bearable size. */
+export function unsatisfiable(fact: string): SluiceError {
+  return new SluiceError('invalid-request', `the JSON schema has no instance: ${fact}`);
+}
+
+/** Whether null is an instance, by JSON Schema's or by OpenAPI's word. */
+export function allowsNull(schema: JsonObject): boolean {
+  return schema.nullable === true || typesOf(schema.type).includes('null');
+}
+
+/** The elements of an array; none where it is something else. */
+export function listOf(value: Json | undefined): Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function childOf(value: Json | undefined, step: string): Json | undefined {
+  if (Array.isArray(value)) return value[Number(step)];
+  return isJsonObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+}
+
+function decodePointer(step: string): string {
+  const text = step.replaceAll('~1', '/').replaceAll('~0', '~');
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function findNamed(value: Json, reference: string, depth: number): Json | undefined {
+  if (depth > maxHops || typeof value !== 'object' || value === null) return undefined;
+  if (isJsonObject(value) && (value.$id === reference || `#${value.$anchor}` === reference)) return value;
+  for (const child of Object.values(value)) {
+    const found = findNamed(child, reference, depth + 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,185 @@
+import { SluiceError } from '@sluice/canonical';
+import type { Random } from './random.ts';
+
+/** A part of a pattern that can write an example of itself. */
+type Sampler = (sampling: Sampling) => string;
+
+interface Sampling {
+  random: Random;
+  /** Repetitions beyond the least that an open quantifier may take. */
+  extra: number;
+  /** Characters that may still be written. */
+  budget: number;
+}
+
+const maxCharacters = 5000;
+const printable = Array.from({ length: 95 }, (_value, index) => String.fromCharCode(32 + index));
+const digits = [...'0123456789'];
+const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+const wordCharacters = [...letters, ...letters.map((letter) => letter.toUpperCase()), ...digits, '_'];
+const classes: Readonly<Record<string, readonly string[]>> = {
+  d: digits,
+  w: wordCharacters,
+  s: [' '],
+  D: letters,
+  W: ['-'],
+  S: letters,
+};
+const controls: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', f: '\f', v: '\v', 0: '\0' };
+
+/**
+ * A text that the regular expression matches; absent where it uses what is not known here (back references,
+ * property classes). Look-arounds are taken as satisfied. The expression is a stranger's: it is only read and
+ * never run, for one that runs for ever would stop the process.
+ */
+export function samplePattern(pattern: string, random: Random, extra = 2): string | undefined {
+  try {
+    return new PatternReader(pattern).read()({ random, extra, budget: maxCharacters });
+  } catch (thrown) {
+    if (thrown instanceof SluiceError || thrown instanceof RangeError) return undefined;
+    throw thrown;
+  }
+}
+
+class PatternReader {
+  private readonly pattern: string;
+  private at = 0;
+
+  constructor(pattern: string) {
+    this.pattern = pattern;
+  }
+
+  read(): Sampler {
+    const whole = this.alternatives();
+    if (this.at < this.pattern.length) throw unsupported();
+    return whole;
+  }
+
+  private alternatives(): Sampler {
+    const options = [this.sequence()];
+    while (this.take('|')) options.push(this.sequence());
+    return (sampling) => sampling.random.pick(options)?.(sampling) ?? '';
+  }
+
+  private sequence(): Sampler {
+    const parts: Sampler[] = [];
+    while (this.at < this.pattern.length && !'|)'.includes(this.peek())) parts.push(this.quantified());
+    return (sampling) => parts.map((part) => part(sampling)).join('');
+  }
+
+  private quantified(): Sampler {
+    const atom = this.atom();
+    const [, sign, low, comma, high] = this.match(/([*+?])|\{(\d+)(?:(,)(\d+)?)?\}/y) ?? [];
+    if (sign === undefined && low === undefined) return atom;
+    this.take('?');
+    const least = sign === '+' ? 1 : Number(low ?? 0);
+    const fixed = comma === undefined ? least : undefined;
+    const most =
+      sign === undefined ? (high === undefined ? fixed : Number(high)) : sign === '?' ? 1 : undefined;
+    return (sampling) => {
+      const ceiling = Math.min(most ?? Number.POSITIVE_INFINITY, least + sampling.extra);
+      const times = sampling.random.integer(least, Math.max(least, ceiling));
+      let text = '';
+      for (let time = 0; time < times; time += 1) {
+        sampling.budget -= 1;
+        if (sampling.budget < 0) throw unsupported();
+        text += atom(sampling);
+      }
+      return text;
+    };
+  }
+
+  private atom(): Sampler {
+    const character = this.next();
+    switch (character) {
+      case '(':
+        return this.group();
+      case '[':
+        return this.oneOf(this.characterClass());
+      case '\\':
+        return this.oneOf(this.escape());
+      case '.':
+        return this.oneOf(wordCharacters);
+      case '^':
+      case '$':
+        return () => '';
+      default:
+        return this.oneOf([character]);
+    }
+  }
+
+  private group(): Sampler {
+    const prefix = this.match(/\?(?::|<?[=!]|<\w+>)/y)?.[0] ?? '';
+    const inner = this.alternatives();
+    if (!this.take(')')) throw unsupported();
+    return /[=!]$/.test(prefix) ? () => '' : inner;
+  }
+
+  private characterClass(): readonly string[] {
+    const isNegated = this.take('^');
+    const members: string[] = [];
+    while (!this.take(']')) {
+      const [first = '', ...others] = this.classMember();
+      members.push(first, ...others);
+      if (others.length > 0 || this.peek() !== '-' || this.pattern[this.at + 1] === ']') continue;
+      this.at += 1;
+      const last = this.classMember()[0] ?? first;
+      for (let code = first.charCodeAt(0) + 1; code <= last.charCodeAt(0); code += 1)
+        members.push(String.fromCharCode(code));
+    }
+    return isNegated ? printable.filter((character) => !members.includes(character)) : members;
+  }
+
+  private classMember(): readonly string[] {
+    const character = this.next();
+    return character === '\\' ? this.escape() : [character];
+  }
+
+  private escape(): readonly string[] {
+    const character = this.next();
+    if (Object.hasOwn(classes, character)) return classes[character] ?? [];
+    if (Object.hasOwn(controls, character)) return [controls[character] ?? ''];
+    if (character === 'b' || character === 'B') return [''];
+    if (character === 'x' || character === 'u') {
+      const digits = this.match(character === 'x' ? /[0-9a-fA-F]{2}/y : /[0-9a-fA-F]{4}/y)?.[0];
+      if (digits === undefined) throw unsupported();
+      return [String.fromCharCode(Number.parseInt(digits, 16))];
+    }
+    if (/[a-zA-Z1-9]/.test(character)) throw unsupported();
+    return [character];
+  }
+
+  private oneOf(characters: readonly string[]): Sampler {
+    if (characters.length === 0) throw unsupported();
+    return ({ random }) => random.pick(characters) ?? '';
+  }
+
+  private match(expression: RegExp): RegExpExecArray | undefined {
+    expression.lastIndex = this.at;
+    const found = expression.exec(this.pattern) ?? undefined;
+    if (found) this.at += found[0].length;
+    return found;
+  }
+
+  private peek(): string {
+    return this.pattern[this.at] ?? '';
+  }
+
+  private take(character: string): boolean {
+    if (this.peek() !== character) return false;
+    this.at += 1;
+    return true;
+  }
+
+  private next(): string {
+    const character = this.peek();
+    if (character === '') throw unsupported();
+    this.at += 1;
+    return character;
+  }
+}
+
+/** Never leaves this file: `samplePattern` turns it into an absent sample. */
+function unsupported(): SluiceError {
+  return new SluiceError('invalid-request', 'a pattern is beyond the sampler');
+}

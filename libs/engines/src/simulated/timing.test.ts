@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { type Sleeper, TimerWheel } from './timing.ts';
+
+function sleeper(dueAt: number, wake: () => void): Sleeper {
+  return { dueAt, wake };
+}
+
+describe('the timer wheel', () => {
+  it('wakes thousands in the order of their instants, none early', async () => {
+    const wheel = new TimerWheel();
+    const start = wheel.now();
+    const woken: number[] = [];
+    let early = 0;
+    await new Promise<void>((resolve) => {
+      let left = 3000;
+      for (let index = 0; index < 3000; index += 1) {
+        const dueAt = start + ((index * 7919) % 1500) / 10;
+        const one = sleeper(dueAt, () => {
+          if (wheel.now() < dueAt) early += 1;
+          woken.push(Math.ceil(dueAt));
+          left -= 1;
+          if (left === 0) resolve();
+        });
+        wheel.sleep(one);
+      }
+    });
+    expect(early).toBe(0);
+    expect(woken).toEqual([...woken].sort((left, right) => left - right));
+  });
+
+  it('keeps one that sleeps longer than a turn of the wheel', async () => {
+    const wheel = new TimerWheel(8);
+    const dueAt = wheel.now() + 30;
+    await new Promise<void>((resolve) => wheel.sleep(sleeper(dueAt, resolve)));
+    expect(wheel.now()).toBeGreaterThanOrEqual(dueAt);
+  });
+
+  it('does not wake one that was forgotten', async () => {
+    const wheel = new TimerWheel();
+    let isWoken = false;
+    const forgotten = sleeper(wheel.now() + 2, () => {
+      isWoken = true;
+    });
+    const yielding = sleeper(0, () => {
+      isWoken = true;
+    });
+    wheel.sleep(forgotten);
+    wheel.forget(forgotten);
+    wheel.yield(yielding);
+    wheel.forget(yielding);
+    await new Promise<void>((resolve) => wheel.sleep(sleeper(wheel.now() + 5, resolve)));
+    expect(isWoken).toBe(false);
+  });
+
+  it('lets a sleeper sleep again from within its own waking', async () => {
+    const wheel = new TimerWheel();
+    let times = 0;
+    await new Promise<void>((resolve) => {
+      const again = sleeper(wheel.now() + 1, () => {
+        times += 1;
+        if (times === 20) return resolve();
+        again.dueAt += 1;
+        wheel.sleep(again);
+      });
+      wheel.sleep(again);
+    });
+    expect(times).toBe(20);
+  });
+});

@@ -1,0 +1,39 @@
+import { type FunctionTool, type InferenceRequest, SluiceError } from '@sluice/canonical';
+import type { Directive } from './directive.ts';
+
+/**
+ * The tools to call now, in order; none means an answer in text. A named tool and `required` are obeyed at
+ * once; left to itself the model calls what the directive names, and once it has results it answers in text.
+ */
+export function chooseTools(
+  request: InferenceRequest,
+  directive: Directive | undefined,
+  endsWithToolResult: boolean,
+): FunctionTool[] {
+  const choice = request.toolChoice ?? { type: 'auto' };
+  if (choice.type === 'none') return [];
+  if (choice.type === 'tool') return [toolNamed(request, choice.name)];
+  const wanted = (directive?.tools ?? []).map((name) => toolNamed(request, name));
+  if (choice.type === 'auto' && endsWithToolResult) return [];
+  const { allowed } = choice;
+  const permitted = (tool: FunctionTool) => allowed === undefined || allowed.includes(tool.name);
+  const chosen = wanted.filter(permitted);
+  if (choice.type === 'required' && chosen.length === 0) {
+    const first = functionTools(request).find(permitted);
+    if (!first)
+      throw new SluiceError('invalid-request', 'a call is required but no function tool may be called');
+    chosen.push(first);
+  }
+  return request.parallelToolCalls === false ? chosen.slice(0, 1) : chosen;
+}
+
+function functionTools(request: InferenceRequest): FunctionTool[] {
+  return (request.tools ?? []).filter((tool) => tool.type === 'function');
+}
+
+function toolNamed(request: InferenceRequest, name: string): FunctionTool {
+  const tool = functionTools(request).find((candidate) => candidate.name === name);
+  if (!tool)
+    throw new SluiceError('invalid-request', 'the tool to call is not among the declared function tools');
+  return tool;
+}
