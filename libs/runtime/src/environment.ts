@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigError, type Problem } from './config-error.ts';
 import { mask, maskText } from './secrets.ts';
@@ -20,8 +21,9 @@ const prefix = 'SLUICE_';
 
 /**
  * Reads flat settings whose schema keys are the names of the environment. An empty value counts as absent, as
- * compose files write it. Throws `ConfigError` with all mistakes; names that look misspelt become warnings.
- * `alsoKnown` names belong to other processes that share the environment.
+ * compose files write it; a secret may stand in a file that `NAME_FILE` points to, as orchestrators mount it.
+ * Throws `ConfigError` with all mistakes; names that look misspelt become warnings. `alsoKnown` names belong
+ * to other processes that share the environment.
  */
 export function parseEnvironment<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
@@ -34,10 +36,34 @@ export function parseEnvironment<Shape extends z.ZodRawShape>(
     const value = environment[name]?.trim();
     if (value) given.set(name, value);
   }
+  const fileNames = [...secretNamesOf(schema)].map((name) => `${name}_FILE`);
+  const fileProblems = readSecretFiles(fileNames, environment, given);
   const raw = Object.fromEntries(given);
   const result = schema.safeParse(raw);
-  if (!result.success) throw new ConfigError('environment', sortBy(names, problemsOf(result.error, raw)));
-  return { values: result.data, warnings: unknownNames(environment, [...names, ...alsoKnown]) };
+  const problems = [...(result.success ? [] : problemsOf(result.error, raw)), ...fileProblems];
+  if (!result.success || problems.length > 0) throw new ConfigError('environment', sortBy(names, problems));
+  return { values: result.data, warnings: unknownNames(environment, [...names, ...fileNames, ...alsoKnown]) };
+}
+
+function readSecretFiles(
+  fileNames: readonly string[],
+  environment: Environment,
+  given: Map<string, string>,
+): Problem[] {
+  const problems: Problem[] = [];
+  for (const fileName of fileNames) {
+    const path = environment[fileName]?.trim();
+    if (!path) continue;
+    const name = fileName.slice(0, -'_FILE'.length);
+    if (given.has(name))
+      problems.push({ path: fileName, message: `is given beside ${name}; one of them is enough` });
+    try {
+      given.set(name, readFileSync(path, 'utf8').trim());
+    } catch {
+      problems.push({ path: fileName, message: `points to ${path}, which is not readable` });
+    }
+  }
+  return problems;
 }
 
 function sortBy(names: readonly string[], problems: Problem[]): Problem[] {
@@ -75,12 +101,13 @@ export function describeEnvironment(schema: z.ZodObject): SettingDescription[] {
       unrepresentable: 'any',
     });
     const isRequired = !(field as z.ZodType).safeParse(undefined).success;
-    const defaultValue = json.default === undefined || json.default === '' ? undefined : String(json.default);
+    // An empty list prints as nothing, which is what not setting it means.
+    const defaultValue = json.default === undefined ? '' : String(json.default);
     return {
       name,
       type: describeType(json),
       isRequired,
-      ...(defaultValue !== undefined && {
+      ...(defaultValue !== '' && {
         defaultValue: isSecretField(field) ? mask : maskText(defaultValue),
       }),
       description: json.description ?? '',

@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type Bindings, type ChildLoggerOptions, type DestinationStream, type Logger, pino } from 'pino';
 import { describeError } from './log-error.ts';
 import { isPlain, isSecretName, mask, maskText } from './secrets.ts';
 
@@ -21,6 +21,8 @@ const contentNames: ReadonlySet<string> = new Set([
   ...['body', 'completion', 'content', 'contents', 'messages', 'prompt', 'request', 'text'],
 ]);
 const maxDepth = 6;
+/** A reader of the log that stalls must not stall the streams: past this, lines are dropped instead. */
+const maxWaitingBytes = 16 * 1024 * 1024;
 
 /**
  * A logger that writes one JSON object per line: level as a word, ISO time, process name, fields, `msg`.
@@ -28,7 +30,7 @@ const maxDepth = 6;
  * nobody passes them; of errors only message, stack, kind, code and causes are written.
  */
 export function createLogger({ name, level = 'info', destination }: LoggerOptions): Logger {
-  return pino(
+  const logger = pino(
     {
       name,
       level,
@@ -48,8 +50,16 @@ export function createLogger({ name, level = 'info', destination }: LoggerOption
         },
       },
     },
-    destination ?? pino.destination({ fd: 1, sync: true }),
+    destination ?? pino.destination({ fd: 1, sync: false, maxLength: maxWaitingBytes }),
   );
+  const { child } = logger;
+  // Children inherit every formatter of pino but the one of bindings.
+  Object.defineProperty(logger, 'child', {
+    value(this: Logger, bindings: Bindings, options?: ChildLoggerOptions) {
+      return Reflect.apply(child, this, [redactFields(bindings), options]);
+    },
+  });
+  return logger;
 }
 
 function redactFields(fields: Record<string, unknown>): Record<string, unknown> {
@@ -66,7 +76,8 @@ function redact(name: string, value: unknown, depth: number): unknown {
   if (value instanceof Error) return describeError(value);
   if (depth >= maxDepth) return '…';
   if (Array.isArray(value)) return value.map((item) => redact(name, item, depth + 1));
-  if (!isPlain(value)) return value;
+  // A request, a socket or a client of a driver holds far more than its logger meant.
+  if (!isPlain(value)) return 'toJSON' in value ? value : `[${value.constructor.name}]`;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key, redact(key, inner, depth + 1)]),
   );

@@ -15,7 +15,7 @@ export function nearestSpelling(word: string, candidates: Iterable<string>): str
 
 /** `; did you mean slots?`, or the names that exist where nothing is close and they are few; '' for no names. */
 export function spellingHint(word: string, candidates: Iterable<string>): string {
-  const names = [...candidates];
+  const names = [...candidates].filter((name) => /^\S+$/.test(name));
   const nearest = nearestSpelling(word, names);
   if (nearest !== undefined) return `; did you mean ${nearest}?`;
   return names.length > 0 && names.length <= 12 ? `; known: ${names.join(', ')}` : '';

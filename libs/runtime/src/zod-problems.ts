@@ -45,7 +45,11 @@ export function printPath(path: readonly PropertyKey[], basePath = ''): string {
   }, basePath);
 }
 
+/** How zod's own messages begin; any other was written for the schema and says more than we know here. */
+const zodMessage = /^(Invalid|Too (small|big)|Unrecognized)/;
+
 function describeIssue(issue: Issue, raw: unknown): string {
+  if (!zodMessage.test(issue.message)) return lowerFirst(issue.message);
   switch (issue.code) {
     case 'invalid_type':
       if (valueAt(raw, issue.path) === undefined) return `is missing; expected ${article(issue.expected)}`;

@@ -1,0 +1,174 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { ConfigError } from './config-error.ts';
+import { describeEnvironment, parseEnvironment, secretNamesOf } from './environment.ts';
+import { flag, list, port, secretText, wholeNumber } from './environment-values.ts';
+import { maskSecrets } from './secrets.ts';
+
+const schema = z.object({
+  SLUICE_PORT: port().default(8080).describe('Port for clients'),
+  SLUICE_REDIS_URL: z.url().describe('Address of Redis'),
+  SLUICE_LOG_LEVEL: z.enum(['info', 'debug']).default('info').describe('Least level written'),
+  SLUICE_DRAIN_LIMIT_MS: wholeNumber({ min: 1 }).default(30_000).describe('Time for work in flight'),
+  SLUICE_OPEN: flag().default(false).describe('Whether keys are needed'),
+  SLUICE_TRUSTED: list().default([]).describe('Proxies'),
+  SLUICE_PEPPER: secretText().optional().describe('Mixed into hashes'),
+});
+
+function problemsOf(parse: () => unknown): Record<string, string> {
+  try {
+    parse();
+  } catch (error) {
+    if (error instanceof ConfigError)
+      return Object.fromEntries(error.problems.map((p) => [p.path, p.message]));
+    throw error;
+  }
+  throw new Error('nothing was wrong');
+}
+
+describe('parseEnvironment', () => {
+  it('reads text as the types of the schema', () => {
+    const { values, warnings } = parseEnvironment(schema, {
+      SLUICE_PORT: ' 80 ',
+      SLUICE_REDIS_URL: 'redis://localhost',
+      SLUICE_OPEN: 'Yes',
+      SLUICE_TRUSTED: '10.0.0.1, ,10.0.0.2',
+    });
+    expect(values).toEqual({
+      SLUICE_PORT: 80,
+      SLUICE_REDIS_URL: 'redis://localhost',
+      SLUICE_LOG_LEVEL: 'info',
+      SLUICE_DRAIN_LIMIT_MS: 30_000,
+      SLUICE_OPEN: true,
+      SLUICE_TRUSTED: ['10.0.0.1', '10.0.0.2'],
+    });
+    expect(warnings).toEqual([]);
+  });
+
+  it('reports all mistakes together, in the order of the schema, without quoting values', () => {
+    const environment = {
+      SLUICE_PORT: '70000',
+      SLUICE_LOG_LEVEL: 'loud',
+      SLUICE_DRAIN_LIMIT_MS: '1e3',
+      SLUICE_OPEN: 'perhaps',
+    };
+    const problems = problemsOf(() => parseEnvironment(schema, environment));
+    expect(problems).toEqual({
+      SLUICE_PORT: 'must be at most 65535',
+      SLUICE_REDIS_URL: 'is missing; expected text',
+      SLUICE_LOG_LEVEL: 'must be one of info, debug',
+      SLUICE_DRAIN_LIMIT_MS: 'must be a whole number, digits only',
+      SLUICE_OPEN: 'must be true or false',
+    });
+    expect(Object.keys(problems)).toEqual(Object.keys(schema.shape).slice(0, 5));
+  });
+
+  it('prints one mistake per line under the source', () => {
+    const parse = () => parseEnvironment(schema, { SLUICE_REDIS_URL: 'nonsense', SLUICE_PORT: '-1' });
+    expect(parse).toThrow(
+      'environment: 2 mistakes\n  SLUICE_PORT: must be at least 0\n  SLUICE_REDIS_URL: is not a valid url',
+    );
+  });
+
+  it('takes an empty value as absent', () => {
+    const { values } = parseEnvironment(schema, { SLUICE_REDIS_URL: 'redis://h', SLUICE_PORT: '' });
+    expect(values.SLUICE_PORT).toBe(8080);
+  });
+
+  it('warns of names that mean nothing and suggests the near one', () => {
+    const { warnings } = parseEnvironment(
+      schema,
+      {
+        SLUICE_REDIS_URL: 'redis://h',
+        SLUICE_PROT: '1',
+        SLUICE_DRAIN_LIMIT: '1',
+        SLUICE_SET__MODELS__X: '{}',
+        SLUICE_WORKER_POOL: 'sim',
+        SLUICE_NOTHING_LIKE_IT_AT_ALL: '1',
+        PATH: '/bin',
+      },
+      ['SLUICE_WORKER_POOL'],
+    );
+    expect(warnings).toEqual([
+      'SLUICE_DRAIN_LIMIT is not a setting; did you mean SLUICE_DRAIN_LIMIT_MS?',
+      'SLUICE_NOTHING_LIKE_IT_AT_ALL is not a setting',
+      'SLUICE_PROT is not a setting; did you mean SLUICE_PORT?',
+    ]);
+  });
+
+  it('reads a secret from the file that NAME_FILE points to', () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'secret-')), 'pepper');
+    writeFileSync(path, 'from the file\n');
+    const { values, warnings } = parseEnvironment(schema, {
+      SLUICE_REDIS_URL: 'redis://h',
+      SLUICE_PEPPER_FILE: path,
+    });
+    expect(values.SLUICE_PEPPER).toBe('from the file');
+    expect(warnings).toEqual([]);
+  });
+
+  it('reports a secret file that is not there, and one beside the value itself', () => {
+    const environment = {
+      SLUICE_REDIS_URL: 'redis://h',
+      SLUICE_PEPPER: 'x',
+      SLUICE_PEPPER_FILE: '/nowhere/at/all',
+    };
+    const parse = () => parseEnvironment(schema, environment);
+    expect(parse).toThrow('SLUICE_PEPPER_FILE: is given beside SLUICE_PEPPER; one of them is enough');
+    expect(parse).toThrow('SLUICE_PEPPER_FILE: points to /nowhere/at/all, which is not readable');
+  });
+});
+
+describe('describeEnvironment', () => {
+  it('gives name, type, default and description of every setting', () => {
+    expect(describeEnvironment(schema)).toEqual([
+      {
+        name: 'SLUICE_PORT',
+        type: 'whole number 0–65535',
+        isRequired: false,
+        defaultValue: '8080',
+        description: 'Port for clients',
+      },
+      { name: 'SLUICE_REDIS_URL', type: 'address', isRequired: true, description: 'Address of Redis' },
+      {
+        name: 'SLUICE_LOG_LEVEL',
+        type: 'info | debug',
+        isRequired: false,
+        defaultValue: 'info',
+        description: 'Least level written',
+      },
+      {
+        name: 'SLUICE_DRAIN_LIMIT_MS',
+        type: 'whole number ≥ 1',
+        isRequired: false,
+        defaultValue: '30000',
+        description: 'Time for work in flight',
+      },
+      {
+        name: 'SLUICE_OPEN',
+        type: 'true | false',
+        isRequired: false,
+        defaultValue: 'false',
+        description: 'Whether keys are needed',
+      },
+      { name: 'SLUICE_TRUSTED', type: 'list, comma between', isRequired: false, description: 'Proxies' },
+      { name: 'SLUICE_PEPPER', type: 'text', isRequired: false, description: 'Mixed into hashes' },
+    ]);
+  });
+});
+
+it('the effective configuration prints without its secrets', () => {
+  const values = {
+    SLUICE_REDIS_URL: 'redis://app:hunter2@redis:6379/0',
+    SLUICE_PEPPER: 'salty',
+    SLUICE_PORT: 1,
+  };
+  expect(maskSecrets(values, secretNamesOf(schema))).toEqual({
+    SLUICE_REDIS_URL: 'redis://app:***@redis:6379/0',
+    SLUICE_PEPPER: '***',
+    SLUICE_PORT: 1,
+  });
+});

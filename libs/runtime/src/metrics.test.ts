@@ -1,0 +1,132 @@
+import { Registry } from 'prom-client';
+import { describe, expect, it } from 'vitest';
+import { renderMetrics } from './metric-set.ts';
+import { createIngressMetrics, createWorkerMetrics, describeMetrics, outcomes } from './metrics.ts';
+
+async function samples(registry: Registry): Promise<Map<string, number>> {
+  const { body } = await renderMetrics(registry);
+  const lines = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [
+      line.slice(0, line.lastIndexOf(' ')),
+      Number(line.slice(line.lastIndexOf(' ') + 1)),
+    ]),
+  );
+}
+
+describe('counters', () => {
+  it('count by labels', async () => {
+    const metrics = createIngressMetrics(new Registry());
+    metrics.requests.inc({ format: 'openai', outcome: 'ok' });
+    metrics.requests.inc({ format: 'openai', outcome: 'rate-limited' }, 2);
+    metrics.resends.inc();
+    metrics.resends.inc(3);
+    const seen = await samples(metrics.registry);
+    expect(seen.get('sluice_requests_total{format="openai",outcome="ok"}')).toBe(1);
+    expect(seen.get('sluice_requests_total{format="openai",outcome="rate-limited"}')).toBe(2);
+    expect(seen.get('sluice_resends_total')).toBe(4);
+  });
+
+  it('with closed labels start at 0, so that a rate sees the first event', async () => {
+    const seen = await samples(createIngressMetrics(new Registry()).registry);
+    expect(seen.get('sluice_frames_dropped_total{reason="old-attempt"}')).toBe(0);
+    expect(seen.get('sluice_attempts_total{reason="silent"}')).toBe(0);
+    expect(seen.get('sluice_slow_readers_total')).toBe(0);
+  });
+});
+
+describe('gauges', () => {
+  it('are set, moved, or read at the scrape', async () => {
+    const metrics = createIngressMetrics(new Registry());
+    let connections = 3;
+    metrics.queueDepth.set({ pool: 'a' }, 5);
+    metrics.requestsInFlight.inc({ format: 'gemini' }, 2);
+    metrics.requestsInFlight.dec({ format: 'gemini' });
+    metrics.openConnections.readFrom(() => connections);
+    metrics.poolSlots.readFrom({ pool: 'a' }, () => 8);
+    metrics.poolSlots.readFrom({ pool: 'b' }, () => 9);
+    connections = 4;
+    const seen = await samples(metrics.registry);
+    expect(seen.get('sluice_queue_depth{pool="a"}')).toBe(5);
+    expect(seen.get('sluice_requests_in_flight{format="gemini"}')).toBe(1);
+    expect(seen.get('sluice_open_connections')).toBe(4);
+    expect(seen.get('sluice_pool_slots{pool="a"}')).toBe(8);
+    expect(seen.get('sluice_pool_slots{pool="b"}')).toBe(9);
+  });
+});
+
+describe('durations', () => {
+  it('are taken in milliseconds and told in seconds, in cumulative buckets whose bound is inclusive', async () => {
+    const metrics = createIngressMetrics(new Registry());
+    const series = metrics.interTokenLatency.child({ format: 'openai' });
+    for (const durationMs of [0, 5, 5.1, 2_500, 9_000]) series.observe(durationMs);
+    metrics.interTokenLatency.observe({ format: 'openai' }, 1);
+    const seen = await samples(metrics.registry);
+    const bucket = (le: string) =>
+      seen.get(`sluice_inter_token_latency_seconds_bucket{le="${le}",format="openai"}`);
+    expect(['0.001', '0.005', '0.01', '1', '2.5', '+Inf'].map(bucket)).toEqual([2, 3, 4, 4, 5, 6]);
+    expect(seen.get('sluice_inter_token_latency_seconds_count{format="openai"}')).toBe(6);
+    expect(seen.get('sluice_inter_token_latency_seconds_sum{format="openai"}')).toBeCloseTo(11.5111, 9);
+  });
+
+  it('that make no sense are left out', async () => {
+    const metrics = createIngressMetrics(new Registry());
+    const series = metrics.queueWait.child({ pool: 'a' });
+    for (const durationMs of [-1, Number.NaN, Number.POSITIVE_INFINITY]) series.observe(durationMs);
+    expect((await samples(metrics.registry)).get('sluice_queue_wait_seconds_count{pool="a"}')).toBe(0);
+  });
+
+  it('of other labels are counted apart', async () => {
+    const metrics = createIngressMetrics(new Registry());
+    metrics.timeToFirstToken.observe({ format: 'openai', model: 'a' }, 1);
+    metrics.timeToFirstToken.observe({ model: 'b', format: 'openai' }, 1);
+    metrics.timeToFirstToken.observe({ model: 'a', format: 'openai' }, 1);
+    const seen = await samples(metrics.registry);
+    expect(seen.get('sluice_time_to_first_token_seconds_count{format="openai",model="a"}')).toBe(2);
+    expect(seen.get('sluice_time_to_first_token_seconds_count{model="b",format="openai"}')).toBe(1);
+  });
+});
+
+it('a registry of its own also holds the metrics of the process', async () => {
+  const { contentType, body } = await renderMetrics(createWorkerMetrics().registry);
+  expect(contentType).toContain('text/plain');
+  expect(body).toContain('process_cpu_seconds_total');
+  expect(body).toContain('# TYPE sluice_generation_duration_seconds histogram');
+});
+
+it('every metric is described once, with prefix, unit and closed labels', () => {
+  const rows = describeMetrics();
+  expect(new Set(rows.map((row) => row.name)).size).toBe(rows.length);
+  for (const row of rows) {
+    expect(row.name).toMatch(/^sluice_/);
+    expect(row.name.endsWith('_total')).toBe(row.type === 'counter');
+    expect(row.name.endsWith('_seconds')).toBe(row.type === 'histogram');
+    expect(row.help).not.toBe('');
+    for (const label of row.labels) {
+      expect([
+        'format',
+        'model',
+        'outcome',
+        'pool',
+        'limit',
+        'reason',
+        'direction',
+        'from',
+        'to',
+        'version',
+      ]).toContain(label.name);
+    }
+  }
+  expect(rows.find((row) => row.name === 'sluice_requests_total')).toEqual({
+    process: 'ingress',
+    name: 'sluice_requests_total',
+    type: 'counter',
+    labels: [
+      { name: 'format', values: 'the registered formats' },
+      { name: 'outcome', values: outcomes.join(', ') },
+    ],
+    help: 'Requests that ended',
+  });
+  expect(rows.find((row) => row.name === 'sluice_redis_up')?.process).toBe('both');
+  expect(rows.find((row) => row.name === 'sluice_engine_up')?.process).toBe('worker');
+});

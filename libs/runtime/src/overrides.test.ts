@@ -1,0 +1,100 @@
+import { expect, it } from 'vitest';
+import { ConfigError } from './config-error.ts';
+import { applyOverrides } from './overrides.ts';
+
+const settings = {
+  pools: { sim: { backend: { engine: 'simulated', slots: 256 }, waitBudgetMs: 30_000 } },
+  models: { 'llama3:8b': { pool: 'sim' }, other: { pool: 'sim' } },
+  list: ['a', 'b'],
+};
+
+it('sets what exists, whatever the case, and leaves the given settings alone', () => {
+  const { settings: changed, applied } = applyOverrides(settings, {
+    SLUICE_SET__POOLS__SIM__BACKEND__SLOTS: '8',
+    SLUICE_SET__POOLS__SIM__WAIT_BUDGET_MS: '100',
+    SLUICE_SET__MODELS__LLAMA3_8B__POOL: 'other',
+    SLUICE_SET__LIST__1: '"c"',
+    SLUICE_PORT: '1',
+  });
+  expect(changed).toEqual({
+    pools: { sim: { backend: { engine: 'simulated', slots: 8 }, waitBudgetMs: 100 } },
+    models: { 'llama3:8b': { pool: 'other' }, other: { pool: 'sim' } },
+    list: ['a', 'c'],
+  });
+  expect(applied).toEqual([
+    'list[1]',
+    'models["llama3:8b"].pool',
+    'pools.sim.backend.slots',
+    'pools.sim.waitBudgetMs',
+  ]);
+  expect(settings.pools.sim.backend.slots).toBe(256);
+});
+
+it.each([
+  ['8', 8],
+  ['true', true],
+  ['null', null],
+  ['{"a":[1]}', { a: [1] }],
+  ['"8"', '8'],
+  ['http://host:1/x', 'http://host:1/x'],
+  ['', ''],
+])('the value %j is %j', (text, value) => {
+  expect(applyOverrides({}, { SLUICE_SET__X: text }).settings).toEqual({ x: value });
+});
+
+it('adds what is new: spelt as known, as written in mixed case, else in lower case', () => {
+  const environment = {
+    SLUICE_SET__POOLS__SIM__MAX_WAITING: '5',
+    SLUICE_SET__pools__sim__someThing: '6',
+    SLUICE_SET__POOLS__GPU__BACKEND__ENGINE: 'upstream',
+  };
+  expect(applyOverrides({ pools: { sim: {} } }, environment, { spellings: ['maxWaiting'] }).settings).toEqual(
+    {
+      pools: { sim: { maxWaiting: 5, someThing: 6 }, gpu: { backend: { engine: 'upstream' } } },
+    },
+  );
+});
+
+it('starts from nothing where there is no file', () => {
+  expect(applyOverrides(undefined, { SLUICE_SET__A__B: '1' }).settings).toEqual({ a: { b: 1 } });
+  expect(applyOverrides(undefined, {}).settings).toBeUndefined();
+});
+
+it('reports every override that leads nowhere', () => {
+  const environment = {
+    SLUICE_SET__: '1',
+    SLUICE_SET__POOLS____X: '1',
+    SLUICE_SET__POOLS__SIM__WAITBUDGETMS__X: '1',
+    SLUICE_SET__LIST__9: '1',
+    SLUICE_SET__LIST__X: '1',
+  };
+  try {
+    applyOverrides(settings, environment);
+    expect.unreachable();
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(error instanceof ConfigError && error.problems).toEqual([
+      { path: 'SLUICE_SET__', message: 'has an empty path segment' },
+      { path: 'SLUICE_SET__LIST__9', message: '9 is not a position in a list of 2' },
+      { path: 'SLUICE_SET__LIST__X', message: 'X is not a position in a list of 2' },
+      {
+        path: 'SLUICE_SET__POOLS__SIM__WAITBUDGETMS__X',
+        message: 'leads through pools.sim.waitBudgetMs, which holds a plain value',
+      },
+      { path: 'SLUICE_SET__POOLS____X', message: 'has an empty path segment' },
+    ]);
+  }
+});
+
+it('refuses a name that could mean two', () => {
+  const two = { models: { 'a-b': {}, ab: {} } };
+  expect(() => applyOverrides(two, { SLUICE_SET__MODELS__A_B__POOL: 'x' })).toThrow(
+    'A_B could mean a-b or ab',
+  );
+});
+
+it('cannot reach the prototype of all objects', () => {
+  const { settings: changed } = applyOverrides({}, { SLUICE_SET__constructor__prototype__polluted: '1' });
+  expect(Reflect.get({}, 'polluted')).toBeUndefined();
+  expect(Object.hasOwn(Object(changed), 'constructor')).toBe(true);
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { isSecretName, maskSecrets, maskText } from './secrets.ts';
+
+describe('isSecretName', () => {
+  it.each([
+    'key',
+    'apiKey',
+    'api_key',
+    'x-api-key',
+    'X-Goog-Api-Key',
+    'authorization',
+    'Proxy-Authorization',
+    'cookie',
+    'set-cookie',
+    'SLUICE_REDIS_PASSWORD',
+    'clientSecret',
+    'accessToken',
+    'credential',
+  ])('%s names a secret', (name) => expect(isSecretName(name)).toBe(true));
+
+  it.each([
+    'keyId',
+    'keyPrefix',
+    'tokens',
+    'maxTokens',
+    'contextTokens',
+    'monkey',
+    'authorizationMs',
+    'model',
+    '',
+  ])('%j names none', (name) => expect(isSecretName(name)).toBe(false));
+});
+
+describe('maskText', () => {
+  it.each([
+    ['Authorization: Bearer abc.def-ghi', 'Authorization: Bearer ***'],
+    ['key sk-ant-api03-abcdefgh_12 was refused', 'key sk-*** was refused'],
+    ['GET /v1beta/models?alt=sse&key=AIzaSyD-12345&x=1', 'GET /v1beta/models?alt=sse&key=***&x=1'],
+    ['AIzaSyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe', 'AIza***'],
+    ['redis://:pa55@host:6379 and rediss://u:p@h', 'redis://:***@host:6379 and rediss://u:***@h'],
+    ['nothing to hide at http://localhost:8080/a@b', 'nothing to hide at http://localhost:8080/a@b'],
+  ])('%s', (text, masked) => expect(maskText(text)).toBe(masked));
+});
+
+it('secrets are masked at any depth, in lists and maps, and the original stays', () => {
+  const settings = {
+    pools: new Map([
+      ['a', { backend: { engine: 'upstream', apiKeys: ['k1', 'k2'], apiKey: 'k3', maxTokens: 5 } }],
+    ]),
+    url: 'http://u:p@h/',
+    token: 7,
+    password: '',
+  };
+  expect(maskSecrets(settings)).toEqual({
+    pools: { a: { backend: { engine: 'upstream', apiKeys: ['***', '***'], apiKey: '***', maxTokens: 5 } } },
+    url: 'http://u:***@h/',
+    token: 7,
+    password: '',
+  });
+  expect(settings.url).toBe('http://u:p@h/');
+});
