@@ -1,0 +1,261 @@
+import { ConfigError, type Problem } from '@sluice/runtime';
+import { describe, expect, it } from 'vitest';
+import { parseCatalog, toPublicModels } from './catalog.ts';
+import { catalogSpellings, defaultCatalogSettings } from './settings.ts';
+
+const pool = { backend: { engine: 'simulated', slots: 8 } };
+
+function problemsOf(raw: unknown): readonly Problem[] {
+  try {
+    parseCatalog(raw);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('parseCatalog', () => {
+  it('gives pools and models with their defaults', () => {
+    const catalog = parseCatalog({
+      pools: {
+        sim: pool,
+        gpu: { backend: { engine: 'upstream', baseUrl: 'http://host' }, waitBudgetMs: 5_000, maxWaiting: 10 },
+      },
+      models: {
+        plain: { pool: 'sim' },
+        full: {
+          pool: 'gpu',
+          backendModel: 'meta/llama-3:8b',
+          displayName: 'Llama 3',
+          createdAt: '2026-01-31',
+          contextTokens: 8192,
+          maxOutputTokens: 1024,
+          requestTimeoutMs: 60_000,
+        },
+        numbered: { pool: 'gpu', createdAt: 1_700_000_000_000 },
+      },
+    });
+    expect([...catalog.pools.values()]).toEqual([
+      { name: 'sim', backend: pool.backend, waitBudgetMs: 30_000, models: ['plain'] },
+      {
+        name: 'gpu',
+        backend: { engine: 'upstream', baseUrl: 'http://host' },
+        waitBudgetMs: 5_000,
+        maxWaiting: 10,
+        models: ['full', 'numbered'],
+      },
+    ]);
+    expect(catalog.models.get('plain')).toEqual({
+      id: 'plain',
+      pool: 'sim',
+      backendModel: 'plain',
+      displayName: 'plain',
+      createdAt: 0,
+    });
+    expect(catalog.models.get('full')).toEqual({
+      id: 'full',
+      pool: 'gpu',
+      backendModel: 'meta/llama-3:8b',
+      displayName: 'Llama 3',
+      createdAt: Date.UTC(2026, 0, 31),
+      contextTokens: 8192,
+      maxOutputTokens: 1024,
+      requestTimeoutMs: 60_000,
+    });
+    expect(catalog.models.get('numbered')?.createdAt).toBe(1_700_000_000_000);
+    expect(catalog.warnings).toEqual([]);
+  });
+
+  it('lists every mistake of a wrong file at once, by path', () => {
+    const problems = problemsOf({
+      pooles: {},
+      pools: {
+        'Big Pool': { backend: {}, waitBudgetMS: 3 },
+        gpu: { backend: { engine: 'upstream' }, maxWaiting: -1, waitBudgetMs: 0.5 },
+        bare: {},
+      },
+      models: {
+        'a b': { pool: 'gpu' },
+        'a*': { pool: 'gpu' },
+        '': { pool: 'gpu' },
+        ['x'.repeat(201)]: { pool: 'gpu' },
+        lost: { pool: 'gpo' },
+        odd: { pool: 'gpu', contxtTokens: 1, createdAt: 'yesterday', maxOutputTokens: 0, displayName: '' },
+        poolless: {},
+      },
+      aliases: {
+        ring: 'round',
+        round: 'ring',
+        self: 'self',
+        'gpt-*': 'od',
+        'a*b*': 'odd',
+        number: 5,
+      },
+    });
+    expect(problems.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      'pools["Big Pool"].backend.engine: is missing; expected text',
+      'pools["Big Pool"].waitBudgetMS: unknown name; did you mean waitBudgetMs?',
+      'pools.gpu.waitBudgetMs: expected a whole number, got a fraction',
+      'pools.gpu.maxWaiting: must be at least 0',
+      'pools.bare.backend: is missing; expected a group of names',
+      'models.odd.displayName: must have at least 1 character',
+      'models.odd.createdAt: must be a date such as 2026-01-31 or epoch milliseconds',
+      'models.odd.maxOutputTokens: must be at least 1',
+      'models.odd.contxtTokens: unknown name; did you mean contextTokens?',
+      'models.poolless.pool: is missing; expected text',
+      'aliases.number: expected text, got a number',
+      'pooles: unknown name; did you mean pools?',
+      'pools["Big Pool"]: has a name that is not 1 to 63 of a-z, 0-9 and -',
+      'models["a b"]: has a name with spaces or invisible characters',
+      'models.a*: has a name with *; patterns belong to aliases',
+      'models[""]: has an empty name',
+      `models.${'x'.repeat(201)}: has a name of more than 200 characters`,
+      'aliases.a*b*: has a name with more than one *',
+      'models.lost.pool: there is no pool "gpo"; did you mean gpu?',
+      'aliases.ring: leads in a circle: ring → round → ring',
+      'aliases.round: leads in a circle: round → ring → round',
+      'aliases.self: leads in a circle: self → self',
+      'aliases.gpt-*: there is no model or alias "od"; did you mean odd?',
+    ]);
+  });
+
+  it.each([
+    [undefined, [{ path: '', message: 'is missing; expected a group of names' }]],
+    [[], [{ path: '', message: 'expected a group of names, got a list' }]],
+    [
+      { pools: [], models: null },
+      [
+        { path: 'pools', message: 'expected a group of names, got a list' },
+        { path: 'models', message: 'expected a group of names, got nothing' },
+      ],
+    ],
+  ])('says what is wrong with %j', (raw, problems) => expect(problemsOf(raw)).toEqual(problems));
+
+  it.each(['a\tb', 'a\u0000b', 'a\u200bb', 'a\u00a0b', 'a\u202eb'])('refuses the model id %j', (id) => {
+    expect(problemsOf({ pools: { sim: pool }, models: { [id]: { pool: 'sim' } } })).toHaveLength(1);
+  });
+
+  it.each(['llama3:8b', 'meta-llama/Llama-3.1-8B', 'modèle', '模型', 'a@b+c~d'])(
+    'takes the model id %s',
+    (id) => {
+      expect(parseCatalog({ pools: { sim: pool }, models: { [id]: { pool: 'sim' } } }).resolve(id)?.id).toBe(
+        id,
+      );
+    },
+  );
+
+  it('does not mistake what all objects inherit for names in the file', () => {
+    const raw = { pools: { sim: pool }, models: { m: { pool: 'constructor' } }, aliases: { a: 'toString' } };
+    expect(problemsOf(raw).map(({ path }) => path)).toEqual(['models.m.pool', 'aliases.a']);
+    expect(
+      parseCatalog({ pools: { sim: pool }, models: { m: { pool: 'sim' } } }).resolve('constructor'),
+    ).toBeUndefined();
+  });
+
+  it('warns of what is legal and probably not meant', () => {
+    const { warnings } = parseCatalog({
+      pools: { sim: pool, idle: pool },
+      models: { m: { pool: 'sim', contextTokens: 10, maxOutputTokens: 20 } },
+      aliases: { m: 'm' },
+    });
+    expect(warnings).toEqual([
+      'pools.idle: no model is served by this pool',
+      "models.m.maxOutputTokens: is more than the model's contextTokens",
+      'aliases.m: has the name of a model, which wins',
+    ]);
+    expect(parseCatalog({ pools: {}, models: {} }).warnings).toEqual([
+      'models: the catalogue has no model, every request will be refused',
+    ]);
+  });
+});
+
+describe('resolve', () => {
+  const { resolve } = parseCatalog({
+    pools: { sim: pool },
+    models: { small: { pool: 'sim' }, large: { pool: 'sim' }, 'gpt-5': { pool: 'sim' } },
+    aliases: {
+      fast: 'small',
+      faster: 'fast',
+      'gpt-*': 'small',
+      'gpt-4*': 'large',
+      'gpt-4-mini': 'small',
+      '*-large': 'large',
+      'x*y': 'small',
+      'claude-*': 'faster',
+    },
+  });
+
+  it.each([
+    ['small', 'small', 'an id'],
+    ['fast', 'small', 'an alias'],
+    ['faster', 'small', 'an alias of an alias'],
+    ['gpt-5', 'gpt-5', 'an id before a pattern'],
+    ['gpt-4-mini', 'small', 'an alias before a pattern'],
+    ['gpt-3', 'small', 'a pattern'],
+    ['gpt-', 'small', 'a pattern whose * stands for nothing'],
+    ['gpt-4o', 'large', 'the longer of two patterns'],
+    ['gpt-4-large', 'large', 'the longest, its literal part counted on both sides of the *'],
+    ['gpt-large', 'large', 'a suffix longer than the prefix'],
+    ['claude-opus', 'small', 'a pattern that leads over aliases'],
+    ['xay', 'small', 'a pattern with both sides'],
+    ['xy', 'small', 'both sides with nothing between'],
+  ])('%s is %s: %s', (name, id) => expect(resolve(name)?.id).toBe(id));
+
+  it.each([
+    '',
+    'x',
+    'Small',
+    'gpt',
+    'constructor',
+    '__proto__',
+    'y'.repeat(100_000),
+    `gpt-${'y'.repeat(1_000)}`,
+  ])('%.20s is nothing', (name) => expect(resolve(name)).toBeUndefined());
+
+  it('of two patterns with literal parts of equal length takes the first in the file', () => {
+    const catalog = parseCatalog({
+      pools: { sim: pool },
+      models: { a: { pool: 'sim' }, b: { pool: 'sim' } },
+      aliases: { 'x-*': 'b', '*-y': 'a' },
+    });
+    expect(catalog.resolve('x-y')?.id).toBe('b');
+  });
+
+  it('gives the same answer again, after thousands of other names too', () => {
+    for (let index = 0; index < 5_000; index++) expect(resolve(`gpt-${index}`)?.id).toBeDefined();
+    expect(resolve('gpt-4o')?.id).toBe('large');
+    expect(resolve('gpt-4o')?.id).toBe('large');
+    expect(resolve('unknown')).toBeUndefined();
+    expect(resolve('unknown')).toBeUndefined();
+  });
+});
+
+it('the built-in catalogue serves the vendors’ names by the simulated model', () => {
+  const catalog = parseCatalog(defaultCatalogSettings);
+  expect(catalog.warnings).toEqual([]);
+  for (const name of ['sim', 'gpt-5.2', 'o3-mini', 'claude-opus-4-5', 'gemini-2.5-flash']) {
+    expect(catalog.resolve(name)?.id).toBe('sim');
+  }
+  expect(catalog.resolve('llama')).toBeUndefined();
+  expect(toPublicModels(catalog)).toEqual([
+    {
+      id: 'sim',
+      displayName: 'Simulated model',
+      createdAt: 0,
+      contextTokens: 131_072,
+      maxOutputTokens: 32_768,
+    },
+  ]);
+});
+
+it('lists leave out what is not known', () => {
+  const catalog = parseCatalog({ pools: { sim: pool }, models: { m: { pool: 'sim', requestTimeoutMs: 1 } } });
+  expect(toPublicModels(catalog)).toEqual([{ id: 'm', displayName: 'm', createdAt: 0 }]);
+});
+
+it('every name of the settings is known to overrides', () => {
+  expect(catalogSpellings).toEqual(
+    expect.arrayContaining(['pools', 'backend', 'maxWaiting', 'requestTimeoutMs', 'aliases']),
+  );
+});
