@@ -29,13 +29,16 @@ export function generateString(schema: JsonObject, random: Random): string {
 function patterned(pattern: string, least: number, most: number, random: Random): string | undefined {
   let last: string | undefined;
   for (let attempt = 0; attempt < patternAttempts; attempt += 1) {
-    const extra = [2, 0, least][attempt % 3] ?? 0;
-    last = samplePattern(pattern, random, extra);
+    last = samplePattern(pattern, random, strategies(least)[attempt % 3]);
     if (last === undefined || (last.length >= least && last.length <= most)) return last;
     // Without an end anchor anything may follow the match.
     if (last.length < least && !pattern.endsWith('$')) return last.padEnd(least, 'a');
   }
   return last;
+}
+
+function strategies(least: number) {
+  return [{ extra: 2 }, { extra: least, isFull: true }, { extra: 0 }];
 }
 
 function fitLength(text: string, least: number, most: number, random: Random): string {

@@ -6,8 +6,9 @@ type Sampler = (sampling: Sampling) => string;
 
 interface Sampling {
   random: Random;
-  /** Repetitions beyond the least that an open quantifier may take. */
+  /** Repetitions beyond the least that an open quantifier may take, `isFull` says must take. */
   extra: number;
+  isFull: boolean;
   /** Characters that may still be written. */
   budget: number;
 }
@@ -32,9 +33,13 @@ const controls: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', 
  * property classes). Look-arounds are taken as satisfied. The expression is a stranger's: it is only read and
  * never run, for one that runs for ever would stop the process.
  */
-export function samplePattern(pattern: string, random: Random, extra = 2): string | undefined {
+export function samplePattern(
+  pattern: string,
+  random: Random,
+  { extra = 2, isFull = false }: Partial<Pick<Sampling, 'extra' | 'isFull'>> = {},
+): string | undefined {
   try {
-    return new PatternReader(pattern).read()({ random, extra, budget: maxCharacters });
+    return new PatternReader(pattern).read()({ random, extra, isFull, budget: maxCharacters });
   } catch (thrown) {
     if (thrown instanceof SluiceError || thrown instanceof RangeError) return undefined;
     throw thrown;
@@ -78,7 +83,7 @@ class PatternReader {
       sign === undefined ? (high === undefined ? fixed : Number(high)) : sign === '?' ? 1 : undefined;
     return (sampling) => {
       const ceiling = Math.min(most ?? Number.POSITIVE_INFINITY, least + sampling.extra);
-      const times = sampling.random.integer(least, Math.max(least, ceiling));
+      const times = sampling.isFull ? ceiling : sampling.random.integer(least, Math.max(least, ceiling));
       let text = '';
       for (let time = 0; time < times; time += 1) {
         sampling.budget -= 1;
