@@ -1,0 +1,90 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { builtinModules } from 'node:module';
+import { join, posix, relative, sep } from 'node:path';
+import { type Project, repository } from './project.ts';
+
+/** A source file of a project. */
+export interface Source {
+  /** From the repository's root. */
+  readonly path: string;
+  readonly text: string;
+  /** Tests, fixtures and benches: everything that no running service loads. */
+  readonly isTest: boolean;
+}
+
+const lineLimit = 300;
+/** Put together from halves so that this file passes its own check. */
+const forbidden: readonly { name: string; pattern: RegExp }[] = [
+  { name: `${'TO'}DO`, pattern: /\bTODO\b/ },
+  { name: `${'FIX'}ME`, pattern: /\bFIXME\b/ },
+  { name: 'the type any', pattern: /(:|\bas|<|\|)\s*any\b(?=\s*[;,)=>|[\]{}]|\s*$)/m },
+  { name: 'a test that runs alone or never', pattern: /\b(it|describe|test)\.(only|skip)\b/ },
+];
+const importPatterns = [
+  /^(?:import|export|\})[^'\n]* from '([^'\n]+)'/gm,
+  /^import '([^'\n]+)'/gm,
+  /\bimport\('([^'\n]+)'\)/g,
+];
+
+/** Reads every TypeScript file of a project, built files and installed packages aside. */
+export async function readSources(project: Project): Promise<Source[]> {
+  const folder = join(repository, project.root);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(repository, join(entry.parentPath, entry.name)).split(sep).join('/'))
+    .filter((path) => !/\/(dist|node_modules)\//.test(path));
+  return Promise.all(
+    files.map(async (path) => ({
+      path,
+      text: await readFile(join(repository, path), 'utf8'),
+      isTest: /\.test\.ts$|\/fixtures\/|^test\/|^libs\/testing\//.test(path),
+    })),
+  );
+}
+
+/** One sentence for every import that leaves its project by another door than a declared dependency. */
+export function findForbiddenImports(project: Project, source: Source): string[] {
+  const declared = new Set([
+    ...project.dependencies,
+    ...(source.isTest ? [...project.devDependencies, 'vitest', 'fast-check'] : []),
+  ]);
+  return importsOf(source.text).flatMap((specifier) => {
+    const complaint = judgeImport(specifier, source.path, project, declared);
+    return complaint === undefined ? [] : [`${source.path} imports ${specifier}: ${complaint}`];
+  });
+}
+
+/** One sentence for every word that must not stand in the code, and for a file that is too long. */
+export function findFlaws({ path, text, isTest }: Source): string[] {
+  const found = forbidden
+    .filter(({ pattern }) => pattern.test(text))
+    .map(({ name }) => `${path} has ${name}`);
+  const lines = text.split('\n').length - 1;
+  const isTooLong = !isTest && lines > lineLimit;
+  return isTooLong ? [...found, `${path} has ${lines} lines, more than ${lineLimit}`] : found;
+}
+
+function judgeImport(
+  specifier: string,
+  path: string,
+  project: Project,
+  declared: ReadonlySet<string>,
+): string | undefined {
+  if (specifier.startsWith('.')) {
+    const target = posix.join(posix.dirname(path), specifier);
+    return target.startsWith(`${project.root}/`) ? undefined : 'a relative path out of its project';
+  }
+  if (specifier.startsWith('node:')) return undefined;
+  if (builtinModules.includes(specifier)) return 'a module of Node without node:';
+  const parts = specifier.split('/');
+  const name = specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
+  if (name.startsWith('@sluice/') && name !== specifier) return "past the library's index.ts";
+  return declared.has(name) ? undefined : 'not among the dependencies for this kind of file';
+}
+
+function importsOf(text: string): string[] {
+  return importPatterns.flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(([, specifier]) => specifier ?? ''),
+  );
+}
