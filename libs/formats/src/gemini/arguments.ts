@@ -1,0 +1,42 @@
+import { isJsonObject, type JsonObject } from '@sluice/canonical';
+
+export interface CallArguments {
+  args: JsonObject;
+  /** The text was beyond repair and `args` stands empty for it. */
+  isMalformed: boolean;
+}
+
+/**
+ * The arguments of a call as the object that the dialect demands. Empty text is an empty object. Slips that
+ * leave no doubt are repaired: a code fence around the object, raw control characters inside of strings,
+ * commas before a closing bracket. Text that breaks off is not completed: half a command or half a path is
+ * worse than none. Whatever stays unreadable becomes `{}`, marked as malformed.
+ */
+export function parseArguments(text: string): CallArguments {
+  if (text.trim() === '') return { args: {}, isMalformed: false };
+  const args = parseObject(text) ?? parseObject(repair(text));
+  return args ? { args, isMalformed: false } : { args: {}, isMalformed: true };
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const fence = /^\s*```(?:json)?\s*([\s\S]*?)\s*```\s*$/;
+/** A string, or a comma that nothing but space parts from a closing bracket. */
+const stringOrComma = /"(?:[^"\\]|\\[\s\S])*"|,(?=\s*[}\]])/g;
+const controlCharacter = /\p{Cc}/gu;
+
+function repair(text: string): string {
+  const inside = fence.exec(text)?.[1] ?? text;
+  return inside.replace(stringOrComma, (found) => (found === ',' ? '' : escapeControls(found)));
+}
+
+function escapeControls(string: string): string {
+  return string.replace(controlCharacter, (character) => JSON.stringify(character).slice(1, -1));
+}

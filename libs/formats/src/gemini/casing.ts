@@ -1,0 +1,45 @@
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+
+/** Fields whose inside is the caller's own data: its keys are names, not fields of the dialect. */
+const callersOwn: ReadonlySet<string> = new Set([
+  'args',
+  'response',
+  'parameters',
+  'parametersJsonSchema',
+  'responseSchema',
+  'responseJsonSchema',
+  'properties',
+  'labels',
+  'partMetadata',
+  'headers',
+]);
+
+const snakeCase = /^[a-z][a-zA-Z0-9]*(?:_[a-z0-9]+)+$/;
+
+/**
+ * A body with every field in camelCase and without nulls: the dialect allows `generation_config` for
+ * `generationConfig` and reads null as absent, everywhere but in the caller's own data.
+ */
+export function normalizeFields(value: Json): Json {
+  if (Array.isArray(value)) return value.map(normalizeFields);
+  if (!isJsonObject(value)) return value;
+  const entries: [string, Json][] = [];
+  for (const [name, field] of Object.entries(value)) {
+    if (field === null) continue;
+    const camel = camelCase(name);
+    entries.push([camel, callersOwn.has(camel) ? field : normalizeFields(field)]);
+  }
+  return Object.fromEntries(entries);
+}
+
+/** `snake_case` as `snakeCase`; anything else as it is. */
+export function camelCase(name: string): string {
+  return snakeCase.test(name)
+    ? name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+    : name;
+}
+
+/** Fields of an object in camelCase, their values untouched. */
+export function camelCaseKeys(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [camelCase(name), value]));
+}

@@ -1,0 +1,94 @@
+import type { FormatId, JsonObject, Message, SystemMessage } from '@sluice/canonical';
+import { callNames } from './contents.ts';
+import { keptOn, noteForeign } from './kept.ts';
+import { encodeCall, encodePart } from './parts.ts';
+import { encodeResult } from './results.ts';
+
+export interface EncodedContents {
+  systemInstruction?: JsonObject;
+  contents: JsonObject[];
+}
+
+interface Turn {
+  role: 'user' | 'model';
+  parts: JsonObject[];
+  kept: JsonObject;
+  /** Only results so far: what the user says next belongs into the same turn. */
+  isResults: boolean;
+}
+
+/**
+ * The conversation for an upstream. System messages at the head are the instruction; later ones are said by
+ * the user at their place, because moving them up would change what they follow. All results of a step and
+ * what the user adds share one turn.
+ */
+export function encodeContents(messages: readonly Message[], dropped: FormatId[]): EncodedContents {
+  const found = messages.findIndex((message) => message.role !== 'system');
+  // A prompt of nothing but instructions is said by the user, since there has to be a turn.
+  const head = found === -1 ? 0 : found;
+  const names = callNames(messages);
+  const turns: Turn[] = [];
+  for (const [index, message] of messages.entries()) {
+    if (index < head) continue;
+    noteForeign(message, dropped);
+    add(turns, encodeTurn(message, names, `messages[${index}]`, dropped));
+  }
+  const leading = messages.slice(0, head).filter((message) => message.role === 'system');
+  const says = leading.some(({ content }) => content.length > 0);
+  return {
+    ...(says && { systemInstruction: encodeSystem(leading, dropped) }),
+    contents: turns.map(({ role, parts, kept }) => ({ role, parts, ...kept })),
+  };
+}
+
+function add(turns: Turn[], turn: Turn): void {
+  const last = turns[turns.length - 1];
+  const isFollowUp = last?.isResults && turn.role === 'user' && Object.keys(turn.kept).length === 0;
+  if (last && isFollowUp) {
+    last.parts.push(...turn.parts);
+    last.isResults = turn.isResults;
+  } else if (turn.parts.length > 0) turns.push(turn);
+}
+
+function encodeTurn(
+  message: Message,
+  names: ReadonlyMap<string, string>,
+  path: string,
+  dropped: FormatId[],
+): Turn {
+  const at = (index: number) => `${path}.content[${index}]`;
+  const role = message.role === 'assistant' ? 'model' : 'user';
+  return {
+    role,
+    parts: encodeParts(message, names, at, dropped),
+    kept: keptOn(message),
+    isResults: message.role === 'tool',
+  };
+}
+
+function encodeParts(
+  message: Message,
+  names: ReadonlyMap<string, string>,
+  at: (index: number) => string,
+  dropped: FormatId[],
+): JsonObject[] {
+  if (message.role === 'tool') {
+    return message.content.map((result, index) => encodeResult(result, names, at(index), dropped));
+  }
+  return message.content.map((part, index) => {
+    if (part.type !== 'tool-call') return encodePart(part, at(index), dropped);
+    noteForeign(part, dropped);
+    return encodeCall(part).part;
+  });
+}
+
+function encodeSystem(messages: readonly SystemMessage[], dropped: FormatId[]): JsonObject {
+  const parts: JsonObject[] = [];
+  for (const [index, message] of messages.entries()) {
+    noteForeign(message, dropped);
+    for (const [at, part] of message.content.entries()) {
+      parts.push(encodePart(part, `messages[${index}].content[${at}]`, dropped));
+    }
+  }
+  return { parts, ...Object.assign({}, ...messages.map(keptOn)) };
+}

@@ -1,0 +1,143 @@
+import {
+  type AssistantMessage,
+  type AssistantPart,
+  extend,
+  type Message,
+  type SystemMessage,
+  type ToolResultPart,
+  type UserMessage,
+} from '@sluice/canonical';
+import { CallLedger } from './calls.ts';
+import { FORMAT, leftOver } from './kept.ts';
+import { checkPart, decodePart } from './parts.ts';
+import { decodeResult } from './results.ts';
+import { invalidField, type WireContent, type WirePart } from './wire.ts';
+
+type Role = 'user' | 'model' | 'system';
+
+/** The conversation, `path` being its place in the client's body. */
+export function decodeContents(contents: readonly WireContent[], path: string): Message[] {
+  const calls = new CallLedger(writtenIds(contents));
+  const messages: Message[] = [];
+  for (const [index, content] of contents.entries()) {
+    const decoded = decodeContent(content, calls, `${path}[${index}]`);
+    const [last, [first]] = [messages[messages.length - 1], decoded];
+    if (last?.role === 'assistant' && first?.role === 'assistant') join(last, first);
+    else messages.push(...decoded);
+  }
+  return messages;
+}
+
+/** `systemInstruction`, whose role some clients give as `user` and which is ignored. */
+export function decodeSystem({ role: _role, parts, ...rest }: WireContent, path: string): SystemMessage {
+  return { role: 'system', content: systemParts(parts ?? [], path), ...extend(FORMAT, leftOver(rest)) };
+}
+
+function writtenIds(contents: readonly WireContent[]): ReadonlySet<string> {
+  const ids = contents
+    .flatMap(({ parts }) => parts ?? [])
+    .flatMap(({ functionCall, functionResponse }) => [functionCall?.id, functionResponse?.id]);
+  return new Set(ids.filter((id) => id !== undefined));
+}
+
+function decodeContent(content: WireContent, calls: CallLedger, path: string): Message[] {
+  const { role: _role, parts = [], ...rest } = content;
+  for (const [index, part] of parts.entries()) checkPart(part, `${path}.parts[${index}]`);
+  const role = roleOf(content, path);
+  if (role === 'system') return [decodeSystem(content, path)];
+  const kept = extend(FORMAT, leftOver(rest));
+  if (role === 'model' && !parts.some((part) => part.functionResponse)) {
+    return [{ role: 'assistant', content: modelParts(parts, calls), ...kept }];
+  }
+  const [first, ...others] = decodeUserTurn(parts, calls, path);
+  return [{ ...(first ?? { role: 'user', content: [] }), ...kept }, ...others];
+}
+
+function roleOf({ role, parts = [] }: WireContent, path: string): Role {
+  switch (role) {
+    case undefined:
+    case '':
+      return parts.some((part) => part.functionCall) ? 'model' : 'user';
+    case 'user':
+    case 'function':
+      return 'user';
+    case 'model':
+    case 'system':
+      return role;
+    default:
+      throw invalidField(`${path}.role`, 'expected one of user, model, function');
+  }
+}
+
+function modelParts(parts: readonly WirePart[], calls: CallLedger): AssistantPart[] {
+  return parts.map((part) => {
+    const { functionCall, ...beside } = part;
+    if (!functionCall) return decodePart(part);
+    const { id, name, args, ...inner } = functionCall;
+    const innerKept = leftOver(inner);
+    return {
+      type: 'tool-call',
+      id: calls.open(id, name),
+      name,
+      arguments: JSON.stringify(args ?? {}),
+      ...extend(FORMAT, {
+        ...leftOver(beside),
+        ...(Object.keys(innerKept).length > 0 && { functionCall: innerKept }),
+      }),
+    };
+  });
+}
+
+/** Results and the rest of a turn are messages of their own here, in the order of the parts. */
+function decodeUserTurn(parts: readonly WirePart[], calls: CallLedger, path: string): Message[] {
+  const messages: Message[] = [];
+  for (const [index, part] of parts.entries()) {
+    const place = `${path}.parts[${index}]`;
+    if (part.functionCall)
+      throw invalidField(`${place}.functionCall`, 'a call must stand in a turn of role model');
+    const last = messages[messages.length - 1];
+    if (part.functionResponse) {
+      const result: ToolResultPart = decodeResult(part, calls, place);
+      if (last?.role === 'tool') last.content.push(result);
+      else messages.push({ role: 'tool', content: [result] });
+    } else {
+      const decoded = userPart(part);
+      if (last?.role === 'user') last.content.push(decoded);
+      else messages.push({ role: 'user', content: [decoded] });
+    }
+  }
+  return messages;
+}
+
+function userPart(part: WirePart): UserMessage['content'][number] {
+  const decoded = decodePart(part);
+  return decoded.type === 'reasoning' ? { ...decoded, type: 'text' } : decoded;
+}
+
+function systemParts(parts: readonly WirePart[], path: string): SystemMessage['content'] {
+  return parts.map((part, index) => {
+    const decoded = userPart(part);
+    if (decoded.type !== 'media') return decoded;
+    throw invalidField(`${path}.parts[${index}]`, 'a system instruction holds text only');
+  });
+}
+
+/** Chats of the SDK replay a streamed answer as one turn per chunk: it is one answer, and its text one text. */
+function join(answer: AssistantMessage, more: AssistantMessage): void {
+  for (const part of more.content) {
+    const last = answer.content[answer.content.length - 1];
+    const isPlain = part.type === 'text' && part.extensions === undefined;
+    if (isPlain && last?.type === 'text' && last.extensions === undefined) last.text += part.text;
+    else if (!isPlain || part.text !== '') answer.content.push(part);
+  }
+}
+
+/** Names of the functions by the ids of their calls. */
+export function callNames(messages: readonly Message[]): Map<string, string> {
+  const names = new Map<string, string>();
+  for (const message of messages) {
+    if (message.role !== 'assistant') continue;
+    for (const part of message.content) if (part.type === 'tool-call') names.set(part.id, part.name);
+  }
+  return names;
+}

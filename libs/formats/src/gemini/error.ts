@@ -1,0 +1,162 @@
+import {
+  type ErrorDetail,
+  type ErrorInfo,
+  type ErrorKind,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+} from '@sluice/canonical';
+import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
+import { retryAfterSeconds, retryHeaders, statusOf } from '../status.ts';
+
+const rpc = 'type.googleapis.com/google.rpc';
+
+/** The dialect's canonical code for every kind. */
+const rpcStatus: Readonly<Record<ErrorKind, string>> = {
+  'invalid-request': 'INVALID_ARGUMENT',
+  unauthenticated: 'UNAUTHENTICATED',
+  'budget-exhausted': 'FAILED_PRECONDITION',
+  'permission-denied': 'PERMISSION_DENIED',
+  'not-found': 'NOT_FOUND',
+  'method-not-allowed': 'UNIMPLEMENTED',
+  'too-large': 'INVALID_ARGUMENT',
+  'unsupported-media': 'INVALID_ARGUMENT',
+  'rate-limited': 'RESOURCE_EXHAUSTED',
+  saturated: 'RESOURCE_EXHAUSTED',
+  cancelled: 'CANCELLED',
+  internal: 'INTERNAL',
+  'upstream-failed': 'UNAVAILABLE',
+  unavailable: 'UNAVAILABLE',
+  'deadline-exceeded': 'DEADLINE_EXCEEDED',
+};
+
+export function encodeError(error: ErrorInfo, { requestId }: ReplyContext): EncodedError {
+  const requestInfo = { '@type': `${rpc}.RequestInfo`, requestId };
+  return {
+    status: statusOf[error.kind],
+    headers: retryHeaders(error),
+    body: encodeErrorBody(error, [requestInfo]),
+  };
+}
+
+/** The error body, which is also what a stream says that fails on its way. SDKs need `code` to be a number. */
+export function encodeErrorBody(error: ErrorInfo, more: readonly JsonObject[] = []): JsonObject {
+  const details = [...detailsOf(error), ...more];
+  return {
+    error: {
+      code: statusOf[error.kind],
+      message: error.message,
+      status: rpcStatus[error.kind],
+      ...(details.length > 0 && { details }),
+    },
+  };
+}
+
+function detailsOf(error: ErrorInfo): JsonObject[] {
+  const details: JsonObject[] = [];
+  if (error.kind === 'unauthenticated') {
+    details.push({ '@type': `${rpc}.ErrorInfo`, reason: 'API_KEY_INVALID', domain: 'googleapis.com' });
+  }
+  if (error.param !== undefined) {
+    const fieldViolations = [{ field: error.param, description: error.message }];
+    details.push({ '@type': `${rpc}.BadRequest`, fieldViolations });
+  }
+  // Coding CLIs read the delay here, never from the header.
+  if ('retry-after' in retryHeaders(error)) {
+    details.push({ '@type': `${rpc}.RetryInfo`, retryDelay: `${retryAfterSeconds(error)}s` });
+  }
+  return details;
+}
+
+const kindOfStatus: Readonly<Record<number, ErrorKind>> = {
+  400: 'invalid-request',
+  401: 'unauthenticated',
+  402: 'budget-exhausted',
+  403: 'permission-denied',
+  404: 'not-found',
+  405: 'upstream-failed',
+  408: 'deadline-exceeded',
+  409: 'upstream-failed',
+  413: 'too-large',
+  415: 'unsupported-media',
+  429: 'rate-limited',
+  499: 'upstream-failed',
+  503: 'unavailable',
+  504: 'deadline-exceeded',
+};
+
+const MAX_MESSAGE_LENGTH = 500;
+
+/** An upstream's failure, from its status and, where the body is an error of this dialect, from its words. */
+export function decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo {
+  const error = errorOf(body);
+  const details = Array.isArray(error.details) ? error.details.filter(isJsonObject) : [];
+  const isBadKey = details.some(({ reason }) => reason === 'API_KEY_INVALID' || reason === 'API_KEY_EXPIRED');
+  const kind = isBadKey
+    ? 'unauthenticated'
+    : (kindOfStatus[status] ?? (status < 500 && status >= 400 ? 'invalid-request' : 'upstream-failed'));
+  const message =
+    typeof error.message === 'string' && error.message !== ''
+      ? shown(error.message)
+      : `the upstream answered with status ${status}`;
+  const detail = detailOf(kind, message);
+  const retryAfterMs = retryDelay(details) ?? headerDelay(headers);
+  return {
+    kind,
+    message,
+    ...(detail && { detail }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+/** The error of a body or of a chunk; servers wrap that of an unframed stream into an array. */
+function errorOf(body: unknown): JsonObject {
+  const first: unknown = Array.isArray(body) ? body[0] : body;
+  return isJsonObject(first) && isJsonObject(first.error) ? first.error : {};
+}
+
+/** Statuses of an in-band error that has only a word for it; unknown words are 500. */
+const statusOfWord: Readonly<Record<string, number>> = {
+  INVALID_ARGUMENT: 400,
+  FAILED_PRECONDITION: 400,
+  OUT_OF_RANGE: 400,
+  UNAUTHENTICATED: 401,
+  PERMISSION_DENIED: 403,
+  NOT_FOUND: 404,
+  RESOURCE_EXHAUSTED: 429,
+  UNAVAILABLE: 503,
+  DEADLINE_EXCEEDED: 504,
+};
+
+/** An in-band error names its status itself. */
+export function decodeStreamError(body: Json): ErrorInfo {
+  const { code, status } = errorOf(body);
+  const numeric = Number(code);
+  if (numeric >= 400 && numeric < 600) return decodeError(numeric, {}, body);
+  const word = typeof status === 'string' && Object.hasOwn(statusOfWord, status) ? status : '';
+  return decodeError(statusOfWord[word] ?? 500, {}, body);
+}
+
+/** An upstream's own words, capped, without a key that some of them quote. */
+function shown(message: string): string {
+  const clean = message.replace(/AIza[\w-]+|sk-[\w-]+|(?<=api_key:)[^\s'"]+/g, '[key]');
+  return clean.length > MAX_MESSAGE_LENGTH ? `${clean.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : clean;
+}
+
+function detailOf(kind: ErrorKind, message: string): ErrorDetail | undefined {
+  if (kind === 'not-found' && /\bmodels?\b/i.test(message)) return 'model-not-found';
+  const isTooLong = /token count.*exceeds|maximum number of (?:input )?tokens|context length/i.test(message);
+  return kind === 'invalid-request' && isTooLong ? 'context-length-exceeded' : undefined;
+}
+
+function retryDelay(details: readonly JsonObject[]): number | undefined {
+  const delay = details.find(({ retryDelay: text }) => typeof text === 'string')?.retryDelay;
+  const seconds = typeof delay === 'string' ? /^(\d+(?:\.\d+)?)s$/.exec(delay)?.[1] : undefined;
+  return seconds === undefined ? undefined : Math.round(Number(seconds) * 1000);
+}
+
+function headerDelay(headers: HttpHeaders): number | undefined {
+  const [milliseconds, seconds] = [headers['retry-after-ms'], headers['retry-after']].map(Number);
+  if (milliseconds !== undefined && Number.isFinite(milliseconds)) return milliseconds;
+  return seconds !== undefined && Number.isFinite(seconds) ? seconds * 1000 : undefined;
+}

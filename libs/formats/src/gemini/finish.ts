@@ -1,0 +1,54 @@
+import type { FinishEvent, FinishReason } from '@sluice/canonical';
+
+/** The plain word of each reason. Calls end with STOP: the parts tell. */
+const plainWord: Readonly<Record<FinishReason, string>> = {
+  stop: 'STOP',
+  length: 'MAX_TOKENS',
+  'tool-calls': 'STOP',
+  'content-filter': 'SAFETY',
+  other: 'OTHER',
+};
+
+/** Every word of the dialect. Malformed and unwanted calls are neither a natural end nor a filter. */
+const reasonOf: Readonly<Record<string, FinishReason>> = {
+  FINISH_REASON_UNSPECIFIED: 'other',
+  STOP: 'stop',
+  MAX_TOKENS: 'length',
+  SAFETY: 'content-filter',
+  RECITATION: 'content-filter',
+  LANGUAGE: 'content-filter',
+  BLOCKLIST: 'content-filter',
+  PROHIBITED_CONTENT: 'content-filter',
+  SPII: 'content-filter',
+  IMAGE_SAFETY: 'content-filter',
+  IMAGE_PROHIBITED_CONTENT: 'content-filter',
+  IMAGE_RECITATION: 'content-filter',
+  IMAGE_OTHER: 'content-filter',
+  NO_IMAGE: 'other',
+  MALFORMED_FUNCTION_CALL: 'other',
+  UNEXPECTED_TOOL_CALL: 'other',
+  TOO_MANY_TOOL_CALLS: 'other',
+  MALFORMED_RESPONSE: 'other',
+  MISSING_THOUGHT_SIGNATURE: 'other',
+  OTHER: 'other',
+};
+
+/** `finishReason`. A call whose arguments stayed unreadable turns a natural end into MALFORMED_FUNCTION_CALL. */
+export function encodeFinishReason({ reason, rawReason }: FinishEvent, hasMalformedCall: boolean): string {
+  if (hasMalformedCall && reason !== 'length' && reason !== 'content-filter')
+    return 'MALFORMED_FUNCTION_CALL';
+  const isOurs =
+    rawReason !== undefined && Object.hasOwn(reasonOf, rawReason) && reasonOf[rawReason] === reason;
+  return isOurs ? rawReason : plainWord[reason];
+}
+
+/** The reason, and the server's own word where it says more. Unknown words are `other`. */
+export function decodeFinishReason(
+  word: string,
+  hasCalls: boolean,
+): { reason: FinishReason; rawReason?: string } {
+  const known = Object.hasOwn(reasonOf, word) ? reasonOf[word] : undefined;
+  if (known === 'stop' && hasCalls) return { reason: 'tool-calls' };
+  const reason = known ?? 'other';
+  return { reason, ...(word !== plainWord[reason] && { rawReason: word }) };
+}

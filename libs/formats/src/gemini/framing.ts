@@ -1,0 +1,38 @@
+import { sseComment } from '../sse.ts';
+
+/** How the chunks of a stream are put on the socket. */
+export interface Framing {
+  readonly contentType: string;
+  frame(json: string): string;
+  /** What completes the text after the last chunk. */
+  close(): string;
+  /** Text between chunks that every reader passes over. */
+  keepAlive(): string;
+}
+
+/** Server-sent events, or one JSON array that is written piece by piece, which is what a call without `alt=sse` gets. */
+export function createFraming(sse: boolean): Framing {
+  return sse ? eventFraming : createArrayFraming();
+}
+
+const eventFraming: Framing = {
+  contentType: 'text/event-stream; charset=utf-8',
+  frame: (json) => `data: ${json}\n\n`,
+  close: () => '',
+  keepAlive: sseComment,
+};
+
+function createArrayFraming(): Framing {
+  let isOpen = false;
+  return {
+    contentType: 'application/json',
+    frame: (json) => {
+      const lead = isOpen ? ',\r\n' : '[';
+      isOpen = true;
+      return lead + json;
+    },
+    close: () => (isOpen ? ']\n' : '[]\n'),
+    // White space may stand before the bracket and between elements.
+    keepAlive: () => '\n',
+  };
+}

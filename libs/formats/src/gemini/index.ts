@@ -1,0 +1,54 @@
+import type { Format, HttpFacts } from '../codec.ts';
+import { decodeError, encodeError } from './error.ts';
+import { FORMAT } from './kept.ts';
+import { encodeModel, encodeModelList } from './models.ts';
+import { hasAction } from './path.ts';
+import { decodeRequest, encodeRequest, replyFacts } from './request.ts';
+import { encodeResponse } from './response.ts';
+import { createStreamDecoder, decodeResponse } from './stream-decode.ts';
+import { createStreamEncoder } from './stream-encode.ts';
+import { textTokens } from './usage.ts';
+
+const versions = ['/v1beta', '/v1'];
+const ownHeaders = ['x-goog-api-key', 'x-provider-api-key', 'x-goog-api-client'];
+const ownAgent = /google-genai-sdk\/|GeminiCLI/;
+
+/** An own header counts even when it is empty: a CLI in gateway mode sends it without a key. */
+function recognizes({ path, headers, query }: HttpFacts): boolean {
+  return (
+    /^\/+v1beta(?:\/|$)/.test(path) ||
+    hasAction(path) ||
+    ownHeaders.some((name) => headers[name] !== undefined) ||
+    query.key !== undefined ||
+    ownAgent.test(String(headers['user-agent'] ?? ''))
+  );
+}
+
+/** The generate-content dialect of Google's Gemini API. */
+export const gemini: Format = {
+  server: {
+    format: FORMAT,
+    routes: versions.flatMap((version) => [`${version}/models/*`, `${version}/tunedModels/*`]),
+    modelRoutes: versions.flatMap((version) => [`${version}/models`, `${version}/models/*`]),
+    recognizes,
+    decodeRequest,
+    encodeResponse,
+    createStreamEncoder,
+    encodeError,
+    encodeTokenCount: (inputTokens, call) => ({
+      totalTokens: inputTokens,
+      ...(replyFacts(call).textOnly && { promptTokensDetails: textTokens(inputTokens) }),
+    }),
+    encodeModel,
+    encodeModelList,
+  },
+  client: {
+    format: FORMAT,
+    authorize: (credential): Record<string, string> =>
+      credential === undefined ? {} : { 'x-goog-api-key': credential },
+    encodeRequest,
+    decodeResponse,
+    createStreamDecoder,
+    decodeError,
+  },
+};

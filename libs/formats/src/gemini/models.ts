@@ -1,0 +1,57 @@
+import { type Json, type JsonObject, SluiceError } from '@sluice/canonical';
+import type { PublicModel, Query } from '../codec.ts';
+
+const DEFAULT_PAGE_SIZE = 50;
+const MAX_PAGE_SIZE = 1000;
+
+export function encodeModel(model: PublicModel): JsonObject {
+  return {
+    name: `models/${model.id}`,
+    baseModelId: model.id,
+    version: '1',
+    displayName: model.displayName,
+    description: '',
+    ...(model.contextTokens !== undefined && { inputTokenLimit: model.contextTokens }),
+    ...(model.maxOutputTokens !== undefined && { outputTokenLimit: model.maxOutputTokens }),
+    supportedGenerationMethods: ['generateContent', 'countTokens', 'streamGenerateContent'],
+  };
+}
+
+/** A page of the list; the last one has no `nextPageToken`, or pagers would go on. Sizes above 1000 count as 1000. */
+export function encodeModelList(models: readonly PublicModel[], query: Query): Json {
+  const size = pageSize(query.pageSize ?? query.page_size);
+  const offset = pageOffset(query.pageToken ?? query.page_token);
+  const end = offset + size;
+  return {
+    models: models.slice(offset, end).map(encodeModel),
+    ...(end < models.length && { nextPageToken: btoa(`offset:${end}`) }),
+  };
+}
+
+/** Absent and 0 mean the default. */
+function pageSize(text: string | undefined): number {
+  if (!text) return DEFAULT_PAGE_SIZE;
+  if (!/^\d{1,9}$/.test(text)) {
+    throw new SluiceError('invalid-request', 'pageSize: expected a number of 0 or more', {
+      param: 'pageSize',
+    });
+  }
+  return Math.min(Number(text) || DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE);
+}
+
+function pageOffset(token: string | undefined): number {
+  if (!token) return 0;
+  const offset = /^offset:(\d{1,9})$/.exec(readToken(token))?.[1];
+  if (offset === undefined) {
+    throw new SluiceError('invalid-request', 'pageToken: not a token of this list', { param: 'pageToken' });
+  }
+  return Number(offset);
+}
+
+function readToken(token: string): string {
+  try {
+    return atob(token);
+  } catch {
+    return '';
+  }
+}

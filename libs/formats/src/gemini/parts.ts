@@ -1,0 +1,141 @@
+import {
+  assertNever,
+  extend,
+  type FormatId,
+  isJsonObject,
+  type JsonObject,
+  type MediaPart,
+  type Opaque,
+  type ReasoningPart,
+  SluiceError,
+  type TextPart,
+  type ToolCallPart,
+} from '@sluice/canonical';
+import { parseArguments } from './arguments.ts';
+import { FORMAT, keptOn, leftOver, nested, noteForeign, withKept } from './kept.ts';
+import { invalidField, type WirePart } from './wire.ts';
+
+/** Fields that tell something about a part and are no content themselves. */
+const flags: ReadonlySet<string> = new Set([
+  'thought',
+  'thoughtSignature',
+  'videoMetadata',
+  'mediaResolution',
+  'partMetadata',
+]);
+const kinds = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'] as const;
+
+/** Refuses a part that is two things at once, as `path` in the client's words. */
+export function checkPart(part: WirePart, path: string): void {
+  const found = kinds.filter((kind) => part[kind] !== undefined);
+  if (found.length > 1) throw invalidField(path, `only one of ${found.join(', ')} in a part`);
+}
+
+/** A part that is neither a call nor a result; what this format alone understands comes out verbatim. */
+export function decodePart(part: WirePart): TextPart | ReasoningPart | MediaPart | Opaque {
+  const { text, thought, inlineData, fileData, ...rest } = part;
+  const kept = leftOver(rest);
+  if (thought !== undefined && text === undefined) kept.thought = thought;
+  if (inlineData) {
+    const { mimeType, data, displayName, ...inner } = inlineData;
+    const source = { type: 'base64' as const, data: standardBase64(data) };
+    const fields = { ...kept, ...nested('inlineData', leftOver(inner)) };
+    return decodedMedia(mimeType, displayName, source, fields);
+  }
+  if (fileData) {
+    const { mimeType = 'image/*', fileUri, displayName, ...inner } = fileData;
+    const source = /^https?:/i.test(fileUri)
+      ? { type: 'url' as const, url: fileUri }
+      : { type: 'file-id' as const, id: fileUri };
+    const fields = { ...kept, ...nested('fileData', leftOver(inner)) };
+    return decodedMedia(mimeType, displayName, source, fields);
+  }
+  if (text === undefined && Object.keys(kept).some((name) => !flags.has(name))) {
+    return { type: 'opaque', format: FORMAT, value: leftOver(part) };
+  }
+  return { type: thought === true ? 'reasoning' : 'text', text: text ?? '', ...extend(FORMAT, kept) };
+}
+
+function decodedMedia(
+  mediaType: string,
+  filename: string | undefined,
+  source: MediaPart['source'],
+  kept: JsonObject,
+): MediaPart {
+  return {
+    type: 'media',
+    mediaType,
+    ...(filename !== undefined && { filename }),
+    source,
+    ...extend(FORMAT, kept),
+  };
+}
+
+/** The dialect allows the URL-safe alphabet too (the Python SDK writes it); others read only the standard one. */
+function standardBase64(data: string): string {
+  return /[-_]/.test(data) ? data.replaceAll('-', '+').replaceAll('_', '/') : data;
+}
+
+export function encodeText(part: TextPart): JsonObject {
+  return { text: part.text, ...keptOn(part) };
+}
+
+export function encodeReasoning(part: ReasoningPart): JsonObject {
+  return { text: part.text, thought: true, ...keptOn(part) };
+}
+
+/** The media type `image/*` stands for "not said". */
+export function encodeMedia(part: MediaPart): JsonObject {
+  const { mediaType, filename, source } = part;
+  const named = { ...(filename !== undefined && { displayName: filename }) };
+  const mimeType = mediaType === 'image/*' ? {} : { mimeType: mediaType };
+  switch (source.type) {
+    case 'base64':
+      return withKept('inlineData', { mimeType: mediaType, data: source.data, ...named }, keptOn(part));
+    case 'url':
+      return withKept('fileData', { ...mimeType, fileUri: source.url, ...named }, keptOn(part));
+    case 'file-id':
+      return withKept('fileData', { ...mimeType, fileUri: source.id, ...named }, keptOn(part));
+    default:
+      return assertNever(source);
+  }
+}
+
+/** A call is always whole, with an object for its arguments. */
+export function encodeCall(part: ToolCallPart): { part: JsonObject; isMalformed: boolean } {
+  const { args, isMalformed } = parseArguments(part.arguments);
+  const call = { id: part.id, name: part.name, args };
+  return { part: withKept('functionCall', call, keptOn(part)), isMalformed };
+}
+
+/** The verbatim thing, if it is ours. Throws `invalid-request` for another format's, as `path` in canonical words. */
+export function refuseForeign(part: Opaque, path: string): JsonObject {
+  if (part.format === FORMAT && isJsonObject(part.value)) return part.value;
+  throw new SluiceError(
+    'invalid-request',
+    `${path}: only a server of the ${part.format} format can serve this`,
+    {
+      param: path,
+    },
+  );
+}
+
+/** A part of a prompt for an upstream, `path` being its place in canonical words. */
+export function encodePart(
+  part: TextPart | ReasoningPart | MediaPart | Opaque,
+  path: string,
+  dropped: FormatId[],
+): JsonObject {
+  if (part.type === 'opaque') return refuseForeign(part, path);
+  noteForeign(part, dropped);
+  switch (part.type) {
+    case 'text':
+      return encodeText(part);
+    case 'reasoning':
+      return encodeReasoning(part);
+    case 'media':
+      return encodeMedia(part);
+    default:
+      return assertNever(part);
+  }
+}

@@ -1,0 +1,148 @@
+import {
+  extend,
+  type FormatId,
+  type InferenceRequest,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type Message,
+  SluiceError,
+} from '@sluice/canonical';
+import type { ClientCall, DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
+import { decodeConfig, encodeConfig } from './config.ts';
+import { decodeContents, decodeSystem } from './contents.ts';
+import { encodeContents } from './contents-encode.ts';
+import { FORMAT, keptOn, leftOver, nested, noteForeign } from './kept.ts';
+import { encodePath, parsePath } from './path.ts';
+import { decodeToolConfig, decodeTools, encodeToolConfig, encodeTools } from './tools.ts';
+import { parseRequestBody, type WireRequestBody } from './wire.ts';
+
+/** Facts about the reply that only this format's encoders read. */
+export interface ReplyFacts {
+  /** Server-sent events; false is one JSON array. */
+  sse: boolean;
+  includeThoughts: boolean;
+  /** The prompt holds no media, so that its tokens can be told as text tokens. */
+  textOnly: boolean;
+}
+
+export function decodeRequest(wire: WireRequest): DecodedRequest {
+  const { model, action } = parsePath(wire.path);
+  const body = parseRequestBody(wire.body);
+  const { request, choices, includeThoughts } = decodeBody(body, model);
+  const facts: ReplyFacts = {
+    sse: (wire.query.alt ?? wire.query.$alt)?.toLowerCase() === 'sse',
+    includeThoughts,
+    textOnly: isTextOnly(request.messages),
+  };
+  const call: ClientCall = {
+    stream: action === 'streamGenerateContent',
+    model,
+    choices,
+    requestId: wire.requestId,
+    wire: { ...facts },
+  };
+  return { operation: action === 'countTokens' ? 'count-tokens' : 'generate', request, call };
+}
+
+/** The facts as they come back in `ClientCall.wire`; absent ones are false. */
+export function replyFacts({ wire }: ClientCall): ReplyFacts {
+  return {
+    sse: wire.sse === true,
+    includeThoughts: wire.includeThoughts === true,
+    textOnly: wire.textOnly === true,
+  };
+}
+
+function decodeBody(
+  body: WireRequestBody,
+  model: string,
+): { request: InferenceRequest; choices: number; includeThoughts: boolean } {
+  const { contents, systemInstruction, tools, toolConfig, generationConfig, cachedContent, ...others } = body;
+  // The path names the model; a token to continue from is never issued here.
+  const { model: _model, continuationToken: _token, ...rest } = others;
+  const { choices, kept: configKept, ...config } = decodeConfig(generationConfig ?? {});
+  const choice = decodeToolConfig(toolConfig ?? {});
+  const decodedTools = decodeTools(tools ?? []);
+  const request: InferenceRequest = {
+    model,
+    messages: [
+      ...(cachedContent === undefined ? [] : [cachedPrompt(cachedContent)]),
+      ...(systemInstruction ? [decodeSystem(systemInstruction, 'systemInstruction')] : []),
+      ...decodeContents(contents, 'contents'),
+    ],
+    ...(decodedTools.length > 0 && { tools: decodedTools }),
+    ...(choice.choice && { toolChoice: choice.choice }),
+    ...config,
+    ...extend(FORMAT, {
+      ...leftOver(rest),
+      ...nested('generationConfig', configKept),
+      ...nested('toolConfig', choice.kept),
+    }),
+  };
+  return { request, choices, includeThoughts: config.reasoning?.visible === true };
+}
+
+/** A cached prompt is content that only its own server holds, so that it must not get lost as a mere option. */
+function cachedPrompt(cachedContent: string): Message {
+  return { role: 'system', content: [{ type: 'opaque', format: FORMAT, value: { cachedContent } }] };
+}
+
+function isTextOnly(messages: readonly Message[]): boolean {
+  return !messages.some((message) =>
+    message.content.some((part) =>
+      part.type === 'tool-result' ? part.content.some(({ type }) => type !== 'text') : isMedia(part.type),
+    ),
+  );
+}
+
+function isMedia(type: string): boolean {
+  return type === 'media' || type === 'opaque';
+}
+
+export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
+  const dropped: FormatId[] = [];
+  noteForeign(request, dropped);
+  refuseSingleCall(request);
+  const { messages, cachedContent } = takeCachedPrompt(request.messages);
+  const { generationConfig: _config, toolConfig: _toolConfig, ...kept } = keptOn(request);
+  const tools = encodeTools(request.tools ?? [], dropped);
+  const body: JsonObject = {
+    ...encodeContents(messages, dropped),
+    ...(tools.length > 0 && { tools }),
+    ...nested('toolConfig', encodeToolConfig(request)),
+    ...nested('generationConfig', encodeConfig(request)),
+    ...(cachedContent !== undefined && { cachedContent }),
+    ...kept,
+  };
+  return {
+    path: encodePath(target.model, target.stream),
+    headers: { 'content-type': 'application/json' },
+    body,
+    dropped,
+  };
+}
+
+function refuseSingleCall(request: InferenceRequest): void {
+  if (request.parallelToolCalls !== false || !request.tools || request.toolChoice?.type === 'none') return;
+  throw new SluiceError(
+    'invalid-request',
+    'parallelToolCalls: a server of the gemini format can not be held to one call per answer',
+    { param: 'parallelToolCalls' },
+  );
+}
+
+function takeCachedPrompt(messages: readonly Message[]): {
+  messages: readonly Message[];
+  cachedContent?: Json;
+} {
+  const [first, ...others] = messages;
+  if (first?.role !== 'system') return { messages };
+  const [part] = first.content;
+  if (part?.type !== 'opaque' || part.format !== FORMAT || !isJsonObject(part.value)) return { messages };
+  const { cachedContent } = part.value;
+  // The emptied message stays, so that the others keep their numbers in the text of a refusal.
+  return cachedContent === undefined
+    ? { messages }
+    : { messages: [{ ...first, content: first.content.slice(1) }, ...others], cachedContent };
+}

@@ -1,0 +1,86 @@
+import {
+  type AssistantPart,
+  assertNever,
+  type Generation,
+  type Json,
+  type JsonObject,
+  SluiceError,
+} from '@sluice/canonical';
+import type { ClientCall } from '../codec.ts';
+import { encodeFinishReason } from './finish.ts';
+import { FORMAT, keptOn, nestedIn } from './kept.ts';
+import { encodeLogprobs } from './logprobs.ts';
+import { encodeCall, encodeMedia, encodeReasoning, encodeText } from './parts.ts';
+import { type ReplyFacts, replyFacts } from './request.ts';
+import { addUsage, encodeUsage } from './usage.ts';
+
+/*
+ * What a finish event keeps for this format: `candidate` (ratings, citations, grounding) and `response` (the
+ * feedback on the prompt and whatever else stood beside the candidates).
+ */
+
+export function encodeResponse(generations: readonly Generation[], call: ClientCall): Json {
+  const [first] = generations;
+  if (!first) throw new SluiceError('internal', 'an answer of no generation');
+  const facts = replyFacts(call);
+  const usage = generations.map(({ finish }) => finish.usage).reduce(addUsage);
+  const response = nestedIn(keptOn(first.finish), 'response');
+  const isRefused = 'promptFeedback' in response && generations.every(({ content }) => content.length === 0);
+  return {
+    ...(!isRefused && { candidates: generations.map((one, index) => encodeCandidate(one, index, facts)) }),
+    usageMetadata: encodeUsage(usage, facts.textOnly),
+    modelVersion: call.model,
+    responseId: first.id,
+    ...response,
+  };
+}
+
+function encodeCandidate(
+  { content, finish, logprobs }: Generation,
+  index: number,
+  facts: ReplyFacts,
+): JsonObject {
+  const encoded = content.map((part) => encodeAnswerPart(part, facts)).filter((part) => part !== undefined);
+  const parts = encoded.map(({ part }) => part);
+  return {
+    content: { role: 'model', parts: parts.length > 0 ? parts : [emptyPart] },
+    finishReason: encodeFinishReason(
+      finish,
+      encoded.some(({ isMalformed }) => isMalformed),
+    ),
+    index,
+    ...(logprobs && { logprobsResult: encodeLogprobs(logprobs) }),
+    ...nestedIn(keptOn(finish), 'candidate'),
+  };
+}
+
+/** Stands where there is nothing to say: SDK chats throw a whole answer away that has a chunk without parts. */
+export const emptyPart: JsonObject = { text: '' };
+
+interface AnswerPart {
+  part: JsonObject;
+  isMalformed: boolean;
+}
+
+/** Absent for what this client does not get: thoughts that it did not ask for, blocks of other formats. */
+export function encodeAnswerPart(
+  part: AssistantPart,
+  { includeThoughts }: ReplyFacts,
+): AnswerPart | undefined {
+  const whole = (encoded: JsonObject): AnswerPart => ({ part: encoded, isMalformed: false });
+  switch (part.type) {
+    case 'text':
+      return whole(encodeText(part));
+    case 'reasoning':
+      return includeThoughts ? whole(encodeReasoning(part)) : undefined;
+    case 'tool-call':
+      return encodeCall(part);
+    case 'media':
+      return whole(encodeMedia(part));
+    case 'opaque':
+      // A block of this format was an object when it was decoded.
+      return part.format === FORMAT ? whole(part.value as JsonObject) : undefined;
+    default:
+      return assertNever(part);
+  }
+}

@@ -1,0 +1,113 @@
+import {
+  extend,
+  type FormatId,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  SluiceError,
+  type ToolResultPart,
+} from '@sluice/canonical';
+import type { CallLedger } from './calls.ts';
+import { FORMAT, keptOn, leftOver, nested, nestedIn, noteForeign } from './kept.ts';
+import { decodePart, encodePart } from './parts.ts';
+import { invalidField, parsePart, type WirePart } from './wire.ts';
+
+/** Marks a result whose text is the whole `response` object as JSON, so that it is said as an object again. */
+const wholeResponse = 'wholeResponse';
+
+/**
+ * A `functionResponse` part. `{output: text}` and `{error: text}` are text; any other object is its JSON text.
+ * It is an error when it has an `error` and no `output`.
+ */
+export function decodeResult(part: WirePart, calls: CallLedger, path: string): ToolResultPart {
+  const { functionResponse = {}, ...beside } = part;
+  const { id, name, response, parts, ...inner } = functionResponse;
+  if (!id && !name) throw invalidField(`${path}.functionResponse.name`, 'expected a name or an id of a call');
+  const call = calls.answer(id, name);
+  const object = response === undefined || isJsonObject(response) ? response : { output: response };
+  const said = plainText(object);
+  const media = (parts ?? []).map((nestedPart, index) =>
+    decodeResultPart(nestedPart, `${path}.functionResponse.parts[${index}]`),
+  );
+  return {
+    type: 'tool-result',
+    toolCallId: call.id,
+    ...(call.name && { toolName: call.name }),
+    ...(object && 'error' in object && !('output' in object) && { isError: true }),
+    content: [...(object ? [{ type: 'text' as const, text: said ?? JSON.stringify(object) }] : []), ...media],
+    ...extend(FORMAT, {
+      ...leftOver(beside),
+      ...nested('functionResponse', leftOver(inner)),
+      ...(object && said === undefined && { [wholeResponse]: true }),
+    }),
+  };
+}
+
+function plainText(response: JsonObject | undefined): string | undefined {
+  const [entry, ...others] = Object.entries(response ?? {});
+  if (!entry || others.length > 0) return undefined;
+  const [name, value] = entry;
+  return (name === 'output' || name === 'error') && typeof value === 'string' ? value : undefined;
+}
+
+function decodeResultPart(value: JsonObject, path: string): ToolResultPart['content'][number] {
+  const decoded = decodePart(parsePart(value, path));
+  return decoded.type === 'reasoning' ? { ...decoded, type: 'text' } : decoded;
+}
+
+/** A result for an upstream, which must have the name of its function: `nameOf` finds it by the call's id. */
+export function encodeResult(
+  result: ToolResultPart,
+  nameOf: ReadonlyMap<string, string>,
+  path: string,
+  dropped: FormatId[],
+): JsonObject {
+  noteForeign(result, dropped);
+  const name = result.toolName ?? nameOf.get(result.toolCallId);
+  if (name === undefined) {
+    const fact = 'a result without a tool name belongs to no call of the conversation';
+    throw new SluiceError('invalid-request', `${path}: ${fact}`, { param: path });
+  }
+  const texts: string[] = [];
+  const parts: JsonObject[] = [];
+  for (const [index, part] of result.content.entries()) {
+    const encoded = encodePart(part, `${path}.content[${index}]`, dropped);
+    if (part.type === 'text') texts.push(part.text);
+    else parts.push(encoded);
+  }
+  const { functionResponse: _inner, [wholeResponse]: isWhole, ...beside } = keptOn(result);
+  const response = encodeResponse(texts, result.isError === true, isWhole === true);
+  return {
+    functionResponse: {
+      id: result.toolCallId,
+      name,
+      ...(response && { response }),
+      ...(parts.length > 0 && { parts }),
+      ...nestedIn(keptOn(result), 'functionResponse'),
+    },
+    ...beside,
+  };
+}
+
+function encodeResponse(
+  texts: readonly string[],
+  isError: boolean,
+  isWhole: boolean,
+): JsonObject | undefined {
+  const [first] = texts;
+  if (first === undefined) return isError ? { error: '' } : undefined;
+  if (isWhole) {
+    const object = parseJson(first);
+    if (isJsonObject(object)) return object;
+  }
+  return { [isError ? 'error' : 'output']: texts.join('\n') };
+}
+
+function parseJson(text: string): Json | undefined {
+  try {
+    // What JSON.parse returns is JSON.
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}

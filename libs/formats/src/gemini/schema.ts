@@ -1,0 +1,114 @@
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { camelCase } from './casing.ts';
+
+/** Keywords by what stands under them; under all others stands data, which is left alone. */
+const schemaKeywords = new Set([
+  'items',
+  'additionalProperties',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+  'propertyNames',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+]);
+const schemaListKeywords = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
+const schemaMapKeywords = new Set([
+  'properties',
+  '$defs',
+  'definitions',
+  'patternProperties',
+  'dependentSchemas',
+]);
+/** Keywords that the dialect types as int64, which protobuf writes as text. */
+const countKeywords = new Set([
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  'minProperties',
+  'maxProperties',
+]);
+/** The dialect's own keywords that may arrive in snake_case. */
+const ownKeywords = new Set(['anyOf', 'propertyOrdering', ...countKeywords]);
+
+/**
+ * The dialect's `Schema` as JSON Schema: types in lower case, counts as numbers, `nullable` as a type or an
+ * alternative, properties in the order of `propertyOrdering`. A JSON Schema passes through unchanged, except
+ * that upper-case types are lower-cased in it too, because clients mix the two.
+ */
+export function decodeSchema(schema: JsonObject): JsonObject {
+  const entries: [string, Json][] = [];
+  for (const [name, value] of Object.entries(schema)) {
+    const camel = camelCase(name);
+    const keyword = ownKeywords.has(camel) ? camel : name;
+    const decoded = decodeKeyword(keyword, value);
+    if (decoded !== undefined) entries.push([keyword, decoded]);
+  }
+  return withoutNullable(withoutOrdering(Object.fromEntries(entries)));
+}
+
+/** Whether the order of properties is spelled out anywhere, which JSON Schema has no keyword for. */
+export function spellsOrder(schema: Json): boolean {
+  if (Array.isArray(schema)) return schema.some(spellsOrder);
+  if (!isJsonObject(schema)) return false;
+  return (
+    'propertyOrdering' in schema || 'property_ordering' in schema || Object.values(schema).some(spellsOrder)
+  );
+}
+
+function decodeKeyword(keyword: string, value: Json): Json | undefined {
+  if (keyword === 'type') return decodeType(value);
+  if (schemaKeywords.has(keyword)) {
+    return Array.isArray(value) ? value.map(decodeSubschema) : decodeSubschema(value);
+  }
+  if (schemaListKeywords.has(keyword) && Array.isArray(value)) return value.map(decodeSubschema);
+  if (schemaMapKeywords.has(keyword) && isJsonObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, decodeSubschema(inner)]));
+  }
+  if (countKeywords.has(keyword) && typeof value === 'string' && /^\d+$/.test(value)) return Number(value);
+  return value;
+}
+
+function decodeSubschema(value: Json): Json {
+  return isJsonObject(value) ? decodeSchema(value) : value;
+}
+
+function decodeType(value: Json): Json | undefined {
+  if (Array.isArray(value))
+    return value.map((type) => (typeof type === 'string' ? type.toLowerCase() : type));
+  if (typeof value !== 'string') return value;
+  return value.toUpperCase() === 'TYPE_UNSPECIFIED' ? undefined : value.toLowerCase();
+}
+
+function withoutOrdering(schema: JsonObject): JsonObject {
+  const { propertyOrdering, ...rest } = schema;
+  const { properties } = rest;
+  if (!Array.isArray(propertyOrdering) || !isJsonObject(properties)) return rest;
+  const named = propertyOrdering
+    .filter((name) => typeof name === 'string')
+    .filter((name) => Object.hasOwn(properties, name));
+  const names = new Set([...named, ...Object.keys(properties)]);
+  return {
+    ...rest,
+    properties: Object.fromEntries([...names].map((name) => [name, properties[name] ?? null])),
+  };
+}
+
+function withoutNullable(schema: JsonObject): JsonObject {
+  const { nullable, ...rest } = schema;
+  if (typeof nullable !== 'boolean') return schema;
+  if (!nullable) return rest;
+  const { type, enum: values, anyOf } = rest;
+  if (typeof type === 'string' || Array.isArray(type)) {
+    const types = Array.isArray(type) ? type : [type];
+    const nullType = types.includes('null') ? types : [...types, 'null'];
+    // An enum that does not name null would forbid what the type allows.
+    const withNull = Array.isArray(values) && !values.includes(null) ? { enum: [...values, null] } : {};
+    return { ...rest, type: nullType, ...withNull };
+  }
+  if (Array.isArray(anyOf)) return { ...rest, anyOf: [...anyOf, { type: 'null' }] };
+  return typeof rest.$ref === 'string' ? { anyOf: [rest, { type: 'null' }] } : rest;
+}

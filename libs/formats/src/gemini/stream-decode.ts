@@ -1,0 +1,34 @@
+import { type GenerationEvent, isJsonObject, type Json } from '@sluice/canonical';
+import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
+import { AnswerDecoder } from './answer-decode.ts';
+
+export function createStreamDecoder(context: GenerationContext): StreamDecoder {
+  const answer = new AnswerDecoder(context);
+  return {
+    push: ({ data }: SseMessage) => {
+      // Imitations of this dialect end with the marker of another.
+      if (data.trim() === '[DONE]') return [];
+      const chunk = parseJson(data);
+      return chunk === undefined
+        ? answer.fail('the upstream sent a message that is not JSON')
+        : answer.push(chunk);
+    },
+    end: () => answer.end(),
+  };
+}
+
+/** A single body; one that is an array is a stream that was not framed as events. */
+export function decodeResponse(body: unknown, context: GenerationContext): GenerationEvent[] {
+  const answer = new AnswerDecoder(context);
+  const chunks: unknown[] = Array.isArray(body) ? body : [body];
+  return [...chunks.flatMap((chunk) => answer.push(chunk)), ...answer.end()];
+}
+
+function parseJson(text: string): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,123 @@
+import {
+  extend,
+  type FormatId,
+  type FunctionTool,
+  type InferenceRequest,
+  type JsonObject,
+  type Tool,
+  type ToolChoice,
+} from '@sluice/canonical';
+import { FORMAT, keptOn, leftOver, nested, nestedIn, noteForeign } from './kept.ts';
+import { refuseForeign } from './parts.ts';
+import { decodeSchema, spellsOrder } from './schema.ts';
+import { invalidField, type WireFunction, type WireRequestBody, type WireToolConfig } from './wire.ts';
+
+const noParameters = '{"type":"object","properties":{}}';
+
+/** Functions as such; the server's own tools (search, code execution) verbatim, for a server that has them. */
+export function decodeTools(tools: NonNullable<WireRequestBody['tools']>): Tool[] {
+  return tools.flatMap(({ functionDeclarations, ...rest }, index) => {
+    const path = `tools[${index}].functionDeclarations`;
+    const functions: Tool[] = (functionDeclarations ?? []).map((declaration, at) =>
+      decodeFunction(declaration, `${path}[${at}]`),
+    );
+    const builtIn = leftOver(rest);
+    if (Object.keys(builtIn).length > 0) functions.push({ type: 'opaque', format: FORMAT, value: builtIn });
+    return functions;
+  });
+}
+
+function decodeFunction(declaration: WireFunction, path: string): FunctionTool {
+  const { name, description, parameters, parametersJsonSchema, ...rest } = declaration;
+  if (parameters && parametersJsonSchema) {
+    throw invalidField(`${path}.parametersJsonSchema`, 'only one of parameters and parametersJsonSchema');
+  }
+  const schema = parameters ?? parametersJsonSchema;
+  const kept = leftOver(rest);
+  // JSON Schema has no word for an order of properties: a server of this format gets the client's own schema.
+  if (parameters && spellsOrder(parameters)) kept.parameters = parameters;
+  return {
+    type: 'function',
+    name,
+    ...(description !== undefined && { description }),
+    parameters: schema ? decodeSchema(schema) : { type: 'object', properties: {} },
+    ...extend(FORMAT, kept),
+  };
+}
+
+/** `tools` for an upstream. Throws `invalid-request` for another format's own tool. */
+export function encodeTools(tools: readonly Tool[], dropped: FormatId[]): JsonObject[] {
+  const functionDeclarations: JsonObject[] = [];
+  const builtIn: JsonObject[] = [];
+  for (const [index, tool] of tools.entries()) {
+    if (tool.type === 'opaque') builtIn.push(refuseForeign(tool, `tools[${index}]`));
+    else functionDeclarations.push(encodeFunction(tool, dropped));
+  }
+  return [...(functionDeclarations.length > 0 ? [{ functionDeclarations }] : []), ...builtIn];
+}
+
+function encodeFunction(tool: FunctionTool, dropped: FormatId[]): JsonObject {
+  noteForeign(tool, dropped);
+  const { name, description, parameters } = tool;
+  const kept = keptOn(tool);
+  const isBare = 'parameters' in kept || JSON.stringify(parameters) === noParameters;
+  return {
+    name,
+    ...(description !== undefined && { description }),
+    ...(!isBare && { parametersJsonSchema: parameters }),
+    ...kept,
+  };
+}
+
+/** What `toolConfig` says, `kept` being the fields that only this format understands. */
+export function decodeToolConfig(config: WireToolConfig): { choice?: ToolChoice; kept: JsonObject } {
+  const { functionCallingConfig, ...rest } = config;
+  const { mode, allowedFunctionNames, ...callingRest } = functionCallingConfig ?? {};
+  const allowed =
+    allowedFunctionNames && allowedFunctionNames.length > 0 ? { allowed: allowedFunctionNames } : {};
+  const kept = (calling: JsonObject) => ({ ...leftOver(rest), ...nested('functionCallingConfig', calling) });
+  const unknown = leftOver(callingRest);
+  if (mode === undefined) return { kept: kept(unknown) };
+  switch (mode.toUpperCase()) {
+    case 'MODE_UNSPECIFIED':
+      return { kept: kept(unknown) };
+    case 'AUTO':
+      return { choice: { type: 'auto', ...allowed }, kept: kept(unknown) };
+    case 'VALIDATED':
+      // With names, `encodeToolConfig` says it again by itself.
+      return {
+        choice: { type: 'auto', ...allowed },
+        kept: kept(allowed.allowed ? unknown : { ...unknown, mode: 'VALIDATED' }),
+      };
+    case 'ANY': {
+      const [only, ...others] = allowed.allowed ?? [];
+      if (only !== undefined && others.length === 0)
+        return { choice: { type: 'tool', name: only }, kept: kept(unknown) };
+      return { choice: { type: 'required', ...allowed }, kept: kept(unknown) };
+    }
+    case 'NONE':
+      return { choice: { type: 'none' }, kept: kept(unknown) };
+    default:
+      throw invalidField(
+        'toolConfig.functionCallingConfig.mode',
+        'expected one of AUTO, ANY, NONE, VALIDATED',
+      );
+  }
+}
+
+/** `toolConfig` for an upstream; empty when there is nothing to say. */
+export function encodeToolConfig(request: InferenceRequest): JsonObject {
+  const { functionCallingConfig: _calling, ...kept } = nestedIn(keptOn(request), 'toolConfig');
+  const calling = nestedIn(nestedIn(keptOn(request), 'toolConfig'), 'functionCallingConfig');
+  const choice = request.toolChoice ? encodeChoice(request.toolChoice) : {};
+  return { ...nested('functionCallingConfig', { ...choice, ...calling }), ...kept };
+}
+
+function encodeChoice(choice: ToolChoice): JsonObject {
+  if (choice.type === 'none') return { mode: 'NONE' };
+  if (choice.type === 'tool') return { mode: 'ANY', allowedFunctionNames: [choice.name] };
+  const names = choice.allowed && { allowedFunctionNames: choice.allowed };
+  if (choice.type === 'required') return { mode: 'ANY', ...names };
+  // AUTO takes no names; VALIDATED is AUTO with its calls held to the names and the schemas.
+  return { mode: names ? 'VALIDATED' : 'AUTO', ...names };
+}

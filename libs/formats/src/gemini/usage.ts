@@ -1,0 +1,71 @@
+import { extend, type JsonObject, type Usage } from '@sluice/canonical';
+import { FORMAT, keptOn, leftOver } from './kept.ts';
+import type { WireUsage } from './wire.ts';
+
+/*
+ * Canonical totals are inclusive. On this wire the prompt counts cached tokens too, but tokens of tool results
+ * (`toolUsePromptTokenCount`) and thoughts stand beside the counts that they are part of there.
+ */
+
+/** `usageMetadata`; a count that is not known is left away. `textOnly`: all prompt tokens are of text. */
+export function encodeUsage(usage: Usage, textOnly: boolean): JsonObject {
+  const { inputTokens, outputTokens, cacheReadTokens, reasoningTokens } = usage;
+  const kept = keptOn(usage);
+  const { toolUsePromptTokenCount: toolUse } = kept;
+  const promptTokenCount =
+    inputTokens === undefined ? undefined : inputTokens - (typeof toolUse === 'number' ? toolUse : 0);
+  const isKnown = inputTokens !== undefined || outputTokens !== undefined;
+  return {
+    ...(promptTokenCount !== undefined && { promptTokenCount }),
+    ...(cacheReadTokens && { cachedContentTokenCount: cacheReadTokens }),
+    ...(outputTokens !== undefined && { candidatesTokenCount: outputTokens - (reasoningTokens ?? 0) }),
+    ...(reasoningTokens && { thoughtsTokenCount: reasoningTokens }),
+    ...(isKnown && { totalTokenCount: (inputTokens ?? 0) + (outputTokens ?? 0) }),
+    ...(textOnly && promptTokenCount !== undefined && { promptTokensDetails: textTokens(promptTokenCount) }),
+    ...kept,
+  };
+}
+
+/** The modality list of a prompt of nothing but text. */
+export function textTokens(tokenCount: number): JsonObject[] {
+  return [{ modality: 'TEXT', tokenCount }];
+}
+
+/** Counts that the server left away stay absent, except thoughts: no thoughts are 0 of them in a known output. */
+export function decodeUsage(wire: WireUsage): Usage {
+  const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount, cachedContentTokenCount, ...others } =
+    wire;
+  const { toolUsePromptTokenCount, totalTokenCount, ...rest } = others;
+  const inputTokens =
+    promptTokenCount === undefined ? undefined : promptTokenCount + (toolUsePromptTokenCount ?? 0);
+  const outputTokens = outputOf(wire, inputTokens);
+  return {
+    ...(inputTokens !== undefined && { inputTokens }),
+    ...(outputTokens !== undefined && { outputTokens }),
+    ...(cachedContentTokenCount !== undefined && { cacheReadTokens: cachedContentTokenCount }),
+    ...(thoughtsTokenCount !== undefined && { reasoningTokens: thoughtsTokenCount }),
+    ...extend(FORMAT, leftOver({ ...rest, toolUsePromptTokenCount })),
+  };
+}
+
+function outputOf(wire: WireUsage, inputTokens: number | undefined): number | undefined {
+  const { candidatesTokenCount, thoughtsTokenCount, totalTokenCount } = wire;
+  if (candidatesTokenCount !== undefined) return candidatesTokenCount + (thoughtsTokenCount ?? 0);
+  if (thoughtsTokenCount !== undefined) return thoughtsTokenCount;
+  // Servers leave a count of zero away; the total tells it apart from one that was not taken.
+  return inputTokens !== undefined && totalTokenCount === inputTokens ? 0 : undefined;
+}
+
+/** The usage of an answer of several choices: the prompt once, the outputs of all. */
+export function addUsage(total: Usage, next: Usage): Usage {
+  const sum = (left: number | undefined, right: number | undefined) =>
+    left === undefined ? right : left + (right ?? 0);
+  const outputTokens = sum(total.outputTokens, next.outputTokens);
+  const reasoningTokens = sum(total.reasoningTokens, next.reasoningTokens);
+  return {
+    ...next,
+    ...total,
+    ...(outputTokens !== undefined && { outputTokens }),
+    ...(reasoningTokens !== undefined && { reasoningTokens }),
+  };
+}
