@@ -1,0 +1,57 @@
+import type { Dialect, EventFacts } from './dialect.ts';
+import { dig, digList, digNumber, digText } from './dig.ts';
+
+/** Messages. */
+export const anthropic: Dialect = {
+  format: 'anthropic',
+  textKey: '"text":"',
+  path: () => '/v1/messages',
+  headers: (key) => `anthropic-version: 2023-06-01\r\n${key === undefined ? '' : `x-api-key: ${key}\r\n`}`,
+  body: ({ model, prompt, maxTokens, isStream }) => ({
+    model,
+    messages: [{ role: 'user', content: prompt }],
+    max_tokens: maxTokens ?? 4096,
+    ...(isStream && { stream: true }),
+  }),
+  readEvent(data) {
+    const event: unknown = JSON.parse(data);
+    switch (digText(event, 'type')) {
+      case 'content_block_delta':
+        return { text: deltaText(dig(event, 'delta')) };
+      case 'content_block_start':
+        return { text: digText(event, 'content_block', 'name') ?? '' };
+      case 'message_delta':
+        return usage(event);
+      case 'message_stop':
+        return { isEnd: true };
+      case 'error':
+        return { error: errorType(event) ?? 'error' };
+      default:
+        return {};
+    }
+  },
+  readAnswer(body) {
+    const texts = digList(body, 'content').map(blockText);
+    return { ...usage(body), text: texts.join(''), isEnd: digText(body, 'type') === 'message' };
+  },
+  readError: errorType,
+};
+
+function usage(event: unknown): EventFacts {
+  const outputTokens = digNumber(event, 'usage', 'output_tokens');
+  return outputTokens === undefined ? {} : { outputTokens };
+}
+
+function deltaText(delta: unknown): string {
+  return digText(delta, 'text') ?? digText(delta, 'partial_json') ?? digText(delta, 'thinking') ?? '';
+}
+
+function blockText(block: unknown): string {
+  const input = dig(block, 'input');
+  const text = digText(block, 'text') ?? digText(block, 'thinking') ?? '';
+  return input === undefined ? text : (digText(block, 'name') ?? '') + JSON.stringify(input);
+}
+
+function errorType(body: unknown): string | undefined {
+  return digText(body, 'error', 'type');
+}

@@ -1,0 +1,28 @@
+/** What stands at a path of untrusted JSON; undefined where the path does not lead. */
+export function dig(value: unknown, ...path: readonly (string | number)[]): unknown {
+  let current = value;
+  for (const step of path) {
+    if (typeof current !== 'object' || current === null) return undefined;
+    // An object or array may be indexed by any key; what comes back stays unknown.
+    current = (current as Record<string | number, unknown>)[step];
+  }
+  return current;
+}
+
+/** The string at a path; undefined when there is something else. */
+export function digText(value: unknown, ...path: readonly (string | number)[]): string | undefined {
+  const found = dig(value, ...path);
+  return typeof found === 'string' ? found : undefined;
+}
+
+/** The number at a path; undefined when there is something else. */
+export function digNumber(value: unknown, ...path: readonly (string | number)[]): number | undefined {
+  const found = dig(value, ...path);
+  return typeof found === 'number' ? found : undefined;
+}
+
+/** The list at a path; empty when there is something else. */
+export function digList(value: unknown, ...path: readonly (string | number)[]): readonly unknown[] {
+  const found = dig(value, ...path);
+  return Array.isArray(found) ? found : [];
+}

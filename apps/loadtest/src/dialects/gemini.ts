@@ -1,0 +1,41 @@
+import type { Dialect, EventFacts } from './dialect.ts';
+import { dig, digList, digNumber, digText } from './dig.ts';
+
+/** Generate content. */
+export const gemini: Dialect = {
+  format: 'gemini',
+  textKey: '"text":"',
+  path(model, isStream) {
+    // Slashes and colons stay as they are: the SDKs send them raw.
+    const name = encodeURIComponent(model).replaceAll('%2F', '/').replaceAll('%3A', ':');
+    return `/v1beta/models/${name}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
+  },
+  headers: (key) => (key === undefined ? '' : `x-goog-api-key: ${key}\r\n`),
+  body: ({ prompt, maxTokens }) => ({
+    contents: [{ role: 'user', parts: [{ text: prompt }] }],
+    ...(maxTokens !== undefined && { generationConfig: { maxOutputTokens: maxTokens } }),
+  }),
+  readEvent: (data) => facts(JSON.parse(data)),
+  readAnswer: facts,
+  readError: errorType,
+};
+
+function facts(event: unknown): EventFacts {
+  if (dig(event, 'error')) return { error: errorType(event) ?? 'error' };
+  const candidates = dig(event, 'usageMetadata', 'candidatesTokenCount');
+  const thoughts = digNumber(event, 'usageMetadata', 'thoughtsTokenCount') ?? 0;
+  return {
+    text: digList(event, 'candidates', 0, 'content', 'parts').map(partText).join(''),
+    isEnd: digText(event, 'candidates', 0, 'finishReason') !== undefined,
+    ...(typeof candidates === 'number' && { outputTokens: candidates + thoughts }),
+  };
+}
+
+function partText(part: unknown): string {
+  const call = dig(part, 'functionCall');
+  return call === undefined ? (digText(part, 'text') ?? '') : JSON.stringify(call);
+}
+
+function errorType(body: unknown): string | undefined {
+  return digText(body, 'error', 'status');
+}

@@ -1,0 +1,45 @@
+import type { Dialect, EventFacts } from './dialect.ts';
+import { dig, digList, digNumber, digText } from './dig.ts';
+
+/** Chat completions. */
+export const openai: Dialect = {
+  format: 'openai',
+  textKey: '"content":"',
+  path: () => '/v1/chat/completions',
+  headers: (key) => (key === undefined ? '' : `authorization: Bearer ${key}\r\n`),
+  body: ({ model, prompt, maxTokens, isStream }) => ({
+    model,
+    messages: [{ role: 'user', content: prompt }],
+    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    ...(isStream && { stream: true, stream_options: { include_usage: true } }),
+  }),
+  readEvent(data) {
+    if (data === '[DONE]') return { isEnd: true };
+    const event: unknown = JSON.parse(data);
+    if (dig(event, 'error')) return { error: errorType(event) ?? 'error' };
+    const delta = dig(event, 'choices', 0, 'delta');
+    return facts(event, visibleText(delta));
+  },
+  readAnswer(body) {
+    const message = dig(body, 'choices', 0, 'message');
+    return { ...facts(body, visibleText(message)), isEnd: message !== undefined };
+  },
+  readError: errorType,
+};
+
+function facts(event: unknown, text: string): EventFacts {
+  const outputTokens = digNumber(event, 'usage', 'completion_tokens');
+  return { text, ...(outputTokens !== undefined && { outputTokens }) };
+}
+
+function visibleText(message: unknown): string {
+  const reasoning = digText(message, 'reasoning_content') ?? digText(message, 'reasoning') ?? '';
+  const calls = digList(message, 'tool_calls').map(
+    (call) => (digText(call, 'function', 'name') ?? '') + (digText(call, 'function', 'arguments') ?? ''),
+  );
+  return reasoning + (digText(message, 'content') ?? '') + calls.join('');
+}
+
+function errorType(body: unknown): string | undefined {
+  return digText(body, 'error', 'code') ?? digText(body, 'error', 'type');
+}

@@ -1,0 +1,91 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { SluiceError } from '@sluice/canonical';
+import type { Clock } from './clock.ts';
+import type { Interval } from './recorder.ts';
+import { runShard, type ShardPlan, type ShardResult } from './shard.ts';
+import type { FromShard, ToShard } from './shard-process.ts';
+
+/** Where a fleet reports to. */
+export interface FleetOptions {
+  clock: Clock;
+  /** Called with each process's part of each second. */
+  onInterval(interval: Interval): void;
+  signal: AbortSignal;
+}
+
+/** A run without the parts that differ per process. */
+export type FleetPlan = Omit<ShardPlan, 'share' | 'startAt'>;
+
+const bootMs = 50;
+
+/** Runs a load test in as many processes as the scenario says; one runs in this very process. */
+export async function runFleet(plan: FleetPlan, options: FleetOptions): Promise<ShardResult[]> {
+  const of = plan.scenario.processes;
+  if (of === 1) {
+    const startAt = options.clock.now() + bootMs;
+    return [await runShard({ ...plan, share: { index: 0, of }, startAt }, options)];
+  }
+  const shards = Array.from({ length: of }, () => new ShardChild(options));
+  try {
+    await Promise.all(shards.map((shard) => shard.ready));
+    const startAt = options.clock.now() + bootMs;
+    return await Promise.all(
+      shards.map((shard, index) => shard.run({ ...plan, share: { index, of }, startAt })),
+    );
+  } finally {
+    for (const shard of shards) shard.close();
+  }
+}
+
+/** One child process and its messages. */
+class ShardChild {
+  readonly ready: Promise<void>;
+  private readonly child: ChildProcess;
+  private readonly options: FleetOptions;
+  private readonly started = Promise.withResolvers<void>();
+  private readonly finished = Promise.withResolvers<ShardResult>();
+  private readonly stop = () => this.tell({ type: 'stop' });
+
+  constructor(options: FleetOptions) {
+    this.options = options;
+    this.ready = this.started.promise;
+    // A process may fail before anybody waits for its result.
+    this.finished.promise.catch(() => {});
+    this.child = fork(fileURLToPath(new URL('./shard-process.ts', import.meta.url)), {
+      serialization: 'advanced',
+    });
+    this.child.on('message', (message: FromShard) => this.hear(message));
+    this.child.on('exit', () => this.fail('a client process ended early'));
+    this.child.on('error', () => this.fail('a client process did not start'));
+    options.signal.addEventListener('abort', this.stop, { once: true });
+  }
+
+  run(plan: ShardPlan): Promise<ShardResult> {
+    this.tell({ type: 'run', plan });
+    if (this.options.signal.aborted) this.stop();
+    return this.finished.promise;
+  }
+
+  close(): void {
+    this.options.signal.removeEventListener('abort', this.stop);
+    this.child.kill();
+  }
+
+  private hear(message: FromShard): void {
+    if (message.type === 'ready') this.started.resolve();
+    else if (message.type === 'interval') this.options.onInterval(message.interval);
+    else if (message.type === 'result') this.finished.resolve(message.result);
+    else this.fail(message.message);
+  }
+
+  private fail(message: string): void {
+    const error = new SluiceError('internal', message);
+    this.started.reject(error);
+    this.finished.reject(error);
+  }
+
+  private tell(message: ToShard): void {
+    if (this.child.connected) this.child.send(message);
+  }
+}

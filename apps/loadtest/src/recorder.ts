@@ -1,0 +1,206 @@
+import { LatencyHistogram } from './histogram.ts';
+import { isGood, type RequestTimes, type Slo } from './slo.ts';
+
+/** Latencies that a run measures, in milliseconds. */
+export const metricNames = [
+  'ttft',
+  'ttftFromSend',
+  'interToken',
+  'timePerToken',
+  'endToEnd',
+  'endToEndFromSend',
+  'queueWait',
+  'transit',
+  'sendDelay',
+] as const;
+export type MetricName = (typeof metricNames)[number];
+
+/** Requests by how they ended; all counted at their arrival's time. */
+export interface Totals {
+  /** Arrivals that were due. */
+  offered: number;
+  ok: number;
+  /** Ok and within the objective; slow readers are not asked for it. */
+  good: number;
+  /** Answered with 429. */
+  refused: number;
+  /** Failed in any other way. */
+  failed: number;
+  /** Left by the client on purpose. */
+  aborted: number;
+  /** Ok, but read slowly on purpose: no part of latencies and of the objective. */
+  slow: number;
+  /** Tokens of answers as they were seen, one per event where the text is not numbered. */
+  tokens: number;
+  bytes: number;
+}
+
+/** One second of a run. */
+export interface Interval extends Totals {
+  /** Seconds since the start. */
+  index: number;
+  /** Unfinished requests at its end. */
+  inFlight: number;
+  /** Encoded histograms of the requests that ended in it. */
+  ttft: string;
+  endToEnd: string;
+}
+
+/** How an exchange ended. */
+export type Outcome =
+  | { kind: 'ok' }
+  | { kind: 'refused'; errorClass: string }
+  | { kind: 'failed'; errorClass: string }
+  | { kind: 'aborted' };
+
+/** A finished request. Instants are in milliseconds of the host's clock; 0 means it did not happen. */
+export interface Finished {
+  intendedAt: number;
+  sentAt: number;
+  firstAt: number;
+  lastAt: number;
+  endedAt: number;
+  tokens: number;
+  queueWaitMs: number | undefined;
+  isSlow: boolean;
+  /** False during the warm-up. */
+  isMeasured: boolean;
+}
+
+const maximumErrorClasses = 50;
+
+/** Collects what the requests of one process tell. */
+export class Recorder {
+  readonly metrics: Record<MetricName, LatencyHistogram>;
+  readonly totals = emptyTotals();
+  readonly errors = new Map<string, number>();
+  inFlight = 0;
+  private readonly slo: Slo;
+  private interval = emptyTotals();
+  private intervalTtft = new LatencyHistogram(2);
+  private intervalEndToEnd = new LatencyHistogram(2);
+
+  constructor(slo: Slo) {
+    this.slo = slo;
+    this.metrics = emptyMetrics();
+  }
+
+  arrived(isMeasured: boolean): void {
+    this.interval.offered += 1;
+    this.inFlight += 1;
+    if (isMeasured) this.totals.offered += 1;
+  }
+
+  /** Content came: `tokens` at the same instant, `gapMs` after the ones before; negative for the first. */
+  tokens(tokens: number, gapMs: number, isMeasured: boolean): void {
+    this.interval.tokens += tokens;
+    if (!isMeasured) return;
+    this.totals.tokens += tokens;
+    if (gapMs >= 0) this.metrics.interToken.record(gapMs);
+    this.metrics.interToken.recordMany(0, tokens - 1);
+  }
+
+  bytes(bytes: number, isMeasured: boolean): void {
+    this.interval.bytes += bytes;
+    if (isMeasured) this.totals.bytes += bytes;
+  }
+
+  finished(request: Finished, outcome: Outcome): void {
+    this.inFlight -= 1;
+    const times = timesOf(request);
+    const isCounted = outcome.kind === 'ok' && !request.isSlow;
+    const good = isCounted && isGood(this.slo, times);
+    if (isCounted) {
+      if (times.ttftMs !== undefined) this.intervalTtft.record(times.ttftMs);
+      this.intervalEndToEnd.record(times.endToEndMs);
+    }
+    count(this.interval, outcome, request.isSlow, good);
+    if (!request.isMeasured) return;
+    count(this.totals, outcome, request.isSlow, good);
+    if (outcome.kind === 'refused' || outcome.kind === 'failed') this.countError(outcome.errorClass);
+    if (request.sentAt > 0) this.metrics.sendDelay.record(request.sentAt - request.intendedAt);
+    if (isCounted) this.recordTimes(request, times);
+  }
+
+  /** Closes the current second. */
+  takeInterval(index: number): Interval {
+    const taken: Interval = {
+      ...this.interval,
+      index,
+      inFlight: this.inFlight,
+      ttft: this.intervalTtft.encode(),
+      endToEnd: this.intervalEndToEnd.encode(),
+    };
+    this.interval = emptyTotals();
+    this.intervalTtft = new LatencyHistogram(2);
+    this.intervalEndToEnd = new LatencyHistogram(2);
+    return taken;
+  }
+
+  private recordTimes(request: Finished, times: RequestTimes): void {
+    const { metrics } = this;
+    metrics.endToEnd.record(times.endToEndMs);
+    metrics.endToEndFromSend.record(request.endedAt - request.sentAt);
+    if (request.queueWaitMs !== undefined) metrics.queueWait.record(request.queueWaitMs);
+    if (times.ttftMs === undefined) return;
+    metrics.ttft.record(times.ttftMs);
+    metrics.ttftFromSend.record(request.firstAt - request.sentAt);
+    if (times.tpotMs !== undefined) metrics.timePerToken.record(times.tpotMs);
+  }
+
+  private countError(errorClass: string): void {
+    const isKnown = this.errors.has(errorClass) || this.errors.size < maximumErrorClasses;
+    const name = isKnown ? errorClass : 'other';
+    this.errors.set(name, (this.errors.get(name) ?? 0) + 1);
+  }
+}
+
+/** Zero of everything. */
+export function emptyTotals(): Totals {
+  return { offered: 0, ok: 0, good: 0, refused: 0, failed: 0, aborted: 0, slow: 0, tokens: 0, bytes: 0 };
+}
+
+/** A histogram for every metric. */
+export function emptyMetrics(): Record<MetricName, LatencyHistogram> {
+  return {
+    ttft: new LatencyHistogram(),
+    ttftFromSend: new LatencyHistogram(),
+    interToken: new LatencyHistogram(),
+    timePerToken: new LatencyHistogram(),
+    endToEnd: new LatencyHistogram(),
+    endToEndFromSend: new LatencyHistogram(),
+    queueWait: new LatencyHistogram(),
+    transit: new LatencyHistogram(),
+    sendDelay: new LatencyHistogram(),
+  };
+}
+
+/** Adds counts up. */
+export function addTotals(sum: Totals, other: Totals): void {
+  sum.offered += other.offered;
+  sum.ok += other.ok;
+  sum.good += other.good;
+  sum.refused += other.refused;
+  sum.failed += other.failed;
+  sum.aborted += other.aborted;
+  sum.slow += other.slow;
+  sum.tokens += other.tokens;
+  sum.bytes += other.bytes;
+}
+
+function count(totals: Totals, outcome: Outcome, isSlow: boolean, good: boolean): void {
+  totals[outcome.kind] += 1;
+  if (outcome.kind === 'ok' && isSlow) totals.slow += 1;
+  if (good) totals.good += 1;
+}
+
+/** Times as a caller saw them who arrived at the intended instant, whether or not we were in time to send. */
+function timesOf(request: Finished): RequestTimes {
+  const hasFirst = request.firstAt > 0;
+  return {
+    ttftMs: hasFirst ? request.firstAt - request.intendedAt : undefined,
+    tpotMs:
+      hasFirst && request.tokens > 1 ? (request.lastAt - request.firstAt) / (request.tokens - 1) : undefined,
+    endToEndMs: request.endedAt - request.intendedAt,
+  };
+}

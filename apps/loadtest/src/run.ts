@@ -1,0 +1,214 @@
+import { readFile } from 'node:fs/promises';
+import { SluiceError } from '@sluice/canonical';
+import { type Clock, createHostClock } from './clock.ts';
+import { meanOf } from './distribution.ts';
+import { runFleet } from './fleet.ts';
+import { LatencyHistogram } from './histogram.ts';
+import { addTotals, emptyMetrics, emptyTotals, type Interval, metricNames } from './recorder.ts';
+import { type IntervalResult, metricResult, type RunResult } from './result.ts';
+import type { Load, Scenario } from './scenario.ts';
+import { checkSelf } from './self-check.ts';
+import type { ShardResult } from './shard.ts';
+import { parseTrace, type TraceEntry } from './trace.ts';
+
+/** What watches a run. */
+export interface RunOptions {
+  /** Called once a second, when all processes have reported it. */
+  onInterval?(interval: IntervalResult): void;
+  /** Ends the run early; what was measured so far is the result. */
+  signal: AbortSignal;
+  clock?: Clock;
+}
+
+/** Runs a scenario and sums it up. Throws `invalid-request` when one of its files can't be read. */
+export async function runScenario(scenario: Scenario, options: RunOptions): Promise<RunResult> {
+  const startedAt = new Date().toISOString();
+  const files = await readFiles(scenario);
+  const timeline = new Timeline(scenario, options.onInterval);
+  const shards = await runFleet(
+    { scenario, ...files },
+    {
+      clock: options.clock ?? createHostClock(),
+      signal: options.signal,
+      onInterval: (interval) => timeline.add(interval),
+    },
+  );
+  return summarize({ scenario, startedAt, keys: files.keys.length, shards, intervals: timeline.finish() });
+}
+
+/** The load in a few words. */
+export function describeLoad(load: Load): string {
+  if (load.kind === 'closed') return `${load.users} users in a closed loop`;
+  if (load.kind === 'trace')
+    return `trace ${load.file}${load.speed === 1 ? '' : ` at ${load.speed} times its speed`}`;
+  const { profile, spacing } = load;
+  const arrivals = spacing === 'poisson' ? 'Poisson arrivals' : 'even arrivals';
+  if (profile.kind === 'constant') return `${profile.rate}/s, ${arrivals}`;
+  if (profile.kind === 'ramp') return `${profile.from} to ${profile.to}/s, ${arrivals}`;
+  return `steps of ${profile.steps.map((step) => step.rate).join(', ')}/s, ${arrivals}`;
+}
+
+interface Files {
+  keys: readonly string[];
+  promptFiles: Record<string, readonly string[]>;
+  trace: readonly TraceEntry[] | undefined;
+  expectedText: string | undefined;
+}
+
+async function readFiles(scenario: Scenario): Promise<Files> {
+  const keys = [...scenario.keys.values];
+  if (scenario.keys.file !== undefined) keys.push(...lines(await readText(scenario.keys.file)));
+  const promptFiles: Record<string, readonly string[]> = {};
+  for (const { prompt } of scenario.traffic) {
+    if (prompt.file === undefined) continue;
+    promptFiles[prompt.file] = lines(await readText(prompt.file));
+    if (promptFiles[prompt.file]?.length === 0) {
+      throw new SluiceError('invalid-request', `no prompts in ${prompt.file}`);
+    }
+  }
+  const { load, expectText } = scenario;
+  return {
+    keys,
+    promptFiles,
+    trace: load.kind === 'trace' ? parseTrace(await readText(load.file), load.speed) : undefined,
+    expectedText: expectText === undefined ? undefined : await readText(expectText),
+  };
+}
+
+/** Puts the processes' parts of each second together. */
+class Timeline {
+  private readonly scenario: Scenario;
+  private readonly report: ((interval: IntervalResult) => void) | undefined;
+  private readonly parts = new Map<number, Interval[]>();
+  private readonly done: IntervalResult[] = [];
+
+  constructor(scenario: Scenario, report: ((interval: IntervalResult) => void) | undefined) {
+    this.scenario = scenario;
+    this.report = report;
+  }
+
+  add(interval: Interval): void {
+    const parts = this.parts.get(interval.index) ?? [];
+    parts.push(interval);
+    this.parts.set(interval.index, parts);
+    if (parts.length === this.scenario.processes) this.close(interval.index, parts);
+  }
+
+  finish(): IntervalResult[] {
+    for (const [index, parts] of this.parts) this.close(index, parts);
+    return this.done.sort((a, b) => a.second - b.second);
+  }
+
+  private close(index: number, parts: Interval[]): void {
+    this.parts.delete(index);
+    const totals = emptyTotals();
+    const ttft = new LatencyHistogram(2);
+    const endToEnd = new LatencyHistogram(2);
+    let inFlight = 0;
+    for (const part of parts) {
+      addTotals(totals, part);
+      ttft.add(LatencyHistogram.decode(part.ttft));
+      endToEnd.add(LatencyHistogram.decode(part.endToEnd));
+      inFlight += part.inFlight;
+    }
+    const startMs = index * 1000;
+    const result: IntervalResult = {
+      second: index,
+      isMeasured: startMs >= this.scenario.warmupMs && startMs + 1000 <= this.scenario.durationMs,
+      inFlight,
+      ...totals,
+      ...(ttft.count > 0 && { ttftP50: ttft.percentile(50), ttftP99: ttft.percentile(99) }),
+      ...(endToEnd.count > 0 && {
+        endToEndP50: endToEnd.percentile(50),
+        endToEndP99: endToEnd.percentile(99),
+      }),
+    };
+    this.done.push(result);
+    this.report?.(result);
+  }
+}
+
+interface Measured {
+  scenario: Scenario;
+  startedAt: string;
+  keys: number;
+  shards: readonly ShardResult[];
+  intervals: IntervalResult[];
+}
+
+function summarize({ scenario, startedAt, keys, shards, intervals }: Measured): RunResult {
+  const totals = emptyTotals();
+  const metrics = emptyMetrics();
+  const errors: Record<string, number> = {};
+  for (const shard of shards) {
+    addTotals(totals, shard.totals);
+    for (const name of metricNames) metrics[name].add(LatencyHistogram.decode(shard.metrics[name]));
+    for (const [name, count] of shard.errors) errors[name] = (errors[name] ?? 0) + count;
+  }
+  const arrivalsMs = Math.max(...shards.map((shard) => shard.arrivalsMs));
+  const measuredMs = Math.max(1, arrivalsMs - scenario.warmupMs);
+  const correction = correctionOf(scenario.load, metrics.endToEndFromSend);
+  if (correction.by === 'expected-interval') {
+    metrics.ttft = metrics.ttftFromSend.corrected(correction.intervalMs);
+    metrics.endToEnd = metrics.endToEndFromSend.corrected(correction.intervalMs);
+  }
+  const asked = totals.offered - totals.aborted - totals.slow;
+  const attainment = asked > 0 ? totals.good / asked : 0;
+  const perSecond = (count: number) => (count * 1000) / measuredMs;
+  const results = metricNames.map((name) => [name, metricResult(metrics[name])] as const);
+  const processes = shards.map((shard) => shard.self);
+  return {
+    version: 1,
+    name: scenario.name ?? describeLoad(scenario.load),
+    startedAt,
+    scenario: { ...scenario, keys },
+    measuredMs,
+    totals,
+    rates: {
+      offered: perSecond(totals.offered),
+      ok: perSecond(totals.ok),
+      good: perSecond(totals.good),
+      refused: perSecond(totals.refused),
+      failed: perSecond(totals.failed),
+      tokens: tokenRate(intervals) ?? perSecond(totals.tokens),
+    },
+    attainment,
+    meetsSlo: asked > 0 && attainment >= scenario.slo.attainment,
+    // The list of names is complete, so every key is there.
+    metrics: Object.fromEntries(results) as RunResult['metrics'],
+    correction,
+    errors,
+    intervals,
+    client: {
+      processes,
+      connectionsOpened: shards.reduce((sum, shard) => sum + shard.connectionsOpened, 0),
+      requestsRepeated: shards.reduce((sum, shard) => sum + shard.requestsRepeated, 0),
+      ...checkSelf({ processes, sendDelay: metrics.sendDelay, endToEndFromSend: metrics.endToEndFromSend }),
+    },
+  };
+}
+
+/** Users of an unpaced closed loop wait for answers, so a stall hides the callers who would have come meanwhile. */
+function correctionOf(load: Load, endToEndFromSend: LatencyHistogram): RunResult['correction'] {
+  if (load.kind !== 'closed' || load.paceMs !== undefined) return { by: 'intended-instant' };
+  return { by: 'expected-interval', intervalMs: endToEndFromSend.percentile(50) + meanOf(load.thinkMs) };
+}
+
+/** Tokens by the second in which they came; absent when the run had no whole measured second. */
+function tokenRate(intervals: readonly IntervalResult[]): number | undefined {
+  const measured = intervals.filter((interval) => interval.isMeasured);
+  if (measured.length === 0) return undefined;
+  return measured.reduce((sum, interval) => sum + interval.tokens, 0) / measured.length;
+}
+
+function lines(text: string): string[] {
+  return text.split(/\r?\n/).filter((line) => line.trim() !== '');
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new SluiceError('invalid-request', `the file ${path} can't be read`, { cause });
+  }
+}

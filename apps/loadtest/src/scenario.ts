@@ -1,0 +1,164 @@
+import { SluiceError } from '@sluice/canonical';
+import { z } from 'zod';
+import { formatNames } from './dialects/dialect.ts';
+import { parseDistribution } from './distribution.ts';
+import { parseDurationMs } from './duration.ts';
+
+const text = z.union([z.string(), z.number()]).transform(String);
+const count = z.number().int().positive();
+const share = z.number().min(0).max(1);
+const durationMs = parsed(parseDurationMs);
+const distribution = parsed(parseDistribution);
+
+const traffic = z.strictObject({
+  /** Share of requests relative to the other entries. */
+  weight: z.number().positive().default(1),
+  format: z.enum(formatNames).default('openai'),
+  model: z.string().default('paced-t50-n64-g10'),
+  /** Share of requests that ask for a stream; the rest ask for a single body. */
+  streamShare: share.default(1),
+  prompt: z
+    .strictObject({
+      /** `{text}` stands for generated words or a line of `file`; also `{tokens}`, `{seed}` and `{index}`. */
+      template: z.string().default('{text}'),
+      /** Words to generate, about one token each. */
+      tokens: distribution.default({ kind: 'fixed', value: 32 }),
+      /** One prompt per line; lines are used in turn. Absent generates words. */
+      file: z.string().optional(),
+      /** `{seed}` is a number below this. Few seeds repeat questions. */
+      seeds: count.default(2 ** 31),
+    })
+    .prefault({}),
+  /** The limit that requests ask for, `{tokens}` in templates. Absent sends none. */
+  outputTokens: distribution.optional(),
+  /** Further fields of every body. */
+  body: z.record(z.string(), z.json()).default({}),
+  /** Clients that leave in the middle: their share, and when (whichever comes first). */
+  abort: z
+    .strictObject({ share, afterTokens: distribution.optional(), afterMs: distribution.optional() })
+    .refine((abort) => abort.afterTokens ?? abort.afterMs, 'needs afterTokens or afterMs')
+    .optional(),
+  /** Clients that read slowly: their share and pace. */
+  slow: z.strictObject({ share, bytesPerSecond: z.number().positive() }).optional(),
+});
+
+const open = z.strictObject({
+  kind: z.literal('open'),
+  spacing: z.enum(['poisson', 'constant']).default('poisson'),
+  profile: z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('constant'), rate: z.number().positive() }),
+    z.strictObject({
+      kind: z.literal('ramp'),
+      from: z.number().nonnegative(),
+      to: z.number().nonnegative(),
+      overMs: durationMs,
+    }),
+    z.strictObject({
+      kind: z.literal('steps'),
+      steps: z.array(z.strictObject({ rate: z.number().nonnegative(), forMs: durationMs })).min(1),
+    }),
+  ]),
+});
+const trace = z.strictObject({
+  kind: z.literal('trace'),
+  file: z.string(),
+  speed: z.number().positive().default(1),
+});
+const closed = z.strictObject({
+  kind: z.literal('closed'),
+  users: count,
+  /** Pause between an answer and the same user's next request. */
+  thinkMs: distribution.default({ kind: 'fixed', value: 0 }),
+  /** Intended time between a user's requests; latency then counts from the intended instant. */
+  paceMs: durationMs.optional(),
+  /** Time over which users without a pace start, evenly; 0 is a burst. */
+  rampUpMs: durationMs.default(200),
+});
+
+export const scenarioSchema = z.strictObject({
+  /** Title in reports. Absent: the load in words. */
+  name: z.string().optional(),
+  target: z.string().default('http://127.0.0.1:8080'),
+  seed: z.number().int().default(1),
+  load: z
+    .discriminatedUnion('kind', [open, trace, closed])
+    .prefault({ kind: 'open', profile: { kind: 'constant', rate: 10 } }),
+  durationMs: durationMs.default(30_000),
+  /** Start of the run that is not measured. */
+  warmupMs: durationMs.default(0),
+  /** How long unfinished requests may go on after the last arrival. */
+  graceMs: durationMs.default(30_000),
+  timeoutMs: durationMs.default(120_000),
+  /** Stop after this many arrivals; absent means only time ends the run. */
+  requests: count.optional(),
+  /** Connections per process. */
+  maxConnections: count.default(20_000),
+  processes: count.default(1),
+  traffic: z.array(traffic).min(1).prefault([{}]),
+  keys: z
+    .strictObject({
+      values: z.array(text).default([]),
+      /** One key per line. */
+      file: z.string().optional(),
+      /** `skewed`: few keys make most requests (Zipf, exponent 1). */
+      pick: z.enum(['in-turn', 'random', 'skewed']).default('in-turn'),
+    })
+    .prefault({}),
+  slo: z
+    .strictObject({
+      ttftMs: durationMs.optional(),
+      tpotMs: durationMs.optional(),
+      endToEndMs: durationMs.optional(),
+      attainment: share.default(0.99),
+    })
+    .prefault({}),
+  /** `tokens`: numbered words of the fake upstream; `repeat`: equal questions, equal answers. */
+  verify: z.enum(['none', 'tokens', 'repeat']).default('none'),
+  /** A file with the exact text of every answer. Absent: no such check. */
+  expectText: z.string().optional(),
+  search: z
+    .strictObject({
+      /** First rate tried. */
+      fromRate: z.number().positive().default(10),
+      maxRate: z.number().positive().default(100_000),
+      /** The search ends when bounds are this close, as a share of the rate. */
+      precision: z.number().min(0.001).max(0.5).default(0.05),
+      /** Loads past the found rate, as multiples of it. */
+      beyond: z.array(z.number().positive()).default([1.25, 1.5, 2]),
+      /** Pause between two loads, so that queues empty. */
+      settleMs: durationMs.default(1000),
+    })
+    .prefault({}),
+});
+
+/** A whole load test, as it is after defaults. */
+export type Scenario = z.output<typeof scenarioSchema>;
+/** A load test as a file or flags say it: all fields may be left out. */
+export type ScenarioInput = z.input<typeof scenarioSchema>;
+export type Traffic = Scenario['traffic'][number];
+export type Load = Scenario['load'];
+
+/** Applies defaults and says all that is wrong at once. Throws `invalid-request`. */
+export function parseScenario(input: unknown): Scenario {
+  const result = scenarioSchema.safeParse(input);
+  if (result.success) return result.data;
+  const problems = result.error.issues.map(
+    (issue) => `${issue.path.join('.') || 'scenario'}: ${issue.message}`,
+  );
+  throw new SluiceError('invalid-request', `the scenario is wrong:\n  ${problems.join('\n  ')}`);
+}
+
+/** Text or a number, read by `parse`, whose complaint becomes the field's. */
+function parsed<T>(parse: (text: string) => T) {
+  return text.transform((value, context): T => {
+    try {
+      return parse(value);
+    } catch (error) {
+      context.addIssue({
+        code: 'custom',
+        message: error instanceof Error ? error.message : 'not understood',
+      });
+      return z.NEVER;
+    }
+  });
+}

@@ -1,0 +1,43 @@
+import { formatMs } from './duration.ts';
+import type { LatencyHistogram } from './histogram.ts';
+import type { SelfLoad } from './self-watch.ts';
+
+const busyShare = 0.9;
+const machineShare = 0.95;
+const lateLoopMs = 20;
+const lateSendMs = 5;
+
+/** What a client can tell of itself after a run. */
+export interface SelfFacts {
+  processes: readonly SelfLoad[];
+  sendDelay: LatencyHistogram;
+  endToEndFromSend: LatencyHistogram;
+}
+
+/** Says whether the client was itself the bottleneck, and by which signs; empty findings mean a clean run. */
+export function checkSelf(facts: SelfFacts): { isBottleneck: boolean; findings: string[] } {
+  const own: string[] = [];
+  facts.processes.forEach((load, at) => {
+    const name = `client process ${at + 1} of ${facts.processes.length}`;
+    if (load.loopShare > busyShare)
+      own.push(`${name}: event loop busy ${percent(load.loopShare)} of the time`);
+    else if (load.cpuShare > busyShare) own.push(`${name}: used ${percent(load.cpuShare)} of a core`);
+    if (load.loopDelayP99Ms > lateLoopMs) {
+      own.push(`${name}: event loop late by ${formatMs(load.loopDelayP99Ms)} at the 99th percentile`);
+    }
+  });
+  const lateMs = facts.sendDelay.percentile(99);
+  if (lateMs > Math.max(lateSendMs, facts.endToEndFromSend.percentile(50) / 10)) {
+    own.push(`requests were sent ${formatMs(lateMs)} after their instant at the 99th percentile`);
+  }
+  const machine = Math.max(0, ...facts.processes.map((load) => load.machineShare));
+  const shared =
+    machine > machineShare
+      ? [`the whole machine was busy ${percent(machine)}: client and server compete for it`]
+      : [];
+  return { isBottleneck: own.length > 0, findings: [...own, ...shared] };
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}

@@ -1,0 +1,38 @@
+import { createHostClock } from './clock.ts';
+import type { Interval } from './recorder.ts';
+import { runShard, type ShardPlan, type ShardResult } from './shard.ts';
+
+/** From the parent to a shard's process. */
+export type ToShard = { type: 'run'; plan: ShardPlan } | { type: 'stop' };
+/** From a shard's process to its parent. */
+export type FromShard =
+  | { type: 'ready' }
+  | { type: 'interval'; interval: Interval }
+  | { type: 'result'; result: ShardResult }
+  | { type: 'failed'; message: string };
+
+const stopping = new AbortController();
+
+function tell(message: FromShard): void {
+  process.send?.(message);
+}
+
+async function run(plan: ShardPlan): Promise<void> {
+  try {
+    const onInterval = (interval: Interval) => tell({ type: 'interval', interval });
+    const result = await runShard(plan, { clock: createHostClock(), onInterval, signal: stopping.signal });
+    tell({ type: 'result', result });
+  } catch (error) {
+    tell({ type: 'failed', message: error instanceof Error ? error.message : 'unknown' });
+  }
+  process.disconnect();
+}
+
+// The parent alone reacts to a terminal's interrupt, and then tells its shards.
+process.on('SIGINT', () => {});
+process.on('disconnect', () => stopping.abort());
+process.on('message', (message: ToShard) => {
+  if (message.type === 'stop') stopping.abort();
+  else void run(message.plan);
+});
+tell({ type: 'ready' });

@@ -1,0 +1,211 @@
+import { SluiceError } from '@sluice/canonical';
+import type { Clock } from './clock.ts';
+import { formatNames } from './dialects/dialect.ts';
+import { dialects } from './dialects/registry.ts';
+import { Exchange, type ExchangeContext } from './exchange.ts';
+import { Pool } from './http/pool.ts';
+import { parseTarget } from './http/target.ts';
+import { createDriver, type LoadDriver, type Share } from './load-driver.ts';
+import { createRandom } from './random.ts';
+import { type Interval, type MetricName, metricNames, Recorder, type Totals } from './recorder.ts';
+import { createRequestFactory, type RequestFactory } from './request-factory.ts';
+import type { Scenario } from './scenario.ts';
+import { type SelfLoad, SelfWatch } from './self-watch.ts';
+import { LineShape } from './sse-scanner.ts';
+import { expectRepetition, expectText } from './text-check.ts';
+import type { TraceEntry } from './trace.ts';
+
+/** All that one process needs for its share of a run. Plain data: it travels between processes. */
+export interface ShardPlan {
+  scenario: Scenario;
+  share: Share;
+  /** Instant of the host's clock. */
+  startAt: number;
+  keys: readonly string[];
+  promptFiles: Readonly<Record<string, readonly string[]>>;
+  trace: readonly TraceEntry[] | undefined;
+  /** What every answer must say; absent checks nothing. */
+  expectedText: string | undefined;
+}
+
+/** What one process measured. Plain data. */
+export interface ShardResult {
+  totals: Totals;
+  errors: readonly (readonly [string, number])[];
+  /** Encoded histograms. */
+  metrics: Record<MetricName, string>;
+  self: SelfLoad;
+  connectionsOpened: number;
+  requestsRepeated: number;
+  /** From the start to the last arrival, in milliseconds. */
+  arrivalsMs: number;
+}
+
+/** Where a running shard reports to. */
+export interface ShardOptions {
+  clock: Clock;
+  onInterval(interval: Interval): void;
+  /** Ends the run early: nothing more arrives and what is in flight is left. */
+  signal: AbortSignal;
+}
+
+const sweepMs = 50;
+const intervalMs = 1000;
+
+/** Runs one process's share of a load test to its end. */
+export function runShard(plan: ShardPlan, options: ShardOptions): Promise<ShardResult> {
+  return new ShardRun(plan, options).run();
+}
+
+class ShardRun {
+  private readonly plan: ShardPlan;
+  private readonly options: ShardOptions;
+  private readonly recorder: Recorder;
+  private readonly pool: Pool;
+  private readonly factory: RequestFactory;
+  private readonly driver: LoadDriver;
+  private readonly context: ExchangeContext;
+  private readonly watch = new SelfWatch();
+  /** In order of arrival, hence of expiry. */
+  private readonly inFlight = new Set<Exchange>();
+  private readonly continuations = new Map<Exchange, () => void>();
+  private readonly timers: NodeJS.Timeout[] = [];
+  private interval = 0;
+  private arrivalsMs: number | undefined;
+  private readonly ended = Promise.withResolvers<void>();
+
+  constructor(plan: ShardPlan, options: ShardOptions) {
+    const { scenario, share } = plan;
+    const { clock } = options;
+    const target = parseTarget(scenario.target);
+    this.plan = plan;
+    this.options = options;
+    this.recorder = new Recorder(scenario.slo);
+    this.pool = new Pool({ target, maxConnections: scenario.maxConnections });
+    const random = createRandom(scenario.seed + 104_729 * (share.index + 1));
+    this.factory = createRequestFactory({ ...plan, target, random });
+    this.driver = createDriver({
+      ...plan,
+      clock,
+      begin: (arrival, intendedAt, trace, over) => this.begin(arrival, intendedAt, trace, over),
+      exhausted: () => this.exhausted(),
+    });
+    this.context = {
+      clock,
+      recorder: this.recorder,
+      shapes: Object.fromEntries(formatNames.map((format) => [format, new LineShape(dialects[format])])),
+      verifiesTokens: scenario.verify === 'tokens',
+      checker:
+        plan.expectedText !== undefined
+          ? expectText(plan.expectedText)
+          : scenario.verify === 'repeat'
+            ? expectRepetition()
+            : undefined,
+      leave: (exchange) => this.pool.abort(exchange),
+      over: (exchange) => this.over(exchange),
+    };
+  }
+
+  async run(): Promise<ShardResult> {
+    const { scenario, startAt } = this.plan;
+    const { signal } = this.options;
+    const stop = () => this.stop();
+    signal.addEventListener('abort', stop, { once: true });
+    this.watch.start();
+    const untilStartMs = Math.max(0, startAt - this.options.clock.now());
+    this.timers.push(
+      setTimeout(() => this.driver.start(), untilStartMs),
+      setTimeout(() => this.watch.start(), untilStartMs + scenario.warmupMs),
+      setInterval(() => this.sweep(), sweepMs),
+    );
+    this.scheduleInterval();
+    if (signal.aborted) stop();
+    await this.ended.promise;
+    signal.removeEventListener('abort', stop);
+    for (const timer of this.timers) clearTimeout(timer);
+    this.pool.close();
+    this.options.onInterval(this.recorder.takeInterval(this.interval));
+    return this.result();
+  }
+
+  private begin(arrival: number, intendedAt: number, trace: TraceEntry | undefined, over: () => void): void {
+    const request = this.factory(arrival, trace);
+    const isMeasured = intendedAt >= this.plan.startAt + this.plan.scenario.warmupMs;
+    const exchange = new Exchange(request, this.context, intendedAt, isMeasured);
+    this.inFlight.add(exchange);
+    this.continuations.set(exchange, over);
+    this.recorder.arrived(isMeasured);
+    this.pool.send(exchange);
+  }
+
+  private over(exchange: Exchange): void {
+    this.inFlight.delete(exchange);
+    const next = this.continuations.get(exchange);
+    this.continuations.delete(exchange);
+    next?.();
+    this.endIfDone();
+  }
+
+  private exhausted(): void {
+    if (this.arrivalsMs !== undefined) return;
+    const { scenario, startAt } = this.plan;
+    this.arrivalsMs = Math.max(1, this.options.clock.now() - startAt);
+    this.timers.push(
+      setTimeout(() => {
+        for (const exchange of [...this.inFlight]) exchange.expire('unfinished');
+      }, scenario.graceMs),
+    );
+    this.endIfDone();
+  }
+
+  private stop(): void {
+    this.driver.stop();
+    for (const exchange of [...this.inFlight]) exchange.abandon();
+    this.exhausted();
+  }
+
+  private endIfDone(): void {
+    if (this.arrivalsMs !== undefined && this.inFlight.size === 0) this.ended.resolve();
+  }
+
+  private sweep(): void {
+    const bound = this.options.clock.now() - this.plan.scenario.timeoutMs;
+    for (const exchange of this.inFlight) {
+      if (exchange.intendedAt > bound) return;
+      exchange.expire('timeout');
+    }
+  }
+
+  private scheduleInterval(): void {
+    const closesAt = this.plan.startAt + (this.interval + 1) * intervalMs;
+    this.timers.push(
+      setTimeout(
+        () => {
+          this.options.onInterval(this.recorder.takeInterval(this.interval));
+          // A client that could not keep up has skipped seconds; they stay empty.
+          const now = this.options.clock.now();
+          this.interval = Math.max(this.interval + 1, Math.floor((now - this.plan.startAt) / intervalMs));
+          this.scheduleInterval();
+        },
+        Math.max(0, closesAt - this.options.clock.now()),
+      ),
+    );
+    if (this.timers.length > 16) this.timers.splice(3, this.timers.length - 6);
+  }
+
+  private result(): ShardResult {
+    const { recorder, pool } = this;
+    if (this.arrivalsMs === undefined) throw new SluiceError('internal', 'a shard ended before its arrivals');
+    const encoded = metricNames.map((name) => [name, recorder.metrics[name].encode()] as const);
+    return {
+      totals: recorder.totals,
+      errors: [...recorder.errors],
+      // The list of names is complete, so every key is there.
+      metrics: Object.fromEntries(encoded) as Record<MetricName, string>,
+      self: this.watch.stop(),
+      connectionsOpened: pool.opened,
+      requestsRepeated: pool.repeated,
+      arrivalsMs: this.arrivalsMs,
+    };
+  }
+}
