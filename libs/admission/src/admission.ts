@@ -2,9 +2,9 @@ import { SluiceError } from '@sluice/canonical';
 import { type Clock, systemClock } from '@sluice/runtime';
 import type { ScopedLimits } from '@sluice/tenancy';
 import type { Cluster, Redis } from 'ioredis';
-import type { Claim, Outcome, Ticket } from './claim.ts';
+import type { Claim, Ticket } from './claim.ts';
 import { fairPriority } from './fair-priority.ts';
-import { type Answer, type Hold, Ledger, type Settlement } from './ledger.ts';
+import { type Answer, type Hold, Ledger } from './ledger.ts';
 import type { Check, Estimate, Scope } from './limit.ts';
 import {
   meanKey,
@@ -17,7 +17,7 @@ import type { MemoryGate } from './memory-gate.ts';
 import { type AdmissionNames, admissionNames, countKey, type Slot } from './names.ts';
 import { bindLimits, type ScopedLimit } from './policy.ts';
 import { limits } from './registry.ts';
-import { type OpenTicket, type Part, TicketBook } from './ticket-book.ts';
+import { type Part, TicketBook } from './ticket-book.ts';
 
 export interface AdmissionOptions {
   /** Connection for commands; best one that fails fast, since a waiting request waits with it. */
@@ -130,7 +130,7 @@ class RedisAdmission implements Admission {
     const tenantPart = await this.reserveForTenant(claim, estimate);
     const { part: poolPart, priority } = await this.reserveInPool(claim, tenantPart);
     const parts = tenantPart ? [tenantPart, poolPart] : [poolPart];
-    return this.openTicket({ requestId: claim.requestId, parts, seen: 0 }, { claim, priority });
+    return this.book.open({ claim, parts, priority });
   }
 
   async inspect(): Promise<Inspection> {
@@ -189,7 +189,7 @@ class RedisAdmission implements Admission {
       { ...poolCheck(claim, meanKey(slot)), key: countKey(slot, 'leases', 'all') },
       { ...tenantShareCheck(claim), key: countKey(slot, 'leases', `of:${encodeURIComponent(claim.tenant)}`) },
     ];
-    const part = { slot, holds };
+    const part = { slot, holds, meanKey: meanKey(slot) };
     try {
       const answer = await this.reserve(part, claim.requestId, { inputTokens: 0 });
       const [inPool = 0, ofTenant = 0] = answer.levels;
@@ -214,30 +214,6 @@ class RedisAdmission implements Admission {
       await this.book.settle(part.slot, { requestId });
       throw new SluiceError('unavailable', 'admission does not answer', { retryAfterMs: 1000, cause });
     }
-  }
-
-  private openTicket(open: OpenTicket, { claim, priority }: { claim: Claim; priority: number }): Ticket {
-    this.book.hold(open);
-    return {
-      requestId: open.requestId,
-      priority,
-      sawOutput: (tokens) => {
-        open.seen = Math.max(open.seen, tokens);
-      },
-      settle: async (outcome) => {
-        if (!this.book.release(open)) return;
-        const charge = chargeOf(outcome, claim.estimatedInputTokens, open.seen);
-        await Promise.all(
-          open.parts.map(({ slot }) => this.book.settle(slot, this.settlement(slot, claim, outcome, charge))),
-        );
-      },
-    };
-  }
-
-  private settlement(slot: Slot, claim: Claim, { durationMs }: Outcome, charge: number): Settlement {
-    const settlement: Settlement = { requestId: claim.requestId, charge };
-    if (durationMs === undefined || slot !== this.names.poolSlot(claim.pool)) return settlement;
-    return { ...settlement, service: { key: meanKey(slot), durationMs } };
   }
 
   private refusal(name: string, error: SluiceError): SluiceError {
@@ -267,10 +243,4 @@ function holdOf(
 ): Check & { key: string } {
   const counted = scope === 'tenant' ? 'tenant' : `key:${encodeURIComponent(claim.keyId)}`;
   return { ...limit.check(claim, estimate), key: countKey(slot, limit.name, counted) };
-}
-
-/** The written rule: what was reported, and in its place the input estimate and the output that was seen. */
-function chargeOf({ usage }: Outcome, estimatedInputTokens: number, seen: number): number {
-  const { inputTokens = estimatedInputTokens, outputTokens = seen } = usage ?? {};
-  return Math.max(0, Math.ceil(inputTokens + outputTokens));
 }

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '@sluice/runtime';
 import type { Cluster, Redis } from 'ioredis';
+import type { Claim, Outcome, Ticket } from './claim.ts';
 import type { Hold, Ledger, Renewal, Settlement } from './ledger.ts';
 import type { Slot } from './names.ts';
 
@@ -7,10 +8,12 @@ import type { Slot } from './names.ts';
 export interface Part {
   readonly slot: Slot;
   readonly holds: readonly Hold[];
+  /** Key of the mean service time that this request adds to; absent means none. */
+  readonly meanKey?: string;
 }
 
 /** An admitted request of this process that is not settled. */
-export interface OpenTicket {
+interface OpenTicket {
   readonly requestId: string;
   readonly parts: readonly Part[];
   /** Output tokens seen so far. */
@@ -39,7 +42,7 @@ const slotsInUseLifeMs = 7 * 24 * 3600 * 1000;
  */
 export class TicketBook {
   private readonly options: TicketBookOptions;
-  private readonly open = new Map<string, OpenTicket>();
+  private readonly tickets = new Map<string, OpenTicket>();
   private readonly unsettled = new Map<string, { slot: Slot; settlement: Settlement }>();
   /** Slots that this process told the others of since the last round. */
   private readonly announced = new Set<Slot>();
@@ -51,7 +54,7 @@ export class TicketBook {
   }
 
   get openCount(): number {
-    return this.open.size;
+    return this.tickets.size;
   }
 
   get unsettledCount(): number {
@@ -79,13 +82,28 @@ export class TicketBook {
     this.promise([slot]).catch(() => this.announced.delete(slot));
   }
 
-  hold(ticket: OpenTicket): void {
-    this.open.set(ticket.requestId, ticket);
-  }
-
-  /** Forgets the ticket. False if it was not open any more. */
-  release({ requestId }: OpenTicket): boolean {
-    return this.open.delete(requestId);
+  /** Renews what the request holds from now until its ticket is settled. */
+  open({ claim, parts, priority }: { claim: Claim; parts: readonly Part[]; priority: number }): Ticket {
+    const { requestId, estimatedInputTokens } = claim;
+    const ticket: OpenTicket = { requestId, parts, seen: 0 };
+    this.tickets.set(requestId, ticket);
+    return {
+      requestId,
+      priority,
+      sawOutput: (tokens) => {
+        ticket.seen = Math.max(ticket.seen, tokens);
+      },
+      settle: async (outcome) => {
+        if (this.tickets.get(requestId) !== ticket) return;
+        this.tickets.delete(requestId);
+        const charge = chargeOf(outcome, { inputTokens: estimatedInputTokens, outputTokens: ticket.seen });
+        await Promise.all(
+          parts.map(({ slot, meanKey }) =>
+            this.settle(slot, settlementOf(requestId, charge, outcome, meanKey)),
+          ),
+        );
+      },
+    };
   }
 
   /** Never rejects: a settlement that Redis didn't take waits for the next round. */
@@ -131,7 +149,7 @@ export class TicketBook {
 
   private async renew(): Promise<void> {
     const bySlot = new Map<Slot, OpenTicket[]>();
-    for (const ticket of this.open.values()) {
+    for (const ticket of this.tickets.values()) {
       for (const { slot } of ticket.parts) {
         const tickets = bySlot.get(slot);
         if (tickets) tickets.push(ticket);
@@ -149,7 +167,7 @@ export class TicketBook {
       // Some may have been settled since the round began: to renew them would bring them back.
       const batch = tickets
         .slice(from, from + renewalBatch)
-        .filter(({ requestId }) => this.open.has(requestId));
+        .filter(({ requestId }) => this.tickets.has(requestId));
       await this.options.ledger.renew(
         slot,
         batch.map((ticket) => renewalOf(ticket, slot)),
@@ -181,4 +199,20 @@ function renewalOf({ requestId, parts, seen }: OpenTicket, slot: Slot): Renewal 
     .filter(({ primitive }) => primitive === 'lease')
     .map(({ key, amount }) => ({ key, amount }));
   return { id: requestId, seen, leases };
+}
+
+function settlementOf(
+  requestId: string,
+  charge: number,
+  { durationMs }: Outcome,
+  meanKey: string | undefined,
+): Settlement {
+  if (durationMs === undefined || meanKey === undefined) return { requestId, charge };
+  return { requestId, charge, service: { key: meanKey, durationMs } };
+}
+
+/** The written rule: what was reported, and in its place the input estimate and the output that was seen. */
+function chargeOf({ usage }: Outcome, known: { inputTokens: number; outputTokens: number }): number {
+  const { inputTokens = known.inputTokens, outputTokens = known.outputTokens } = usage ?? {};
+  return Math.max(0, Math.ceil(inputTokens + outputTokens));
 }

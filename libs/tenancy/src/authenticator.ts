@@ -53,6 +53,9 @@ export class Authenticator {
     subscriber.on('message', this.hear);
     subscriber.on('ready', this.subscribe);
     subscriber.on('close', this.unsubscribed);
+    // A cluster client stays `ready` while it moves its subscriptions to another node.
+    subscriber.on('-subscriber', this.unsubscribed);
+    subscriber.on('+subscriber', this.subscribe);
     await this.subscribe();
   }
 
@@ -62,6 +65,8 @@ export class Authenticator {
     subscriber.off('message', this.hear);
     subscriber.off('ready', this.subscribe);
     subscriber.off('close', this.unsubscribed);
+    subscriber.off('-subscriber', this.unsubscribed);
+    subscriber.off('+subscriber', this.subscribe);
     this.unsubscribed();
     if (subscriber.status === 'ready') await subscriber.unsubscribe(changes);
   }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type Json, SluiceError } from '@sluice/canonical';
 import type { Cluster, Redis } from 'ioredis';
 import {
@@ -23,12 +24,14 @@ const keyIdLetters = 16;
 
 export interface DirectoryOptions {
   redis: Redis | Cluster;
-  /** Secret of the keyed hash. With another secret no stored key is found any more. */
-  secret: string;
-  now: () => number;
-  randomBytes: RandomBytes;
-  /** First part of every Redis key. */
-  prefix: string;
+  /** Secret of the keyed hash, at least 16 characters; absent means that keys can't be minted here. */
+  secret?: string;
+  /** Epoch milliseconds; default `Date.now`. */
+  now?: () => number;
+  /** Default `randomBytes` of node:crypto. */
+  randomBytes?: RandomBytes;
+  /** First part of every Redis key; default `sluice`. */
+  prefix?: string;
 }
 
 /** What a new key may do; everything absent is unlimited. */
@@ -46,12 +49,21 @@ export type LimitChanges = Readonly<Record<string, Json>>;
 
 /** The records of tenants and keys, as operators read and change them. Each change is told to every ingress. */
 export class Directory {
-  private readonly options: DirectoryOptions;
+  private readonly redis: Redis | Cluster;
+  private readonly secret: string | undefined;
+  private readonly now: () => number;
+  private readonly randomBytes: RandomBytes;
   private readonly names: TenancyNames;
 
   constructor(options: DirectoryOptions) {
-    this.options = options;
-    this.names = tenancyNames(options.prefix);
+    this.redis = options.redis;
+    this.secret = options.secret;
+    this.now = options.now ?? Date.now;
+    this.randomBytes = options.randomBytes ?? randomBytes;
+    this.names = tenancyNames(options.prefix ?? 'sluice');
+    if (this.secret !== undefined && this.secret.length < 16) {
+      throw new SluiceError('invalid-request', 'the key secret is shorter than 16 characters');
+    }
   }
 
   /** Creates the tenant, or renames it and leaves the rest as it was. */
@@ -62,8 +74,8 @@ export class Directory {
         `tenant id ${JSON.stringify(id)} is not 1 to 64 letters, digits, '.', '_' or '-'`,
       );
     }
-    const fresh = encodeFields({ id, createdAt: this.options.now(), limits: {} });
-    const writes = this.options.redis.multi().sadd(this.names.tenants, id);
+    const fresh = encodeFields({ id, createdAt: this.now(), limits: {} });
+    const writes = this.redis.multi().sadd(this.names.tenants, id);
     for (const [field, value] of Object.entries(fresh)) writes.hsetnx(this.names.tenant(id), field, value);
     if (name !== undefined) writes.hset(this.names.tenant(id), 'name', name);
     await this.write(writes.publish(this.names.changes, `tenant ${id}`));
@@ -78,12 +90,12 @@ export class Directory {
   }
 
   async findTenant(id: string): Promise<Tenant | undefined> {
-    return parseTenant(await this.options.redis.hgetall(this.names.tenant(id)));
+    return parseTenant(await this.redis.hgetall(this.names.tenant(id)));
   }
 
   /** All tenants, by id. */
   async listTenants(): Promise<Tenant[]> {
-    const ids = await this.options.redis.smembers(this.names.tenants);
+    const ids = await this.redis.smembers(this.names.tenants);
     const found = await Promise.all(ids.sort().map((id) => this.findTenant(id)));
     return found.filter((tenant) => tenant !== undefined);
   }
@@ -91,8 +103,8 @@ export class Directory {
   /** Deletes the tenant with all its keys, which are refused from this moment on. */
   async deleteTenant(id: string): Promise<void> {
     await this.tenant(id);
-    const ids = await this.options.redis.smembers(this.names.keysOf(id));
-    const writes = this.options.redis
+    const ids = await this.redis.smembers(this.names.keysOf(id));
+    const writes = this.redis
       .multi()
       .del(this.names.tenant(id), this.names.keysOf(id))
       .srem(this.names.tenants, id);
@@ -106,25 +118,33 @@ export class Directory {
   /** Makes a key. The credential is in the answer and nowhere else: it can't be shown again. */
   async mint({ tenant, limits = {}, ...options }: MintOptions): Promise<{ credential: string; key: Key }> {
     await this.tenant(tenant);
-    const credential = mintCredential(this.options.randomBytes);
-    const hash = hashCredential(credential, this.options.secret);
+    const secret = this.secretForMinting();
+    const credential = mintCredential(this.randomBytes);
+    const hash = hashCredential(credential, secret);
     const key: Key = {
-      id: `key_${randomLetters(keyIdLetters, this.options.randomBytes)}`,
+      id: `key_${randomLetters(keyIdLetters, this.randomBytes)}`,
       tenant,
       ...options,
       prefix: visiblePrefix(credential),
       limits,
-      createdAt: this.options.now(),
+      createdAt: this.now(),
     };
     await this.write(
-      this.options.redis
+      this.redis
         .multi()
         .hset(this.names.key(hash), encodeFields(key))
         .hset(this.names.keyIds, key.id, hash)
+        .set(this.names.secretMark, markOf(secret))
         .sadd(this.names.keysOf(tenant), key.id)
         .publish(this.names.changes, `key ${hash}`),
     );
     return { credential, key };
+  }
+
+  /** False if the newest key was minted with another secret, so that keys of this one would be good nowhere. */
+  async knowsSecret(): Promise<boolean> {
+    const mark = await this.redis.get(this.names.secretMark);
+    return mark === null || mark === markOf(this.secretForMinting());
   }
 
   /** Throws `not-found` where there is no such key. */
@@ -136,12 +156,12 @@ export class Directory {
 
   /** The key whose credential has this keyed hash. */
   async findKey(hash: string): Promise<Key | undefined> {
-    return parseKey(await this.options.redis.hgetall(this.names.key(hash)));
+    return parseKey(await this.redis.hgetall(this.names.key(hash)));
   }
 
   /** The keys of one tenant, or of all; oldest first, the revoked ones among them. */
   async listKeys(tenant?: string): Promise<Key[]> {
-    const { redis } = this.options;
+    const { redis } = this;
     const ids = tenant === undefined ? undefined : await redis.smembers(this.names.keysOf(tenant));
     const hashes = ids ? await this.hashesOf(ids) : Object.values(await redis.hgetall(this.names.keyIds));
     const found = await Promise.all(hashes.map((hash) => (hash === null ? undefined : this.findKey(hash))));
@@ -154,9 +174,9 @@ export class Directory {
   async revoke(id: string): Promise<Key> {
     const hash = await this.hashOf(id);
     await this.write(
-      this.options.redis
+      this.redis
         .multi()
-        .hsetnx(this.names.key(hash), 'revokedAt', String(this.options.now()))
+        .hsetnx(this.names.key(hash), 'revokedAt', String(this.now()))
         .publish(this.names.changes, `key ${hash}`),
     );
     return this.key(id);
@@ -176,8 +196,14 @@ export class Directory {
     return this.key(id);
   }
 
+  private secretForMinting(): string {
+    if (this.secret === undefined)
+      throw new SluiceError('invalid-request', 'minting keys takes the key secret');
+    return this.secret;
+  }
+
   private async changeLimits(record: string, changes: LimitChanges, subject: string): Promise<void> {
-    const writes = this.options.redis.multi();
+    const writes = this.redis.multi();
     for (const [limit, policy] of Object.entries(changes)) {
       if (policy === null) writes.hdel(record, fieldOfLimit(limit));
       else writes.hset(record, fieldOfLimit(limit), JSON.stringify(policy));
@@ -186,13 +212,13 @@ export class Directory {
   }
 
   private async hashOf(id: string): Promise<string> {
-    const hash = await this.options.redis.hget(this.names.keyIds, id);
+    const hash = await this.redis.hget(this.names.keyIds, id);
     if (hash === null) throw new SluiceError('not-found', `there is no key ${id}`);
     return hash;
   }
 
   private async hashesOf(ids: string[]): Promise<(string | null)[]> {
-    return ids.length === 0 ? [] : this.options.redis.hmget(this.names.keyIds, ...ids);
+    return ids.length === 0 ? [] : this.redis.hmget(this.names.keyIds, ...ids);
   }
 
   private async write(transaction: { exec(): Promise<[Error | null, unknown][] | null> }): Promise<void> {
@@ -200,4 +226,8 @@ export class Directory {
       if (error) throw new SluiceError('internal', 'a tenancy record was not written', { cause: error });
     }
   }
+}
+
+function markOf(secret: string): string {
+  return hashCredential('the secret of this installation', secret);
 }

@@ -1,6 +1,6 @@
 export * from './caller.ts';
 export { isCredential, type RandomBytes, visiblePrefix } from './credential.ts';
-export type { Directory, LimitChanges, MintOptions } from './directory.ts';
+export { Directory, type DirectoryOptions, type LimitChanges, type MintOptions } from './directory.ts';
 export * from './key-store.ts';
 export * from './model-pattern.ts';
 export type { Key, Limits, Tenant } from './record.ts';

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { SluiceError } from '@sluice/canonical';
 import type { Cluster, Redis } from 'ioredis';
 import { Authenticator } from './authenticator.ts';
 import type { Caller } from './caller.ts';
@@ -46,13 +44,12 @@ export interface KeyStore {
 /** Opens the key store of one process. */
 export function createKeyStore(options: KeyStoreOptions): KeyStore {
   const { redis, secret, subscriber, now = Date.now, prefix = 'sluice' } = options;
-  if (secret.length < 16) throw new SluiceError('internal', 'the key secret is shorter than 16 characters');
   const directory = new Directory({
     redis,
     secret,
     now,
-    randomBytes: options.randomBytes ?? randomBytes,
     prefix,
+    ...(options.randomBytes && { randomBytes: options.randomBytes }),
   });
   const authenticator = new Authenticator(directory, {
     secret,

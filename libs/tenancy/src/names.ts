@@ -10,6 +10,8 @@ export interface TenancyNames {
   readonly tenants: string;
   /** Set of the key ids of one tenant. */
   keysOf(tenant: string): string;
+  /** Keyed hash of a constant: tells with which secret the newest key was minted. */
+  readonly secretMark: string;
   /** Channel that says which key or tenant changed. */
   readonly changes: string;
 }
@@ -23,6 +25,7 @@ export function tenancyNames(prefix: string): TenancyNames {
     tenant: (id) => `${slot}:tenant:${id}`,
     tenants: `${slot}:tenants`,
     keysOf: (tenant) => `${slot}:keys-of:${tenant}`,
+    secretMark: `${slot}:secret-mark`,
     changes: `${slot}:changes`,
   };
 }

@@ -1,0 +1,131 @@
+import { parseArgs } from 'node:util';
+import { errorInfoOf, SluiceError } from '@sluice/canonical';
+import { ConfigError, type Environment, spellingHint } from '@sluice/runtime';
+import { type Answer, type Command, type Input, UsageError } from './command.ts';
+import { keyCommands } from './commands/keys.ts';
+import { limitCommands } from './commands/limits.ts';
+import { tenantCommands } from './commands/tenants.ts';
+import { parseConfig } from './config.ts';
+import { formatHelp, formatOverview } from './help.ts';
+import { openServices, type Services } from './services.ts';
+
+const commands: readonly Command[] = [...keyCommands, ...tenantCommands, ...limitCommands];
+
+/** The world around one run. */
+export interface Surroundings {
+  environment: Environment;
+  now: () => number;
+  /** Takes what was asked for. */
+  write(text: string): void;
+  /** Takes what went wrong. */
+  writeError(text: string): void;
+}
+
+/** Runs one command line. Gives the exit code: 0 done, 1 not possible, 2 not understood. */
+export async function runCli(line: readonly string[], surroundings: Surroundings): Promise<0 | 1 | 2> {
+  try {
+    surroundings.write(`${await answer(line, surroundings)}\n`);
+    return 0;
+  } catch (error) {
+    const isUsage = error instanceof UsageError || error instanceof ConfigError;
+    surroundings.writeError(`sluice: ${messageOf(error)}\n`);
+    if (error instanceof UsageError) surroundings.writeError('sluice --help shows what there is\n');
+    return isUsage ? 2 : 1;
+  }
+}
+
+async function answer(line: readonly string[], surroundings: Surroundings): Promise<string> {
+  const [noun = '--help', verb = '--help', ...rest] = line;
+  if (isHelp(noun)) return formatOverview(commands);
+  const ofNoun = commands.filter(({ name }) => name.startsWith(`${noun} `));
+  if (ofNoun.length === 0) throw unknownCommand(noun, noun, wordsOf(commands, 0));
+  if (isHelp(verb)) return formatOverview(ofNoun);
+  const command = ofNoun.find(({ name }) => name === `${noun} ${verb}`);
+  if (!command) throw unknownCommand(`${noun} ${verb}`, verb, wordsOf(ofNoun, 1));
+  return rest.some(isHelp) ? formatHelp(command) : runCommand(command, rest, surroundings);
+}
+
+function isHelp(word: string): boolean {
+  return word === '--help' || word === '-h' || word === 'help';
+}
+
+function wordsOf(some: readonly Command[], index: 0 | 1): Set<string> {
+  return new Set(some.map(({ name }) => name.split(' ')[index] ?? ''));
+}
+
+function unknownCommand(typed: string, word: string, known: Set<string>): UsageError {
+  return new UsageError(`there is no command ${typed}${spellingHint(word, known)}`);
+}
+
+async function runCommand(
+  command: Command,
+  line: readonly string[],
+  surroundings: Surroundings,
+): Promise<string> {
+  const { input, isJson } = parseLine(command, line, surroundings.now());
+  const config = parseConfig(surroundings.environment);
+  using services = new OpenedServices(() => openServices(config));
+  const { text, data }: Answer = await command.run(input, services.open);
+  return isJson ? JSON.stringify(data, null, 2) : text;
+}
+
+/** Opens what a command asks for, and closes what it opened. */
+class OpenedServices implements Disposable {
+  readonly open: () => Promise<Services>;
+  private opened: Services | undefined;
+
+  constructor(open: () => Promise<Services>) {
+    this.open = async () => {
+      this.opened ??= await open();
+      return this.opened;
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.opened?.[Symbol.dispose]();
+  }
+}
+
+function parseLine(
+  command: Command,
+  line: readonly string[],
+  startedAt: number,
+): { input: Input; isJson: boolean } {
+  const flags = Object.entries(command.flags).map(
+    ([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }] as const,
+  );
+  const { values, positionals: words } = parseFlags(
+    line,
+    Object.fromEntries([...flags, ['json', { type: 'boolean' }]]),
+  );
+  const [fewest, most] = command.arity ?? [0, 0];
+  if (words.length < fewest) throw new UsageError(`${command.name} needs ${command.words}`);
+  if (words.length > most)
+    throw new UsageError(`${command.name} has no use for ${JSON.stringify(words[most])}`);
+  const text = (flag: string) => {
+    const value = values[flag];
+    return typeof value === 'string' ? value : undefined;
+  };
+  const input: Input = { words, text, isSet: (flag) => values[flag] === true, startedAt };
+  return { input, isJson: input.isSet('json') };
+}
+
+function parseFlags(
+  line: readonly string[],
+  options: Record<string, { type: 'boolean' | 'string' }>,
+): { values: Record<string, unknown>; positionals: string[] } {
+  try {
+    return parseArgs({ args: [...line], options, allowPositionals: true, strict: true });
+  } catch (error) {
+    // The parser's first sentence says which flag is wrong; the others advise on quoting.
+    const [sentence = ''] = error instanceof Error ? error.message.split(/\. |\n/) : [];
+    throw new UsageError(sentence.charAt(0).toLowerCase() + sentence.slice(1));
+  }
+}
+
+/** The CLI's reader is the operator, who may see what callers may not. */
+function messageOf(error: unknown): string {
+  if (error instanceof SluiceError) return error.message;
+  if (error instanceof Error) return `unexpected: ${error.message}`;
+  return errorInfoOf(error).message;
+}

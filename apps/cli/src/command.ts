@@ -1,0 +1,61 @@
+import { SluiceError } from '@sluice/canonical';
+import type { Services } from './services.ts';
+
+/** A flag of a command. */
+export interface Flag {
+  /** Name of its value in the help; absent means that it takes none. */
+  value?: string;
+  /** One sentence fragment for the help. */
+  summary: string;
+}
+
+/** What was typed after the command's name. */
+export interface Input {
+  words: readonly string[];
+  /** Value of a flag; absent where it was not given. */
+  text(flag: string): string | undefined;
+  /** Whether a flag without a value was given. */
+  isSet(flag: string): boolean;
+  /** Epoch milliseconds at which the command began. */
+  startedAt: number;
+}
+
+/** What a command says: text for people, or data for programs, by `--json`. */
+export interface Answer {
+  text: string;
+  data: unknown;
+}
+
+/** One thing that an operator can do. */
+export interface Command {
+  /** As in `keys mint`. */
+  readonly name: string;
+  readonly summary: string;
+  /** Words that it takes, as shown in the help: `ID`, `[NAME...]`. */
+  readonly words?: string;
+  readonly flags: Readonly<Record<string, Flag>>;
+  /** Fewest and most words; default none. */
+  readonly arity?: readonly [fewest: number, most: number];
+  /** `open` connects to Redis; a command that needs none doesn't call it. */
+  run(input: Input, open: () => Promise<Services>): Promise<Answer>;
+}
+
+/** A mistake of whoever typed: it ends the program with code 2 and points to the help. */
+export class UsageError extends SluiceError {
+  constructor(message: string) {
+    super('invalid-request', message);
+    this.name = 'UsageError';
+  }
+}
+
+/** The flag's value. Throws `UsageError` where it was not given. */
+export function required(input: Input, flag: string): string {
+  const text = input.text(flag);
+  if (text === undefined) throw new UsageError(`--${flag} is missing`);
+  return text;
+}
+
+/** The first word; the arity of the command has made sure of it. */
+export function firstWord({ words: [first = ''] }: Input): string {
+  return first;
+}

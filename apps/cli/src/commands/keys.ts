@@ -1,0 +1,119 @@
+import { parseDurationMs } from '@sluice/admission';
+import type { Key } from '@sluice/tenancy';
+import { type Command, firstWord, type Input, required, UsageError } from '../command.ts';
+import { formatFacts, formatInstant, formatLimits, formatTable } from '../print.ts';
+
+/** The commands over keys. */
+export const keyCommands: readonly Command[] = [
+  {
+    name: 'keys mint',
+    summary: 'make a key and show it, this once',
+    flags: {
+      tenant: { value: 'ID', summary: 'whose key it is; the tenant must exist' },
+      name: { value: 'NAME', summary: 'a name for people' },
+      models: { value: 'PATTERNS', summary: 'models that it may use, with commas between: qwen-7b,claude-*' },
+      expires: { value: 'WHEN', summary: 'when it ends: after 30d or 12h, or at 2027-01-31' },
+      'new-secret': { summary: 'even if earlier keys were minted with another secret, which ends them' },
+    },
+    async run(input, open) {
+      const tenant = required(input, 'tenant');
+      const options = mintOptions(input);
+      const { directory } = await open();
+      if (!input.isSet('new-secret') && !(await directory.knowsSecret())) {
+        throw new UsageError(
+          'SLUICE_KEY_SECRET is not the secret of the other keys, so the ingress would not accept this one; --new-secret does it all the same',
+        );
+      }
+      const { credential, key } = await directory.mint({ tenant, ...options });
+      const text = `${credential}\n\n${describeKey(key, input.startedAt)}\n\nkeep the key now: it is not stored and can't be shown again`;
+      return { text, data: { credential, key } };
+    },
+  },
+  {
+    name: 'keys list',
+    summary: 'list keys, of one tenant or of all',
+    flags: { tenant: { value: 'ID', summary: 'only the keys of this tenant' } },
+    async run(input, open) {
+      const { directory } = await open();
+      const keys = await directory.listKeys(input.text('tenant'));
+      const rows = keys.map((key) => [
+        key.id,
+        `${key.prefix}…`,
+        key.tenant,
+        key.name ?? '-',
+        stateOf(key, input.startedAt),
+        key.models?.join(',') ?? '*',
+        formatInstant(key.createdAt),
+      ]);
+      const heading = ['ID', 'KEY', 'TENANT', 'NAME', 'STATE', 'MODELS', 'CREATED'];
+      return { text: formatTable(heading, rows, 'there are no keys'), data: keys };
+    },
+  },
+  {
+    name: 'keys show',
+    summary: 'show everything about a key but the key',
+    words: 'ID',
+    arity: [1, 1],
+    flags: {},
+    async run(input, open) {
+      const { directory } = await open();
+      const key = await directory.key(firstWord(input));
+      return { text: describeKey(key, input.startedAt), data: key };
+    },
+  },
+  {
+    name: 'keys revoke',
+    summary: 'end a key at once, on every ingress',
+    words: 'ID',
+    arity: [1, 1],
+    flags: {},
+    async run(input, open) {
+      const { directory } = await open();
+      const key = await directory.revoke(firstWord(input));
+      return { text: `key ${key.id} (${key.prefix}…) is revoked`, data: key };
+    },
+  },
+];
+
+function mintOptions(input: Input): { name?: string; models?: string[]; expiresAt?: number } {
+  const name = input.text('name');
+  const models = input
+    .text('models')
+    ?.split(',')
+    .map((pattern) => pattern.trim())
+    .filter((pattern) => pattern !== '');
+  if (models?.length === 0) throw new UsageError('--models names no model; leave it away to allow all');
+  const expires = input.text('expires');
+  return {
+    ...(name !== undefined && { name }),
+    ...(models && { models }),
+    ...(expires !== undefined && { expiresAt: parseExpiry(expires, input.startedAt) }),
+  };
+}
+
+function parseExpiry(text: string, now: number): number {
+  const instant = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : now + parseDurationMs(text);
+  if (Number.isNaN(instant)) throw new UsageError(`${JSON.stringify(text)} is not a date`);
+  if (instant <= now) throw new UsageError(`${text} is in the past`);
+  return instant;
+}
+
+function describeKey(key: Key, now: number): string {
+  return formatFacts({
+    id: key.id,
+    key: `${key.prefix}…`,
+    tenant: key.tenant,
+    name: key.name,
+    state: stateOf(key, now),
+    models: key.models?.join(', ') ?? 'all',
+    limits: formatLimits(key.limits),
+    created: formatInstant(key.createdAt),
+    expires: key.expiresAt === undefined ? 'never' : formatInstant(key.expiresAt),
+    revoked: key.revokedAt === undefined ? undefined : formatInstant(key.revokedAt),
+  });
+}
+
+function stateOf({ revokedAt, expiresAt }: Key, now: number): string {
+  if (revokedAt !== undefined) return 'revoked';
+  return expiresAt !== undefined && expiresAt <= now ? 'expired' : 'good';
+}

@@ -1,0 +1,112 @@
+import { formatPolicy, type LimitUsage, limitNamed, limits, parsePolicy } from '@sluice/admission';
+import type { Json } from '@sluice/canonical';
+import type { LimitChanges, Limits } from '@sluice/tenancy';
+import { type Command, type Flag, type Input, UsageError } from '../command.ts';
+import { formatTable } from '../print.ts';
+import type { Services } from '../services.ts';
+
+const subjectFlags: Readonly<Record<string, Flag>> = {
+  tenant: { value: 'ID', summary: 'the tenant whom it binds, with all keys together' },
+  key: { value: 'ID', summary: 'the key which it binds, beside the limits of its tenant' },
+};
+
+/** The commands over limits; they know no limit by name. */
+export const limitCommands: readonly Command[] = [
+  {
+    name: 'limits kinds',
+    summary: 'list the limits that there are',
+    flags: {},
+    async run() {
+      const rows = limits.map(({ name, example, summary }) => [`${name}=${example}`, summary]);
+      const data = limits.map(({ name, example, summary }) => ({ name, example, summary }));
+      return { text: formatTable(['LIMIT', 'MEANING'], rows, 'there are no limits'), data };
+    },
+  },
+  {
+    name: 'limits set',
+    summary: 'set limits: concurrency=10 request-rate=60/1m token-budget=1000000',
+    words: 'LIMIT=POLICY...',
+    arity: [1, Number.POSITIVE_INFINITY],
+    flags: subjectFlags,
+    async run(input, open) {
+      const subject = readSubject(input);
+      const changes = Object.fromEntries(input.words.map(parseAssignment));
+      return changeLimits(subject, changes, await open());
+    },
+  },
+  {
+    name: 'limits clear',
+    summary: 'remove limits',
+    words: '[LIMIT...]',
+    arity: [0, Number.POSITIVE_INFINITY],
+    flags: { ...subjectFlags, all: { summary: 'all of them' } },
+    async run(input, open) {
+      const subject = readSubject(input);
+      if (input.isSet('all') === input.words.length > 0)
+        throw new UsageError('name the limits to remove, or say --all');
+      for (const name of input.words) limitNamed(name);
+      const services = await open();
+      const names = input.isSet('all') ? Object.keys((await load(subject, services)).limits) : input.words;
+      return changeLimits(subject, Object.fromEntries(names.map((name) => [name, null])), services);
+    },
+  },
+  {
+    name: 'limits show',
+    summary: 'show limits and how much of them is used',
+    flags: subjectFlags,
+    async run(input, open) {
+      const subject = readSubject(input);
+      return showLimits(subject, await open());
+    },
+  },
+];
+
+type Subject = { type: 'tenant' | 'key'; id: string };
+
+function readSubject(input: Input): Subject {
+  const tenant = input.text('tenant');
+  const key = input.text('key');
+  if (tenant !== undefined && key === undefined) return { type: 'tenant', id: tenant };
+  if (key !== undefined && tenant === undefined) return { type: 'key', id: key };
+  throw new UsageError('say whom it binds: --tenant ID or --key ID');
+}
+
+function parseAssignment(word: string): [name: string, policy: Json] {
+  const at = word.indexOf('=');
+  if (at < 0) throw new UsageError(`${JSON.stringify(word)} is not of the form limit=policy`);
+  const name = word.slice(0, at);
+  return [name, parsePolicy(name, word.slice(at + 1))];
+}
+
+async function changeLimits(subject: Subject, changes: LimitChanges, services: Services) {
+  if (subject.type === 'tenant') await services.directory.changeTenantLimits(subject.id, changes);
+  else await services.directory.changeKeyLimits(subject.id, changes);
+  return showLimits(subject, services);
+}
+
+async function showLimits(subject: Subject, services: Services) {
+  const { tenant, limits: policies } = await load(subject, services);
+  const usage = await services.admission.usage(
+    subject.type === 'tenant'
+      ? { tenant, limits: { tenant: policies, key: {} } }
+      : { tenant, keyId: subject.id, limits: { tenant: {}, key: policies } },
+  );
+  const rows = usage.map((each) => [each.limit, formatPolicy(policies[each.limit] ?? null), formatUse(each)]);
+  return {
+    text: formatTable(['LIMIT', 'POLICY', 'USED'], rows, `${subject.type} ${subject.id} has no limits`),
+    data: usage.map(({ limit, used, max }) => ({ limit, policy: policies[limit], used, max })),
+  };
+}
+
+async function load(
+  { type, id }: Subject,
+  { directory }: Services,
+): Promise<{ tenant: string; limits: Limits }> {
+  if (type === 'key') return directory.key(id);
+  return { tenant: id, limits: (await directory.tenant(id)).limits };
+}
+
+function formatUse({ used, max }: LimitUsage): string {
+  const percent = max === undefined ? '' : ` (${Math.round((100 * used) / max)} %)`;
+  return `${Math.ceil(used)}${percent}`;
+}

@@ -1,0 +1,28 @@
+import { type Environment, parseEnvironment, secretText } from '@sluice/runtime';
+import { z } from 'zod';
+
+const schema = z.object({
+  SLUICE_REDIS_URL: z
+    .string()
+    .default('redis://127.0.0.1:6379')
+    .describe('Redis of the installation; also redis+sentinel:// and redis+cluster://.'),
+  SLUICE_KEY_SECRET: secretText()
+    .min(16)
+    .optional()
+    .describe('Secret of the keyed hash of credentials, the same as of the ingress. Only minting needs it.'),
+});
+
+export interface CliConfig {
+  redisUrl: string;
+  /** Absent: everything works but minting. */
+  keySecret?: string;
+}
+
+/** Throws `ConfigError` with all mistakes. Settings of other processes in the same environment are passed over. */
+export function parseConfig(environment: Environment): CliConfig {
+  const { SLUICE_REDIS_URL, SLUICE_KEY_SECRET } = parseEnvironment(schema, environment).values;
+  return {
+    redisUrl: SLUICE_REDIS_URL,
+    ...(SLUICE_KEY_SECRET !== undefined && { keySecret: SLUICE_KEY_SECRET }),
+  };
+}
