@@ -6,6 +6,7 @@ import {
   type Resume,
   type TerminalEvent,
 } from '@sluice/canonical';
+import type { AttemptReason, DroppedFrameReason } from '@sluice/runtime';
 import type { LostReason, Order } from '@sluice/transport';
 
 /** Everything the machine does to the world. It is called within an input, in order. */
@@ -18,10 +19,8 @@ export interface AttemptEffects {
   /** Hands events to the client's side: each once, in order, the terminal one last. */
   deliver(events: GenerationEvent[]): void;
   /** Counts a frame that was not delivered. */
-  dropped(reason: 'old-attempt' | 'duplicate' | 'paused'): void;
+  dropped(reason: DroppedFrameReason): void;
 }
-
-export type AttemptReason = 'worker-lost' | 'job-lost' | 'draining' | 'frames-gone' | 'unavailable';
 
 /** What the machine asks about the request and its surroundings. */
 export interface AttemptFacts {
@@ -129,17 +128,17 @@ export class AttemptMachine {
       // It goes on until its limit; only what can go on elsewhere unseen is taken away from it.
       if (!this.canGoOn()) return;
       this.order(worker, 'cancel', 0);
-      this.again('draining');
+      this.again('drained');
       return;
     }
     this.lostWorkers += 1;
     if (reason === 'silent') this.order(worker, 'cancel', 0);
-    this.again('worker-lost');
+    this.again(reason);
   }
 
   /** The attempt is neither waiting nor claimed by anybody. */
   jobLost(): void {
-    if (this.phase === 'queued') this.again('job-lost');
+    if (this.phase === 'queued') this.again('unclaimed');
   }
 
   /** Our subscription was away: what came in between is lost. */
@@ -192,7 +191,7 @@ export class AttemptMachine {
     if (last?.type === 'error' && this.isWorthAnother(last.error)) {
       this.deliver(fresh.slice(0, -1));
       this.acknowledge();
-      this.again('unavailable');
+      this.again('failed');
       return;
     }
     if (last && isTerminal(last)) {

@@ -8,6 +8,7 @@ export * from './job-consumer.ts';
 export * from './job-queue.ts';
 export { jobId, queueName, queuePrefix } from './names.ts';
 export * from './presence.ts';
+export * from './redis-policy.ts';
 export * from './reply-publisher.ts';
 export type { ReplyWriter } from './reply-writer.ts';
 export * from './worker-directory.ts';

@@ -1,0 +1,32 @@
+import { type FastifyInstance, fastify } from 'fastify';
+import { registerBody } from './plugins/body.ts';
+import { registerErrors, sendError } from './plugins/errors.ts';
+import { registerObservation } from './plugins/observe.ts';
+import { registerInference } from './routes/inference.ts';
+import { registerModels } from './routes/models.ts';
+import { registerOperations } from './routes/operations.ts';
+import { registerWrongMethods } from './routes/wrong-method.ts';
+import type { Services } from './services.ts';
+
+/** Builds the HTTP application: what surrounds every call first, then the routes. It does not listen yet. */
+export async function buildApp(services: Services): Promise<FastifyInstance> {
+  const app = fastify({
+    bodyLimit: services.bodyLimitBytes,
+    // Node's own limits, which fastify switches off by default: a client that dawdles over its request is cut.
+    requestTimeout: 60_000,
+    http: { headersTimeout: 20_000, connectionsCheckingInterval: 1_000 },
+    keepAliveTimeout: 75_000,
+    forceCloseConnections: 'idle',
+    routerOptions: { ignoreDuplicateSlashes: true, maxParamLength: 4_096 },
+    frameworkErrors: (error, http, reply) => sendError(error, http, reply, services),
+  });
+  registerObservation(app, services);
+  registerErrors(app, services);
+  registerBody(app);
+  registerOperations(app, services);
+  registerModels(app, services);
+  registerInference(app, services);
+  registerWrongMethods(app);
+  await app.ready();
+  return app;
+}

@@ -1,0 +1,40 @@
+import { logLevels, port, secretText, wholeNumber } from '@sluice/runtime';
+import { z } from 'zod';
+
+/** The environment of an ingress process. Durations are milliseconds. */
+export const ingressEnvironment = z.object({
+  SLUICE_REDIS_URL: z
+    .string()
+    .default('redis://127.0.0.1:6379')
+    .meta({ isSecret: true })
+    .describe('Redis: redis://, rediss://, redis+sentinel:// or redis+cluster://'),
+  SLUICE_KEY_SECRET: secretText()
+    .min(16)
+    .describe('Secret of the keyed hashes under which API keys are stored; the same for every ingress and the CLI'),
+  SLUICE_CONFIG: z
+    .string()
+    .optional()
+    .describe('Settings file (YAML or JSON) with pools, models and aliases; absent: the built-in simulated model'),
+  SLUICE_HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
+  SLUICE_PORT: port().default(8080).describe('Port of the API; 0 lets the system choose'),
+  SLUICE_OPS_HOST: z.string().default('127.0.0.1').describe('Address of /livez, /readyz and /metrics'),
+  SLUICE_OPS_PORT: port().default(9464).describe('Port of /livez, /readyz and /metrics; 0 lets the system choose'),
+  SLUICE_LOG_LEVEL: z.enum(logLevels).default('info').describe('Least severe log line that is written'),
+  SLUICE_KEEP_ALIVE_MS: wholeNumber({ min: 100 })
+    .default(10_000)
+    .describe('Silence after which an open stream gets a keep-alive; also how long the status line is withheld'),
+  SLUICE_REQUEST_TIMEOUT_MS: wholeNumber({ min: 100 })
+    .default(600_000)
+    .describe('Deadline of a request whose model sets none'),
+  SLUICE_STALL_LIMIT_MS: wholeNumber({ min: 100 })
+    .default(30_000)
+    .describe('How long a client may take nothing while its buffer is full, before it is dropped'),
+  SLUICE_DRAIN_LIMIT_MS: wholeNumber({ min: 0 })
+    .default(30_000)
+    .describe('How long streams may go on after SIGTERM'),
+  SLUICE_BODY_LIMIT_BYTES: wholeNumber({ min: 1_024 })
+    .default(64 * 1024 * 1024)
+    .describe('Largest request body'),
+});
+
+export type IngressConfig = z.output<typeof ingressEnvironment>;

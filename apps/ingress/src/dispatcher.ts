@@ -1,0 +1,195 @@
+import type { IngressMetrics, Logger } from '@sluice/runtime';
+import type { Claim, LostReason, ReplyBatch, WorkerDirectory } from '@sluice/transport';
+import { type GenerationPlan, type GenerationServices, OpenGeneration } from './generation.ts';
+
+/** A generation with a job in nobody's hands is looked for only after this long. */
+const lookAfterMs = 2_000;
+/** Looks in a row that must miss a job before it counts as lost; claims travel meanwhile. */
+const looksBeforeLost = 2;
+/** How long a request may wait while no worker of its pool lives. */
+const noWorkerLimitMs = 10_000;
+const lookLimit = 500;
+
+export interface DispatcherOptions extends GenerationServices {
+  directory: WorkerDirectory;
+  metrics: IngressMetrics;
+  logger: Logger;
+  /** Whether replies can reach us now. */
+  isListening(): boolean;
+}
+
+/** A handle on one dispatched generation. */
+export interface Dispatched {
+  /** Nobody wants the answer any more. Safe to call at any time, also after the end. */
+  cancel(): void;
+  /** Stops delivery until `resume`; what comes meanwhile is dropped and asked for again. */
+  pause(): void;
+  resume(): void;
+  /** Output tokens delivered so far, as the engine counted them. */
+  readonly deliveredTokens: number;
+  readonly attempts: number;
+}
+
+/**
+ * Sends generations through the queue and leads the replies back: who waits, who runs where, who was lost.
+ * All of its time-outs hang on two ticks, so that an open stream costs no timer.
+ */
+export class Dispatcher {
+  private readonly open = new Map<string, OpenGeneration>();
+  private readonly options: DispatcherOptions;
+  private readonly poolEmptySince = new Map<string, number>();
+  private isLooking = false;
+
+  constructor(options: DispatcherOptions) {
+    this.options = options;
+  }
+
+  get count(): number {
+    return this.open.size;
+  }
+
+  /** Puts a generation into its queue. Throws `unavailable` when Redis does not take it. */
+  async dispatch(plan: GenerationPlan): Promise<Dispatched> {
+    const generation = new OpenGeneration(
+      {
+        ...plan,
+        onEvents: (events) => {
+          if (generation.machine.phase === 'closed') this.open.delete(plan.requestId);
+          plan.onEvents(events);
+        },
+      },
+      this.options,
+    );
+    this.open.set(plan.requestId, generation);
+    try {
+      await generation.begin();
+    } catch (error) {
+      this.cancel(generation);
+      throw error;
+    }
+    const { machine } = generation;
+    return {
+      cancel: () => this.cancel(generation),
+      pause: () => machine.pause(),
+      resume: () => machine.resume(),
+      get deliveredTokens() {
+        return machine.deliveredTokens;
+      },
+      get attempts() {
+        return machine.attempt;
+      },
+    };
+  }
+
+  /** Takes one message of a worker. */
+  receive(batch: ReplyBatch): void {
+    const { worker } = batch;
+    this.options.directory.heard(worker);
+    for (const claim of batch.claims) this.of(worker, claim)?.claimed(worker, claim.attempt);
+    for (const { requestId, attempt, sequence, events } of batch.frames) {
+      const generation = this.of(worker, { requestId, attempt });
+      if (!generation) {
+        this.options.metrics.framesDropped.inc({ reason: 'unknown' });
+        continue;
+      }
+      if (generation.machine.worker === undefined) generation.claimed(worker, attempt);
+      generation.machine.frame(worker, attempt, sequence, events);
+    }
+    for (const running of batch.running) {
+      const generation = this.of(worker, running);
+      generation?.machine.running(worker, running.attempt, running.next);
+      generation?.noteClaim();
+    }
+    for (const gone of batch.gone) this.of(worker, gone)?.machine.gone(worker, gone.attempt);
+  }
+
+  /** A worker is gone: every generation that it held goes on elsewhere or ends. */
+  workerLost(worker: string, reason: LostReason): void {
+    for (const generation of [...this.open.values()]) generation.machine.workerLost(worker, reason);
+  }
+
+  /** Our subscription was away. */
+  resubscribed(): void {
+    for (const generation of [...this.open.values()]) generation.machine.resubscribed();
+  }
+
+  /** Holds deadlines and looks after the unclaimed. Call it four times a second. */
+  tick(): void {
+    const { directory, now, isListening } = this.options;
+    directory.check(isListening());
+    const at = now();
+    for (const pool of this.poolEmptySince.keys()) {
+      if (directory.slotsOf(pool) > 0 || !isListening()) this.poolEmptySince.delete(pool);
+    }
+    for (const generation of [...this.open.values()]) {
+      if (at >= generation.plan.job.deadlineAt) {
+        generation.fail({ kind: 'deadline-exceeded', message: 'the deadline of the request has passed' });
+      } else if (generation.machine.phase === 'queued') {
+        generation.retryUnsent();
+        this.failWithoutWorkers(generation, at);
+      }
+    }
+  }
+
+  /** Finds attempts that are neither waiting nor claimed, and sends them again. Call it once a second. */
+  async lookForLost(): Promise<void> {
+    if (this.isLooking) return;
+    this.isLooking = true;
+    try {
+      const before = this.options.now() - lookAfterMs;
+      const byPool = new Map<string, OpenGeneration[]>();
+      for (const generation of this.open.values()) {
+        const { enqueuedAt, machine, plan } = generation;
+        if (machine.phase !== 'queued' || enqueuedAt === undefined || enqueuedAt > before) continue;
+        const list = byPool.get(plan.pool) ?? [];
+        if (list.length < lookLimit) byPool.set(plan.pool, [...list, generation]);
+      }
+      for (const [pool, generations] of byPool) await this.look(pool, generations);
+    } catch (error) {
+      this.options.logger.debug({ err: error }, 'could not look for lost jobs');
+    } finally {
+      this.isLooking = false;
+    }
+  }
+
+  /** Ends everything that is open, as the drain limit demands. */
+  failAll(): void {
+    for (const generation of [...this.open.values()]) {
+      generation.fail({ kind: 'unavailable', message: 'the gateway is shutting down', detail: 'drained' });
+    }
+  }
+
+  private async look(pool: string, generations: OpenGeneration[]): Promise<void> {
+    const attempts = generations.map(({ plan, machine }) => ({ requestId: plan.requestId, attempt: machine.attempt }));
+    const areWaiting = await this.options.queue.areWaiting(pool, attempts);
+    for (const [index, generation] of generations.entries()) {
+      const isStillQueued = generation.machine.phase === 'queued' && generation.machine.attempt === attempts[index]?.attempt;
+      if (!isStillQueued) continue;
+      generation.missedLooks = areWaiting[index] ? 0 : generation.missedLooks + 1;
+      if (generation.missedLooks < looksBeforeLost) continue;
+      this.options.logger.warn({ requestId: generation.plan.requestId }, 'job lost');
+      generation.machine.jobLost();
+    }
+  }
+
+  private failWithoutWorkers(generation: OpenGeneration, at: number): void {
+    const { pool } = generation.plan;
+    if (this.options.directory.slotsOf(pool) > 0 || !this.options.isListening()) return;
+    const since = this.poolEmptySince.get(pool) ?? at;
+    this.poolEmptySince.set(pool, since);
+    if (at - since < noWorkerLimitMs) return;
+    generation.fail({ kind: 'unavailable', message: 'no worker serves this model now', retryAfterMs: 5_000 });
+  }
+
+  private cancel(generation: OpenGeneration): void {
+    this.open.delete(generation.plan.requestId);
+    generation.machine.cancel();
+  }
+
+  /** The generation that a worker speaks of. A worker that runs what nobody waits for is told to stop. */
+  private of(worker: string, { requestId, attempt }: Claim): OpenGeneration | undefined {
+    const generation = this.open.get(requestId);
+    if (!generation) this.options.orders.send(worker, { kind: 'cancel', requestId, attempt, sequence: 0 });
+    return generation;
+  }
+}

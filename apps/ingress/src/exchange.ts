@@ -1,0 +1,108 @@
+import { type ErrorKind, type GenerationEvent, isContent, type Usage } from '@sluice/canonical';
+import type { IngressMetrics, Logger, Outcome } from '@sluice/runtime';
+import type { Caller } from '@sluice/tenancy';
+
+/** Facts of one request that its log line and its metrics tell. Never its content, never its credential. */
+export interface Exchange {
+  readonly requestId: string;
+  /** Monotonic milliseconds. */
+  readonly arrivedAt: number;
+  /** The format that answers; set as soon as the route is known. */
+  format: string;
+  /** Absent until a credential was found good. */
+  caller?: Caller;
+  /** The configured model's id; absent until the client's name was resolved. */
+  model?: string;
+  isStream?: boolean;
+  queueWaitMs?: number;
+  attempts?: number;
+  firstContentAt?: number;
+  lastContentAt?: number;
+  usage?: Usage;
+  outcome?: Outcome;
+}
+
+export interface ExchangeServices {
+  metrics: IngressMetrics;
+  logger: Logger;
+  /** Monotonic milliseconds. */
+  monotonic(): number;
+}
+
+/** Notes what the client's side was handed; call it once per batch of events, after the write. */
+export function noteEvents(exchange: Exchange, events: readonly GenerationEvent[], services: ExchangeServices): void {
+  for (const event of events) {
+    if (event.type === 'finish') {
+      exchange.usage = addUsage(exchange.usage, event.usage);
+      exchange.outcome ??= 'ok';
+    } else if (event.type === 'error') {
+      noteError(exchange, event.error.kind);
+      if (event.usage) exchange.usage = addUsage(exchange.usage, event.usage);
+    }
+  }
+  if (!events.some(isContent)) return;
+  const at = services.monotonic();
+  if (exchange.firstContentAt === undefined) {
+    exchange.firstContentAt = at;
+    services.metrics.timeToFirstToken.observe(
+      { format: exchange.format, model: exchange.model ?? '' },
+      at - exchange.arrivedAt,
+    );
+  } else if (exchange.lastContentAt !== undefined) {
+    services.metrics.interTokenLatency.observe({ format: exchange.format }, at - exchange.lastContentAt);
+  }
+  exchange.lastContentAt = at;
+}
+
+/** An error is the outcome, whatever one of several answers said before. */
+export function noteError(exchange: Exchange, kind: ErrorKind): void {
+  exchange.outcome = kind;
+}
+
+/** Counts and logs a request that has ended. Call it once. */
+export function closeExchange(exchange: Exchange, status: number, services: ExchangeServices): void {
+  const { metrics, logger, monotonic } = services;
+  const durationMs = monotonic() - exchange.arrivedAt;
+  const outcome = exchange.outcome ?? (status < 400 ? 'ok' : 'cut');
+  const { format, model, usage } = exchange;
+  metrics.requests.inc({ format, outcome });
+  metrics.requestDuration.observe({ format, outcome }, durationMs);
+  if (model !== undefined && usage) {
+    metrics.tokens.inc({ model, direction: 'input' }, usage.inputTokens);
+    metrics.tokens.inc({ model, direction: 'output' }, usage.outputTokens);
+  }
+  const { firstContentAt, lastContentAt } = exchange;
+  const tokens = usage?.outputTokens;
+  if (firstContentAt !== undefined && lastContentAt !== undefined && tokens !== undefined && tokens > 1) {
+    metrics.timePerOutputToken.observe({ format }, (lastContentAt - firstContentAt) / (tokens - 1));
+  }
+  logger.info(
+    {
+      requestId: exchange.requestId,
+      format,
+      model,
+      tenant: exchange.caller?.tenant,
+      keyId: exchange.caller?.keyId,
+      stream: exchange.isStream,
+      status,
+      outcome,
+      durationMs: Math.round(durationMs),
+      ttftMs: firstContentAt === undefined ? undefined : Math.round(firstContentAt - exchange.arrivedAt),
+      queueWaitMs: exchange.queueWaitMs,
+      attempts: exchange.attempts,
+      inputTokens: usage?.inputTokens,
+      outputTokens: usage?.outputTokens,
+    },
+    'request',
+  );
+}
+
+/** Several answers to one prompt: their output adds up, the prompt is counted once. */
+export function addUsage(sum: Usage | undefined, next: Usage): Usage {
+  if (!sum) return next;
+  return {
+    ...sum,
+    ...(next.outputTokens !== undefined && { outputTokens: (sum.outputTokens ?? 0) + next.outputTokens }),
+    ...(next.reasoningTokens !== undefined && { reasoningTokens: (sum.reasoningTokens ?? 0) + next.reasoningTokens }),
+  };
+}

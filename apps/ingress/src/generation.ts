@@ -1,0 +1,119 @@
+import type { ErrorInfo, GenerationEvent, Resume } from '@sluice/canonical';
+import type { IngressMetrics } from '@sluice/runtime';
+import type { InferenceJob, JobQueue, Order, OrderSender } from '@sluice/transport';
+import { type AttemptEffects, AttemptMachine } from './attempt-machine.ts';
+
+/** What the dispatcher needs to know of one generation. */
+export interface GenerationPlan {
+  /** Id of the generation, unique among all requests. */
+  requestId: string;
+  pool: string;
+  priority: number;
+  /** Everything of the job that no attempt changes. */
+  job: Omit<InferenceJob, 'attempt' | 'enqueuedAt' | 'resume'>;
+  isPlainText: boolean;
+  /** Each event once and in order; the terminal one is last. */
+  onEvents(events: GenerationEvent[]): void;
+  /** The first attempt was picked up this long after it was put into the queue. */
+  onClaimed(queueWaitMs: number): void;
+}
+
+export interface GenerationServices {
+  queue: JobQueue;
+  orders: OrderSender;
+  metrics: IngressMetrics;
+  /** Epoch milliseconds. */
+  now(): number;
+  resumeAbility(pool: string): 'exact' | 'prefix' | 'none';
+}
+
+/** One generation of one request: the attempt machine, bound to the queue and the control channel. */
+export class OpenGeneration {
+  readonly plan: GenerationPlan;
+  readonly machine: AttemptMachine;
+  /** When the current attempt was put into the queue, epoch milliseconds; absent while it is on its way there. */
+  enqueuedAt: number | undefined;
+  /** How many looks in a row found the attempt neither waiting nor claimed. */
+  missedLooks = 0;
+  /** An attempt that Redis did not take; the next tick tries again. */
+  private unsent: (() => void) | undefined;
+  private hasBeenClaimed = false;
+  private readonly services: GenerationServices;
+
+  constructor(plan: GenerationPlan, services: GenerationServices) {
+    this.plan = plan;
+    this.services = services;
+    this.machine = new AttemptMachine(this.effects(), {
+      resumeAbility: () => services.resumeAbility(plan.pool),
+      isPlainText: plan.isPlainText,
+    });
+  }
+
+  /** Puts the first attempt into the queue. Throws `unavailable` when Redis does not take it. */
+  async begin(): Promise<void> {
+    await this.enqueue(1, undefined);
+  }
+
+  /** Tries again what Redis did not take. */
+  retryUnsent(): void {
+    const send = this.unsent;
+    this.unsent = undefined;
+    send?.();
+  }
+
+  claimed(worker: string, attempt: number): void {
+    this.machine.claimed(worker, attempt);
+    this.noteClaim();
+  }
+
+  /** The first sign of a worker ends the queue wait, whether it is the claim itself or a frame that overtook it. */
+  noteClaim(): void {
+    if (this.hasBeenClaimed || this.machine.phase === 'queued' || this.enqueuedAt === undefined) return;
+    this.hasBeenClaimed = true;
+    this.plan.onClaimed(Math.max(0, this.services.now() - this.enqueuedAt));
+  }
+
+  fail(error: ErrorInfo): void {
+    this.machine.fail(error);
+  }
+
+  private async enqueue(attempt: number, resume: Resume | undefined): Promise<void> {
+    const { job, pool, priority } = this.plan;
+    const enqueuedAt = this.services.now();
+    this.missedLooks = 0;
+    this.enqueuedAt = undefined;
+    const attemptJob: InferenceJob = { ...job, attempt, enqueuedAt, ...(resume && { resume }) };
+    // A later attempt goes before all that wait: its client has waited already.
+    const sent = this.services.queue.enqueue(pool, attemptJob, attempt === 1 ? priority : 1);
+    this.enqueuedAt = enqueuedAt;
+    await sent;
+  }
+
+  private effects(): AttemptEffects {
+    const { orders, metrics, queue } = this.services;
+    const { requestId, pool } = this.plan;
+    return {
+      enqueue: (attempt, resume, reason) => {
+        metrics.attempts.inc({ reason });
+        const send = (): void => {
+          if (this.machine.attempt !== attempt || this.machine.phase !== 'queued') return;
+          this.enqueue(attempt, resume).catch(() => {
+            this.enqueuedAt = undefined;
+            this.unsent = send;
+          });
+        };
+        send();
+      },
+      withdraw: (attempt) => {
+        // A job that stays because Redis is away is claimed some day and then told to stop: nobody knows it here.
+        queue.remove(pool, requestId, attempt).catch(() => undefined);
+      },
+      order: (worker: string, order: Omit<Order, 'requestId'>) => {
+        if (order.kind === 'resend') metrics.resends.inc();
+        orders.send(worker, { ...order, requestId });
+      },
+      deliver: (events) => this.plan.onEvents(events),
+      dropped: (reason) => metrics.framesDropped.inc({ reason }),
+    };
+  }
+}

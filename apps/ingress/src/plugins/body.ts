@@ -1,0 +1,66 @@
+import { SluiceError } from '@sluice/canonical';
+import type { FastifyInstance } from 'fastify';
+
+/** Deeper bodies are nobody's prompt; recursion over them could end the process. */
+const depthLimit = 200;
+
+/**
+ * Reads bodies as JSON: a missing content type counts as JSON, charset parameters are fine, anything
+ * compressed or of another type is refused, and so is nesting past the limit, before it is parsed.
+ */
+export function registerBody(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addHook('preParsing', (http, _reply, _payload, done) => {
+    const encoding = http.headers['content-encoding'];
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+      done(new SluiceError('unsupported-media', 'compressed bodies are not accepted'));
+    } else done();
+  });
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (http, body, done) => {
+    try {
+      done(null, parseBody(http.headers['content-type'], Buffer.isBuffer(body) ? body : Buffer.from(body)));
+    } catch (error) {
+      done(error as SluiceError);
+    }
+  });
+}
+
+function parseBody(contentType: string | undefined, body: Buffer): unknown {
+  const type = contentType?.split(';')[0]?.trim().toLowerCase();
+  if (type && type !== 'application/json' && !type.endsWith('+json')) {
+    throw new SluiceError('unsupported-media', 'the content type must be application/json');
+  }
+  if (body.length === 0) throw new SluiceError('invalid-request', 'the body is empty', { detail: 'invalid-json' });
+  if (depthOf(body) > depthLimit) {
+    throw new SluiceError('invalid-request', `the body is nested deeper than ${depthLimit} levels`, { detail: 'invalid-json' });
+  }
+  try {
+    const parsed: unknown = JSON.parse(utf8.decode(body));
+    return parsed;
+  } catch (cause) {
+    // The parser's own text would repeat pieces of the prompt.
+    throw new SluiceError('invalid-request', 'the body is not valid JSON', { detail: 'invalid-json', cause });
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+const [quote, backslash, openBrace, closeBrace, openBracket, closeBracket] = [34, 92, 123, 125, 91, 93];
+
+/** The deepest nesting of a JSON text, found without building it. */
+function depthOf(body: Buffer): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let index = 0; index < body.length; index += 1) {
+    const byte = body[index];
+    if (inString) {
+      if (byte === backslash) index += 1;
+      else if (byte === quote) inString = false;
+    } else if (byte === quote) inString = true;
+    else if (byte === openBrace || byte === openBracket) {
+      depth += 1;
+      if (depth > deepest) deepest = depth;
+    } else if (byte === closeBrace || byte === closeBracket) depth -= 1;
+  }
+  return deepest;
+}

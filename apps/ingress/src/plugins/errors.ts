@@ -1,0 +1,56 @@
+import { type ErrorInfo, errorInfoOf, SluiceError } from '@sluice/canonical';
+import { formats, recognizeFormat, type ServerCodec } from '@sluice/formats';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { noteError } from '../exchange.ts';
+import { httpFacts } from '../http-facts.ts';
+import type { Services } from '../services.ts';
+import { openExchange } from './observe.ts';
+
+/** What the framework's own refusals mean. Everything else that it throws is a defect. */
+const byFrameworkCode: Readonly<Record<string, ErrorInfo>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: { kind: 'too-large', message: 'the request body is too large' },
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
+    kind: 'invalid-request',
+    message: 'the body is not as long as content-length says',
+  },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: { kind: 'unsupported-media', message: 'the content type must be application/json' },
+  FST_ERR_BAD_URL: { kind: 'invalid-request', message: 'the path is not a valid URL path' },
+  FST_ERR_MAX_URL_LENGTH: { kind: 'not-found', message: 'the path is too long' },
+  FST_ERR_ASYNC_CONSTRAINT: { kind: 'invalid-request', message: 'the host header is not valid' },
+};
+
+/** Anything thrown, by us or by the framework → the body of the caller's format. */
+export function registerErrors(app: FastifyInstance, services: Services): void {
+  app.setErrorHandler((error, http, reply) => sendError(error, http, reply, services));
+  app.setNotFoundHandler((http, reply) =>
+    sendError(new SluiceError('not-found', 'there is nothing at this path'), http, reply, services),
+  );
+}
+
+export function sendError(error: unknown, http: FastifyRequest, reply: FastifyReply, services: Services): FastifyReply {
+  // The framework refuses some calls (a path that is no URL) before any hook has seen them.
+  const exchange = openExchange(http, reply, services);
+  const info = errorOf(error);
+  if (info.kind === 'internal') services.logger.error({ err: error, requestId: exchange.requestId }, 'internal error');
+  if (reply.raw.headersSent || reply.raw.destroyed) {
+    // Too late for a status: a cut socket is the only honest end.
+    reply.raw.destroy();
+    return reply;
+  }
+  noteError(exchange, info.kind);
+  const { status, headers, body } = codecOf(http, exchange.format).encodeError(info, exchange);
+  return reply.code(status).headers(headers).type('application/json').send(body);
+}
+
+function errorOf(error: unknown): ErrorInfo {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const known = byFrameworkCode[code];
+  if (known) return known;
+  if (code.startsWith('ECONNRESET') || code === 'ECONNABORTED') return { kind: 'cancelled', message: 'the client left' };
+  return errorInfoOf(error);
+}
+
+function codecOf(http: FastifyRequest, format: string): ServerCodec {
+  const known = formats.find(({ server }) => server.format === format);
+  return known?.server ?? recognizeFormat(httpFacts(http));
+}

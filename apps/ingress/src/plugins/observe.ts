@@ -1,0 +1,41 @@
+import { recognizeFormat } from '@sluice/formats';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { closeExchange, type Exchange } from '../exchange.ts';
+import { httpFacts } from '../http-facts.ts';
+import { replyHeaders } from '../reply.ts';
+import type { Services } from '../services.ts';
+
+const exchanges = new WeakMap<FastifyRequest, Exchange>();
+
+/** The facts of a request that is being answered. */
+export function exchangeOf(http: FastifyRequest): Exchange {
+  const exchange = exchanges.get(http);
+  if (!exchange) throw new TypeError('a request without its exchange');
+  return exchange;
+}
+
+/** Gives a request its id and its exchange, and counts and logs it once when its socket is done with it. */
+export function openExchange(http: FastifyRequest, reply: FastifyReply, services: Services): Exchange {
+  const known = exchanges.get(http);
+  if (known) return known;
+  const exchange: Exchange = {
+    requestId: services.newRequestId(),
+    arrivedAt: services.monotonic(),
+    format: recognizeFormat(httpFacts(http)).format,
+  };
+  exchanges.set(http, exchange);
+  reply.headers(replyHeaders(exchange));
+  reply.raw.once('close', () => closeExchange(exchange, reply.raw.statusCode, services));
+  return exchange;
+}
+
+export function registerObservation(app: FastifyInstance, services: Services): void {
+  app.addHook('onRequest', (http, reply, done) => {
+    openExchange(http, reply, services);
+    done();
+  });
+  app.server.on('connection', (socket) => {
+    services.metrics.openConnections.inc();
+    socket.once('close', () => services.metrics.openConnections.dec());
+  });
+}

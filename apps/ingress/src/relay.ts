@@ -1,0 +1,142 @@
+import type { ServerResponse } from 'node:http';
+import { type ErrorInfo, type GenerationEvent, isTerminal } from '@sluice/canonical';
+import type { StreamEncoder } from '@sluice/formats';
+
+/** What a client may leave unread before its own relay pauses. */
+const bufferLimitBytes = 256 * 1024;
+
+export interface RelayOptions {
+  response: ServerResponse;
+  encoder: StreamEncoder;
+  choices: number;
+  headers(): Record<string, string>;
+  /** Silence after which the stream is opened, or kept alive, milliseconds. */
+  keepAliveMs: number;
+  /** How long a client may take nothing while its buffer is full, milliseconds. */
+  stallLimitMs: number;
+  /** Monotonic milliseconds. */
+  now(): number;
+  /** An error that comes before anything was written: it gets a true status. */
+  refuse(error: ErrorInfo): void;
+  /** The buffer is full: events are not wanted until `onDrained`. */
+  onFull(): void;
+  onDrained(): void;
+  /** The client took nothing for too long and its socket was destroyed. */
+  onStalled(): void;
+}
+
+/**
+ * Events of one request → encoder → socket.
+ *
+ * The status line waits for the first event that says something: a failure before it becomes a true status.
+ * The body ends cleanly only after a terminal event of every choice or an in-band error; in every other case
+ * the socket is destroyed, so that no client takes half an answer for a whole one.
+ */
+export class Relay {
+  private readonly options: RelayOptions;
+  private isOpen = false;
+  private isFull = false;
+  private isEnded = false;
+  private finished = 0;
+  private writtenAt: number;
+  private fullSince = 0;
+  /** Start events wait for company: alone they do not decide the status line. */
+  private waiting: { choice: number; event: GenerationEvent }[] = [];
+
+  constructor(options: RelayOptions) {
+    this.options = options;
+    this.writtenAt = options.now();
+    options.response.on('drain', () => this.drained());
+  }
+
+  /** Takes events of one choice in order and writes them at once, in one piece. */
+  push(choice: number, events: readonly GenerationEvent[]): void {
+    if (this.isEnded) return;
+    const { encoder } = this.options;
+    let text = '';
+    for (const event of events) {
+      if (!this.isOpen && event.type === 'start') {
+        this.waiting.push({ choice, event });
+        continue;
+      }
+      if (!this.isOpen) {
+        if (event.type === 'error') {
+          this.isEnded = true;
+          this.options.refuse(event.error);
+          return;
+        }
+        text += this.open();
+      }
+      text += encoder.push(event, choice);
+      if (!isTerminal(event)) continue;
+      this.finished += 1;
+      if (event.type === 'error' || this.finished === this.options.choices) {
+        this.end(text);
+        return;
+      }
+    }
+    if (text !== '') this.write(text);
+  }
+
+  /** Keeps the connection alive and holds the stall limit. Call it at least once a second. */
+  tick(): void {
+    const { response, now, keepAliveMs, stallLimitMs } = this.options;
+    if (response.destroyed || response.writableFinished) return;
+    if (this.isFull) {
+      if (now() - this.fullSince <= stallLimitMs) return;
+      this.isEnded = true;
+      response.destroy();
+      this.options.onStalled();
+      return;
+    }
+    if (this.isEnded || now() - this.writtenAt < keepAliveMs) return;
+    const text = this.isOpen ? '' : this.open();
+    this.write(text + this.options.encoder.keepAlive());
+  }
+
+  /** The client's socket is gone. */
+  closed(): void {
+    this.isEnded = true;
+  }
+
+  /** Writes the status line and what waited for it. */
+  private open(): string {
+    const { response, encoder } = this.options;
+    this.isOpen = true;
+    response.writeHead(200, {
+      'content-type': encoder.contentType,
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+      ...this.options.headers(),
+    });
+    let text = '';
+    for (const { choice, event } of this.waiting) text += encoder.push(event, choice);
+    this.waiting = [];
+    return text;
+  }
+
+  private write(text: string): void {
+    this.writtenAt = this.options.now();
+    const { response } = this.options;
+    response.write(text);
+    if (response.writableLength <= bufferLimitBytes || this.isFull) return;
+    this.isFull = true;
+    this.fullSince = this.writtenAt;
+    this.options.onFull();
+  }
+
+  private end(text: string): void {
+    this.isEnded = true;
+    this.options.response.end(text);
+    // What is left in the buffer must reach the client within the stall limit, too.
+    this.isFull = true;
+    this.fullSince = this.options.now();
+  }
+
+  private drained(): void {
+    if (!this.isFull) return;
+    this.isFull = false;
+    this.writtenAt = this.options.now();
+    if (!this.isEnded) this.options.onDrained();
+  }
+}

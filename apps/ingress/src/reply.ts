@@ -1,0 +1,28 @@
+import type { ServerResponse } from 'node:http';
+import type { ErrorInfo } from '@sluice/canonical';
+import type { ServerCodec } from '@sluice/formats';
+import { type Exchange, noteError } from './exchange.ts';
+
+/** Headers of every answer, errors included; SDKs differ in the name under which they look for the id. */
+export function replyHeaders(exchange: Exchange): Record<string, string> {
+  const headers: Record<string, string> = {
+    'x-request-id': exchange.requestId,
+    'request-id': exchange.requestId,
+  };
+  if (exchange.queueWaitMs !== undefined) headers['x-sluice-queue-wait-ms'] = String(exchange.queueWaitMs);
+  return headers;
+}
+
+/** Writes an error in the client's format with its true status. The response must not have begun. */
+export function writeError(response: ServerResponse, codec: ServerCodec, error: ErrorInfo, exchange: Exchange): void {
+  noteError(exchange, error.kind);
+  const { status, headers, body } = codec.encodeError(error, { requestId: exchange.requestId });
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    ...replyHeaders(exchange),
+    ...headers,
+  });
+  response.end(text);
+}

@@ -1,0 +1,53 @@
+import { SluiceError } from '@sluice/canonical';
+import { toPublicModels } from '@sluice/catalog';
+import { type PublicModel, readCredentials, recognizeFormat, serverCodecs } from '@sluice/formats';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { httpFacts } from '../http-facts.ts';
+import { exchangeOf } from '../plugins/observe.ts';
+import type { Services } from '../services.ts';
+import { findModel } from './inference.ts';
+
+/** Registers the model lists. Formats share their paths, so the caller's habits decide who answers. */
+export function registerModels(app: FastifyInstance, services: Services): void {
+  const models = toPublicModels(services.catalog);
+  const paths = new Set(serverCodecs.flatMap((codec) => codec.modelRoutes));
+  for (const path of paths) {
+    app.get(path, {
+      onRequest: async (http) => {
+        exchangeOf(http).caller = await services.keys.authenticate(readCredentials(httpFacts(http)));
+      },
+      handler: (http, reply) => {
+        // The real services answer lists with nothing but this type, and SDKs parse by it.
+        reply.type('application/json');
+        return reply.send(answer(http, path, models, services));
+      },
+    });
+  }
+}
+
+function answer(http: FastifyRequest, path: string, models: PublicModel[], services: Services): unknown {
+  const facts = httpFacts(http);
+  const codec = recognizeFormat(facts);
+  const { caller } = exchangeOf(http);
+  if (!caller) throw new SluiceError('internal', 'a call went past authentication');
+  if (!path.endsWith('*')) {
+    return codec.encodeModelList(
+      models.filter((model) => caller.allows(model.id)),
+      facts.query,
+    );
+  }
+  const id = decodeName(facts.path.slice(path.length - 1));
+  const { model } = findModel(id, caller, services);
+  const listed = models.find((candidate) => candidate.id === model.id);
+  if (!listed) throw new SluiceError('not-found', 'the model does not exist', { detail: 'model-not-found' });
+  // An alias is shown under the name that was asked for.
+  return codec.encodeModel({ ...listed, id });
+}
+
+function decodeName(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch (cause) {
+    throw new SluiceError('not-found', 'the model does not exist', { detail: 'model-not-found', cause });
+  }
+}

@@ -1,0 +1,30 @@
+import type { Admission } from '@sluice/admission';
+import type { Catalog } from '@sluice/catalog';
+import type { IngressMetrics, Logger, Readiness } from '@sluice/runtime';
+import type { KeyStore } from '@sluice/tenancy';
+import type { WorkerDirectory } from '@sluice/transport';
+import type { Dispatcher } from './dispatcher.ts';
+import type { Ticker } from './ticker.ts';
+
+/** Everything that the routes of an ingress work with. */
+export interface Services {
+  keys: KeyStore;
+  catalog: Catalog;
+  admission: Admission;
+  directory: WorkerDirectory;
+  dispatcher: Dispatcher;
+  ticker: Ticker;
+  metrics: IngressMetrics;
+  logger: Logger;
+  /** Id of this process. */
+  ingress: string;
+  keepAliveMs: number;
+  requestTimeoutMs: number;
+  stallLimitMs: number;
+  bodyLimitBytes: number;
+  /** Epoch milliseconds. */
+  now(): number;
+  monotonic(): number;
+  newRequestId(): string;
+  isReady(): Readiness;
+}

@@ -1,0 +1,46 @@
+import type { ServerResponse } from 'node:http';
+import { Collector, type Generation, isTerminal, SluiceError } from '@sluice/canonical';
+import { Answer, type AnswerPlan } from './answer.ts';
+import { type Exchange, noteError } from './exchange.ts';
+import type { Services } from './services.ts';
+
+/**
+ * Collects whole answers, one per choice. Rejects with what ended the request: a refusal, the generation's
+ * own error, or `cancelled` when the client left.
+ */
+export function singleAnswer(
+  plan: AnswerPlan,
+  exchange: Exchange,
+  response: ServerResponse,
+  services: Services,
+): Promise<Generation[]> {
+  return new Promise((resolve, reject) => {
+    const collectors = Array.from({ length: plan.call.choices }, () => new Collector());
+    let open = collectors.length;
+    const answer = new Answer(plan, exchange, services, (choice, events) => {
+      for (const event of events) {
+        collectors[choice]?.push(event);
+        if (!isTerminal(event)) continue;
+        open -= 1;
+        if (event.type !== 'error' && open > 0) continue;
+        settle(event.type === 'error' ? choice : undefined);
+        return;
+      }
+    });
+    const settle = (failed: number | undefined): void => {
+      try {
+        if (failed !== undefined) collectors[failed]?.generation();
+        resolve(collectors.map((collector) => collector.generation()));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    response.once('close', () => {
+      if (response.writableFinished) return;
+      noteError(exchange, 'cancelled');
+      answer.cancel();
+      reject(new SluiceError('cancelled', 'the client left'));
+    });
+    answer.begin().catch(reject);
+  });
+}

@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { createAdmission, createMemoryGate } from '@sluice/admission';
+import { SluiceError } from '@sluice/canonical';
+import { type Catalog, loadCatalog } from '@sluice/catalog';
+import {
+  createIngressMetrics,
+  createLifecycle,
+  createLogger,
+  type Environment,
+  maskSecrets,
+  openOpsServer,
+  parseEnvironment,
+  renderMetrics,
+} from '@sluice/runtime';
+import { createKeyStore } from '@sluice/tenancy';
+import { announceIngress, createJobQueue, createOrderSender } from '@sluice/transport';
+import { buildApp } from './app.ts';
+import { type IngressConfig, ingressEnvironment } from './config.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { listenToWorkers, openLinks } from './links.ts';
+import type { Services } from './services.ts';
+import { createTicker } from './ticker.ts';
+
+const tickIntervalMs = 250;
+const lookIntervalMs = 1_000;
+
+/** Brings an ingress process up, in the order in which its parts stand on each other. Throws a sentence for the operator. */
+export async function startIngress(environment: Environment): Promise<void> {
+  const { values: config, warnings } = parseEnvironment(ingressEnvironment, environment);
+  const catalog = await loadCatalog(config.SLUICE_CONFIG, environment);
+  const ingress = `i${randomUUID().replaceAll('-', '').slice(0, 16)}`;
+  const logger = createLogger({ name: 'ingress', level: config.SLUICE_LOG_LEVEL }).child({ ingress });
+  for (const warning of [...warnings, ...catalog.warnings]) logger.warn(warning);
+  const secrets = new Set([config.SLUICE_KEY_SECRET, config.SLUICE_REDIS_URL]);
+  logger.info({ config: maskSecrets(config, secrets) }, 'starting');
+
+  const lifecycle = createLifecycle({ logger, drainLimitMs: config.SLUICE_DRAIN_LIMIT_MS });
+  const metrics = createIngressMetrics();
+  const links = await openLinks(config.SLUICE_REDIS_URL, ingress, logger);
+  lifecycle.onDrain('redis', () => links.close());
+
+  const keys = createKeyStore({ redis: links.commands, subscriber: links.subscriber, secret: config.SLUICE_KEY_SECRET });
+  await keys.start();
+  lifecycle.onDrain('keys', () => keys.close());
+
+  const memoryGate = createMemoryGate({ redis: links.commands });
+  await memoryGate.start();
+  lifecycle.onDrain('memory gate', () => memoryGate.close());
+
+  const admission = createAdmission({
+    redis: links.commands,
+    memoryGate,
+    onRefusal: (limit) => metrics.refusals.inc({ limit }),
+  });
+  await admission.start();
+  lifecycle.onDrain('admission', () => admission.close());
+
+  const queue = createJobQueue(links.commands);
+  lifecycle.onDrain('queue', () => queue.close());
+  const directory = links.createDirectory((worker, reason) => {
+    logger.info({ worker, reason }, 'worker lost');
+    dispatcher.workerLost(worker, reason);
+  });
+  const dispatcher = new Dispatcher({
+    queue,
+    orders: createOrderSender(links.bus, ingress),
+    directory,
+    metrics,
+    logger,
+    now: Date.now,
+    resumeAbility: (pool) => directory.resumeOf(pool),
+    isListening: () => links.bus.isUp(),
+  });
+  await listenToWorkers(links, ingress, dispatcher, directory);
+  const stopAnnouncing = await announceIngress(links.commands, ingress);
+  lifecycle.onDrain('presence', stopAnnouncing);
+
+  const ticker = createTicker(tickIntervalMs);
+  ticker.add(() => dispatcher.tick());
+  const looking = setInterval(() => void dispatcher.lookForLost(), lookIntervalMs);
+  lifecycle.onDrain('ticks', async () => {
+    clearInterval(looking);
+    ticker.close();
+  });
+  measurePools(metrics, catalog, directory.slotsOf.bind(directory), queue.depth, links.isUp);
+
+  const isReady = () => {
+    const reasons: string[] = [];
+    if (lifecycle.draining.aborted) reasons.push('draining');
+    if (!links.isUp()) reasons.push('redis does not answer');
+    if (!links.bus.isUp()) reasons.push('the reply subscription is down');
+    return { ready: reasons.length === 0, reasons };
+  };
+  const services: Services = {
+    keys,
+    catalog,
+    admission,
+    directory,
+    dispatcher,
+    ticker,
+    metrics,
+    logger,
+    ingress,
+    keepAliveMs: config.SLUICE_KEEP_ALIVE_MS,
+    requestTimeoutMs: config.SLUICE_REQUEST_TIMEOUT_MS,
+    stallLimitMs: config.SLUICE_STALL_LIMIT_MS,
+    bodyLimitBytes: config.SLUICE_BODY_LIMIT_BYTES,
+    now: Date.now,
+    monotonic: () => performance.now(),
+    newRequestId: () => randomUUID().replaceAll('-', ''),
+    isReady,
+  };
+  const app = await buildApp(services);
+  const ops = await listen('operations', config.SLUICE_OPS_HOST, config.SLUICE_OPS_PORT, (host, port) =>
+    openOpsServer({ host, port, isReady, metrics: () => renderMetrics(metrics.registry) }),
+  );
+  lifecycle.onDrain('operations', () => ops.close());
+  const port = await listen('the API', config.SLUICE_HOST, config.SLUICE_PORT, async (host, wanted) => {
+    await app.listen({ host, port: wanted });
+    const address = app.server.address();
+    return typeof address === 'object' && address !== null ? address.port : wanted;
+  });
+  lifecycle.onDrain('http', async (limit) => {
+    limit.addEventListener('abort', () => dispatcher.failAll(), { once: true });
+    await app.close();
+  });
+  logger.info({ host: config.SLUICE_HOST, port, opsPort: ops.port }, 'serving');
+  lifecycle.announceReady({ role: 'ingress', pid: process.pid, port, opsPort: ops.port });
+}
+
+/** Opens a listener; a port that is taken or forbidden becomes a sentence. */
+async function listen<Opened>(
+  what: string,
+  host: string,
+  port: number,
+  open: (host: string, port: number) => Promise<Opened>,
+): Promise<Opened> {
+  try {
+    return await open(host, port);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    const why = code === 'EADDRINUSE' ? 'another process has it' : `the system says ${String(code)}`;
+    throw new SluiceError('unavailable', `can't listen on ${host}:${port} for ${what}: ${why}`, { cause });
+  }
+}
+
+function measurePools(
+  metrics: Services['metrics'],
+  catalog: Catalog,
+  slotsOf: (pool: string) => number,
+  depth: (pool: string) => Promise<number>,
+  isUp: () => boolean,
+): void {
+  metrics.redisUp.readFrom(() => (isUp() ? 1 : 0));
+  for (const pool of catalog.pools.keys()) {
+    let last = 0;
+    metrics.poolSlots.readFrom({ pool }, () => slotsOf(pool));
+    metrics.queueDepth.readFrom({ pool }, () => last);
+    const timer = setInterval(() => {
+      depth(pool).then(
+        (waiting) => {
+          last = waiting;
+        },
+        () => undefined,
+      );
+    }, 1_000);
+    timer.unref();
+  }
+}
+
+export type { IngressConfig };

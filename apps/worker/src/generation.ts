@@ -1,0 +1,105 @@
+import { type ErrorInfo, errorInfoOf, type GenerationEvent, isContent, isTerminal } from '@sluice/canonical';
+import type { Engine } from '@sluice/engines';
+import type { Clock, Outcome } from '@sluice/runtime';
+import type { InferenceJob, ReplyWriter } from '@sluice/transport';
+
+/** Why a generation is ended from outside. */
+export type StopReason = 'cancelled' | 'abandoned' | 'deadline' | 'drained';
+
+export interface GenerationServices {
+  engine: Engine;
+  writer: ReplyWriter;
+  backendModel: string;
+  maxOutputTokens?: number;
+  clock: Clock;
+}
+
+export interface GenerationOutcome {
+  kind: Outcome;
+  /** Engine called to its first content; absent when there was none. */
+  firstContentMs?: number;
+  /** What an engine threw against its contract. */
+  cause?: unknown;
+}
+
+/** What the receiver is told when the reason is not its own; absent: nobody listens. */
+const lastWords: Readonly<Record<StopReason, ErrorInfo | undefined>> = {
+  cancelled: undefined,
+  abandoned: undefined,
+  deadline: { kind: 'deadline-exceeded', message: 'the deadline of the request has passed' },
+  drained: { kind: 'unavailable', message: 'the worker is shutting down', detail: 'drained' },
+};
+
+/** One attempt in a worker: the engine's run under one abort signal, with exactly one terminal event. */
+export class Generation {
+  /** Resolves when the engine has let go. */
+  readonly ended: Promise<void>;
+  private readonly job: InferenceJob;
+  private readonly services: GenerationServices;
+  private readonly aborting = new AbortController();
+  private stopReason: StopReason | undefined;
+  private outcome: Outcome | undefined;
+  private firstContentAt: number | undefined;
+  private release: () => void = () => undefined;
+
+  constructor(job: InferenceJob, services: GenerationServices) {
+    this.job = job;
+    this.services = services;
+    this.ended = new Promise((resolve) => {
+      this.release = resolve;
+    });
+  }
+
+  /** Never rejects. */
+  async run(): Promise<GenerationOutcome> {
+    const { job, services } = this;
+    const { engine, writer, clock, backendModel, maxOutputTokens } = services;
+    const deadline = clock.after(job.deadlineAt - clock.now(), () => this.stop('deadline'));
+    writer.abandoned.addEventListener('abort', () => this.stop('abandoned'), { once: true });
+    const startedAt = clock.monotonic();
+    let cause: unknown;
+    try {
+      await engine.generate(job.request, {
+        id: job.requestId,
+        backendModel,
+        ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+        signal: this.aborting.signal,
+        ...(job.resume && { resume: job.resume }),
+        emit: (event) => this.emit(event),
+      });
+      this.endIfOpen({ kind: 'internal', message: 'the engine stopped without an end' });
+    } catch (thrown) {
+      cause = thrown;
+      this.endIfOpen(errorInfoOf(thrown));
+    } finally {
+      deadline.cancel();
+      this.release();
+    }
+    return {
+      kind: this.outcome ?? 'cancelled',
+      ...(this.firstContentAt !== undefined && { firstContentMs: this.firstContentAt - startedAt }),
+      ...(cause !== undefined && { cause }),
+    };
+  }
+
+  /** Aborts the engine and says the last word that the reason calls for. Only the first call counts. */
+  stop(reason: StopReason): void {
+    if (this.stopReason !== undefined || this.outcome !== undefined) return;
+    this.stopReason = reason;
+    const error = lastWords[reason];
+    if (error) this.services.writer.write({ type: 'error', error });
+    this.outcome = error?.kind ?? 'cancelled';
+    this.aborting.abort();
+  }
+
+  private emit(event: GenerationEvent): void {
+    if (this.outcome !== undefined) return;
+    if (this.firstContentAt === undefined && isContent(event)) this.firstContentAt = this.services.clock.monotonic();
+    if (isTerminal(event)) this.outcome = event.type === 'error' ? event.error.kind : 'ok';
+    this.services.writer.write(event);
+  }
+
+  private endIfOpen(error: ErrorInfo): void {
+    this.emit({ type: 'error', error });
+  }
+}

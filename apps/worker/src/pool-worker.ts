@@ -1,0 +1,119 @@
+import type { Catalog, Pool } from '@sluice/catalog';
+import type { Engine } from '@sluice/engines';
+import type { Clock, Logger, WorkerMetrics } from '@sluice/runtime';
+import {
+  createJobConsumer,
+  type InferenceJob,
+  type JobConsumer,
+  type Order,
+  type PoolPresence,
+  type RedisClient,
+  type ReplyPublisher,
+} from '@sluice/transport';
+import { Generation, type StopReason } from './generation.ts';
+
+export interface PoolWorkerOptions {
+  pool: Pool;
+  engine: Engine;
+  catalog: Catalog;
+  redis: RedisClient;
+  publisher: ReplyPublisher;
+  metrics: WorkerMetrics;
+  logger: Logger;
+  clock: Clock;
+}
+
+const keyOf = (requestId: string, attempt: number): string => `${requestId}-${attempt}`;
+
+/** One pool in one worker process: jobs in, generations of its engine out. */
+export class PoolWorker {
+  private readonly options: PoolWorkerOptions;
+  private readonly consumer: JobConsumer;
+  private readonly running = new Map<string, Generation>();
+  private idle: (() => void) | undefined;
+
+  constructor(options: PoolWorkerOptions) {
+    const { pool, engine, redis, logger, metrics } = options;
+    this.options = options;
+    this.consumer = createJobConsumer({
+      pool: pool.name,
+      slots: engine.slots,
+      redis,
+      run: (job) => this.run(job),
+      onError: (error) => logger.warn({ err: error, pool: pool.name }, 'could not take a job'),
+    });
+    metrics.slots.set({ pool: pool.name }, engine.slots);
+    metrics.slotsBusy.readFrom({ pool: pool.name }, () => this.running.size);
+    metrics.engineUp.readFrom({ pool: pool.name }, () => (engine.isReady() ? 1 : 0));
+  }
+
+  get name(): string {
+    return this.options.pool.name;
+  }
+
+  get isReady(): boolean {
+    return this.options.engine.isReady();
+  }
+
+  get presence(): PoolPresence {
+    const { engine } = this.options;
+    return { slots: engine.slots, busy: this.running.size, resume: engine.resume };
+  }
+
+  start(): void {
+    this.consumer.start();
+  }
+
+  /** Returns whether this pool runs the attempt that the order is about. */
+  receive(order: Order): boolean {
+    const generation = this.running.get(keyOf(order.requestId, order.attempt));
+    if (generation && order.kind === 'cancel') generation.stop('cancelled');
+    return generation !== undefined;
+  }
+
+  /** Takes no further job; resolves when nothing runs, or when `limit` aborts. */
+  async drain(limit: AbortSignal): Promise<void> {
+    await this.consumer.stop();
+    if (this.running.size === 0 || limit.aborted) return;
+    await new Promise<void>((resolve) => {
+      this.idle = resolve;
+      limit.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  /** Ends what still runs, for the given reason, and waits for the engine to let go. */
+  async stop(reason: StopReason): Promise<void> {
+    for (const generation of this.running.values()) generation.stop(reason);
+    await Promise.all([...this.running.values()].map((generation) => generation.ended));
+    await this.options.engine.stop();
+  }
+
+  private async run(job: InferenceJob): Promise<void> {
+    const { catalog, engine, publisher, metrics, clock, logger, pool } = this.options;
+    // Its ingress has answered by its own clock already.
+    if (clock.now() >= job.deadlineAt) return;
+    const model = catalog.models.get(job.model);
+    const generation = new Generation(job, {
+      engine,
+      writer: publisher.open(job),
+      backendModel: model?.backendModel ?? job.model,
+      ...(model?.maxOutputTokens !== undefined && { maxOutputTokens: model.maxOutputTokens }),
+      clock,
+    });
+    const key = keyOf(job.requestId, job.attempt);
+    this.running.set(key, generation);
+    const startedAt = clock.monotonic();
+    const outcome = await generation.run();
+    this.running.delete(key);
+    if (outcome.kind === 'cancelled') publisher.forget(job);
+    if (outcome.cause !== undefined) {
+      logger.error({ err: outcome.cause, requestId: job.requestId, pool: pool.name }, 'generation failed');
+    }
+    metrics.generations.inc({ pool: pool.name, outcome: outcome.kind });
+    metrics.generationDuration.observe({ pool: pool.name }, clock.monotonic() - startedAt);
+    if (outcome.firstContentMs !== undefined) {
+      metrics.engineTimeToFirstToken.observe({ pool: pool.name }, outcome.firstContentMs);
+    }
+    if (this.running.size === 0) this.idle?.();
+  }
+}

@@ -1,0 +1,32 @@
+import { SluiceError } from '@sluice/canonical';
+import { Cluster } from 'ioredis';
+import type { RedisClient } from './connection.ts';
+
+const oldestVersion = [6, 2] as const;
+
+/**
+ * Refuses a Redis that would lose what we put there: an eviction policy deletes queued jobs when memory is
+ * full, and old servers lack commands that we use. Throws `unavailable` with a sentence for the operator.
+ */
+export async function checkRedis(redis: RedisClient): Promise<void> {
+  const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
+  for (const node of nodes) {
+    const [server, memory] = await Promise.all([node.info('server'), node.info('memory')]);
+    const policy = fieldOf(memory, 'maxmemory_policy');
+    if (policy !== undefined && policy !== 'noeviction') {
+      throw new SluiceError(
+        'unavailable',
+        `Redis has maxmemory-policy ${policy}, which deletes queued requests when memory is full: set it to noeviction`,
+      );
+    }
+    const version = fieldOf(server, 'redis_version') ?? '';
+    const [major = 0, minor = 0] = version.split('.').map(Number);
+    if (major < oldestVersion[0] || (major === oldestVersion[0] && minor < oldestVersion[1])) {
+      throw new SluiceError('unavailable', `Redis ${version} is too old: 6.2 or newer is needed`);
+    }
+  }
+}
+
+function fieldOf(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
+}
