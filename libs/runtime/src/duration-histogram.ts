@@ -14,7 +14,7 @@ interface Series extends DurationSeries {
 
 /**
  * A Prometheus histogram of durations with fixed buckets. It stands beside prom-client's own because it is
- * observed for every token: 33 ns here, 308 ns there (a labelled child; 2 million observations, 12 buckets,
+ * observed for every token: 7 ns here, 308 ns there (a labelled child; 2 million observations of random gaps,
  * Node 24, CPU time), of a budget of 36 µs per token for the whole stack.
  */
 export class DurationHistogram {
