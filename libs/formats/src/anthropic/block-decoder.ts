@@ -1,0 +1,165 @@
+import {
+  type Extensible,
+  extend,
+  type GenerationEvent,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+} from '@sluice/canonical';
+import { withoutDirectCaller } from './messages-decode.ts';
+import { decodeBlock } from './response.ts';
+import { isOwnSignature } from './signature.ts';
+import { noArguments } from './tool-arguments.ts';
+import { format, restOf } from './wire.ts';
+
+type Kind = 'text' | 'reasoning' | 'tool-call' | 'whole';
+
+const startFields: Readonly<Record<Exclude<Kind, 'whole'>, object>> = {
+  text: { type: true, text: true, citations: true },
+  reasoning: { type: true, thinking: true, signature: true },
+  'tool-call': { type: true, id: true, name: true, input: true },
+};
+
+/** One block of a server's stream as events; blocks of unknown types are gathered and passed on whole at their end. */
+export class BlockDecoder {
+  hasContent = false;
+  private readonly block: JsonObject;
+  private readonly number: number;
+  private readonly kind: Kind;
+  /** The JSON text of `input` so far. */
+  private hasArguments = false;
+  private input = '';
+  private signature: string | undefined;
+
+  constructor(block: JsonObject, number: number) {
+    this.block = { ...block };
+    this.number = number;
+    this.kind = kindOf(block);
+  }
+
+  start(): GenerationEvent[] {
+    const { block, number } = this;
+    switch (this.kind) {
+      case 'tool-call': {
+        this.hasContent = true;
+        const own = extend(format, withoutDirectCaller(restOf(block, startFields['tool-call'])));
+        return [{ type: 'tool-call-start', block: number, id: `${block.id}`, name: `${block.name}`, ...own }];
+      }
+      case 'text': {
+        const citations = Array.isArray(block.citations) && block.citations.length > 0 ? block.citations : [];
+        const own = { ...restOf(block, startFields.text), ...(citations.length > 0 && { citations }) };
+        return [...this.say('text', block.text), ...this.annotate(own)];
+      }
+      case 'reasoning':
+        this.sign(block.signature);
+        return [
+          ...this.say('reasoning', block.thinking),
+          ...this.annotate(restOf(block, startFields.reasoning)),
+        ];
+      default:
+        return [];
+    }
+  }
+
+  push(delta: JsonObject, index: number): GenerationEvent[] {
+    if (this.kind === 'whole') {
+      this.gather(delta);
+      return [];
+    }
+    switch (delta.type) {
+      case 'text_delta':
+        return this.say('text', delta.text);
+      case 'thinking_delta':
+        return this.say('reasoning', delta.thinking);
+      case 'input_json_delta':
+        return this.argue(delta.partial_json);
+      case 'signature_delta':
+        this.sign(delta.signature);
+        return [];
+      case 'citations_delta':
+        return delta.citation === undefined ? [] : this.annotate({ citations: [delta.citation] });
+      default:
+        return [{ type: 'opaque', format, value: { type: 'content_block_delta', index, delta } }];
+    }
+  }
+
+  stop(): GenerationEvent[] {
+    switch (this.kind) {
+      case 'text':
+        return [];
+      case 'reasoning':
+        return this.signature === undefined ? [] : this.annotate({ signature: this.signature });
+      case 'tool-call': {
+        const whole = isJsonObject(this.block.input) ? JSON.stringify(this.block.input) : noArguments;
+        const rest = this.hasArguments ? [] : this.argue(whole);
+        return [...rest, { type: 'tool-call-end', block: this.number }];
+      }
+      default: {
+        const events = decodeBlock(this.wholeBlock(), this.number);
+        this.hasContent = events.length > 0;
+        return events;
+      }
+    }
+  }
+
+  /** Content that does not belong into a block of this kind is a server's mistake and passed over. */
+  private say(kind: 'text' | 'reasoning', text: Json | undefined): GenerationEvent[] {
+    if (kind !== this.kind || typeof text !== 'string' || text === '') return [];
+    this.hasContent = true;
+    const block = this.number;
+    return [kind === 'text' ? { type: 'text-delta', block, text } : { type: 'reasoning-delta', block, text }];
+  }
+
+  private argue(fragment: Json | undefined): GenerationEvent[] {
+    if (this.kind !== 'tool-call' || typeof fragment !== 'string' || fragment === '') return [];
+    this.hasArguments = true;
+    return [{ type: 'tool-call-delta', block: this.number, arguments: fragment }];
+  }
+
+  private sign(signature: Json | undefined): void {
+    const isForeign = typeof signature === 'string' && signature !== '' && !isOwnSignature(signature);
+    if (isForeign) this.signature = signature;
+  }
+
+  /** An annotation needs an open block: an empty delta opens one that has no content yet. */
+  private annotate(fields: JsonObject): GenerationEvent[] {
+    const { extensions }: Extensible = extend(format, fields);
+    if (extensions === undefined) return [];
+    const block = this.number;
+    const opening: GenerationEvent = {
+      type: this.kind === 'text' ? 'text-delta' : 'reasoning-delta',
+      block,
+      text: '',
+    };
+    const annotation: GenerationEvent = { type: 'block-annotation', block, extensions };
+    if (this.hasContent) return [annotation];
+    this.hasContent = true;
+    return [opening, annotation];
+  }
+
+  /** Texts grow, other fields are replaced: what every delta of the dialect does so far. */
+  private gather(delta: JsonObject): void {
+    for (const [name, value] of Object.entries(delta)) {
+      const old = this.block[name];
+      if (name === 'type') continue;
+      if (name === 'partial_json') this.input += typeof value === 'string' ? value : '';
+      else this.block[name] = typeof old === 'string' && typeof value === 'string' ? old + value : value;
+    }
+  }
+
+  private wholeBlock(): JsonObject {
+    if (this.input === '') return this.block;
+    try {
+      const input: Json = JSON.parse(this.input);
+      return { ...this.block, input };
+    } catch {
+      return { ...this.block, input: this.input };
+    }
+  }
+}
+
+function kindOf({ type, id, name }: JsonObject): Kind {
+  if (type === 'text') return 'text';
+  if (type === 'thinking') return 'reasoning';
+  return type === 'tool_use' && typeof id === 'string' && typeof name === 'string' ? 'tool-call' : 'whole';
+}

@@ -1,0 +1,71 @@
+import type { GenerationEvent, JsonObject } from '@sluice/canonical';
+import { BlockDecoder } from './block-decoder.ts';
+
+interface Waiting {
+  index: number;
+  block: JsonObject;
+  deltas: JsonObject[];
+  isStopped: boolean;
+}
+
+/**
+ * Puts a server's blocks in a row. The dialect says that blocks never overlap, but some servers let parallel
+ * calls run side by side: a later block then waits, as it came, until the one before it has stopped.
+ */
+export class BlockSequence {
+  private current: { index: number; decoder: BlockDecoder } | undefined;
+  private waiting: Waiting[] = [];
+  /** Canonical number of the next block that has content. */
+  private next = 0;
+
+  start(index: number, block: JsonObject): GenerationEvent[] {
+    if (this.current) {
+      this.waiting.push({ index, block, deltas: [], isStopped: false });
+      return [];
+    }
+    const decoder = new BlockDecoder(block, this.next);
+    this.current = { index, decoder };
+    return decoder.start();
+  }
+
+  /** A delta for a block that was never started is passed over. */
+  push(index: number, delta: JsonObject): GenerationEvent[] {
+    if (this.current?.index === index) return this.current.decoder.push(delta, index);
+    this.waiting.findLast((block) => block.index === index && !block.isStopped)?.deltas.push(delta);
+    return [];
+  }
+
+  stop(index: number): GenerationEvent[] {
+    if (this.current?.index === index) return [...this.close(), ...this.advance()];
+    const stopped = this.waiting.find((block) => block.index === index && !block.isStopped);
+    if (stopped) stopped.isStopped = true;
+    return [];
+  }
+
+  /** Stops whatever is still open. */
+  end(): GenerationEvent[] {
+    for (const block of this.waiting) block.isStopped = true;
+    return this.current ? [...this.close(), ...this.advance()] : [];
+  }
+
+  private close(): GenerationEvent[] {
+    if (!this.current) return [];
+    const { decoder } = this.current;
+    this.current = undefined;
+    const events = decoder.stop();
+    if (decoder.hasContent) this.next += 1;
+    return events;
+  }
+
+  private advance(): GenerationEvent[] {
+    const events: GenerationEvent[] = [];
+    while (!this.current) {
+      const following = this.waiting.shift();
+      if (!following) break;
+      events.push(...this.start(following.index, following.block));
+      for (const delta of following.deltas) events.push(...this.push(following.index, delta));
+      if (following.isStopped) events.push(...this.close());
+    }
+    return events;
+  }
+}

@@ -1,0 +1,54 @@
+import { type Extensible, type FormatId, type JsonObject, type Opaque, SluiceError } from '@sluice/canonical';
+import { format } from './wire.ts';
+
+/** What the encoding of one request gathers and must keep the same from its first to its last block. */
+export interface Encoding {
+  /** Formats whose extensions could not be said, one entry per thing that carried some. */
+  dropped: FormatId[];
+  ids: CallIds;
+}
+
+/** Starts the encoding of one request. */
+export function createEncoding(): Encoding {
+  return { dropped: [], ids: new CallIds() };
+}
+
+/** The fields that this format filed on a thing; those of other formats are noted as dropped. */
+export function ownFields(thing: Extensible, encoding: Encoding): JsonObject {
+  for (const name of Object.keys(thing.extensions ?? {})) if (name !== format) encoding.dropped.push(name);
+  return thing.extensions?.[format] ?? {};
+}
+
+/** An opaque thing of this format as it was. Throws `invalid-request` at `path` for one of another format. */
+export function ownValue(opaque: Opaque, path: string): JsonObject {
+  if (opaque.format !== format) {
+    throw unsayable(path, `this model's server does not understand a part of the ${opaque.format} format`);
+  }
+  // Opaques of this format are made by its decoders alone, from objects.
+  return opaque.value as JsonObject;
+}
+
+/** Something that is said well in canonical terms and has no word in this dialect. */
+export function unsayable(path: string, reason: string): SluiceError {
+  return new SluiceError('invalid-request', `${path}: ${reason}`, { param: path });
+}
+
+/**
+ * Ids of tool calls as this dialect allows them (`^[a-zA-Z0-9_-]+$`). The same id is always replaced by the same,
+ * and two different ones never become one.
+ */
+export class CallIds {
+  private readonly byOriginal = new Map<string, string>();
+  private readonly taken = new Set<string>();
+
+  encode(id: string): string {
+    const known = this.byOriginal.get(id);
+    if (known !== undefined) return known;
+    const clean = id.replace(/[^a-zA-Z0-9_-]/g, '_') || 'call';
+    let unique = clean;
+    for (let number = 2; this.taken.has(unique); number += 1) unique = `${clean}_${number}`;
+    this.byOriginal.set(id, unique);
+    this.taken.add(unique);
+    return unique;
+  }
+}

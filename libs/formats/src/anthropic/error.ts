@@ -1,0 +1,130 @@
+import { type ErrorInfo, type ErrorKind, isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
+import { sseEvent } from '../sse.ts';
+import { retryHeaders, statusOf } from '../status.ts';
+
+const typeOf: Readonly<Record<ErrorKind, string>> = {
+  'invalid-request': 'invalid_request_error',
+  unauthenticated: 'authentication_error',
+  'budget-exhausted': 'billing_error',
+  'permission-denied': 'permission_error',
+  'not-found': 'not_found_error',
+  'method-not-allowed': 'invalid_request_error',
+  'too-large': 'request_too_large',
+  'unsupported-media': 'invalid_request_error',
+  'rate-limited': 'rate_limit_error',
+  saturated: 'rate_limit_error',
+  cancelled: 'api_error',
+  internal: 'api_error',
+  'upstream-failed': 'api_error',
+  unavailable: 'api_error',
+  'deadline-exceeded': 'timeout_error',
+};
+
+const kindOf: Readonly<Record<string, ErrorKind>> = {
+  invalid_request_error: 'invalid-request',
+  authentication_error: 'unauthenticated',
+  billing_error: 'budget-exhausted',
+  permission_error: 'permission-denied',
+  not_found_error: 'not-found',
+  request_too_large: 'too-large',
+  rate_limit_error: 'rate-limited',
+  timeout_error: 'deadline-exceeded',
+  overloaded_error: 'unavailable',
+  api_error: 'upstream-failed',
+};
+
+const kindOfStatus: Readonly<Record<number, ErrorKind>> = {
+  400: 'invalid-request',
+  401: 'unauthenticated',
+  402: 'budget-exhausted',
+  403: 'permission-denied',
+  404: 'not-found',
+  405: 'method-not-allowed',
+  413: 'too-large',
+  415: 'unsupported-media',
+  422: 'invalid-request',
+  429: 'rate-limited',
+  503: 'unavailable',
+  504: 'deadline-exceeded',
+  529: 'unavailable',
+};
+
+/** The answer to a call that failed before its stream began. */
+export function encodeError(error: ErrorInfo, { requestId }: ReplyContext): EncodedError {
+  return {
+    status: statusOf[error.kind],
+    headers: retryHeaders(error),
+    body: errorBody(typeOf[error.kind], error, requestId),
+  };
+}
+
+/** The event that ends a stream with an error. There is no status there: overload has a type of its own. */
+export function encodeStreamError(error: ErrorInfo, { requestId }: ReplyContext): string {
+  const isOverload = error.kind === 'saturated' || error.kind === 'unavailable';
+  const type = isOverload ? 'overloaded_error' : typeOf[error.kind];
+  return sseEvent('error', errorBody(type, error, requestId));
+}
+
+function errorBody(type: string, error: ErrorInfo, requestId: string): JsonObject {
+  return { type: 'error', error: { type, message: messageOf(error) }, request_id: requestId };
+}
+
+/** Coding tools look for these very words before they compact the conversation. */
+const tooLong = 'prompt is too long';
+
+function messageOf({ message, detail, param }: ErrorInfo): string {
+  const isFound = param === undefined || message.includes(param);
+  const located = isFound ? message : `${param}: ${message}`;
+  const isSaid =
+    detail !== 'context-length-exceeded' || /prompt is too long|exceed context limit/i.test(located);
+  return isSaid ? located : `${tooLong}: ${located}`;
+}
+
+/** A server's answer that is not 200. `retry-after` as a date says nothing here, because there is no clock. */
+export function decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo {
+  const fallback =
+    kindOfStatus[status] ?? (status >= 400 && status < 500 ? 'invalid-request' : 'upstream-failed');
+  const retryAfterMs = decodeRetryAfter(headers);
+  const shouldRetry = first(headers['x-should-retry']);
+  return {
+    ...decodeErrorBody(body, fallback, `the server answered with status ${status}`),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...((shouldRetry === 'true' || shouldRetry === 'false') && { retryable: shouldRetry === 'true' }),
+  };
+}
+
+const longestMessage = 500;
+
+/** An error body, also the one of a stream's `error` event. One that is not this dialect's has the fallback's kind. */
+export function decodeErrorBody(body: unknown, fallback: ErrorKind, silence: string): ErrorInfo {
+  const error: Json | undefined = isJsonObject(body) ? body.error : undefined;
+  const { type, message } = isJsonObject(error) ? error : {};
+  const known = typeof type === 'string' && Object.hasOwn(kindOf, type) ? kindOf[type] : undefined;
+  // Other servers of this dialect call every fault an api_error: their status knows better.
+  const kind = known === undefined || known === 'upstream-failed' ? fallback : known;
+  const text = typeof message === 'string' && message !== '' ? message.slice(0, longestMessage) : silence;
+  if (
+    kind === 'invalid-request' &&
+    /prompt is too long|exceed context limit|maximum context length/i.test(text)
+  ) {
+    return { kind, message: text, detail: 'context-length-exceeded' };
+  }
+  if (kind === 'not-found' && /model/i.test(text)) return { kind, message: text, detail: 'model-not-found' };
+  return { kind, message: text };
+}
+
+function decodeRetryAfter(headers: HttpHeaders): number | undefined {
+  const milliseconds = positive(first(headers['retry-after-ms']));
+  const seconds = positive(first(headers['retry-after']));
+  return milliseconds ?? (seconds === undefined ? undefined : seconds * 1000);
+}
+
+function positive(value: string | undefined): number | undefined {
+  const number = value === undefined || value.trim() === '' ? Number.NaN : Number(value);
+  return Number.isFinite(number) && number >= 0 ? number : undefined;
+}
+
+function first(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

@@ -1,0 +1,55 @@
+import type { Json } from '@sluice/canonical';
+import type { ClientCall, ClientCodec, Format, HttpFacts, ServerCodec } from '../codec.ts';
+import { decodeError, encodeError } from './error.ts';
+import { encodeModel, encodeModelList } from './models.ts';
+import { decodeRequest, encodeRequest } from './request.ts';
+import { decodeResponse, encodeResponse } from './response.ts';
+import { AnthropicStreamDecoder } from './stream-decode.ts';
+import { AnthropicStreamEncoder } from './stream-encode.ts';
+import { format } from './wire.ts';
+
+/** The version that is spoken to servers: the newest one refuses every sampling parameter. */
+const version = '2023-06-01';
+
+const server: ServerCodec = {
+  format,
+  routes: ['/v1/messages', '/v1/messages/count_tokens'],
+  modelRoutes: ['/v1/models', '/v1/models/*'],
+  recognizes,
+  decodeRequest,
+  encodeResponse,
+  createStreamEncoder: (call) => new AnthropicStreamEncoder(call),
+  encodeError,
+  encodeTokenCount,
+  encodeModel,
+  encodeModelList,
+};
+
+const client: ClientCodec = {
+  format,
+  authorize: (credential) => ({
+    'anthropic-version': version,
+    ...(credential !== undefined && { 'x-api-key': credential }),
+  }),
+  encodeRequest,
+  decodeResponse,
+  createStreamDecoder: (context) => new AnthropicStreamDecoder(context),
+  decodeError,
+};
+
+/** The messages dialect. */
+export const anthropic: Format = { server, client };
+
+function recognizes({ path, headers }: HttpFacts): boolean {
+  const agent = headers['user-agent'];
+  return (
+    ['anthropic-version', 'provider-version', 'x-api-key'].some((name) => Boolean(headers[name])) ||
+    (typeof agent === 'string' && /^(?:Anthropic|claude-cli)\//.test(agent)) ||
+    /^\/+v1\/+messages(?:\/|$)/.test(path)
+  );
+}
+
+function encodeTokenCount(inputTokens: number, call: ClientCall): Json {
+  const edits = call.wire.contextManagement === true ? { original_input_tokens: inputTokens } : null;
+  return { input_tokens: inputTokens, ...(call.wire.beta === true && { context_management: edits }) };
+}

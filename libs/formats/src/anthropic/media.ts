@@ -1,0 +1,87 @@
+import { extend, type Json, type JsonObject, type MediaPart, type Opaque } from '@sluice/canonical';
+import { type Encoding, ownFields, unsayable } from './encoding.ts';
+import { base64Source, fileSource, format, mediaBlock, parseWire, urlSource } from './wire.ts';
+
+const pdf = 'application/pdf';
+/** A file whose kind only the server that stores it knows. */
+const unknownFile = 'application/octet-stream';
+
+/** An `image` or `document` block. A source of a kind that is not known here keeps the whole block opaque. */
+export function decodeMedia(block: JsonObject, path: string): MediaPart | Opaque {
+  const isImage = block.type === 'image';
+  const { known, rest } = parseWire(mediaBlock, block, path);
+  const source = decodeSource(known.source, isImage, `${path}.source`);
+  if (source === undefined) return { type: 'opaque', format, value: block };
+  const { rest: sourceRest, ...fields } = source;
+  if (Object.keys(sourceRest).length > 0) rest.source = sourceRest;
+  const { title, ...untitled } = rest;
+  const isTitled = !isImage && typeof title === 'string';
+  return {
+    type: 'media',
+    ...fields,
+    ...(isTitled && { filename: title }),
+    ...extend(format, isTitled ? untitled : rest),
+  };
+}
+
+type Source = Pick<MediaPart, 'mediaType' | 'source'> & { rest: JsonObject };
+
+function decodeSource(source: JsonObject, isImage: boolean, path: string): Source | undefined {
+  switch (source.type) {
+    case 'base64': {
+      const { known, rest } = parseWire(base64Source, source, path);
+      return { mediaType: known.media_type, source: { type: 'base64', data: known.data }, rest };
+    }
+    case 'text': {
+      const { known, rest } = parseWire(base64Source, source, path);
+      // The other dialects carry documents as bytes.
+      const data = Buffer.from(known.data, 'utf8').toString('base64');
+      return { mediaType: known.media_type, source: { type: 'base64', data }, rest };
+    }
+    case 'url': {
+      const { known, rest } = parseWire(urlSource, source, path);
+      return { mediaType: isImage ? 'image/*' : pdf, source: { type: 'url', url: known.url }, rest };
+    }
+    case 'file': {
+      const { known, rest } = parseWire(fileSource, source, path);
+      const mediaType = isImage ? 'image/*' : unknownFile;
+      return { mediaType, source: { type: 'file-id', id: known.file_id }, rest };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** An image or document for a server. Throws `invalid-request` at `path` for media of a kind it does not take. */
+export function encodeMedia(part: MediaPart, path: string, encoding: Encoding): JsonObject {
+  const { source: keptSource, ...own } = ownFields(part, encoding);
+  const isImage = part.mediaType.startsWith('image/');
+  const source = encodeSource(part, isImage);
+  if (source === undefined) {
+    throw unsayable(path, `this model's server does not take media of type ${part.mediaType}`);
+  }
+  return {
+    type: isImage ? 'image' : 'document',
+    source: { ...source, ...asFields(keptSource) },
+    ...(!isImage && part.filename !== undefined && { title: part.filename }),
+    ...own,
+  };
+}
+
+function encodeSource({ mediaType, source }: MediaPart, isImage: boolean): JsonObject | undefined {
+  if (source.type === 'file-id') return { type: 'file', file_id: source.id };
+  if (source.type === 'url') {
+    return isImage || mediaType === pdf ? { type: 'url', url: source.url } : undefined;
+  }
+  if (isImage || mediaType === pdf) return { type: 'base64', media_type: mediaType, data: source.data };
+  if (!mediaType.startsWith('text/')) return undefined;
+  return {
+    type: 'text',
+    media_type: 'text/plain',
+    data: Buffer.from(source.data, 'base64').toString('utf8'),
+  };
+}
+
+function asFields(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}

@@ -1,0 +1,175 @@
+import {
+  type AssistantMessage,
+  type AssistantPart,
+  extend,
+  type Json,
+  type JsonObject,
+  type MediaPart,
+  type Message,
+  type Opaque,
+  type ReasoningPart,
+  type TextPart,
+  type ToolResultPart,
+} from '@sluice/canonical';
+import { decodeMedia } from './media.ts';
+import { isOwnSignature } from './signature.ts';
+import { encodeArguments } from './tool-arguments.ts';
+import {
+  format,
+  listBlocks,
+  messageBody,
+  parseWire,
+  redactedBlock,
+  textBlock,
+  thinkingBlock,
+  toolResultBlock,
+  toolUseBlock,
+} from './wire.ts';
+
+/** A coding tool puts a text that differs with every call before its instructions: no cache would ever hit. */
+const billingHeader = 'x-anthropic-billing-header:';
+
+/** The top-level `system`; empty where there is none. */
+export function decodeSystem(system: Json | undefined): Message[] {
+  if (system === undefined) return [];
+  const blocks = listBlocks(system, 'system');
+  const isBilling = ({ block }: { block: JsonObject }) =>
+    typeof block.text === 'string' && block.text.startsWith(billingHeader);
+  const billing = blocks.findIndex(({ block }) => block.type === 'text');
+  const first = blocks[billing];
+  if (typeof system !== 'string' && first !== undefined && isBilling(first)) blocks.splice(billing, 1);
+  if (blocks.length === 0) return [];
+  return [{ role: 'system', content: blocks.map(({ block, path }) => decodeSystemPart(block, path)) }];
+}
+
+/** The turns. Tool results leave their user turn and come before what is left of it. */
+export function decodeMessages(wire: readonly Json[]): Message[] {
+  const messages: Message[] = [];
+  let isConversation = false;
+  for (const [index, value] of wire.entries()) {
+    const path = `messages[${index}]`;
+    const { known, rest } = parseWire(messageBody, value, path);
+    const blocks = listBlocks(known.content, `${path}.content`);
+    switch (known.role) {
+      case 'system': {
+        const content = blocks.map(({ block, path: at }) => decodeSystemPart(block, at));
+        // Remembered because only clients of this dialect say a system turn in the middle; see the encoder.
+        const kept = isConversation ? { ...rest, role: 'system' } : rest;
+        messages.push({ role: 'system', content, ...extend(format, kept) });
+        break;
+      }
+      case 'assistant':
+        messages.push(decodeAssistant(blocks, rest));
+        isConversation = true;
+        break;
+      case 'user':
+        messages.push(...decodeUser(blocks, rest));
+        isConversation = true;
+    }
+  }
+  return messages;
+}
+
+type Blocks = readonly { block: JsonObject; path: string }[];
+
+function decodeUser(blocks: Blocks, rest: JsonObject): Message[] {
+  const results: ToolResultPart[] = [];
+  const content: (TextPart | MediaPart | Opaque)[] = [];
+  for (const { block, path } of blocks) {
+    if (block.type === 'tool_result') results.push(decodeToolResult(block, path));
+    else content.push(decodeUserPart(block, path));
+  }
+  const tool: Message = { role: 'tool', content: results };
+  const user: Message = { role: 'user', content, ...extend(format, rest) };
+  if (results.length === 0) return [user];
+  return content.length === 0 ? [{ ...tool, ...extend(format, rest) }] : [tool, user];
+}
+
+function decodeAssistant(blocks: Blocks, rest: JsonObject): AssistantMessage {
+  const content: AssistantPart[] = [];
+  for (const { block, path } of blocks) {
+    const part = decodeAssistantPart(block, path);
+    if (!isEmptyReasoning(part)) content.push(part);
+  }
+  return { role: 'assistant', content, ...extend(format, rest) };
+}
+
+/** Thinking that we hid and signed ourselves says nothing when it comes back. */
+function isEmptyReasoning(part: AssistantPart): boolean {
+  return part.type === 'reasoning' && part.text === '' && part.extensions === undefined;
+}
+
+function decodeSystemPart(block: JsonObject, path: string): TextPart | Opaque {
+  return block.type === 'text' ? decodeText(block, path) : { type: 'opaque', format, value: block };
+}
+
+function decodeUserPart(block: JsonObject, path: string): TextPart | MediaPart | Opaque {
+  switch (block.type) {
+    case 'text':
+      return decodeText(block, path);
+    case 'image':
+    case 'document':
+      return decodeMedia(block, path);
+    default:
+      return { type: 'opaque', format, value: block };
+  }
+}
+
+/** A block of an assistant turn or of an answer; a type that is not known here stays whole. */
+export function decodeAssistantPart(block: JsonObject, path: string): AssistantPart {
+  switch (block.type) {
+    case 'thinking':
+      return decodeReasoning(block, path);
+    case 'redacted_thinking': {
+      const { known, rest } = parseWire(redactedBlock, block, path);
+      return { type: 'reasoning', text: '', ...extend(format, { data: known.data, ...rest }) };
+    }
+    case 'tool_use': {
+      const { known, rest } = parseWire(toolUseBlock, block, path);
+      const { id, name, input } = known;
+      const kept = withoutDirectCaller(rest);
+      return { type: 'tool-call', id, name, arguments: encodeArguments(input), ...extend(format, kept) };
+    }
+    default:
+      return decodeUserPart(block, path);
+  }
+}
+
+/** Without the caller that every call has that the model made itself. */
+export function withoutDirectCaller({ caller, ...rest }: JsonObject): JsonObject {
+  if (caller === undefined || JSON.stringify(caller) === '{"type":"direct"}') return rest;
+  return { caller, ...rest };
+}
+
+function decodeReasoning(block: JsonObject, path: string): ReasoningPart {
+  const { known, rest } = parseWire(thinkingBlock, block, path);
+  const { signature } = known;
+  const isForeign = signature !== undefined && signature !== '' && !isOwnSignature(signature);
+  return {
+    type: 'reasoning',
+    text: known.thinking,
+    ...extend(format, isForeign ? { signature, ...rest } : rest),
+  };
+}
+
+function decodeText(block: JsonObject, path: string): TextPart {
+  const { known, rest } = parseWire(textBlock, block, path);
+  return { type: 'text', text: known.text, ...extend(format, rest) };
+}
+
+function decodeToolResult(block: JsonObject, path: string): ToolResultPart {
+  const { known, rest } = parseWire(toolResultBlock, block, path);
+  const { content = [], is_error: isError } = known;
+  return {
+    type: 'tool-result',
+    toolCallId: known.tool_use_id,
+    ...(isError && { isError }),
+    content:
+      content === ''
+        ? []
+        : listBlocks(content, `${path}.content`).map(({ block: inner, path: at }) =>
+            decodeUserPart(inner, at),
+          ),
+    ...extend(format, rest),
+  };
+}

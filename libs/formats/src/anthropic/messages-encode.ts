@@ -1,0 +1,161 @@
+import {
+  type AssistantMessage,
+  type AssistantPart,
+  assertNever,
+  type JsonObject,
+  type MediaPart,
+  type Message,
+  type Opaque,
+  type SystemMessage,
+  type TextPart,
+  type ToolMessage,
+  type ToolResultPart,
+  type UserMessage,
+} from '@sluice/canonical';
+import { type Encoding, ownFields, ownValue, unsayable } from './encoding.ts';
+import { encodeMedia } from './media.ts';
+import { parseArguments } from './tool-arguments.ts';
+import { format } from './wire.ts';
+
+/** The conversation for a server of this dialect: `system` beside the turns, both as lists. */
+export interface EncodedMessages {
+  system: JsonObject[];
+  messages: JsonObject[];
+}
+
+interface Placed<Kind extends Message = Message> {
+  message: Kind;
+  path: string;
+}
+
+/**
+ * Leading system messages become `system`. A later one keeps its place and role if a client of this dialect
+ * put it there; from any other dialect it becomes a user text in its place, because servers that do not know
+ * system turns are many, and moving it to the top would change what every later turn builds upon. Turns in
+ * which nothing is left to say are left out: servers refuse them.
+ */
+export function encodeMessages(messages: readonly Message[], encoding: Encoding): EncodedMessages {
+  const encoded: EncodedMessages = { system: [], messages: [] };
+  let userSide: Placed<UserMessage | ToolMessage | SystemMessage>[] = [];
+  const flush = () => {
+    encoded.messages.push(...encodeUserSide(userSide, encoding));
+    userSide = [];
+  };
+  let isLeading = true;
+  for (const [index, message] of messages.entries()) {
+    const path = `messages[${index}]`;
+    if (message.role === 'system' && isLeading) {
+      ownFields(message, encoding);
+      encoded.system.push(...encodeParts(message.content, path, encoding));
+      continue;
+    }
+    isLeading = false;
+    if (message.role === 'assistant') {
+      flush();
+      encoded.messages.push(...encodeAssistant({ message, path }, encoding));
+    } else if (message.role === 'system' && message.extensions?.[format]?.role === 'system') {
+      flush();
+      const content = encodeParts(message.content, path, encoding);
+      encoded.messages.push(...turn('system', content, ownFields(message, encoding)));
+    } else userSide.push({ message, path });
+  }
+  flush();
+  return encoded;
+}
+
+/**
+ * Everything between two assistant turns. Servers want the results of all calls first in one user turn; where
+ * there are none, user turns stay apart as they came.
+ */
+function encodeUserSide(
+  group: readonly Placed<UserMessage | ToolMessage | SystemMessage>[],
+  encoding: Encoding,
+): JsonObject[] {
+  const results: JsonObject[] = [];
+  const turns: { content: JsonObject[]; own: JsonObject }[] = [];
+  for (const { message, path } of group) {
+    const own = ownFields(message, encoding);
+    if (message.role === 'tool') {
+      for (const [index, part] of message.content.entries()) {
+        results.push(encodeToolResult(part, `${path}.content[${index}]`, encoding));
+      }
+      turns.push({ content: [], own });
+    } else turns.push({ content: encodeParts(message.content, path, encoding), own });
+  }
+  if (results.length === 0) return turns.flatMap(({ content, own }) => turn('user', content, own));
+  const content = [...results, ...turns.flatMap((part) => part.content)];
+  return turn('user', content, Object.assign({}, ...turns.map(({ own }) => own)));
+}
+
+function encodeAssistant({ message, path }: Placed<AssistantMessage>, encoding: Encoding): JsonObject[] {
+  const content = message.content.flatMap((part, index) =>
+    encodeAssistantPart(part, `${path}.content[${index}]`, encoding),
+  );
+  return turn('assistant', content, ownFields(message, encoding));
+}
+
+function turn(role: string, content: JsonObject[], own: JsonObject): JsonObject[] {
+  return content.length === 0 ? [] : [{ role, content: compact(content), ...own }];
+}
+
+/** One plain text is said as a string. */
+function compact(content: JsonObject[]): JsonObject[] | string {
+  const [only] = content;
+  const isPlain = content.length === 1 && only?.type === 'text' && Object.keys(only).length === 2;
+  return isPlain && typeof only.text === 'string' ? only.text : content;
+}
+
+function encodeParts(
+  parts: readonly (TextPart | MediaPart | Opaque)[],
+  path: string,
+  encoding: Encoding,
+): JsonObject[] {
+  return parts.flatMap((part, index) => encodePart(part, `${path}.content[${index}]`, encoding));
+}
+
+function encodePart(part: TextPart | MediaPart | Opaque, path: string, encoding: Encoding): JsonObject[] {
+  switch (part.type) {
+    case 'text': {
+      const own = ownFields(part, encoding);
+      // Servers refuse blocks without a visible character.
+      return /\S/.test(part.text) ? [{ type: 'text', text: part.text, ...own }] : [];
+    }
+    case 'media':
+      return [encodeMedia(part, path, encoding)];
+    case 'opaque':
+      return [ownValue(part, path)];
+    default:
+      return assertNever(part);
+  }
+}
+
+function encodeAssistantPart(part: AssistantPart, path: string, encoding: Encoding): JsonObject[] {
+  switch (part.type) {
+    case 'reasoning': {
+      const own = ownFields(part, encoding);
+      if (own.data !== undefined) return [{ type: 'redacted_thinking', ...own }];
+      // Servers take back only thinking that they signed, and answer as well without it.
+      return own.signature === undefined ? [] : [{ type: 'thinking', thinking: part.text, ...own }];
+    }
+    case 'tool-call': {
+      const { input } = parseArguments(part.arguments);
+      const own = ownFields(part, encoding);
+      return [{ type: 'tool_use', id: encoding.ids.encode(part.id), name: part.name, input, ...own }];
+    }
+    case 'media':
+      throw unsayable(path, "this model's server does not take media in an assistant turn");
+    default:
+      return encodePart(part, path, encoding);
+  }
+}
+
+function encodeToolResult(part: ToolResultPart, path: string, encoding: Encoding): JsonObject {
+  const content = encodeParts(part.content, path, encoding);
+  return {
+    type: 'tool_result',
+    tool_use_id: encoding.ids.encode(part.toolCallId),
+    ...(content.length > 0 && { content: compact(content) }),
+    ...(part.isError && { is_error: true }),
+    ...ownFields(part, encoding),
+  };
+}

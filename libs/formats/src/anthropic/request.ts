@@ -1,0 +1,163 @@
+import {
+  extend,
+  type InferenceRequest,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type OutputFormat,
+  type Sampling,
+} from '@sluice/canonical';
+import type { DecodedRequest, EncodedRequest, HttpHeaders, UpstreamTarget, WireRequest } from '../codec.ts';
+import { createEncoding, ownFields, unsayable } from './encoding.ts';
+import { decodeMessages, decodeSystem } from './messages-decode.ts';
+import { encodeMessages } from './messages-encode.ts';
+import { decodeThinking, encodeThinking } from './thinking.ts';
+import { decodeToolChoice, decodeTools, encodeToolChoice, encodeTools } from './tools.ts';
+import {
+  format,
+  invalid,
+  jsonFormat,
+  metadataBody,
+  parseWire,
+  type RequestBody,
+  requestBody,
+} from './wire.ts';
+
+/** Reads a body of either route. Facts of the reply that only this format knows go into `call.wire`. */
+export function decodeRequest(wire: WireRequest): DecodedRequest {
+  const { known, rest } = parseWire(requestBody, wire.body, '');
+  const operation = /\/count_tokens\/*$/.test(wire.path) ? 'count-tokens' : 'generate';
+  if (operation === 'generate' && known.max_tokens === undefined) throw invalid('max_tokens', 'is required');
+  const betas = readBetas(wire.headers);
+  const request = decodeBody(known, { ...rest, ...(betas.length > 0 && { betas }) });
+  return {
+    operation,
+    request,
+    call: {
+      stream: known.stream ?? false,
+      model: known.model,
+      choices: 1,
+      requestId: wire.requestId,
+      wire: {
+        ...((betas.length > 0 || wire.query.beta === 'true') && { beta: true }),
+        ...(isJsonObject(rest.context_management) && { contextManagement: true }),
+        ...(request.reasoning?.visible === false && { hidesThinking: true }),
+      },
+    },
+  };
+}
+
+function decodeBody(known: RequestBody, rest: JsonObject): InferenceRequest {
+  const { format: outputFormat, ...config } = known.output_config ?? {};
+  const { reasoning, kept: keptThinking } = decodeThinking(known.thinking, config);
+  const { tools, deferred } = decodeTools(known.tools ?? []);
+  const metadata = known.metadata && parseWire(metadataBody, known.metadata, 'metadata');
+  const endUser = metadata?.known.user_id;
+  const output = decodeOutput(outputFormat ?? known.output_format);
+  return {
+    model: known.model,
+    messages: [...decodeSystem(known.system), ...decodeMessages(known.messages)],
+    ...(tools.length > 0 && { tools }),
+    ...decodeToolChoice(known.tool_choice),
+    sampling: decodeSampling(known),
+    ...(output && { output }),
+    ...(reasoning && { reasoning }),
+    ...(endUser !== undefined && { endUser }),
+    ...extend(format, {
+      ...rest,
+      ...keptThinking,
+      ...(deferred.length > 0 && { deferred_tools: deferred }),
+      ...(metadata && Object.keys(metadata.rest).length > 0 && { metadata: metadata.rest }),
+    }),
+  };
+}
+
+function decodeSampling(known: RequestBody): Sampling {
+  const { max_tokens, temperature, top_p, top_k, stop_sequences } = known;
+  return {
+    ...(max_tokens !== undefined && { maxOutputTokens: max_tokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(top_p !== undefined && { topP: top_p }),
+    ...(top_k !== undefined && { topK: top_k }),
+    ...(stop_sequences !== undefined && stop_sequences.length > 0 && { stopSequences: stop_sequences }),
+  };
+}
+
+function decodeOutput(wire: Json | undefined): OutputFormat | undefined {
+  if (wire === undefined || wire === null) return undefined;
+  const { known } = parseWire(jsonFormat, wire, 'output_config.format');
+  return { type: 'json', schema: known.schema };
+}
+
+/** `anthropic-beta` as a list. Tokens that mean nothing here may mean something to a server of this dialect. */
+function readBetas(headers: HttpHeaders): string[] {
+  const header = headers['anthropic-beta'] ?? [];
+  const values = typeof header === 'string' ? [header] : header;
+  return values.flatMap((value) => value.split(',').map((token) => token.trim())).filter(Boolean);
+}
+
+/**
+ * The body for a server. What has no word in this dialect is refused, but for three wishes that no server
+ * promises to fulfil anyway: `seed` is left out, a temperature above 1 becomes 1, and JSON without a schema is
+ * asked for in the system text.
+ */
+export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
+  refuseUnsayable(request);
+  const encoding = createEncoding();
+  const { betas, deferred_tools, thinking, output_config, metadata, ...own } = ownFields(request, encoding);
+  const { system, messages } = encodeMessages(request.messages, encoding);
+  if (messages.length === 0) throw unsayable('messages', 'hold nothing but blank text');
+  const tools = encodeTools(request, deferred_tools, encoding);
+  const { sampling, output, endUser } = request;
+  const maxTokens = sampling.maxOutputTokens ?? target.maxOutputTokens;
+  const toolChoice = tools.length === 0 ? undefined : encodeToolChoice(request);
+  const isToolForced = toolChoice?.type === 'any' || toolChoice?.type === 'tool';
+  const asked = encodeThinking(request.reasoning, { model: target.model, maxTokens, isToolForced });
+  const chosenThinking = thinking === undefined ? asked.thinking : thinking;
+  const config = {
+    ...(asked.effort !== undefined && { effort: asked.effort }),
+    ...(output?.type === 'json' &&
+      output.schema && { format: { type: 'json_schema', schema: output.schema } }),
+    ...fieldsOf(output_config),
+  };
+  if (output?.type === 'json' && !output.schema) system.push({ type: 'text', text: jsonInstruction });
+  const user = { ...(endUser !== undefined && { user_id: endUser }), ...fieldsOf(metadata) };
+  const body: JsonObject = {
+    model: target.model,
+    max_tokens: maxTokens,
+    ...(system.length > 0 && { system }),
+    messages,
+    ...(tools.length > 0 && { tools }),
+    ...(toolChoice && { tool_choice: toolChoice }),
+    ...encodeSampling(sampling),
+    ...(isJsonObject(chosenThinking) && { thinking: chosenThinking }),
+    ...(Object.keys(config).length > 0 && { output_config: config }),
+    ...(Object.keys(user).length > 0 && { metadata: user }),
+    stream: target.stream,
+    ...own,
+  };
+  const headers = Array.isArray(betas) ? { 'anthropic-beta': betas.join(',') } : {};
+  return { path: '/v1/messages', headers: { ...headers }, body, dropped: encoding.dropped };
+}
+
+const jsonInstruction = 'Answer with one valid JSON object and nothing else.';
+
+function encodeSampling({ temperature, topP, topK, stopSequences }: Sampling): JsonObject {
+  return {
+    ...(temperature !== undefined && { temperature: Math.min(1, temperature) }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(topK !== undefined && { top_k: topK }),
+    ...(stopSequences !== undefined && { stop_sequences: stopSequences }),
+  };
+}
+
+function refuseUnsayable({ sampling, logprobs }: InferenceRequest): void {
+  const reason = "this model's server has no such setting";
+  if (sampling.frequencyPenalty) throw unsayable('sampling.frequencyPenalty', reason);
+  if (sampling.presencePenalty) throw unsayable('sampling.presencePenalty', reason);
+  if (logprobs !== undefined) throw unsayable('logprobs', reason);
+}
+
+function fieldsOf(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}

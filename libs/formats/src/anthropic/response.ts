@@ -1,0 +1,191 @@
+import {
+  type AssistantPart,
+  assertNever,
+  extend,
+  extensionsOf,
+  type FinishEvent,
+  type Generation,
+  type GenerationEvent,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  SluiceError,
+  type StartEvent,
+} from '@sluice/canonical';
+import type { ClientCall, GenerationContext } from '../codec.ts';
+import { decodeAssistantPart } from './messages-decode.ts';
+import { signThinking } from './signature.ts';
+import { decodeStop, encodeStop } from './stop-reason.ts';
+import { parseArguments } from './tool-arguments.ts';
+import { decodeUsage, encodeUsage } from './usage.ts';
+import { format, restOf } from './wire.ts';
+
+/** What every message has that a stream's beginning and a single body say alike. */
+export interface MessageHead {
+  id: string;
+  type: 'message';
+  role: 'assistant';
+  model: string;
+}
+
+/** The head of the answer to a call; the id is the generation's with this dialect's prefix. */
+export function encodeHead(id: string, call: ClientCall): MessageHead {
+  return { id: `msg_${id}`, type: 'message', role: 'assistant', model: call.model };
+}
+
+/** What the edits of the context came to: none are ever applied here, and only beta clients have the field. */
+export function encodeContextManagement(call: ClientCall): { context_management?: Json } {
+  if (call.wire.contextManagement === true) return { context_management: { applied_edits: [] } };
+  return call.wire.beta === true ? { context_management: null } : {};
+}
+
+/** The whole message of the one choice that this dialect has. */
+export function encodeResponse(generations: readonly Generation[], call: ClientCall): Json {
+  const [generation] = generations;
+  if (generation === undefined) throw new SluiceError('internal', 'there is no generation to encode');
+  const { finish } = generation;
+  const { stop_reason, ...stop } = encodeStop(finish);
+  const { stop_reason: _word, ...late } = extensionsOf(finish, format) ?? {};
+  const isMangled = generation.content.some(
+    (part) => part.type === 'tool-call' && !parseArguments(part.arguments).isReadable,
+  );
+  return {
+    ...encodeHead(generation.id, call),
+    content: generation.content.flatMap((part) => encodeBlock(part, call)),
+    // A call whose arguments were lost must not look like one that asks to be run.
+    stop_reason: isMangled && stop_reason === 'tool_use' ? 'end_turn' : stop_reason,
+    ...stop,
+    container: null,
+    diagnostics: null,
+    ...encodeContextManagement(call),
+    usage: encodeUsage(finish.usage),
+    ...extensionsOf(generation, format),
+    ...late,
+  };
+}
+
+/** Blocks that hold nothing, parts of other dialects and media, for which there is no block, leave no trace. */
+function encodeBlock(part: AssistantPart, call: ClientCall): JsonObject[] {
+  switch (part.type) {
+    case 'text': {
+      const own = extensionsOf(part, format);
+      if (part.text === '' && own === undefined) return [];
+      return [{ type: 'text', text: part.text, citations: null, ...own }];
+    }
+    case 'reasoning': {
+      const own = extensionsOf(part, format);
+      if (own?.data !== undefined) return [{ type: 'redacted_thinking', ...own }];
+      if (part.text === '' && own === undefined) return [];
+      const thinking = call.wire.hidesThinking === true ? '' : part.text;
+      return [{ type: 'thinking', thinking, signature: signThinking(part.text.length), ...own }];
+    }
+    case 'tool-call':
+      return [
+        {
+          ...encodeToolUse(part.id, part.name, extensionsOf(part, format)),
+          input: parseArguments(part.arguments).input,
+        },
+      ];
+    case 'opaque':
+      return part.format === format && isJsonObject(part.value) ? [part.value] : [];
+    case 'media':
+      return [];
+    default:
+      return assertNever(part);
+  }
+}
+
+/** A call's block with an empty `input`. */
+export function encodeToolUse(id: string, name: string, own: JsonObject | undefined): JsonObject {
+  return { type: 'tool_use', id, caller: { type: 'direct' }, name, input: {}, ...own };
+}
+
+const headFields = { id: true, type: true, role: true, model: true, content: true, usage: true };
+const stopFields = { stop_reason: true, stop_sequence: true, stop_details: true };
+/** Fields that a stream brings at its end. */
+const lateFields = { container: true, context_management: true };
+
+/** The start event of a message that a server began. The server's own id and model name give way to ours. */
+export function decodeStart(message: JsonObject, context: GenerationContext): StartEvent {
+  const usage = isJsonObject(message.usage) ? decodeUsage(message.usage) : {};
+  const kept = restOf(message, { ...headFields, ...stopFields, ...lateFields });
+  return {
+    type: 'start',
+    id: context.id,
+    model: context.model,
+    createdAt: context.createdAt,
+    ...(usage.inputTokens !== undefined && { inputTokens: usage.inputTokens }),
+    ...extend(format, kept),
+  };
+}
+
+/** The finish event from the fields that explain the end, the late fields and the whole usage. */
+export function decodeFinish(end: JsonObject, usage: JsonObject): FinishEvent {
+  const { extensions, ...stop } = decodeStop(end);
+  const late = restOf(end, stopFields);
+  const management = late.context_management;
+  if (isJsonObject(management) && JSON.stringify(management) === '{"applied_edits":[]}') {
+    delete late.context_management;
+  }
+  const kept = { ...late, ...extensions?.[format] };
+  return { type: 'finish', ...stop, ...extend(format, kept), usage: decodeUsage(usage) };
+}
+
+/** A single body as the events of a stream. A body that is no message is an `upstream-failed` error event. */
+export function decodeResponse(body: unknown, context: GenerationContext): GenerationEvent[] {
+  if (!isJsonObject(body) || !Array.isArray(body.content)) {
+    return [
+      { type: 'error', error: { kind: 'upstream-failed', message: 'the server answered with no message' } },
+    ];
+  }
+  const events: GenerationEvent[] = [decodeStart(body, context)];
+  let number = 0;
+  for (const block of body.content) {
+    if (!isJsonObject(block)) continue;
+    const decoded = decodeBlock(block, number);
+    events.push(...decoded);
+    if (decoded.length > 0) number += 1;
+  }
+  const end: JsonObject = {};
+  for (const name of [...Object.keys(stopFields), ...Object.keys(lateFields)]) end[name] = body[name] ?? null;
+  events.push(decodeFinish(end, isJsonObject(body.usage) ? body.usage : {}));
+  return events;
+}
+
+/** A whole block of an answer as events; none for a block that holds nothing. */
+export function decodeBlock(wire: JsonObject, block: number): GenerationEvent[] {
+  const part = readBlock(wire);
+  const { extensions } = part.type === 'opaque' ? {} : part;
+  const annotation: GenerationEvent[] =
+    extensions === undefined ? [] : [{ type: 'block-annotation', block, extensions }];
+  switch (part.type) {
+    case 'text':
+      return part.text === '' && extensions === undefined
+        ? []
+        : [{ type: 'text-delta', block, text: part.text }, ...annotation];
+    case 'reasoning':
+      return part.text === '' && extensions === undefined
+        ? []
+        : [{ type: 'reasoning-delta', block, text: part.text }, ...annotation];
+    case 'tool-call':
+      return [
+        { type: 'tool-call-start', block, id: part.id, name: part.name, ...(extensions && { extensions }) },
+        { type: 'tool-call-delta', block, arguments: part.arguments },
+        { type: 'tool-call-end', block },
+      ];
+    case 'opaque':
+    case 'media':
+      return [{ type: 'opaque', format, value: wire, block }];
+    default:
+      return assertNever(part);
+  }
+}
+
+/** A server's mistake in one block does not cost the answer: the block passes by as it is. */
+function readBlock(wire: JsonObject): AssistantPart {
+  try {
+    return decodeAssistantPart(wire, 'content');
+  } catch {
+    return { type: 'opaque', format, value: wire };
+  }
+}

@@ -1,0 +1,81 @@
+import {
+  extend,
+  extensionsOf,
+  type FinishEvent,
+  type FinishReason,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+} from '@sluice/canonical';
+import { format } from './wire.ts';
+
+const stopReason: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  'tool-calls': 'tool_use',
+  'content-filter': 'refusal',
+  other: 'end_turn',
+};
+
+const finishReason: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool-calls',
+  refusal: 'content-filter',
+};
+
+const bareRefusal: JsonObject = { type: 'refusal', category: null, explanation: null };
+
+/** Why a message ended: `stop_reason` and the two fields that explain it. */
+export interface StopFields {
+  stop_reason: string;
+  stop_sequence: string | null;
+  stop_details: Json;
+}
+
+/**
+ * Says why the answer ended. A server of this dialect is quoted (`rawReason`); other dialects' words are not
+ * known to clients of this one and give way to the nearest that is.
+ */
+export function encodeStop(finish: FinishEvent): StopFields {
+  const { stop_reason: own, stop_details: details } = extensionsOf(finish, format) ?? {};
+  const { stopSequence, rawReason } = finish;
+  const stop_reason = typeof own === 'string' ? own : wordFor(finish, rawReason);
+  return {
+    stop_reason,
+    stop_sequence: stop_reason === 'stop_sequence' ? (stopSequence ?? null) : null,
+    stop_details: details ?? (stop_reason === 'refusal' ? bareRefusal : null),
+  };
+}
+
+function wordFor(finish: FinishEvent, rawReason: string | undefined): string {
+  if (finish.stopSequence !== undefined && finish.reason === 'stop') return 'stop_sequence';
+  return rawReason !== undefined && finishReason[rawReason] === finish.reason
+    ? rawReason
+    : stopReason[finish.reason];
+}
+
+/** The part of a finish event that says why. A reason of tomorrow is `other` and is kept for this format. */
+export function decodeStop(wire: JsonObject): Omit<FinishEvent, 'type' | 'usage'> {
+  const word = typeof wire.stop_reason === 'string' ? wire.stop_reason : undefined;
+  const known = word === undefined || !Object.hasOwn(finishReason, word) ? undefined : finishReason[word];
+  const reason = known ?? 'other';
+  const hasString = word === 'stop_sequence' && typeof wire.stop_sequence === 'string';
+  const kept: JsonObject = {};
+  if (word !== undefined && known === undefined) kept.stop_reason = word;
+  const details = wire.stop_details;
+  if (isJsonObject(details) && !isBareRefusal(details)) kept.stop_details = details;
+  return {
+    reason,
+    ...(word !== undefined && !hasString && stopReason[reason] !== word && { rawReason: word }),
+    ...(hasString && typeof wire.stop_sequence === 'string' && { stopSequence: wire.stop_sequence }),
+    ...extend(format, kept),
+  };
+}
+
+function isBareRefusal(details: JsonObject): boolean {
+  return Object.values(details).every((value) => value === null || value === 'refusal');
+}

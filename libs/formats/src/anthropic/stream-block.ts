@@ -1,0 +1,109 @@
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { sseEvent } from '../sse.ts';
+import { signThinking } from './signature.ts';
+
+type Kind = 'text' | 'thinking' | 'tool' | 'opaque';
+
+const deltaOf: Readonly<Record<Kind, string>> = {
+  text: '"text_delta","text":',
+  thinking: '"thinking_delta","thinking":',
+  tool: '"input_json_delta","partial_json":',
+  opaque: '"input_json_delta","partial_json":',
+};
+
+/**
+ * One block of a stream, from its start to its stop. It is started only when there is something in it, so that
+ * what an annotation says of it can still stand in its first event, and an empty block leaves no trace.
+ */
+export class StreamBlock {
+  readonly kind: Kind;
+  readonly index: number;
+  isStarted = false;
+  private readonly isHidden: boolean;
+  private readonly prefix: string;
+  private fields: JsonObject | undefined;
+  private signature: string | undefined;
+  private length = 0;
+  /** The first half of a surrogate pair whose other half comes with the next delta. */
+  private carry = '';
+
+  constructor(kind: Kind, index: number, hidesThinking: boolean) {
+    this.kind = kind;
+    this.index = index;
+    this.isHidden = hidesThinking && kind === 'thinking';
+    this.prefix =
+      'event: content_block_delta\ndata: {"type":"content_block_delta","index":' +
+      `${index},"delta":{"type":${deltaOf[kind]}`;
+  }
+
+  /** A piece of the content. */
+  push(piece: string): string {
+    if (piece === '') return '';
+    const begun = this.isStarted ? '' : this.begin();
+    this.length += piece.length;
+    if (this.isHidden) return begun;
+    let text = this.carry === '' ? piece : this.carry + piece;
+    const last = text.charCodeAt(text.length - 1);
+    if (last >= 0xd800 && last <= 0xdbff) {
+      this.carry = text.slice(-1);
+      text = text.slice(0, -1);
+      if (text === '') return begun;
+    } else this.carry = '';
+    return `${begun}${this.prefix}${JSON.stringify(text)}}}\n\n`;
+  }
+
+  /** Fields of the block. Signatures wait for the end, citations have an event; other fields need an unstarted block. */
+  annotate({ signature, citations, ...fields }: JsonObject): string {
+    if (typeof signature === 'string') this.signature = signature;
+    if (!this.isStarted) this.fields = { ...this.fields, ...fields };
+    if (!Array.isArray(citations) || citations.length === 0) return '';
+    const begun = this.begin();
+    return begun + citations.map((citation) => this.delta({ type: 'citations_delta', citation })).join('');
+  }
+
+  /** Starts the block with what is known of it by now; '' when it was started before. */
+  begin(): string {
+    if (this.isStarted) return '';
+    if (this.kind === 'text') return this.start({ type: 'text', text: '', citations: null, ...this.fields });
+    if (this.fields?.data !== undefined) return this.start({ type: 'redacted_thinking', ...this.fields });
+    return this.start({ type: 'thinking', thinking: '', signature: '', ...this.fields });
+  }
+
+  /** Starts the block with exactly this. */
+  start(block: JsonObject): string {
+    this.isStarted = true;
+    return sseEvent('content_block_start', {
+      type: 'content_block_start',
+      index: this.index,
+      content_block: block,
+    });
+  }
+
+  /** A block that is known whole. Calls of the server's own tools bring their input as a delta, as they do at home. */
+  startWhole(block: JsonObject): string {
+    const { type, input } = block;
+    if (typeof type !== 'string' || !type.endsWith('tool_use') || !isJsonObject(input)) {
+      return this.start(block);
+    }
+    return this.start({ ...block, input: {} }) + this.push(JSON.stringify(input));
+  }
+
+  /** Stops the block. Thinking is never left without a signature. */
+  end(): string {
+    const isEmpty = this.fields === undefined && this.signature === undefined;
+    if (!this.isStarted && isEmpty) return '';
+    const begun = this.begin();
+    const rest = this.carry === '' ? '' : `${this.prefix}${JSON.stringify(this.carry)}}}\n\n`;
+    const stop = sseEvent('content_block_stop', { type: 'content_block_stop', index: this.index });
+    return begun + rest + this.sign() + stop;
+  }
+
+  private sign(): string {
+    if (this.kind !== 'thinking' || this.fields?.data !== undefined) return '';
+    return this.delta({ type: 'signature_delta', signature: this.signature ?? signThinking(this.length) });
+  }
+
+  private delta(delta: Json): string {
+    return sseEvent('content_block_delta', { type: 'content_block_delta', index: this.index, delta });
+  }
+}

@@ -1,0 +1,118 @@
+import { type ErrorInfo, type GenerationEvent, isJsonObject, type JsonObject } from '@sluice/canonical';
+import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
+import { BlockSequence } from './block-sequence.ts';
+import { decodeErrorBody } from './error.ts';
+import { decodeFinish, decodeStart } from './response.ts';
+import { decodeUsage } from './usage.ts';
+import { format } from './wire.ts';
+
+/**
+ * A server's stream as events. It goes by the type inside the data, because some servers leave the event name
+ * out. Usage is cumulative: what comes later replaces what came before.
+ */
+export class AnthropicStreamDecoder implements StreamDecoder {
+  private readonly context: GenerationContext;
+  private readonly blocks = new BlockSequence();
+  private isStarted = false;
+  private isEnded = false;
+  /** What the server said of the end: the fields of `message_delta`. */
+  private ending: JsonObject | undefined;
+  private usage: JsonObject = {};
+
+  constructor(context: GenerationContext) {
+    this.context = context;
+  }
+
+  push({ data }: SseMessage): GenerationEvent[] {
+    if (this.isEnded || data === '[DONE]') return [];
+    const event = parseObject(data);
+    if (event === undefined) return this.fail('the server sent an event that is not a JSON object');
+    switch (event.type) {
+      case 'message_start':
+        return this.start(isJsonObject(event.message) ? event.message : {});
+      case 'content_block_start':
+        return this.content(this.blocks.start(indexOf(event), objectOf(event.content_block)));
+      case 'content_block_delta':
+        return this.content(this.blocks.push(indexOf(event), objectOf(event.delta)));
+      case 'content_block_stop':
+        return this.content(this.blocks.stop(indexOf(event)));
+      case 'message_delta':
+        this.remember(event);
+        return [];
+      case 'message_stop':
+        return this.finish(this.ending ?? {});
+      case 'error':
+        return this.end(
+          decodeErrorBody(event, 'upstream-failed', 'the server ended the stream with an error'),
+        );
+      case 'ping':
+        return [];
+      default:
+        // Before the start there is nothing that an unknown event could belong to.
+        return this.isStarted ? [{ type: 'opaque', format, value: event }] : [];
+    }
+  }
+
+  /** Takes an error that ends the stream; without one the stream was closed. */
+  end(error?: ErrorInfo): GenerationEvent[] {
+    if (this.isEnded) return [];
+    // Everything was said but the last word: the answer is complete.
+    if (error === undefined && typeof this.ending?.stop_reason === 'string') return this.finish(this.ending);
+    this.isEnded = true;
+    const usage = decodeUsage(this.usage);
+    const isKnown = Object.keys(usage).length > 0;
+    const closed: ErrorInfo = {
+      kind: 'upstream-failed',
+      message: 'the server closed the stream before its end',
+    };
+    return [{ type: 'error', error: error ?? closed, ...(isKnown && { usage }) }];
+  }
+
+  private fail(message: string): GenerationEvent[] {
+    return this.end({ kind: 'upstream-failed', message });
+  }
+
+  private start(message: JsonObject): GenerationEvent[] {
+    if (this.isStarted) return [];
+    this.isStarted = true;
+    this.usage = withoutNulls(objectOf(message.usage));
+    this.ending = undefined;
+    return [decodeStart(message, this.context)];
+  }
+
+  private content(events: GenerationEvent[]): GenerationEvent[] {
+    return this.isStarted || events.length === 0 ? events : [...this.start({}), ...events];
+  }
+
+  private remember({ type: _type, delta, usage, ...fields }: JsonObject): void {
+    this.ending = { ...this.ending, ...withoutNulls(fields), ...withoutNulls(objectOf(delta)) };
+    this.usage = { ...this.usage, ...withoutNulls(objectOf(usage)) };
+  }
+
+  private finish(ending: JsonObject): GenerationEvent[] {
+    const events = this.content([...this.blocks.end(), decodeFinish(ending, this.usage)]);
+    this.isEnded = true;
+    return events;
+  }
+}
+
+function parseObject(data: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function indexOf(event: JsonObject): number {
+  return typeof event.index === 'number' ? event.index : 0;
+}
+
+function withoutNulls(fields: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}

@@ -1,0 +1,116 @@
+import type { JsonObject, Reasoning, ReasoningEffort } from '@sluice/canonical';
+import { invalid, restOf } from './wire.ts';
+
+const efforts: Readonly<Record<string, ReasoningEffort>> = {
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'xhigh',
+  max: 'max',
+};
+type AskingEffort = Exclude<ReasoningEffort, 'none'>;
+const effortWord: Readonly<Record<AskingEffort, string>> = {
+  minimal: 'low',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'xhigh',
+  max: 'max',
+};
+const budgetFor: Readonly<Record<AskingEffort, number>> = {
+  minimal: 1024,
+  low: 2048,
+  medium: 8192,
+  high: 16_384,
+  xhigh: 24_576,
+  max: 31_999,
+};
+const leastBudget = 1024;
+
+/** Models that know neither `adaptive` thinking nor `effort`, only a budget. */
+const takesBudgetOnly = /claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:[-@]\d{8})?$)/;
+
+/** What was read of `thinking` and `output_config`, and what of it only this format can say. */
+export interface DecodedThinking {
+  reasoning?: Reasoning;
+  kept: JsonObject;
+}
+
+/**
+ * Reads how much the client wants the model to think. A type of thinking that is not known here counts as
+ * disabled, and stays verbatim for servers of this dialect.
+ */
+export function decodeThinking(thinking: JsonObject | undefined, config: JsonObject): DecodedThinking {
+  const word = config.effort;
+  const effort = typeof word === 'string' && Object.hasOwn(efforts, word) ? efforts[word] : undefined;
+  const kept = restOf(config, effort === undefined ? {} : { effort });
+  const keptConfig: JsonObject = Object.keys(kept).length === 0 ? {} : { output_config: kept };
+  if (thinking === undefined) {
+    // Null remembers that effort alone was asked for: with `thinking` added it would be another request.
+    return effort === undefined
+      ? { kept: keptConfig }
+      : { reasoning: { effort }, kept: { ...keptConfig, thinking: null } };
+  }
+  const { display } = thinking;
+  const visible = display === 'omitted' ? false : display === 'summarized' ? true : undefined;
+  const shown = { ...(effort && { effort }), ...(visible !== undefined && { visible }) };
+  const verbatim = needsVerbatim(thinking) ? { thinking } : {};
+  switch (thinking.type) {
+    case 'adaptive':
+      return { reasoning: shown, kept: { ...keptConfig, ...verbatim } };
+    case 'enabled':
+      return {
+        reasoning: { ...shown, budgetTokens: budgetOf(thinking) },
+        kept: { ...keptConfig, ...verbatim },
+      };
+    default: {
+      const unsaid = effort === undefined ? keptConfig : { output_config: { ...kept, effort: word ?? null } };
+      const plain = thinking.type === 'disabled' && Object.keys(thinking).length === 1;
+      return { reasoning: { effort: 'none' }, kept: { ...unsaid, ...(!plain && { thinking }) } };
+    }
+  }
+}
+
+function needsVerbatim({ type: _type, budget_tokens: _budget, display, ...rest }: JsonObject): boolean {
+  const isKnown = display === undefined || display === 'omitted' || display === 'summarized';
+  return !isKnown || Object.keys(rest).length > 0;
+}
+
+function budgetOf(thinking: JsonObject): number {
+  const budget = thinking.budget_tokens;
+  if (typeof budget === 'number' && Number.isInteger(budget) && budget > 0) return budget;
+  throw invalid('thinking.budget_tokens', 'must be a whole number above 0');
+}
+
+export interface ThinkingTarget {
+  /** The model's name at the server. */
+  model: string;
+  /** The limit that is sent: thinking is part of it. */
+  maxTokens: number;
+  /** The request makes the model call a tool, which the dialect does not allow together with thinking. */
+  isToolForced: boolean;
+}
+
+/**
+ * `thinking` and `effort` for a server. A budget is kept between the dialect's least and the limit of the answer;
+ * an effort alone becomes adaptive thinking, or a budget for the models that know nothing else. A forced tool
+ * call wins over an effort.
+ */
+export function encodeThinking(
+  reasoning: Reasoning | undefined,
+  target: ThinkingTarget,
+): { thinking?: JsonObject; effort?: string } {
+  if (reasoning === undefined) return {};
+  const { effort, budgetTokens, visible } = reasoning;
+  if (effort === 'none' || budgetTokens === 0) return { thinking: { type: 'disabled' } };
+  const word = effort && { effort: effortWord[effort] };
+  const display = visible === undefined ? {} : { display: visible ? 'summarized' : 'omitted' };
+  if (budgetTokens !== undefined && budgetTokens > 0) {
+    const budget = Math.max(leastBudget, Math.min(budgetTokens, target.maxTokens - 1));
+    return { thinking: { type: 'enabled', budget_tokens: budget, ...display }, ...word };
+  }
+  if (target.isToolForced) return { ...word };
+  if (!takesBudgetOnly.test(target.model)) return { thinking: { type: 'adaptive', ...display }, ...word };
+  const budget = Math.min(budgetFor[effort ?? 'high'], target.maxTokens - 1);
+  return budget < leastBudget ? {} : { thinking: { type: 'enabled', budget_tokens: budget, ...display } };
+}

@@ -1,0 +1,110 @@
+import {
+  assertNever,
+  extend,
+  type InferenceRequest,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type Tool,
+  type ToolChoice,
+} from '@sluice/canonical';
+import { type Encoding, ownFields, ownValue } from './encoding.ts';
+import { customTool, format, invalid, parseWire, toolChoice as toolChoiceBody } from './wire.ts';
+
+export interface DecodedTools {
+  tools: Tool[];
+  /** Tools that the model must not see until it searched for them: kept for servers that can search. */
+  deferred: Json[];
+}
+
+/** The tools: those with a schema are functions, the server's own stay opaque so that only such a server runs them. */
+export function decodeTools(wire: readonly Json[]): DecodedTools {
+  const decoded: DecodedTools = { tools: [], deferred: [] };
+  for (const [index, value] of wire.entries()) {
+    const path = `tools[${index}]`;
+    if (!isJsonObject(value)) throw invalid(path, 'must be an object');
+    const { type } = value;
+    const isCustom = type === undefined || type === null || type === 'custom';
+    if (!isCustom) decoded.tools.push({ type: 'opaque', format, value });
+    else if (value.defer_loading === true) decoded.deferred.push(value);
+    else decoded.tools.push(decodeCustomTool(value, path));
+  }
+  return decoded;
+}
+
+function decodeCustomTool(value: JsonObject, path: string): Tool {
+  const { known, rest } = parseWire(customTool, value, path);
+  return {
+    type: 'function',
+    name: known.name,
+    ...(known.description !== undefined && { description: known.description }),
+    parameters: known.input_schema,
+    ...(known.strict !== undefined && { strict: known.strict }),
+    ...extend(format, rest),
+  };
+}
+
+/** The tools that a choice leaves to the model: the dialect has no narrower choice than one or all. */
+export function encodeTools(
+  { tools = [], toolChoice }: Pick<InferenceRequest, 'tools' | 'toolChoice'>,
+  deferred: Json | undefined,
+  encoding: Encoding,
+): Json[] {
+  const allowed = toolChoice !== undefined && 'allowed' in toolChoice ? toolChoice.allowed : undefined;
+  const encoded: Json[] = [];
+  for (const [index, tool] of tools.entries()) {
+    if (tool.type === 'opaque') encoded.push(ownValue(tool, `tools[${index}]`));
+    else if (allowed === undefined || allowed.includes(tool.name)) {
+      const { name, description, parameters, strict } = tool;
+      encoded.push({
+        name,
+        ...(description !== undefined && { description }),
+        // The dialect demands the type; the caller's key order stays, because models read the schema as text.
+        input_schema: parameters.type === undefined ? { type: 'object', ...parameters } : parameters,
+        ...(strict !== undefined && { strict }),
+        ...ownFields(tool, encoding),
+      });
+    }
+  }
+  return Array.isArray(deferred) ? [...encoded, ...deferred] : encoded;
+}
+
+/** How the client steers tool use. */
+export type ToolSteering = Pick<InferenceRequest, 'toolChoice' | 'parallelToolCalls'>;
+
+/** Reads `tool_choice`, which also says whether calls may come in parallel. */
+export function decodeToolChoice(wire: JsonObject | undefined): ToolSteering {
+  if (wire === undefined) return {};
+  const { known } = parseWire(toolChoiceBody, wire, 'tool_choice');
+  const disabled = known.disable_parallel_tool_use;
+  return {
+    toolChoice: choiceOf(known.type, known.name),
+    ...(disabled !== undefined && { parallelToolCalls: !disabled }),
+  };
+}
+
+function choiceOf(type: 'auto' | 'any' | 'tool' | 'none', name: string | undefined): ToolChoice {
+  if (type === 'any') return { type: 'required' };
+  if (type !== 'tool') return { type };
+  if (name === undefined) throw invalid('tool_choice.name', 'is required');
+  return { type, name };
+}
+
+/** `tool_choice` for a server; absent where nothing was asked. */
+export function encodeToolChoice({ toolChoice, parallelToolCalls }: ToolSteering): JsonObject | undefined {
+  if (toolChoice === undefined && parallelToolCalls === undefined) return undefined;
+  const choice = toolChoice ?? { type: 'auto' };
+  const parallel = parallelToolCalls === undefined ? {} : { disable_parallel_tool_use: !parallelToolCalls };
+  switch (choice.type) {
+    case 'none':
+      return { type: 'none' };
+    case 'auto':
+      return { type: 'auto', ...parallel };
+    case 'required':
+      return { type: 'any', ...parallel };
+    case 'tool':
+      return { type: 'tool', name: choice.name, ...parallel };
+    default:
+      return assertNever(choice);
+  }
+}

@@ -1,0 +1,94 @@
+import {
+  extend,
+  extensionsOf,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type Usage,
+} from '@sluice/canonical';
+import { format, restOf } from './wire.ts';
+
+/**
+ * The usage of a whole message, every key that SDKs demand present. `input_tokens` leaves out what was read
+ * from or written to the cache. Counters are plain numbers in this dialect (clients add them up), so what was
+ * not reported is 0.
+ */
+export function encodeUsage(usage: Usage): JsonObject {
+  const counters = encodeCounters(usage);
+  return {
+    input_tokens: counters.input_tokens ?? 0,
+    output_tokens: counters.output_tokens,
+    cache_creation_input_tokens: counters.cache_creation_input_tokens,
+    cache_read_input_tokens: counters.cache_read_input_tokens,
+    cache_creation: {
+      ephemeral_5m_input_tokens: counters.cache_creation_input_tokens,
+      ephemeral_1h_input_tokens: 0,
+    },
+    output_tokens_details: counters.output_tokens_details,
+    server_tool_use: null,
+    service_tier: 'standard',
+    inference_geo: null,
+    speed: null,
+    ...extensionsOf(usage, format),
+  };
+}
+
+/**
+ * The cumulative usage at the end of a stream. Its `input_tokens` may be null: clients then keep the number
+ * of the stream's beginning.
+ */
+export function encodeUsageDelta(usage: Usage): JsonObject {
+  return { ...encodeCounters(usage), server_tool_use: null, ...extensionsOf(usage, format) };
+}
+
+function encodeCounters(usage: Usage) {
+  const read = usage.cacheReadTokens ?? 0;
+  const written = usage.cacheWriteTokens ?? 0;
+  const { inputTokens, outputTokens, reasoningTokens } = usage;
+  return {
+    input_tokens: inputTokens === undefined ? null : Math.max(0, inputTokens - read - written),
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: read,
+    output_tokens: outputTokens ?? 0,
+    output_tokens_details: reasoningTokens === undefined ? null : { thinking_tokens: reasoningTokens },
+  };
+}
+
+const counted = {
+  input_tokens: true,
+  output_tokens: true,
+  cache_creation_input_tokens: true,
+  cache_read_input_tokens: true,
+};
+
+/** A server's usage with inclusive totals. What the totals do not say is kept as an extension. */
+export function decodeUsage(wire: JsonObject): Usage {
+  const input = count(wire.input_tokens);
+  const outputTokens = count(wire.output_tokens);
+  const cacheReadTokens = count(wire.cache_read_input_tokens);
+  const cacheWriteTokens = count(wire.cache_creation_input_tokens);
+  const details = wire.output_tokens_details;
+  const reasoningTokens = isJsonObject(details) ? count(details.thinking_tokens) : undefined;
+  const usage: Usage = {
+    ...(input !== undefined && { inputTokens: input + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0) }),
+    ...(outputTokens !== undefined && { outputTokens }),
+    // A zero is what servers without a cache say, ours among them: it is no report.
+    ...(cacheReadTokens && { cacheReadTokens }),
+    ...(cacheWriteTokens && { cacheWriteTokens }),
+    ...(reasoningTokens !== undefined && { reasoningTokens }),
+  };
+  return { ...usage, ...extend(format, unsaid(wire, encodeUsage(usage))) };
+}
+
+/** The fields that encoding the totals would not bring back. */
+function unsaid(wire: JsonObject, said: JsonObject): JsonObject {
+  const rest = restOf(wire, counted);
+  for (const [name, value] of Object.entries(rest)) {
+    if (JSON.stringify(value) === JSON.stringify(said[name])) delete rest[name];
+  }
+  return rest;
+}
+
+function count(value: Json | undefined): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}

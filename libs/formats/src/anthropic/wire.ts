@@ -1,0 +1,133 @@
+import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
+import { z } from 'zod';
+
+/** This format's name, under which its extensions and opaques are filed. */
+export const format = 'anthropic';
+
+const optional = <Type extends z.ZodType>(type: Type) =>
+  type.nullish().transform((value) => value ?? undefined);
+const object = z.custom<JsonObject>(isJsonObject, 'must be an object');
+const list = z.custom<Json[]>(Array.isArray, 'must be a list');
+const strings = z.array(z.string());
+const anything = z.custom<Json>((value) => value !== undefined, 'is required');
+
+/** The body of both routes. Only what is read here is named; everything else is kept as an extension. */
+export const requestBody = z.object({
+  model: z.string().min(1, 'must not be empty'),
+  max_tokens: optional(z.int().min(1, 'must be at least 1')),
+  messages: list.refine((messages) => messages.length > 0, 'must hold at least one message'),
+  system: optional(anything),
+  stream: optional(z.boolean()),
+  stop_sequences: optional(strings),
+  temperature: optional(z.number().min(0, 'must be between 0 and 1').max(1, 'must be between 0 and 1')),
+  top_p: optional(z.number().min(0, 'must be between 0 and 1').max(1, 'must be between 0 and 1')),
+  top_k: optional(z.int().min(0, 'must not be negative')),
+  metadata: optional(object),
+  thinking: optional(object),
+  output_config: optional(object),
+  output_format: optional(object),
+  tools: optional(list),
+  tool_choice: optional(object),
+});
+export type RequestBody = z.infer<typeof requestBody>;
+
+export const messageBody = z.object({ role: z.enum(['user', 'assistant', 'system']), content: anything });
+export const metadataBody = z.object({ user_id: optional(z.string()) });
+export const jsonFormat = z.object({ type: z.literal('json_schema'), schema: object });
+
+const type = z.string();
+export const textBlock = z.object({ type, text: z.string() });
+export const mediaBlock = z.object({ type, source: object });
+export const base64Source = z.object({ type, media_type: z.string(), data: z.string() });
+export const urlSource = z.object({ type, url: z.string() });
+export const fileSource = z.object({ type, file_id: z.string() });
+export const thinkingBlock = z.object({ type, thinking: z.string(), signature: optional(z.string()) });
+export const redactedBlock = z.object({ type, data: z.string() });
+export const toolUseBlock = z.object({ type, id: z.string(), name: z.string(), input: optional(object) });
+export const toolResultBlock = z.object({
+  type,
+  tool_use_id: z.string(),
+  content: optional(anything),
+  is_error: optional(z.boolean()),
+});
+
+export const customTool = z.object({
+  type: optional(z.string()),
+  name: z.string().min(1, 'must not be empty'),
+  description: optional(z.string()),
+  input_schema: object,
+  strict: optional(z.boolean()),
+});
+export const toolChoice = z.object({
+  type: z.enum(['auto', 'any', 'tool', 'none']),
+  name: optional(z.string()),
+  disable_parallel_tool_use: optional(z.boolean()),
+});
+
+export interface Parsed<Known> {
+  known: Known;
+  /** The fields that the schema does not name and that are not null. */
+  rest: JsonObject;
+}
+
+/**
+ * Reads a stranger's object: what the schema names, and the rest as it came. Throws `invalid-request` that
+ * names the first bad field below `path` ('' is the body itself) and never repeats a value.
+ */
+export function parseWire<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  value: unknown,
+  path: string,
+): Parsed<z.infer<z.ZodObject<Shape>>> {
+  if (!isJsonObject(value)) throw invalid(path || 'body', 'must be an object');
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return { known: parsed.data, rest: restOf(value, schema.shape) };
+  const issue = parsed.error.issues[0];
+  throw invalid(joinPath(path, issue?.path ?? []), issue === undefined ? 'is not valid' : reasonOf(issue));
+}
+
+/** A client's mistake at `path`. */
+export function invalid(path: string, reason: string): SluiceError {
+  return new SluiceError('invalid-request', `${path}: ${reason}`, { param: path });
+}
+
+/** The fields of `value` that `known` does not name, without nulls: in this dialect null is absent. */
+export function restOf(value: JsonObject, known: object): JsonObject {
+  const rest: JsonObject = {};
+  for (const [name, field] of Object.entries(value)) {
+    if (field !== null && !Object.hasOwn(known, name)) rest[name] = field;
+  }
+  return rest;
+}
+
+/**
+ * The blocks of a `content` or `system`, each with its path; a string is one text block. Throws where an
+ * element is no block.
+ */
+export function listBlocks(content: Json | undefined, path: string): { block: JsonObject; path: string }[] {
+  if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path }];
+  if (!Array.isArray(content)) throw invalid(path, 'must be a string or a list of blocks');
+  return content.map((block, index) => {
+    const at = `${path}[${index}]`;
+    if (!isJsonObject(block)) throw invalid(at, 'must be an object');
+    if (typeof block.type !== 'string') throw invalid(`${at}.type`, 'must be a string');
+    return { block, path: at };
+  });
+}
+
+function joinPath(path: string, segments: readonly PropertyKey[]): string {
+  let joined = path;
+  for (const segment of segments) {
+    if (typeof segment === 'number') joined += `[${segment}]`;
+    else joined += joined === '' ? String(segment) : `.${String(segment)}`;
+  }
+  return joined;
+}
+
+function reasonOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') {
+    return issue.message.endsWith('received undefined') ? 'is required' : `must be of type ${issue.expected}`;
+  }
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`;
+  return issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+}
