@@ -1,0 +1,270 @@
+import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { createKeyStore, type KeyStore, type KeyStoreOptions } from './key-store.ts';
+
+const secret = 'a secret of the tests';
+const unheardOf = `sk-${'x'.repeat(43)}`;
+const aDayMs = 86_400_000;
+
+let server: OwnTestRedis;
+let closers: (() => void)[] = [];
+let now = Date.UTC(2026, 0, 1);
+
+beforeAll(async () => {
+  server = await startOwnRedis();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  const redis = await connect();
+  await redis.flushall();
+});
+afterEach(() => {
+  for (const close of closers) close();
+  closers = [];
+});
+
+async function connect(): Promise<Redis> {
+  const redis = new Redis(server.url, {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: 1000,
+    retryStrategy: () => 20,
+  });
+  redis.on('error', () => undefined);
+  closers.push(() => redis.disconnect());
+  await redis.connect();
+  return redis;
+}
+
+/** One ingress' view: its own connections, and a cache that would keep everything for a day. */
+async function openStore(
+  options: Partial<KeyStoreOptions> = {},
+): Promise<KeyStore & { subscriber: Redis; redis: Redis }> {
+  const redis = await connect();
+  const subscriber = await connect();
+  const store = createKeyStore({
+    redis,
+    subscriber,
+    secret,
+    now: () => now,
+    cacheMs: aDayMs,
+    unknownCacheMs: aDayMs,
+    lookupTimeoutMs: 200,
+    ...options,
+  });
+  await store.start();
+  return { ...store, subscriber, redis };
+}
+
+async function mintFor(store: KeyStore, options: { models?: string[]; expiresAt?: number } = {}) {
+  await store.directory.upsertTenant('acme');
+  return store.directory.mint({ tenant: 'acme', ...options });
+}
+
+/** The second store opens after the minting, so that it hears nothing of it and keeps what it finds. */
+async function openWithCachedKey(options: Partial<KeyStoreOptions> = {}) {
+  const here = await openStore();
+  const minted = await mintFor(here);
+  const there = await openStore(options);
+  await there.authenticate([minted.credential]);
+  return { here, there, ...minted };
+}
+
+it('a minted key tells its tenant, its limits and what it may use', async () => {
+  const store = await openStore();
+  const { credential, key } = await mintFor(store, { models: ['qwen-*'] });
+  await store.directory.changeTenantLimits('acme', { concurrency: { max: 3 } });
+  await store.directory.changeKeyLimits(key.id, { 'token-budget': { max: 9 } });
+  const caller = await store.authenticate([credential]);
+  expect(caller).toMatchObject({
+    tenant: 'acme',
+    keyId: key.id,
+    limits: { tenant: { concurrency: { max: 3 } }, key: { 'token-budget': { max: 9 } } },
+  });
+  expect([caller.allows('qwen-7b'), caller.allows('llama')]).toEqual([true, false]);
+});
+
+it('no key in Redis holds the credential, in its name or in its value', async () => {
+  const store = await openStore();
+  const { credential } = await mintFor(store);
+  const { redis } = store;
+  for (const name of await redis.keys('*')) {
+    const dump = await redis.dumpBuffer(name);
+    expect(name).not.toContain(credential.slice(3));
+    expect(dump.toString('latin1')).not.toContain(credential.slice(8));
+  }
+});
+
+it('the first good credential of several wins', async () => {
+  const store = await openStore();
+  const { credential, key } = await mintFor(store);
+  expect((await store.authenticate(['junk', unheardOf, credential])).keyId).toBe(key.id);
+});
+
+it('what has not the form of a key is refused without asking Redis', async () => {
+  const store = await openStore();
+  store.redis.disconnect();
+  await expect(store.authenticate(['junk'])).rejects.toMatchObject({ kind: 'unauthenticated' });
+  await expect(store.authenticate([])).rejects.toMatchObject({
+    kind: 'unauthenticated',
+    message: 'the request has no api key',
+  });
+});
+
+it('another secret finds no key', async () => {
+  const store = await openStore();
+  const { credential } = await mintFor(store);
+  const other = await openStore({ secret: 'another secret, as long' });
+  await expect(other.authenticate([credential])).rejects.toMatchObject({ kind: 'unauthenticated' });
+  expect([await store.directory.knowsSecret(), await other.directory.knowsSecret()]).toEqual([true, false]);
+});
+
+it('a key that is revoked on one process ends on another that has it cached', async () => {
+  const { here, there, credential, key } = await openWithCachedKey();
+  await here.directory.revoke(key.id);
+  await until(() =>
+    there.authenticate([credential]).then(
+      () => false,
+      () => true,
+    ),
+  );
+  await expect(there.authenticate([credential])).rejects.toMatchObject({
+    kind: 'unauthenticated',
+    message: `the api key ${key.prefix}… is revoked`,
+  });
+});
+
+it('changed limits of a tenant and of a key reach a process that has the caller cached', async () => {
+  const { here, there, credential, key } = await openWithCachedKey();
+  await here.directory.changeTenantLimits('acme', { concurrency: { max: 1 } });
+  await until(async () => 'concurrency' in (await there.authenticate([credential])).limits.tenant);
+  await here.directory.changeKeyLimits(key.id, { concurrency: { max: 2 } });
+  await until(async () => 'concurrency' in (await there.authenticate([credential])).limits.key);
+  await here.directory.changeTenantLimits('acme', { concurrency: null });
+  await until(async () => !('concurrency' in (await there.authenticate([credential])).limits.tenant));
+});
+
+it('a key that was refused is accepted as soon as it is minted', async () => {
+  const letters = (size: number) => new Uint8Array(size).fill(10);
+  const [here, there] = [await openStore({ randomBytes: letters }), await openStore()];
+  const credential = `sk-${'A'.repeat(43)}`;
+  await expect(there.authenticate([credential])).rejects.toMatchObject({ kind: 'unauthenticated' });
+  await mintFor(here);
+  await until(() => there.authenticate([credential]));
+});
+
+it('a cached key is refused from the instant of its expiry', async () => {
+  const store = await openStore();
+  const { credential } = await mintFor(store, { expiresAt: now + 1000 });
+  await store.authenticate([credential]);
+  now += 1000;
+  await expect(store.authenticate([credential])).rejects.toMatchObject({ message: 'the api key is expired' });
+});
+
+it('a revocation that was missed while the subscriber was cut is seen', async () => {
+  const { here, there, credential, key } = await openWithCachedKey();
+  await here.redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+  await here.directory.revoke(key.id);
+  await until(() =>
+    there.authenticate([credential]).then(
+      () => false,
+      () => true,
+    ),
+  );
+  await until(() => there.subscriber.status === 'ready');
+  await expect(there.authenticate([credential])).rejects.toMatchObject({ kind: 'unauthenticated' });
+});
+
+it('while Redis is down a cached key is good until its time, and an unknown one is told to come back', async () => {
+  const { there: store, credential, key } = await openWithCachedKey({ cacheMs: 5000 });
+  await server.down({ keepData: true });
+  try {
+    await until(() => store.redis.status !== 'ready' && store.subscriber.status !== 'ready');
+    expect((await store.authenticate([credential])).keyId).toBe(key.id);
+    await expect(store.authenticate([unheardOf])).rejects.toMatchObject({ kind: 'unavailable' });
+    now += 5000;
+    await expect(store.authenticate([credential])).rejects.toMatchObject({ kind: 'unavailable' });
+  } finally {
+    await server.up();
+  }
+  expect((await until(() => store.authenticate([credential]).catch(() => undefined))).keyId).toBe(key.id);
+});
+
+it('a Redis that answers nothing makes an unknown key unavailable, not a request hang', async () => {
+  const store = await openStore();
+  server.suspend();
+  try {
+    await expect(store.authenticate([unheardOf])).rejects.toMatchObject({
+      kind: 'unavailable',
+      options: { retryAfterMs: 1000 },
+    });
+  } finally {
+    server.resume();
+  }
+});
+
+it('deleting a tenant ends its keys and leaves nothing of it', async () => {
+  const { here, there, credential } = await openWithCachedKey();
+  await here.directory.deleteTenant('acme');
+  await until(() =>
+    there.authenticate([credential]).then(
+      () => false,
+      () => true,
+    ),
+  );
+  expect(await here.directory.listTenants()).toEqual([]);
+  expect(await here.directory.listKeys()).toEqual([]);
+  expect(await here.redis.keys('*')).toEqual(['sluice:{tenancy}:secret-mark']);
+});
+
+it('changes of one record at the same time keep each other', async () => {
+  const store = await openStore();
+  const { key } = await mintFor(store);
+  await Promise.all([
+    store.directory.revoke(key.id),
+    store.directory.changeKeyLimits(key.id, { concurrency: { max: 1 } }),
+    store.directory.changeKeyLimits(key.id, { 'token-budget': { max: 2 } }),
+  ]);
+  const changed = await store.directory.key(key.id);
+  expect(changed.revokedAt).toBe(now);
+  expect(changed.limits).toEqual({ concurrency: { max: 1 }, 'token-budget': { max: 2 } });
+});
+
+it('a cached key costs no question to Redis', async () => {
+  const { there, credential } = await openWithCachedKey();
+  await there.redis.config('RESETSTAT');
+  await there.authenticate([credential]);
+  expect(await there.redis.info('commandstats')).not.toMatch(/hgetall/);
+});
+
+it('without a subscriber every authentication asks Redis', async () => {
+  const { here, credential, key } = await openWithCachedKey();
+  const alone = createKeyStore({ redis: here.redis, secret, now: () => now });
+  await alone.start();
+  await alone.authenticate([credential]);
+  await here.directory.revoke(key.id);
+  await expect(alone.authenticate([credential])).rejects.toMatchObject({ kind: 'unauthenticated' });
+});
+
+it('many requests with one new credential ask Redis once', async () => {
+  const store = await openStore();
+  const { credential } = await mintFor(store);
+  await store.redis.config('RESETSTAT');
+  await Promise.all(Array.from({ length: 50 }, () => store.authenticate([credential])));
+  expect(await store.redis.info('commandstats')).toMatch(/cmdstat_hgetall:calls=2,/);
+});
+
+it.each(['', 'a b', 'a:b', '{a}', 'x'.repeat(65)])('tenant id %j is refused', async (id) => {
+  const store = await openStore();
+  await expect(store.directory.upsertTenant(id)).rejects.toMatchObject({ kind: 'invalid-request' });
+});
+
+it('what does not exist is named', async () => {
+  const { directory } = await openStore();
+  await expect(directory.mint({ tenant: 'nobody' })).rejects.toMatchObject({
+    message: 'there is no tenant nobody',
+  });
+  await expect(directory.revoke('key_1')).rejects.toMatchObject({ message: 'there is no key key_1' });
+});

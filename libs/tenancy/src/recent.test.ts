@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+import { Recent } from './recent.ts';
+
+it('the least recently used entry makes room', () => {
+  const recent = new Recent<number>(2, () => 0);
+  recent.set('a', 1, 10);
+  recent.set('b', 2, 10);
+  recent.get('a');
+  recent.set('c', 3, 10);
+  expect([recent.get('a'), recent.get('b'), recent.get('c'), recent.size]).toEqual([1, undefined, 3, 2]);
+});
+
+it('an entry dies at its instant and is not kept alive by being asked for', () => {
+  let now = 0;
+  const recent = new Recent<number>(2, () => now);
+  recent.set('a', 1, 10);
+  now = 9;
+  expect(recent.get('a')).toBe(1);
+  now = 10;
+  expect(recent.get('a')).toBeUndefined();
+  expect(recent.size).toBe(0);
+});
