@@ -1,0 +1,128 @@
+import type { FinishReason, GenerationEvent, Json, JsonObject } from '@sluice/canonical';
+import { extend } from '@sluice/canonical';
+import { deltaEvents, type OpenCall, startEvents, ToolCalls } from './tool-calls.ts';
+import { FORMAT } from './wire.ts';
+
+export type TextKind = 'text' | 'refusal' | 'reasoning';
+interface TextPiece {
+  kind: TextKind;
+  text: string;
+  logprobs: Json[] | undefined;
+}
+
+interface OpaquePiece {
+  value: Json;
+}
+
+/**
+ * Brings a server's pieces into the order of blocks. Text flows at once, and so does the first call; whatever
+ * comes after a call waits for the end, because only the end tells that the call is complete.
+ */
+export class AnswerBlocks {
+  private readonly fallbackId: string;
+  private readonly toolCalls = new ToolCalls();
+  private readonly waiting: (TextPiece | OpenCall | OpaquePiece)[] = [];
+  private live: OpenCall | undefined;
+  private block = -1;
+  private kind: TextKind | 'call' | undefined;
+  hasRefusal = false;
+  hasCalls = false;
+
+  constructor(id: string) {
+    this.fallbackId = `call_${id}`;
+  }
+
+  text(kind: TextKind, text: string, logprobs?: Json[]): GenerationEvent[] {
+    if (kind === 'refusal') this.hasRefusal = true;
+    if (this.toolCalls.calls.length === 0) return this.flow({ kind, text, logprobs });
+    const last = this.waiting.at(-1);
+    if (last && 'kind' in last && last.kind === kind) {
+      last.text += text;
+      if (logprobs) last.logprobs = [...(last.logprobs ?? []), ...logprobs];
+    } else this.waiting.push({ kind, text, logprobs });
+    return [];
+  }
+
+  /** True where log probabilities may go with an empty text. */
+  get takesLogprobs(): boolean {
+    return this.toolCalls.calls.length === 0 && (this.kind === 'text' || this.kind === 'refusal');
+  }
+
+  call(item: JsonObject): GenerationEvent[] {
+    const known = this.toolCalls.calls.length;
+    const call = this.toolCalls.add(item);
+    this.hasCalls = true;
+    if (this.toolCalls.calls.length > known) {
+      if (known === 0 && !call.other) this.live = call;
+      else this.waiting.push(call);
+    }
+    if (call !== this.live || !call.hasArguments) return [];
+    return call.isStarted ? deltaEvents(call, this.block) : this.start(call);
+  }
+
+  /** A content part of an unknown type. */
+  opaque(value: Json): GenerationEvent[] {
+    if (this.toolCalls.calls.length === 0) return this.flowOpaque(value);
+    this.waiting.push({ value });
+    return [];
+  }
+
+  /** Everything that was waiting. */
+  end(): GenerationEvent[] {
+    const events: GenerationEvent[] = [];
+    if (this.live) events.push(...(this.live.isStarted ? [] : this.start(this.live)), this.close(this.live));
+    this.live = undefined;
+    for (const piece of this.waiting) {
+      if ('kind' in piece) events.push(...this.flow(piece));
+      else if ('value' in piece) events.push(...this.flowOpaque(piece.value));
+      else if (piece.other) events.push(...this.flowOpaque(piece.other));
+      else events.push(...this.start(piece), this.close(piece));
+    }
+    this.waiting.length = 0;
+    return events;
+  }
+
+  /** The server's reason, made true: callers look for calls where it says so and only there. */
+  reasonOf(reason: FinishReason): FinishReason {
+    if (this.hasCalls) return reason === 'stop' ? 'tool-calls' : reason;
+    if (this.hasRefusal && reason === 'stop') return 'content-filter';
+    return reason === 'tool-calls' ? 'stop' : reason;
+  }
+
+  private flow({ kind, text, logprobs }: TextPiece): GenerationEvent[] {
+    const events: GenerationEvent[] = [];
+    if (kind !== this.kind) {
+      this.block += 1;
+      this.kind = kind;
+      if (kind === 'refusal') {
+        // The mark goes to an open block and must be known before its text is shown.
+        events.push({ type: 'text-delta', block: this.block, text: '' });
+        events.push({
+          type: 'block-annotation',
+          block: this.block,
+          extensions: { [FORMAT]: { refusal: true } },
+        });
+      }
+    }
+    const { block } = this;
+    if (kind === 'reasoning') events.push({ type: 'reasoning-delta', block, text });
+    else events.push({ type: 'text-delta', block, text, ...(logprobs && { logprobs }) });
+    return events;
+  }
+
+  private flowOpaque(value: Json): GenerationEvent[] {
+    this.block += 1;
+    this.kind = undefined;
+    return [{ type: 'opaque', block: this.block, format: FORMAT, value }];
+  }
+
+  private start(call: OpenCall): GenerationEvent[] {
+    this.block += 1;
+    this.kind = 'call';
+    return startEvents(call, this.block, `${this.fallbackId}_${this.toolCalls.calls.indexOf(call)}`);
+  }
+
+  private close(call: OpenCall): GenerationEvent {
+    return { type: 'tool-call-end', block: this.block, ...extend(FORMAT, call.kept) };
+  }
+}

@@ -1,0 +1,161 @@
+import { type ErrorDetail, type ErrorInfo, type ErrorKind, isJsonObject, type Json } from '@sluice/canonical';
+import type { EncodedError, HttpHeaders } from '../codec.ts';
+import { retryHeaders, statusOf } from '../status.ts';
+
+interface Word {
+  type: string;
+  code: string | null;
+}
+
+/** How the dialect names each kind. */
+const words: Readonly<Record<ErrorKind, Word>> = {
+  'invalid-request': { type: 'invalid_request_error', code: null },
+  unauthenticated: { type: 'authentication_error', code: 'invalid_api_key' },
+  'budget-exhausted': { type: 'insufficient_quota', code: 'insufficient_quota' },
+  'permission-denied': { type: 'permission_error', code: 'permission_denied' },
+  'not-found': { type: 'invalid_request_error', code: 'not_found' },
+  'method-not-allowed': { type: 'invalid_request_error', code: 'method_not_allowed' },
+  'too-large': { type: 'invalid_request_error', code: 'request_too_large' },
+  'unsupported-media': { type: 'invalid_request_error', code: 'unsupported_media_type' },
+  'rate-limited': { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+  saturated: { type: 'rate_limit_error', code: 'server_saturated' },
+  cancelled: { type: 'server_error', code: 'request_cancelled' },
+  'deadline-exceeded': { type: 'server_error', code: 'timeout' },
+  'upstream-failed': { type: 'server_error', code: 'upstream_failed' },
+  unavailable: { type: 'server_error', code: 'service_unavailable' },
+  internal: { type: 'server_error', code: null },
+};
+
+/** Details that clients know by a code of their own. */
+const detailCodes: Readonly<Record<ErrorDetail, string | undefined>> = {
+  'model-not-found': 'model_not_found',
+  'context-length-exceeded': 'context_length_exceeded',
+  'invalid-json': 'invalid_json',
+  poison: undefined,
+  drained: undefined,
+  'worker-lost': undefined,
+};
+
+/** The error object, the same in a body and in the middle of a stream. */
+export function encodeErrorBody(error: ErrorInfo): Json {
+  const { type, code } = words[error.kind];
+  const detail = error.detail && detailCodes[error.detail];
+  return { error: { message: error.message, type, param: error.param ?? null, code: detail ?? code } };
+}
+
+/** The whole answer to a call that failed before its stream began. */
+export function encodeError(error: ErrorInfo): EncodedError {
+  return { status: statusOf[error.kind], headers: retryHeaders(error), body: encodeErrorBody(error) };
+}
+
+const kindOfCode = new Map<string, ErrorKind>();
+for (const [kind, { code }] of Object.entries(words)) {
+  // The keys of a Record over ErrorKind are error kinds.
+  if (code !== null) kindOfCode.set(code, kind as ErrorKind);
+}
+kindOfCode.set('insufficient_quota', 'budget-exhausted');
+
+const kindOfType: Readonly<Record<string, ErrorKind>> = {
+  invalid_request_error: 'invalid-request',
+  BadRequestError: 'invalid-request',
+  authentication_error: 'unauthenticated',
+  insufficient_quota: 'budget-exhausted',
+  permission_error: 'permission-denied',
+  NotFoundError: 'not-found',
+  rate_limit_error: 'rate-limited',
+  overloaded_error: 'unavailable',
+};
+
+const kindOfStatus: Readonly<Record<number, ErrorKind>> = {
+  400: 'invalid-request',
+  401: 'unauthenticated',
+  402: 'budget-exhausted',
+  403: 'permission-denied',
+  404: 'not-found',
+  405: 'method-not-allowed',
+  408: 'deadline-exceeded',
+  413: 'too-large',
+  415: 'unsupported-media',
+  422: 'invalid-request',
+  429: 'rate-limited',
+  499: 'cancelled',
+  503: 'unavailable',
+  504: 'deadline-exceeded',
+  529: 'unavailable',
+};
+
+/** Their messages quote parts of the key that was refused. */
+const secretive: ReadonlySet<ErrorKind> = new Set(['unauthenticated', 'permission-denied']);
+
+/** An upstream's answer with a status of 400 and above. */
+export function decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo {
+  const found = readErrorObject(body);
+  const retryAfterMs = readRetryAfterMs(headers);
+  return {
+    ...describe(
+      found,
+      kindOfStatus[status] ?? 'upstream-failed',
+      `the upstream answered with status ${status}`,
+    ),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(headers['x-should-retry'] === 'false' && { retryable: false }),
+  };
+}
+
+/** An error object inside a stream or a body that began well; absent when there is none. */
+export function decodeInBandError(body: unknown): ErrorInfo | undefined {
+  if (!isJsonObject(body)) return undefined;
+  // `object: error` is how vLLM marks one that stands for itself.
+  if ((body.error === undefined || body.error === null) && body.object !== 'error') return undefined;
+  const found = readErrorObject(body);
+  const status = Number(found.code);
+  const kind = kindOfStatus[status] ?? kindOfType[found.type ?? ''] ?? 'upstream-failed';
+  return describe(found, kind, 'the upstream reported an error');
+}
+
+interface WireError {
+  message?: string;
+  type?: string;
+  code?: string;
+  param?: string;
+}
+
+/** Reads `{error: {…}}`, `{error: "…"}`, the bare object, FastAPI's `{detail: "…"}` and plain text. */
+function readErrorObject(body: unknown): WireError {
+  if (typeof body === 'string') return { message: body };
+  if (!isJsonObject(body)) return {};
+  const error = body.error ?? body;
+  if (typeof error === 'string') return { message: error };
+  if (!isJsonObject(error)) return {};
+  const { type, param } = error;
+  const message = error.message ?? error.detail;
+  const code = typeof error.code === 'number' ? String(error.code) : error.code;
+  return {
+    ...(typeof message === 'string' && { message }),
+    ...(typeof type === 'string' && { type }),
+    ...(typeof code === 'string' && { code }),
+    ...(typeof param === 'string' && { param }),
+  };
+}
+
+const MAX_MESSAGE_LENGTH = 500;
+
+function describe(found: WireError, fallback: ErrorKind, text: string): ErrorInfo {
+  const kind = kindOfCode.get(found.code ?? '') ?? fallback;
+  if (secretive.has(kind)) return { kind, message: 'the upstream refused its credential' };
+  const message = (found.message || text).slice(0, MAX_MESSAGE_LENGTH);
+  const detail = { kind, message, ...(found.param !== undefined && { param: found.param }) };
+  if (found.code === 'context_length_exceeded' || /maximum context length/i.test(message)) {
+    return { ...detail, kind: 'invalid-request', detail: 'context-length-exceeded' };
+  }
+  if (found.code === 'model_not_found') return { ...detail, kind: 'not-found', detail: 'model-not-found' };
+  return detail;
+}
+
+/** Only numbers: an instant would need a clock. */
+function readRetryAfterMs(headers: HttpHeaders): number | undefined {
+  const precise = Number(headers['retry-after-ms'] ?? Number.NaN);
+  if (precise >= 0) return precise;
+  const seconds = Number(headers['retry-after'] ?? Number.NaN);
+  return seconds >= 0 ? seconds * 1000 : undefined;
+}

@@ -1,0 +1,36 @@
+import type { FinishReason } from '@sluice/canonical';
+
+/** How the dialect says why the answer ended. */
+export const finishWord: Readonly<Record<FinishReason, string>> = {
+  stop: 'stop',
+  length: 'length',
+  'tool-calls': 'tool_calls',
+  'content-filter': 'content_filter',
+  other: 'stop',
+};
+
+/** Words of OpenAI's API, and those that other servers of the dialect let slip through from their own. */
+const reasons = new Map<string, FinishReason>([
+  ['stop', 'stop'],
+  ['eos', 'stop'],
+  ['eos_token', 'stop'],
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['length', 'length'],
+  ['max_tokens', 'length'],
+  ['model_length', 'length'],
+  ['tool_calls', 'tool-calls'],
+  ['tool_use', 'tool-calls'],
+  ['function_call', 'tool-calls'],
+  ['content_filter', 'content-filter'],
+]);
+
+/** Words that end an answer which the server could not complete. */
+const failures: ReadonlySet<string> = new Set(['abort', 'error', 'insufficient_system_resource']);
+
+/** What a server's word means; `failed` for words that are no end but a break-off. */
+export function decodeFinishWord(word: string): { reason: FinishReason; rawReason?: string } | 'failed' {
+  if (failures.has(word)) return 'failed';
+  const reason = reasons.get(word) ?? 'other';
+  return word === finishWord[reason] && reason !== 'other' ? { reason } : { reason, rawReason: word };
+}

@@ -1,0 +1,30 @@
+import {
+  type Extensible,
+  extensionsOf,
+  type FormatId,
+  type JsonObject,
+  type Opaque,
+} from '@sluice/canonical';
+import { FORMAT, invalid } from './wire.ts';
+
+/** This dialect's own fields of a thing. Those of other dialects can't be said here: each is noted in `dropped`. */
+export function ownFields(thing: Extensible, dropped: FormatId[]): JsonObject {
+  for (const format of Object.keys(thing.extensions ?? {})) if (format !== FORMAT) dropped.push(format);
+  return extensionsOf(thing, FORMAT) ?? {};
+}
+
+/** The object inside own fields that `keptNested` filed under this name. */
+export function ownNested(fields: JsonObject, name: string): { outer: JsonObject; inner: JsonObject } {
+  const { [name]: inner, ...outer } = fields;
+  // Only `keptNested` files under this name, and always an object.
+  return { outer, inner: (inner ?? {}) as JsonObject };
+}
+
+/** The value of an opaque of this dialect. Throws `invalid-request` for one of another. */
+export function ownValue(opaque: Opaque, path: string): JsonObject {
+  if (opaque.format !== FORMAT) {
+    throw invalid(path, `a part that only ${opaque.format} servers understand`);
+  }
+  // Opaques of this dialect are made in this folder, from objects only.
+  return opaque.value as JsonObject;
+}

@@ -1,0 +1,34 @@
+import type { ClientCodec, Format, ServerCodec } from '../codec.ts';
+import { decodeError, encodeError } from './error.ts';
+import { encodeModel, encodeModelList } from './models.ts';
+import { decodeRequest, encodeRequest } from './request.ts';
+import { decodeResponse, encodeResponse } from './response.ts';
+import { ChatStreamDecoder } from './stream-decode.ts';
+import { ChatStreamEncoder } from './stream-encode.ts';
+import { FORMAT } from './wire.ts';
+
+const server: ServerCodec = {
+  format: FORMAT,
+  routes: ['/v1/chat/completions'],
+  modelRoutes: ['/v1/models', '/v1/models/*'],
+  recognizes: () => true,
+  decodeRequest,
+  encodeResponse,
+  createStreamEncoder: (call) => new ChatStreamEncoder(call),
+  encodeError,
+  encodeTokenCount: (inputTokens) => ({ object: 'token_count', prompt_tokens: inputTokens }),
+  encodeModel,
+  encodeModelList,
+};
+
+const client: ClientCodec = {
+  format: FORMAT,
+  authorize: (credential) => (credential === undefined ? {} : { authorization: `Bearer ${credential}` }),
+  encodeRequest,
+  decodeResponse,
+  createStreamDecoder: (context) => new ChatStreamDecoder(context),
+  decodeError,
+};
+
+/** Chat completions. The base address of an upstream ends in `/v1`, as it does in the SDKs. */
+export const openai: Format = { server, client };

@@ -1,0 +1,132 @@
+import {
+  type AssistantMessage,
+  assertNever,
+  type FormatId,
+  type JsonObject,
+  type Message,
+  type Opaque,
+  type TextPart,
+  type ToolResultPart,
+} from '@sluice/canonical';
+import { ownFields, ownNested, ownValue } from './foreign.ts';
+import { isCallItem } from './messages.ts';
+import { encodeContent, encodeMedia } from './parts.ts';
+import { invalid } from './wire.ts';
+
+/**
+ * The conversation for a server. Results may hold text only: their pictures and files follow in a user message
+ * of their own, after all results of the turn, because nothing may stand between a call and its results.
+ */
+export function encodeMessages(messages: readonly Message[], dropped: FormatId[]): JsonObject[] {
+  const wire: JsonObject[] = [];
+  let media: JsonObject[] = [];
+  const flushMedia = () => {
+    if (media.length > 0) wire.push({ role: 'user', content: media });
+    media = [];
+  };
+  for (const [index, message] of messages.entries()) {
+    const path = `messages[${index}]`;
+    if (message.role === 'tool') {
+      ownFields(message, dropped);
+      for (const [position, result] of message.content.entries()) {
+        const said = encodeResult(result, `${path}.content[${position}]`, dropped);
+        wire.push(said.message);
+        media.push(...said.media);
+      }
+      continue;
+    }
+    flushMedia();
+    wire.push(encodeMessage(message, path, dropped));
+  }
+  flushMedia();
+  return wire;
+}
+
+function encodeMessage(
+  message: Exclude<Message, { role: 'tool' }>,
+  path: string,
+  dropped: FormatId[],
+): JsonObject {
+  switch (message.role) {
+    case 'system':
+      return {
+        role: 'system',
+        ...ownFields(message, dropped),
+        content: encodeContent(message.content, `${path}.content`, dropped),
+      };
+    case 'user':
+      return {
+        ...ownFields(message, dropped),
+        role: 'user',
+        content: encodeContent(message.content, `${path}.content`, dropped),
+      };
+    case 'assistant':
+      return encodeAssistant(message, path, dropped);
+    default:
+      return assertNever(message);
+  }
+}
+
+function encodeAssistant(message: AssistantMessage, path: string, dropped: FormatId[]): JsonObject {
+  let reasoning = '';
+  const text: (TextPart | Opaque)[] = [];
+  const calls: JsonObject[] = [];
+  for (const [index, part] of message.content.entries()) {
+    const at = `${path}.content[${index}]`;
+    switch (part.type) {
+      case 'reasoning':
+        ownFields(part, dropped);
+        reasoning += part.text;
+        break;
+      case 'text':
+        text.push(part);
+        break;
+      case 'tool-call': {
+        const { outer, inner } = ownNested(ownFields(part, dropped), 'function');
+        const body = { ...inner, name: part.name, arguments: part.arguments || '{}' };
+        calls.push({ ...outer, id: part.id, type: 'function', function: body });
+        break;
+      }
+      case 'opaque':
+        if (isCallItem(ownValue(part, at))) calls.push(ownValue(part, at));
+        else text.push(part);
+        break;
+      case 'media':
+        throw invalid(at, "media in an assistant message, which chat completions can't say");
+      default:
+        assertNever(part);
+    }
+  }
+  return {
+    ...ownFields(message, dropped),
+    role: 'assistant',
+    content: text.length === 0 && calls.length > 0 ? null : encodeContent(text, `${path}.content`, dropped),
+    ...(reasoning !== '' && { reasoning_content: reasoning }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+}
+
+/** The dialect has no mark for a failed call, so the text says it: the model must not read an error as a result. */
+function encodeResult(result: ToolResultPart, path: string, dropped: FormatId[]) {
+  const text: (TextPart | Opaque)[] = [];
+  const media: JsonObject[] = [];
+  for (const [index, part] of result.content.entries()) {
+    if (part.type === 'media') media.push(encodeMedia(part, `${path}.content[${index}]`, dropped));
+    else text.push(part);
+  }
+  const [first] = text;
+  if (result.isError && first?.type === 'text') text[0] = { ...first, text: `Error: ${first.text}` };
+  else if (result.isError) text.unshift({ type: 'text', text: 'Error' });
+  const message: JsonObject = {
+    ...ownFields(result, dropped),
+    role: 'tool',
+    tool_call_id: result.toolCallId,
+    ...(result.toolName !== undefined && { name: result.toolName }),
+    content: encodeContent(text, `${path}.content`, dropped),
+  };
+  return { message, media: labelled(media, result.toolCallId) };
+}
+
+function labelled(media: JsonObject[], toolCallId: string): JsonObject[] {
+  return media.length === 0 ? [] : [{ type: 'text', text: `Output of tool call ${toolCallId}:` }, ...media];
+}

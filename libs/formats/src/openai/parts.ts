@@ -1,0 +1,190 @@
+import {
+  assertNever,
+  extend,
+  type FormatId,
+  type JsonObject,
+  type MediaPart,
+  type Opaque,
+  type TextPart,
+} from '@sluice/canonical';
+import { ownFields, ownNested, ownValue } from './foreign.ts';
+import {
+  audioPart,
+  FORMAT,
+  filePart,
+  imagePart,
+  invalid,
+  keptFields,
+  keptNested,
+  parseWire,
+  refusalPart,
+  textPart,
+} from './wire.ts';
+
+export type WireContent = string | (Record<string, unknown> & { type: string })[];
+
+/** Text and refusals; a part of any other type is kept as it is, for servers of this dialect. */
+export function decodeTextContent(content: WireContent, path: string): (TextPart | Opaque)[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return content.map((part, index) => decodeTextPart(part, `${path}[${index}]`));
+}
+
+function decodeTextPart(part: Record<string, unknown>, path: string): TextPart | Opaque {
+  if (part.type === 'text') {
+    const { type, text, ...rest } = parseWire(textPart, part, path);
+    return { type: 'text', text, ...extend(FORMAT, keptFields(rest)) };
+  }
+  if (part.type === 'refusal') {
+    const { type, refusal, ...rest } = parseWire(refusalPart, part, path);
+    return refusalText(refusal, keptFields(rest));
+  }
+  return { type: 'opaque', format: FORMAT, value: keptFields(part) };
+}
+
+/** A refusal is text that this dialect shows in a place of its own. */
+export function refusalText(text: string, kept: JsonObject = {}): TextPart {
+  return { type: 'text', text, ...extend(FORMAT, { ...kept, refusal: true }) };
+}
+
+/** As `decodeTextContent`, with pictures, sound and files. */
+export function decodeContent(content: WireContent, path: string): (TextPart | MediaPart | Opaque)[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return content.map((part, index) => decodePart(part, `${path}[${index}]`));
+}
+
+function decodePart(part: Record<string, unknown> & { type: string }, path: string) {
+  switch (part.type) {
+    case 'image_url':
+      return decodeImage(part, path);
+    case 'input_audio':
+      return decodeAudio(part, path);
+    case 'file':
+      return decodeFile(part, path);
+    default:
+      return decodeTextPart(part, path);
+  }
+}
+
+function decodeImage(part: Record<string, unknown>, path: string): MediaPart {
+  const { type, image_url, ...rest } = parseWire(imagePart, part, path);
+  const { url, ...inner } = image_url;
+  const extensions = extend(FORMAT, keptNested(rest, 'image_url', inner));
+  const data = decodeDataUrl(url, `${path}.image_url.url`, 'image/*');
+  if (data) return { type: 'media', ...data, ...extensions };
+  if (!/^https?:\/\//i.test(url))
+    throw invalid(`${path}.image_url.url`, 'expected an http, https or data URL');
+  return { type: 'media', mediaType: 'image/*', source: { type: 'url', url }, ...extensions };
+}
+
+const audioTypes: Readonly<Record<string, string>> = { mp3: 'audio/mpeg' };
+const audioFormats: Readonly<Record<string, string>> = {
+  'audio/mpeg': 'mp3',
+  'audio/x-wav': 'wav',
+  'audio/wave': 'wav',
+};
+
+function decodeAudio(part: Record<string, unknown>, path: string): MediaPart {
+  const { type, input_audio, ...rest } = parseWire(audioPart, part, path);
+  const { data, format, ...inner } = input_audio;
+  const mediaType = audioTypes[format] ?? `audio/${format}`;
+  const extensions = extend(FORMAT, keptNested(rest, 'input_audio', inner));
+  return { type: 'media', mediaType, source: { type: 'base64', data }, ...extensions };
+}
+
+function decodeFile(part: Record<string, unknown>, path: string): MediaPart {
+  const { type, file, ...rest } = parseWire(filePart, part, path);
+  const { file_data, file_id, filename, ...inner } = file;
+  const common = {
+    ...(filename != null && { filename }),
+    ...extend(FORMAT, keptNested(rest, 'file', inner)),
+  };
+  const anyType = 'application/octet-stream';
+  if (file_id != null) {
+    return { type: 'media', mediaType: anyType, source: { type: 'file-id', id: file_id }, ...common };
+  }
+  if (file_data == null) throw invalid(`${path}.file`, 'expected file_data or file_id');
+  const data = decodeDataUrl(file_data, `${path}.file.file_data`, anyType);
+  if (data) return { type: 'media', ...data, ...common };
+  const mediaType = filename?.toLowerCase().endsWith('.pdf') ? 'application/pdf' : anyType;
+  return { type: 'media', mediaType, source: { type: 'base64', data: file_data }, ...common };
+}
+
+/** Absent for anything but a data URL. Data that is not base64 is made so. */
+function decodeDataUrl(
+  url: string,
+  path: string,
+  fallbackType: string,
+): Pick<MediaPart, 'mediaType' | 'source'> | undefined {
+  if (!/^data:/i.test(url.slice(0, 5))) return undefined;
+  const comma = url.indexOf(',');
+  if (comma === -1) throw invalid(path, 'a data URL without a comma');
+  const [type, ...parameters] = url.slice(5, comma).split(';');
+  const mediaType = type?.trim().toLowerCase() || fallbackType;
+  const payload = url.slice(comma + 1);
+  if (parameters.some((parameter) => parameter.trim().toLowerCase() === 'base64')) {
+    return { mediaType, source: { type: 'base64', data: payload } };
+  }
+  try {
+    const data = Buffer.from(decodeURIComponent(payload)).toString('base64');
+    return { mediaType, source: { type: 'base64', data } };
+  } catch (cause) {
+    if (!(cause instanceof URIError)) throw cause;
+    throw invalid(path, 'a data URL with a broken percent code');
+  }
+}
+
+/** Lone text without fields of its own is said as a string, which every server reads. */
+export function encodeContent(
+  parts: readonly (TextPart | MediaPart | Opaque)[],
+  path: string,
+  dropped: FormatId[],
+): string | JsonObject[] {
+  const encoded = parts.map((part, index) => encodePart(part, `${path}[${index}]`, dropped));
+  const [first] = encoded;
+  if (!first) return '';
+  const { type, text } = first;
+  const isPlain = encoded.length === 1 && type === 'text' && Object.keys(first).length === 2;
+  return isPlain && typeof text === 'string' ? text : encoded;
+}
+
+function encodePart(part: TextPart | MediaPart | Opaque, path: string, dropped: FormatId[]): JsonObject {
+  switch (part.type) {
+    case 'text': {
+      const { refusal, ...kept } = ownFields(part, dropped);
+      return refusal === true
+        ? { ...kept, type: 'refusal', refusal: part.text }
+        : { ...kept, type: 'text', text: part.text };
+    }
+    case 'media':
+      return encodeMedia(part, path, dropped);
+    case 'opaque':
+      return ownValue(part, path);
+    default:
+      return assertNever(part);
+  }
+}
+
+/** Throws `invalid-request` for what the dialect has no part for: files and sound by URL. */
+export function encodeMedia(part: MediaPart, path: string, dropped: FormatId[]): JsonObject {
+  const { mediaType, source, filename } = part;
+  const fields = ownFields(part, dropped);
+  const said = (type: string, body: JsonObject): JsonObject => {
+    const { outer, inner } = ownNested(fields, type);
+    return { ...outer, type, [type]: { ...inner, ...body } };
+  };
+  if (source.type === 'file-id') return said('file', { file_id: source.id, ...(filename && { filename }) });
+  if (mediaType.startsWith('image/')) {
+    const url = source.type === 'url' ? source.url : `data:${mediaType};base64,${source.data}`;
+    return said('image_url', { url });
+  }
+  if (source.type === 'url') {
+    throw invalid(`${path}.source`, `a ${mediaType} file by URL, which chat completions can't say`);
+  }
+  if (mediaType.startsWith('audio/')) {
+    const format = audioFormats[mediaType] ?? mediaType.slice('audio/'.length);
+    return said('input_audio', { data: source.data, format });
+  }
+  // Servers refuse data without a name.
+  const data = `data:${mediaType};base64,${source.data}`;
+  return said('file', { file_data: data, filename: filename ?? 'file' });
+}

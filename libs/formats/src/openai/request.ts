@@ -1,0 +1,198 @@
+import {
+  extend,
+  type FormatId,
+  type InferenceRequest,
+  type JsonObject,
+  type Reasoning,
+  type ReasoningEffort,
+  type Sampling,
+} from '@sluice/canonical';
+import type { z } from 'zod';
+import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
+import { ownFields } from './foreign.ts';
+import { decodeMessages } from './messages.ts';
+import { encodeMessages } from './messages-encode.ts';
+import { decodeOutput, encodeOutput } from './output.ts';
+import { decodeFunction, decodeToolChoice, decodeTools, encodeToolChoice, encodeTools } from './tools.ts';
+import { FORMAT, keptFields, parseWire, requestBody } from './wire.ts';
+
+type Body = z.infer<typeof requestBody>;
+
+/** Facts of a call that this dialect reads back when it answers. */
+export interface CallFacts extends JsonObject {
+  /** A last chunk tells the usage. */
+  includeUsage: boolean;
+  /** The client used the deprecated `functions` and expects `function_call` in the answer. */
+  legacyFunctions: boolean;
+}
+
+/** A client's call. Throws `invalid-request` naming the first bad field. */
+export function decodeRequest({ body, requestId }: WireRequest): DecodedRequest {
+  const wire = parseWire(requestBody, body, '');
+  const facts: CallFacts = {
+    includeUsage: wire.stream_options?.include_usage ?? false,
+    legacyFunctions: wire.functions != null,
+  };
+  return {
+    operation: 'generate',
+    request: decodeBody(wire),
+    call: {
+      stream: wire.stream ?? false,
+      model: wire.model,
+      choices: wire.n ?? 1,
+      requestId,
+      wire: facts,
+    },
+  };
+}
+
+function decodeBody(wire: Body): InferenceRequest {
+  const output = wire.response_format && decodeOutput(wire.response_format);
+  const effort = efforts.find((known) => known === wire.reasoning_effort);
+  return {
+    model: wire.model,
+    messages: decodeMessages(wire.messages),
+    ...decodeToolFields(wire),
+    sampling: decodeSampling(wire),
+    ...(output && { output }),
+    ...(effort && { reasoning: { effort } }),
+    ...(wire.logprobs && { logprobs: { alternatives: wire.top_logprobs ?? 0 } }),
+    ...(wire.user != null && { endUser: wire.user }),
+    ...extend(FORMAT, decodeRest(wire, { output: output != null, effort: effort !== undefined })),
+  };
+}
+
+const efforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+function decodeToolFields(wire: Body): Pick<InferenceRequest, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
+  const tools = decodeTools(wire.tools ?? [], 'tools');
+  for (const [index, body] of (wire.functions ?? []).entries()) {
+    tools.push(decodeFunction(body, `functions[${index}]`));
+  }
+  const { tool_choice: choice, function_call: legacy } = wire;
+  // The deprecated form has one place for one call.
+  const isParallel = wire.functions == null ? wire.parallel_tool_calls : false;
+  return {
+    ...((wire.tools != null || wire.functions != null) && { tools }),
+    ...(choice != null && { toolChoice: decodeToolChoice(choice, 'tool_choice') }),
+    ...(choice == null && legacy != null && { toolChoice: legacyChoice(legacy) }),
+    ...(isParallel != null && { parallelToolCalls: isParallel }),
+  };
+}
+
+function legacyChoice(choice: 'none' | 'auto' | { name: string }) {
+  return typeof choice === 'string' ? { type: choice } : { type: 'tool' as const, name: choice.name };
+}
+
+function decodeSampling(wire: Body): Sampling {
+  const maxOutputTokens = wire.max_completion_tokens ?? wire.max_tokens;
+  // An empty stop string would end every answer before it began.
+  const stopSequences = (typeof wire.stop === 'string' ? [wire.stop] : (wire.stop ?? [])).filter(Boolean);
+  return {
+    ...(maxOutputTokens != null && { maxOutputTokens }),
+    ...(wire.temperature != null && { temperature: wire.temperature }),
+    ...(wire.top_p != null && { topP: wire.top_p }),
+    ...(isTopK(wire.top_k) && { topK: wire.top_k }),
+    ...(wire.frequency_penalty != null && { frequencyPenalty: wire.frequency_penalty }),
+    ...(wire.presence_penalty != null && { presencePenalty: wire.presence_penalty }),
+    ...(wire.seed != null && { seed: wire.seed }),
+    ...(stopSequences.length > 0 && { stopSequences }),
+  };
+}
+
+/** `top_k` is not in the dialect but in most of its servers; -1 and 0 are their words for absent. */
+function isTopK(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value > 0;
+}
+
+/** All that has no canonical place, fields and words alike: it reaches servers of this dialect as it came. */
+function decodeRest(wire: Body, understood: { output: boolean; effort: boolean }): JsonObject {
+  const {
+    model,
+    messages,
+    stream,
+    stream_options,
+    n,
+    max_completion_tokens,
+    max_tokens,
+    temperature,
+    top_p,
+    top_k,
+    frequency_penalty,
+    presence_penalty,
+    seed,
+    stop,
+    logprobs,
+    top_logprobs,
+    tools,
+    tool_choice,
+    parallel_tool_calls,
+    functions,
+    function_call,
+    response_format,
+    reasoning_effort,
+    user,
+    ...rest
+  } = wire;
+  return keptFields({
+    ...rest,
+    ...(!isTopK(top_k) && { top_k }),
+    ...(!understood.output && { response_format }),
+    ...(!understood.effort && { reasoning_effort }),
+  });
+}
+
+/** OpenAI's own reasoning models refuse `max_tokens`; every other server knows it, and some nothing else. */
+const demandsCompletionLimit = /^(?:.*\/)?(?:o[1-9](?:-|$)|gpt-[5-9])/;
+
+/** The streaming or single request for a server. Throws `invalid-request` for what the dialect can't say. */
+export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
+  const dropped: FormatId[] = [];
+  const { tools = [], toolChoice, parallelToolCalls, output, reasoning, logprobs, endUser } = request;
+  const effort = reasoning && encodeEffort(reasoning);
+  const body: JsonObject = {
+    ...ownFields(request, dropped),
+    model: target.model,
+    messages: encodeMessages(request.messages, dropped),
+    ...(target.stream && { stream: true, stream_options: { include_usage: true } }),
+    ...encodeSampling(request.sampling, target.model),
+    ...(request.tools && { tools: encodeTools(tools, dropped) }),
+    ...(toolChoice && { tool_choice: encodeToolChoice(toolChoice, tools) }),
+    ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
+    ...(output && { response_format: encodeOutput(output) }),
+    ...(effort && { reasoning_effort: effort }),
+    ...(logprobs && { logprobs: true, top_logprobs: logprobs.alternatives }),
+    ...(endUser !== undefined && { user: endUser }),
+  };
+  const accept = target.stream ? 'text/event-stream' : 'application/json';
+  return {
+    path: '/chat/completions',
+    headers: { 'content-type': 'application/json', accept },
+    body,
+    dropped,
+  };
+}
+
+function encodeSampling(sampling: Sampling, model: string): JsonObject {
+  const { maxOutputTokens, temperature, topP, topK, frequencyPenalty, presencePenalty, seed, stopSequences } =
+    sampling;
+  const limit = demandsCompletionLimit.test(model) ? 'max_completion_tokens' : 'max_tokens';
+  return {
+    ...(maxOutputTokens !== undefined && { [limit]: maxOutputTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(topK !== undefined && { top_k: topK }),
+    ...(frequencyPenalty !== undefined && { frequency_penalty: frequencyPenalty }),
+    ...(presencePenalty !== undefined && { presence_penalty: presencePenalty }),
+    ...(seed !== undefined && { seed }),
+    ...(stopSequences !== undefined && { stop: stopSequences }),
+  };
+}
+
+/** The dialect knows efforts only; a budget of tokens is said as the effort that spends about as much. */
+function encodeEffort({ effort, budgetTokens }: Reasoning): ReasoningEffort | undefined {
+  if (effort !== undefined || budgetTokens === undefined || budgetTokens < 0) return effort;
+  if (budgetTokens === 0) return 'none';
+  if (budgetTokens <= 4096) return 'low';
+  return budgetTokens <= 16_384 ? 'medium' : 'high';
+}

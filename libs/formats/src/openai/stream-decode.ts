@@ -1,0 +1,198 @@
+import {
+  type ErrorInfo,
+  extend,
+  type GenerationEvent,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type Usage,
+} from '@sluice/canonical';
+import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
+import { AnswerBlocks } from './answer.ts';
+import { decodeInBandError } from './error.ts';
+import { decodeFinishWord } from './finish.ts';
+import { decodeUsage } from './usage.ts';
+import { FORMAT, keptFields } from './wire.ts';
+
+const PREMATURE: ErrorInfo = {
+  kind: 'upstream-failed',
+  message: 'the upstream closed the stream before the answer was complete',
+};
+
+/**
+ * Reads the chunks of any server that speaks the dialect, with guards in place of a schema: one is read for
+ * every token, and a field of an odd shape must not cost the answer.
+ */
+export class ChatStreamDecoder implements StreamDecoder {
+  private readonly context: GenerationContext;
+  private readonly blocks: AnswerBlocks;
+  private startFields: JsonObject | undefined;
+  private word: string | undefined;
+  private usage: Usage = {};
+  private isOver = false;
+  private readonly message: JsonObject = {};
+  private choice: JsonObject = {};
+  private body: JsonObject = {};
+  private readonly logprobs: Json[] = [];
+
+  constructor(context: GenerationContext) {
+    this.context = context;
+    this.blocks = new AnswerBlocks(context.id);
+  }
+
+  push({ data }: SseMessage): GenerationEvent[] {
+    if (this.isOver || data === '') return [];
+    if (data.trim() === '[DONE]') return this.done();
+    let chunk: unknown;
+    try {
+      chunk = JSON.parse(data);
+    } catch {
+      return this.fail({ kind: 'upstream-failed', message: 'the upstream sent a message that is not JSON' });
+    }
+    return this.read(chunk);
+  }
+
+  /** Some servers close without `[DONE]`; a reason to finish is then enough. */
+  end(): GenerationEvent[] {
+    if (this.isOver) return [];
+    return this.word === undefined ? this.fail(PREMATURE) : this.done();
+  }
+
+  /** The end of a single body, which is complete by itself. */
+  close(): GenerationEvent[] {
+    return this.isOver ? [] : this.done();
+  }
+
+  /** One chunk, parsed. */
+  read(chunk: unknown): GenerationEvent[] {
+    const error = decodeInBandError(chunk);
+    if (error) return this.fail(error);
+    if (!isJsonObject(chunk)) {
+      return this.fail({
+        kind: 'upstream-failed',
+        message: 'the upstream sent a message that is not an object',
+      });
+    }
+    const { id, object, created, model, choices, usage, ...rest } = chunk;
+    const events = this.readBody(keptFields(rest));
+    if (isJsonObject(usage)) this.usage = decodeUsage(usage);
+    for (const choice of Array.isArray(choices) ? choices : []) {
+      // One answer was asked for; a server that sends more gets its first one read.
+      if (isJsonObject(choice) && (choice.index ?? 0) === 0) events.push(...this.readChoice(choice));
+    }
+    return events;
+  }
+
+  private readBody(fields: JsonObject): GenerationEvent[] {
+    const known = this.startFields;
+    if (!known) {
+      this.startFields = fields;
+      return [{ type: 'start', ...this.context, ...extend(FORMAT, fields) }];
+    }
+    for (const [name, value] of Object.entries(fields)) if (known[name] !== value) this.body[name] = value;
+    return [];
+  }
+
+  private readChoice(wire: JsonObject): GenerationEvent[] {
+    const { index, delta, message, finish_reason, logprobs, ...rest } = wire;
+    this.choice = { ...this.choice, ...keptFields(rest) };
+    const said = delta ?? message;
+    const events = this.readDelta(isJsonObject(said) ? said : {}, readLogprobs(logprobs));
+    if (typeof finish_reason === 'string' && finish_reason !== '') this.word = finish_reason;
+    return events;
+  }
+
+  private readDelta(delta: JsonObject, logprobs: Json[] | undefined): GenerationEvent[] {
+    const { role, content, refusal, reasoning_content, reasoning, tool_calls, function_call, ...rest } =
+      delta;
+    const events: GenerationEvent[] = [];
+    const thinking = reasoning_content || reasoning;
+    if (typeof thinking === 'string' && thinking !== '')
+      events.push(...this.blocks.text('reasoning', thinking));
+    const kind = typeof refusal === 'string' && refusal !== '' ? 'refusal' : 'text';
+    const text = kind === 'refusal' ? refusal : content;
+    if (kind === 'refusal' && typeof content === 'string' && content !== '') {
+      events.push(...this.blocks.text('text', content));
+    }
+    if (typeof text === 'string' && text !== '') events.push(...this.blocks.text(kind, text, logprobs));
+    else if (Array.isArray(text)) events.push(...text.flatMap((part) => this.readPart(part)));
+    else if (logprobs && this.blocks.takesLogprobs) events.push(...this.blocks.text('text', '', logprobs));
+    else if (logprobs) this.logprobs.push(...logprobs);
+    for (const item of Array.isArray(tool_calls) ? tool_calls : []) {
+      if (isJsonObject(item)) events.push(...this.blocks.call(item));
+    }
+    if (isJsonObject(function_call)) events.push(...this.blocks.call({ index: 0, function: function_call }));
+    return [...events, ...this.readUnknown(keptFields(rest))];
+  }
+
+  /** A few servers send a list of parts in place of a text. */
+  private readPart(part: Json): GenerationEvent[] {
+    if (!isJsonObject(part)) return [];
+    if (part.type === 'text' && typeof part.text === 'string') return this.blocks.text('text', part.text);
+    if (part.type !== 'thinking' || !Array.isArray(part.thinking)) return this.blocks.opaque(part);
+    const texts = part.thinking.map((inner) =>
+      isJsonObject(inner) && typeof inner.text === 'string' ? inner.text : '',
+    );
+    return this.blocks.text('reasoning', texts.join(''));
+  }
+
+  /** Unknown fields pass by in a stream as they come, and are added up for the single body. */
+  private readUnknown(fields: JsonObject): GenerationEvent[] {
+    if (Object.keys(fields).length === 0) return [];
+    addUp(this.message, fields);
+    return [{ type: 'opaque', format: FORMAT, value: { delta: fields } }];
+  }
+
+  private done(): GenerationEvent[] {
+    if (!this.startFields)
+      return this.fail({ kind: 'upstream-failed', message: 'the upstream sent an empty answer' });
+    const decoded = decodeFinishWord(this.word ?? 'stop');
+    if (decoded === 'failed') {
+      return this.fail({ kind: 'upstream-failed', message: 'the upstream broke the answer off' });
+    }
+    this.isOver = true;
+    const waiting = this.blocks.end();
+    const reason = this.blocks.reasonOf(decoded.reason);
+    const stop = this.choice.stop_reason ?? this.choice.matched_stop;
+    const kept: JsonObject = {
+      ...(Object.keys(this.message).length > 0 && { message: this.message }),
+      ...(Object.keys(this.choice).length > 0 && { choice: this.choice }),
+      ...(Object.keys(this.body).length > 0 && { body: this.body }),
+      ...(this.logprobs.length > 0 && { logprobs: this.logprobs }),
+    };
+    const finish: GenerationEvent = {
+      type: 'finish',
+      reason,
+      ...(decoded.rawReason !== undefined && { rawReason: decoded.rawReason }),
+      ...(reason === 'stop' && typeof stop === 'string' && { stopSequence: stop }),
+      usage: this.usage,
+      ...extend(FORMAT, kept),
+    };
+    return [...waiting, finish];
+  }
+
+  private fail(error: ErrorInfo): GenerationEvent[] {
+    this.isOver = true;
+    return [{ type: 'error', error, ...(Object.keys(this.usage).length > 0 && { usage: this.usage }) }];
+  }
+}
+
+function readLogprobs(logprobs: Json | undefined): Json[] | undefined {
+  if (!isJsonObject(logprobs)) return undefined;
+  const list = Array.isArray(logprobs.content) ? logprobs.content : logprobs.refusal;
+  return Array.isArray(list) && list.length > 0 ? list : undefined;
+}
+
+/** The dialect's rule for deltas: text and lists grow, objects are entered, anything else is replaced. */
+function addUp(target: JsonObject, fields: JsonObject): void {
+  for (const [name, value] of Object.entries(fields)) {
+    const old = target[name];
+    if (typeof old === 'string' && typeof value === 'string' && name !== 'id') target[name] = old + value;
+    else if (Array.isArray(old) && Array.isArray(value)) target[name] = [...old, ...value];
+    else if (isJsonObject(old) && isJsonObject(value)) {
+      const inner = { ...old };
+      addUp(inner, value);
+      target[name] = inner;
+    } else target[name] = value;
+  }
+}

@@ -1,0 +1,237 @@
+import {
+  assertNever,
+  extensionsOf,
+  type FinishEvent,
+  type GenerationEvent,
+  type Json,
+  type JsonObject,
+  type OpaqueEvent,
+  type StartEvent,
+  type TextDelta,
+  type ToolCallEnd,
+  type ToolCallStart,
+  type Usage,
+} from '@sluice/canonical';
+import type { ClientCall, StreamEncoder } from '../codec.ts';
+import { sseComment, sseData } from '../sse.ts';
+import { encodeErrorBody } from './error.ts';
+import { ownFields, ownNested } from './foreign.ts';
+import { isCallItem } from './messages.ts';
+import { encodeFinishReason, finishFields } from './response.ts';
+import { encodeUsage } from './usage.ts';
+import { FORMAT } from './wire.ts';
+
+const DONE = 'data: [DONE]\n\n';
+
+/** One answer of the stream. The strings are what stands around the text of a delta, joined once. */
+interface Choice {
+  readonly index: number;
+  readonly contentHead: string;
+  readonly reasoningHead: string;
+  /** Up to the arguments of the call that is open. */
+  argumentsHead: string;
+  argumentsTail: string;
+  /** Whether the open call has shown any arguments. */
+  hasArguments: boolean;
+  /** Calls so far: they are numbered apart from blocks. */
+  calls: number;
+  block: number;
+  /** Whether the open block is told as a refusal. */
+  isRefusal: boolean;
+  hasRefusal: boolean;
+  usage: Usage | undefined;
+}
+
+/** Writes `chat.completion.chunk` messages. Every chunk of a response has the id of the first generation. */
+export class ChatStreamEncoder implements StreamEncoder {
+  readonly contentType = 'text/event-stream; charset=utf-8';
+  private readonly call: ClientCall;
+  private readonly includeUsage: boolean;
+  private readonly isLegacy: boolean;
+  private readonly choices: (Choice | undefined)[] = [];
+  /** Up to the choices, once the first generation has started. */
+  private head = '';
+  /** After a choice whose delta is all it says. */
+  private readonly deltaTail: string;
+  private readonly bodyTail: string;
+  private isOver = false;
+
+  constructor(call: ClientCall) {
+    this.call = call;
+    this.includeUsage = call.wire.includeUsage === true;
+    this.isLegacy = call.wire.legacyFunctions === true;
+    this.bodyTail = this.includeUsage ? '],"usage":null}\n\n' : ']}\n\n';
+    this.deltaTail = `},"logprobs":null,"finish_reason":null}${this.bodyTail}`;
+  }
+
+  push(event: GenerationEvent, choiceIndex: number): string {
+    if (this.isOver) return '';
+    if (event.type === 'error') {
+      this.isOver = true;
+      return sseData(encodeErrorBody(event.error));
+    }
+    if (event.type === 'start') return this.start(event, choiceIndex);
+    const choice = this.choices[choiceIndex];
+    if (!choice || choice.usage) return '';
+    if ('block' in event && event.block !== undefined && event.block !== choice.block) {
+      choice.block = event.block;
+      choice.isRefusal = false;
+    }
+    return this.encode(event, choice);
+  }
+
+  keepAlive(): string {
+    return this.isOver ? '' : sseComment();
+  }
+
+  private encode(event: Exclude<GenerationEvent, { type: 'error' | 'start' }>, choice: Choice): string {
+    switch (event.type) {
+      case 'text-delta':
+        if (event.logprobs || choice.isRefusal) return this.specialText(event, choice);
+        return event.text === '' ? '' : choice.contentHead + JSON.stringify(event.text) + this.deltaTail;
+      case 'reasoning-delta':
+        return event.text === '' ? '' : choice.reasoningHead + JSON.stringify(event.text) + this.deltaTail;
+      case 'tool-call-delta':
+        if (event.arguments === '') return '';
+        choice.hasArguments = true;
+        return this.argumentsText(event.arguments, choice);
+      case 'tool-call-start':
+        return this.startCall(event, choice);
+      case 'tool-call-end':
+        return this.endCall(event, choice);
+      case 'block-annotation':
+        if (event.extensions[FORMAT]?.refusal !== true) return '';
+        choice.isRefusal = true;
+        choice.hasRefusal = true;
+        return '';
+      case 'opaque':
+        return event.format === FORMAT ? this.opaque(event, choice) : '';
+      case 'finish':
+        return this.finish(event, choice);
+      default:
+        return assertNever(event);
+    }
+  }
+
+  private start(event: StartEvent, index: number): string {
+    if (this.head === '') {
+      const { id, object, created, model, choices, usage, ...kept } = extensionsOf(event, FORMAT) ?? {};
+      const body = {
+        id: `chatcmpl-${event.id}`,
+        object: 'chat.completion.chunk',
+        created: Math.floor(event.createdAt / 1000),
+        model: this.call.model,
+        ...kept,
+      };
+      this.head = `data: ${JSON.stringify(body).slice(0, -1)},"choices":[`;
+    }
+    const open = `${this.head}{"index":${index},"delta":{`;
+    const choice: Choice = {
+      index,
+      contentHead: `${open}"content":`,
+      reasoningHead: `${open}"reasoning_content":`,
+      argumentsHead: '',
+      argumentsTail: '',
+      hasArguments: false,
+      calls: 0,
+      block: -1,
+      isRefusal: false,
+      hasRefusal: false,
+      usage: undefined,
+    };
+    this.choices[index] = choice;
+    return this.chunk(choice, { role: 'assistant', content: '', refusal: null });
+  }
+
+  private chunk(choice: Choice, delta: JsonObject, more: JsonObject = {}): string {
+    const body = { index: choice.index, delta, logprobs: null, finish_reason: null, ...more };
+    return this.head + JSON.stringify(body) + this.bodyTail;
+  }
+
+  private specialText({ text, logprobs }: TextDelta, choice: Choice): string {
+    if (text === '' && !logprobs) return '';
+    const place = choice.isRefusal ? 'refusal' : 'content';
+    const chances = logprobs ? { content: null, refusal: null, [place]: logprobs } : null;
+    return this.chunk(choice, { [place]: text }, { logprobs: chances });
+  }
+
+  private startCall(event: ToolCallStart, choice: Choice): string {
+    const index = choice.calls;
+    choice.calls += 1;
+    choice.hasArguments = false;
+    const { outer, inner } = ownNested(ownFields(event, []), 'function');
+    const body = { ...inner, name: event.name, arguments: '' };
+    const open = `${this.head}{"index":${choice.index},"delta":{`;
+    if (this.isLegacy) {
+      choice.argumentsHead = `${open}"function_call":{"arguments":`;
+      choice.argumentsTail = `}${this.deltaTail}`;
+      return index === 0 ? this.chunk(choice, { function_call: body }) : '';
+    }
+    choice.argumentsHead = `${open}"tool_calls":[{"index":${index},"function":{"arguments":`;
+    choice.argumentsTail = `}}]${this.deltaTail}`;
+    return this.chunk(choice, {
+      tool_calls: [{ ...outer, index, id: event.id, type: 'function', function: body }],
+    });
+  }
+
+  private argumentsText(fragment: string, choice: Choice): string {
+    // The deprecated form has one place for one call.
+    if (this.isLegacy && choice.calls > 1) return '';
+    return choice.argumentsHead + JSON.stringify(fragment) + choice.argumentsTail;
+  }
+
+  /** Clients parse the arguments, and nothing does not parse: a call without any shows an empty object. */
+  private endCall(event: ToolCallEnd, choice: Choice): string {
+    const missing = choice.hasArguments ? '' : this.argumentsText('{}', choice);
+    const { outer, inner } = ownNested(ownFields(event, []), 'function');
+    if (this.isLegacy || Object.keys(outer).length + Object.keys(inner).length === 0) return missing;
+    const index = choice.calls - 1;
+    return (
+      missing +
+      this.chunk(choice, { tool_calls: [{ ...outer, index, function: { ...inner, arguments: '' } }] })
+    );
+  }
+
+  private opaque({ value, block }: OpaqueEvent, choice: Choice): string {
+    if (block === undefined) {
+      // Made by `stream-decode.ts`, always with the unknown fields of a delta.
+      return this.chunk(choice, (value as { delta: JsonObject }).delta);
+    }
+    if (!isCallItem(value)) return this.chunk(choice, { content: [value] });
+    const index = choice.calls;
+    choice.calls += 1;
+    return this.chunk(choice, { tool_calls: [{ ...value, index }] });
+  }
+
+  private finish({ reason, usage, ...event }: FinishEvent, choice: Choice): string {
+    choice.usage = usage;
+    const kept = finishFields({ reason, usage, ...event });
+    const { isLegacy, hasRefusal } = { isLegacy: this.isLegacy && choice.calls > 0, ...choice };
+    const logprobs = kept.logprobs.length === 0 ? null : { content: kept.logprobs, refusal: null };
+    const word = encodeFinishReason(reason, hasRefusal, isLegacy);
+    const last = { index: choice.index, delta: {}, ...kept.choice, logprobs, finish_reason: word };
+    const text = this.head + JSON.stringify(last) + this.closing(kept.body);
+    const usages = this.usages();
+    if (!usages) return text;
+    this.isOver = true;
+    const total = this.includeUsage ? encodeUsage(usages) : undefined;
+    return `${text}${total ? `${this.head}],"usage":${JSON.stringify(total)}}\n\n` : ''}${DONE}`;
+  }
+
+  /** The tail of a chunk that carries late fields of the body. */
+  private closing(body: Readonly<Record<string, Json>>): string {
+    const fields = JSON.stringify(body).slice(1, -1);
+    return fields === '' ? this.bodyTail : `],${fields}${this.includeUsage ? ',"usage":null' : ''}}\n\n`;
+  }
+
+  /** Of every choice, once the last of them has finished. */
+  private usages(): Usage[] | undefined {
+    const usages: Usage[] = [];
+    for (let index = 0; index < this.call.choices; index += 1) {
+      const usage = this.choices[index]?.usage;
+      if (!usage) return undefined;
+      usages.push(usage);
+    }
+    return usages;
+  }
+}

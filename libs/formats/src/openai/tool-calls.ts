@@ -1,0 +1,119 @@
+import { extend, type GenerationEvent, isJsonObject, type JsonObject } from '@sluice/canonical';
+import { argumentsText } from './messages.ts';
+import { FORMAT, keptFields, keptNested } from './wire.ts';
+
+/** A call whose pieces are still coming. */
+export interface OpenCall {
+  /** The server's number and id for it; absent where it gave none. */
+  readonly wireIndex: number | undefined;
+  wireId: string | undefined;
+  name: string;
+  /** What has come and was not yet given on. */
+  arguments: string;
+  hasArguments: boolean;
+  isStarted: boolean;
+  kept: JsonObject;
+  /** A call of a type that only this dialect knows, as far as it is complete. */
+  other: JsonObject | undefined;
+}
+
+/**
+ * Sorts the pieces of calls. Servers differ: a number may be missing or always 0, an id empty or late, a name
+ * in pieces or repeated; what tells two calls apart is a different id or number, or a name after arguments.
+ */
+export class ToolCalls {
+  readonly calls: OpenCall[] = [];
+
+  /** The call that the piece belongs to, after adding the piece to it. */
+  add(item: JsonObject): OpenCall {
+    const body = isJsonObject(item.function) ? item.function : {};
+    const id = typeof item.id === 'string' && item.id !== '' ? item.id : undefined;
+    const name = typeof body.name === 'string' ? body.name : '';
+    const index = typeof item.index === 'number' ? item.index : undefined;
+    const call = this.find(index, id, name) ?? this.open(index, item);
+    call.wireId ??= id;
+    if (call.other) {
+      mergeOther(call.other, item);
+      return call;
+    }
+    if (!call.isStarted) call.name = joinName(call.name, name);
+    const fragment = argumentsText(body.arguments);
+    call.arguments += fragment;
+    call.hasArguments ||= fragment !== '';
+    const { index: _index, id: _id, type: _type, function: _function, ...outer } = item;
+    const { name: _name, arguments: _arguments, ...inner } = body;
+    call.kept = { ...call.kept, ...keptNested(outer, 'function', inner) };
+    return call;
+  }
+
+  private find(index: number | undefined, id: string | undefined, name: string): OpenCall | undefined {
+    if (index === undefined && id !== undefined) return this.calls.findLast((call) => call.wireId === id);
+    const call =
+      index === undefined
+        ? this.calls.at(-1)
+        : this.calls.findLast((candidate) => candidate.wireIndex === index);
+    if (!call) return undefined;
+    if (index === undefined) return name !== '' && call.name !== '' ? undefined : call;
+    const isOtherId = id !== undefined && call.wireId !== undefined && id !== call.wireId;
+    const isOtherName = call.hasArguments && name !== '' && name !== call.name;
+    return (isOtherId && name !== '') || isOtherName ? undefined : call;
+  }
+
+  private open(wireIndex: number | undefined, item: JsonObject): OpenCall {
+    const isOther = typeof item.type === 'string' && item.type !== '' && item.type !== 'function';
+    const call: OpenCall = {
+      wireIndex,
+      wireId: undefined,
+      name: '',
+      arguments: '',
+      hasArguments: false,
+      isStarted: false,
+      kept: {},
+      other: isOther ? {} : undefined,
+    };
+    this.calls.push(call);
+    return call;
+  }
+}
+
+/** A name comes whole, again, longer, or as the next piece. */
+function joinName(known: string, piece: string): string {
+  if (piece === '' || piece === known) return known;
+  return piece.startsWith(known) ? piece : known + piece;
+}
+
+/** Text inside the body that the type names grows; anything else is replaced. */
+function mergeOther(target: JsonObject, { index, ...item }: JsonObject): void {
+  for (const [name, value] of Object.entries(keptFields(item))) {
+    const old = target[name];
+    if (!isJsonObject(value) || !isJsonObject(old)) {
+      target[name] = value;
+      continue;
+    }
+    const merged = { ...old };
+    for (const [field, piece] of Object.entries(value)) {
+      const before = merged[field];
+      merged[field] = field === 'input' && typeof before === 'string' ? before + String(piece) : piece;
+    }
+    target[name] = merged;
+  }
+}
+
+/** The start of a call and what has come of it. `fallbackId` stands in where the server gave no id. */
+export function startEvents(call: OpenCall, block: number, fallbackId: string): GenerationEvent[] {
+  call.isStarted = true;
+  const kept = extend(FORMAT, call.kept);
+  call.kept = {};
+  return [
+    { type: 'tool-call-start', block, id: call.wireId ?? fallbackId, name: call.name, ...kept },
+    ...deltaEvents(call, block),
+  ];
+}
+
+/** What has come since the last time. */
+export function deltaEvents(call: OpenCall, block: number): GenerationEvent[] {
+  if (call.arguments === '') return [];
+  const fragment = call.arguments;
+  call.arguments = '';
+  return [{ type: 'tool-call-delta', block, arguments: fragment }];
+}

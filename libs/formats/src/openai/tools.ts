@@ -1,0 +1,113 @@
+import {
+  extend,
+  type FormatId,
+  type FunctionTool,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type Opaque,
+  type Tool,
+  type ToolChoice,
+} from '@sluice/canonical';
+import { ownFields, ownNested, ownValue } from './foreign.ts';
+import {
+  allowedTools,
+  FORMAT,
+  functionDefinition,
+  invalid,
+  keptFields,
+  keptNested,
+  namedChoice,
+  parseWire,
+} from './wire.ts';
+
+/** Functions are understood; a tool of another type is kept as it is, for servers of this dialect. */
+export function decodeTools(tools: readonly Record<string, unknown>[], path: string): Tool[] {
+  return tools.map((tool, index) => {
+    const { type, function: body, ...rest } = tool;
+    if (type != null && type !== 'function')
+      return { type: 'opaque', format: FORMAT, value: keptFields(tool) };
+    return decodeFunction(body, `${path}[${index}].function`, rest);
+  });
+}
+
+/** A function definition, bare as the deprecated `functions` hold it or out of a tool whose other fields are `rest`. */
+export function decodeFunction(
+  body: unknown,
+  path: string,
+  rest: Record<string, unknown> = {},
+): FunctionTool {
+  const { name, description, parameters, strict, ...inner } = parseWire(functionDefinition, body, path);
+  return {
+    type: 'function',
+    name,
+    ...(description != null && { description }),
+    parameters: parameters ?? { type: 'object', properties: {} },
+    ...(strict != null && { strict }),
+    ...extend(FORMAT, keptNested(rest, 'function', inner)),
+  };
+}
+
+/** The tools as a server sees them. Throws `invalid-request` for a tool that only another dialect knows. */
+export function encodeTools(tools: readonly Tool[], dropped: FormatId[]): JsonObject[] {
+  return tools.map((tool, index) => {
+    if (tool.type === 'opaque') return ownValue(tool, `tools[${index}]`);
+    const { name, description, parameters, strict } = tool;
+    const { outer, inner } = ownNested(ownFields(tool, dropped), 'function');
+    const body: JsonObject = {
+      ...inner,
+      name,
+      ...(description !== undefined && { description }),
+      parameters,
+      ...(strict !== undefined && { strict }),
+    };
+    return { ...outer, type: 'function', function: body };
+  });
+}
+
+/** Every way to choose: a word, one function or custom tool by name, or some of the tools. */
+export function decodeToolChoice(choice: string | JsonObject, path: string): ToolChoice {
+  if (choice === 'none' || choice === 'auto' || choice === 'required') return { type: choice };
+  // Older servers of the dialect call `required` by the name that it has elsewhere.
+  if (choice === 'any') return { type: 'required' };
+  if (typeof choice === 'string') throw invalid(path, 'expected none, auto, required or an object');
+  const { type } = choice;
+  if (type === 'function' || type === 'custom') {
+    const { name } = parseWire(namedChoice, choice[type] ?? {}, `${path}.${type}`);
+    return { type: 'tool', name };
+  }
+  if (type === 'allowed_tools') {
+    const { mode, tools } = parseWire(allowedTools, choice.allowed_tools, `${path}.allowed_tools`);
+    const allowed = tools.map((tool, index) => readName(tool, `${path}.allowed_tools.tools[${index}]`));
+    return { type: mode, allowed };
+  }
+  throw invalid(`${path}.type`, 'expected function, custom or allowed_tools');
+}
+
+function readName(tool: JsonObject, path: string): string {
+  const name = toolName(tool);
+  if (name === undefined) throw invalid(path, 'expected a tool with a name');
+  return name;
+}
+
+/** The name of a tool or tool reference on the wire: it stands in the object that its type names. */
+function toolName(tool: Json): string | undefined {
+  if (!isJsonObject(tool)) return undefined;
+  const body = tool[typeof tool.type === 'string' ? tool.type : 'function'];
+  return isJsonObject(body) && typeof body.name === 'string' ? body.name : undefined;
+}
+
+/** The choice as a server reads it; a name that belongs to a tool of another type is referred to by that type. */
+export function encodeToolChoice(choice: ToolChoice, tools: readonly Tool[]): Json {
+  if (choice.type === 'tool') return referTo(choice.name, tools);
+  if (choice.type === 'none' || choice.allowed === undefined) return choice.type;
+  const allowed = choice.allowed.map((name) => referTo(name, tools));
+  return { type: 'allowed_tools', allowed_tools: { mode: choice.type, tools: allowed } };
+}
+
+function referTo(name: string, tools: readonly Tool[]): JsonObject {
+  const other = tools.find((tool): tool is Opaque => tool.type === 'opaque' && toolName(tool.value) === name);
+  // `toolName` found a name, so the value is an object; a tool without a type word is a function.
+  const type = (other && isJsonObject(other.value) && other.value.type) || 'function';
+  return typeof type === 'string' ? { type, [type]: { name } } : { type: 'function', function: { name } };
+}

@@ -1,0 +1,99 @@
+import { extensionsOf, isJsonObject, type Json, type JsonObject, type Usage } from '@sluice/canonical';
+import { FORMAT, keptFields } from './wire.ts';
+
+/** The usage of a whole answer; absent when the backend reported nothing, for zeros would be a lie. */
+export function encodeUsage(usages: readonly Usage[]): JsonObject | undefined {
+  const [first] = usages;
+  if (!first) return undefined;
+  // Every choice read the same prompt: it is counted once, the answers are added up.
+  const { inputTokens, cacheReadTokens, cacheWriteTokens } = first;
+  const outputTokens = sum(usages.map((usage) => usage.outputTokens));
+  const reasoningTokens = sum(usages.map((usage) => usage.reasoningTokens));
+  if (inputTokens === undefined && outputTokens === undefined) return undefined;
+  const { prompt_tokens_details, completion_tokens_details, ...kept } = extensionsOf(first, FORMAT) ?? {};
+  const promptDetails = {
+    ...(isJsonObject(prompt_tokens_details) && prompt_tokens_details),
+    ...(cacheReadTokens !== undefined && { cached_tokens: cacheReadTokens }),
+    ...(cacheWriteTokens !== undefined && { cache_write_tokens: cacheWriteTokens }),
+  };
+  const completionDetails = {
+    ...(isJsonObject(completion_tokens_details) && completion_tokens_details),
+    ...(reasoningTokens !== undefined && { reasoning_tokens: reasoningTokens }),
+  };
+  // The dialect demands all three numbers once there is a usage.
+  return {
+    ...kept,
+    prompt_tokens: inputTokens ?? 0,
+    completion_tokens: outputTokens ?? 0,
+    total_tokens: (inputTokens ?? 0) + (outputTokens ?? 0),
+    ...(Object.keys(promptDetails).length > 0 && { prompt_tokens_details: promptDetails }),
+    ...(Object.keys(completionDetails).length > 0 && { completion_tokens_details: completionDetails }),
+  };
+}
+
+function sum(counts: readonly (number | undefined)[]): number | undefined {
+  const known = counts.filter((count) => count !== undefined);
+  return known.length === 0 ? undefined : known.reduce((total, count) => total + count, 0);
+}
+
+/** What a server reported. Anything that is not a count is passed over. */
+export function decodeUsage(wire: JsonObject): Usage {
+  const {
+    prompt_tokens,
+    completion_tokens,
+    total_tokens,
+    prompt_tokens_details,
+    completion_tokens_details,
+    prompt_cache_hit_tokens,
+    ...rest
+  } = wire;
+  const { cached_tokens, cache_write_tokens, ...promptRest } = objectOr(prompt_tokens_details);
+  const { reasoning_tokens, ...completionRest } = objectOr(completion_tokens_details);
+  const inputTokens = count(prompt_tokens);
+  const reasoningTokens = count(reasoning_tokens);
+  const cacheReadTokens = count(cached_tokens) ?? count(prompt_cache_hit_tokens);
+  const cacheWriteTokens = count(cache_write_tokens);
+  const outputTokens = inclusiveOutput(
+    inputTokens,
+    count(completion_tokens),
+    reasoningTokens,
+    count(total_tokens),
+  );
+  const kept: JsonObject = {
+    ...keptFields(rest),
+    ...(prompt_cache_hit_tokens !== undefined && keptFields({ prompt_cache_hit_tokens })),
+    ...nonEmpty('prompt_tokens_details', keptFields(promptRest)),
+    ...nonEmpty('completion_tokens_details', keptFields(completionRest)),
+  };
+  return {
+    ...(inputTokens !== undefined && { inputTokens }),
+    ...(outputTokens !== undefined && { outputTokens }),
+    ...(cacheReadTokens !== undefined && { cacheReadTokens }),
+    ...(cacheWriteTokens !== undefined && { cacheWriteTokens }),
+    ...(reasoningTokens !== undefined && { reasoningTokens }),
+    ...(Object.keys(kept).length > 0 && { extensions: { [FORMAT]: kept } }),
+  };
+}
+
+/** Some servers count reasoning beside the completion; only their total gives that away. */
+function inclusiveOutput(
+  input: number | undefined,
+  output: number | undefined,
+  reasoning: number | undefined,
+  total: number | undefined,
+): number | undefined {
+  if (input === undefined || output === undefined || !reasoning) return output;
+  return total === input + output + reasoning ? output + reasoning : output;
+}
+
+function objectOr(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function count(value: Json | undefined): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+function nonEmpty(name: string, fields: JsonObject): JsonObject {
+  return Object.keys(fields).length === 0 ? {} : { [name]: fields };
+}
