@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import type { ErrorInfo } from '@sluice/canonical';
+import type { ErrorInfo, Json } from '@sluice/canonical';
 import type { ServerCodec } from '@sluice/formats';
+import type { FastifyReply } from 'fastify';
 import { type Exchange, noteError } from './exchange.ts';
 
 /** Headers of every answer, errors included; SDKs differ in the name under which they look for the id. */
@@ -25,4 +26,9 @@ export function writeError(response: ServerResponse, codec: ServerCodec, error: 
     ...headers,
   });
   response.end(text);
+}
+
+/** Sends a JSON body whose content type is exactly `application/json`; to a string the framework would add a charset. */
+export function sendJson(reply: FastifyReply, body: Json): FastifyReply {
+  return reply.header('content-type', 'application/json').send(Buffer.from(JSON.stringify(body)));
 }

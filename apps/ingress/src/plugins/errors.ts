@@ -3,6 +3,7 @@ import { formats, recognizeFormat, type ServerCodec } from '@sluice/formats';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { noteError } from '../exchange.ts';
 import { httpFacts } from '../http-facts.ts';
+import { sendJson } from '../reply.ts';
 import type { Services } from '../services.ts';
 import { openExchange } from './observe.ts';
 
@@ -39,7 +40,7 @@ export function sendError(error: unknown, http: FastifyRequest, reply: FastifyRe
   }
   noteError(exchange, info.kind);
   const { status, headers, body } = codecOf(http, exchange.format).encodeError(info, exchange);
-  return reply.code(status).headers(headers).type('application/json').send(body);
+  return sendJson(reply.code(status).headers(headers), body);
 }
 
 function errorOf(error: unknown): ErrorInfo {

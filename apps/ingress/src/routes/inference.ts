@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AnswerPlan } from '../answer.ts';
 import { httpFacts } from '../http-facts.ts';
 import { exchangeOf } from '../plugins/observe.ts';
-import { replyHeaders } from '../reply.ts';
+import { replyHeaders, sendJson } from '../reply.ts';
 import type { Services } from '../services.ts';
 import { singleAnswer } from '../single-answer.ts';
 import { streamAnswer } from '../stream-answer.ts';
@@ -45,7 +45,9 @@ async function answerCall(
   const { model, pool } = findModel(request.model, caller, services);
   exchange.model = model.id;
   exchange.isStream = call.stream;
-  if (operation === 'count-tokens') return codec.encodeTokenCount(estimateInputTokens(request), call);
+  if (operation === 'count-tokens') {
+    return sendJson(reply, codec.encodeTokenCount(estimateInputTokens(request), call));
+  }
 
   const { traceparent } = http.headers;
   const plan: AnswerPlan = { request, call, caller, model, pool };
@@ -54,7 +56,7 @@ async function answerCall(
   if (!call.stream) {
     const generations = await singleAnswer(plan, exchange, reply.raw, services);
     reply.headers(replyHeaders(exchange));
-    return codec.encodeResponse(generations, call);
+    return sendJson(reply, codec.encodeResponse(generations, call));
   }
   await streamAnswer(plan, codec, exchange, reply.raw, services);
   reply.hijack();

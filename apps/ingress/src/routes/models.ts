@@ -1,9 +1,10 @@
-import { SluiceError } from '@sluice/canonical';
+import { type Json, SluiceError } from '@sluice/canonical';
 import { toPublicModels } from '@sluice/catalog';
 import { type PublicModel, readCredentials, recognizeFormat, serverCodecs } from '@sluice/formats';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { httpFacts } from '../http-facts.ts';
 import { exchangeOf } from '../plugins/observe.ts';
+import { sendJson } from '../reply.ts';
 import type { Services } from '../services.ts';
 import { findModel } from './inference.ts';
 
@@ -16,16 +17,12 @@ export function registerModels(app: FastifyInstance, services: Services): void {
       onRequest: async (http) => {
         exchangeOf(http).caller = await services.keys.authenticate(readCredentials(httpFacts(http)));
       },
-      handler: (http, reply) => {
-        // The real services answer lists with nothing but this type, and SDKs parse by it.
-        reply.type('application/json');
-        return reply.send(answer(http, path, models, services));
-      },
+      handler: (http, reply) => sendJson(reply, answer(http, path, models, services)),
     });
   }
 }
 
-function answer(http: FastifyRequest, path: string, models: PublicModel[], services: Services): unknown {
+function answer(http: FastifyRequest, path: string, models: PublicModel[], services: Services): Json {
   const facts = httpFacts(http);
   const codec = recognizeFormat(facts);
   const { caller } = exchangeOf(http);
