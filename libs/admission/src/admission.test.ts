@@ -1,0 +1,251 @@
+import { SluiceError } from '@sluice/canonical';
+import type { Limits } from '@sluice/tenancy';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Ticket } from './claim.ts';
+import { outcomes, TestBed } from './test-bed.ts';
+
+let bed: TestBed;
+beforeAll(async () => {
+  bed = await TestBed.open();
+});
+afterEach(() => bed.reset());
+afterAll(() => bed.close());
+
+const ofTenant = (limits: Limits) => ({ tenant: limits, key: {} });
+const ofKey = (limits: Limits) => ({ tenant: {}, key: limits });
+
+describe.each<[string, Limits]>([
+  ['concurrency', { concurrency: { max: 10 } }],
+  ['request-rate', { 'request-rate': { max: 10, periodMs: 86_400_000 } }],
+  ['token-rate', { 'token-rate': { max: 1000, periodMs: 86_400_000 } }],
+  ['token-budget', { 'token-budget': { max: 1000 } }],
+])('%s', (name, limits) => {
+  it('admits exactly 10 of 500 that come at once over two connections', async () => {
+    const refusals: string[] = [];
+    const ingresses = [
+      await bed.admission({ onRefusal: (limit) => refusals.push(limit) }),
+      await bed.admission(),
+    ];
+    const scoped = ofTenant(limits);
+    const { kept, errors } = await outcomes(
+      Array.from(
+        { length: 500 },
+        (_, index) => ingresses[index % 2]?.admit(bed.claim({ limits: scoped })) ?? Promise.resolve(),
+      ),
+    );
+    expect(kept).toBe(10);
+    expect(
+      errors.every(
+        (error) => error instanceof SluiceError && error.message.startsWith(`${name} of this tenant`),
+      ),
+    ).toBe(true);
+    expect(new Set(refusals)).toEqual(new Set([name]));
+  });
+
+  it('counts keys apart and their tenant together', async () => {
+    const ingress = await bed.admission();
+    const admit = (keyId: string) => ingress.admit(bed.claim({ keyId, limits: { tenant: {}, key: limits } }));
+    await Promise.all(Array.from({ length: 10 }, () => admit('key_1')));
+    await expect(admit('key_1')).rejects.toThrow(`${name} of this key`);
+    await admit('key_2');
+  });
+
+  it('one request id takes once, however often it asks', async () => {
+    const ingress = await bed.admission();
+    const claim = bed.claim({ limits: ofTenant(limits) });
+    for (let time = 0; time < 12; time += 1) await ingress.admit(claim);
+    expect((await ingress.usage(claim))[0]?.used).toBeLessThanOrEqual(100);
+    await ingress.admit(bed.claim({ limits: ofTenant(limits) }));
+  });
+});
+
+it('settling replaces the estimate by the usage, once', async () => {
+  const ingress = await bed.admission();
+  const limits = ofTenant({
+    'token-budget': { max: 1000 },
+    'token-rate': { max: 1_000_000, periodMs: 86_400_000_000 },
+  });
+  const claim = bed.claim({ limits });
+  const ticket = await ingress.admit(claim);
+  expect((await ingress.usage(claim)).map(({ used }) => Math.round(used))).toEqual([100, 100]);
+  for (let time = 0; time < 3; time += 1)
+    await ticket.settle({ usage: { inputTokens: 30, outputTokens: 5 } });
+  expect((await ingress.usage(claim)).map(({ used }) => Math.round(used))).toEqual([35, 35]);
+});
+
+it.each([
+  ['nothing reported: the input estimate and the output seen', {}, 47],
+  ['only output reported: the input estimate with it', { outputTokens: 9 }, 49],
+  ['zeros reported: nothing ran, nothing is charged', { inputTokens: 0, outputTokens: 0 }, 0],
+  ['more than was reserved: all of it', { inputTokens: 40, outputTokens: 400 }, 440],
+])('%s', async (_name, usage, charged) => {
+  const ingress = await bed.admission();
+  const claim = bed.claim({ limits: ofTenant({ 'token-budget': { max: 1000 } }) });
+  const ticket = await ingress.admit(claim);
+  ticket.sawOutput(7);
+  ticket.sawOutput(3);
+  await ticket.settle({ usage });
+  expect(await ingress.usage(claim)).toMatchObject([{ limit: 'token-budget', used: charged, max: 1000 }]);
+});
+
+it('spent and reserved tokens never exceed a budget, at any sample', async () => {
+  const ingress = await bed.admission();
+  const limits = ofTenant({ 'token-budget': { max: 1000 } });
+  const samples: number[] = [];
+  await Promise.all(
+    Array.from({ length: 60 }, async (_, index) => {
+      const claim = bed.claim({ limits });
+      const ticket = await ingress.admit(claim).catch(() => undefined);
+      samples.push((await ingress.usage(claim))[0]?.used ?? 0);
+      await ticket?.settle({ usage: { inputTokens: 40, outputTokens: index } });
+    }),
+  );
+  expect(Math.max(...samples)).toBeLessThanOrEqual(1000);
+});
+
+it('a refusal by the pool gives back what the tenant had taken', async () => {
+  const ingress = await bed.admission();
+  const limits = {
+    tenant: { concurrency: { max: 5 }, 'token-budget': { max: 1000 } },
+    key: { 'request-rate': { max: 5, periodMs: 86_400_000_000 } },
+  };
+  const poolPolicy = { slots: 1, waitBudgetMs: 0, maxWaiting: 0 };
+  const admitted = bed.claim({ limits, poolPolicy });
+  await ingress.admit(admitted);
+  const before = await ingress.usage(admitted);
+  await expect(ingress.admit(bed.claim({ limits, poolPolicy }))).rejects.toMatchObject({ kind: 'saturated' });
+  const after = await ingress.usage(admitted);
+  expect(after.map(({ used }) => Math.round(used))).toEqual(before.map(({ used }) => Math.round(used)));
+});
+
+it('a refusal by one limit takes nothing from the others', async () => {
+  const ingress = await bed.admission();
+  const limits = ofTenant({ concurrency: { max: 5 }, 'token-budget': { max: 10 } });
+  const claim = bed.claim({ limits });
+  await expect(ingress.admit(claim)).rejects.toMatchObject({ kind: 'budget-exhausted' });
+  expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([0, 0]);
+});
+
+it('several choices count as so many generations', async () => {
+  const ingress = await bed.admission();
+  const limits = ofKey({ concurrency: { max: 4 }, 'token-budget': { max: 1000 } });
+  const claim = bed.claim({ limits, jobs: 3 });
+  const ticket = await ingress.admit(claim);
+  expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([3, 40 + 3 * 60]);
+  await expect(ingress.admit(bed.claim({ limits, jobs: 2 }))).rejects.toThrow(
+    'concurrency of this key is used up',
+  );
+  await ticket.settle({});
+  expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([0, 40]);
+});
+
+it('what a limit can never hold is refused for good', async () => {
+  const ingress = await bed.admission();
+  const never = async (limits: Limits, jobs = 1) =>
+    ingress.admit(bed.claim({ limits: ofTenant(limits), jobs })).catch((error) => error.options);
+  expect(await never({ concurrency: { max: 2 } }, 3)).toEqual({ retryable: false });
+  expect(await never({ 'token-rate': { max: 39, periodMs: 60_000 } })).toEqual({ retryable: false });
+  expect(await never({ 'token-budget': { max: 99 } })).toEqual({ retryable: false });
+});
+
+it('a claim with more output than a token rate ever holds waits for a full bucket', async () => {
+  const ingress = await bed.admission();
+  const limits = ofTenant({ 'token-rate': { max: 50, periodMs: 86_400_000 } });
+  const ticket = await ingress.admit(bed.claim({ limits, maxOutputTokens: 32_000 }));
+  await expect(ingress.admit(bed.claim({ limits, maxOutputTokens: 32_000 }))).rejects.toMatchObject({
+    kind: 'rate-limited',
+    options: { retryAfterMs: 60_000 },
+  });
+  await ticket.settle({ usage: { inputTokens: 1, outputTokens: 1 } });
+});
+
+it('a spent request rate says when the next request fits', async () => {
+  const ingress = await bed.admission();
+  const limits = ofTenant({ 'request-rate': { max: 3, periodMs: 30_000 } });
+  for (let index = 0; index < 3; index += 1) await ingress.admit(bed.claim({ limits }));
+  const { retryAfterMs } = await ingress.admit(bed.claim({ limits })).catch((error) => error.options);
+  expect(retryAfterMs).toBeGreaterThan(9000);
+  expect(retryAfterMs).toBeLessThanOrEqual(10_000);
+});
+
+it('a stored policy that is not valid stops its tenant and nobody else', async () => {
+  const ingress = await bed.admission();
+  await expect(
+    ingress.admit(bed.claim({ limits: ofTenant({ concurrency: { most: 1 } }) })),
+  ).rejects.toMatchObject({ kind: 'internal' });
+  await expect(
+    ingress.admit(bed.claim({ limits: ofTenant({ 'daily-cost': { max: 1 } }) })),
+  ).rejects.toMatchObject({ kind: 'internal' });
+  await ingress.admit(bed.claim());
+});
+
+it('a tenant with many requests in a pool stands behind the first of another', async () => {
+  const ingress = await bed.admission();
+  const tickets: [string, Ticket][] = [];
+  for (let index = 0; index < 20; index += 1)
+    tickets.push(['busy', await ingress.admit(bed.claim({ tenant: 'busy' }))]);
+  for (let index = 0; index < 2; index += 1)
+    tickets.push(['calm', await ingress.admit(bed.claim({ tenant: 'calm' }))]);
+  const order = tickets.toSorted(([, a], [, b]) => a.priority - b.priority).map(([tenant]) => tenant);
+  expect(order.slice(0, 5)).toEqual(['busy', 'calm', 'busy', 'calm', 'busy']);
+  for (const [, ticket] of tickets) await ticket.settle({});
+  expect((await ingress.admit(bed.claim({ tenant: 'busy' }))).priority).toBe(1);
+});
+
+it('other pools do not count for the place in this one', async () => {
+  const ingress = await bed.admission();
+  await ingress.admit(bed.claim({ pool: 'other' }));
+  expect((await ingress.admit(bed.claim())).priority).toBe(1);
+});
+
+it('a tenant without limits costs one script, one with limits two', async () => {
+  const ingress = await bed.admission();
+  const scripts = async (limits: Limits) => {
+    await ingress.admit(bed.claim({ limits: ofTenant(limits) }));
+    await ingress.redis.config('RESETSTAT');
+    await ingress.admit(bed.claim({ limits: ofTenant(limits) }));
+    return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await ingress.redis.info('commandstats'))?.[1]);
+  };
+  expect([await scripts({}), await scripts({ concurrency: { max: 9 } })]).toEqual([1, 2]);
+});
+
+it('nothing breaks when Redis forgets the scripts', async () => {
+  const ingress = await bed.admission();
+  const ticket = await ingress.admit(bed.claim());
+  await ingress.redis.script('FLUSH');
+  await ticket.settle({ durationMs: 5 });
+  await ingress.redis.script('FLUSH');
+  await ingress.admit(bed.claim());
+});
+
+it('after the last settlement nothing of any request is left', async () => {
+  const ingress = await bed.admission();
+  const limits = {
+    tenant: { concurrency: { max: 99 }, 'token-rate': { max: 9999, periodMs: 1000 } },
+    key: { 'request-rate': { max: 99, periodMs: 1000 }, 'token-budget': { max: 9999 } },
+  };
+  const tickets = await Promise.all(
+    Array.from({ length: 20 }, () => ingress.admit(bed.claim({ limits, jobs: 2 }))),
+  );
+  expect(await ingress.inspect()).toEqual({
+    open: 20,
+    unsettled: 0,
+    slots: {
+      'sluice:{p:gpu}': { requests: 20, reservedTokens: 0 },
+      'sluice:{t:acme}': { requests: 20, reservedTokens: 20 * 2 * 160 },
+    },
+  });
+  for (const ticket of tickets)
+    await ticket.settle({ durationMs: 100, usage: { inputTokens: 1, outputTokens: 1 } });
+  const { open, unsettled, slots } = await ingress.inspect();
+  expect([open, unsettled, ...Object.values(slots)]).toEqual([
+    0,
+    0,
+    { requests: 0, reservedTokens: 0 },
+    { requests: 0, reservedTokens: 0 },
+  ]);
+  const lasting: string[] = [];
+  for (const name of await ingress.redis.keys('*'))
+    if ((await ingress.redis.pttl(name)) < 0) lasting.push(name);
+  expect(lasting).toEqual(['sluice:{t:acme}:token-budget:key:key_1']);
+});

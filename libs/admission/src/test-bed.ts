@@ -1,0 +1,90 @@
+import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
+import { Redis } from 'ioredis';
+import { type Admission, type AdmissionOptions, createAdmission } from './admission.ts';
+import type { Claim } from './claim.ts';
+
+/** A Redis of its own and what the tests of this folder open on it. */
+export class TestBed {
+  readonly server: OwnTestRedis;
+  private closers: (() => Promise<void> | void)[] = [];
+  private requests = 0;
+
+  private constructor(server: OwnTestRedis) {
+    this.server = server;
+  }
+
+  static async open(redisArguments: readonly string[] = []): Promise<TestBed> {
+    return new TestBed(await startOwnRedis({ arguments: redisArguments }));
+  }
+
+  /** A connection that fails fast, as an ingress has it. */
+  async connect(): Promise<Redis> {
+    const redis = new Redis(this.server.url, {
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      autoResendUnfulfilledCommands: false,
+      commandTimeout: 1000,
+      retryStrategy: () => 20,
+    });
+    redis.on('error', () => undefined);
+    this.closers.push(() => redis.disconnect());
+    await redis.connect();
+    return redis;
+  }
+
+  /** One ingress' admission on a connection of its own; it renews only after `start`. */
+  async admission(options: Partial<AdmissionOptions> = {}): Promise<Admission & { redis: Redis }> {
+    const redis = await this.connect();
+    const admission = createAdmission({ redis, ...options });
+    this.closers.push(() => admission.close());
+    const { admit, inspect, usage, start, close } = admission;
+    return {
+      redis,
+      admit: admit.bind(admission),
+      inspect: inspect.bind(admission),
+      usage: usage.bind(admission),
+      start: start.bind(admission),
+      close: close.bind(admission),
+    };
+  }
+
+  /** A claim of 100 tokens on a pool with room for all. */
+  claim(changes: Partial<Claim> = {}): Claim {
+    this.requests += 1;
+    return {
+      requestId: `request-${this.requests}`,
+      tenant: 'acme',
+      keyId: 'key_1',
+      model: 'qwen-7b',
+      pool: 'gpu',
+      jobs: 1,
+      estimatedInputTokens: 40,
+      maxOutputTokens: 60,
+      limits: { tenant: {}, key: {} },
+      poolPolicy: { slots: 10_000, waitBudgetMs: 0 },
+      ...changes,
+    };
+  }
+
+  /** Closes what was opened, last first, and empties Redis. */
+  async reset(): Promise<void> {
+    for (const close of this.closers.reverse()) await close();
+    this.closers = [];
+    const redis = new Redis(this.server.url);
+    await redis.flushall();
+    redis.disconnect();
+  }
+
+  async close(): Promise<void> {
+    await this.reset();
+    await this.server.stop();
+  }
+}
+
+/** How many of the promises were kept, and what the others were broken with. */
+export async function outcomes(work: Promise<unknown>[]): Promise<{ kept: number; errors: unknown[] }> {
+  const settled = await Promise.allSettled(work);
+  const errors = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+  return { kept: settled.length - errors.length, errors };
+}
