@@ -35,7 +35,8 @@ export function singleAnswer(
         reject(error);
       }
     };
-    response.once('close', () => {
+    // Before the observer's own listener, which tells the outcome.
+    response.prependOnceListener('close', () => {
       if (response.writableFinished) return;
       noteError(exchange, 'cancelled');
       answer.cancel();

@@ -35,7 +35,8 @@ export async function streamAnswer(
   });
   const answer = new Answer(plan, exchange, services, (choice, events) => relay.push(choice, events));
   const stopTicking = services.ticker.add(() => relay.tick());
-  response.once('close', () => {
+  // Before the observer's own listener, which tells the outcome.
+  response.prependOnceListener('close', () => {
     stopTicking();
     relay.closed();
     if (exchange.outcome === undefined) noteError(exchange, 'cancelled');
