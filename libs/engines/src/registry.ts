@@ -3,9 +3,13 @@ import { type Environment, type Problem, printPath, spellingHint } from '@sluice
 import { type BackendKind, defineBackendKind, type ParsedBackend } from './backend.ts';
 import { resolveSecretReferences } from './secret-references.ts';
 import { simulated } from './simulated/kind.ts';
+import { upstream } from './upstream/kind.ts';
 
 /** The only list of engines. Their modules are loaded when a backend of the kind is created, not before. */
-export const engineKinds: readonly BackendKind[] = [defineBackendKind(simulated)];
+export const engineKinds: readonly BackendKind[] = [
+  defineBackendKind(simulated),
+  defineBackendKind(upstream),
+];
 
 /**
  * A pool's `backend` record, `{ engine: "simulated", … }`, checked by the schema of its engine. All problems

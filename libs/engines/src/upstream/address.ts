@@ -1,0 +1,22 @@
+/** A server's base address, taken apart once. */
+export interface Address {
+  /** Scheme, host and port. */
+  origin: string;
+  /** The full path and query for a path below the base address. */
+  pathTo(relative: string): string;
+}
+
+/** Takes `https://host/v1?api-version=3` apart; its query is kept on every path. */
+export function parseAddress(baseUrl: string): Address {
+  const url = new URL(baseUrl);
+  const base = url.pathname.replace(/\/+$/, '');
+  const query = url.search.slice(1);
+  return {
+    origin: url.origin,
+    pathTo(relative) {
+      const path = `${base}/${relative.replace(/^\/+/, '')}`;
+      if (query === '') return path;
+      return `${path}${path.includes('?') ? '&' : '?'}${query}`;
+    },
+  };
+}

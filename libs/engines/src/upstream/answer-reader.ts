@@ -1,0 +1,98 @@
+import { type GenerationEvent, SluiceError } from '@sluice/canonical';
+import { type ClientCodec, type GenerationContext, type HttpHeaders, SseParser } from '@sluice/formats';
+
+/** Reads the body of one answer piece by piece. */
+export interface AnswerReader {
+  /** The events that this piece completes. */
+  push(chunk: Uint8Array): GenerationEvent[];
+  /** The events that only the end of the body completes; the terminal is among them if it did not come before. */
+  end(): GenerationEvent[];
+}
+
+const maxErrorBytes = 64 * 1024;
+const maxSingleBytes = 64 * 1024 * 1024;
+
+/** The reader that fits the status and the type of an answer. */
+export function createAnswerReader(
+  codec: ClientCodec,
+  context: GenerationContext,
+  status: number,
+  headers: HttpHeaders,
+): AnswerReader {
+  if (status < 200 || status > 299) return createErrorReader(codec, status, headers);
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new SluiceError('upstream-failed', 'the upstream compressed its answer unasked');
+  }
+  // What does not call itself JSON is taken for a stream: some servers name no type, or text/plain.
+  const isSingle = String(headers['content-type'] ?? '').includes('json');
+  return isSingle ? createSingleReader(codec, context) : createStreamReader(codec, context);
+}
+
+function createStreamReader(codec: ClientCodec, context: GenerationContext): AnswerReader {
+  const parser = new SseParser();
+  const decoder = codec.createStreamDecoder(context);
+  return {
+    push: (chunk) => parser.push(chunk).flatMap((message) => decoder.push(message)),
+    end: () => [...parser.end().flatMap((message) => decoder.push(message)), ...decoder.end()],
+  };
+}
+
+function createSingleReader(codec: ClientCodec, context: GenerationContext): AnswerReader {
+  const body = new BodyCollector(maxSingleBytes);
+  return {
+    push(chunk) {
+      if (!body.add(chunk))
+        throw new SluiceError('upstream-failed', `the upstream's answer exceeds ${maxSingleBytes} bytes`);
+      return [];
+    },
+    end() {
+      const parsed = body.parse();
+      if (parsed === undefined) throw new SluiceError('upstream-failed', "the upstream's answer is not JSON");
+      return codec.decodeResponse(parsed, context);
+    },
+  };
+}
+
+/** What exceeds the cap of an error body is left out; the status alone gives a true kind. */
+function createErrorReader(codec: ClientCodec, status: number, headers: HttpHeaders): AnswerReader {
+  const body = new BodyCollector(maxErrorBytes);
+  return {
+    push(chunk) {
+      body.add(chunk);
+      return [];
+    },
+    end: () => [{ type: 'error', error: codec.decodeError(status, headers, body.parse() ?? body.text()) }],
+  };
+}
+
+class BodyCollector {
+  private readonly chunks: Uint8Array[] = [];
+  private bytes = 0;
+  private readonly maxBytes: number;
+
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes;
+  }
+
+  /** False when it did not fit; then nothing of it is kept. */
+  add(chunk: Uint8Array): boolean {
+    if (this.bytes + chunk.byteLength > this.maxBytes) return false;
+    this.bytes += chunk.byteLength;
+    this.chunks.push(chunk);
+    return true;
+  }
+
+  text(): string {
+    return Buffer.concat(this.chunks).toString();
+  }
+
+  /** Absent when it is not JSON. */
+  parse(): unknown {
+    try {
+      return JSON.parse(this.text());
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import { errorInfoOf, type InferenceRequest, SluiceError } from '@sluice/canonical';
+import { type ClientCodec, findClientCodec } from '@sluice/formats';
+import { type Dispatcher, Pool } from 'undici';
+import type { Engine, EngineServices, GenerationRun, ResumeAbility } from '../engine.ts';
+import { type Address, parseAddress } from './address.ts';
+import { createAnswerReader } from './answer-reader.ts';
+import { UpstreamCall } from './call.ts';
+import { type Continuation, continueAnswer, lost } from './continuation.ts';
+import type { UpstreamOptions } from './kind.ts';
+import { Probe } from './probe.ts';
+
+/** For dialects that demand a limit where neither the request nor the model has one. */
+const defaultMaxOutputTokens = 8192;
+/** Connections beside the slots: for probes, and for answers that are whole but not closed yet. */
+const spareConnections = 4;
+/** Where the servers of each dialect list their models. */
+const modelLists: Readonly<Record<string, string>> = {
+  openai: 'models',
+  anthropic: 'v1/models',
+  gemini: 'v1beta/models',
+};
+
+/** Any model server whose dialect has a codec. */
+export class UpstreamEngine implements Engine {
+  readonly slots: number;
+  readonly resume: ResumeAbility;
+  private readonly options: UpstreamOptions;
+  private readonly codec: ClientCodec;
+  private readonly services: EngineServices;
+  private readonly address: Address;
+  private readonly pool: Pool;
+  private readonly probe: Probe;
+
+  constructor(options: UpstreamOptions, codec: ClientCodec, services: EngineServices) {
+    this.slots = options.slots;
+    this.resume = options.resume;
+    this.options = options;
+    this.codec = codec;
+    this.services = services;
+    this.address = parseAddress(options.baseUrl);
+    this.pool = new Pool(this.address.origin, {
+      connections: options.slots + spareConnections,
+      pipelining: 1,
+      // One connection per answer: aborting an answer closes a socket, which every server understands.
+      allowH2: false,
+      connect: { timeout: options.connectTimeoutMs },
+      // Silence is measured in events, not in bytes: see `UpstreamCall`.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    this.probe = new Probe(this.pool, {
+      origin: this.address.origin,
+      path: this.address.pathTo(options.probePath ?? modelLists[options.dialect] ?? ''),
+      headers: this.headers({}),
+      timeoutMs: options.connectTimeoutMs,
+      intervalMs: options.probeIntervalMs,
+      now: services.now,
+    });
+  }
+
+  start(signal: AbortSignal): Promise<void> {
+    return this.probe.awaitServer(this.options.startTimeoutMs, signal);
+  }
+
+  isReady(): boolean {
+    return this.probe.isReady;
+  }
+
+  generate(request: InferenceRequest, run: GenerationRun): Promise<void> {
+    if (run.signal.aborted) return Promise.resolve();
+    let open: (onEnd: () => void) => void;
+    try {
+      open = this.prepare(request, run);
+    } catch (thrown) {
+      run.emit({ type: 'error', error: errorInfoOf(thrown) });
+      return Promise.resolve();
+    }
+    return new Promise(open);
+  }
+
+  async stop(): Promise<void> {
+    this.probe.stop();
+    await this.pool.destroy();
+  }
+
+  /** Everything that can go wrong before a byte is sent. */
+  private prepare(request: InferenceRequest, run: GenerationRun): (onEnd: () => void) => void {
+    const limited = limitOutput(request, run.maxOutputTokens);
+    const context = { id: run.id, createdAt: this.services.now(), model: request.model };
+    const continuation = this.continuationOf(limited, run);
+    const missing = continuation?.missing;
+    if (missing) {
+      return (onEnd) => {
+        run.emit({ type: 'start', ...context });
+        run.emit(missing);
+        onEnd();
+      };
+    }
+    const dispatch = this.encode(continuation?.request ?? limited, run, continuation);
+    const { credential, firstEventTimeoutMs, idleTimeoutMs } = this.options;
+    return (onEnd) =>
+      new UpstreamCall(this.pool, {
+        request: dispatch,
+        credential,
+        firstEventTimeoutMs,
+        idleTimeoutMs,
+        signal: run.signal,
+        createReader: (status, headers) => createAnswerReader(this.codec, context, status, headers),
+        emit: continuation ? (event) => run.emit(continuation.translate(event)) : run.emit,
+        onContact: (isThere) => this.probe.note(isThere),
+        onEnd,
+      }).open();
+  }
+
+  private continuationOf(request: InferenceRequest, { resume }: GenerationRun): Continuation | undefined {
+    if (!resume || resume.content.length === 0) return undefined;
+    if (this.resume !== 'prefix') throw lost();
+    return continueAnswer(request, resume, this.options.dialect);
+  }
+
+  private encode(
+    request: InferenceRequest,
+    run: GenerationRun,
+    continuation?: Continuation,
+  ): Dispatcher.DispatchOptions {
+    const encoded = this.codec.encodeRequest(request, {
+      model: run.backendModel,
+      stream: true,
+      maxOutputTokens: run.maxOutputTokens ?? defaultMaxOutputTokens,
+    });
+    for (const from of encoded.dropped) this.services.onExtensionsDropped(from, this.codec.format);
+    return {
+      origin: this.address.origin,
+      path: this.address.pathTo(encoded.path),
+      method: 'POST',
+      headers: this.headers(encoded.headers),
+      body: JSON.stringify({ ...encoded.body, ...continuation?.flags }),
+    };
+  }
+
+  private headers(encoded: Record<string, string>): Record<string, string> {
+    const ours = {
+      'content-type': 'application/json',
+      accept: 'text/event-stream, application/json',
+      'accept-encoding': 'identity',
+      'user-agent': 'sluice',
+    };
+    const all = {
+      ...ours,
+      ...encoded,
+      ...this.codec.authorize(this.options.credential),
+      ...this.options.headers,
+    };
+    // By lower-case name, so that a configured header replaces ours instead of standing beside it.
+    return Object.fromEntries(Object.entries(all).map(([name, value]) => [name.toLowerCase(), value]));
+  }
+}
+
+/** The engine for checked options. Throws `internal` for a dialect without a codec, which the options exclude. */
+export function createUpstreamEngine(options: UpstreamOptions, services: EngineServices): UpstreamEngine {
+  const codec = findClientCodec(options.dialect);
+  if (!codec) throw new SluiceError('internal', `there is no codec for the dialect ${options.dialect}`);
+  return new UpstreamEngine(options, codec, services);
+}
+
+/** The request's own limit or the model's, whichever is lower. */
+function limitOutput(request: InferenceRequest, maxOutputTokens: number | undefined): InferenceRequest {
+  if (maxOutputTokens === undefined) return request;
+  const own = request.sampling.maxOutputTokens ?? maxOutputTokens;
+  return { ...request, sampling: { ...request.sampling, maxOutputTokens: Math.min(own, maxOutputTokens) } };
+}

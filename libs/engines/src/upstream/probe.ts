@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SluiceError } from '@sluice/canonical';
+import type { Dispatcher } from 'undici';
+import { codeOf } from './failure.ts';
+
+const retryMs = 500;
+
+export interface ProbeOptions {
+  /** Scheme, host and port; named in sentences for operators. */
+  origin: string;
+  path: string;
+  headers: Record<string, string>;
+  timeoutMs: number;
+  intervalMs: number;
+  now(): number;
+}
+
+/** Knows whether the server is there: from the calls that are made anyway, and by asking when there are none. */
+export class Probe {
+  private readonly dispatcher: Dispatcher;
+  private readonly options: ProbeOptions;
+  private isThere = false;
+  private contactAt = 0;
+  private interval: NodeJS.Timeout | undefined;
+  private readonly stopping = new AbortController();
+
+  constructor(dispatcher: Dispatcher, options: ProbeOptions) {
+    this.dispatcher = dispatcher;
+    this.options = options;
+  }
+
+  get isReady(): boolean {
+    return this.isThere;
+  }
+
+  /** Takes note of what a call found. */
+  note(isThere: boolean): void {
+    this.isThere = isThere;
+    this.contactAt = this.options.now();
+  }
+
+  /** Asks until the server answers. Rejects after `timeoutMs`, on abort, and at once when it refuses the credential. */
+  async awaitServer(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const { origin } = this.options;
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs), this.stopping.signal]);
+    for (let found = await this.ask(limit); found !== undefined; found = await this.ask(limit)) {
+      if (found === '401')
+        throw new SluiceError('unavailable', `${origin} refuses the credential of this backend`);
+      const isOver = await sleep(retryMs, false, { signal: limit }).catch(() => true);
+      if (isOver || limit.aborted)
+        throw new SluiceError('unavailable', `${origin} did not answer in ${timeoutMs} ms: ${found}`);
+    }
+    this.interval = setInterval(() => void this.askIfQuiet(), this.options.intervalMs);
+    // Asking is no reason to keep a process alive.
+    this.interval.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.interval);
+    this.stopping.abort();
+    this.isThere = false;
+  }
+
+  private async askIfQuiet(): Promise<void> {
+    const { now, intervalMs } = this.options;
+    if (this.isThere && now() - this.contactAt < intervalMs) return;
+    await this.ask(this.stopping.signal);
+  }
+
+  /** Absent when the server is there; else what was found instead. Never rejects. */
+  private async ask(signal: AbortSignal): Promise<string | undefined> {
+    const { origin, path, headers, timeoutMs } = this.options;
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const found = await this.dispatcher
+      .request({ origin, path, method: 'GET', headers, signal: limit })
+      .then(async ({ statusCode, body }) => {
+        await body.dump();
+        return statusCode < 500 && statusCode !== 401 ? undefined : String(statusCode);
+      })
+      .catch((error: unknown) => codeOf(error) ?? 'no answer');
+    if (!signal.aborted) this.note(found === undefined);
+    return found;
+  }
+}
