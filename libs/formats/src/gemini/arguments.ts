@@ -27,14 +27,19 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-const fence = /^\s*```(?:json)?\s*([\s\S]*?)\s*```\s*$/;
-/** A string, or a comma that nothing but space parts from a closing bracket. */
-const stringOrComma = /"(?:[^"\\]|\\[\s\S])*"|,(?=\s*[}\]])/g;
+/** A string, complete or not, or a comma that nothing but space parts from a closing bracket. */
+const stringOrComma = /"(?:[^"\\]+|\\[\s\S])*"?|,(?=\s*[}\]])/g;
 const controlCharacter = /\p{Cc}/gu;
 
 function repair(text: string): string {
-  const inside = fence.exec(text)?.[1] ?? text;
-  return inside.replace(stringOrComma, (found) => (found === ',' ? '' : escapeControls(found)));
+  return withoutFence(text.trim()).replace(stringOrComma, (found) =>
+    found === ',' ? '' : escapeControls(found),
+  );
+}
+
+function withoutFence(text: string): string {
+  const isFenced = text.startsWith('```') && text.endsWith('```') && text.length >= 6;
+  return isFenced ? text.slice(3, -3).replace(/^json\b/, '') : text;
 }
 
 function escapeControls(string: string): string {

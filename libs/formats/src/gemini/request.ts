@@ -28,7 +28,7 @@ export interface ReplyFacts {
 
 export function decodeRequest(wire: WireRequest): DecodedRequest {
   const { model, action } = parsePath(wire.path);
-  const body = parseRequestBody(wire.body);
+  const body = parseRequestBody(wire.body, action === 'countTokens');
   const { request, choices, includeThoughts } = decodeBody(body, model);
   const facts: ReplyFacts = {
     sse: (wire.query.alt ?? wire.query.$alt)?.toLowerCase() === 'sse',

@@ -36,6 +36,10 @@ export function decodeUsage(wire: WireUsage): Usage {
   const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount, cachedContentTokenCount, ...others } =
     wire;
   const { toolUsePromptTokenCount, totalTokenCount, ...rest } = others;
+  const kept = leftOver({ ...rest, toolUsePromptTokenCount });
+  // A list that says only that all of it was text is told again by `encodeUsage`.
+  const plain = promptTokenCount === undefined ? [] : textTokens(promptTokenCount);
+  if (JSON.stringify(kept.promptTokensDetails) === JSON.stringify(plain)) delete kept.promptTokensDetails;
   const inputTokens =
     promptTokenCount === undefined ? undefined : promptTokenCount + (toolUsePromptTokenCount ?? 0);
   const outputTokens = outputOf(wire, inputTokens);
@@ -44,7 +48,7 @@ export function decodeUsage(wire: WireUsage): Usage {
     ...(outputTokens !== undefined && { outputTokens }),
     ...(cachedContentTokenCount !== undefined && { cacheReadTokens: cachedContentTokenCount }),
     ...(thoughtsTokenCount !== undefined && { reasoningTokens: thoughtsTokenCount }),
-    ...extend(FORMAT, leftOver({ ...rest, toolUsePromptTokenCount })),
+    ...extend(FORMAT, kept),
   };
 }
 

@@ -146,11 +146,14 @@ export const responseBody = z.looseObject({
 export type WireResponse = z.output<typeof responseBody>;
 export type WireUsage = NonNullable<WireResponse['usageMetadata']>;
 
-/** Reads a client's body. Throws `invalid-request` that names the first bad field and never repeats its value. */
-export function parseRequestBody(body: unknown): WireRequestBody {
+/**
+ * Reads a client's body; one that counts tokens may hold the request to be counted. Throws `invalid-request`
+ * that names the first bad field and never repeats its value.
+ */
+export function parseRequestBody(body: unknown, isCounting: boolean): WireRequestBody {
   if (!isJsonObject(body)) throw new SluiceError('invalid-request', 'the body must be a JSON object');
   const fields = normalizeFields(body);
-  const counted = isJsonObject(fields) ? fields.generateContentRequest : undefined;
+  const counted = isCounting && isJsonObject(fields) ? fields.generateContentRequest : undefined;
   const parsed = requestBody.safeParse(counted ?? fields);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
