@@ -83,10 +83,16 @@ export function decodeUsage(wire: JsonObject): Usage {
 /** The fields that encoding the totals would not bring back. */
 function unsaid(wire: JsonObject, said: JsonObject): JsonObject {
   const rest = restOf(wire, counted);
+  // A stream tells the split at its start alone, where nothing may be known yet; the total is the newer word.
+  if (splitTotal(rest.cache_creation) !== said.cache_creation_input_tokens) delete rest.cache_creation;
   for (const [name, value] of Object.entries(rest)) {
     if (JSON.stringify(value) === JSON.stringify(said[name])) delete rest[name];
   }
   return rest;
+}
+
+function splitTotal(split: Json | undefined): number {
+  return Object.values(isJsonObject(split) ? split : {}).reduce<number>((sum, part) => sum + (count(part) ?? 0), 0);
 }
 
 function count(value: Json | undefined): number | undefined {
