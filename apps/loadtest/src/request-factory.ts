@@ -158,7 +158,10 @@ function createKeyPicker(keys: readonly string[], how: Scenario['keys']['pick'],
   if (how === 'random') return () => keys[index(random, keys.length)];
   const cumulative: number[] = [];
   let sum = 0;
-  for (let rank = 1; rank <= keys.length; rank++) cumulative.push((sum += 1 / rank));
+  for (let rank = 1; rank <= keys.length; rank++) {
+    sum += 1 / rank;
+    cumulative.push(sum);
+  }
   return () => {
     const point = random() * sum;
     return keys[cumulative.findIndex((bound) => point < bound)];
