@@ -32,7 +32,7 @@ export interface ConnectionOptions {
   profile: ConnectionProfile;
   /** Shown by `CLIENT LIST`. */
   name: string;
-  /** Told about every connection error; reconnecting goes on by itself. */
+  /** Told about the first error of each outage, not about every attempt; reconnecting goes on by itself. */
   onError(error: Error): void;
 }
 
@@ -49,7 +49,15 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
     retryStrategy: (times) => Math.min(50 * times, reconnectLimitMs),
   };
   const client = openTopology(url, options);
-  client.on('error', onError);
+  let isOut = false;
+  client.on('ready', () => {
+    isOut = false;
+  });
+  client.on('error', (error: Error) => {
+    if (isOut) return;
+    isOut = true;
+    onError(error);
+  });
   return client;
 }
 

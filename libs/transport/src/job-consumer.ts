@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceError } from '@sluice/canonical';
 import { Job, Worker } from 'bullmq';
 import type { RedisClient } from './connection.ts';
@@ -29,6 +30,7 @@ export interface ConsumerOptions {
 // One chain completes a claimed job and takes the next in the same script. 8 of them served 1.7 times the
 // requests of one fetch at a time (`test/bench`), more gave nothing.
 const chainLimit = 8;
+const errorPauseMs = 250;
 
 /**
  * Takes jobs and finishes them at once ("finish at claim"): from then on the reply protocol, not BullMQ's
@@ -51,7 +53,8 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
     removeOnFail: { count: 0 },
     skipVersionCheck: true,
   });
-  worker.on('error', onError);
+  // Every fetch and completion rejects by itself, and the owner of the connection hears of outages.
+  worker.on('error', () => undefined);
 
   let busy = 0;
   let chains = 0;
@@ -121,7 +124,8 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
       try {
         job = await worker.getNextJob(token, { block: isDrained });
       } catch (error) {
-        onError(error as Error);
+        if (!isStopping) onError(error as Error);
+        await sleep(errorPauseMs);
       }
       isDrained = !job;
       if (!job) {
