@@ -89,7 +89,7 @@ export class ChatStreamDecoder implements StreamDecoder {
       this.startFields = fields;
       return [{ type: 'start', ...this.context, ...extend(FORMAT, fields) }];
     }
-    for (const [name, value] of Object.entries(fields)) if (known[name] !== value) this.body[name] = value;
+    for (const [name, value] of Object.entries(fields)) if (!isSame(known[name], value)) this.body[name] = value;
     return [];
   }
 
@@ -175,6 +175,12 @@ export class ChatStreamDecoder implements StreamDecoder {
     this.isOver = true;
     return [{ type: 'error', error, ...(Object.keys(this.usage).length > 0 && { usage: this.usage }) }];
   }
+}
+
+/** Most servers repeat the fields of the body in every chunk. */
+function isSame(known: Json | undefined, value: Json): boolean {
+  if (known === value) return true;
+  return typeof value === 'object' && typeof known === 'object' && JSON.stringify(known) === JSON.stringify(value);
 }
 
 function readLogprobs(logprobs: Json | undefined): Json[] | undefined {
