@@ -1,0 +1,59 @@
+import { createKeyStore } from '@sluice/tenancy';
+import { until } from '@sluice/testing';
+import { Cluster } from 'ioredis';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createAdmission } from './admission.ts';
+import { createMemoryGate } from './memory-gate.ts';
+import { TestBed } from './test-bed.ts';
+
+let bed: TestBed;
+let cluster: Cluster;
+
+// One node that owns all slots refuses a script that spans two of them as a large cluster does.
+beforeAll(async () => {
+  bed = await TestBed.open(['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1']);
+  const node = await bed.connect();
+  await node.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+  await until(async () => String(await node.call('CLUSTER', 'INFO')).includes('cluster_state:ok'));
+  cluster = new Cluster([{ host: '127.0.0.1', port: bed.server.port }]);
+});
+afterAll(async () => {
+  cluster.disconnect();
+  await bed.close();
+});
+
+it('keys, limits and the memory gate work on a Redis Cluster', async () => {
+  const subscriber = cluster.duplicate();
+  const store = createKeyStore({
+    redis: cluster,
+    subscriber,
+    secret: 'a secret of the tests',
+  });
+  await store.start();
+  await store.directory.upsertTenant('acme');
+  await store.directory.changeTenantLimits('acme', {
+    concurrency: { max: 1 },
+    'token-budget': { max: 1000 },
+  });
+  const { credential, key } = await store.directory.mint({ tenant: 'acme' });
+  const caller = await store.authenticate([credential]);
+  const memoryGate = createMemoryGate({ redis: cluster });
+  await memoryGate.start();
+  const admission = createAdmission({ redis: cluster, memoryGate });
+  await admission.start();
+  const claim = bed.claim({ tenant: caller.tenant, keyId: caller.keyId, limits: caller.limits });
+  const ticket = await admission.admit(claim);
+  await expect(admission.admit(bed.claim({ limits: caller.limits }))).rejects.toThrow('concurrency');
+  await ticket.settle({ usage: { inputTokens: 1, outputTokens: 1 }, durationMs: 5 });
+  expect((await admission.usage(claim)).map(({ used }) => used)).toEqual([0, 2]);
+  await store.directory.revoke(key.id);
+  await until(() =>
+    store.authenticate([credential]).then(
+      () => false,
+      () => true,
+    ),
+  );
+  await store.directory.deleteTenant('acme');
+  await Promise.all([admission.close(), memoryGate.close(), store.close()]);
+  subscriber.disconnect();
+});

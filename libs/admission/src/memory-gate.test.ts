@@ -1,0 +1,41 @@
+import { FakeClock } from '@sluice/runtime';
+import { until } from '@sluice/testing';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { createMemoryGate, memoryFill } from './memory-gate.ts';
+import { TestBed } from './test-bed.ts';
+
+let bed: TestBed;
+beforeAll(async () => {
+  bed = await TestBed.open();
+});
+afterEach(() => bed.reset());
+afterAll(() => bed.close());
+
+it('admission stops while Redis is nearly full and goes on afterwards', async () => {
+  const clock = new FakeClock();
+  const redis = await bed.connect();
+  const memoryGate = createMemoryGate({ redis, clock });
+  const refusals: string[] = [];
+  const ingress = await bed.admission({ memoryGate, onRefusal: (limit) => refusals.push(limit) });
+  await memoryGate.start();
+  await ingress.admit(bed.claim());
+
+  const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
+  await redis.config('SET', 'maxmemory', Math.floor(used * 1.2));
+  await clock.advance(1000);
+  await until(() => memoryGate.fill > 0.7);
+  await expect(ingress.admit(bed.claim())).rejects.toMatchObject({ kind: 'unavailable' });
+  expect(refusals).toEqual(['memory']);
+
+  await redis.config('SET', 'maxmemory', 0);
+  await clock.advance(1000);
+  await until(() => memoryGate.fill === 0);
+  await ingress.admit(bed.claim());
+  await memoryGate.close();
+  expect(clock.timers).toBe(0);
+});
+
+it('a Redis without a limit is never full, and what Redis does not count is not counted', () => {
+  expect(memoryFill('used_memory:900\r\nmaxmemory:0\r\n')).toBe(0);
+  expect(memoryFill('used_memory:900\r\nmaxmemory:1000\r\nmem_not_counted_for_evict:400\r\n')).toBe(0.5);
+});

@@ -1,0 +1,126 @@
+import { until } from '@sluice/testing';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { bookKeys } from './names.ts';
+import { TestBed } from './test-bed.ts';
+
+let bed: TestBed;
+beforeAll(async () => {
+  bed = await TestBed.open();
+});
+afterEach(() => bed.reset());
+afterAll(() => bed.close());
+
+const short = { leaseMs: 300, renewEveryMs: 50 };
+const limits = { tenant: { concurrency: { max: 1 }, 'token-budget': { max: 1000 } }, key: {} };
+const oneSlot = { slots: 1, waitBudgetMs: 0, maxWaiting: 0 };
+
+it('what a dead ingress held is free after its lease, and charged by the input and the output seen', async () => {
+  const [dying, living] = [await bed.admission(short), await bed.admission(short)];
+  await dying.start();
+  const claim = bed.claim({ limits, poolPolicy: oneSlot });
+  const ticket = await dying.admit(claim);
+  ticket.sawOutput(7);
+  const [, records] = bookKeys('sluice:{t:acme}');
+  await until(async () => (await living.redis.hget(records, claim.requestId))?.includes('"seen":7'));
+  dying.redis.disconnect();
+
+  const next = bed.claim({ limits, poolPolicy: oneSlot });
+  await expect(living.admit(next)).rejects.toMatchObject({ kind: 'rate-limited' });
+  await until(() => living.admit(next).catch(() => undefined));
+  expect((await living.usage(claim)).map(({ used }) => used)).toEqual([1, 47 + 100]);
+
+  await dying.redis.connect();
+  await ticket.settle({ usage: { inputTokens: 40, outputTokens: 60 } });
+  expect((await living.usage(claim)).map(({ used }) => used)).toEqual([1, 47 + 100]);
+});
+
+it('a living ingress looks after what a dead one left, though nobody asks for that tenant again', async () => {
+  const [dying, living] = [await bed.admission({ leaseMs: 100 }), await bed.admission(short)];
+  const claim = bed.claim({ limits });
+  await dying.admit(claim);
+  dying.redis.disconnect();
+  await living.start();
+  const { redis } = living;
+  await until(async () => (await redis.exists('sluice:admission:slots')) === 0);
+  expect(await redis.keys('*')).toEqual(['sluice:{t:acme}:token-budget:tenant']);
+  expect(await redis.hgetall('sluice:{t:acme}:token-budget:tenant')).toEqual({ spent: '40', reserved: '0' });
+});
+
+it('a lease that is renewed outlives its term many times', async () => {
+  const ingress = await bed.admission(short);
+  await ingress.start();
+  await ingress.admit(bed.claim({ poolPolicy: oneSlot }));
+  const endsAt = Date.now() + 3 * short.leaseMs;
+  await until(async () => {
+    await expect(ingress.admit(bed.claim({ poolPolicy: oneSlot }))).rejects.toMatchObject({
+      kind: 'saturated',
+    });
+    return Date.now() > endsAt;
+  });
+});
+
+it('a request that outlasts an outage of Redis keeps its place and is settled truly', async () => {
+  const ingress = await bed.admission({ leaseMs: 2000, renewEveryMs: 50 });
+  await ingress.start();
+  const claim = bed.claim({ limits, poolPolicy: oneSlot });
+  const ticket = await ingress.admit(claim);
+  await bed.server.down({ keepData: true });
+  await until(() => ingress.redis.status !== 'ready');
+  await expect(ingress.admit(bed.claim())).rejects.toMatchObject({ kind: 'unavailable' });
+  await ticket.settle({ usage: { inputTokens: 40, outputTokens: 2 } });
+  expect(ingress.redis.status).not.toBe('ready');
+  await bed.server.up();
+  await until(async () => (await ingress.inspect()).unsettled === 0);
+  expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([0, 42]);
+});
+
+it('a Redis that comes back empty learns the running leases again, and nothing is left of them in the end', async () => {
+  const ingress = await bed.admission({ leaseMs: 2000, renewEveryMs: 50 });
+  await ingress.start();
+  const claim = bed.claim({ limits, poolPolicy: oneSlot });
+  const ticket = await ingress.admit(claim);
+  await bed.server.restart();
+  await until(async () => (await ingress.usage(claim))[0]?.used === 1);
+  await expect(ingress.admit(bed.claim({ limits }))).rejects.toThrow('concurrency');
+  await ticket.settle({ usage: { inputTokens: 40, outputTokens: 2 } });
+  expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([0, 0]);
+  expect(Object.values((await ingress.inspect()).slots).every(({ requests }) => requests === 0)).toBe(true);
+});
+
+it('a swept request that is still running gets its places back and is not charged again', async () => {
+  const [frozen, other] = [
+    await bed.admission({ leaseMs: 100, renewEveryMs: 60_000 }),
+    await bed.admission(),
+  ];
+  const claim = bed.claim({ limits });
+  const ticket = await frozen.admit(claim);
+  await until(async () => (await other.usage(claim))[0]?.used === 0);
+  await frozen.start();
+  frozen.redis.disconnect(true);
+  await until(async () => (await other.usage(claim))[0]?.used === 1);
+  await ticket.settle({ usage: { inputTokens: 40, outputTokens: 60 } });
+  expect((await other.usage(claim)).map(({ used }) => used)).toEqual([0, 40]);
+});
+
+it('a reservation whose answer was lost is given back', async () => {
+  const ingress = await bed.admission({ renewEveryMs: 50 });
+  await ingress.start();
+  const claim = bed.claim({ limits });
+  bed.server.suspend();
+  try {
+    await expect(ingress.admit(claim)).rejects.toMatchObject({ kind: 'unavailable' });
+  } finally {
+    bed.server.resume();
+  }
+  await until(async () => (await ingress.inspect()).unsettled === 0);
+  expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([0, 0]);
+});
+
+it('reservations that Redis lost without their budget are not counted for ever', async () => {
+  const ingress = await bed.admission();
+  const claim = bed.claim({ limits: { tenant: { 'token-budget': { max: 150 } }, key: {} } });
+  await ingress.admit(claim);
+  await ingress.redis.del(...bookKeys('sluice:{t:acme}'));
+  await ingress.admit({ ...claim, requestId: 'after-the-loss' });
+  expect((await ingress.usage(claim))[0]?.used).toBe(100);
+});

@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatDuration, parseDurationMs } from './duration.ts';
+import { formatPolicy, parsePolicy } from './policy.ts';
+import { limits } from './registry.ts';
+
+it('any duration is read back from its shortest text', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 10_000_000_000 }), (durationMs) => {
+      expect(parseDurationMs(formatDuration(durationMs))).toBe(durationMs);
+    }),
+  );
+  expect([60_000, 90_000, 86_400_000, 1].map(formatDuration)).toEqual(['1m', '90s', '1d', '1ms']);
+});
+
+it.each(['', '1', 'm', '0s', '-1s', '1.5h', '1 m', '1w'])('%j is not a duration', (text) => {
+  expect(() => parseDurationMs(text)).toThrow('is not a duration');
+});
+
+describe.each(limits)('$name', ({ name, example, summary, policy }) => {
+  it('reads its example and writes it again', () => {
+    expect(formatPolicy(parsePolicy(name, example))).toBe(example);
+  });
+
+  it('describes itself and its policy', () => {
+    expect(summary).toMatch(/^[A-Z].*\.$/);
+    expect(policy.description).toBeTruthy();
+  });
+
+  it.each(['0', '-1', 'ten', '1.5', '', '{"max":0}', '{', '{"max":1,"extra":1}'])('refuses %j', (text) => {
+    expect(() => parsePolicy(name, text)).toThrow(expect.objectContaining({ kind: 'invalid-request' }));
+  });
+});
+
+it('a policy is also written as JSON, and big numbers with underscores', () => {
+  expect(parsePolicy('request-rate', '{"max":5,"periodMs":1000}')).toEqual({ max: 5, periodMs: 1000 });
+  expect(parsePolicy('token-budget', '1_000_000/30d')).toEqual({ max: 1_000_000, periodMs: 2_592_000_000 });
+});
+
+it('a period is refused where there is none, and missed where there must be one', () => {
+  expect(() => parsePolicy('concurrency', '10/1m')).toThrow('written as concurrency=10');
+  expect(() => parsePolicy('request-rate', '10')).toThrow('written as request-rate=60/1m');
+});
+
+it('an unknown limit is told which there are', () => {
+  expect(() => parsePolicy('speed', '10')).toThrow(
+    'there are concurrency, request-rate, token-rate, token-budget',
+  );
+});

@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { saturationRetryAfterMs } from './retry-after.ts';
+import { outcomes, TestBed } from './test-bed.ts';
+
+let bed: TestBed;
+beforeAll(async () => {
+  bed = await TestBed.open();
+});
+afterEach(() => bed.reset());
+afterAll(() => bed.close());
+
+const meanKey = 'sluice:{p:gpu}:service:mean';
+
+it('a pool takes its slots and what they start within the wait budget, to the request', async () => {
+  const ingress = await bed.admission();
+  const pools = fc.record({
+    slots: fc.integer({ min: 1, max: 5 }),
+    waitBudgetMs: fc.integer({ min: 0, max: 2000 }),
+    meanMs: fc.integer({ min: 100, max: 4000 }),
+    maxWaiting: fc.option(fc.integer({ min: 0, max: 10 }), { nil: undefined }),
+  });
+  await fc.assert(
+    fc.asyncProperty(pools, async ({ slots, waitBudgetMs, meanMs, maxWaiting }) => {
+      await ingress.redis.flushall();
+      await ingress.redis.set(meanKey, meanMs);
+      const waiting = Math.min(
+        maxWaiting ?? Number.POSITIVE_INFINITY,
+        Math.max(1, Math.floor((slots * waitBudgetMs) / meanMs)),
+      );
+      const poolPolicy = { slots, waitBudgetMs, ...(maxWaiting !== undefined && { maxWaiting }) };
+      const { kept } = await outcomes(
+        Array.from({ length: slots + waiting + 3 }, () => ingress.admit(bed.claim({ poolPolicy }))),
+      );
+      expect(kept).toBe(slots + waiting);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+it('a cold pool lets some wait, by a mean that was never measured', async () => {
+  const ingress = await bed.admission();
+  const poolPolicy = { slots: 2, waitBudgetMs: 10_000 };
+  const { kept } = await outcomes(Array.from({ length: 20 }, () => ingress.admit(bed.claim({ poolPolicy }))));
+  expect(kept).toBe(2 + 10);
+});
+
+it('the mean service time begins with the first generation and follows the later ones', async () => {
+  const ingress = await bed.admission();
+  for (const durationMs of [1000, 2000]) await (await ingress.admit(bed.claim())).settle({ durationMs });
+  await (await ingress.admit(bed.claim())).settle({});
+  expect(Number(await ingress.redis.get(meanKey))).toBeCloseTo(1100);
+});
+
+it('a saturated pool says when its backlog is worked off', async () => {
+  const ingress = await bed.admission();
+  await ingress.redis.set(meanKey, 3000);
+  const poolPolicy = { slots: 2, waitBudgetMs: 4500 };
+  for (let index = 0; index < 5; index += 1) await ingress.admit(bed.claim({ poolPolicy }));
+  await expect(ingress.admit(bed.claim({ poolPolicy }))).rejects.toMatchObject({
+    kind: 'saturated',
+    message: 'pool gpu is saturated: 5 requests for 2 slots',
+    options: { retryAfterMs: (4 * 3000) / 2 },
+  });
+});
+
+it('the time to come back is between 1 and 60 seconds and never falls with the backlog', () => {
+  const positive = fc.integer({ min: 1, max: 100_000 });
+  fc.assert(
+    fc.property(positive, positive, positive, positive, (inFlight, more, slots, meanMs) => {
+      const near = saturationRetryAfterMs({ inFlight, slots, meanMs });
+      const far = saturationRetryAfterMs({ inFlight: inFlight + more, slots, meanMs });
+      expect(near).toBeGreaterThanOrEqual(1000);
+      expect(far).toBeLessThanOrEqual(60_000);
+      expect(far).toBeGreaterThanOrEqual(near);
+    }),
+  );
+});
+
+it('a pool without workers is unavailable, not saturated, and takes nothing', async () => {
+  const refusals: string[] = [];
+  const ingress = await bed.admission({ onRefusal: (limit) => refusals.push(limit) });
+  await expect(
+    ingress.admit(bed.claim({ poolPolicy: { slots: 0, waitBudgetMs: 1000 } })),
+  ).rejects.toMatchObject({
+    kind: 'unavailable',
+    options: { retryAfterMs: 2000 },
+  });
+  expect(refusals).toEqual(['workers']);
+  expect(await ingress.redis.dbsize()).toBe(0);
+});
