@@ -26,7 +26,10 @@ const entries = {
   ingress: fileURLToPath(new URL('../../apps/ingress/src/main.ts', import.meta.url)),
   worker: fileURLToPath(new URL('../../apps/worker/src/main.ts', import.meta.url)),
 };
-const drainLimitMs = 4_000;
+/** What the programs are told, for the case that this process can no longer tell them to hurry. */
+const drainLimitMs = 2_500;
+/** Longer than their drain with what they need to close after it. */
+const stopLimitMs = 5_000;
 const modelsLimitMs = 15_000;
 const modelsPauseMs = 50;
 
@@ -60,6 +63,7 @@ export class Installation {
       ...environment,
       SLUICE_REDIS_URL: this.redis.url,
       SLUICE_LOG_LEVEL: environment.SLUICE_LOG_LEVEL || 'warn',
+      SLUICE_DRAIN_LIMIT_MS: String(drainLimitMs),
       ...(config === undefined ? {} : { SLUICE_CONFIG: config }),
     };
     this.createChildren(shared, host, keySecret);
@@ -87,8 +91,8 @@ export class Installation {
   /** Ingresses drain first, since they need workers for it; Redis goes last. Takes a few seconds at most. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    await Promise.all(this.ingresses.map((child) => child.stop(drainLimitMs)));
-    await Promise.all(this.workers.map((child) => child.stop(drainLimitMs)));
+    await Promise.all(this.ingresses.map((child) => child.stop(stopLimitMs)));
+    await Promise.all(this.workers.map((child) => child.stop(stopLimitMs)));
     await this.redis?.close();
   }
 

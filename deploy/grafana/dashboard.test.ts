@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { describeMetrics } from '@sluice/runtime';
+import { describe, expect, it } from 'vitest';
+import { buildDashboard, formatDashboard } from './dashboard.ts';
+import { rows } from './panels.ts';
+import { askEveryQuery, fillVariables } from './prometheus-query.ts';
+
+const queries = rows.flatMap((row) => row.panels.flatMap((panel) => panel.queries));
+const metrics = new Map(describeMetrics().map((metric) => [metric.name, metric]));
+const rules = readFileSync(new URL('../prometheus/rules.yml', import.meta.url), 'utf8');
+const alerts = readFileSync(new URL('../prometheus/alerts.yml', import.meta.url), 'utf8');
+
+function metricsIn(text: string): string[] {
+  const names = [...text.matchAll(/\bsluice_[a-z_]+/g)].map(([name]) => name.replace(/_bucket$/, ''));
+  return [...new Set(names)];
+}
+
+describe('the dashboard', () => {
+  it('is committed as it is built: npm run dashboards -w @sluice/grafana', () => {
+    expect(readFileSync(new URL('./dashboards/sluice.json', import.meta.url), 'utf8')).toBe(
+      formatDashboard(),
+    );
+  });
+
+  it('shows every panel once, without overlaps', () => {
+    const taken = new Set<string>();
+    for (const { gridPos } of buildDashboard().panels ?? []) {
+      if (!gridPos) throw new Error('a panel without a place');
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          expect(taken).not.toContain(`${x},${y}`);
+          taken.add(`${x},${y}`);
+        }
+      }
+      expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+    }
+  });
+
+  it('asks only for metrics that there are', () => {
+    const unknown = queries
+      .flatMap(({ expression }) => metricsIn(expression))
+      .filter((name) => !metrics.has(name));
+    expect(unknown).toEqual([]);
+  });
+
+  it('shows every metric that there is, but the version', () => {
+    const shown = new Set(metricsIn(`${queries.map(({ expression }) => expression).join(' ')} ${rules}`));
+    const missing = [...metrics.keys()].filter((name) => !shown.has(name));
+    expect(missing).toEqual(['sluice_build_info']);
+  });
+
+  it('asks only for recorded sums that there are', () => {
+    const asked = queries.flatMap(({ expression }) => expression.match(/\bsluice:[a-z0-9_:]+/g) ?? []);
+    expect(asked.filter((name) => !rules.includes(`record: ${name}\n`))).toEqual([]);
+  });
+});
+
+describe('rules and alerts', () => {
+  it('ask only for metrics that there are', () => {
+    expect(metricsIn(`${rules} ${alerts}`).filter((name) => !metrics.has(name))).toEqual([]);
+  });
+});
+
+describe('askEveryQuery', () => {
+  it('complains of refusals, of emptiness and of legends without a label, and of nothing else', async () => {
+    const bodies = [
+      { status: 'error', error: 'parse error' },
+      { status: 'success', data: { result: [] } },
+      { status: 'success', data: { result: [{ metric: {} }] } },
+    ];
+    const complaints = await Promise.all(
+      bodies.map(async (body) => (await askAgainst(body)).map((it) => it.complaint)),
+    );
+    expect(new Set(complaints[0])).toEqual(new Set(['parse error']));
+    expect(new Set(complaints[1])).toEqual(new Set(['no data']));
+    expect(complaints[2]).toContain(undefined);
+    expect(complaints[2]).toContain('no label outcome for the legend');
+  });
+
+  it('fills in what Grafana would', () => {
+    expect(fillVariables('rate(a{pool=~"$pool"}[$__rate_interval])')).toBe('rate(a{pool=~".*"}[1m])');
+    expect(
+      queries.map(({ expression }) => fillVariables(expression)).filter((text) => text.includes('$')),
+    ).toEqual([]);
+  });
+});
+
+async function askAgainst(body: object) {
+  const server = createServer((_request, response) => response.end(JSON.stringify(body)));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port');
+  try {
+    return await askEveryQuery(`http://127.0.0.1:${address.port}/`, AbortSignal.timeout(5_000));
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}

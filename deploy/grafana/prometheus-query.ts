@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { type Query, rows } from './panels.ts';
+
+/** What Prometheus said to the query of one panel. */
+export interface Answer {
+  readonly panel: string;
+  readonly query: Query;
+  /** Absent when the query is good and gives at least one series. */
+  readonly complaint?: string;
+}
+
+const answerShape = z.looseObject({
+  status: z.string(),
+  error: z.string().optional(),
+  data: z
+    .looseObject({ result: z.array(z.looseObject({ metric: z.record(z.string(), z.string()) })) })
+    .optional(),
+});
+
+/** Asks a Prometheus every query of the dashboard, as Grafana would over the last minute. */
+export async function askEveryQuery(prometheusUrl: string, signal: AbortSignal): Promise<Answer[]> {
+  const asked = rows.flatMap((row) =>
+    row.panels.flatMap((panel) =>
+      panel.queries.map(async (query): Promise<Answer> => {
+        const complaint = await ask(prometheusUrl, query, signal);
+        const name = `${row.title} / ${panel.title}`;
+        return { panel: name, query, ...(complaint === undefined ? {} : { complaint }) };
+      }),
+    ),
+  );
+  return Promise.all(asked);
+}
+
+/** A query as Prometheus takes it, with Grafana's variables filled in. */
+export function fillVariables(expression: string): string {
+  return expression.replaceAll('$__rate_interval', '1m').replaceAll('$pool', '.*');
+}
+
+async function ask(prometheusUrl: string, query: Query, signal: AbortSignal): Promise<string | undefined> {
+  const parameters = new URLSearchParams({ query: fillVariables(query.expression) });
+  const response = await fetch(`${prometheusUrl.replace(/\/+$/, '')}/api/v1/query?${parameters}`, { signal });
+  const answer = answerShape.safeParse(await response.json().catch(() => undefined));
+  if (!answer.success) return `no answer that Prometheus would give (status ${response.status})`;
+  const { status, error, data } = answer.data;
+  if (status !== 'success') return error ?? status;
+  const series = data?.result ?? [];
+  if (series.length === 0) return 'no data';
+  const labels = [...query.legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label ?? '');
+  const missing = labels.filter((label) => !series.some(({ metric }) => label in metric));
+  // The zero of `or vector(0)` stands for series that have not begun: it has no labels yet.
+  const isComplete = missing.length === 0 || query.expression.endsWith('or vector(0)');
+  return isComplete ? undefined : `no label ${missing.join(', ')} for the legend`;
+}
