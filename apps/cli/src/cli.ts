@@ -27,10 +27,10 @@ export async function runCli(line: readonly string[], surroundings: Surroundings
     surroundings.write(`${await answer(line, surroundings)}\n`);
     return 0;
   } catch (error) {
-    const isUsage = error instanceof UsageError || error instanceof ConfigError;
+    const isMistake = error instanceof SluiceError && error.kind === 'invalid-request';
     surroundings.writeError(`sluice: ${messageOf(error)}\n`);
     if (error instanceof UsageError) surroundings.writeError('sluice --help shows what there is\n');
-    return isUsage ? 2 : 1;
+    return isMistake || error instanceof ConfigError ? 2 : 1;
   }
 }
 

@@ -7,6 +7,8 @@ import type { CliConfig } from './config.ts';
 /** What the commands work with. */
 export interface Services extends Disposable {
   readonly directory: Directory;
+  /** False where the settings hold no secret, so that no key can be minted. */
+  readonly hasKeySecret: boolean;
   readonly admission: Pick<Admission, 'usage'>;
 }
 
@@ -32,6 +34,7 @@ export async function openServices({ redisUrl, keySecret }: CliConfig): Promise<
   }
   return {
     directory: new Directory({ redis, ...(keySecret !== undefined && { secret: keySecret }) }),
+    hasKeySecret: keySecret !== undefined,
     admission: createAdmission({ redis }),
     [Symbol.dispose]: () => redis.disconnect(),
   };

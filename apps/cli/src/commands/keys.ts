@@ -18,7 +18,9 @@ export const keyCommands: readonly Command[] = [
     async run(input, open) {
       const tenant = required(input, 'tenant');
       const options = mintOptions(input);
-      const { directory } = await open();
+      const { directory, hasKeySecret } = await open();
+      if (!hasKeySecret)
+        throw new UsageError('SLUICE_KEY_SECRET is missing: minting takes the secret of the ingress');
       if (!input.isSet('new-secret') && !(await directory.knowsSecret())) {
         throw new UsageError(
           'SLUICE_KEY_SECRET is not the secret of the other keys, so the ingress would not accept this one; --new-secret does it all the same',

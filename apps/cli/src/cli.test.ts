@@ -1,0 +1,212 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { findFreePort, type OwnTestRedis, startOwnRedis } from '@sluice/testing';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { runCli } from './cli.ts';
+
+let server: OwnTestRedis;
+let environment: Record<string, string>;
+let now = Date.UTC(2026, 0, 1);
+
+beforeAll(async () => {
+  server = await startOwnRedis();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  await server.restart();
+  environment = { SLUICE_REDIS_URL: server.url, SLUICE_KEY_SECRET: 'a secret of the tests' };
+  now = Date.UTC(2026, 0, 1);
+});
+
+interface Run {
+  code: number;
+  output: string;
+  errors: string;
+}
+
+async function run(...line: string[]): Promise<Run> {
+  let output = '';
+  let errors = '';
+  const code = await runCli(line, {
+    environment,
+    now: () => now,
+    write: (text) => {
+      output += text;
+    },
+    writeError: (text) => {
+      errors += text;
+    },
+  });
+  return { code, output, errors };
+}
+
+async function json(...line: string[]) {
+  const { code, output, errors } = await run(...line, '--json');
+  expect({ code, errors }).toEqual({ code: 0, errors: '' });
+  return JSON.parse(output);
+}
+
+it('a key is minted, listed, shown and revoked, and its credential is seen once', async () => {
+  await run('tenants', 'create', 'acme', '--name', 'Acme Ltd');
+  const { credential, key } = await json(
+    'keys',
+    'mint',
+    '--tenant',
+    'acme',
+    '--models',
+    'qwen-7b, claude-*',
+    '--expires',
+    '30d',
+  );
+  expect(credential).toMatch(/^sk-[0-9A-Za-z]{43}$/);
+  expect(key).toMatchObject({
+    tenant: 'acme',
+    models: ['qwen-7b', 'claude-*'],
+    expiresAt: now + 30 * 86_400_000,
+  });
+  for (const line of [['list'], ['list', '--tenant', 'acme'], ['show', key.id], ['revoke', key.id]]) {
+    const { code, output } = await run('keys', ...line);
+    expect(code).toBe(0);
+    expect(output).toContain(key.id);
+    expect(output).not.toContain(credential);
+  }
+  expect((await run('keys', 'list')).output).toContain('revoked');
+  expect((await run('keys', 'list', '--tenant', 'other')).output).toBe('there are no keys\n');
+});
+
+it('a key tells in the list when it has expired', async () => {
+  await run('tenants', 'create', 'acme');
+  await run('keys', 'mint', '--tenant', 'acme', '--expires', '2026-01-02');
+  expect((await run('keys', 'list')).output).toContain('good');
+  now += 86_400_000;
+  expect((await run('keys', 'list')).output).toContain('expired');
+});
+
+it('limits of a tenant and of a key are set, shown with their use, and cleared', async () => {
+  await run('tenants', 'create', 'acme');
+  const { key } = await json('keys', 'mint', '--tenant', 'acme');
+  await run('limits', 'set', '--tenant', 'acme', 'concurrency=10', 'request-rate=60/1m');
+  expect(await json('limits', 'set', '--key', key.id, 'token-budget=1000')).toEqual([
+    { limit: 'token-budget', policy: { max: 1000 }, used: 0, max: 1000 },
+  ]);
+  expect((await run('limits', 'show', '--tenant', 'acme')).output).toBe(
+    'LIMIT         POLICY  USED\nconcurrency   10      0 (0 %)\nrequest-rate  60/1m   0 (0 %)\n',
+  );
+  expect(await json('limits', 'clear', '--tenant', 'acme', 'concurrency')).toHaveLength(1);
+  expect(await json('limits', 'clear', '--key', key.id, '--all')).toEqual([]);
+});
+
+it('the kinds of limits are listed without a Redis', async () => {
+  environment = { SLUICE_REDIS_URL: 'redis://127.0.0.1:1' };
+  const kinds = (await json('limits', 'kinds')).map(({ name }: { name: string }) => name);
+  expect(kinds).toEqual(['concurrency', 'request-rate', 'token-rate', 'token-budget']);
+});
+
+it('a tenant with good keys is deleted only by force', async () => {
+  await run('tenants', 'create', 'acme');
+  await run('keys', 'mint', '--tenant', 'acme');
+  expect((await run('tenants', 'delete', 'acme')).errors).toContain(
+    'has 1 key that is still good; --force ends them',
+  );
+  expect(await json('tenants', 'delete', 'acme', '--force')).toEqual({ id: 'acme', endedKeys: 1 });
+  expect([await json('tenants', 'list'), await json('keys', 'list')]).toEqual([[], []]);
+});
+
+it('a key of another secret is not minted by accident', async () => {
+  await run('tenants', 'create', 'acme');
+  await run('keys', 'mint', '--tenant', 'acme');
+  environment = { ...environment, SLUICE_KEY_SECRET: 'another secret, as long' };
+  expect(await run('keys', 'mint', '--tenant', 'acme')).toMatchObject({ code: 2, output: '' });
+  expect(await run('keys', 'mint', '--tenant', 'acme', '--new-secret')).toMatchObject({
+    code: 0,
+    errors: '',
+  });
+});
+
+it.each([
+  [['kesy'], 'there is no command kesy; did you mean keys?'],
+  [['keys', 'mnit'], 'there is no command keys mnit; did you mean mint?'],
+  [['keys', 'mint'], '--tenant is missing'],
+  [['keys', 'mint', '--tenant'], "option '--tenant <value>' argument missing"],
+  [['keys', 'list', '--tenat', 'x'], "unknown option '--tenat'"],
+  [['keys', 'revoke'], 'keys revoke needs ID'],
+  [['keys', 'list', 'x'], 'keys list has no use for "x"'],
+  [
+    ['keys', 'mint', '--tenant', 'acme', '--expires', 'soon'],
+    '"soon" is not a duration such as 90s, 1m, 24h or 30d',
+  ],
+  [['keys', 'mint', '--tenant', 'acme', '--expires', '2025-12-31'], '2025-12-31 is in the past'],
+  [['limits', 'set', 'concurrency=1'], 'say whom it binds: --tenant ID or --key ID'],
+  [['limits', 'set', '--tenant', 'acme', 'concurrency'], '"concurrency" is not of the form limit=policy'],
+  [
+    ['limits', 'set', '--tenant', 'acme', 'concurrency=many'],
+    '"many" is no policy of concurrency: write a number, or number/duration',
+  ],
+  [['limits', 'clear', '--tenant', 'acme'], 'name the limits to remove, or say --all'],
+])('what is typed wrongly is not understood: %j', async (line, message) => {
+  const { code, output, errors } = await run(...line);
+  expect({ code, output, error: errors.split('\n')[0] }).toEqual({
+    code: 2,
+    output: '',
+    error: `sluice: ${message}`,
+  });
+});
+
+it.each([
+  [['keys', 'revoke', 'key_1'], 'there is no key key_1'],
+  [['keys', 'mint', '--tenant', 'nobody'], 'there is no tenant nobody'],
+  [['tenants', 'delete', 'nobody'], 'there is no tenant nobody'],
+  [['limits', 'show', '--key', 'key_1'], 'there is no key key_1'],
+])('what does not exist is said in one line: %j', async (line, message) => {
+  expect(await run(...line)).toEqual({ code: 1, output: '', errors: `sluice: ${message}\n` });
+});
+
+it('a missing secret is told only where one is needed', async () => {
+  environment = { SLUICE_REDIS_URL: server.url };
+  await run('tenants', 'create', 'acme');
+  expect(await run('keys', 'list')).toMatchObject({ code: 0 });
+  expect(await run('keys', 'mint', '--tenant', 'acme')).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining('SLUICE_KEY_SECRET'),
+  });
+});
+
+it('a Redis that is not there is named without its password', async () => {
+  environment = { SLUICE_REDIS_URL: `redis://:hunter2@127.0.0.1:${await findFreePort()}` };
+  const { code, errors } = await run('tenants', 'list');
+  expect(code).toBe(1);
+  expect(errors).toMatch(/^sluice: redis at 127\.0\.0\.1:\d+ is not reachable: .*ECONNREFUSED/);
+  expect(errors).not.toContain('hunter2');
+});
+
+it.each([
+  [[]],
+  [['--help']],
+  [['keys', '--help']],
+  [['keys']],
+  [['keys', 'mint', '--help']],
+  [['limits', 'set', '-h']],
+])('help is given without any setting: %j', async (line) => {
+  environment = {};
+  const { code, output } = await run(...line);
+  expect(code).toBe(0);
+  expect(output).toMatch(/^usage: sluice /);
+});
+
+it('the program itself runs, and its exit code says how it went', () => {
+  const start = (...line: string[]) =>
+    spawnSync(process.execPath, [fileURLToPath(new URL('./main.ts', import.meta.url)), ...line], {
+      env: { ...environment },
+      encoding: 'utf8',
+    });
+  expect(start('tenants', 'create', 'acme')).toMatchObject({
+    status: 0,
+    stdout: 'tenant acme is ready\n',
+    stderr: '',
+  });
+  expect(start('keys', 'revoke', 'key_1')).toMatchObject({
+    status: 1,
+    stderr: 'sluice: there is no key key_1\n',
+  });
+  expect(start('nonsense')).toMatchObject({ status: 2, stdout: '' });
+});
