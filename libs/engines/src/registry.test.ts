@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { engineKinds, parseBackend } from './registry.ts';
+
+const services = { now: Date.now, onExtensionsDropped: () => {} };
+
+describe('a backend record', () => {
+  it('makes an engine of its kind, with defaults', async () => {
+    const { backend, problems } = parseBackend({ engine: 'simulated' }, 'pools.sim.backend', {});
+    expect(problems).toEqual([]);
+    expect(backend).toMatchObject({ kind: 'simulated', slots: 64 });
+    expect(await backend?.createEngine(services)).toMatchObject({ slots: 64, resume: 'exact' });
+  });
+
+  it('makes an upstream engine of any dialect', async () => {
+    for (const [dialect, resume] of [
+      ['openai', 'prefix'],
+      ['anthropic', 'prefix'],
+      ['gemini', 'none'],
+    ]) {
+      const raw = { engine: 'upstream', dialect, baseUrl: 'https://example.com/v1', resume, slots: 3 };
+      const { backend, problems } = parseBackend(raw, 'b', {});
+      expect(problems).toEqual([]);
+      const engine = await backend?.createEngine(services);
+      expect(engine).toMatchObject({ slots: 3, resume });
+      await engine?.stop();
+    }
+  });
+
+  it('is refused with all its problems at once, without a value of it', () => {
+    const raw = {
+      engine: 'upstream',
+      dialect: 'klingon',
+      baseUrl: 'ftp://secret.example',
+      credential: { env: 'MISSING' },
+      slots: 0,
+      slot: 'secret',
+    };
+    const { backend, problems } = parseBackend(raw, 'pools.main.backend', {});
+    expect(backend).toBeUndefined();
+    expect(problems.map((problem) => problem.path).sort()).toEqual(
+      ['baseUrl', 'credential', 'dialect', 'slot', 'slots'].map((name) => `pools.main.backend.${name}`),
+    );
+    expect(JSON.stringify(problems)).not.toMatch(/secret|klingon/);
+  });
+
+  it('takes secrets out of the environment, wherever a string may stand', async () => {
+    const raw = {
+      engine: 'upstream',
+      baseUrl: { env: 'BASE' },
+      credential: { env: 'KEY' },
+      headers: { 'x-a': { env: 'KEY' }, env: 'production' },
+    };
+    const environment = { BASE: 'http://127.0.0.1:1/v1', KEY: 'sk-1' };
+    expect(parseBackend(raw, 'b', environment).problems).toEqual([]);
+    expect(
+      parseBackend(raw, 'b', { BASE: environment.BASE }).problems.map((problem) => problem.path),
+    ).toEqual(['b.credential', 'b.headers.x-a']);
+  });
+
+  it('needs a known engine', () => {
+    expect(parseBackend(undefined, 'b', {}).problems).toMatchObject([{ path: 'b' }]);
+    expect(parseBackend({}, 'b', {}).problems).toMatchObject([{ path: 'b.engine' }]);
+    expect(parseBackend({ engine: 'simulatd' }, 'b', {}).problems[0]?.message).toContain('simulated');
+    expect(engineKinds.map((kind) => kind.kind)).toEqual(['simulated', 'upstream']);
+  });
+});

@@ -1,0 +1,374 @@
+import { once } from 'node:events';
+import type { Server, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import { collect, findGrammarError, type InferenceRequest } from '@sluice/canonical';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { askFor, record, runOf, textOf } from '../engine-suite.ts';
+import { referenceText } from '../simulated/reference.ts';
+import { ChatServer } from './chat-server.ts';
+import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
+import { upstreamOptions } from './kind.ts';
+
+const credential = 'sk-operator-secret';
+const dropped: [string, string][] = [];
+const services = {
+  now: Date.now,
+  onExtensionsDropped: (from: string, to: string) => dropped.push([from, to]),
+};
+
+let server: ChatServer;
+const engines: UpstreamEngine[] = [];
+
+function createEngine(options: Record<string, unknown> = {}): UpstreamEngine {
+  const parsed = upstreamOptions.parse({ baseUrl: server.baseUrl, credential, ...options });
+  const engine = createUpstreamEngine(parsed, services);
+  engines.push(engine);
+  return engine;
+}
+
+beforeEach(async () => {
+  server = await ChatServer.open();
+});
+afterEach(async () => {
+  await Promise.all(engines.splice(0).map((engine) => engine.stop()));
+  await server.close();
+});
+
+const sse = { 'content-type': 'text/event-stream' };
+const chunk = (delta: object, finish: string | null = null) =>
+  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+const complete = (text: string) =>
+  `${chunk({ role: 'assistant', content: text })}${chunk({}, 'stop')}data: [DONE]\n\n`;
+
+const single = (content: string) => ({
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+});
+
+function answerWith(status: number, body: unknown, headers: Record<string, string> = {}): void {
+  server.answer = (response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+}
+
+async function failureOf(engine: UpstreamEngine, request: InferenceRequest = askFor('hi')) {
+  const events = await runOf(engine, request);
+  expect(findGrammarError(events)).toBeUndefined();
+  const last = events.at(-1);
+  if (last?.type !== 'error') throw new Error('the generation did not fail');
+  expect(JSON.stringify(last)).not.toContain(credential);
+  return { ...last.error, said: textOf(events) };
+}
+
+describe('a request to an upstream', () => {
+  it('carries the credential, the model of the backend and the configured headers', async () => {
+    const engine = createEngine({ headers: { 'X-Team': 'blue', 'User-Agent': 'ours' } });
+    await runOf(engine, askFor('[[sim tokens=1]]'), { backendModel: 'llama-3.1', maxOutputTokens: 50 });
+    expect(server.seen[0]).toMatchObject({
+      path: '/v1/chat/completions',
+      headers: {
+        authorization: `Bearer ${credential}`,
+        'x-team': 'blue',
+        'user-agent': 'ours',
+        'accept-encoding': 'identity',
+      },
+      body: { model: 'llama-3.1', stream: true },
+    });
+  });
+
+  it('keeps the path and the query of the base address', async () => {
+    const engine = createEngine({
+      baseUrl: `${server.baseUrl.replace('/v1', '/deployments/x/')}?api-version=3`,
+    });
+    await runOf(engine, askFor('[[sim tokens=1]]'));
+    expect(server.seen[0]?.path).toBe('/deployments/x/chat/completions?api-version=3');
+  });
+
+  it('reports the extensions that its dialect cannot say', async () => {
+    dropped.length = 0;
+    const request = askFor('[[sim tokens=1]]', { extensions: { gemini: { safetySettings: [] } } });
+    await runOf(createEngine(), request);
+    expect(dropped).toEqual([['gemini', 'openai']]);
+  });
+
+  it('is sent again when the kept connection was just being closed', async () => {
+    const engine = createEngine();
+    // A single body ends with its answer, so that its connection is free when the next request is sent.
+    answerWith(200, single('first'));
+    await runOf(engine, askFor('hi'));
+    let isFirst = true;
+    server.answer = (response) => {
+      if (isFirst) response.socket?.end();
+      else response.writeHead(200, sse).end(complete('again'));
+      isFirst = false;
+    };
+    expect(textOf(await runOf(engine, askFor('hi')))).toBe('again');
+    expect(server.seen).toHaveLength(3);
+  });
+
+  it('is not sent again when a fresh connection breaks', async () => {
+    server.answer = (response) => response.socket?.destroy();
+    expect(await failureOf(createEngine())).toMatchObject({ kind: 'unavailable', retryAfterMs: 1000 });
+    expect(server.seen).toHaveLength(1);
+  });
+});
+
+describe('the answer of an upstream', () => {
+  it('may come as one JSON body', async () => {
+    answerWith(200, single('whole'));
+    const events = await runOf(createEngine(), askFor('hi'));
+    expect(findGrammarError(events)).toBeUndefined();
+    expect(collect(events)).toMatchObject({
+      content: [{ text: 'whole' }],
+      finish: { usage: { inputTokens: 3, outputTokens: 1 } },
+    });
+  });
+
+  it('may be split anywhere', async () => {
+    const bytes = Buffer.from(complete('grüße 🙂'));
+    server.answer = async (response) => {
+      response.writeHead(200, sse);
+      for (const byte of bytes) {
+        response.write(Buffer.from([byte]));
+        await new Promise(setImmediate);
+      }
+      response.end();
+    };
+    expect(textOf(await runOf(createEngine(), askFor('hi')))).toBe('grüße 🙂');
+  });
+
+  it('is taken for a stream where its type is not told', async () => {
+    server.answer = (response) =>
+      response.writeHead(200, { 'content-type': 'text/plain' }).end(complete('plain'));
+    expect(textOf(await runOf(createEngine(), askFor('hi')))).toBe('plain');
+  });
+
+  it('leaves its connection to the next one', async () => {
+    const engine = createEngine();
+    for (let round = 0; round < 8; round += 1) await runOf(engine, askFor('[[sim tokens=3 gap=0]]'));
+    // An answer is whole a moment before its body ends, so that two connections take turns.
+    expect(server.sockets.size).toBeLessThanOrEqual(2);
+  });
+
+  it('fails the generation when it is cut, with what was said before', async () => {
+    server.answer = (response) => {
+      response
+        .writeHead(200, sse)
+        .write(chunk({ role: 'assistant', content: 'half' }), () => response.socket?.destroy());
+    };
+    expect(await failureOf(createEngine())).toMatchObject({ kind: 'upstream-failed', said: 'half' });
+  });
+
+  it('fails the generation when it ends properly but without a finish', async () => {
+    server.answer = (response) =>
+      response.writeHead(200, sse).end(chunk({ role: 'assistant', content: 'half' }));
+    expect(await failureOf(createEngine())).toMatchObject({ kind: 'upstream-failed', said: 'half' });
+  });
+
+  it('fails the generation when it is no JSON, or compressed', async () => {
+    answerWith(200, '<html>');
+    expect(await failureOf(createEngine())).toMatchObject({ kind: 'upstream-failed' });
+    answerWith(200, '{}', { 'content-encoding': 'br' });
+    expect(await failureOf(createEngine())).toMatchObject({ kind: 'upstream-failed' });
+  });
+});
+
+describe('the time of an upstream', () => {
+  const hang = (before: (response: ServerResponse) => void) => {
+    let closed: Promise<unknown> | undefined;
+    server.answer = (response) => {
+      closed = once(response, 'close');
+      before(response);
+    };
+    return () => closed;
+  };
+
+  it('is up when no event came, and the connection is closed', async () => {
+    const closed = hang(() => {});
+    expect(await failureOf(createEngine({ firstEventTimeoutMs: 20 }))).toMatchObject({
+      kind: 'upstream-failed',
+      message: expect.stringContaining('did not begin'),
+    });
+    await closed();
+  });
+
+  it('is not prolonged by comments', async () => {
+    let timer: NodeJS.Timeout | undefined;
+    const closed = hang((response) => {
+      response.writeHead(200, sse).flushHeaders();
+      timer = setInterval(() => response.write(': still here\n\n'), 2);
+    });
+    expect(await failureOf(createEngine({ firstEventTimeoutMs: 40 }))).toMatchObject({
+      kind: 'upstream-failed',
+    });
+    await closed();
+    clearInterval(timer);
+  });
+
+  it('is up when an answer falls silent', async () => {
+    const closed = hang((response) =>
+      response.writeHead(200, sse).write(chunk({ role: 'assistant', content: 'half' })),
+    );
+    expect(await failureOf(createEngine({ idleTimeoutMs: 20 }))).toMatchObject({
+      message: expect.stringContaining('fell silent'),
+      said: 'half',
+    });
+    await closed();
+  });
+
+  it('is over with an abort: the connection closes at once', async () => {
+    const closed = hang((response) =>
+      response.writeHead(200, sse).write(chunk({ role: 'assistant', content: 'half' })),
+    );
+    const { done } = record(createEngine(), askFor('hi'), {
+      onEvent: (events, controller) => textOf(events) === 'half' && controller.abort(),
+    });
+    await done;
+    await closed();
+  });
+});
+
+describe('a failure of an upstream', () => {
+  const body = (message: string, type = 'x') => ({
+    error: { message, type, code: null, param: 'messages[3]' },
+  });
+
+  it.each([
+    [401, 'upstream-failed'],
+    [403, 'upstream-failed'],
+    [404, 'upstream-failed'],
+    [402, 'upstream-failed'],
+    [405, 'upstream-failed'],
+    [500, 'upstream-failed'],
+    [502, 'upstream-failed'],
+  ])('with status %i is the gateway’s, and its words stay here', async (status, kind) => {
+    answerWith(status, body(`wrong key ${credential} for account 42`));
+    const failure = await failureOf(createEngine());
+    expect(failure.kind).toBe(kind);
+    expect(failure.param).toBeUndefined();
+    if (status < 500) expect(failure.message).not.toContain('account 42');
+  });
+
+  it('that blames the request is told in the words of the upstream', async () => {
+    answerWith(400, body(`temperature must be below 2, ${credential}`, 'invalid_request_error'));
+    expect(await failureOf(createEngine())).toMatchObject({
+      kind: 'invalid-request',
+      message: 'temperature must be below 2, [credential]',
+    });
+  });
+
+  it('for lack of capacity passes the time to wait on', async () => {
+    answerWith(429, body('slow down', 'rate_limit_error'), { 'retry-after': '7' });
+    expect(await failureOf(createEngine())).toMatchObject({ kind: 'rate-limited', retryAfterMs: 7000 });
+  });
+
+  it('may have a body of any size and kind', async () => {
+    answerWith(503, 'x'.repeat(1_000_000), { 'content-type': 'text/html' });
+    const failure = await failureOf(createEngine());
+    expect(failure.kind).toBe('unavailable');
+    expect(failure.message.length).toBeLessThanOrEqual(500);
+  });
+
+  it('in the middle of a stream is retold the same way', async () => {
+    server.answer = (response) => {
+      const error = { error: { message: `bad key ${credential}`, type: 'authentication_error', code: null } };
+      response
+        .writeHead(200, sse)
+        .end(`${chunk({ role: 'assistant', content: 'half' })}data: ${JSON.stringify(error)}\n\n`);
+    };
+    expect(await failureOf(createEngine())).toMatchObject({ kind: 'upstream-failed', said: 'half' });
+  });
+
+  it('to be there at all is unavailable', async () => {
+    const engine = createEngine();
+    await engine.start(new AbortController().signal);
+    await server.close();
+    expect(await failureOf(engine)).toMatchObject({ kind: 'unavailable' });
+    expect(engine.isReady()).toBe(false);
+    server = await ChatServer.open();
+  });
+});
+
+describe('the start of an upstream engine', () => {
+  it('waits for a server that is not ready yet', async () => {
+    let asked = 0;
+    server.answer = (response) => {
+      asked += 1;
+      response.writeHead(asked === 1 ? 503 : 200).end('{}');
+    };
+    const engine = createEngine();
+    await engine.start(new AbortController().signal);
+    expect(engine.isReady()).toBe(true);
+    expect(server.seen.map((seen) => seen.path)).toEqual(['/v1/models', '/v1/models']);
+  });
+
+  it('rejects with a sentence when the credential is refused', async () => {
+    answerWith(401, {});
+    await expect(createEngine().start(new AbortController().signal)).rejects.toThrow(
+      /refuses the credential/,
+    );
+  });
+
+  it('rejects with a sentence when nobody answers in time', async () => {
+    const vacant: Server = createServer();
+    await new Promise<void>((resolve) => vacant.listen(0, '127.0.0.1', resolve));
+    const address = vacant.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    await new Promise((resolve) => vacant.close(resolve));
+    const engine = createEngine({ baseUrl: `http://127.0.0.1:${port}/v1`, startTimeoutMs: 30 });
+    await expect(engine.start(new AbortController().signal)).rejects.toThrow(/did not answer.*ECONNREFUSED/);
+  });
+
+  it('ends with its signal', async () => {
+    answerWith(503, {});
+    await expect(createEngine().start(AbortSignal.abort())).rejects.toThrow();
+  });
+});
+
+describe('a continued answer', () => {
+  const delivered = referenceText(3, 0, 8);
+  const resume = { content: [{ type: 'text' as const, text: delivered }], outputTokens: 8 };
+
+  it('is asked for with the delivered text and the flags of the dialect', async () => {
+    const engine = createEngine({ resume: 'prefix' });
+    const request = askFor('[[sim tokens=20 seed=3 ttft=0 gap=0]]', { sampling: { maxOutputTokens: 12 } });
+    const events = await runOf(engine, request, { resume });
+    expect(delivered + textOf(events)).toBe(referenceText(3, 0, 12));
+    expect(server.seen[0]?.body).toMatchObject({
+      continue_final_message: true,
+      add_generation_prompt: false,
+      messages: [{ role: 'user' }, { role: 'assistant', content: delivered }],
+    });
+    expect(collect(events).finish).toMatchObject({ reason: 'length', usage: { outputTokens: 12 } });
+  });
+
+  it('needs no server when its limit had been reached', async () => {
+    const request = askFor('[[sim tokens=20 seed=3]]', { sampling: { maxOutputTokens: 8 } });
+    const events = await runOf(createEngine({ resume: 'prefix' }), request, { resume });
+    expect(events).toMatchObject([
+      { type: 'start' },
+      { type: 'finish', reason: 'length', usage: { outputTokens: 8 } },
+    ]);
+    expect(server.seen).toHaveLength(0);
+  });
+
+  it.each<[string, Partial<InferenceRequest>, typeof resume.content]>([
+    ['tools', { tools: [{ type: 'function', name: 'f', parameters: { type: 'object' } }] }, resume.content],
+    ['JSON', { output: { type: 'json' } }, resume.content],
+    ['reasoning', { reasoning: { effort: 'high' } }, resume.content],
+    ['several blocks', {}, [...resume.content, ...resume.content]],
+  ])('is refused for %s, which would be corrupted', async (_what, rest, content) => {
+    const events = await runOf(createEngine({ resume: 'prefix' }), askFor('hi', rest), {
+      resume: { content, outputTokens: 8 },
+    });
+    expect(events).toMatchObject([
+      { type: 'error', error: { kind: 'upstream-failed', detail: 'worker-lost' } },
+    ]);
+    expect(server.seen).toHaveLength(0);
+  });
+});
