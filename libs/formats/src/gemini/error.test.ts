@@ -1,0 +1,107 @@
+import type { ErrorKind } from '@sluice/canonical';
+import { describe, expect, test } from 'vitest';
+import { statusOf } from '../status.ts';
+import { decodeError, decodeStreamError, encodeError, encodeErrorBody } from './error.ts';
+
+const context = { requestId: 'r1' };
+// The table of statuses is total, so its keys are all kinds.
+const kinds = Object.keys(statusOf) as ErrorKind[];
+
+test.each(kinds)('%s has a numeric code that the SDK takes for a failure', (kind) => {
+  const { status, body } = encodeError({ kind, message: 'x' }, context);
+  expect(status).toBe(statusOf[kind]);
+  expect(body).toMatchObject({
+    error: { code: status, message: 'x', status: expect.stringMatching(/^[A-Z_]+$/) },
+  });
+  expect(status >= 400 && status < 600).toBe(true);
+});
+
+test('details name the field, the delay and the request', () => {
+  const field = encodeError({ kind: 'invalid-request', message: 'bad', param: 'contents' }, context);
+  expect(field.body).toMatchObject({
+    error: {
+      details: [
+        { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [{ field: 'contents' }] },
+        { '@type': 'type.googleapis.com/google.rpc.RequestInfo', requestId: 'r1' },
+      ],
+    },
+  });
+  const busy = encodeError({ kind: 'saturated', message: 'busy', retryAfterMs: 6200 }, context);
+  expect(busy.headers).toEqual({ 'retry-after': '7' });
+  expect(busy.body).toMatchObject({ error: { details: [{ retryDelay: '7s' }, {}] } });
+});
+
+describe('an upstream failure', () => {
+  test('keeps its words and the delay that it asks for', () => {
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '7.5s' }];
+    const body = { error: { code: 429, message: 'Quota exceeded.', status: 'RESOURCE_EXHAUSTED', details } };
+    const expected = { kind: 'rate-limited', message: 'Quota exceeded.', retryAfterMs: 7500 };
+    expect(decodeError(429, {}, body)).toEqual(expected);
+    expect(decodeError(429, {}, [body])).toEqual(expected);
+  });
+
+  test('of a wrong key is told from other bad requests', () => {
+    const error = { code: 400, message: 'API key not valid.', details: [{ reason: 'API_KEY_INVALID' }] };
+    expect(decodeError(400, {}, { error }).kind).toBe('unauthenticated');
+  });
+
+  test('of a prompt that is too long or a model that is not there says so', () => {
+    const message = 'The input token count (40000) exceeds the maximum number of tokens allowed (32768).';
+    expect(decodeError(400, {}, { error: { message } }).detail).toBe('context-length-exceeded');
+    expect(decodeError(404, {}, { error: { message: 'models/x is not found' } }).detail).toBe(
+      'model-not-found',
+    );
+  });
+
+  test.each([
+    [503, 'unavailable'],
+    [500, 'upstream-failed'],
+    [502, 'upstream-failed'],
+    [418, 'invalid-request'],
+    [499, 'upstream-failed'],
+    [302, 'upstream-failed'],
+  ])('of status %i without a body of the dialect is %s', (status, kind) => {
+    for (const body of [
+      '<html>',
+      null,
+      undefined,
+      [],
+      { error: 'x' },
+      { error: { message: 7, details: 1 } },
+    ]) {
+      expect(decodeError(status, {}, body)).toEqual({
+        kind,
+        message: `the upstream answered with status ${status}`,
+      });
+    }
+  });
+
+  test('waits as long as the headers say', () => {
+    expect(decodeError(503, { 'retry-after': '3' }, {}).retryAfterMs).toBe(3000);
+    expect(decodeError(503, { 'retry-after-ms': '250', 'retry-after': '3' }, {}).retryAfterMs).toBe(250);
+    expect(decodeError(503, { 'retry-after': 'soon' }, {})).not.toHaveProperty('retryAfterMs');
+  });
+
+  test('never shows a key and is cut at 500 characters', () => {
+    const key = `AIza${'x'.repeat(35)}`;
+    const { message } = decodeError(
+      403,
+      {},
+      { error: { message: `Consumer 'api_key:${key}' ${'y'.repeat(900)}` } },
+    );
+    expect(message).not.toContain(key);
+    expect(message).toHaveLength(500);
+  });
+});
+
+test('an in-band error without a numeric code is read by its word', () => {
+  expect(decodeStreamError({ error: { code: '503', status: 'UNAVAILABLE' } }).kind).toBe('unavailable');
+  expect(decodeStreamError({ error: { status: 'RESOURCE_EXHAUSTED' } }).kind).toBe('rate-limited');
+  expect(decodeStreamError({ error: { status: 'toString' } }).kind).toBe('upstream-failed');
+});
+
+test.each(kinds)('%s in a stream is read back as a failure of the same status', (kind) => {
+  const decoded = decodeStreamError(encodeErrorBody({ kind, message: 'x' }));
+  const lost: ErrorKind[] = ['method-not-allowed', 'saturated', 'cancelled', 'internal'];
+  if (!lost.includes(kind)) expect(decoded.kind).toBe(kind);
+});

@@ -1,0 +1,48 @@
+import { SluiceError } from '@sluice/canonical';
+import { describe, expect, test } from 'vitest';
+import { encodePath, hasAction, parsePath } from './path.ts';
+
+describe('parsePath', () => {
+  test.each([
+    ['/v1beta/models/swift-1:generateContent', 'swift-1', 'generateContent'],
+    ['/v1/models/org/name:v1:streamGenerateContent', 'org/name:v1', 'streamGenerateContent'],
+    ['/v1/models/org%2Fname%3Av1:generateContent', 'org/name:v1', 'generateContent'],
+    ['//v1beta//models/swift-1:countTokens', 'swift-1', 'countTokens'],
+    ['/v1beta/models/models/swift-1:generateContent', 'swift-1', 'generateContent'],
+    ['/v1beta/tunedModels/mine:generateContent', 'mine', 'generateContent'],
+    ['/v1beta/models/tunedModels%2Fmine:generateContent', 'mine', 'generateContent'],
+    ['/v1beta/models/a%252Fb:generateContent', 'a%2Fb', 'generateContent'],
+  ])('splits %s at its last colon and decodes the model once', (path, model, action) => {
+    expect(parsePath(path)).toEqual({ model, action });
+  });
+
+  test.each([
+    '/v1beta/models/swift-1:embedContent',
+    '/v1beta/models/swift-1',
+    '/v1beta/models/:generateContent',
+    '/v1beta/models/swift-1:',
+    '/v2/models/swift-1:generateContent',
+    '',
+  ])('finds nothing at %j', (path) => {
+    expect(() => parsePath(path)).toThrow(expect.objectContaining({ kind: 'not-found' }));
+  });
+
+  test('refuses a model that is not percent-encoded text', () => {
+    expect(() => parsePath('/v1beta/models/%ff:generateContent')).toThrow(SluiceError);
+  });
+});
+
+test('an action marks its path whatever stands before it', () => {
+  expect(hasAction('/v1/models/org/name:generateContent')).toBe(true);
+  expect(hasAction('/v1/models/org/name')).toBe(false);
+  expect(hasAction('/v1/messages')).toBe(false);
+});
+
+test.each([
+  ['gemini-3', true, '/v1beta/models/gemini-3:streamGenerateContent?alt=sse'],
+  ['tunedModels/mine', false, '/v1beta/tunedModels/mine:generateContent'],
+  ['org/a b?:v1', false, '/v1beta/models/org/a%20b%3F:v1:generateContent'],
+])('the path of %s at an upstream can be parsed again', (model, stream, path) => {
+  expect(encodePath(model, stream)).toBe(path);
+  expect(parsePath(new URL(path, 'http://upstream').pathname).model).toBe(model.replace('tunedModels/', ''));
+});

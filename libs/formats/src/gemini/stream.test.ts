@@ -1,0 +1,322 @@
+import {
+  collect,
+  findGrammarError,
+  type Generation,
+  type GenerationEvent,
+  type JsonObject,
+} from '@sluice/canonical';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { ClientCall } from '../codec.ts';
+import { SseParser } from '../sse.ts';
+import { encodeResponse } from './response.ts';
+import { createStreamDecoder, decodeResponse } from './stream-decode.ts';
+import { createStreamEncoder } from './stream-encode.ts';
+
+const context = { id: 'g1', createdAt: 1, model: 'm' };
+const start: GenerationEvent = { type: 'start', ...context, inputTokens: 9 };
+const finish: GenerationEvent = {
+  type: 'finish',
+  reason: 'stop',
+  usage: { inputTokens: 9, outputTokens: 3 },
+};
+const hi: GenerationEvent = { type: 'text-delta', block: 0, text: 'Hi' };
+
+function call(wire: JsonObject = {}, choices = 1): ClientCall {
+  return {
+    stream: true,
+    model: 'm',
+    choices,
+    requestId: 'r',
+    wire: { sse: true, includeThoughts: true, ...wire },
+  };
+}
+
+function encode(events: readonly GenerationEvent[], facts: ClientCall = call()): string {
+  const encoder = createStreamEncoder(facts);
+  return events.map((event) => encoder.push(event, 0)).join('');
+}
+
+function decode(pieces: Iterable<string | Uint8Array>): GenerationEvent[] {
+  const [parser, decoder] = [new SseParser(), createStreamDecoder(context)];
+  const events: GenerationEvent[] = [];
+  for (const piece of pieces) for (const message of parser.push(piece)) events.push(...decoder.push(message));
+  for (const message of parser.end()) events.push(...decoder.push(message));
+  return [...events, ...decoder.end()];
+}
+
+describe('the encoder', () => {
+  test('writes a call once it is whole, with a signature that comes after its end', () => {
+    const encoder = createStreamEncoder(call());
+    const written = [
+      start,
+      { type: 'tool-call-start', block: 0, id: 'c', name: 'f' },
+      { type: 'tool-call-delta', block: 0, arguments: '{"a"' },
+      { type: 'tool-call-delta', block: 0, arguments: ':1}' },
+      { type: 'tool-call-end', block: 0, extensions: { gemini: { partMetadata: { x: 1 } } } },
+      { type: 'block-annotation', block: 0, extensions: { gemini: { thoughtSignature: 's' } } },
+    ].map((event) => encoder.push(event as GenerationEvent, 0));
+    expect(written.join('')).toBe('');
+    expect(encoder.push(finish, 0)).toContain(
+      '{"functionCall":{"id":"c","name":"f","args":{"a":1}},"partMetadata":{"x":1},"thoughtSignature":"s"}',
+    );
+  });
+
+  test('says nothing of annotations and blocks of other formats', () => {
+    const extensions = { anthropic: { citations: [] } };
+    const foreign: GenerationEvent[] = [
+      { type: 'block-annotation', block: 0, extensions },
+      { type: 'opaque', format: 'anthropic', value: {}, block: 1 },
+      { type: 'opaque', format: 'anthropic', value: {} },
+    ];
+    expect(encode([start, hi, ...foreign, finish])).toBe(encode([start, hi, finish]));
+  });
+
+  test('passes an event of its own format on verbatim', () => {
+    expect(encode([start, { type: 'opaque', format: 'gemini', value: { note: 'x' } }])).toBe(
+      'data: {"note":"x"}\n\n',
+    );
+  });
+
+  test('is silent after its end, whatever still comes', () => {
+    const encoder = createStreamEncoder(call());
+    for (const event of [start, hi, finish]) encoder.push(event, 0);
+    expect(encoder.push(hi, 0) + encoder.push(finish, 0) + encoder.keepAlive() + encoder.push(hi, 7)).toBe(
+      '',
+    );
+  });
+
+  test('keeps the finish of a cut-off call as what cut it off', () => {
+    const cut: GenerationEvent[] = [
+      { type: 'tool-call-start', block: 0, id: 'c', name: 'f' },
+      { type: 'tool-call-delta', block: 0, arguments: '{"a":"' },
+      { type: 'tool-call-end', block: 0 },
+      { type: 'finish', reason: 'length', usage: {} },
+    ];
+    expect(encode([start, ...cut])).toContain('"finishReason":"MAX_TOKENS"');
+  });
+
+  test('leaves other choices running when one is done, and ends all of them on an error', () => {
+    const encoder = createStreamEncoder(call({ sse: false }, 2));
+    const text = [
+      encoder.push(start, 0),
+      encoder.push(finish, 0),
+      encoder.push({ ...start, id: 'g2' }, 1),
+      encoder.push(hi, 1),
+      encoder.push({ type: 'error', error: { kind: 'unavailable', message: 'gone' } }, 1),
+      encoder.push(finish, 0),
+    ].join('');
+    const chunks: unknown = JSON.parse(text);
+    expect(chunks).toMatchObject([
+      { candidates: [{ index: 0, finishReason: 'STOP' }], responseId: 'g1' },
+      { candidates: [{ index: 1, content: { parts: [{ text: 'Hi' }] } }], responseId: 'g1' },
+      { error: { code: 503, status: 'UNAVAILABLE' } },
+    ]);
+  });
+
+  test('every chunk that has content holds a part, because a chat of the SDK drops answers otherwise', () => {
+    for (const block of encode([start, hi, finish]).split('\n\n').filter(Boolean)) {
+      expect(JSON.parse(block.slice(6))).toMatchObject({
+        candidates: [{ content: { role: 'model', parts: [{}] } }],
+      });
+    }
+  });
+});
+
+describe('keep-alives', () => {
+  test('are comment blocks of their own between events', () => {
+    const encoder = createStreamEncoder(call());
+    const text =
+      encoder.keepAlive() + [start, hi].map((event) => encoder.push(event, 0)).join('') + encoder.keepAlive();
+    expect(text).toMatch(/^: [^\n]*\n\ndata: .*\n\n: [^\n]*\n\n$/);
+    expect(createStreamEncoder(call()).contentType).toBe('text/event-stream; charset=utf-8');
+  });
+
+  test('are white space in an array, before its bracket too', () => {
+    const encoder = createStreamEncoder(call({ sse: false }));
+    const pieces = [start, hi, hi, finish].map((event) => encoder.keepAlive() + encoder.push(event, 0));
+    expect(JSON.parse(pieces.join(''))).toHaveLength(3);
+    expect(encoder.contentType).toBe('application/json');
+  });
+
+  test('an array of an answer without content, or of nothing but an error, can be parsed', () => {
+    const array = call({ sse: false });
+    expect(JSON.parse(encode([start, finish], array))).toHaveLength(1);
+    const error: GenerationEvent = { type: 'error', error: { kind: 'internal', message: 'internal error' } };
+    expect(JSON.parse(encode([error], array))).toMatchObject([{ error: { code: 500 } }]);
+  });
+});
+
+describe('the decoder', () => {
+  test.each([
+    'not json',
+    '[1]',
+    '"text"',
+    '{"candidates":7}',
+    '{"candidates":[{"content":{"parts":[{"text":1}]}}]}',
+  ])('takes %s for a failure of the upstream, once', (data) => {
+    const decoder = createStreamDecoder(context);
+    expect(decoder.push({ data })).toMatchObject([{ type: 'error', error: { kind: 'upstream-failed' } }]);
+    expect([...decoder.push({ data: '{}' }), ...decoder.end()]).toEqual([]);
+  });
+
+  test('passes over the end marker of another dialect', () => {
+    expect(createStreamDecoder(context).push({ data: '[DONE]' })).toEqual([]);
+  });
+
+  test('keeps an event that it does not know as one without a block', () => {
+    const [, event] = createStreamDecoder(context).push({ data: '{"newThing":{"a":1}}' });
+    expect(event).toEqual({ type: 'opaque', format: 'gemini', value: { newThing: { a: 1 } } });
+  });
+
+  test('starts another part after a signature, so that it signs only what was before it', () => {
+    const parts = [{ text: 'a', thoughtSignature: 's' }, { text: 'b' }, { text: '', thoughtSignature: 't' }];
+    const body = { candidates: [{ content: { parts }, finishReason: 'STOP' }] };
+    expect(collect(decodeResponse(body, context)).content).toEqual([
+      { type: 'text', text: 'a', extensions: { gemini: { thoughtSignature: 's' } } },
+      { type: 'text', text: 'b', extensions: { gemini: { thoughtSignature: 't' } } },
+    ]);
+  });
+
+  test('reads a single body that is none as a failure', () => {
+    for (const body of [undefined, null, 'text', [], 5]) {
+      expect(decodeResponse(body, context)).toMatchObject([
+        { type: 'error', error: { kind: 'upstream-failed' } },
+      ]);
+    }
+  });
+
+  test('never throws, whatever JSON comes', () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue()), (values) => {
+        const events = decode(values.map((value) => `data: ${JSON.stringify(value)}\n\n`));
+        expect(findGrammarError(events)).toBeUndefined();
+      }),
+    );
+  });
+});
+
+const signature = fc.record({ gemini: fc.record({ thoughtSignature: fc.string() }) });
+const fragments = fc.array(fc.string({ minLength: 1, unit: 'binary' }), { minLength: 1, maxLength: 4 });
+const block = fc.oneof(
+  fc.record({
+    kind: fc.constantFrom('text' as const, 'reasoning' as const),
+    fragments,
+    signature: fc.option(signature),
+  }),
+  fc.record({
+    kind: fc.constant('call' as const),
+    args: fc.dictionary(fc.string(), fc.jsonValue()),
+    cut: fc.nat({ max: 20 }),
+    signature: fc.option(signature),
+  }),
+  fc.record({ kind: fc.constant('opaque' as const), code: fc.string() }),
+);
+type Block = typeof block extends fc.Arbitrary<infer Value> ? Value : never;
+const usage = fc.oneof(
+  fc.constant({}),
+  fc.record({ inputTokens: fc.nat(), outputTokens: fc.nat() }),
+  fc.record({
+    inputTokens: fc.nat(),
+    outputTokens: fc.integer({ min: 100 }),
+    cacheReadTokens: fc.integer({ min: 1 }),
+    reasoningTokens: fc.integer({ min: 1, max: 100 }),
+  }),
+);
+
+function contentEvents(content: Block, index: number): GenerationEvent[] {
+  const annotation: GenerationEvent[] =
+    content.kind !== 'opaque' && content.signature
+      ? [{ type: 'block-annotation', block: index, extensions: content.signature }]
+      : [];
+  if (content.kind === 'opaque') {
+    const value = { executableCode: { code: content.code } };
+    return [{ type: 'opaque', format: 'gemini', value, block: index }];
+  }
+  if (content.kind === 'call') {
+    const args = JSON.stringify(content.args);
+    return [
+      { type: 'tool-call-start', block: index, id: `c${index}`, name: 'f' },
+      { type: 'tool-call-delta', block: index, arguments: args.slice(0, content.cut) },
+      { type: 'tool-call-delta', block: index, arguments: args.slice(content.cut) },
+      { type: 'tool-call-end', block: index },
+      ...annotation,
+    ];
+  }
+  const type = content.kind === 'text' ? 'text-delta' : 'reasoning-delta';
+  return [
+    ...content.fragments.map((fragment) => ({ type, block: index, text: fragment }) as const),
+    ...annotation,
+  ];
+}
+
+/** Answers as the dialect can tell them: unsigned text is not followed by more text, STOP after a call means calls. */
+const answers = fc
+  .record({
+    blocks: fc.array(block, { maxLength: 6 }),
+    reason: fc.constantFrom(
+      'natural' as const,
+      'length' as const,
+      'content-filter' as const,
+      'other' as const,
+    ),
+    usage,
+  })
+  .map(({ blocks, reason, usage }): GenerationEvent[] => {
+    const apart = blocks.filter((one, index) => {
+      const before = blocks[index - 1];
+      return !before || before.kind !== one.kind || one.kind === 'call' || one.kind === 'opaque';
+    });
+    const natural = apart.some(({ kind }) => kind === 'call') ? 'tool-calls' : 'stop';
+    return [
+      { type: 'start', ...context },
+      ...apart.flatMap(contentEvents),
+      { type: 'finish', reason: reason === 'natural' ? natural : reason, usage },
+    ];
+  });
+
+/** JSON text of arguments may be written in more than one way. */
+function comparable(events: readonly GenerationEvent[]): Generation {
+  const generation = collect(events);
+  const content = generation.content.map((part) =>
+    part.type === 'tool-call' ? { ...part, arguments: JSON.stringify(JSON.parse(part.arguments)) } : part,
+  );
+  return { ...generation, content };
+}
+
+test('any answer that was encoded is decoded to the same answer, streamed or not', () => {
+  fc.assert(
+    fc.property(answers, (events) => {
+      expect(findGrammarError(events)).toBeUndefined();
+      const streamed = decode([encode(events)]);
+      expect(findGrammarError(streamed)).toBeUndefined();
+      const wanted = comparable(events);
+      expect(comparable(streamed)).toEqual(wanted);
+      expect(comparable(decodeResponse(encodeResponse([wanted], call()), context))).toEqual(wanted);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('any split of the bytes gives the same events', () => {
+  fc.assert(
+    fc.property(answers, fc.array(fc.nat({ max: 400 })), (events, cuts) => {
+      const text = encode(events);
+      const bytes = new TextEncoder().encode(text);
+      const edges = [0, ...cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length];
+      const pieces = edges.slice(1).map((edge, index) => bytes.subarray(edges[index], edge));
+      expect(decode(pieces)).toEqual(decode([text]));
+    }),
+  );
+});
+
+test('an array stream holds the chunks of the event stream', () => {
+  fc.assert(
+    fc.property(answers, (events) => {
+      const framed = encode(events).split('\n\n').filter(Boolean);
+      expect(JSON.parse(encode(events, call({ sse: false })))).toEqual(
+        framed.map((one) => JSON.parse(one.slice(6))),
+      );
+    }),
+  );
+});
