@@ -1,0 +1,132 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { startProcess, startRedis, type TestProcess, type TestRedis, until } from '@sluice/testing';
+
+export interface GatewayOptions {
+  /** Default 1. */
+  ingresses?: number;
+  /** Supervised worker processes; default 1. */
+  workers?: number;
+  /** Pools, models and aliases; default: the built-in simulated model. */
+  settings?: object;
+  /** More environment for every process. */
+  environment?: Record<string, string>;
+  /** A Redis of the test's own; default: one that lives as long as the gateway. */
+  redis?: TestRedis;
+}
+
+/** A whole installation of real processes on one Redis. */
+export interface Gateway {
+  readonly baseUrls: readonly string[];
+  /** The first of them. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly redisUrl: string;
+  readonly ingresses: readonly TestProcess[];
+  /** The supervisors; their workers' process ids are in `ready.workers`. */
+  readonly workers: readonly TestProcess[];
+  readonly environment: Readonly<Record<string, string>>;
+  startIngress(): Promise<TestProcess>;
+  startWorker(): Promise<TestProcess>;
+  /** Runs the operator's CLI and returns what it printed. */
+  cli(...words: string[]): Promise<string>;
+  /** The value of a metric summed over its series and over all ingresses. */
+  metric(name: string, labels?: Record<string, string>): Promise<number>;
+  stop(): Promise<void>;
+}
+
+const run = promisify(execFile);
+const repository = fileURLToPath(new URL('../../', import.meta.url));
+const keySecret = 'a secret of the tests, 32 letters';
+
+export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-gateway-'));
+  const redis = options.redis ?? (await startRedis());
+  const environment: Record<string, string> = {
+    SLUICE_REDIS_URL: redis.url,
+    SLUICE_KEY_SECRET: keySecret,
+    SLUICE_PORT: '0',
+    SLUICE_OPS_PORT: '0',
+    SLUICE_DRAIN_LIMIT_MS: '5000',
+    ...options.environment,
+  };
+  if (options.settings) {
+    environment.SLUICE_CONFIG = join(folder, 'sluice.json');
+    await writeFile(environment.SLUICE_CONFIG, JSON.stringify(options.settings));
+  }
+  const cli = async (...words: string[]): Promise<string> => {
+    const { stdout } = await run(process.execPath, ['apps/cli/src/main.ts', ...words], {
+      cwd: repository,
+      env: { ...process.env, ...environment },
+    });
+    return stdout;
+  };
+  const ingresses: TestProcess[] = [];
+  const workers: TestProcess[] = [];
+  const startIngress = async () => {
+    const started = await startProcess('apps/ingress/src/main.ts', { environment });
+    ingresses.push(started);
+    return started;
+  };
+  const startWorker = async () => {
+    const started = await startProcess('apps/worker/src/main.ts', { environment });
+    workers.push(started);
+    return started;
+  };
+  const stop = async (): Promise<void> => {
+    await Promise.all(ingresses.map((ingress) => ingress.stop()));
+    await Promise.all(workers.map((worker) => worker.stop()));
+    if (!options.redis) await redis.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await cli('tenants', 'create', 'tests');
+    const [minted] = await Promise.all([
+      cli('keys', 'mint', '--tenant', 'tests', '--json'),
+      ...Array.from({ length: options.ingresses ?? 1 }, startIngress),
+      ...Array.from({ length: options.workers ?? 1 }, startWorker),
+    ]);
+    const { credential } = JSON.parse(minted) as { credential: string };
+    const baseUrls = ingresses.map((ingress) => `http://127.0.0.1:${ingress.ready.port}`);
+    const gateway: Gateway = {
+      baseUrls,
+      baseUrl: baseUrls[0] ?? '',
+      apiKey: credential,
+      redisUrl: redis.url,
+      ingresses,
+      workers,
+      environment,
+      startIngress,
+      startWorker,
+      cli,
+      metric: (name, labels) => sumMetric(ingresses, name, labels),
+      stop,
+    };
+    await until(async () => (await gateway.metric('sluice_pool_slots')) > 0);
+    return gateway;
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function sumMetric(
+  processes: readonly TestProcess[],
+  name: string,
+  labels: Record<string, string> = {},
+): Promise<number> {
+  const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+  let sum = 0;
+  for (const { ready } of processes) {
+    const text = await (await fetch(`http://127.0.0.1:${ready.opsPort}/metrics`)).text();
+    for (const line of text.split('\n')) {
+      if (!line.startsWith(`${name}{`) && !line.startsWith(`${name} `)) continue;
+      if (wanted.every((pair) => line.includes(pair))) sum += Number(line.slice(line.lastIndexOf(' ')));
+    }
+  }
+  return sum;
+}
