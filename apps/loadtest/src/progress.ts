@@ -1,0 +1,91 @@
+import { formatClock, formatMs } from './duration.ts';
+import type { IntervalResult, SearchPoint } from './result.ts';
+import type { Scenario } from './scenario.ts';
+
+/** Where progress is written. */
+export interface ProgressOptions {
+  scenario: Scenario;
+  /** A terminal's lines are redrawn; anything else gets a line per second. */
+  isTerminal: boolean;
+  write(text: string): void;
+}
+
+const barWidth = 28;
+
+/** Shows a run while it goes: rates, percentiles and errors of the last second, and the time left. */
+export class Progress {
+  private readonly options: ProgressOptions;
+  private drawn = 0;
+  private errors = 0;
+  private title = '';
+
+  constructor(options: ProgressOptions) {
+    this.options = options;
+  }
+
+  /** A load of a search begins. */
+  load(rate: number, phase: SearchPoint['phase']): void {
+    this.errors = 0;
+    this.title = `${phase === 'beyond' ? 'past saturation' : 'searching'}: ${formatRate(rate)}`;
+    if (!this.options.isTerminal) this.options.write(`${this.title}\n`);
+  }
+
+  interval(interval: IntervalResult): void {
+    this.errors += interval.failed;
+    const lines = this.lines(interval);
+    if (!this.options.isTerminal) {
+      this.options.write(`${lines.slice(1).join('  ')}\n`);
+      return;
+    }
+    this.erase();
+    this.options.write(`${lines.join('\n')}\n`);
+    this.drawn = lines.length;
+  }
+
+  /** A load of a search has ended. */
+  point(point: SearchPoint): void {
+    this.erase();
+    const verdict = point.meetsSlo ? 'met   ' : 'missed';
+    const parts = [
+      `${formatRate(point.offeredRate).padStart(9)}  ${verdict}`,
+      `good ${(point.attainment * 100).toFixed(1)} %`,
+      `TTFT p50 ${formatMs(point.ttftP50)} p99 ${formatMs(point.ttftP99)}`,
+      `429 ${formatRate(point.refusedRate)}`,
+      ...(point.isClientBottleneck ? ['client was the bottleneck'] : []),
+    ];
+    this.options.write(`${parts.join('  ')}\n`);
+  }
+
+  /** Takes the live lines away. */
+  erase(): void {
+    if (this.drawn > 0) this.options.write(`\u001b[${this.drawn}A\u001b[J`);
+    this.drawn = 0;
+  }
+
+  private lines(interval: IntervalResult): string[] {
+    const { durationMs, warmupMs } = this.options.scenario;
+    const elapsedMs = (interval.second + 1) * 1000;
+    const share = Math.min(1, elapsedMs / durationMs);
+    const bar = '━'.repeat(Math.round(share * barWidth)).padEnd(barWidth, '·');
+    const left = elapsedMs < durationMs ? `ETA ${formatClock(durationMs - elapsedMs)}` : 'finishing';
+    const phase = elapsedMs <= warmupMs ? '  warming up' : '';
+    const latency = (name: string, p50?: number, p99?: number) =>
+      p50 === undefined || p99 === undefined ? '' : `${name} p50 ${formatMs(p50)} p99 ${formatMs(p99)}`;
+    return [
+      `${this.title === '' ? '' : `${this.title}  `}${bar} ${formatClock(elapsedMs)}  ${left}${phase}`,
+      `${interval.offered}/s offered  ${interval.ok}/s ok  ${interval.refused}/s 429  ${interval.failed}/s failed  ` +
+        `${interval.tokens} tokens/s  ${interval.inFlight} in flight  ${this.errors} errors`,
+      [
+        latency('TTFT', interval.ttftP50, interval.ttftP99),
+        latency('end to end', interval.endToEndP50, interval.endToEndP99),
+      ]
+        .filter((text) => text !== '')
+        .join('   '),
+    ];
+  }
+}
+
+/** Requests per second for a reader. */
+export function formatRate(rate: number): string {
+  return `${rate >= 100 ? Math.round(rate) : Number(rate.toPrecision(3))}/s`;
+}

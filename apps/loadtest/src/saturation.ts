@@ -1,0 +1,58 @@
+/** A load that was tried. */
+export interface Trial<Result> {
+  rate: number;
+  result: Result;
+}
+
+/** How to look for the saturation rate. */
+export interface SearchOptions<Result> {
+  fromRate: number;
+  maxRate: number;
+  /** The search ends when the bounds are this close, as a share of the rate. */
+  precision: number;
+  /** Tries a load; `isMet` tells whether it met the objective. */
+  probe(rate: number): Promise<Result>;
+  isMet(result: Result): boolean;
+}
+
+/** What a search found. */
+export interface Saturation<Result> {
+  /** The highest rate that met the objective; absent when none did. */
+  best: Trial<Result> | undefined;
+  trials: Trial<Result>[];
+}
+
+/** Below this share of the first rate a search gives up. */
+const lowestShare = 1 / 128;
+
+/**
+ * Finds the highest rate that meets the objective: doubles while it is met (halves while it is not), then
+ * halves the ratio between the bounds. It takes the objective as falling with the load, and needs about
+ * log2(rate / fromRate) + log2(1 / precision) trials.
+ */
+export async function findSaturation<Result>(options: SearchOptions<Result>): Promise<Saturation<Result>> {
+  const trials: Trial<Result>[] = [];
+  const attempt = async (rate: number): Promise<boolean> => {
+    const result = await options.probe(rate);
+    trials.push({ rate, result });
+    return options.isMet(result);
+  };
+  let low = 0;
+  let high = Infinity;
+  let rate = Math.min(options.fromRate, options.maxRate);
+  while (low === 0 || high === Infinity) {
+    const isMet = await attempt(rate);
+    if (isMet) low = rate;
+    else high = rate;
+    if (isMet && rate >= options.maxRate) break;
+    if (low === 0 && rate <= options.fromRate * lowestShare) break;
+    if (low === 0) rate /= 2;
+    else if (high === Infinity) rate = Math.min(rate * 2, options.maxRate);
+  }
+  while (low > 0 && high < Infinity && high / low > 1 + options.precision) {
+    const middle = Math.sqrt(low * high);
+    if (await attempt(middle)) low = middle;
+    else high = middle;
+  }
+  return { best: trials.find((trial) => trial.rate === low), trials };
+}

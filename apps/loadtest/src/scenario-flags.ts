@@ -1,0 +1,210 @@
+import { SluiceError } from '@sluice/canonical';
+
+/** Flags that shape a scenario, as `node:util` parses them. */
+export const scenarioFlags = {
+  target: { type: 'string', short: 't' },
+  name: { type: 'string' },
+  seed: { type: 'string' },
+  duration: { type: 'string', short: 'd' },
+  warmup: { type: 'string' },
+  grace: { type: 'string' },
+  timeout: { type: 'string' },
+  requests: { type: 'string', short: 'n' },
+  connections: { type: 'string' },
+  processes: { type: 'string', short: 'p' },
+  rate: { type: 'string', short: 'r' },
+  arrivals: { type: 'string' },
+  ramp: { type: 'string' },
+  steps: { type: 'string' },
+  trace: { type: 'string' },
+  'trace-speed': { type: 'string' },
+  users: { type: 'string', short: 'u' },
+  think: { type: 'string' },
+  pace: { type: 'string' },
+  burst: { type: 'boolean' },
+  format: { type: 'string', short: 'f' },
+  model: { type: 'string', short: 'm' },
+  single: { type: 'boolean' },
+  'stream-share': { type: 'string' },
+  prompt: { type: 'string' },
+  'prompt-tokens': { type: 'string' },
+  'prompt-file': { type: 'string' },
+  seeds: { type: 'string' },
+  'output-tokens': { type: 'string' },
+  body: { type: 'string' },
+  'abort-share': { type: 'string' },
+  'abort-after': { type: 'string' },
+  'abort-after-tokens': { type: 'string' },
+  'slow-share': { type: 'string' },
+  'slow-rate': { type: 'string' },
+  key: { type: 'string', short: 'k', multiple: true },
+  'keys-file': { type: 'string' },
+  'key-pick': { type: 'string' },
+  slo: { type: 'string' },
+  attainment: { type: 'string' },
+  verify: { type: 'string' },
+  'expect-text': { type: 'string' },
+  'search-from': { type: 'string' },
+  'search-max': { type: 'string' },
+  precision: { type: 'string' },
+  beyond: { type: 'string' },
+  settle: { type: 'string' },
+} as const;
+
+type Name = keyof typeof scenarioFlags;
+/** Flags as they were given; absent ones were not. */
+export type ScenarioFlagValues = { [N in Name]?: string | boolean | string[] | undefined };
+type Fields = Record<string, unknown>;
+
+/**
+ * A scenario file's content with flags laid over it; flags win, and those about traffic apply to every entry.
+ * What comes out is still to be parsed by `parseScenario`. Throws `invalid-request`.
+ */
+export function overlay(file: Fields, flags: ScenarioFlagValues): Fields {
+  const durationMs = flags.duration ?? file.durationMs;
+  return {
+    ...file,
+    ...given({
+      target: flags.target,
+      name: flags.name,
+      seed: number(flags.seed),
+      durationMs: flags.duration,
+      warmupMs: flags.warmup,
+      graceMs: flags.grace,
+      timeoutMs: flags.timeout,
+      requests: number(flags.requests),
+      maxConnections: number(flags.connections),
+      processes: number(flags.processes),
+      verify: flags.verify,
+      expectText: flags['expect-text'],
+      load: load(flags, fields(file.load), durationMs),
+      traffic: traffic(flags, file.traffic),
+    }),
+    ...section('keys', file, { values: flags.key, file: flags['keys-file'], pick: flags['key-pick'] }),
+    ...section('slo', file, { ...slo(flags.slo), attainment: number(flags.attainment) }),
+    ...section('search', file, {
+      fromRate: number(flags['search-from']),
+      maxRate: number(flags['search-max']),
+      precision: number(flags.precision),
+      beyond: list(flags.beyond)?.map(number),
+      settleMs: flags.settle,
+    }),
+  };
+}
+
+function load(flags: ScenarioFlagValues, file: Fields | undefined, durationMs: unknown): Fields | undefined {
+  const kinds = [flags.rate, flags.ramp, flags.steps, flags.trace, flags.users].filter(
+    (flag) => flag !== undefined,
+  );
+  if (kinds.length > 1) {
+    throw new SluiceError('invalid-request', 'give one of --rate, --ramp, --steps, --trace and --users');
+  }
+  if (flags.trace !== undefined) {
+    return { kind: 'trace', file: flags.trace, ...given({ speed: number(flags['trace-speed']) }) };
+  }
+  const isClosed = flags.users !== undefined || file?.kind === 'closed';
+  if (isClosed && kinds.length === (flags.users === undefined ? 0 : 1)) {
+    const users = number(flags.users);
+    const rampUpMs = flags.burst === true ? 0 : undefined;
+    const values = { kind: 'closed', users, thinkMs: flags.think, paceMs: flags.pace, rampUpMs };
+    return { ...(file?.kind === 'closed' && file), ...given(values) };
+  }
+  const profile = rateProfile(flags, durationMs);
+  if (!profile && flags.arrivals === undefined) return undefined;
+  const base = file?.kind === 'open' ? file : { kind: 'open', profile: { kind: 'constant', rate: 10 } };
+  return { ...base, ...given({ profile, spacing: flags.arrivals }) };
+}
+
+function rateProfile(flags: ScenarioFlagValues, durationMs: unknown): Fields | undefined {
+  if (flags.rate !== undefined) return { kind: 'constant', rate: number(flags.rate) };
+  if (flags.ramp !== undefined) {
+    const [from, to] = String(flags.ramp).split('..').map(number);
+    return { kind: 'ramp', from, to, overMs: durationMs ?? '30s' };
+  }
+  const steps = list(flags.steps)?.map((step) => {
+    const [rate, forMs] = step.split('x');
+    return { rate: number(rate), forMs: forMs ?? durationMs ?? '30s' };
+  });
+  return steps && { kind: 'steps', steps };
+}
+
+function traffic(flags: ScenarioFlagValues, file: unknown): Fields[] | undefined {
+  const prompt = given({
+    template: flags.prompt,
+    tokens: flags['prompt-tokens'],
+    file: flags['prompt-file'],
+    seeds: number(flags.seeds),
+  });
+  const [abortShare, slowShare] = [number(flags['abort-share']), number(flags['slow-share'])];
+  const changes = given({
+    model: flags.model,
+    streamShare: flags.single === true ? 0 : number(flags['stream-share']),
+    outputTokens: flags['output-tokens'],
+    body: flags.body === undefined ? undefined : json(String(flags.body)),
+    abort:
+      abortShare === undefined
+        ? undefined
+        : {
+            share: abortShare,
+            ...given({ afterTokens: flags['abort-after-tokens'], afterMs: flags['abort-after'] }),
+          },
+    slow:
+      slowShare === undefined
+        ? undefined
+        : { share: slowShare, bytesPerSecond: number(flags['slow-rate'] ?? '1000') },
+  });
+  const formats = list(flags.format);
+  if (!formats && Object.keys({ ...prompt, ...changes }).length === 0) return undefined;
+  const entries = (Array.isArray(file) ? file : [{}]).map((entry) => fields(entry) ?? {});
+  const changed = entries.map((entry) => ({
+    ...entry,
+    ...changes,
+    ...(Object.keys(prompt).length > 0 && { prompt: { ...fields(entry.prompt), ...prompt } }),
+  }));
+  return formats ? formats.flatMap((format) => changed.map((entry) => ({ ...entry, format }))) : changed;
+}
+
+const sloNames: Readonly<Record<string, string>> = { ttft: 'ttftMs', tpot: 'tpotMs', e2e: 'endToEndMs' };
+
+/** `ttft=500ms,tpot=50ms,e2e=10s`. */
+function slo(flag: unknown): Fields {
+  const pairs = (list(flag) ?? []).map((part) => {
+    const [name = '', bound] = part.split(/<=|=/).map((piece) => piece.trim());
+    const field = sloNames[name];
+    if (!field || !bound)
+      throw new SluiceError('invalid-request', `not a bound of ttft, tpot or e2e: ${part}`);
+    return [field, bound] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
+/** A part of the scenario with its flags laid over; nothing when no flag was given. */
+function section(name: string, file: Fields, flags: Fields): Fields {
+  const changes = given(flags);
+  return Object.keys(changes).length === 0 ? {} : { [name]: { ...fields(file[name]), ...changes } };
+}
+
+function given(values: Fields): Fields {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}
+
+function fields(value: unknown): Fields | undefined {
+  // An object of unknown fields; the schema looks at each of them later.
+  return typeof value === 'object' && value !== null ? (value as Fields) : undefined;
+}
+
+function list(flag: unknown): string[] | undefined {
+  return typeof flag === 'string' ? flag.split(',') : undefined;
+}
+
+function number(flag: unknown): number | undefined {
+  return flag === undefined ? undefined : Number(flag);
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new SluiceError('invalid-request', '--body is not JSON', { cause });
+  }
+}

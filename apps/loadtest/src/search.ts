@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SluiceError } from '@sluice/canonical';
+import type { RunResult, SearchPoint } from './result.ts';
+import { type RunOptions, runScenario } from './run.ts';
+import { findSaturation } from './saturation.ts';
+import type { Scenario } from './scenario.ts';
+
+/** What watches a search. */
+export interface SearchRunOptions extends RunOptions {
+  /** A load was tried. */
+  onPoint?(point: SearchPoint): void;
+  /** A load is about to be tried, in requests per second. */
+  onLoad?(rate: number, phase: SearchPoint['phase']): void;
+}
+
+/**
+ * Finds the highest rate that meets the scenario's objective, then loads past it to show what a saturated
+ * server does. The result is the run at the found rate, with all points in `search`; when no rate met the
+ * objective, it is the run at the lowest.
+ */
+export async function searchSaturation(scenario: Scenario, options: SearchRunOptions): Promise<RunResult> {
+  const { load, search } = scenario;
+  if (load.kind !== 'open') {
+    throw new SluiceError('invalid-request', 'a saturation search needs open-loop arrivals');
+  }
+  const points: SearchPoint[] = [];
+  const probe = async (rate: number, phase: SearchPoint['phase']): Promise<RunResult> => {
+    options.onLoad?.(rate, phase);
+    const profile = { kind: 'constant' as const, rate };
+    const result = await runScenario({ ...scenario, load: { ...load, profile } }, options);
+    const point = pointOf(result, phase);
+    points.push(point);
+    options.onPoint?.(point);
+    options.signal.throwIfAborted();
+    await sleep(search.settleMs, undefined, { signal: options.signal });
+    return result;
+  };
+  const found = await findSaturation({
+    ...search,
+    probe: (rate) => probe(rate, 'search'),
+    isMet: (result) => result.meetsSlo,
+  });
+  const rate = found.best?.rate ?? 0;
+  for (const factor of rate > 0 ? search.beyond : []) await probe(rate * factor, 'beyond');
+  const result = found.best?.result ?? found.trials.at(-1)?.result;
+  if (!result) throw new SluiceError('internal', 'a search without a trial');
+  points.sort((a, b) => a.offeredRate - b.offeredRate);
+  const name = scenario.name ?? `saturation search at ${new URL(scenario.target).host}`;
+  return { ...result, name, search: { saturationRate: rate, points } };
+}
+
+function pointOf(result: RunResult, phase: SearchPoint['phase']): SearchPoint {
+  const { rates, metrics } = result;
+  return {
+    phase,
+    offeredRate: rates.offered,
+    okRate: rates.ok,
+    goodRate: rates.good,
+    refusedRate: rates.refused,
+    failedRate: rates.failed,
+    attainment: result.attainment,
+    meetsSlo: result.meetsSlo,
+    ttftP50: metrics.ttft.percentiles.p50 ?? 0,
+    ttftP99: metrics.ttft.percentiles.p99 ?? 0,
+    endToEndP50: metrics.endToEnd.percentiles.p50 ?? 0,
+    endToEndP99: metrics.endToEnd.percentiles.p99 ?? 0,
+    isClientBottleneck: result.client.isBottleneck,
+  };
+}

@@ -1,0 +1,97 @@
+import { formatMs } from './duration.ts';
+import { formatRate } from './progress.ts';
+import { type MetricName, metricNames } from './recorder.ts';
+import type { RunResult } from './result.ts';
+import { describeSlo } from './slo.ts';
+
+/** What a metric is called in summaries and reports. */
+export const metricTitles: Readonly<Record<MetricName, string>> = {
+  ttft: 'time to first token',
+  ttftFromSend: '  counted from the send',
+  interToken: 'inter-token latency',
+  timePerToken: 'time per output token',
+  endToEnd: 'end to end',
+  endToEndFromSend: '  counted from the send',
+  queueWait: 'queue wait',
+  transit: 'token transit',
+  sendDelay: 'client send delay',
+};
+
+const columns = ['p50', 'p90', 'p99', 'p99.9'] as const;
+const labelWidth = 26;
+
+/** The end of a run for a terminal. */
+export function summarizeRun(result: RunResult): string {
+  const { totals, rates } = result;
+  const lines = [
+    result.name,
+    '',
+    row(
+      'offered',
+      formatRate(rates.offered),
+      `${totals.offered} requests in ${(result.measuredMs / 1000).toFixed(1)} s`,
+    ),
+    row('ok', formatRate(rates.ok), `${totals.ok}`),
+    row(
+      'good',
+      formatRate(rates.good),
+      `${(result.attainment * 100).toFixed(2)} %: ${describeSlo(result.scenario.slo)}`,
+    ),
+    row('refused (429)', formatRate(rates.refused), `${totals.refused}`),
+    row('failed', formatRate(rates.failed), `${totals.failed}`),
+    ...(totals.aborted > 0 ? [row('left by the client', '', `${totals.aborted}`)] : []),
+    ...(totals.slow > 0 ? [row('slow readers', '', `${totals.slow}`)] : []),
+    row('tokens', `${Math.round(rates.tokens)}/s`, `${totals.tokens}`),
+    '',
+    ' '.repeat(labelWidth) + [...columns, 'max', 'count'].map((name) => name.padStart(10)).join(''),
+    ...metricNames.flatMap((name) => latencyRow(result, name)),
+    ...correctionLines(result),
+    ...errorLines(result),
+    ...searchLines(result),
+    ...clientLines(result),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function row(label: string, rate: string, detail: string): string {
+  return `${label.padEnd(labelWidth)}${rate.padStart(10)}   ${detail}`;
+}
+
+function latencyRow(result: RunResult, name: MetricName): string[] {
+  const metric = result.metrics[name];
+  if (metric.count === 0) return [];
+  const values = columns.map((column) => formatMs(metric.percentiles[column] ?? 0));
+  const cells = [...values, formatMs(metric.max), String(metric.count)].map((cell) => cell.padStart(10));
+  return [metricTitles[name].padEnd(labelWidth) + cells.join('')];
+}
+
+function correctionLines({ correction }: RunResult): string[] {
+  if (correction.by === 'intended-instant') return [];
+  const interval = formatMs(correction.intervalMs);
+  return [
+    '',
+    `closed loop: latencies are corrected for an expected interval of ${interval} between a user's requests`,
+  ];
+}
+
+function errorLines({ errors }: RunResult): string[] {
+  const classes = Object.entries(errors).sort(([, a], [, b]) => b - a);
+  return classes.length === 0 ? [] : ['', ...classes.map(([name, count]) => row(name, '', String(count)))];
+}
+
+function searchLines({ search, scenario }: RunResult): string[] {
+  if (!search) return [];
+  const found =
+    search.saturationRate > 0
+      ? `${formatRate(search.saturationRate)} is the highest rate that met: ${describeSlo(scenario.slo)}`
+      : `no rate met: ${describeSlo(scenario.slo)}`;
+  return ['', found];
+}
+
+function clientLines({ client }: RunResult): string[] {
+  if (client.findings.length === 0) return [];
+  const head = client.isBottleneck
+    ? 'THE CLIENT WAS ITSELF THE BOTTLENECK; do not trust these figures:'
+    : 'note:';
+  return ['', head, ...client.findings.map((finding) => `  ${finding}`)];
+}
