@@ -98,9 +98,10 @@ describe('a request to an upstream', () => {
 
   it('is sent again when the kept connection was just being closed', async () => {
     const engine = createEngine();
-    // A single body ends with its answer, so that its connection is free when the next request is sent.
+    // A single body ends with its answer, so that its connection is free one turn later.
     answerWith(200, single('first'));
     await runOf(engine, askFor('hi'));
+    await new Promise(setImmediate);
     let isFirst = true;
     server.answer = (response) => {
       if (isFirst) response.socket?.end();
