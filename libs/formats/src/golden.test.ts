@@ -254,7 +254,11 @@ function checkForeign(golden: GoldenCase, name: string, format: Format): void {
     expect(findGrammarError(streamed)).toBeUndefined();
     const wanted = outcome(events);
     if ('kind' in wanted) expect(outcome(streamed)).toHaveProperty('kind');
-    else same(format.server.encodeResponse([collect(streamed)], call), format.server.encodeResponse([wanted], call));
+    else
+      same(
+        format.server.encodeResponse([collect(streamed)], call),
+        format.server.encodeResponse([wanted], call),
+      );
   }
 }
 

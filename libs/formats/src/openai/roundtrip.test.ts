@@ -40,9 +40,14 @@ const visible = fragments.filter((pieces) => pieces.join('') !== '');
 const count = fc.nat(100_000);
 /** Through JSON text once, which knows no -0. */
 const json = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)));
-const fields = fc.dictionary(fc.constantFrom('x_a', 'x_b'), json.filter((value) => value !== null));
+const fields = fc.dictionary(
+  fc.constantFrom('x_a', 'x_b'),
+  json.filter((value) => value !== null),
+);
 
-type Block = { kind: 'text' | 'reasoning'; pieces: string[] } | { kind: 'call'; id: string; name: string; pieces: string[] };
+type Block =
+  | { kind: 'text' | 'reasoning'; pieces: string[] }
+  | { kind: 'call'; id: string; name: string; pieces: string[] };
 const block: fc.Arbitrary<Block> = fc.oneof(
   fc.record({ kind: fc.constantFrom('text' as const, 'reasoning' as const), pieces: visible }),
   fc.record({ kind: fc.constant('call' as const), id: word, name: word, pieces: visible }),
@@ -52,16 +57,19 @@ const usage = fc.oneof(
   fc
     .record({ inputTokens: count, outputTokens: count })
     .chain((known) =>
-      optional<Record<string, number>>({ cacheReadTokens: count, cacheWriteTokens: count, reasoningTokens: count }).map(
-        (more) => ({ ...known, ...more }),
-      ),
+      optional<Record<string, number>>({
+        cacheReadTokens: count,
+        cacheWriteTokens: count,
+        reasoningTokens: count,
+      }).map((more) => ({ ...known, ...more })),
     ),
 );
 
 function eventsOf({ kind, ...rest }: Block, index: number): GenerationEvent[] {
   const { pieces } = rest;
   if (kind === 'text') return pieces.map((piece) => ({ type: 'text-delta', block: index, text: piece }));
-  if (kind === 'reasoning') return pieces.map((piece) => ({ type: 'reasoning-delta', block: index, text: piece }));
+  if (kind === 'reasoning')
+    return pieces.map((piece) => ({ type: 'reasoning-delta', block: index, text: piece }));
   const { id, name } = rest as { id: string; name: string };
   return [
     { type: 'tool-call-start', block: index, id: `${id}${index}`, name },
@@ -89,7 +97,10 @@ const generation = fc
     const unknown = Object.keys(message).length > 0;
     if (unknown) events.push({ type: 'opaque', format: 'openai', value: { delta: message } });
     const finish = hasCalls && reason === 'stop' ? 'tool-calls' : reason;
-    return [...events, { type: 'finish' as const, reason: finish, usage, ...extend('openai', unknown ? { message } : {}) }];
+    return [
+      ...events,
+      { type: 'finish' as const, reason: finish, usage, ...extend('openai', unknown ? { message } : {}) },
+    ];
   });
 
 function encode(events: readonly GenerationEvent[]): string {
@@ -128,7 +139,9 @@ test('a stream adds up to the single body of the same generation', () => {
 });
 
 const own = (filed: fc.Arbitrary<JsonObject>) => filed.map((kept) => extend('openai', kept));
-const textPart = fc.tuple(text, own(fields)).map(([text, kept]) => ({ type: 'text' as const, text, ...kept }));
+const textPart = fc
+  .tuple(text, own(fields))
+  .map(([text, kept]) => ({ type: 'text' as const, text, ...kept }));
 const base64 = fc.constantFrom('AAAA', 'aGk=');
 const mediaPart = fc
   .tuple(
@@ -177,7 +190,11 @@ const assistant: fc.Arbitrary<AssistantMessage> = fc
   });
 const tool: fc.Arbitrary<ToolMessage> = fc
   .array(
-    fc.record({ type: fc.constant('tool-result' as const), toolCallId: word, content: fc.array(textPart, { minLength: 1 }) }),
+    fc.record({
+      type: fc.constant('tool-result' as const),
+      toolCallId: word,
+      content: fc.array(textPart, { minLength: 1 }),
+    }),
     { minLength: 1, maxLength: 2 },
   )
   .map((content) => ({ role: 'tool', content }));
@@ -231,15 +248,27 @@ const request: fc.Arbitrary<InferenceRequest> = fc
   )
   .map(([messages, sampling, options, kept]) => {
     // Results that follow each other are one turn.
-    const turns = messages.filter(({ role }, index) => role !== 'tool' || messages[index - 1]?.role !== 'tool');
+    const turns = messages.filter(
+      ({ role }, index) => role !== 'tool' || messages[index - 1]?.role !== 'tool',
+    );
     return { model: 'm', messages: turns, sampling, ...options, ...kept } as InferenceRequest;
   });
 
 test('a request is read back as it was by a server of the dialect', () => {
   fc.assert(
     fc.property(request, (wanted) => {
-      const { body, dropped } = client.encodeRequest(wanted, { model: 'm', stream: true, maxOutputTokens: 9 });
-      const wire = { path: '', headers: {}, query: {}, requestId: 'r', body: JSON.parse(JSON.stringify(body)) };
+      const { body, dropped } = client.encodeRequest(wanted, {
+        model: 'm',
+        stream: true,
+        maxOutputTokens: 9,
+      });
+      const wire = {
+        path: '',
+        headers: {},
+        query: {},
+        requestId: 'r',
+        body: JSON.parse(JSON.stringify(body)),
+      };
       expect(server.decodeRequest(wire).request).toEqual(JSON.parse(JSON.stringify(wanted)));
       expect(dropped).toEqual([]);
     }),
@@ -254,16 +283,33 @@ const oddPart = odd(['type', 'text', 'image_url', 'file', 'input_audio', 'refusa
 const oddCall = odd(['index', 'id', 'type', 'custom']).chain((call) =>
   fc.oneof(odd(['name', 'arguments']), anything).map((body) => ({ ...call, function: body })),
 );
-const oddMessage = odd(['tool_call_id', 'name', 'refusal', 'function_call', 'reasoning', 'reasoning_content']).chain((rest) =>
-  fc.record({
-    role: fc.constantFrom('system', 'user', 'assistant', 'tool', 'function', 'x'),
-    content: fc.oneof(anything, fc.array(fc.oneof(oddPart, anything))),
-    tool_calls: fc.oneof(fc.array(oddCall), anything),
-  }).map((message) => ({ ...rest, ...message })),
+const oddMessage = odd([
+  'tool_call_id',
+  'name',
+  'refusal',
+  'function_call',
+  'reasoning',
+  'reasoning_content',
+]).chain((rest) =>
+  fc
+    .record({
+      role: fc.constantFrom('system', 'user', 'assistant', 'tool', 'function', 'x'),
+      content: fc.oneof(anything, fc.array(fc.oneof(oddPart, anything))),
+      tool_calls: fc.oneof(fc.array(oddCall), anything),
+    })
+    .map((message) => ({ ...rest, ...message })),
 );
-const oddBody = odd(['stop', 'n', 'tools', 'tool_choice', 'response_format', 'functions', 'function_call', 'user']).chain(
-  (rest) =>
-    fc.array(fc.oneof(oddMessage, anything)).map((messages) => ({ ...rest, model: 'm', messages })),
+const oddBody = odd([
+  'stop',
+  'n',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'functions',
+  'function_call',
+  'user',
+]).chain((rest) =>
+  fc.array(fc.oneof(oddMessage, anything)).map((messages) => ({ ...rest, model: 'm', messages })),
 );
 
 test('any body is decoded or refused as invalid', () => {
@@ -303,7 +349,8 @@ test('whatever a server sends becomes a legal generation', () => {
       const data = [...chunks.map((chunk) => JSON.stringify(chunk)), ...(isDone ? ['[DONE]'] : [])];
       const events = [...data.flatMap((data) => decoder.push({ data })), ...decoder.end()];
       expect(findGrammarError(events)).toBeUndefined();
-      for (const chunk of chunks) expect(findGrammarError(client.decodeResponse(chunk, context))).toBeUndefined();
+      for (const chunk of chunks)
+        expect(findGrammarError(client.decodeResponse(chunk, context))).toBeUndefined();
     }),
     { numRuns: 500 },
   );
@@ -311,10 +358,14 @@ test('whatever a server sends becomes a legal generation', () => {
 
 test('whatever a server answers with an error status becomes an error', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 400, max: 599 }), fc.oneof(anything, odd(['error', 'message', 'detail'])), (status, body) => {
-      const { kind, message } = client.decodeError(status, {}, body);
-      expect(kind).not.toBe('internal');
-      expect(message.length).toBeLessThanOrEqual(500);
-    }),
+    fc.property(
+      fc.integer({ min: 400, max: 599 }),
+      fc.oneof(anything, odd(['error', 'message', 'detail'])),
+      (status, body) => {
+        const { kind, message } = client.decodeError(status, {}, body);
+        expect(kind).not.toBe('internal');
+        expect(message.length).toBeLessThanOrEqual(500);
+      },
+    ),
   );
 });

@@ -89,7 +89,8 @@ export class ChatStreamDecoder implements StreamDecoder {
       this.startFields = fields;
       return [{ type: 'start', ...this.context, ...extend(FORMAT, fields) }];
     }
-    for (const [name, value] of Object.entries(fields)) if (!isSame(known[name], value)) this.body[name] = value;
+    for (const [name, value] of Object.entries(fields))
+      if (!isSame(known[name], value)) this.body[name] = value;
     return [];
   }
 
@@ -180,7 +181,9 @@ export class ChatStreamDecoder implements StreamDecoder {
 /** Most servers repeat the fields of the body in every chunk. */
 function isSame(known: Json | undefined, value: Json): boolean {
   if (known === value) return true;
-  return typeof value === 'object' && typeof known === 'object' && JSON.stringify(known) === JSON.stringify(value);
+  return (
+    typeof value === 'object' && typeof known === 'object' && JSON.stringify(known) === JSON.stringify(value)
+  );
 }
 
 function readLogprobs(logprobs: Json | undefined): Json[] | undefined {

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import type { HttpFacts } from './codec.ts';
+import { readCredentials } from './credential.ts';
+
+const http = (headers: HttpFacts['headers'], query: HttpFacts['query'] = {}) => ({
+  path: '/',
+  headers,
+  query,
+});
+
+test.each<[string, HttpFacts]>([
+  ['a bearer token', http({ authorization: 'Bearer sk-a' })],
+  ['a bearer token in any case and spacing', http({ authorization: '  bearer   sk-a ' })],
+  ['x-api-key', http({ 'x-api-key': 'sk-a' })],
+  ['x-goog-api-key', http({ 'x-goog-api-key': ['sk-a', 'sk-b'] })],
+  ['x-provider-api-key', http({ 'x-provider-api-key': 'sk-a' })],
+  ['the key parameter', http({}, { key: 'sk-a' })],
+])('%s is read', (_name, facts) => {
+  expect(readCredentials(facts)).toEqual(['sk-a']);
+});
+
+test('all that a call carries are given, the best first, without doubles', () => {
+  const headers = { 'x-goog-api-key': 'sk-a', 'x-api-key': 'sk-b', authorization: 'Bearer sk-a' };
+  expect(readCredentials(http(headers, { key: 'sk-c' }))).toEqual(['sk-a', 'sk-b', 'sk-c']);
+});
+
+test('empty values and other schemes are no credentials', () => {
+  expect(readCredentials(http({ 'x-goog-api-key': ' ', authorization: 'Basic abc' }, { key: '' }))).toEqual(
+    [],
+  );
+  expect(readCredentials(http({ authorization: 'Bearer ' }))).toEqual([]);
+});

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import type { HttpFacts } from './codec.ts';
+import { findClientCodec, formats, recognizeFormat, serverCodecs } from './registry.ts';
+
+const http = (path: string, headers: HttpFacts['headers'] = {}, query: HttpFacts['query'] = {}) => ({
+  path,
+  headers,
+  query,
+});
+
+describe('recognizeFormat', () => {
+  test.each<[string, string, HttpFacts]>([
+    ['everybody on a v1beta path', 'gemini', http('/v1beta/models')],
+    ['a Google key', 'gemini', http('/v1/models', { 'x-goog-api-key': 'k' })],
+    ['a neutral key', 'gemini', http('/v1/models', { 'x-provider-api-key': 'k' })],
+    ['the Google SDK', 'gemini', http('/v1/models', { 'x-goog-api-client': 'google-genai-sdk/3.1.0' })],
+    [
+      'the Google SDK by its user agent',
+      'gemini',
+      http('/v1/models', { 'user-agent': 'google-genai-sdk/3.1.0' }),
+    ],
+    ['the Gemini CLI', 'gemini', http('/v1/models', { 'user-agent': 'GeminiCLI-tui/0.61.0/m' })],
+    ['a key in the query', 'gemini', http('/v1/models', {}, { key: 'k' })],
+    ['an anthropic-version', 'anthropic', http('/v1/models', { 'anthropic-version': '2023-06-01' })],
+    ['a neutral version', 'anthropic', http('/v1/models', { 'provider-version': '2023-06-01' })],
+    ['an x-api-key', 'anthropic', http('/v1/models', { 'x-api-key': 'k' })],
+    ['the Anthropic SDK', 'anthropic', http('/nowhere', { 'user-agent': 'Anthropic/JS 1.11.0' })],
+    ['Claude Code', 'anthropic', http('/nowhere', { 'user-agent': 'claude-cli/2.1.329 (external, cli)' })],
+    ['a bearer token alone', 'openai', http('/v1/models', { authorization: 'Bearer k' })],
+    ['nothing at all', 'openai', http('/nowhere')],
+  ])('takes %s as %s', (_name, format, facts) => {
+    expect(recognizeFormat(facts).format).toBe(format);
+  });
+});
+
+test('both halves of a format have one name, and no two formats share it', () => {
+  for (const { client, server } of formats) expect(client.format).toBe(server.format);
+  expect(new Set(serverCodecs.map(({ format }) => format)).size).toBe(formats.length);
+});
+
+test('no two formats answer the same call', () => {
+  const routes = serverCodecs.flatMap((codec) => codec.routes);
+  expect(new Set(routes).size).toBe(routes.length);
+});
+
+test('an upstream dialect is found by its name', () => {
+  expect(findClientCodec('openai')?.format).toBe('openai');
+  expect(findClientCodec('morse')).toBeUndefined();
+});
