@@ -92,7 +92,10 @@ function unsaid(wire: JsonObject, said: JsonObject): JsonObject {
 }
 
 function splitTotal(split: Json | undefined): number {
-  return Object.values(isJsonObject(split) ? split : {}).reduce<number>((sum, part) => sum + (count(part) ?? 0), 0);
+  return Object.values(isJsonObject(split) ? split : {}).reduce<number>(
+    (sum, part) => sum + (count(part) ?? 0),
+    0,
+  );
 }
 
 function count(value: Json | undefined): number | undefined {

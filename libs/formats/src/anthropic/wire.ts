@@ -95,7 +95,8 @@ export function invalid(path: string, reason: string): SluiceError {
 export function restOf(value: JsonObject, known: object): JsonObject {
   const rest: JsonObject = {};
   for (const [name, field] of Object.entries(value)) {
-    if (field !== null && !Object.hasOwn(known, name)) rest[name] = field;
+    // Assigned, `__proto__` would not become a field but the parent of them all.
+    if (field !== null && name !== '__proto__' && !Object.hasOwn(known, name)) rest[name] = field;
   }
   return rest;
 }

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { anthropic } from './index.ts';
+
+const { client, server } = anthropic;
+
+describe('an error body', () => {
+  test.each([
+    ['invalid-request', 400, 'invalid_request_error'],
+    ['unauthenticated', 401, 'authentication_error'],
+    ['budget-exhausted', 402, 'billing_error'],
+    ['permission-denied', 403, 'permission_error'],
+    ['not-found', 404, 'not_found_error'],
+    ['too-large', 413, 'request_too_large'],
+    ['rate-limited', 429, 'rate_limit_error'],
+    ['saturated', 429, 'rate_limit_error'],
+    ['internal', 500, 'api_error'],
+    ['upstream-failed', 502, 'api_error'],
+    ['unavailable', 503, 'api_error'],
+    ['deadline-exceeded', 504, 'timeout_error'],
+  ] as const)('for %s has status %d and type %s', (kind, status, type) => {
+    const encoded = server.encodeError({ kind, message: 'no' }, { requestId: 'req_1' });
+    expect(encoded.status).toBe(status);
+    expect(encoded.body).toEqual({ type: 'error', error: { type, message: 'no' }, request_id: 'req_1' });
+  });
+
+  test('tells clients that compact a long conversation by the words that they look for', () => {
+    const detail = 'context-length-exceeded';
+    const kind = 'invalid-request';
+    const say = (message: string) => server.encodeError({ kind, message, detail }, { requestId: 'r' }).body;
+    expect(say('9 tokens > 8 maximum')).toMatchObject({
+      error: { message: 'prompt is too long: 9 tokens > 8 maximum' },
+    });
+    expect(say('prompt is too long: 9 tokens > 8 maximum')).toMatchObject({
+      error: { message: 'prompt is too long: 9 tokens > 8 maximum' },
+    });
+  });
+
+  test('names the field where the message does not', () => {
+    const named = server.encodeError(
+      { kind: 'invalid-request', message: 'no', param: 'tools[0]' },
+      { requestId: 'r' },
+    );
+    expect(named.body).toMatchObject({ error: { message: 'tools[0]: no' } });
+  });
+});
+
+describe('the answer of a server', () => {
+  test('that is refused keeps kind, words and wait', () => {
+    const body = { type: 'error', error: { type: 'rate_limit_error', message: 'slow down' } };
+    expect(client.decodeError(429, { 'retry-after': '7', 'x-should-retry': 'false' }, body)).toEqual({
+      kind: 'rate-limited',
+      message: 'slow down',
+      retryAfterMs: 7000,
+      retryable: false,
+    });
+  });
+
+  test('that is overloaded is unavailable, by its type or by its status', () => {
+    const typed = { error: { type: 'overloaded_error', message: 'Overloaded' } };
+    expect(client.decodeError(529, {}, typed).kind).toBe('unavailable');
+    expect(client.decodeError(529, {}, undefined)).toEqual({
+      kind: 'unavailable',
+      message: 'the server answered with status 529',
+    });
+    expect(client.decodeError(503, {}, { error: { type: 'api_error', message: 'x' } }).kind).toBe(
+      'unavailable',
+    );
+  });
+
+  test('with a page of another program has the kind of its status', () => {
+    expect(client.decodeError(404, {}, '<html>').kind).toBe('not-found');
+    expect(client.decodeError(500, {}, null).kind).toBe('upstream-failed');
+    expect(client.decodeError(418, {}, []).kind).toBe('invalid-request');
+  });
+
+  test('that knows the reason says it in our words', () => {
+    const long = {
+      error: { type: 'invalid_request_error', message: 'prompt is too long: 9 tokens > 8 maximum' },
+    };
+    expect(client.decodeError(400, {}, long).detail).toBe('context-length-exceeded');
+    const unknown = { error: { type: 'not_found_error', message: 'model: nope' } };
+    expect(client.decodeError(404, {}, unknown).detail).toBe('model-not-found');
+  });
+
+  test('with endless words is cut', () => {
+    const body = { error: { type: 'api_error', message: 'x'.repeat(9999) } };
+    expect(client.decodeError(500, {}, body).message).toHaveLength(500);
+  });
+});

@@ -1,0 +1,170 @@
+import type { GenerationEvent } from '@sluice/canonical';
+import { describe, expect, test } from 'vitest';
+import type { ClientCall } from '../codec.ts';
+import { anthropic } from './index.ts';
+
+const { client, server } = anthropic;
+const call: ClientCall = { stream: true, model: 'm', choices: 1, requestId: 'req_9', wire: {} };
+const start: GenerationEvent = { type: 'start', id: '1', model: 'm', createdAt: 0 };
+const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
+const context = { id: '1', createdAt: 0, model: 'm' };
+
+function encode(...events: GenerationEvent[]): string[] {
+  const encoder = server.createStreamEncoder(call);
+  return events.map((event) => encoder.push(event, 0));
+}
+
+function eventNames(text: string): string[] {
+  return [...text.matchAll(/^event: (.*)$/gm)].map(([, name]) => name ?? '');
+}
+
+function decode(...data: (object | string)[]): GenerationEvent[] {
+  const decoder = client.createStreamDecoder(context);
+  const events = data.flatMap((one) =>
+    decoder.push({ data: typeof one === 'string' ? one : JSON.stringify(one) }),
+  );
+  return [...events, ...decoder.end()];
+}
+
+describe('the encoder', () => {
+  test('keeps the connection alive with a comment before the message and with pings inside it', () => {
+    const encoder = server.createStreamEncoder(call);
+    expect(encoder.keepAlive()).toMatch(/^: .*\n\n$/);
+    encoder.push(start, 0);
+    expect(encoder.keepAlive()).toBe('event: ping\ndata: {"type":"ping"}\n\n');
+    encoder.push(finish, 0);
+    expect(encoder.keepAlive()).toBe('');
+  });
+
+  test('says nothing of a second start, and nothing after the end', () => {
+    const [, again, , after] = encode(start, start, finish, { type: 'text-delta', block: 0, text: 'x' });
+    expect(again).toBe('');
+    expect(after).toBe('');
+  });
+
+  test('leaves no trace of an empty block', () => {
+    const texts = encode(
+      start,
+      { type: 'text-delta', block: 0, text: '' },
+      { type: 'reasoning-delta', block: 1, text: '' },
+      { type: 'opaque', format: 'gemini', value: {}, block: 2 },
+      { type: 'text-delta', block: 3, text: 'x' },
+    );
+    expect(texts.join('')).toContain('"content_block_delta","index":0');
+    expect(eventNames(texts.join(''))).toEqual([
+      'message_start',
+      'content_block_start',
+      'content_block_delta',
+    ]);
+  });
+
+  test('stops a call as soon as it is complete', () => {
+    const texts = encode(
+      start,
+      { type: 'tool-call-start', block: 0, id: 'a', name: 'f' },
+      { type: 'tool-call-end', block: 0 },
+      finish,
+    );
+    expect(texts.map(eventNames)).toEqual([
+      ['message_start'],
+      ['content_block_start'],
+      ['content_block_stop'],
+      ['message_delta', 'message_stop'],
+    ]);
+  });
+
+  test('passes no event on whose name could break the framing', () => {
+    const [, text] = encode(start, {
+      type: 'opaque',
+      format: 'anthropic',
+      value: { type: 'x\nevent: error' },
+    });
+    expect(text).toBe('');
+  });
+
+  test('ends with an error event and nothing else', () => {
+    const error: GenerationEvent = { type: 'error', error: { kind: 'saturated', message: 'full' } };
+    const [, text] = encode(start, error);
+    expect(text).toBe(
+      'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"full"},"request_id":"req_9"}\n\n',
+    );
+  });
+});
+
+describe('a single body', () => {
+  test('does not ask for a call to be run whose arguments were lost', () => {
+    const body = server.encodeResponse(
+      [
+        {
+          id: '1',
+          model: 'm',
+          createdAt: 0,
+          content: [{ type: 'tool-call', id: 'a', name: 'f', arguments: 'rm -rf' }],
+          finish: { type: 'finish', reason: 'tool-calls', usage: {} },
+        },
+      ],
+      call,
+    );
+    expect(body).toMatchObject({ stop_reason: 'end_turn', content: [{ type: 'tool_use', input: {} }] });
+  });
+});
+
+describe('the decoder', () => {
+  const messageStart = { type: 'message_start', message: { usage: { input_tokens: 5 } } };
+  const textStart = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'H' } };
+  const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'i' } };
+  const messageDelta = {
+    type: 'message_delta',
+    delta: { stop_reason: 'end_turn' },
+    usage: { output_tokens: 2 },
+  };
+
+  test('takes text that stands in the start of a block, and a block that is never stopped', () => {
+    expect(decode(messageStart, textStart, delta, messageDelta, { type: 'message_stop' }, '[DONE]')).toEqual([
+      { type: 'start', ...context, inputTokens: 5 },
+      { type: 'text-delta', block: 0, text: 'H' },
+      { type: 'text-delta', block: 0, text: 'i' },
+      { type: 'finish', reason: 'stop', usage: { inputTokens: 5, outputTokens: 2 } },
+    ]);
+  });
+
+  test('takes the input of a call that stands in its start', () => {
+    const tool = { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } };
+    const events = decode(
+      messageStart,
+      { type: 'content_block_start', index: 0, content_block: tool },
+      {
+        type: 'content_block_stop',
+        index: 0,
+      },
+    );
+    expect(events).toContainEqual({ type: 'tool-call-delta', block: 0, arguments: '{"x":1}' });
+  });
+
+  test('starts a generation that a server forgot to start', () => {
+    expect(decode(textStart, messageDelta).map(({ type }) => type)).toEqual([
+      'start',
+      'text-delta',
+      'finish',
+    ]);
+  });
+
+  test('tells what was spent when the stream ends in the middle', () => {
+    expect(decode(messageStart, textStart).at(-1)).toEqual({
+      type: 'error',
+      error: { kind: 'upstream-failed', message: 'the server closed the stream before its end' },
+      usage: { inputTokens: 5 },
+    });
+  });
+
+  test('ends with an error for what is not JSON, and says nothing after it', () => {
+    const events = decode(messageStart, 'secret', delta);
+    expect(events.map(({ type }) => type)).toEqual(['start', 'error']);
+    expect(JSON.stringify(events)).not.toContain('secret');
+  });
+
+  test('gives an error event its true kind', () => {
+    const error = { type: 'error', error: { type: 'rate_limit_error', message: 'slow down' } };
+    expect(decode(error)).toEqual([{ type: 'error', error: { kind: 'rate-limited', message: 'slow down' } }]);
+  });
+});

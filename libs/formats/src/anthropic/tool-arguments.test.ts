@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { parseArguments } from './tool-arguments.ts';
+
+test.each([
+  ['', {}],
+  [' ', {}],
+  ['{"a":1}', { a: 1 }],
+  ['{"a":"he', { a: 'he' }],
+  ['{"a":"x\\', { a: 'x' }],
+  ['{"a":"x\\u00', { a: 'x' }],
+  ['{"a":1,"b"', { a: 1 }],
+  ['{"a":1,"b":', { a: 1 }],
+  ['{"a":[1,{"b":2},', { a: [1, { b: 2 }] }],
+  ['{"a":[1,{"b":2}],"c":tr', { a: [1, { b: 2 }] }],
+  ['{"a":[{"b":1}', { a: [{ b: 1 }] }],
+  ['{"a":"with } and , in it","b":[', { a: 'with } and , in it', b: [] }],
+])('arguments that were cut off are completed: %s', (text, input) => {
+  expect(parseArguments(text)).toEqual({ input, isReadable: true });
+});
+
+test.each(['not json', '[1]', '"text"', '7', 'null', '}{', ']]]'])(
+  'what is no object is nothing: %s',
+  (text) => {
+    expect(parseArguments(text)).toEqual({ input: {}, isReadable: false });
+  },
+);
+
+test('a megabyte of brackets is given up in linear time', () => {
+  expect(parseArguments(`{"a":${'[,'.repeat(500_000)}`).isReadable).toBe(false);
+});
