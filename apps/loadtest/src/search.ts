@@ -24,26 +24,35 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
     throw new SluiceError('invalid-request', 'a saturation search needs open-loop arrivals');
   }
   const points: SearchPoint[] = [];
+  const runs: { rate: number; result: RunResult }[] = [];
   const probe = async (rate: number, phase: SearchPoint['phase']): Promise<RunResult> => {
     options.onLoad?.(rate, phase);
     const profile = { kind: 'constant' as const, rate };
     const result = await runScenario({ ...scenario, load: { ...load, profile } }, options);
     const point = pointOf(result, phase);
     points.push(point);
+    if (phase === 'search') runs.push({ rate, result });
     options.onPoint?.(point);
     options.signal.throwIfAborted();
     await sleep(search.settleMs, undefined, { signal: options.signal });
     return result;
   };
-  const found = await findSaturation({
-    ...search,
-    probe: (rate) => probe(rate, 'search'),
-    isMet: (result) => result.meetsSlo,
-  });
-  const rate = found.best?.rate ?? 0;
-  for (const factor of rate > 0 ? search.beyond : []) await probe(rate * factor, 'beyond');
-  const result = found.best?.result ?? found.trials.at(-1)?.result;
-  if (!result) throw new SluiceError('internal', 'a search without a trial');
+  try {
+    const { best } = await findSaturation({
+      ...search,
+      probe: (rate) => probe(rate, 'search'),
+      isMet: (result) => result.meetsSlo,
+    });
+    if (best) for (const factor of search.beyond) await probe(best.rate * factor, 'beyond');
+  } catch (error) {
+    // An interrupted search reports the loads it has tried.
+    if (!options.signal.aborted || runs.length === 0) throw error;
+  }
+  const met = runs.filter((run) => run.result.meetsSlo).sort((a, b) => b.rate - a.rate);
+  const best = met[0] ?? runs.at(-1);
+  if (!best) throw new SluiceError('internal', 'a search without a trial');
+  const { result } = best;
+  const rate = met[0]?.rate ?? 0;
   points.sort((a, b) => a.offeredRate - b.offeredRate);
   const name = scenario.name ?? `saturation search at ${new URL(scenario.target).host}`;
   return { ...result, name, search: { saturationRate: rate, points } };

@@ -1,0 +1,148 @@
+import { writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { SluiceError } from '@sluice/canonical';
+import { goals, measureCeiling } from './bench/ceiling.ts';
+import { parseDurationMs } from './duration.ts';
+import { help } from './help.ts';
+import { Progress } from './progress.ts';
+import { renderCsv } from './report/csv.ts';
+import { renderHtml } from './report/html.ts';
+import { readResult, writeResult } from './report/result-file.ts';
+import type { RunResult } from './result.ts';
+import { runScenario } from './run.ts';
+import { parseScenario } from './scenario.ts';
+import { readScenarioFile } from './scenario-file.ts';
+import { overlay, scenarioFlags } from './scenario-flags.ts';
+import { searchSaturation } from './search.ts';
+import { summarizeRun } from './summary.ts';
+import { serveUpstream } from './upstream/serve.ts';
+
+const outputFlags = {
+  json: { type: 'string' },
+  csv: { type: 'string' },
+  html: { type: 'string' },
+  quiet: { type: 'boolean', short: 'q' },
+  enforce: { type: 'boolean' },
+  port: { type: 'string' },
+  host: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+type CommandLine = ReturnType<typeof parseCommandLine>;
+
+/** Runs the command line and sets the process's exit code. Never throws. */
+export async function main(args: string[]): Promise<void> {
+  try {
+    const line = parseCommandLine(args);
+    const [command, ...files] = line.positionals;
+    if (line.values.help === true || command === undefined) return print(help);
+    process.exitCode = await runCommand(command, files, line.values);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = error instanceof SluiceError && error.kind !== 'invalid-request' ? 1 : 2;
+  }
+}
+
+function parseCommandLine(args: string[]) {
+  return parseArgs({ args, options: { ...scenarioFlags, ...outputFlags }, allowPositionals: true });
+}
+
+function runCommand(command: string, files: string[], flags: CommandLine['values']): Promise<number> {
+  switch (command) {
+    case 'run':
+    case 'search':
+      return load(command, files[0], flags);
+    case 'report':
+      return report(files, flags);
+    case 'upstream':
+      return serveUpstream({
+        port: Number(flags.port ?? 9000),
+        host: flags.host ?? '127.0.0.1',
+        signal: interrupts(),
+        print,
+      });
+    case 'bench':
+      return bench(flags);
+    default:
+      throw new SluiceError('invalid-request', `no command is named ${command}; see --help`);
+  }
+}
+
+async function load(
+  command: 'run' | 'search',
+  file: string | undefined,
+  flags: CommandLine['values'],
+): Promise<number> {
+  const scenario = parseScenario(overlay(file === undefined ? {} : await readScenarioFile(file), flags));
+  const isTerminal = process.stderr.isTTY === true;
+  const write = (text: string) => flags.quiet !== true && process.stderr.write(text);
+  const progress = new Progress({ scenario, isTerminal, write });
+  const options = {
+    signal: interrupts(),
+    onInterval: (interval: RunResult['intervals'][number]) => progress.interval(interval),
+  };
+  const result =
+    command === 'run'
+      ? await runScenario(scenario, options)
+      : await searchSaturation(scenario, {
+          ...options,
+          onPoint: (point) => progress.point(point),
+          onLoad: (rate, phase) => progress.load(rate, phase),
+        });
+  progress.erase();
+  print(summarizeRun(result));
+  if (flags.json !== undefined) await writeResult(flags.json, result);
+  await writeReports([result], flags);
+  const isWrong = Object.keys(result.errors).some((name) => name.startsWith('wrong text'));
+  return isWrong || (flags.enforce === true && !result.meetsSlo) ? 1 : 0;
+}
+
+async function report(files: string[], flags: CommandLine['values']): Promise<number> {
+  if (files.length === 0) throw new SluiceError('invalid-request', 'give the JSON results to compare');
+  const results = await Promise.all(files.map(readResult));
+  if (flags.html === undefined && flags.csv === undefined)
+    for (const result of results) print(summarizeRun(result));
+  await writeReports(results, flags);
+  return 0;
+}
+
+async function bench(flags: CommandLine['values']): Promise<number> {
+  const ceiling = await measureCeiling({
+    durationMs: parseDurationMs(flags.duration ?? '5s'),
+    users: Number(flags.users ?? 64),
+    processes: Number(flags.processes ?? 1),
+    signal: interrupts(),
+  });
+  const line = (rate: number, goal: number, unit: string, cpuUs: number) =>
+    `${Math.round(rate).toLocaleString('en')} ${unit}/s (goal ${goal.toLocaleString('en')}: ${rate >= goal ? 'reached' : 'NOT REACHED'}), client CPU ${cpuUs.toFixed(2)} µs each\n`;
+  print('against a trivial server on this machine:\n');
+  print(`  ${line(ceiling.requestsPerSecond, goals.requestsPerSecond, 'requests', ceiling.cpuPerRequestUs)}`);
+  print(`  ${line(ceiling.tokensPerSecond, goals.tokensPerSecond, 'tokens', ceiling.cpuPerTokenUs)}`);
+  print(
+    `  machine busy ${Math.round(ceiling.machineShare * 100)} % (this client, the server and everything else)\n`,
+  );
+  const isReached =
+    ceiling.requestsPerSecond >= goals.requestsPerSecond && ceiling.tokensPerSecond >= goals.tokensPerSecond;
+  return isReached ? 0 : 1;
+}
+
+async function writeReports(results: readonly RunResult[], flags: CommandLine['values']): Promise<void> {
+  if (flags.csv !== undefined) await writeFile(flags.csv, renderCsv(results));
+  if (flags.html !== undefined) await writeFile(flags.html, renderHtml(results));
+}
+
+/** Aborts at the first interrupt; a second one ends the process at once. */
+function interrupts(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (controller.signal.aborted) process.exit(130);
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+function print(text: string): void {
+  process.stdout.write(text);
+}

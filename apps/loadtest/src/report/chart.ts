@@ -1,0 +1,126 @@
+import { escapeHtml } from './html-text.ts';
+import { createScale, type Scale, type ScaleKind } from './scale.ts';
+
+/** One line of a chart. */
+export interface Series {
+  name: string;
+  /** 1 to 8: a colour of the style sheet; 0 is the quiet grey of references. */
+  color: number;
+  stroke: 'solid' | 'dashed' | 'dotted';
+  points: readonly (readonly [x: number, y: number])[];
+}
+
+/** A line chart; axis labels carry their unit. */
+export interface Chart {
+  title: string;
+  xLabel: string;
+  yLabel: string;
+  xScale: ScaleKind;
+  yScale: ScaleKind;
+  series: readonly Series[];
+  formatX(value: number): string;
+  formatY(value: number): string;
+  /** A vertical line with a name. */
+  mark?: { x: number; name: string; color: number };
+  /** Values that the y axis shall hold too, so that charts side by side can be compared. */
+  yIncludes?: readonly number[];
+}
+
+const width = 560;
+const height = 300;
+const plot = { left: 74, right: 18, top: 14, bottom: 48 };
+const plotWidth = width - plot.left - plot.right;
+const plotHeight = height - plot.top - plot.bottom;
+const dashes: Readonly<Record<Series['stroke'], string>> = { solid: '', dashed: '6 4', dotted: '1.5 4' };
+const maximumDots = 40;
+
+/** The chart as an HTML figure with inline SVG; the page's script adds the read-out at the pointer. */
+export function renderChart(chart: Chart): string {
+  const series = chart.series.filter((line) => line.points.length > 0);
+  const points = series.flatMap((line) => line.points);
+  const xs = points.map(([x]) => x);
+  const x = createScale(chart.xScale, chart.mark ? [...xs, chart.mark.x] : xs);
+  const y = createScale(chart.yScale, [...points.map(([, value]) => value), ...(chart.yIncludes ?? [])]);
+  const placed = series.map((line) =>
+    line.points.map(([px, py]) => [screenX(x, px), screenY(y, py)] as const),
+  );
+  const readout = series.map((line, at) => ({
+    name: line.name,
+    color: line.color,
+    points: line.points.map(([px, py], i) => [
+      Math.round(placed[at]?.[i]?.[0] ?? 0),
+      chart.formatX(px),
+      chart.formatY(py),
+    ]),
+  }));
+  return `<figure>
+<figcaption>${escapeHtml(chart.title)}</figcaption>
+${renderLegend(series)}
+<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(chart.title)}" data-readout="${escapeHtml(JSON.stringify(readout))}">
+${renderAxes(chart, x, y)}
+${chart.mark ? renderMark(chart.mark, screenX(x, chart.mark.x)) : ''}
+${series.map((line, at) => renderLine(line, placed[at] ?? [], at)).join('\n')}
+<line class="cursor" y1="${plot.top}" y2="${plot.top + plotHeight}" visibility="hidden"/>
+</svg>
+</figure>`;
+}
+
+function renderLegend(series: readonly Series[]): string {
+  const entries = series.map((line, at) => {
+    const sample = `<svg viewBox="0 0 26 8" aria-hidden="true"><line x1="1" x2="25" y1="4" y2="4" ${strokeOf(line)}/></svg>`;
+    return `<button type="button" data-line="${at}" aria-pressed="true">${sample}${escapeHtml(line.name)}</button>`;
+  });
+  return `<div class="legend">${entries.join('')}</div>`;
+}
+
+function renderAxes(chart: Chart, x: Scale, y: Scale): string {
+  const bottom = plot.top + plotHeight;
+  const horizontal = y.ticks.map((tick) => {
+    const at = screenY(y, tick).toFixed(1);
+    const label = `<text x="${plot.left - 8}" y="${at}" dy="0.35em" text-anchor="end">${escapeHtml(chart.formatY(tick))}</text>`;
+    return `<line class="grid" x1="${plot.left}" x2="${width - plot.right}" y1="${at}" y2="${at}"/>${label}`;
+  });
+  const vertical = x.ticks.map((tick) => {
+    const at = screenX(x, tick).toFixed(1);
+    const label = `<text x="${at}" y="${bottom + 18}" text-anchor="middle">${escapeHtml(chart.formatX(tick))}</text>`;
+    return `<line class="tick" x1="${at}" x2="${at}" y1="${bottom}" y2="${bottom + 5}"/>${label}`;
+  });
+  const middle = plot.top + plotHeight / 2;
+  return [
+    ...horizontal,
+    ...vertical,
+    `<line class="axis" x1="${plot.left}" x2="${width - plot.right}" y1="${bottom}" y2="${bottom}"/>`,
+    `<text class="label" x="${plot.left + plotWidth / 2}" y="${height - 8}" text-anchor="middle">${escapeHtml(chart.xLabel)}</text>`,
+    `<text class="label" transform="translate(13 ${middle}) rotate(-90)" text-anchor="middle">${escapeHtml(chart.yLabel)}</text>`,
+  ].join('\n');
+}
+
+function renderLine(line: Series, points: readonly (readonly [number, number])[], at: number): string {
+  const path = points
+    .map(([px, py], i) => `${i === 0 ? 'M' : 'L'}${px.toFixed(1)} ${py.toFixed(1)}`)
+    .join('');
+  const dots =
+    points.length <= maximumDots && line.color > 0
+      ? points.map(([px, py]) => `<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="2.6"/>`).join('')
+      : '';
+  return `<g data-line="${at}" style="color:var(--series-${line.color})" fill="currentColor"><path d="${path}" fill="none" ${strokeOf(line)}/>${dots}</g>`;
+}
+
+function renderMark(mark: { name: string; color: number }, at: number): string {
+  const isRight = at > plot.left + plotWidth / 2;
+  const label = `<text x="${at + (isRight ? -6 : 6)}" y="${plot.top + 10}" text-anchor="${isRight ? 'end' : 'start'}">${escapeHtml(mark.name)}</text>`;
+  return `<line class="mark" style="stroke:var(--series-${mark.color})" x1="${at}" x2="${at}" y1="${plot.top}" y2="${plot.top + plotHeight}"/>${label}`;
+}
+
+function strokeOf(line: Series): string {
+  const dash = dashes[line.stroke];
+  return `stroke="var(--series-${line.color})" stroke-width="${line.color === 0 ? 1.2 : 1.8}"${dash && ` stroke-dasharray="${dash}" stroke-linecap="round"`}`;
+}
+
+function screenX(scale: Scale, value: number): number {
+  return plot.left + scale.place(value) * plotWidth;
+}
+
+function screenY(scale: Scale, value: number): number {
+  return plot.top + (1 - Math.min(1, scale.place(value))) * plotHeight;
+}

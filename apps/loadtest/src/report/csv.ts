@@ -1,0 +1,36 @@
+import { metricNames } from '../recorder.ts';
+import type { RunResult } from '../result.ts';
+
+/** One row per run, metric and statistic: `run,metric,statistic,unit,value`. Made for data frames. */
+export function renderCsv(runs: readonly RunResult[]): string {
+  const lines = ['run,metric,statistic,unit,value'];
+  for (const run of runs) {
+    const add = (metric: string, statistic: string, unit: string, value: number) =>
+      lines.push(
+        [quoted(run.name), quoted(metric), statistic, unit, String(Number(value.toPrecision(10)))].join(','),
+      );
+    for (const [name, rate] of Object.entries(run.rates)) add(name, 'rate', '1/s', rate);
+    for (const [name, count] of Object.entries(run.totals)) add(name, 'count', '', count);
+    add('attainment', 'share', '', run.attainment);
+    for (const name of metricNames) {
+      const { count, mean, min, max, percentiles } = run.metrics[name];
+      if (count === 0) continue;
+      add(name, 'count', '', count);
+      for (const [statistic, value] of Object.entries({ mean, min, ...percentiles, max }))
+        add(name, statistic, 'ms', value);
+    }
+    for (const [name, count] of Object.entries(run.errors)) add(`error: ${name}`, 'count', '', count);
+    for (const point of run.search?.points ?? []) {
+      const at = `at ${point.offeredRate.toFixed(2)}/s`;
+      add(at, 'good', '1/s', point.goodRate);
+      add(at, 'refused', '1/s', point.refusedRate);
+      add(at, 'ttft p50', 'ms', point.ttftP50);
+      add(at, 'ttft p99', 'ms', point.ttftP99);
+    }
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function quoted(text: string): string {
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

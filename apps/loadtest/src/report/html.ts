@@ -1,0 +1,94 @@
+import type { RunResult } from '../result.ts';
+import { describeSlo } from '../slo.ts';
+import { type Chart, renderChart } from './chart.ts';
+import { escapeHtml } from './html-text.ts';
+import { pageScript, pageStyle } from './page-style.ts';
+import { colorOf, goodputCharts, loadChart, percentileCharts, timeCharts } from './plots.ts';
+import { errorTable, figuresTable } from './tables.ts';
+
+/**
+ * One self-contained page that compares runs side by side, the first being the reference. It loads nothing,
+ * and follows the reader's choice of light or dark.
+ */
+export function renderHtml(runs: readonly RunResult[]): string {
+  const title = runs.length === 1 ? (runs[0]?.name ?? 'load test') : `${runs.length} load tests compared`;
+  const load = loadChart(runs);
+  const sections = [
+    section('Load', 'Up to which load the objective holds, and what happens past it.', [
+      ...goodputCharts(runs),
+      ...(load ? [load] : []),
+    ]),
+    section(
+      'Latency by percentile',
+      'The tail is stretched: 90, 99 and 99.9 are equally far apart. Lines end where samples do.',
+      percentileCharts(runs),
+    ),
+    section('Over time', 'Requests counted in the second in which they ended.', timeCharts(runs)),
+  ];
+  const errors = errorTable(runs);
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<style>${pageStyle}</style>
+</head>
+<body>
+<main>
+<h1>${escapeHtml(title)}</h1>
+${runs.map(subtitle).join('\n')}
+${runs.length > 1 ? legend(runs) : ''}
+${runs.map(warning).join('')}
+<h2>Figures</h2>
+${runs.map(correction).join('')}
+${figuresTable(runs)}
+${sections.join('\n')}
+${errors === '' ? '' : `<h2>Errors</h2>\n${errors}`}
+${runs.map(scenario).join('\n')}
+</main>
+<script>${pageScript}</script>
+</body>
+</html>
+`;
+}
+
+function section(title: string, text: string, charts: readonly Chart[]): string {
+  if (charts.length === 0) return '';
+  return `<h2>${title}</h2>\n<p>${text}</p>\n<div class="grid">\n${charts.map(renderChart).join('\n')}\n</div>`;
+}
+
+function subtitle(run: RunResult): string {
+  const { startedAt, scenario: asked, totals } = run;
+  const text = `${run.name}: ${totals.offered} requests to ${asked.target}, ${startedAt.slice(0, 19).replace('T', ' ')} UTC, objective ${describeSlo(asked.slo)}`;
+  const verdict = run.meetsSlo ? '<b class="good">met</b>' : '<b class="bad">missed</b>';
+  return `<p>${escapeHtml(text)}: ${verdict}</p>`;
+}
+
+function legend(runs: readonly RunResult[]): string {
+  const entries = runs.map(
+    (run, at) => `<li><i style="background:var(--series-${colorOf(at)})"></i>${escapeHtml(run.name)}</li>`,
+  );
+  return `<ul class="runs">${entries.join('')}</ul>`;
+}
+
+function warning(run: RunResult): string {
+  const { findings, isBottleneck } = run.client;
+  if (findings.length === 0) return '';
+  const head = isBottleneck
+    ? 'the client was itself the bottleneck; do not trust these figures'
+    : 'something to keep in mind';
+  const items = findings.map((finding) => `<li>${escapeHtml(finding)}</li>`).join('');
+  return `<div class="warning"><b>${escapeHtml(run.name)}: ${head}</b><ul>${items}</ul></div>`;
+}
+
+function correction(run: RunResult): string {
+  if (run.correction.by === 'intended-instant') return '';
+  const text = `${run.name}: a closed loop; time to first token and end to end are corrected for an expected interval of ${run.correction.intervalMs.toFixed(1)} ms between a user's requests.`;
+  return `<p>${escapeHtml(text)}</p>`;
+}
+
+function scenario(run: RunResult): string {
+  const text = escapeHtml(JSON.stringify(run.scenario, null, 2));
+  return `<details><summary>Scenario of ${escapeHtml(run.name)}</summary><pre>${text}</pre></details>`;
+}

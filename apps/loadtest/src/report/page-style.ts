@@ -1,0 +1,112 @@
+/** The report's style sheet: one set of variables for light pages, one for dark ones. */
+export const pageStyle = `
+:root {
+  color-scheme: light dark;
+  --page: #f6f7f9; --card: #ffffff; --text: #1b2028; --quiet: #5b6472; --rule: #dfe3e8;
+  --good: #146c3a; --bad: #b3261e; --warn-page: #fff4e0; --warn-rule: #d08700;
+  --series-0: #8b94a1; --series-1: #1f6fd1; --series-2: #c2470a; --series-3: #0a7d6c; --series-4: #8a3fc0;
+  --series-5: #a3730a; --series-6: #c22464; --series-7: #3d7a1f; --series-8: #4d5a73;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #12151a; --card: #1a1e25; --text: #e7eaef; --quiet: #a0a9b8; --rule: #323945;
+    --good: #6fd197; --bad: #ff8f85; --warn-page: #33270f; --warn-rule: #d99a26;
+    --series-0: #7b8494; --series-1: #6aa9ff; --series-2: #ff9055; --series-3: #43cdb4; --series-4: #c492f5;
+    --series-5: #e3b64a; --series-6: #ff7fae; --series-7: #93d36c; --series-8: #b3bed1;
+  }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
+main { max-width: 1240px; margin: 0 auto; padding: 28px 20px 60px; }
+h1 { font-size: 24px; margin: 0 0 4px; }
+h2 { font-size: 18px; margin: 36px 0 10px; }
+p { margin: 4px 0; color: var(--quiet); max-width: 78ch; }
+.runs { display: flex; flex-wrap: wrap; gap: 6px 22px; margin: 14px 0 0; padding: 0; list-style: none; }
+.runs i { display: inline-block; width: 11px; height: 11px; border-radius: 3px; margin-right: 7px; }
+.warning { background: var(--warn-page); border-left: 4px solid var(--warn-rule); padding: 10px 14px; margin: 14px 0; }
+.warning ul { margin: 4px 0 0; padding-left: 20px; }
+.grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 460px), 1fr)); gap: 16px; }
+figure, .table { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; margin: 0; padding: 14px 16px; position: relative; }
+.table { overflow-x: auto; padding: 4px 16px; }
+figcaption { font-weight: 600; margin-bottom: 4px; }
+.legend { display: flex; flex-wrap: wrap; gap: 2px 6px; margin-bottom: 6px; min-height: 26px; }
+.legend button { all: unset; cursor: pointer; font-size: 12.5px; color: var(--quiet); padding: 1px 6px; border-radius: 5px; }
+.legend button:focus-visible { outline: 2px solid var(--series-1); }
+.legend button[aria-pressed="false"] { opacity: 0.4; text-decoration: line-through; }
+.legend svg { width: 26px; height: 8px; margin-right: 6px; vertical-align: middle; }
+figure > svg { display: block; width: 100%; height: auto; }
+svg text { font-size: 11.5px; fill: var(--quiet); font-variant-numeric: tabular-nums; }
+svg .label { font-size: 12px; }
+svg .grid { stroke: var(--rule); stroke-width: 1; }
+svg .axis, svg .tick { stroke: var(--quiet); stroke-width: 1; }
+svg .mark { stroke-width: 1.2; stroke-dasharray: 4 3; }
+svg .cursor { stroke: var(--quiet); stroke-width: 1; pointer-events: none; }
+.readout { position: absolute; pointer-events: none; background: var(--card); border: 1px solid var(--rule); border-radius: 6px; padding: 6px 10px; font-size: 12.5px; font-variant-numeric: tabular-nums; box-shadow: 0 3px 12px rgb(0 0 0 / 18%); white-space: nowrap; z-index: 1; }
+.readout i { display: inline-block; width: 9px; height: 9px; border-radius: 2px; margin-right: 6px; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: 6px 10px; border-bottom: 1px solid var(--rule); white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; padding-left: 0; }
+tr:last-child > * { border-bottom: 0; }
+thead th { color: var(--quiet); font-weight: 600; }
+tr.group th { padding-top: 16px; font-weight: 600; text-align: left; }
+tbody th { font-weight: 400; }
+small { color: var(--quiet); margin-left: 6px; }
+.good { color: var(--good); } .bad { color: var(--bad); }
+details { margin-top: 14px; } summary { cursor: pointer; color: var(--quiet); }
+pre { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 14px; overflow-x: auto; font-size: 12.5px; }
+`;
+
+/** The report's script: values at the pointer, and lines that the legend hides. */
+export const pageScript = `
+for (const figure of document.querySelectorAll('figure')) {
+  const svg = figure.querySelector(':scope > svg');
+  const lines = JSON.parse(svg.dataset.readout);
+  const cursor = svg.querySelector('.cursor');
+  const readout = document.createElement('div');
+  readout.className = 'readout';
+  readout.hidden = true;
+  figure.append(readout);
+  const isHidden = (at) => figure.querySelector('button[data-line="' + at + '"]').ariaPressed === 'false';
+  for (const button of figure.querySelectorAll('.legend button')) {
+    button.addEventListener('click', () => {
+      button.ariaPressed = String(button.ariaPressed === 'false');
+      svg.querySelector('g[data-line="' + button.dataset.line + '"]').style.display = button.ariaPressed === 'true' ? '' : 'none';
+    });
+  }
+  const leave = () => { readout.hidden = true; cursor.setAttribute('visibility', 'hidden'); };
+  svg.addEventListener('pointerleave', leave);
+  svg.addEventListener('pointermove', (event) => {
+    const box = svg.getBoundingClientRect();
+    const x = ((event.clientX - box.left) / box.width) * svg.viewBox.baseVal.width;
+    let nearest;
+    const found = [];
+    lines.forEach((line, at) => {
+      if (isHidden(at)) return;
+      const point = line.points.reduce((a, b) => (Math.abs(b[0] - x) < Math.abs(a[0] - x) ? b : a));
+      found.push([line, point]);
+      if (!nearest || Math.abs(point[0] - x) < Math.abs(nearest[0] - x)) nearest = point;
+    });
+    if (!nearest) return leave();
+    cursor.setAttribute('x1', nearest[0]);
+    cursor.setAttribute('x2', nearest[0]);
+    cursor.setAttribute('visibility', 'visible');
+    readout.replaceChildren();
+    const head = document.createElement('b');
+    head.textContent = nearest[1];
+    readout.append(head);
+    for (const [line, point] of found) {
+      if (Math.abs(point[0] - nearest[0]) > 12) continue;
+      const row = document.createElement('div');
+      const swatch = document.createElement('i');
+      swatch.style.background = 'var(--series-' + line.color + ')';
+      row.append(swatch, line.name + '  ' + point[2]);
+      readout.append(row);
+    }
+    readout.hidden = false;
+    const from = box.left - figure.getBoundingClientRect().left;
+    const place = from + (nearest[0] / svg.viewBox.baseVal.width) * box.width;
+    readout.style.top = box.top - figure.getBoundingClientRect().top + 8 + 'px';
+    readout.style.left = (place > box.width / 2 ? place - readout.offsetWidth - 12 : place + 12) + 'px';
+  });
+}
+`;

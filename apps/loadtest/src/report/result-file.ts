@@ -1,0 +1,28 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { SluiceError } from '@sluice/canonical';
+import { z } from 'zod';
+import type { RunResult } from '../result.ts';
+
+/** Enough to tell our results from any other JSON. */
+const shape = z.looseObject({
+  version: z.literal(1),
+  name: z.string(),
+  metrics: z.record(z.string(), z.looseObject({ count: z.number(), hdr: z.string() })),
+  intervals: z.array(z.looseObject({ second: z.number() })),
+  client: z.looseObject({ processes: z.array(z.looseObject({})) }),
+});
+
+/** Reads a result that `writeResult` wrote. Throws `invalid-request` for anything else. */
+export async function readResult(path: string): Promise<RunResult> {
+  try {
+    // Our own file: what the check above leaves open was written by the type itself.
+    return shape.parse(JSON.parse(await readFile(path, 'utf8'))) as unknown as RunResult;
+  } catch (cause) {
+    throw new SluiceError('invalid-request', `${path} is not a result of this load test`, { cause });
+  }
+}
+
+/** Writes a result as JSON. */
+export async function writeResult(path: string, result: RunResult): Promise<void> {
+  await writeFile(path, `${JSON.stringify(result, null, 2)}\n`);
+}

@@ -1,0 +1,128 @@
+import { formatMs } from '../duration.ts';
+import { formatRate } from '../progress.ts';
+import type { MetricName } from '../recorder.ts';
+import type { RunResult } from '../result.ts';
+import { metricTitles } from '../summary.ts';
+import { escapeHtml } from './html-text.ts';
+
+interface Row {
+  label: string;
+  /** Absent means the run has no such value. */
+  value(run: RunResult): number | undefined;
+  format(value: number): string;
+  /** Which direction is better; absent compares nothing. */
+  better?: 'higher' | 'lower';
+}
+
+const percent = (share: number) => `${(share * 100).toFixed(2)} %`;
+const whole = (count: number) => String(Math.round(count));
+
+const throughput: readonly Row[] = [
+  { label: 'offered', value: (run) => run.rates.offered, format: formatRate },
+  { label: 'ok', value: (run) => run.rates.ok, format: formatRate, better: 'higher' },
+  { label: 'good (goodput)', value: (run) => run.rates.good, format: formatRate, better: 'higher' },
+  { label: 'good share', value: (run) => run.attainment, format: percent, better: 'higher' },
+  {
+    label: 'highest load within the objective',
+    value: (run) => run.search?.saturationRate,
+    format: formatRate,
+    better: 'higher',
+  },
+  { label: 'refused (429)', value: (run) => run.rates.refused, format: formatRate },
+  { label: 'failed', value: (run) => run.rates.failed, format: formatRate, better: 'lower' },
+  { label: 'tokens per second', value: (run) => run.rates.tokens, format: whole, better: 'higher' },
+];
+
+const client: readonly Row[] = [
+  {
+    label: 'event loop busy',
+    value: (run) => Math.max(...run.client.processes.map((p) => p.loopShare)),
+    format: percent,
+  },
+  {
+    label: 'event loop late, p99',
+    value: (run) => Math.max(...run.client.processes.map((p) => p.loopDelayP99Ms)),
+    format: formatMs,
+  },
+  {
+    label: 'whole machine busy',
+    value: (run) => Math.max(...run.client.processes.map((p) => p.machineShare)),
+    format: percent,
+  },
+  { label: 'connections opened', value: (run) => run.client.connectionsOpened, format: whole },
+];
+
+const latencies: readonly MetricName[] = [
+  'ttft',
+  'interToken',
+  'timePerToken',
+  'endToEnd',
+  'queueWait',
+  'transit',
+  'sendDelay',
+];
+
+/** All figures, a column per run, with differences from the first run. */
+export function figuresTable(runs: readonly RunResult[]): string {
+  const head = runs.map((run) => `<th scope="col">${escapeHtml(run.name)}</th>`).join('');
+  const body = [
+    group('Throughput', throughput, runs),
+    ...latencies.map((name) => group(metricTitles[name], latencyRows(name), runs)),
+    group('Client', client, runs),
+  ].join('');
+  return `<div class="table"><table><thead><tr><th scope="col"></th>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
+}
+
+/** Failures and refusals by class, a column per run; empty when there were none. */
+export function errorTable(runs: readonly RunResult[]): string {
+  const classes = [...new Set(runs.flatMap((run) => Object.keys(run.errors)))].sort();
+  if (classes.length === 0) return '';
+  const rows = classes.map((name) => ({
+    label: name,
+    value: (run: RunResult) => run.errors[name] ?? 0,
+    format: whole,
+  }));
+  const head = runs.map((run) => `<th scope="col">${escapeHtml(run.name)}</th>`).join('');
+  const body = rows.map((row) => tableRow(row, runs)).join('');
+  return `<div class="table"><table><thead><tr><th scope="col">class</th>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
+}
+
+function latencyRows(name: MetricName): Row[] {
+  return ['p50', 'p90', 'p99', 'p99.9', 'max'].map((key) => ({
+    label: key,
+    value: ({ metrics }) => {
+      const metric = metrics[name];
+      if (metric.count === 0) return undefined;
+      return key === 'max' ? metric.max : metric.percentiles[key];
+    },
+    format: formatMs,
+    better: 'lower',
+  }));
+}
+
+function group(title: string, rows: readonly Row[], runs: readonly RunResult[]): string {
+  const shown = rows.filter((row) => runs.some((run) => row.value(run) !== undefined));
+  if (shown.length === 0) return '';
+  const heading = title.charAt(0).toUpperCase() + title.slice(1);
+  const head = `<tr class="group"><th colspan="${runs.length + 1}">${escapeHtml(heading)}</th></tr>`;
+  return head + shown.map((row) => tableRow(row, runs)).join('');
+}
+
+function tableRow(row: Row, runs: readonly RunResult[]): string {
+  const first = runs[0] && row.value(runs[0]);
+  const cells = runs.map((run, at) => {
+    const value = row.value(run);
+    if (value === undefined) return '<td>–</td>';
+    return `<td>${escapeHtml(row.format(value))}${at === 0 ? '' : difference(row, first, value)}</td>`;
+  });
+  return `<tr><th scope="row">${escapeHtml(row.label)}</th>${cells.join('')}</tr>`;
+}
+
+function difference(row: Row, first: number | undefined, value: number): string {
+  if (!row.better || first === undefined || first === 0) return '';
+  const change = (value - first) / first;
+  if (Math.abs(change) < 0.005) return '<small>±0 %</small>';
+  const isBetter = change > 0 === (row.better === 'higher');
+  const sign = change > 0 ? '+' : '−';
+  return `<small class="${isBetter ? 'good' : 'bad'}">${sign}${(Math.abs(change) * 100).toFixed(Math.abs(change) < 0.1 ? 1 : 0)} %</small>`;
+}
