@@ -7,6 +7,7 @@ import type { z } from 'zod';
 export interface Engine {
   /** Concurrent generations; becomes the worker's concurrency. */
   readonly slots: number;
+  /** What it can do for a generation that another worker lost. */
   readonly resume: ResumeAbility;
   /** Resolves when the engine can generate. Rejects with a sentence an operator understands. */
   start(signal: AbortSignal): Promise<void>;
@@ -14,10 +15,12 @@ export interface Engine {
   isReady(): boolean;
   /**
    * Runs one generation: calls `emit` with a legal event order (canonical's grammar) and resolves after the
-   * terminal event was emitted. Never rejects for a failed generation: that is an `error` event. After
-   * `signal` aborts it stops within 500 ms, closes what it opened, emits nothing more and resolves.
+   * terminal event was emitted. Never rejects for a failed generation: that is an `error` event. Events may be
+   * emitted before it returns. After `signal` aborts it emits nothing more, closes what it opened and resolves
+   * within 500 ms.
    */
   generate(request: InferenceRequest, run: GenerationRun): Promise<void>;
+  /** Closes everything. What still runs ends in an `error` event. */
   stop(): Promise<void>;
 }
 
@@ -27,6 +30,7 @@ export interface Engine {
  */
 export type ResumeAbility = 'exact' | 'prefix' | 'none';
 
+/** One order to generate: everything beside the request itself. */
 export interface GenerationRun {
   /** Bare id for the start event. */
   id: string;
@@ -34,29 +38,35 @@ export interface GenerationRun {
   backendModel: string;
   /** The limit of the model; used where the request has none and as the clamp where it asks for more. Absent: no limit known. */
   maxOutputTokens?: number;
+  /** Aborts on cancel, deadline, a lost listener and drain alike; its reason is not looked at. */
   signal: AbortSignal;
   /**
    * What a lost attempt had delivered. The run emits `start` again (the receiver drops it), then goes on after
-   * the last delivered character: block numbers continue, its last part may grow. Its finish reports the usage
-   * of the whole answer.
+   * the last delivered character: block numbers continue, its last part may grow. `Resume` does not say whether
+   * a tool call that stands last was ended, so the run ends it (again): the receiver drops a `tool-call-end` that
+   * it has. The finish reports the usage of the whole answer. An engine that can't go on emits a bare
+   * `upstream-failed`; a resume without content is a fresh start for every engine.
    */
   resume?: Resume;
   /**
-   * Takes events in order, at once and without waiting: per-token promises cost more than all the rest of the
-   * worker (see the performance section of the README).
+   * Takes events in order, at once, without waiting and without throwing; it may abort the run. Promises per
+   * token would cost more than all the rest of the worker (see the performance section of the README).
    */
   emit(event: GenerationEvent): void;
 }
 
 /** What the registry knows of an engine. The module behind `create` is loaded only where it is configured. */
 export interface EngineKind<Options> {
+  /** The word after `engine` in the configuration. */
   readonly kind: string;
   /** The backend's part of the configuration, beside `engine`. */
   readonly options: z.ZodType<Options>;
   create(options: Options, services: EngineServices): Promise<Engine>;
 }
 
+/** What an engine needs of its surroundings. */
 export interface EngineServices {
+  /** Epoch milliseconds. */
   now(): number;
   /** Counts extensions that could not be said in the upstream's dialect. */
   onExtensionsDropped(from: string, to: string): void;

@@ -62,7 +62,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: HttpHeaders): void {
     // Interim answers (103 and the like) announce the real one.
     if (this.hasEnded || status < 200) return;
-    this.plan.onContact(status < 500);
+    this.plan.onContact(true);
     this.attempt(() => {
       this.reader = this.plan.createReader(status, headers);
     });

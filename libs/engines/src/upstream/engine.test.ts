@@ -295,6 +295,37 @@ describe('a failure of an upstream', () => {
   });
 });
 
+describe('the readiness of an upstream engine', () => {
+  it('is lost with a connection and comes back with the server', async () => {
+    const engine = createEngine();
+    await engine.start(new AbortController().signal);
+    server.answer = (response) => response.socket?.destroy();
+    await runOf(engine, askFor('hi'));
+    expect(engine.isReady()).toBe(false);
+    server.answer = undefined;
+    await expect.poll(() => engine.isReady(), { timeout: 5000 }).toBe(true);
+  });
+
+  it('is not lost with an answer that says no', async () => {
+    const engine = createEngine();
+    await engine.start(new AbortController().signal);
+    answerWith(503, {});
+    await runOf(engine, askFor('hi'));
+    expect(engine.isReady()).toBe(true);
+  });
+
+  it('ends with the engine', async () => {
+    const engine = createEngine();
+    await engine.start(new AbortController().signal);
+    const { events, done } = record(engine, askFor('[[sim tokens=5 ttft=0 gap=0 stall@2]]'), {
+      onEvent: (seen) => textOf(seen) !== '' && void engine.stop(),
+    });
+    await done;
+    expect(events.at(-1)).toMatchObject({ type: 'error', error: { kind: 'upstream-failed' } });
+    expect(engine.isReady()).toBe(false);
+  });
+});
+
 describe('the start of an upstream engine', () => {
   it('waits for a server that is not ready yet', async () => {
     let asked = 0;

@@ -3,6 +3,7 @@ import { SluiceError } from '@sluice/canonical';
 import type { Dispatcher } from 'undici';
 import { codeOf } from './failure.ts';
 
+/** How soon a server that was not there is asked again. */
 const retryMs = 500;
 
 export interface ProbeOptions {
@@ -21,6 +22,7 @@ export class Probe {
   private readonly options: ProbeOptions;
   private isThere = false;
   private contactAt = 0;
+  private isAsking = false;
   private interval: NodeJS.Timeout | undefined;
   private readonly stopping = new AbortController();
 
@@ -50,7 +52,7 @@ export class Probe {
       if (isOver || limit.aborted)
         throw new SluiceError('unavailable', `${origin} did not answer in ${timeoutMs} ms: ${found}`);
     }
-    this.interval = setInterval(() => void this.askIfQuiet(), this.options.intervalMs);
+    this.interval = setInterval(() => void this.askIfDue(), Math.min(retryMs, this.options.intervalMs));
     // Asking is no reason to keep a process alive.
     this.interval.unref();
   }
@@ -61,10 +63,13 @@ export class Probe {
     this.isThere = false;
   }
 
-  private async askIfQuiet(): Promise<void> {
+  private async askIfDue(): Promise<void> {
     const { now, intervalMs } = this.options;
-    if (this.isThere && now() - this.contactAt < intervalMs) return;
+    const isQuiet = now() - this.contactAt >= intervalMs;
+    if (this.isAsking || (this.isThere && !isQuiet)) return;
+    this.isAsking = true;
     await this.ask(this.stopping.signal);
+    this.isAsking = false;
   }
 
   /** Absent when the server is there; else what was found instead. Never rejects. */
