@@ -166,7 +166,7 @@ class RedisAdmission implements Admission {
     const slot = this.names.tenantSlot(claim.tenant);
     const holds = bound.map((each) => holdOf(each, slot, claim, estimate));
     const answer = await this.reserve({ slot, holds }, claim.requestId, estimate);
-    if ('granted' in answer) return { slot, holds };
+    if (answer.refused === undefined) return { slot, holds };
     const refusing = bound[answer.refused];
     const hold = holds[answer.refused];
     if (!refusing || !hold)
@@ -193,7 +193,7 @@ class RedisAdmission implements Admission {
     try {
       const answer = await this.reserve(part, claim.requestId, { inputTokens: 0 });
       const [inPool = 0, ofTenant = 0] = answer.levels;
-      if ('granted' in answer) return { part, priority: fairPriority(ofTenant) };
+      if (answer.refused === undefined) return { part, priority: fairPriority(ofTenant) };
       throw this.refusal('saturation', refuseSaturated(claim, inPool, answer.meanMs));
     } catch (error) {
       if (tenantPart) await this.book.settle(tenantPart.slot, { requestId: claim.requestId });

@@ -13,21 +13,22 @@ export interface Reservation {
   holds: readonly Hold[];
 }
 
-/** What Redis says to a reservation: all of it, or which hold said no. */
-export type Answer =
-  | { granted: true; levels: number[]; meanMs?: number | undefined }
-  | {
-      refused: number;
-      levels: number[];
-      max: number;
-      waitMs?: number | undefined;
-      meanMs?: number | undefined;
-    };
+/** What Redis says to a reservation. */
+export interface Answer {
+  /** The hold that said no, so that none was taken; absent means that all were. */
+  refused?: number;
+  /** After which time the refused hold would have fitted; absent means not known. */
+  waitMs?: number;
+  /** Mean service time of the pool, if a hold asked for it. */
+  meanMs?: number;
+  /** What each hold saw before it took, up to the one that said no. */
+  levels: number[];
+}
 
 export interface Renewal {
   id: string;
   seen: number;
-  leases: readonly { key: string; amount: number }[];
+  leases: readonly { primitive: 'lease'; key: string; amount: number }[];
 }
 
 export interface Settlement {
@@ -47,16 +48,7 @@ export interface Holdings {
 
 // An empty Lua table has no telling whether it is a list.
 const levels = z.preprocess((value) => (Array.isArray(value) ? value : []), z.array(z.number()));
-const answerSchema = z.union([
-  z.object({ granted: z.literal(true), levels, meanMs: z.number().optional() }),
-  z.object({
-    refused: z.number(),
-    levels,
-    max: z.number(),
-    waitMs: z.number().optional(),
-    meanMs: z.number().optional(),
-  }),
-]);
+const answerSchema = z.tuple([z.number(), z.number(), z.number()], z.number());
 const holdingsSchema = z.object({ requests: z.number(), reserved: z.number(), levels });
 
 /** The book of reservations in Redis, slot by slot. Every method is one script, atomic and safe to repeat. */
@@ -79,7 +71,13 @@ export class Ledger {
   async reserve(slot: Slot, { requestId, inputTokens, holds }: Reservation): Promise<Answer> {
     const values = [requestId, this.leaseMs, inputTokens, JSON.stringify(holds)];
     const reply = await runScript(this.redis, this.scripts.reserve, bookKeys(slot), values);
-    return answerSchema.parse(JSON.parse(String(reply)));
+    const [refused, waitMs, meanMs, ...levels] = answerSchema.parse(reply);
+    return {
+      levels,
+      ...(refused >= 0 && { refused }),
+      ...(waitMs >= 0 && { waitMs }),
+      ...(meanMs >= 0 && { meanMs }),
+    };
   }
 
   /** True if there was something to settle: not before, and not by somebody who found the lease dead. */

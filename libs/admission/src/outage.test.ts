@@ -21,7 +21,7 @@ it('what a dead ingress held is free after its lease, and charged by the input a
   const ticket = await dying.admit(claim);
   ticket.sawOutput(7);
   const [, records] = bookKeys('sluice:{t:acme}');
-  await until(async () => (await living.redis.hget(records, claim.requestId))?.includes('"seen":7'));
+  await until(async () => (await living.redis.hget(records, claim.requestId))?.startsWith('40 7 '));
   dying.redis.disconnect();
 
   const next = bed.claim({ limits, poolPolicy: oneSlot });

@@ -195,9 +195,9 @@ export class TicketBook {
 
 function renewalOf({ requestId, parts, seen }: OpenTicket, slot: Slot): Renewal {
   const holds = parts.find((part) => part.slot === slot)?.holds ?? [];
-  const leases = holds
-    .filter(({ primitive }) => primitive === 'lease')
-    .map(({ key, amount }) => ({ key, amount }));
+  const leases = holds.flatMap(({ primitive, key, amount }) =>
+    primitive === 'lease' ? [{ primitive, key, amount }] : [],
+  );
   return { id: requestId, seen, leases };
 }
 

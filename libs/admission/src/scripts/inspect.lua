@@ -6,7 +6,8 @@ local at = clock()
 sweep(at)
 local reservedTokens = 0
 for _, text in ipairs(redis.call('HVALS', KEYS[2])) do
-  for _, hold in ipairs(cjson.decode(text).holds) do
+  local _, _, holds = readRecord(text)
+  for _, hold in ipairs(cjson.decode(holds)) do
     if hold.settles or hold.primitive == 'budget' then reservedTokens = reservedTokens + hold.amount end
   end
 end

@@ -1,8 +1,9 @@
 -- The book of one slot, included before every other script.
 --   KEYS[1]  open: zset, request id by the instant (ms, Redis time) at which its lease dies
---   KEYS[2]  records: hash, request id -> JSON { input, seen, holds }
--- A hold is what one check took: { primitive, key, amount }, and is undone or settled under the same name.
--- Holds name further keys; all of them carry the slot's hash tag, so a Cluster runs this on one node.
+--   KEYS[2]  records: hash, request id -> 'input seen holds': tokens estimated, tokens seen, and in JSON the checks
+--            as they were asked: what each took is settled or given back under the same key and amount
+-- The checks name further keys; all of them carry the slot's hash tag, so a Cluster runs this on one node.
+-- Records are kept as text and parsed late: encoding them as one JSON value cost a third of the script.
 
 local bookLifeMs = 7 * 24 * 3600 * 1000
 
@@ -15,13 +16,18 @@ local function number(text)
   return string.format('%.17g', text)
 end
 
-local function member(id, index)
-  return id .. '#' .. index
-end
-
 local function keepBook()
   redis.call('PEXPIRE', KEYS[1], bookLifeMs)
   redis.call('PEXPIRE', KEYS[2], bookLifeMs)
+end
+
+local function writeRecord(id, input, seen, holds)
+  redis.call('HSET', KEYS[2], id, input .. ' ' .. seen .. ' ' .. holds)
+end
+
+local function readRecord(text)
+  local input, seen, holds = string.match(text, '^(%S+) (%S+) (.*)$')
+  return tonumber(input), tonumber(seen), holds
 end
 
 -- A lease set's expired members don't count, whether or not somebody removed them.
@@ -29,13 +35,14 @@ local function leaseCount(key, at)
   return redis.call('ZCOUNT', key, '(' .. at, '+inf')
 end
 
-local function takeLease(key, id, count, at, leaseMs)
-  for index = 1, count do redis.call('ZADD', key, at + leaseMs, member(id, index)) end
-  redis.call('PEXPIRE', key, leaseMs + 1000)
+local function leaseMembers(id, amount)
+  local members = {}
+  for index = 1, amount do members[index] = id .. '#' .. index end
+  return members
 end
 
-local function dropLease(key, id, count)
-  for index = 1, count do redis.call('ZREM', key, member(id, index)) end
+local function dropLease(key, id, amount)
+  redis.call('ZREM', key, unpack(leaseMembers(id, amount)))
 end
 
 -- A rate is a bucket that fills by what is taken and runs empty in one period.
@@ -101,16 +108,16 @@ local function settle(id, charge, at)
   redis.call('ZREM', KEYS[1], id)
   if not text then return 0 end
   redis.call('HDEL', KEYS[2], id)
-  for _, hold in ipairs(cjson.decode(text).holds) do settleHold[hold.primitive](hold, id, charge, at) end
+  local _, _, holds = readRecord(text)
+  for _, hold in ipairs(cjson.decode(holds)) do settleHold[hold.primitive](hold, id, charge, at) end
   return 1
 end
 
 -- Requests whose ingress is gone: whoever comes by books the input estimate and the output that was seen.
 local function sweep(at)
-  local dead = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', at, 'LIMIT', 0, 100)
-  for _, id in ipairs(dead) do
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', at, 'LIMIT', 0, 100)) do
     local text = redis.call('HGET', KEYS[2], id)
-    local record = text and cjson.decode(text)
-    settle(id, record and (record.input + record.seen), at)
+    local input, seen = readRecord(text or '0 0 []')
+    settle(id, input + seen, at)
   end
 end

@@ -1,15 +1,14 @@
--- Takes all of the checks or none. A repeated request id gets the first answer and takes nothing more.
+-- Takes all of the checks or none. A repeated request id takes nothing more.
 --   ARGV[1] request id   ARGV[2] lease ms   ARGV[3] input tokens (estimate)   ARGV[4] checks as JSON
--- Answer, JSON: { granted, levels: what each check saw before it took, meanMs? }
---            or { refused: index of the first check that said no, levels, max, waitMs?, meanMs? }
+-- Answer: { index of the check that said no, or -1; ms after which it would fit, or -1; mean service time in ms,
+--           or -1; what each check saw before it took, up to the one that said no }
 
-local id, leaseMs, input = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local id, leaseMs = ARGV[1], tonumber(ARGV[2])
 local checks = cjson.decode(ARGV[4])
 local at = clock()
 sweep(at)
 
-local before = redis.call('HGET', KEYS[2], id)
-if before then return cjson.encode(cjson.decode(before).answer) end
+local isRepeated = redis.call('HEXISTS', KEYS[2], id) == 1
 local bookIsEmpty = redis.call('EXISTS', KEYS[2]) == 0
 
 -- Each looks without taking: level seen, the most it may be, and after which time a refused one would fit.
@@ -37,20 +36,29 @@ local look = {
   end,
 }
 
-local levels, answer = {}, { granted = true }
+local levels = {}
+local answer = { -1, -1, -1 }
 for index, check in ipairs(checks) do
   local level, max, waitMs, meanMs = look[check.primitive](check)
   levels[index] = level
-  answer.meanMs = meanMs or answer.meanMs
-  if max and level + check.amount > max then
-    return cjson.encode({ refused = index - 1, levels = levels, max = max, waitMs = waitMs, meanMs = answer.meanMs })
+  answer[3] = meanMs or answer[3]
+  answer[3 + index] = level
+  if not isRepeated and max and level + check.amount > max then
+    answer[1], answer[2] = index - 1, waitMs or -1
+    return answer
   end
 end
-answer.levels = levels
+if isRepeated then return answer end
 
 local take = {
-  lease = function(check)
-    takeLease(check.key, id, check.amount, at, leaseMs)
+  lease = function(check, level)
+    local members = {}
+    for index, name in ipairs(leaseMembers(id, check.amount)) do
+      members[2 * index - 1], members[2 * index] = at + leaseMs, name
+    end
+    redis.call('ZADD', check.key, unpack(members))
+    -- Renewals keep the key from here on.
+    if level == 0 then redis.call('PEXPIRE', check.key, bookLifeMs) end
   end,
   rate = function(check, level)
     setRateLevel(check.key, at, check.max, check.periodMs, level + check.amount)
@@ -61,12 +69,9 @@ local take = {
     setBudget(check.key, at, check.periodMs, spent, reserved + check.amount)
   end,
 }
-for index, check in ipairs(checks) do
-  take[check.primitive](check, levels[index])
-  check.backlog = nil
-end
+for index, check in ipairs(checks) do take[check.primitive](check, levels[index]) end
 
 redis.call('ZADD', KEYS[1], at + leaseMs, id)
-redis.call('HSET', KEYS[2], id, cjson.encode({ input = input, seen = 0, holds = checks, answer = answer }))
-keepBook()
-return cjson.encode(answer)
+writeRecord(id, ARGV[3], 0, ARGV[4])
+if bookIsEmpty then keepBook() end
+return answer
