@@ -102,8 +102,12 @@ export class BlockDecoder {
     }
   }
 
+  get isText(): boolean {
+    return this.kind === 'text';
+  }
+
   /** Content that does not belong into a block of this kind is a server's mistake and passed over. */
-  private say(kind: 'text' | 'reasoning', text: Json | undefined): GenerationEvent[] {
+  say(kind: 'text' | 'reasoning', text: Json | undefined): GenerationEvent[] {
     if (kind !== this.kind || typeof text !== 'string' || text === '') return [];
     this.hasContent = true;
     const block = this.number;

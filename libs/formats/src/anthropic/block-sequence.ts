@@ -18,6 +18,16 @@ export class BlockSequence {
   /** Canonical number of the next block that has content. */
   private next = 0;
 
+  /** The server's number of the text that is open now; absent where something else is. */
+  get textIndex(): number | undefined {
+    return this.current?.decoder.isText ? this.current.index : undefined;
+  }
+
+  /** A piece of the text that is open now. */
+  pushText(text: string): GenerationEvent[] {
+    return this.current?.decoder.say('text', text) ?? [];
+  }
+
   start(index: number, block: JsonObject): GenerationEvent[] {
     if (this.current) {
       this.waiting.push({ index, block, deltas: [], isStopped: false });

@@ -128,6 +128,25 @@ describe('the decoder', () => {
     ]);
   });
 
+  test.each([
+    ['{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}', 'a'],
+    ['{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}      }', 'a'],
+    ['{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"\\"\\n}}"}}', '"\n}}'],
+    ['{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a","b":"c"}}', 'a'],
+    ['{"delta": {"text": "a", "type": "text_delta"}, "index": 0, "type": "content_block_delta"}', 'a'],
+  ])('reads a delta however it is written: %s', (data, text) => {
+    expect(decode(messageStart, textStart, data)).toContainEqual({ type: 'text-delta', block: 0, text });
+  });
+
+  test('never takes a text for the block that stands before it', () => {
+    const stop = { type: 'content_block_stop', index: 0 };
+    expect(decode(messageStart, textStart, stop, JSON.stringify(delta)).map(({ type }) => type)).toEqual([
+      'start',
+      'text-delta',
+      'error',
+    ]);
+  });
+
   test('takes the input of a call that stands in its start', () => {
     const tool = { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } };
     const events = decode(
