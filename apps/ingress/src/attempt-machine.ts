@@ -109,14 +109,18 @@ export class AttemptMachine {
 
   /** A heartbeat says how far an attempt is: what it has published and we have not seen was lost. */
   running(worker: string, attempt: number, next: number): void {
-    if (!this.isOurs(worker, attempt)) return;
+    if (!this.isOurs(worker, attempt)) {
+      // Whoever still beats has not heard that it should stop.
+      this.stop(worker, attempt);
+      return;
+    }
     this.worker = worker;
     if (next > this.expected && !this.isPaused) this.askAgain();
   }
 
-  /** The worker no longer keeps the frames that we asked for. */
-  gone(worker: string, attempt: number): void {
-    if (!this.isOurs(worker, attempt)) return;
+  /** The worker does not keep its frames from this sequence on. The answer to an old question means nothing. */
+  gone(worker: string, attempt: number, from: number): void {
+    if (!this.isOurs(worker, attempt) || from < this.expected) return;
     this.order(worker, 'cancel', 0);
     this.again('frames-gone');
   }
@@ -141,8 +145,8 @@ export class AttemptMachine {
     if (this.phase === 'queued') this.again('unclaimed');
   }
 
-  /** Our subscription was away: what came in between is lost. */
-  resubscribed(): void {
+  /** Our subscription was away, or nothing was heard for long: what came in between may be lost. */
+  askForMissed(): void {
     if (this.phase === 'running' && !this.isPaused) this.askAgain();
   }
 
@@ -175,12 +179,13 @@ export class AttemptMachine {
   /** Whether this attempt, spoken for by this worker, is the one that counts. Others are fenced off and told to stop. */
   private isOurs(worker: string, attempt: number): boolean {
     if (!this.isClosed && attempt === this.attempt && (this.worker === undefined || this.worker === worker)) return true;
-    const key = `${worker} ${attempt}`;
-    if (!this.fenced.has(key)) {
-      this.fenced.add(key);
-      this.effects.order(worker, { kind: 'cancel', attempt, sequence: 0 });
-    }
+    if (!this.fenced.has(`${worker} ${attempt}`)) this.stop(worker, attempt);
     return false;
+  }
+
+  private stop(worker: string, attempt: number): void {
+    this.fenced.add(`${worker} ${attempt}`);
+    this.effects.order(worker, { kind: 'cancel', attempt, sequence: 0 });
   }
 
   private accept(events: GenerationEvent[]): void {
@@ -188,16 +193,22 @@ export class AttemptMachine {
     const fresh = this.hasStarted ? events.filter((event) => event.type !== 'start') : events;
     this.hasStarted ||= fresh[0]?.type === 'start';
     const last = fresh[fresh.length - 1];
-    if (last?.type === 'error' && this.isWorthAnother(last.error)) {
-      this.deliver(fresh.slice(0, -1));
-      this.acknowledge();
-      this.again('failed');
+    if (!last || !isTerminal(last)) {
+      if (this.expected - this.acknowledged >= acknowledgeStep) this.acknowledge();
+      this.deliver(fresh);
       return;
     }
-    if (last && isTerminal(last)) {
-      this.acknowledge();
-      this.isClosed = true;
-    } else if (this.expected - this.acknowledged >= acknowledgeStep) this.acknowledge();
+    this.acknowledge();
+    if (last.type === 'error') {
+      // What stands before the error in its frame decides with the rest whether another attempt is possible.
+      this.deliver(fresh.slice(0, -1));
+      // The client's side may have left while it was handed over.
+      if (this.isClosed) return;
+      if (this.isWorthAnother(last.error)) this.again('failed');
+      else this.finish(last);
+      return;
+    }
+    this.isClosed = true;
     this.deliver(fresh);
   }
 

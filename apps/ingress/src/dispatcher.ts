@@ -9,6 +9,8 @@ const looksBeforeLost = 2;
 /** How long a request may wait while no worker of its pool lives. */
 const noWorkerLimitMs = 10_000;
 const lookLimit = 500;
+/** A running generation that its worker did not speak of for this long is asked for: two full heartbeats. */
+const unheardLimitMs = 11_000;
 
 export interface DispatcherOptions extends GenerationServices {
   directory: WorkerDirectory;
@@ -84,23 +86,25 @@ export class Dispatcher {
   /** Takes one message of a worker. */
   receive(batch: ReplyBatch): void {
     const { worker } = batch;
-    this.options.directory.heard(worker);
-    for (const claim of batch.claims) this.of(worker, claim)?.claimed(worker, claim.attempt);
+    const { directory, now, metrics } = this.options;
+    const at = now();
+    directory.heard(worker);
+    for (const claim of batch.claims) this.of(worker, claim)?.claimed(worker, claim.attempt, at);
     for (const { requestId, attempt, sequence, events } of batch.frames) {
       const generation = this.of(worker, { requestId, attempt });
       if (!generation) {
-        this.options.metrics.framesDropped.inc({ reason: 'unknown' });
+        metrics.framesDropped.inc({ reason: 'unknown' });
         continue;
       }
-      if (generation.machine.worker === undefined) generation.claimed(worker, attempt);
+      generation.heard(worker, attempt, at);
       generation.machine.frame(worker, attempt, sequence, events);
     }
     for (const running of batch.running) {
       const generation = this.of(worker, running);
+      generation?.heard(worker, running.attempt, at);
       generation?.machine.running(worker, running.attempt, running.next);
-      generation?.noteClaim();
     }
-    for (const gone of batch.gone) this.of(worker, gone)?.machine.gone(worker, gone.attempt);
+    for (const gone of batch.gone) this.of(worker, gone)?.machine.gone(worker, gone.attempt, gone.from);
   }
 
   /** A worker is gone: every generation that it held goes on elsewhere or ends. */
@@ -110,7 +114,7 @@ export class Dispatcher {
 
   /** Our subscription was away. */
   resubscribed(): void {
-    for (const generation of [...this.open.values()]) generation.machine.resubscribed();
+    for (const generation of [...this.open.values()]) generation.machine.askForMissed();
   }
 
   /** Holds deadlines and looks after the unclaimed. Call it four times a second. */
@@ -127,6 +131,9 @@ export class Dispatcher {
       } else if (generation.machine.phase === 'queued') {
         generation.retryUnsent();
         this.failWithoutWorkers(generation, at);
+      } else if (at - generation.heardAt > unheardLimitMs && isListening()) {
+        generation.heardAt = at;
+        generation.machine.askForMissed();
       }
     }
   }

@@ -1,7 +1,7 @@
 import type { ErrorInfo, GenerationEvent, Resume } from '@sluice/canonical';
 import type { IngressMetrics } from '@sluice/runtime';
 import type { InferenceJob, JobQueue, Order, OrderSender } from '@sluice/transport';
-import { type AttemptEffects, AttemptMachine } from './attempt-machine.ts';
+import { type AttemptEffects, type AttemptFacts, AttemptMachine } from './attempt-machine.ts';
 
 /** What the dispatcher needs to know of one generation. */
 export interface GenerationPlan {
@@ -25,6 +25,8 @@ export interface GenerationServices {
   /** Epoch milliseconds. */
   now(): number;
   resumeAbility(pool: string): 'exact' | 'prefix' | 'none';
+  /** Default: the `AttemptMachine`. The simulation gives defective ones, to see whether it finds the defect. */
+  createMachine?(effects: AttemptEffects, facts: AttemptFacts): AttemptMachine;
 }
 
 /** One generation of one request: the attempt machine, bound to the queue and the control channel. */
@@ -35,6 +37,8 @@ export class OpenGeneration {
   enqueuedAt: number | undefined;
   /** How many looks in a row found the attempt neither waiting nor claimed. */
   missedLooks = 0;
+  /** When the worker that holds the current attempt last spoke of it, epoch milliseconds; 0 before the first time. */
+  heardAt = 0;
   /** An attempt that Redis did not take; the next tick tries again. */
   private unsent: (() => void) | undefined;
   private hasBeenClaimed = false;
@@ -43,10 +47,11 @@ export class OpenGeneration {
   constructor(plan: GenerationPlan, services: GenerationServices) {
     this.plan = plan;
     this.services = services;
-    this.machine = new AttemptMachine(this.effects(), {
+    const facts: AttemptFacts = {
       resumeAbility: () => services.resumeAbility(plan.pool),
       isPlainText: plan.isPlainText,
-    });
+    };
+    this.machine = services.createMachine?.(this.effects(), facts) ?? new AttemptMachine(this.effects(), facts);
   }
 
   /** Puts the first attempt into the queue. Throws `unavailable` when Redis does not take it. */
@@ -61,16 +66,23 @@ export class OpenGeneration {
     send?.();
   }
 
-  claimed(worker: string, attempt: number): void {
+  claimed(worker: string, attempt: number, at: number): void {
     this.machine.claimed(worker, attempt);
-    this.noteClaim();
+    this.noteHeard(worker, attempt, at);
   }
 
-  /** The first sign of a worker ends the queue wait, whether it is the claim itself or a frame that overtook it. */
-  noteClaim(): void {
-    if (this.hasBeenClaimed || this.machine.phase === 'queued' || this.enqueuedAt === undefined) return;
+  /** A frame or a heartbeat speaks of an attempt. It may have overtaken the claim: then it is the claim. */
+  heard(worker: string, attempt: number, at: number): void {
+    if (this.machine.worker === undefined) this.claimed(worker, attempt, at);
+    else this.noteHeard(worker, attempt, at);
+  }
+
+  private noteHeard(worker: string, attempt: number, at: number): void {
+    if (this.machine.worker !== worker || this.machine.attempt !== attempt) return;
+    this.heardAt = at;
+    if (this.hasBeenClaimed || this.enqueuedAt === undefined) return;
     this.hasBeenClaimed = true;
-    this.plan.onClaimed(Math.max(0, this.services.now() - this.enqueuedAt));
+    this.plan.onClaimed(Math.max(0, at - this.enqueuedAt));
   }
 
   fail(error: ErrorInfo): void {
@@ -98,6 +110,7 @@ export class OpenGeneration {
         const send = (): void => {
           if (this.machine.attempt !== attempt || this.machine.phase !== 'queued') return;
           this.enqueue(attempt, resume).catch(() => {
+            if (this.machine.attempt !== attempt) return;
             this.enqueuedAt = undefined;
             this.unsent = send;
           });

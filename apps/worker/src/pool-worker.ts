@@ -93,9 +93,12 @@ export class PoolWorker {
     // Its ingress has answered by its own clock already.
     if (clock.now() >= job.deadlineAt) return;
     const model = catalog.models.get(job.model);
+    const writer = publisher.open(job);
+    // The queue gave the attempt out twice (its completion was lost): it runs here already.
+    if (!writer) return;
     const generation = new Generation(job, {
       engine,
-      writer: publisher.open(job),
+      writer,
       backendModel: model?.backendModel ?? job.model,
       ...(model?.maxOutputTokens !== undefined && { maxOutputTokens: model.maxOutputTokens }),
       clock,

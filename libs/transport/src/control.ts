@@ -43,18 +43,23 @@ export interface OrderSender {
   send(worker: string, order: Order): void;
 }
 
-export function createOrderSender(bus: Bus, ingress: string): OrderSender {
+/** `afterTurn` runs a callback after this turn of the event loop. Default: `setImmediate`. */
+export function createOrderSender(
+  bus: Bus,
+  ingress: string,
+  afterTurn: (callback: () => void) => void = setImmediate,
+): OrderSender {
   const outbox = new Map<string, Order[]>();
   const flush = (): void => {
     for (const [worker, orders] of outbox) {
-      // A lost order repairs itself: a resend is asked again at the next beat, a cancel at the next stray frame.
+      // A lost order repairs itself: the worker's next heartbeat makes the ingress give it again.
       bus.publish(controlChannel(worker), encodeOrders(ingress, orders)).catch(() => undefined);
     }
     outbox.clear();
   };
   return {
     send: (worker, order) => {
-      if (outbox.size === 0) setImmediate(flush);
+      if (outbox.size === 0) afterTurn(flush);
       const orders = outbox.get(worker);
       if (orders) orders.push(order);
       else outbox.set(worker, [order]);

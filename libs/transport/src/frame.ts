@@ -20,14 +20,18 @@ export interface Running extends Claim {
   next: number;
 }
 
+/** Frames that were asked for, from a sequence on, and are no longer kept. */
+export interface Gone extends Claim {
+  from: number;
+}
+
 /** All that one PUBLISH on a reply channel carries. */
 export interface ReplyBatch {
   worker: string;
   claims: Claim[];
   frames: Frame[];
   running: Running[];
-  /** Attempts whose frames were asked for and are no longer kept. */
-  gone: Claim[];
+  gone: Gone[];
 }
 
 type WireEvent = GenerationEvent | [block: number, text: string, tokens: number];
@@ -51,7 +55,7 @@ export function encodeBatch(batch: {
   claims?: readonly Claim[];
   frames?: readonly string[];
   running?: readonly Running[];
-  gone?: readonly Claim[];
+  gone?: readonly Gone[];
 }): string {
   let text = `{"v":1,"w":${JSON.stringify(batch.worker)}`;
   if (batch.claims?.length) text += `,"c":${JSON.stringify(batch.claims.map(({ requestId, attempt }) => [requestId, attempt]))}`;
@@ -59,7 +63,7 @@ export function encodeBatch(batch: {
   if (batch.running?.length) {
     text += `,"r":${JSON.stringify(batch.running.map(({ requestId, attempt, next }) => [requestId, attempt, next]))}`;
   }
-  if (batch.gone?.length) text += `,"g":${JSON.stringify(batch.gone.map(({ requestId, attempt }) => [requestId, attempt]))}`;
+  if (batch.gone?.length) text += `,"g":${JSON.stringify(batch.gone.map(({ requestId, attempt, from }) => [requestId, attempt, from]))}`;
   return `${text}}`;
 }
 
@@ -81,7 +85,7 @@ export function decodeBatch(text: string): ReplyBatch {
       events: events.map(decodeEvent),
     })),
     running: (r ?? []).map(([requestId, attempt, next]) => ({ requestId, attempt, next })),
-    gone: (g ?? []).map(([requestId, attempt]) => ({ requestId, attempt })),
+    gone: (g ?? []).map(([requestId, attempt, from]) => ({ requestId, attempt, from })),
   };
 }
 
@@ -90,7 +94,7 @@ interface WireBatch {
   c?: [string, number][];
   f?: [string, number, number, WireEvent[]][];
   r?: [string, number, number][];
-  g?: [string, number][];
+  g?: [string, number, number][];
 }
 
 function decodeEvent(event: WireEvent): GenerationEvent {

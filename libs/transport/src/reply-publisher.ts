@@ -1,5 +1,5 @@
 import type { Bus } from './bus.ts';
-import { type Claim, encodeBatch, type Running } from './frame.ts';
+import { type Claim, encodeBatch, type Gone, type Running } from './frame.ts';
 import { replyChannel } from './names.ts';
 import { AttemptFrames, type ReplyWriter } from './reply-writer.ts';
 
@@ -7,15 +7,23 @@ const beatIntervalMs = 500;
 /** Every so many beats all attempts are listed, else only those that moved: a lost beat costs this many at most. */
 const fullBeatEvery = 10;
 const keepLimitMs = 60_000;
+/** How long a channel must have had no receiver. An ingress renews its key in less, also in a Redis that restarted empty. */
+const missLimitMs = 3_000;
+const closeLimitMs = 500;
 const batchLimitBytes = 256 * 1024;
+/** Bytes repeated in one turn, for one attempt and for one ingress; it asks for the rest, so its buffer never overflows. */
 const resendLimitBytes = 256 * 1024;
+const resendTurnLimitBytes = 2 * 1024 * 1024;
 
 /** The worker's end of the reply path: frames out in batches, kept until acknowledged, repeated on demand. */
 export interface ReplyPublisher {
   start(): void;
-  /** Announces the claim of an attempt to its ingress and opens its frames. */
-  open(attempt: Claim & { replyTo: string }): ReplyWriter;
-  /** Publishes kept frames again, or says to `ingress` that they are gone. */
+  /**
+   * Announces the claim of an attempt to its ingress and opens its frames. Absent for an attempt that is open or
+   * kept here already: the queue gave it out twice, and a second run would number its frames as the first did.
+   */
+  open(attempt: Claim & { replyTo: string }): ReplyWriter | undefined;
+  /** Publishes kept frames again and how far the attempt is, or says to `ingress` that they are gone. */
   resend(attempt: Claim, from: number, ingress: string): void;
   acknowledge(attempt: Claim, sequence: number): void;
   /** Forgets an attempt that nobody wants; its frames are not kept. */
@@ -35,31 +43,36 @@ export interface PublisherOptions {
   isIngressAlive(ingress: string): Promise<boolean>;
   onPublished?(batch: { frames: number; bytes: number }): void;
   onAbandoned?(attempts: number): void;
+  /** Runs a callback after this turn of the event loop. Default: `setImmediate`. */
+  afterTurn?(callback: () => void): void;
+  /** Runs a callback again and again until the returned function is called. Default: `setInterval`. */
+  every?(intervalMs: number, callback: () => void): () => void;
 }
 
 /** What waits for one ingress in this event-loop turn. */
 interface Outbox {
   claims: Claim[];
   dirty: AttemptFrames[];
-  repeated: string[];
-  gone: Claim[];
+  asked: Map<string, Gone>;
   isScheduled: boolean;
-  misses: number;
+  /** When a publish first reached nobody; absent while somebody listens. */
+  missedAt: number | undefined;
 }
 
 const keyOf = ({ requestId, attempt }: Claim): string => `${requestId}-${attempt}`;
 
 export function createReplyPublisher(options: PublisherOptions): ReplyPublisher {
-  const { bus, worker, now } = options;
+  const { bus, worker, now, afterTurn = setImmediate, every = everyInterval } = options;
   const attempts = new Map<string, AttemptFrames>();
   const outboxes = new Map<string, Outbox>();
   let beats = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let stopBeating: (() => void) | undefined;
+  let lastPublish: Promise<void> = Promise.resolve();
 
   const outboxOf = (ingress: string): Outbox => {
     let outbox = outboxes.get(ingress);
     if (!outbox) {
-      outbox = { claims: [], dirty: [], repeated: [], gone: [], isScheduled: false, misses: 0 };
+      outbox = { claims: [], dirty: [], asked: new Map(), isScheduled: false, missedAt: undefined };
       outboxes.set(ingress, outbox);
     }
     return outbox;
@@ -68,47 +81,73 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
   const schedule = (ingress: string, outbox: Outbox): void => {
     if (outbox.isScheduled) return;
     outbox.isScheduled = true;
-    setImmediate(flush, ingress, outbox);
+    afterTurn(() => flush(ingress, outbox));
   };
 
   const flush = (ingress: string, outbox: Outbox): void => {
-    outbox.isScheduled = false;
-    let frames = outbox.repeated;
+    const { dirty, asked } = outbox;
+    let { claims } = outbox;
+    [outbox.claims, outbox.dirty, outbox.asked, outbox.isScheduled] = [[], [], new Map(), false];
+    let frames: string[] = [];
     let bytes = 0;
-    let { claims, gone } = outbox;
-    for (const attempt of outbox.dirty) {
+    const add = (text: string): void => {
+      if (frames.length > 0 && bytes + text.length > batchLimitBytes) {
+        publish(ingress, outbox, encodeBatch({ worker, claims, frames }), frames.length);
+        [claims, frames, bytes] = [[], [], 0];
+      }
+      frames.push(text);
+      bytes += text.length;
+    };
+    const { found, gone } = repeat(asked, add);
+    for (const attempt of dirty) {
       const text = attempt.takeFrame();
       if (text === undefined) continue;
       if (attempt.isEnded) attempt.finishedAt = now();
-      frames.push(text);
-      bytes += text.length;
-      if (bytes < batchLimitBytes) continue;
-      publish(ingress, outbox, encodeBatch({ worker, claims, frames, gone }), frames.length);
-      [claims, gone, frames, bytes] = [[], [], [], 0];
+      add(text);
     }
-    outbox.claims = [];
-    outbox.dirty = [];
-    outbox.repeated = [];
-    outbox.gone = [];
-    if (claims.length + frames.length + gone.length === 0) return;
-    publish(ingress, outbox, encodeBatch({ worker, claims, frames, gone }), frames.length);
+    if (claims.length + frames.length + found.length + gone.length === 0) return;
+    // How far each is goes last: whoever got less than that asks for the rest at once.
+    const running = found.map(({ claim, next }) => ({ ...claim, next }));
+    publish(ingress, outbox, encodeBatch({ worker, claims, frames, running, gone }), frames.length);
+  };
+
+  const repeat = (asked: ReadonlyMap<string, Gone>, add: (text: string) => void) => {
+    const found: AttemptFrames[] = [];
+    const gone: Gone[] = [];
+    let room = resendTurnLimitBytes;
+    for (const [key, question] of asked) {
+      const attempt = attempts.get(key);
+      const texts = attempt?.framesFrom(question.from, Math.min(resendLimitBytes, room));
+      if (!attempt || !texts) {
+        gone.push(question);
+        continue;
+      }
+      found.push(attempt);
+      if (attempt.finishedAt !== undefined) attempt.finishedAt = now();
+      for (const text of room > 0 ? texts : []) {
+        room -= text.length;
+        add(text);
+      }
+    }
+    return { found, gone };
   };
 
   const publish = (ingress: string, outbox: Outbox, text: string, frames: number): void => {
     // While Redis is away nothing is queued up: the frames are kept, and the next beat makes the ingress ask.
     if (!bus.canPublish()) return;
     options.onPublished?.({ frames, bytes: text.length });
-    bus.publish(replyChannel(ingress), text).then(
+    lastPublish = bus.publish(replyChannel(ingress), text).then(
       (receivers) => {
-        outbox.misses = receivers > 0 ? 0 : outbox.misses + 1;
-        if (outbox.misses >= 2) void abandonIfDead(ingress, outbox);
+        if (receivers > 0) outbox.missedAt = undefined;
+        else if (outbox.missedAt === undefined) outbox.missedAt = now();
+        else if (now() - outbox.missedAt >= missLimitMs) void abandonIfDead(ingress, outbox);
       },
       () => undefined,
     );
   };
 
   const abandonIfDead = async (ingress: string, outbox: Outbox): Promise<void> => {
-    outbox.misses = 0;
+    outbox.missedAt = undefined;
     const isAlive = await options.isIngressAlive(ingress).catch(() => true);
     if (isAlive) return;
     outboxes.delete(ingress);
@@ -141,15 +180,21 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     for (const [ingress, running] of byIngress) {
       publish(ingress, outboxOf(ingress), encodeBatch({ worker, running }), 0);
     }
+    if (!isFull) return;
+    // A full beat has named every ingress that anything is kept for; the others may be gone for good.
+    for (const [ingress, { isScheduled }] of outboxes) {
+      if (!isScheduled && !byIngress.has(ingress)) outboxes.delete(ingress);
+    }
   };
 
   return {
     start: () => {
-      timer ??= setInterval(beat, beatIntervalMs);
+      stopBeating ??= every(beatIntervalMs, beat);
     },
     open: ({ requestId, attempt, replyTo }) => {
-      const outbox = outboxOf(replyTo);
       const claim: Claim = { requestId, attempt };
+      if (attempts.has(keyOf(claim))) return undefined;
+      const outbox = outboxOf(replyTo);
       const frames = new AttemptFrames(claim, replyTo, (dirty) => {
         outbox.dirty.push(dirty);
         schedule(replyTo, outbox);
@@ -159,13 +204,9 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
       schedule(replyTo, outbox);
       return frames;
     },
-    resend: (attempt, from, ingress) => {
-      const frames = attempts.get(keyOf(attempt));
-      if (frames?.finishedAt !== undefined) frames.finishedAt = now();
+    resend: ({ requestId, attempt }, from, ingress) => {
       const outbox = outboxOf(ingress);
-      const repeated = frames?.framesFrom(from, resendLimitBytes);
-      if (repeated) outbox.repeated.push(...repeated);
-      else outbox.gone.push(attempt);
+      outbox.asked.set(keyOf({ requestId, attempt }), { requestId, attempt, from });
       schedule(ingress, outbox);
     },
     acknowledge: (attempt, sequence) => {
@@ -181,9 +222,16 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
       return bytes;
     },
     close: async () => {
-      clearInterval(timer);
-      timer = undefined;
+      stopBeating?.();
+      stopBeating = undefined;
       for (const [ingress, outbox] of outboxes) flush(ingress, outbox);
+      // A Redis that went away meanwhile must not hold up the end of the process.
+      await Promise.race([lastPublish, new Promise((resolve) => setTimeout(resolve, closeLimitMs).unref())]);
     },
   };
+}
+
+function everyInterval(intervalMs: number, callback: () => void): () => void {
+  const timer = setInterval(callback, intervalMs);
+  return () => clearInterval(timer);
 }

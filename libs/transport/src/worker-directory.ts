@@ -42,10 +42,12 @@ export class WorkerDirectory {
     if (isDraining && !before?.isDraining) this.options.onLost(news.worker, 'draining');
   }
 
-  /** Any message of a worker shows that it lives. */
+  /** Any message of a worker shows that it lives, and starts the watch over its silence. */
   heard(worker: string): void {
     const entry = this.workers.get(worker);
-    if (entry) entry.heardAt = this.options.now();
+    const heardAt = this.options.now();
+    if (entry) entry.heardAt = heardAt;
+    else if (!this.exited.has(worker)) this.workers.set(worker, { heardAt, pools: {}, isDraining: false });
   }
 
   /**
