@@ -4,6 +4,9 @@ import {
   type GenerationEvent,
   isJsonObject,
   type JsonObject,
+  type ReasoningDelta,
+  type TextDelta,
+  type ToolCallDelta,
   type Usage,
 } from '@sluice/canonical';
 import type { GenerationContext } from '../codec.ts';
@@ -117,9 +120,9 @@ export class AnswerDecoder {
   private addCounts(events: GenerationEvent[], from: number, logprobsResult: JsonObject | undefined): void {
     const total = this.usage?.outputTokens ?? this.outputTokens;
     const tokens = total - this.outputTokens;
-    const first = events.slice(from).find(({ type }) => type.endsWith('-delta'));
-    if (first && 'block' in first && tokens > 0) {
-      Object.assign(first, { tokens });
+    const first = events.slice(from).find(isDelta);
+    if (first && tokens > 0) {
+      first.tokens = tokens;
       this.outputTokens = total;
     }
     const logprobs = logprobsResult ? decodeLogprobs(logprobsResult) : [];
@@ -180,6 +183,10 @@ export class AnswerDecoder {
       { type: 'tool-call-end', block },
     );
   }
+}
+
+function isDelta(event: GenerationEvent): event is TextDelta | ReasoningDelta | ToolCallDelta {
+  return event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'tool-call-delta';
 }
 
 /** Later fields replace earlier ones; the sources of citations, which each chunk gives for its text, add up. */

@@ -31,7 +31,7 @@ function createArrayFraming(): Framing {
       isOpen = true;
       return lead + json;
     },
-    close: () => (isOpen ? ']\n' : '[]\n'),
+    close: () => ']\n',
     // White space may stand before the bracket and between elements.
     keepAlive: () => '\n',
   };

@@ -2,6 +2,7 @@ import {
   type AssistantPart,
   assertNever,
   type Generation,
+  isJsonObject,
   type Json,
   type JsonObject,
   SluiceError,
@@ -41,7 +42,7 @@ function encodeCandidate(
   facts: ReplyFacts,
 ): JsonObject {
   const encoded = content.map((part) => encodeAnswerPart(part, facts)).filter((part) => part !== undefined);
-  const parts = encoded.map(({ part }) => part);
+  const parts = joinTexts(encoded.map(({ part }) => part));
   return {
     content: { role: 'model', parts: parts.length > 0 ? parts : [emptyPart] },
     finishReason: encodeFinishReason(
@@ -54,6 +55,25 @@ function encodeCandidate(
   };
 }
 
+/** Plain text after plain text is one part, as it is in a stream, where nothing tells the two apart. */
+function joinTexts(parts: readonly JsonObject[]): JsonObject[] {
+  const joined: JsonObject[] = [];
+  for (const part of parts) {
+    const last = joined[joined.length - 1];
+    const kind = plainKind(part);
+    if (last && kind !== undefined && kind === plainKind(last)) {
+      joined[joined.length - 1] = { ...last, text: `${String(last.text)}${String(part.text)}` };
+    } else joined.push(part);
+  }
+  return joined;
+}
+
+/** Absent for a part that is no text or that carries more than its text, such as a signature. */
+function plainKind({ text, thought, ...more }: JsonObject): 'text' | 'thought' | undefined {
+  if (typeof text !== 'string' || Object.keys(more).length > 0) return undefined;
+  return thought === true ? 'thought' : 'text';
+}
+
 /** Stands where there is nothing to say: SDK chats throw a whole answer away that has a chunk without parts. */
 export const emptyPart: JsonObject = { text: '' };
 
@@ -62,11 +82,16 @@ interface AnswerPart {
   isMalformed: boolean;
 }
 
-/** Absent for what this client does not get: thoughts that it did not ask for, blocks of other formats. */
+/**
+ * Absent for what this client does not get: thoughts that it did not ask for, blocks of other formats, and
+ * text that is empty here because only another format's fields say something.
+ */
 export function encodeAnswerPart(
   part: AssistantPart,
   { includeThoughts }: ReplyFacts,
 ): AnswerPart | undefined {
+  const isText = part.type === 'text' || part.type === 'reasoning';
+  if (isText && part.text === '' && Object.keys(keptOn(part)).length === 0) return undefined;
   const whole = (encoded: JsonObject): AnswerPart => ({ part: encoded, isMalformed: false });
   switch (part.type) {
     case 'text':
@@ -78,8 +103,7 @@ export function encodeAnswerPart(
     case 'media':
       return whole(encodeMedia(part));
     case 'opaque':
-      // A block of this format was an object when it was decoded.
-      return part.format === FORMAT ? whole(part.value as JsonObject) : undefined;
+      return part.format === FORMAT && isJsonObject(part.value) ? whole(part.value) : undefined;
     default:
       return assertNever(part);
   }

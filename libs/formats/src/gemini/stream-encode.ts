@@ -151,12 +151,14 @@ class GeminiStreamEncoder implements StreamEncoder {
   // The hot path: one chunk per token, without an object to stringify.
   private writeText(text: string, state: Choice): string {
     state.open = 'text';
+    if (text === '') return '';
     state.hasContent = true;
     return this.framing.frame(textHead + JSON.stringify(text) + textTail + state.tail);
   }
 
   private writeThought(text: string, state: Choice): string {
     state.open = 'reasoning';
+    if (text === '') return '';
     state.hasContent = true;
     if (!this.facts.includeThoughts) return '';
     return this.framing.frame(textHead + JSON.stringify(text) + thoughtTail + state.tail);
