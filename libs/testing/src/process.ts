@@ -21,6 +21,8 @@ export interface ReadyMessage {
   readonly port?: number;
   /** Where health and metrics are served. */
   readonly opsPort?: number;
+  /** The processes under a supervisor. */
+  readonly workers?: readonly { readonly pid: number; readonly opsPort: number }[];
 }
 
 export interface ProcessExit {

@@ -1,0 +1,95 @@
+import { referenceText } from '@sluice/engines';
+import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Answer, call, formats } from '../support/call.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+
+let redis: OwnTestRedis;
+let gateway: Gateway;
+beforeAll(async () => {
+  redis = await startOwnRedis();
+  gateway = await startGateway({
+    ingresses: 2,
+    workers: 2,
+    redis,
+    environment: { SLUICE_DRAIN_LIMIT_MS: '500' },
+  });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await redis.stop();
+});
+
+const tokens = 120;
+
+/** Starts streams of every format and waits until each of them has shown some text. */
+async function openStreams(count: number): Promise<{ ended: Promise<(Answer & { seed: number })[]> }> {
+  const began: Promise<void>[] = [];
+  const ended = Promise.all(
+    Array.from({ length: count }, (_, seed) => {
+      let begin: () => void = () => undefined;
+      began.push(
+        new Promise((resolve) => {
+          begin = resolve;
+        }),
+      );
+      return call({
+        baseUrl: gateway.baseUrls[seed % 2] ?? '',
+        apiKey: gateway.apiKey,
+        format: formats[seed % 3] ?? 'openai',
+        prompt: `[[sim tokens=${tokens} ttft=0 gap=25ms seed=${seed}]]`,
+        stream: true,
+        onText: (text) => text !== '' && begin(),
+      }).then((answer) => ({ ...answer, seed }));
+    }),
+  );
+  await Promise.all(began);
+  return { ended };
+}
+
+function expectWhole(answers: (Answer & { seed: number })[]): void {
+  const broken = answers.filter(
+    (answer) => !answer.isComplete || answer.text !== referenceText(answer.seed, 0, tokens) || answer.error,
+  );
+  expect(broken).toEqual([]);
+}
+
+test('streams go on without a seam when a worker process is killed', async () => {
+  const { ended } = await openStreams(30);
+  const [worker] = gateway.workers[0]?.ready.workers ?? [];
+  process.kill(worker?.pid ?? 0, 'SIGKILL');
+  expectWhole(await ended);
+  expect(await gateway.metric('sluice_attempts_total', { reason: 'exited' })).toBeGreaterThan(0);
+});
+
+test('streams go on without a seam when a worker drains at a limit that they exceed', async () => {
+  await until(async () => (await gateway.metric('sluice_pool_slots')) === 2 * 2 * 256);
+  const extra = await gateway.startWorker();
+  await until(async () => (await gateway.metric('sluice_pool_slots')) === 2 * 3 * 256);
+  const { ended } = await openStreams(30);
+  await extra.stop();
+  expectWhole(await ended);
+});
+
+test('streams go on without a seam when every subscription is cut again and again', async () => {
+  const { ended } = await openStreams(20);
+  const operator = new Redis(redis.url);
+  let isOver = false;
+  const over = ended.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    await operator.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    const isBack = async () => (await operator.pubsub('CHANNELS', 'sluice:reply:*')).length >= gateway.ingresses.length;
+    await Promise.race([over, until(isBack)]);
+  }
+  operator.disconnect();
+  expectWhole(await ended);
+});
+
+test('streams go on without a seam when Redis restarts empty', async () => {
+  const { ended } = await openStreams(20);
+  await redis.restart();
+  expectWhole(await ended);
+});

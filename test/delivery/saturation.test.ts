@@ -1,0 +1,84 @@
+import { until } from '@sluice/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Answer, call, formats } from '../support/call.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway({
+    ingresses: 2,
+    settings: {
+      pools: { sim: { backend: { engine: 'simulated', slots: 4 }, waitBudgetMs: 1_000, maxWaiting: 4 } },
+      models: { sim: { pool: 'sim' } },
+    },
+  });
+});
+afterAll(() => gateway.stop());
+
+const ask = (index: number, prompt: string, signal?: AbortSignal): Promise<Answer> =>
+  call({
+    baseUrl: gateway.baseUrls[index % 2] ?? '',
+    apiKey: gateway.apiKey,
+    format: formats[index % 3] ?? 'openai',
+    prompt,
+    stream: index % 2 === 0,
+    ...(signal && { signal }),
+  });
+
+test('a pool takes its slots and its waiting room, and refuses the rest with 429 and Retry-After', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, index) => ask(index, '[[sim tokens=20 ttft=200ms gap=10ms]]')),
+  );
+  const refused = answers.filter((answer) => answer.status === 429);
+  const served = answers.filter((answer) => answer.status === 200);
+  expect(served.length + refused.length).toBe(60);
+  expect(served.length).toBeGreaterThanOrEqual(4);
+  expect(served.every((answer) => answer.isComplete)).toBe(true);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const answer of refused) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+});
+
+test('a client that leaves while it streams frees its slot for one that waits', async () => {
+  const leaving = Array.from({ length: 4 }, () => new AbortController());
+  const streams = leaving.map((controller) => {
+    let begin: () => void = () => undefined;
+    const began = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const ended = call({
+      baseUrl: gateway.baseUrl,
+      apiKey: gateway.apiKey,
+      format: 'openai',
+      prompt: '[[sim tokens=5 ttft=0 gap=1ms stall@3]]',
+      stream: true,
+      signal: controller.signal,
+      onText: (text) => text !== '' && begin(),
+    });
+    return { began, ended: ended.catch((error: Error) => error.name) };
+  });
+  await Promise.all(streams.map((stream) => stream.began));
+  const waiting = ask(1, '[[sim tokens=3 ttft=0 gap=0]]');
+  for (const controller of leaving) controller.abort();
+  expect((await waiting).status).toBe(200);
+  expect(await Promise.all(streams.map((stream) => stream.ended))).toEqual(Array(4).fill('AbortError'));
+  await until(async () => (await gateway.metric('sluice_requests_in_flight')) === 0);
+  expect(await gateway.metric('sluice_requests_total', { outcome: 'cancelled' })).toBe(4);
+});
+
+test('a client that leaves while it waits takes its job out of the queue', async () => {
+  const blocking = new AbortController();
+  const blocked = Array.from({ length: 4 }, () =>
+    ask(0, '[[sim tokens=5 ttft=0 stall@1]]', blocking.signal).catch((error: Error) => error.name),
+  );
+  await until(async () => (await gateway.metric('sluice_requests_in_flight')) === 4);
+  const leaving = new AbortController();
+  const queued = ask(1, '[[sim tokens=3]]', leaving.signal).catch((error: Error) => error.name);
+  await until(async () => (await gateway.metric('sluice_queue_depth')) > 0);
+  leaving.abort();
+  expect(await queued).toBe('AbortError');
+  await until(async () => (await gateway.metric('sluice_requests_in_flight')) === 4);
+  await until(async () => (await gateway.metric('sluice_queue_depth')) === 0);
+  blocking.abort();
+  await Promise.all(blocked);
+  await until(async () => (await gateway.metric('sluice_requests_in_flight')) === 0);
+});
