@@ -222,6 +222,16 @@ describe('the time of an upstream', () => {
     await closed();
   });
 
+  it('is over with an abort in the middle of what one read brought', async () => {
+    server.answer = (response) =>
+      response.writeHead(200, sse).end(`${chunk({ content: 'a' })}${complete('b')}`);
+    const { events, done } = record(createEngine(), askFor('hi'), {
+      onEvent: (seen, controller) => textOf(seen) === 'a' && controller.abort(),
+    });
+    await done;
+    expect(events).toMatchObject([{ type: 'start' }, { type: 'text-delta', text: 'a' }]);
+  });
+
   it('is over with an abort: the connection closes at once', async () => {
     const closed = hang((response) =>
       response.writeHead(200, sse).write(chunk({ role: 'assistant', content: 'half' })),

@@ -49,8 +49,9 @@ export class Probe {
       if (found === '401')
         throw new SluiceError('unavailable', `${origin} refuses the credential of this backend`);
       const isOver = await sleep(retryMs, false, { signal: limit }).catch(() => true);
-      if (isOver || limit.aborted)
-        throw new SluiceError('unavailable', `${origin} did not answer in ${timeoutMs} ms: ${found}`);
+      if (!isOver && !limit.aborted) continue;
+      const fact = signal.aborted ? 'was not waited for any longer' : `did not answer in ${timeoutMs} ms`;
+      throw new SluiceError('unavailable', `${origin} ${fact}: ${found}`);
     }
     this.interval = setInterval(() => void this.askIfDue(), Math.min(retryMs, this.options.intervalMs));
     // Asking is no reason to keep a process alive.
