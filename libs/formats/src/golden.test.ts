@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   collect,
   errorInfoOf,
@@ -12,6 +10,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import type { ClientCall, Format, GenerationContext, StreamDecoder } from './codec.ts';
 import { type GoldenCase, goldenCases, goldenFormats, isUpdating, writeEvents } from './golden-case.ts';
+import { formats as registered } from './registry.ts';
 import { SseParser } from './sse.ts';
 
 /*
@@ -23,22 +22,13 @@ import { SseParser } from './sse.ts';
  *   upstream.txt    a foreign server's stream     upstream.json   its single body; both decode to events.jsonl
  *   case.json       see `CaseFacts`
  *
+ * UPDATE_GOLDEN=1 rewrites what the code produces; twice where upstream.* is new, as its events come first.
  * The case `text` of every format streams and asks for everything that the format's stream can tell (usage,
  * SSE framing): its call is used where events of other formats are encoded.
  */
 
-const found = await Promise.all(
-  goldenFormats()
-    .filter((name) => existsSync(join(import.meta.dirname, name, 'index.ts')))
-    .map(async (name): Promise<[string, Format]> => {
-      const module: Record<string, Format> = await import(`./${name}/index.ts`);
-      const format = module[name];
-      if (!format) throw new SluiceError('internal', `the folder ${name} exports no format of its name`);
-      return [name, format];
-    }),
-);
-const formats = new Map(found);
-const cases = [...formats.keys()].flatMap((name) => goldenCases(name));
+const formats = new Map(registered.map((format) => [format.server.format, format]));
+const cases = goldenFormats().flatMap(goldenCases);
 /** What the base address of an upstream holds already; see `ClientCodec.encodeRequest`. */
 const basePath: Record<string, string> = { openai: '/v1' };
 

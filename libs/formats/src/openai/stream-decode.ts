@@ -9,6 +9,7 @@ import {
 } from '@sluice/canonical';
 import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
 import { AnswerBlocks } from './answer.ts';
+import { ChunkTemplate } from './chunk-template.ts';
 import { decodeInBandError } from './error.ts';
 import { decodeFinishWord } from './finish.ts';
 import { decodeUsage } from './usage.ts';
@@ -18,6 +19,9 @@ const PREMATURE: ErrorInfo = {
   kind: 'upstream-failed',
   message: 'the upstream closed the stream before the answer was complete',
 };
+
+/** A server whose chunks never repeat (a random field in each) is not learned again and again. */
+const MAX_LESSONS = 4;
 
 /**
  * Reads the chunks of any server that speaks the dialect, with guards in place of a schema: one is read for
@@ -34,6 +38,9 @@ export class ChatStreamDecoder implements StreamDecoder {
   private choice: JsonObject = {};
   private body: JsonObject = {};
   private readonly logprobs: Json[] = [];
+  /** How this server says thinking and text, once seen. */
+  private readonly templates: { reasoning?: ChunkTemplate; text?: ChunkTemplate } = {};
+  private lessons = 0;
 
   constructor(context: GenerationContext) {
     this.context = context;
@@ -42,6 +49,8 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   push({ data }: SseMessage): GenerationEvent[] {
     if (this.isOver || data === '') return [];
+    const known = this.readKnown(data);
+    if (known) return known;
     if (data.trim() === '[DONE]') return this.done();
     let chunk: unknown;
     try {
@@ -49,7 +58,9 @@ export class ChatStreamDecoder implements StreamDecoder {
     } catch {
       return this.fail({ kind: 'upstream-failed', message: 'the upstream sent a message that is not JSON' });
     }
-    return this.read(chunk);
+    const events = this.read(chunk);
+    this.learn(data, events);
+    return events;
   }
 
   /** Some servers close without `[DONE]`; a reason to finish is then enough. */
@@ -81,6 +92,25 @@ export class ChatStreamDecoder implements StreamDecoder {
       if (isJsonObject(choice) && (choice.index ?? 0) === 0) events.push(...this.readChoice(choice));
     }
     return events;
+  }
+
+  private readKnown(data: string): GenerationEvent[] | undefined {
+    const { text, reasoning } = this.templates;
+    const said = text?.read(data);
+    if (said !== undefined) return said === '' ? [] : this.blocks.text('text', said);
+    const thought = reasoning?.read(data);
+    if (thought !== undefined) return thought === '' ? [] : this.blocks.text('reasoning', thought);
+    return undefined;
+  }
+
+  private learn(data: string, events: readonly GenerationEvent[]): void {
+    const [event] = events;
+    if (events.length !== 1 || this.lessons >= MAX_LESSONS) return;
+    if (event?.type !== 'text-delta' && event?.type !== 'reasoning-delta') return;
+    if (event.type === 'text-delta' && event.logprobs) return;
+    this.lessons += 1;
+    const template = ChunkTemplate.learn(data, event.text);
+    if (template) this.templates[event.type === 'text-delta' ? 'text' : 'reasoning'] = template;
   }
 
   private readBody(fields: JsonObject): GenerationEvent[] {

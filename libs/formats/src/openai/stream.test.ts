@@ -169,7 +169,9 @@ describe('ChatStreamDecoder', () => {
     const push = (index: number, args: string, name?: string) =>
       decoder
         .push({
-          data: JSON.stringify(chunk({ tool_calls: [{ index, function: { name, arguments: args } }] })),
+          data: JSON.stringify(
+            chunk({ tool_calls: [{ index, function: { name: name ?? null, arguments: args } }] }),
+          ),
         })
         .map(({ type }) => type);
     expect(push(0, '', 'f')).toEqual(['start']);
