@@ -270,6 +270,16 @@ describe('a body', () => {
     expect(error.message).not.toContain('secret');
   });
 
+  test('is told what is wrong with it', () => {
+    const wrong = (body: object) => refusal(() => decode(body)).message;
+    expect(wrong({ model: undefined })).toBe('model: is required');
+    expect(wrong({ stream: 'yes' })).toBe('stream: must be of type boolean');
+    expect(wrong({ tool_choice: { type: 'x' } })).toBe(
+      'tool_choice.type: must be one of auto, any, tool, none',
+    );
+    expect(wrong({ thinking: true })).toBe('thinking: must be an object');
+  });
+
   test('that is no object is refused', () => {
     const wire = { path: '/v1/messages', headers: {}, query: {}, requestId: 'r' };
     for (const body of [undefined, null, 7, 'x', []]) {

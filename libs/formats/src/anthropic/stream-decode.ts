@@ -80,7 +80,6 @@ export class AnthropicStreamDecoder implements StreamDecoder {
     if (this.isStarted) return [];
     this.isStarted = true;
     this.usage = withoutNulls(objectOf(message.usage));
-    this.ending = undefined;
     return [decodeStart(message, this.context)];
   }
 

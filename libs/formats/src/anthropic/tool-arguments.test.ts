@@ -12,6 +12,8 @@ test.each([
   ['{"a":1,"b":', { a: 1 }],
   ['{"a":[1,{"b":2},', { a: [1, { b: 2 }] }],
   ['{"a":[1,{"b":2}],"c":tr', { a: [1, { b: 2 }] }],
+  ['{"a":[1,{}] tr', { a: [1, {}] }],
+  ['{"a":[1] tr', { a: [] }],
   ['{"a":[{"b":1}', { a: [{ b: 1 }] }],
   ['{"a":"with } and , in it","b":[', { a: 'with } and , in it', b: [] }],
 ])('arguments that were cut off are completed: %s', (text, input) => {
