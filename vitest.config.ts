@@ -7,9 +7,17 @@ const unit = (folder: string) => ({
 export default defineConfig({
   test: {
     projects: [
-      ...['canonical', 'runtime', 'catalog', 'formats', 'transport', 'tenancy', 'admission', 'engines', 'testing'].map((lib) =>
-        unit(`libs/${lib}`),
-      ),
+      ...[
+        'canonical',
+        'runtime',
+        'catalog',
+        'formats',
+        'transport',
+        'tenancy',
+        'admission',
+        'engines',
+        'testing',
+      ].map((lib) => unit(`libs/${lib}`)),
       ...['ingress', 'worker', 'cli', 'loadtest'].map((app) => unit(`apps/${app}`)),
       ...['local', 'redis', 'grafana'].map((part) => unit(`deploy/${part}`)),
       {

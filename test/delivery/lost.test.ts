@@ -81,7 +81,8 @@ test('streams go on without a seam when every subscription is cut again and agai
   });
   while (!isOver) {
     await operator.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
-    const isBack = async () => (await operator.pubsub('CHANNELS', 'sluice:reply:*')).length >= gateway.ingresses.length;
+    const isBack = async () =>
+      (await operator.pubsub('CHANNELS', 'sluice:reply:*')).length >= gateway.ingresses.length;
     await Promise.race([over, until(isBack)]);
   }
   operator.disconnect();

@@ -71,7 +71,10 @@ interface Wire {
   candidates?: { content?: { parts?: { text?: string }[] }; finishReason?: string }[];
 }
 
-const requests: Record<Format, (prompt: string, model: string, stream: boolean) => { path: string; body: object }> = {
+const requests: Record<
+  Format,
+  (prompt: string, model: string, stream: boolean) => { path: string; body: object }
+> = {
   openai: (prompt, model, stream) => ({
     path: '/v1/chat/completions',
     body: { model, stream, messages: [{ role: 'user', content: prompt }] },

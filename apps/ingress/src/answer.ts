@@ -1,3 +1,4 @@
+import type { Ticket } from '@sluice/admission';
 import {
   estimateInputTokens,
   type GenerationEvent,
@@ -8,7 +9,6 @@ import {
 import type { Model, Pool } from '@sluice/catalog';
 import type { ClientCall } from '@sluice/formats';
 import type { Caller } from '@sluice/tenancy';
-import type { Ticket } from '@sluice/admission';
 import type { Dispatched } from './dispatcher.ts';
 import { addUsage, type Exchange, noteEvents } from './exchange.ts';
 import type { Services } from './services.ts';
@@ -166,7 +166,9 @@ export class Answer {
     services.metrics.requestsInFlight.dec({ format: exchange.format });
     const delivered = this.deliveredTokens();
     // Nothing ran: nothing is charged. Something ran without a report: the ticket's own rule fills the gaps.
-    const usage = this.usage ?? (claimedAt === undefined ? { inputTokens: 0, outputTokens: 0 } : { outputTokens: delivered });
+    const usage =
+      this.usage ??
+      (claimedAt === undefined ? { inputTokens: 0, outputTokens: 0 } : { outputTokens: delivered });
     exchange.usage ??= usage;
     const isWhole = this.open === 0 && claimedAt !== undefined;
     void this.ticket?.settle({

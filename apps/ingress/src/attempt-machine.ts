@@ -101,7 +101,11 @@ export class AttemptMachine {
       return;
     }
     this.accept(events);
-    for (let next = this.held.get(this.expected); next && !this.isClosed; next = this.held.get(this.expected)) {
+    for (
+      let next = this.held.get(this.expected);
+      next && !this.isClosed;
+      next = this.held.get(this.expected)
+    ) {
       this.held.delete(this.expected);
       this.accept(next);
     }
@@ -178,7 +182,8 @@ export class AttemptMachine {
 
   /** Whether this attempt, spoken for by this worker, is the one that counts. Others are fenced off and told to stop. */
   private isOurs(worker: string, attempt: number): boolean {
-    if (!this.isClosed && attempt === this.attempt && (this.worker === undefined || this.worker === worker)) return true;
+    if (!this.isClosed && attempt === this.attempt && (this.worker === undefined || this.worker === worker))
+      return true;
     if (!this.fenced.has(`${worker} ${attempt}`)) this.stop(worker, attempt);
     return false;
   }
@@ -228,21 +233,34 @@ export class AttemptMachine {
     if (this.collector.content.length === 0) return true;
     const ability = this.facts.resumeAbility();
     if (ability === 'exact') return true;
-    return ability === 'prefix' && this.facts.isPlainText && this.collector.content.every((part) => part.type === 'text');
+    return (
+      ability === 'prefix' &&
+      this.facts.isPlainText &&
+      this.collector.content.every((part) => part.type === 'text')
+    );
   }
 
   private again(reason: AttemptReason): void {
     if (this.lostWorkers >= poisonLimit) {
       this.finish({
         type: 'error',
-        error: { kind: 'upstream-failed', message: 'the request was lost with two workers', detail: 'poison', retryable: false },
+        error: {
+          kind: 'upstream-failed',
+          message: 'the request was lost with two workers',
+          detail: 'poison',
+          retryable: false,
+        },
       });
       return;
     }
     if (!this.canGoOn() || this.attempt >= attemptLimit) {
       this.finish({
         type: 'error',
-        error: { kind: 'unavailable', message: 'the worker that generated the answer was lost', detail: 'worker-lost' },
+        error: {
+          kind: 'unavailable',
+          message: 'the worker that generated the answer was lost',
+          detail: 'worker-lost',
+        },
       });
       return;
     }

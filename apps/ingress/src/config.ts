@@ -10,19 +10,27 @@ export const ingressEnvironment = z.object({
     .describe('Redis: redis://, rediss://, redis+sentinel:// or redis+cluster://'),
   SLUICE_KEY_SECRET: secretText()
     .min(16)
-    .describe('Secret of the keyed hashes under which API keys are stored; the same for every ingress and the CLI'),
+    .describe(
+      'Secret of the keyed hashes under which API keys are stored; the same for every ingress and the CLI',
+    ),
   SLUICE_CONFIG: z
     .string()
     .optional()
-    .describe('Settings file (YAML or JSON) with pools, models and aliases; absent: the built-in simulated model'),
+    .describe(
+      'Settings file (YAML or JSON) with pools, models and aliases; absent: the built-in simulated model',
+    ),
   SLUICE_HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
   SLUICE_PORT: port().default(8080).describe('Port of the API; 0 lets the system choose'),
   SLUICE_OPS_HOST: z.string().default('127.0.0.1').describe('Address of /livez, /readyz and /metrics'),
-  SLUICE_OPS_PORT: port().default(9464).describe('Port of /livez, /readyz and /metrics; 0 lets the system choose'),
+  SLUICE_OPS_PORT: port()
+    .default(9464)
+    .describe('Port of /livez, /readyz and /metrics; 0 lets the system choose'),
   SLUICE_LOG_LEVEL: z.enum(logLevels).default('info').describe('Least severe log line that is written'),
   SLUICE_KEEP_ALIVE_MS: wholeNumber({ min: 100 })
     .default(10_000)
-    .describe('Silence after which an open stream gets a keep-alive; also how long the status line is withheld'),
+    .describe(
+      'Silence after which an open stream gets a keep-alive; also how long the status line is withheld',
+    ),
   SLUICE_REQUEST_TIMEOUT_MS: wholeNumber({ min: 100 })
     .default(600_000)
     .describe('Deadline of a request whose model sets none'),

@@ -167,10 +167,14 @@ export class Dispatcher {
   }
 
   private async look(pool: string, generations: OpenGeneration[]): Promise<void> {
-    const attempts = generations.map(({ plan, machine }) => ({ requestId: plan.requestId, attempt: machine.attempt }));
+    const attempts = generations.map(({ plan, machine }) => ({
+      requestId: plan.requestId,
+      attempt: machine.attempt,
+    }));
     const areWaiting = await this.options.queue.areWaiting(pool, attempts);
     for (const [index, generation] of generations.entries()) {
-      const isStillQueued = generation.machine.phase === 'queued' && generation.machine.attempt === attempts[index]?.attempt;
+      const isStillQueued =
+        generation.machine.phase === 'queued' && generation.machine.attempt === attempts[index]?.attempt;
       if (!isStillQueued) continue;
       generation.missedLooks = areWaiting[index] ? 0 : generation.missedLooks + 1;
       if (generation.missedLooks < looksBeforeLost) continue;

@@ -30,7 +30,11 @@ export interface ExchangeServices {
 }
 
 /** Notes what the client's side was handed; call it once per batch of events, after the write. */
-export function noteEvents(exchange: Exchange, events: readonly GenerationEvent[], services: ExchangeServices): void {
+export function noteEvents(
+  exchange: Exchange,
+  events: readonly GenerationEvent[],
+  services: ExchangeServices,
+): void {
   for (const event of events) {
     if (event.type === 'finish') {
       exchange.usage = addUsage(exchange.usage, event.usage);
@@ -103,6 +107,8 @@ export function addUsage(sum: Usage | undefined, next: Usage): Usage {
   return {
     ...sum,
     ...(next.outputTokens !== undefined && { outputTokens: (sum.outputTokens ?? 0) + next.outputTokens }),
-    ...(next.reasoningTokens !== undefined && { reasoningTokens: (sum.reasoningTokens ?? 0) + next.reasoningTokens }),
+    ...(next.reasoningTokens !== undefined && {
+      reasoningTokens: (sum.reasoningTokens ?? 0) + next.reasoningTokens,
+    }),
   };
 }

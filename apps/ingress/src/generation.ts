@@ -51,7 +51,8 @@ export class OpenGeneration {
       resumeAbility: () => services.resumeAbility(plan.pool),
       isPlainText: plan.isPlainText,
     };
-    this.machine = services.createMachine?.(this.effects(), facts) ?? new AttemptMachine(this.effects(), facts);
+    this.machine =
+      services.createMachine?.(this.effects(), facts) ?? new AttemptMachine(this.effects(), facts);
   }
 
   /** Puts the first attempt into the queue. Throws `unavailable` when Redis does not take it. */

@@ -32,7 +32,11 @@ export interface Links {
 export async function openLinks(url: string, ingress: string, logger: Logger): Promise<Links> {
   const onError = (error: Error) => logger.warn({ err: error }, 'redis connection error');
   const commands = openRedis(url, { profile: 'command', name: `ingress-${ingress}`, onError });
-  const subscriber = openRedis(url, { profile: 'subscriber', name: `ingress-${ingress}-subscriber`, onError });
+  const subscriber = openRedis(url, {
+    profile: 'subscriber',
+    name: `ingress-${ingress}-subscriber`,
+    onError,
+  });
   const close = async (): Promise<void> => {
     commands.disconnect();
     subscriber.disconnect();

@@ -15,7 +15,12 @@ export function replyHeaders(exchange: Exchange): Record<string, string> {
 }
 
 /** Writes an error in the client's format with its true status. The response must not have begun. */
-export function writeError(response: ServerResponse, codec: ServerCodec, error: ErrorInfo, exchange: Exchange): void {
+export function writeError(
+  response: ServerResponse,
+  codec: ServerCodec,
+  error: ErrorInfo,
+  exchange: Exchange,
+): void {
   noteError(exchange, error.kind);
   const { status, headers, body } = codec.encodeError(error, { requestId: exchange.requestId });
   const text = JSON.stringify(body);

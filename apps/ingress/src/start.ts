@@ -39,7 +39,11 @@ export async function startIngress(environment: Environment): Promise<void> {
   const links = await openLinks(config.SLUICE_REDIS_URL, ingress, logger);
   lifecycle.onDrain('redis', () => links.close());
 
-  const keys = createKeyStore({ redis: links.commands, subscriber: links.subscriber, secret: config.SLUICE_KEY_SECRET });
+  const keys = createKeyStore({
+    redis: links.commands,
+    subscriber: links.subscriber,
+    secret: config.SLUICE_KEY_SECRET,
+  });
   await keys.start();
   lifecycle.onDrain('keys', () => keys.close());
 

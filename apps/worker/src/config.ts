@@ -11,7 +11,9 @@ export const workerEnvironment = z.object({
   SLUICE_CONFIG: z
     .string()
     .optional()
-    .describe('Settings file (YAML or JSON) with pools, models and aliases; absent: the built-in simulated model'),
+    .describe(
+      'Settings file (YAML or JSON) with pools, models and aliases; absent: the built-in simulated model',
+    ),
   SLUICE_POOLS: list().optional().describe('Pools that this worker serves, with commas between; absent: all'),
   SLUICE_PROCESSES: wholeNumber({ min: 1, max: 64 })
     .default(1)
@@ -19,7 +21,9 @@ export const workerEnvironment = z.object({
   SLUICE_OPS_HOST: z.string().default('127.0.0.1').describe('Address of /livez, /readyz and /metrics'),
   SLUICE_OPS_PORT: port()
     .default(9465)
-    .describe('Port of /livez, /readyz and /metrics of the first process, the next ones follow; 0 lets the system choose'),
+    .describe(
+      'Port of /livez, /readyz and /metrics of the first process, the next ones follow; 0 lets the system choose',
+    ),
   SLUICE_LOG_LEVEL: z.enum(logLevels).default('info').describe('Least severe log line that is written'),
   SLUICE_DRAIN_LIMIT_MS: wholeNumber({ min: 0 })
     .default(30_000)

@@ -94,7 +94,8 @@ export class Generation {
 
   private emit(event: GenerationEvent): void {
     if (this.outcome !== undefined) return;
-    if (this.firstContentAt === undefined && isContent(event)) this.firstContentAt = this.services.clock.monotonic();
+    if (this.firstContentAt === undefined && isContent(event))
+      this.firstContentAt = this.services.clock.monotonic();
     if (isTerminal(event)) this.outcome = event.type === 'error' ? event.error.kind : 'ok';
     this.services.writer.write(event);
   }

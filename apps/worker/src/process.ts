@@ -9,8 +9,8 @@ import {
   type Environment,
   maskText,
   openOpsServer,
-  parseEnvironment,
   type Problem,
+  parseEnvironment,
   renderMetrics,
   systemClock,
 } from '@sluice/runtime';
@@ -46,14 +46,20 @@ export async function startProcess(environment: Environment): Promise<void> {
 
   const onError = (error: Error) => logger.warn({ err: error }, 'redis connection error');
   const redis = openRedis(config.SLUICE_REDIS_URL, { profile: 'worker', name: worker, onError });
-  const subscriber = openRedis(config.SLUICE_REDIS_URL, { profile: 'subscriber', name: `${worker}-subscriber`, onError });
+  const subscriber = openRedis(config.SLUICE_REDIS_URL, {
+    profile: 'subscriber',
+    name: `${worker}-subscriber`,
+    onError,
+  });
   try {
     const limit = AbortSignal.timeout(connectLimitMs);
     await Promise.all([connected(redis, limit), connected(subscriber, limit)]);
     await checkRedis(redis);
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error;
-    throw new SluiceError('unavailable', `${error.message} (${maskText(config.SLUICE_REDIS_URL)})`, { cause: error });
+    throw new SluiceError('unavailable', `${error.message} (${maskText(config.SLUICE_REDIS_URL)})`, {
+      cause: error,
+    });
   }
   lifecycle.onDrain('redis', async () => {
     redis.disconnect();
@@ -108,7 +114,9 @@ export async function startProcess(environment: Environment): Promise<void> {
   await announce();
 
   const isReady = () => {
-    const reasons = pools.filter((pool) => !pool.isReady).map((pool) => `the engine of pool ${pool.name} is not ready`);
+    const reasons = pools
+      .filter((pool) => !pool.isReady)
+      .map((pool) => `the engine of pool ${pool.name} is not ready`);
     if (lifecycle.draining.aborted) reasons.push('draining');
     if (redis.status !== 'ready' || !bus.isUp()) reasons.push('redis does not answer');
     return { ready: reasons.length === 0, reasons };

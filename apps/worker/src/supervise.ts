@@ -37,8 +37,9 @@ export async function startSupervisor(environment: Environment): Promise<void> {
     onError: (error) => logger.debug({ err: error }, 'redis connection error'),
   });
   lifecycle.onDrain('redis', async () => redis.disconnect());
-  const seats = Array.from({ length: config.SLUICE_PROCESSES }, (_, index) =>
-    new Seat(index, { config, environment, logger, redis }),
+  const seats = Array.from(
+    { length: config.SLUICE_PROCESSES },
+    (_, index) => new Seat(index, { config, environment, logger, redis }),
   );
   lifecycle.onDrain('processes', async () => {
     await Promise.all(seats.map((seat) => seat.stop()));
@@ -96,7 +97,10 @@ class Seat {
     const { child } = this;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => child.kill('SIGKILL'), this.services.config.SLUICE_DRAIN_LIMIT_MS + killAfterMs);
+      const timer = setTimeout(
+        () => child.kill('SIGKILL'),
+        this.services.config.SLUICE_DRAIN_LIMIT_MS + killAfterMs,
+      );
       child.once('exit', () => {
         clearTimeout(timer);
         resolve();
@@ -125,7 +129,10 @@ class Seat {
     if (this.isStopping) return;
     const delayMs = this.failures === 0 ? 0 : Math.min(lastRestartMs, firstRestartMs * 2 ** this.failures);
     this.failures += 1;
-    this.services.logger.error({ pid: child.pid, code, signal, restartInMs: delayMs }, 'worker process ended');
+    this.services.logger.error(
+      { pid: child.pid, code, signal, restartInMs: delayMs },
+      'worker process ended',
+    );
     this.restart = setTimeout(() => {
       const forgive = setTimeout(() => {
         this.failures = 0;

@@ -40,7 +40,13 @@ export class Collector {
       }
       case 'tool-call-start': {
         const { id, name, extensions } = event;
-        this.open(event.block, { type: 'tool-call', id, name, arguments: '', ...(extensions && { extensions }) });
+        this.open(event.block, {
+          type: 'tool-call',
+          id,
+          name,
+          arguments: '',
+          ...(extensions && { extensions }),
+        });
         return;
       }
       case 'tool-call-delta': {
@@ -56,7 +62,8 @@ export class Collector {
       }
       case 'block-annotation': {
         const part = this.content[this.content.length - 1];
-        if (part && part.type !== 'opaque' && this.block === event.block) mergeExtensions(part, event.extensions);
+        if (part && part.type !== 'opaque' && this.block === event.block)
+          mergeExtensions(part, event.extensions);
         return;
       }
       case 'opaque':

@@ -1,5 +1,5 @@
-import type { Extensible } from './extensions.ts';
 import type { FinishEvent } from './event.ts';
+import type { Extensible } from './extensions.ts';
 import type { Json } from './json.ts';
 import type { AssistantPart } from './request.ts';
 

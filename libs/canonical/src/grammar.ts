@@ -47,7 +47,9 @@ export class GrammarChecker {
         return broken;
       }
       case 'block-annotation':
-        return event.block === this.block ? undefined : `block-annotation for block ${event.block}, open is ${this.block}`;
+        return event.block === this.block
+          ? undefined
+          : `block-annotation for block ${event.block}, open is ${this.block}`;
       case 'opaque':
         if (event.block === undefined) return undefined;
         if (event.block === this.block) return `block ${event.block} already holds ${this.kind}`;
@@ -67,7 +69,8 @@ export class GrammarChecker {
   }
 
   private enter(block: number, kind: BlockKind): string | undefined {
-    if (block === this.block) return this.kind === kind ? undefined : `block ${block} holds ${this.kind}, not ${kind}`;
+    if (block === this.block)
+      return this.kind === kind ? undefined : `block ${block} holds ${this.kind}, not ${kind}`;
     if (block !== this.block + 1) return `block ${block} after block ${this.block}`;
     if (this.kind === 'tool-call') return `block ${block} opens while a tool call is open`;
     this.block = block;

@@ -85,7 +85,11 @@ export async function connected(client: RedisClient, signal: AbortSignal): Promi
 
 function openTopology(url: string, options: Settings): RedisClient {
   const kind = /^redis(s|\+sentinel|\+cluster)?:\/\//.exec(url)?.[0];
-  if (kind === undefined) throw new SluiceError('invalid-request', 'a Redis URL starts with redis://, rediss://, redis+sentinel:// or redis+cluster://');
+  if (kind === undefined)
+    throw new SluiceError(
+      'invalid-request',
+      'a Redis URL starts with redis://, rediss://, redis+sentinel:// or redis+cluster://',
+    );
   if (kind === 'redis://' || kind === 'rediss://') return new Redis(url, options);
   const { nodes, path, credentials } = parseNodes(url.slice(kind.length));
   if (kind === 'redis+sentinel://') {

@@ -20,7 +20,12 @@ const codes: Readonly<Record<Order['kind'], string>> = { cancel: 'c', resend: 'r
 const kinds: Readonly<Record<string, Order['kind']>> = { c: 'cancel', r: 'resend', a: 'acknowledge' };
 
 export function encodeOrders(ingress: string, orders: readonly Order[]): string {
-  const wire = orders.map(({ kind, requestId, attempt, sequence }) => [codes[kind], requestId, attempt, sequence]);
+  const wire = orders.map(({ kind, requestId, attempt, sequence }) => [
+    codes[kind],
+    requestId,
+    attempt,
+    sequence,
+  ]);
   return JSON.stringify({ v: 1, i: ingress, o: wire });
 }
 

@@ -58,12 +58,14 @@ export function encodeBatch(batch: {
   gone?: readonly Gone[];
 }): string {
   let text = `{"v":1,"w":${JSON.stringify(batch.worker)}`;
-  if (batch.claims?.length) text += `,"c":${JSON.stringify(batch.claims.map(({ requestId, attempt }) => [requestId, attempt]))}`;
+  if (batch.claims?.length)
+    text += `,"c":${JSON.stringify(batch.claims.map(({ requestId, attempt }) => [requestId, attempt]))}`;
   if (batch.frames?.length) text += `,"f":[${batch.frames.join(',')}]`;
   if (batch.running?.length) {
     text += `,"r":${JSON.stringify(batch.running.map(({ requestId, attempt, next }) => [requestId, attempt, next]))}`;
   }
-  if (batch.gone?.length) text += `,"g":${JSON.stringify(batch.gone.map(({ requestId, attempt, from }) => [requestId, attempt, from]))}`;
+  if (batch.gone?.length)
+    text += `,"g":${JSON.stringify(batch.gone.map(({ requestId, attempt, from }) => [requestId, attempt, from]))}`;
   return `${text}}`;
 }
 
@@ -73,7 +75,8 @@ export function encodeBatch(batch: {
  */
 export function decodeBatch(text: string): ReplyBatch {
   const wire: Json = JSON.parse(text);
-  if (!isJsonObject(wire) || wire.v !== 1) throw new SluiceError('internal', 'a reply batch of an unknown version');
+  if (!isJsonObject(wire) || wire.v !== 1)
+    throw new SluiceError('internal', 'a reply batch of an unknown version');
   const { w, c, f, r, g } = wire as unknown as WireBatch;
   return {
     worker: w,

@@ -1,6 +1,6 @@
 import type { Bus } from './bus.ts';
 import type { RedisClient } from './connection.ts';
-import { type ReplyBatch, decodeBatch } from './frame.ts';
+import { decodeBatch, type ReplyBatch } from './frame.ts';
 import { ingressKey, replyChannel } from './names.ts';
 
 /** A key that an ingress did not renew for this long says that the process is gone. */
@@ -8,7 +8,11 @@ const lifetimeMs = 10_000;
 const renewIntervalMs = 2_500;
 
 /** Listens on the reply channel of this ingress. Resolves when the subscription stands. */
-export function subscribeReplies(bus: Bus, ingress: string, receive: (batch: ReplyBatch) => void): Promise<void> {
+export function subscribeReplies(
+  bus: Bus,
+  ingress: string,
+  receive: (batch: ReplyBatch) => void,
+): Promise<void> {
   return bus.subscribe(replyChannel(ingress), (text) => receive(decodeBatch(text)));
 }
 

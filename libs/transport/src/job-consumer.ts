@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SluiceError } from '@sluice/canonical';
+import type { SluiceError } from '@sluice/canonical';
 import { Job, Worker } from 'bullmq';
 import type { RedisClient } from './connection.ts';
 import { type InferenceJob, parseJob } from './job.ts';

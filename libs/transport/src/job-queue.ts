@@ -54,7 +54,8 @@ export function createJobQueue(redis: RedisClient): JobQueue {
       const options = { ...jobOptions, jobId: jobId(job.requestId, job.attempt), priority };
       await guard(queueOf(pool).add('generate', job, options));
     },
-    remove: async (pool, requestId, attempt) => (await guard(queueOf(pool).remove(jobId(requestId, attempt)))) === 1,
+    remove: async (pool, requestId, attempt) =>
+      (await guard(queueOf(pool).remove(jobId(requestId, attempt)))) === 1,
     depth: async (pool) => guard(redis.zcard(waitingKey(pool))),
     areWaiting: async (pool, attempts) => {
       if (attempts.length === 0) return [];

@@ -43,7 +43,8 @@ const envelope = z.looseObject({
  */
 export function parseJob(data: unknown): InferenceJob {
   const parsed = envelope.safeParse(data);
-  if (!parsed.success) throw new SluiceError('internal', 'a job of an unknown version', { cause: parsed.error });
+  if (!parsed.success)
+    throw new SluiceError('internal', 'a job of an unknown version', { cause: parsed.error });
   // The schema names the envelope's fields; the request's inner types are the writer's promise by `version`.
   return parsed.data as unknown as InferenceJob;
 }

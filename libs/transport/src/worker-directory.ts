@@ -72,7 +72,8 @@ export class WorkerDirectory {
   /** Slots of all living workers that take jobs of this pool. */
   slotsOf(pool: string): number {
     let slots = 0;
-    for (const { pools, isDraining } of this.workers.values()) if (!isDraining) slots += pools[pool]?.slots ?? 0;
+    for (const { pools, isDraining } of this.workers.values())
+      if (!isDraining) slots += pools[pool]?.slots ?? 0;
     return slots;
   }
 

@@ -30,9 +30,12 @@ function parseBody(contentType: string | undefined, body: Buffer): unknown {
   if (type && type !== 'application/json' && !type.endsWith('+json')) {
     throw new SluiceError('unsupported-media', 'the content type must be application/json');
   }
-  if (body.length === 0) throw new SluiceError('invalid-request', 'the body is empty', { detail: 'invalid-json' });
+  if (body.length === 0)
+    throw new SluiceError('invalid-request', 'the body is empty', { detail: 'invalid-json' });
   if (depthOf(body) > depthLimit) {
-    throw new SluiceError('invalid-request', `the body is nested deeper than ${depthLimit} levels`, { detail: 'invalid-json' });
+    throw new SluiceError('invalid-request', `the body is nested deeper than ${depthLimit} levels`, {
+      detail: 'invalid-json',
+    });
   }
   try {
     const parsed: unknown = JSON.parse(utf8.decode(body));

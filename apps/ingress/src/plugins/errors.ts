@@ -14,7 +14,10 @@ const byFrameworkCode: Readonly<Record<string, ErrorInfo>> = {
     kind: 'invalid-request',
     message: 'the body is not as long as content-length says',
   },
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: { kind: 'unsupported-media', message: 'the content type must be application/json' },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: {
+    kind: 'unsupported-media',
+    message: 'the content type must be application/json',
+  },
   FST_ERR_BAD_URL: { kind: 'invalid-request', message: 'the path is not a valid URL path' },
   FST_ERR_MAX_URL_LENGTH: { kind: 'not-found', message: 'the path is too long' },
   FST_ERR_ASYNC_CONSTRAINT: { kind: 'invalid-request', message: 'the host header is not valid' },
@@ -28,11 +31,17 @@ export function registerErrors(app: FastifyInstance, services: Services): void {
   );
 }
 
-export function sendError(error: unknown, http: FastifyRequest, reply: FastifyReply, services: Services): FastifyReply {
+export function sendError(
+  error: unknown,
+  http: FastifyRequest,
+  reply: FastifyReply,
+  services: Services,
+): FastifyReply {
   // The framework refuses some calls (a path that is no URL) before any hook has seen them.
   const exchange = openExchange(http, reply, services);
   const info = errorOf(error);
-  if (info.kind === 'internal') services.logger.error({ err: error, requestId: exchange.requestId }, 'internal error');
+  if (info.kind === 'internal')
+    services.logger.error({ err: error, requestId: exchange.requestId }, 'internal error');
   if (reply.raw.headersSent || reply.raw.destroyed) {
     // Too late for a status: a cut socket is the only honest end.
     reply.raw.destroy();
@@ -47,7 +56,8 @@ function errorOf(error: unknown): ErrorInfo {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const known = byFrameworkCode[code];
   if (known) return known;
-  if (code.startsWith('ECONNRESET') || code === 'ECONNABORTED') return { kind: 'cancelled', message: 'the client left' };
+  if (code.startsWith('ECONNRESET') || code === 'ECONNABORTED')
+    return { kind: 'cancelled', message: 'the client left' };
   return errorInfoOf(error);
 }
 

@@ -68,10 +68,15 @@ export function findModel(name: string, caller: Caller, { catalog }: Services): 
   const model = catalog.resolve(name);
   const pool = model && catalog.pools.get(model.pool);
   if (!model || !pool) {
-    throw new SluiceError('not-found', 'the model does not exist', { detail: 'model-not-found', param: 'model' });
+    throw new SluiceError('not-found', 'the model does not exist', {
+      detail: 'model-not-found',
+      param: 'model',
+    });
   }
   if (!caller.allows(name) && !caller.allows(model.id)) {
-    throw new SluiceError('permission-denied', `this key may not use the model ${model.id}`, { param: 'model' });
+    throw new SluiceError('permission-denied', `this key may not use the model ${model.id}`, {
+      param: 'model',
+    });
   }
   return { model, pool };
 }
