@@ -18,7 +18,8 @@ export interface Directive {
 
 const maxTokens = 1_000_000;
 const maxDurationMs = 3_600_000;
-const opening = '[[sim';
+/** Followed by a blank or the end, so that [[similar]] is just a text. */
+const opening = /\[\[sim(?=[\s\]])/;
 const closing = ']]';
 const itemPattern = /^([a-z]+)(?:=([^@\s]+))?(?:@(\d{1,7}))?$/;
 
@@ -100,12 +101,13 @@ const readers: Readonly<Record<string, Reader>> = {
  * Absent when the prompt has none. Throws `invalid-request` naming the item that makes no sense, never its text.
  */
 export function parseDirective(prompt: string): Directive | undefined {
-  const from = prompt.indexOf(opening);
-  if (from === -1) return undefined;
+  const found = opening.exec(prompt);
+  if (!found) return undefined;
+  const from = found.index + found[0].length;
   const to = prompt.indexOf(closing, from);
   if (to === -1) throw new SluiceError('invalid-request', 'the sim directive has no closing ]]');
   const directive: Directive = {};
-  const items = prompt.slice(from + opening.length, to).split(/\s+/);
+  const items = prompt.slice(from, to).split(/\s+/);
   for (const [index, text] of items.filter((item) => item !== '').entries()) {
     const [, name = '', value, at] = itemPattern.exec(text) ?? [];
     const reader = Object.hasOwn(readers, name) ? readers[name] : undefined;

@@ -86,6 +86,15 @@ describe('the simulated model', () => {
     expect(textOf(await runToEnd(ask('other')))).not.toBe(textOf(events));
   });
 
+  it('does not take every text in brackets for a directive', async () => {
+    for (const text of ['[[similar]]', '[[simple', 'sim tokens=5', '[sim tokens=5]']) {
+      expect((await runToEnd(ask(text))).at(-1)).toMatchObject({
+        type: 'finish',
+        usage: { outputTokens: 64 },
+      });
+    }
+  });
+
   it('takes the seed of the request where the directive has none', async () => {
     const events = await runToEnd(ask('[[sim tokens=5]]', { sampling: { seed: 99 } }));
     expect(textOf(events)).toBe(referenceText(99, 0, 5));

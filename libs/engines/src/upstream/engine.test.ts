@@ -119,6 +119,69 @@ describe('a request to an upstream', () => {
   });
 });
 
+describe('the dialect of an upstream', () => {
+  it('may be messages', async () => {
+    const events: [string, object][] = [
+      [
+        'message_start',
+        {
+          message: {
+            id: 'm',
+            type: 'message',
+            role: 'assistant',
+            model: 'm',
+            content: [],
+            stop_reason: null,
+            stop_sequence: null,
+            usage: { input_tokens: 5, output_tokens: 1 },
+          },
+        },
+      ],
+      ['content_block_start', { index: 0, content_block: { type: 'text', text: '' } }],
+      ['ping', {}],
+      ['content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'salut' } }],
+      ['content_block_stop', { index: 0 }],
+      [
+        'message_delta',
+        { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 2 } },
+      ],
+      ['message_stop', {}],
+    ];
+    const text = events
+      .map(([type, rest]) => `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`)
+      .join('');
+    server.answer = (response) => response.writeHead(200, sse).end(text);
+    const answer = collect(
+      await runOf(createEngine({ dialect: 'anthropic', baseUrl: root() }), askFor('hi')),
+    );
+    expect(answer).toMatchObject({
+      content: [{ text: 'salut' }],
+      finish: { reason: 'stop', usage: { outputTokens: 2 } },
+    });
+    expect(server.seen[0]).toMatchObject({ path: '/v1/messages', headers: { 'x-api-key': credential } });
+    expect(server.seen[0]?.body.max_tokens).toBeGreaterThan(0);
+  });
+
+  it('may be generate content', async () => {
+    const part = {
+      candidates: [{ content: { role: 'model', parts: [{ text: 'hei' }] }, finishReason: 'STOP', index: 0 }],
+    };
+    const usage = { usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 1, totalTokenCount: 4 } };
+    server.answer = (response) =>
+      response.writeHead(200, sse).end(`data: ${JSON.stringify({ ...part, ...usage })}\r\n\r\n`);
+    const engine = createEngine({ dialect: 'gemini', baseUrl: root() });
+    const answer = collect(await runOf(engine, askFor('hi'), { backendModel: 'tiny' }));
+    expect(answer).toMatchObject({
+      content: [{ text: 'hei' }],
+      finish: { reason: 'stop', usage: { inputTokens: 3 } },
+    });
+    expect(server.seen[0]?.path).toBe('/v1beta/models/tiny:streamGenerateContent?alt=sse');
+    expect(server.seen[0]?.headers['x-goog-api-key']).toBe(credential);
+  });
+
+  const root = () => server.baseUrl.replace('/v1', '');
+});
+
 describe('the answer of an upstream', () => {
   it('may come as one JSON body', async () => {
     answerWith(200, single('whole'));
