@@ -34,6 +34,15 @@ it('what a dead ingress held is free after its lease, and charged by the input a
   expect((await living.usage(claim)).map(({ used }) => used)).toEqual([1, 47 + 100]);
 });
 
+it('places of more dead requests than one visit settles are free at once', async () => {
+  const [dying, living] = [await bed.admission({ leaseMs: 100 }), await bed.admission()];
+  const many = { tenant: { concurrency: { max: 150 } }, key: {} };
+  await Promise.all(Array.from({ length: 150 }, () => dying.admit(bed.claim({ limits: many }))));
+  const [seconds] = await living.redis.time();
+  await until(async () => (await living.redis.time())[0] > Number(seconds) + 1);
+  await living.admit(bed.claim({ limits: many, jobs: 150 }));
+});
+
 it('a living ingress looks after what a dead one left, though nobody asks for that tenant again', async () => {
   const [dying, living] = [await bed.admission({ leaseMs: 100 }), await bed.admission(short)];
   const claim = bed.claim({ limits });

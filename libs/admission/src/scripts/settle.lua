@@ -3,9 +3,7 @@
 --   ARGV[3] key of the mean service time, or ''   ARGV[4] service time of this generation in ms
 -- Answer: 1 if there was something to settle.
 
-local at = clock()
-sweep(at)
-local settled = settle(ARGV[1], tonumber(ARGV[2]), at)
+local settled = settle(ARGV[1], tonumber(ARGV[2]), clock())
 if settled == 1 and ARGV[3] ~= '' then
   local mean = redis.call('GET', ARGV[3])
   local sample = tonumber(ARGV[4])
