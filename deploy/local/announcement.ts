@@ -7,7 +7,15 @@ export interface Announcement {
   apiKey: string;
   models: string[];
   redisUrl: string;
-  processes: { role: 'supervisor' | 'redis' | 'ingress' | 'worker'; pid: number }[];
+  processes: RunningProcess[];
+}
+
+/** A process of the installation. Supervisors serve nobody: they start others again. */
+export interface RunningProcess {
+  role: 'supervisor' | 'redis' | 'ingress' | 'worker';
+  /** To tell several of a role apart, as `worker 2`. The supervisor of all is called `start`. */
+  name: string;
+  pid: number;
 }
 
 /** What people read: the address, a call in each format that can be pasted, and how to stop. */

@@ -146,11 +146,32 @@ function run(program, programWords, stdio = 'inherit') {
   });
 }
 
-/** npm has no channel to its scripts: that it was killed shows only in who this process's parent is. */
+/**
+ * npm has no channel to its scripts: that it was killed shows only in who the parent is. Where npm's shell stays in
+ * between, the shell's parent is watched, too.
+ */
 function watchParent(onGone) {
   if (process.env.npm_lifecycle_event === undefined) return undefined;
   const parent = process.ppid;
+  const isShell = /^(ba|da|a|z|k)?sh$/.test(readProcess(parent, 'comm').trim());
+  const grandparent = isShell ? parentOf(parent) : undefined;
   return setInterval(() => {
-    if (process.ppid !== parent) onGone();
+    const isOrphan = process.ppid !== parent || (isShell && parentOf(parent) !== grandparent);
+    if (isOrphan) onGone();
   }, parentPollMs);
+}
+
+function parentOf(pid) {
+  // The second field is a name in parentheses that may hold anything; the parent is the second field after it.
+  const stat = readProcess(pid, 'stat');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1];
+}
+
+/** Empty where the system has no such files. */
+function readProcess(pid, file) {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
 }

@@ -8,8 +8,9 @@ import { z } from 'zod';
 const readyMessage = z.looseObject({
   type: z.literal('ready'),
   pid: z.number(),
-  port: z.number().optional(),
   opsPort: z.number().optional(),
+  /** Of a program that only watches over others: those that work. */
+  workers: z.array(z.object({ pid: z.number(), opsPort: z.number() })).optional(),
 });
 export type ReadyMessage = z.output<typeof readyMessage>;
 
@@ -38,7 +39,6 @@ export class Child {
   private readonly options: ChildOptions;
   private readonly stopped = new AbortController();
   private current: ChildProcess | undefined;
-  private opsPort: number | undefined;
   private delayMs = firstDelayMs;
 
   constructor(options: ChildOptions) {
@@ -56,7 +56,6 @@ export class Child {
     if (ready === undefined) {
       throw new SluiceError('unavailable', `${this.name} ended before it served (${describeExit(child)})`);
     }
-    this.opsPort = ready.opsPort;
     void this.keepRunning(child);
     return ready;
   }
@@ -81,9 +80,8 @@ export class Child {
 
   private launch(): ChildProcess {
     const { entry, environment } = this.options;
-    const opsPort = String(this.opsPort ?? 0);
     this.current = fork(entry, [], {
-      env: { ...environment, SLUICE_OPS_PORT: opsPort },
+      env: environment,
       execArgv: [],
       detached: true,
       // Logs of every process belong on stderr: stdout may be a machine's.

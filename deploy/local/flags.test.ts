@@ -27,7 +27,7 @@ describe('parseFlags', () => {
   });
 
   it('takes the credential of the upstream from the environment, where nobody sees it in a process list', () => {
-    expect(parseFlags([], { SLUICE_UPSTREAM_KEY: 'k' })).toMatchObject({ upstreamKey: 'k' });
+    expect(parseFlags([], { UPSTREAM_API_KEY: 'k' })).toMatchObject({ upstreamKey: 'k' });
   });
 
   it.each([

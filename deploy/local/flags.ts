@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { SluiceError } from '@sluice/canonical';
+import { upstreamKeyName } from './upstream-settings.ts';
 
 /** What the user asked of `npm start`. */
 export interface Flags {
@@ -27,7 +28,7 @@ export const helpText = `npm start -- [flags]
   --redis URL          use this Redis (REDIS_URL, else one is started)
   --config FILE        settings of pools, models and aliases (the simulated model)
   --upstream URL       serve the models of a chat-completions server, as http://127.0.0.1:8000/v1
-  --upstream-key KEY   credential for it (SLUICE_UPSTREAM_KEY)
+  --upstream-key KEY   credential for it (${upstreamKeyName})
   --json               print one line of JSON on stdout once everything serves; logs go to stderr
   --help               print this
 
@@ -40,7 +41,7 @@ export function parseFlags(words: readonly string[], environment: NodeJS.Process
   if (values.config !== undefined && values.upstream !== undefined) {
     throw usage('--config and --upstream exclude each other: a settings file can name the upstream itself');
   }
-  const upstreamKey = values['upstream-key'] ?? environment.SLUICE_UPSTREAM_KEY;
+  const upstreamKey = values['upstream-key'] ?? environment[upstreamKeyName];
   const ingresses = parseCount('--ingresses', values.ingresses ?? '1', 64);
   return {
     port: parseCount('--port', values.port ?? '8080', 65_536 - ingresses),

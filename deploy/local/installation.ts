@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { SluiceError } from '@sluice/canonical';
-import { type OpenedRedis, openRedis } from '@sluice/redis';
+import { findFreePort } from '@sluice/redis';
 import type { Clock } from '@sluice/runtime';
 import { z } from 'zod';
-import type { Announcement } from './announcement.ts';
+import type { Announcement, RunningProcess } from './announcement.ts';
 import { Child, type ReadyMessage } from './child.ts';
 import type { Flags } from './flags.ts';
-import { ensureLocalKey } from './local-key.ts';
+import { LocalRedis } from './local-redis.ts';
 import { openState } from './state.ts';
-import { createUpstreamSettings } from './upstream-settings.ts';
+import { createUpstreamSettings, upstreamKeyName } from './upstream-settings.ts';
 
 export interface InstallationOptions {
   flags: Flags;
@@ -41,7 +41,7 @@ export class Installation {
   private readonly ingresses: Child[] = [];
   private readonly workers: Child[] = [];
   private readonly stopping = new AbortController();
-  private redis: OpenedRedis | undefined;
+  private redis: LocalRedis | undefined;
 
   constructor(options: InstallationOptions) {
     this.options = options;
@@ -49,41 +49,48 @@ export class Installation {
 
   /** Resolves when every process serves and the models are listed. On rejection `stop` is still the caller's. */
   async start(): Promise<Announcement> {
-    const { flags, environment, say } = this.options;
+    const { flags, environment, clock, say } = this.options;
     const host = environment.SLUICE_HOST || '127.0.0.1';
     await assertPortsFree(host, flags);
     const state = openState(this.options.stateFolder);
     const keySecret = environment.SLUICE_KEY_SECRET || state.keySecret;
-    this.redis = await openRedis({ ...(flags.redis ? { url: flags.redis } : {}), environment, say });
-    this.watchRedis(this.redis);
-    const apiKey = await ensureLocalKey(this.redis.url, keySecret);
+    const { redis, apiKey } = await LocalRedis.open({
+      ...(flags.redis ? { url: flags.redis } : {}),
+      environment,
+      keySecret,
+      clock,
+      say,
+    });
+    this.redis = redis;
     state.write('key', `${apiKey}\n`);
     const config = await this.settle(state.write);
     const shared = {
       ...environment,
-      SLUICE_REDIS_URL: this.redis.url,
+      SLUICE_REDIS_URL: redis.url,
       SLUICE_LOG_LEVEL: environment.SLUICE_LOG_LEVEL || 'warn',
       SLUICE_DRAIN_LIMIT_MS: String(drainLimitMs),
       ...(config === undefined ? {} : { SLUICE_CONFIG: config }),
+      ...(flags.upstreamKey === undefined ? {} : { [upstreamKeyName]: flags.upstreamKey }),
     };
-    this.createChildren(shared, host, keySecret);
-    const [ingressReady, workerReady] = await Promise.all([
-      Promise.all(this.ingresses.map((child) => child.start(this.stopping.signal))),
-      Promise.all(this.workers.map((child) => child.start(this.stopping.signal))),
-    ]);
+    await this.createChildren(shared, host, keySecret);
+    const ready = await Promise.all(
+      [...this.ingresses, ...this.workers].map(async (child) => ({
+        name: child.name,
+        ready: await child.start(this.stopping.signal),
+      })),
+    );
     const shownHost = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
     const baseUrls = this.ingresses.map((_, index) => `http://${shownHost}:${flags.port + index}`);
     return {
       baseUrls,
-      metricsUrls: [...ingressReady, ...workerReady].flatMap(metricsUrl),
+      metricsUrls: ready.flatMap((child) => metricsUrls(child.ready)),
       apiKey,
       models: await this.listModels(baseUrls, apiKey),
-      redisUrl: this.redis.url,
+      redisUrl: redis.url,
       processes: [
-        { role: 'supervisor', pid: process.pid },
-        ...(this.redis.server ? [{ role: 'redis' as const, pid: this.redis.server.pid }] : []),
-        ...ingressReady.map(({ pid }) => ({ role: 'ingress' as const, pid })),
-        ...workerReady.map(({ pid }) => ({ role: 'worker' as const, pid })),
+        { role: 'supervisor', name: 'start', pid: process.pid },
+        ...(redis.pid === undefined ? [] : [{ role: 'redis' as const, name: 'redis', pid: redis.pid }]),
+        ...ready.flatMap((child) => processesOf(child.name, child.ready)),
       ],
     };
   }
@@ -103,22 +110,30 @@ export class Installation {
     await this.redis?.close();
   }
 
-  private createChildren(shared: NodeJS.ProcessEnv, host: string, keySecret: string): void {
+  private async createChildren(shared: NodeJS.ProcessEnv, host: string, keySecret: string): Promise<void> {
     const { flags, clock, say } = this.options;
+    const { SLUICE_HOST: _host, SLUICE_PORT: _port, SLUICE_KEY_SECRET: _secret, ...common } = shared;
     for (let index = 0; index < flags.ingresses; index++) {
-      const own = {
+      const environment = {
+        ...common,
         SLUICE_HOST: host,
         SLUICE_PORT: String(flags.port + index),
         SLUICE_KEY_SECRET: keySecret,
+        SLUICE_OPS_PORT: String(await findFreePort()),
       };
-      const name = `ingress ${index + 1}`;
       this.ingresses.push(
-        new Child({ name, entry: entries.ingress, environment: { ...shared, ...own }, clock, say }),
+        new Child({ name: `ingress ${index + 1}`, entry: entries.ingress, environment, clock, say }),
       );
     }
+    // Named beforehand, so that a process that is started again is found where its predecessor was. Several processes
+    // in one worker need a row of ports, which nobody can promise: they take any.
+    const hasOneProcess = Number(shared.SLUICE_PROCESSES || 1) === 1;
     for (let index = 0; index < flags.workers; index++) {
-      const name = `worker ${index + 1}`;
-      this.workers.push(new Child({ name, entry: entries.worker, environment: shared, clock, say }));
+      const opsPort = hasOneProcess ? await findFreePort() : 0;
+      const environment = { ...common, SLUICE_OPS_PORT: String(opsPort) };
+      this.workers.push(
+        new Child({ name: `worker ${index + 1}`, entry: entries.worker, environment, clock, say }),
+      );
     }
   }
 
@@ -129,13 +144,6 @@ export class Installation {
     const settings = await createUpstreamSettings(upstream, upstreamKey);
     // Of two installations with different upstreams neither may read the other's.
     return write(`settings-${this.options.flags.port}.json`, `${JSON.stringify(settings, undefined, 2)}\n`);
-  }
-
-  private watchRedis({ server }: OpenedRedis): void {
-    void server?.exited.then(() => {
-      if (!this.stopping.signal.aborted)
-        this.options.say('Redis ended: nothing can be served until a new start');
-    });
   }
 
   /** Every ingress must list models before the installation counts as serving. */
@@ -171,8 +179,17 @@ async function fetchModels(
   }
 }
 
-function metricsUrl({ opsPort }: ReadyMessage): string[] {
-  return opsPort === undefined ? [] : [`http://127.0.0.1:${opsPort}/metrics`];
+function metricsUrls({ opsPort, workers = [] }: ReadyMessage): string[] {
+  const ports = opsPort === undefined ? workers.map((worker) => worker.opsPort) : [opsPort];
+  return ports.map((port) => `http://127.0.0.1:${port}/metrics`);
+}
+
+function processesOf(name: string, { pid, workers }: ReadyMessage): RunningProcess[] {
+  if (workers === undefined) return [{ role: 'ingress', name, pid }];
+  return [
+    { role: 'supervisor', name, pid },
+    ...workers.map((worker) => ({ role: 'worker' as const, name, pid: worker.pid })),
+  ];
 }
 
 async function assertPortsFree(host: string, flags: Flags): Promise<void> {

@@ -3,6 +3,8 @@ import { defaultCatalogSettings } from '@sluice/catalog';
 import { z } from 'zod';
 
 const modelList = z.looseObject({ data: z.array(z.looseObject({ id: z.string().min(1) })).min(1) });
+/** The environment variable from which workers take the credential. */
+export const upstreamKeyName = 'UPSTREAM_API_KEY';
 const answerLimitMs = 5_000;
 
 /**
@@ -12,11 +14,13 @@ const answerLimitMs = 5_000;
 export async function createUpstreamSettings(baseUrl: string, apiKey: string | undefined): Promise<object> {
   const names = await listModels(baseUrl, apiKey);
   const { pools, models, aliases } = defaultCatalogSettings;
+  // By reference: no credential is written to a file.
+  const credential = { env: upstreamKeyName };
   const served = names.filter((name) => !Object.hasOwn(models, name));
   return {
     pools: {
       ...pools,
-      upstream: { backend: { engine: 'upstream', format: 'openai', baseUrl, ...(apiKey ? { apiKey } : {}) } },
+      upstream: { backend: { engine: 'upstream', baseUrl, ...(apiKey ? { credential } : {}) } },
     },
     models: { ...models, ...Object.fromEntries(served.map((name) => [name, { pool: 'upstream' }])) },
     aliases: Object.fromEntries(Object.entries(aliases).filter(([name]) => !served.includes(name))),

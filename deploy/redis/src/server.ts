@@ -130,6 +130,8 @@ function asServer(
     directory,
     exited: start.exited,
     async stop() {
+      // Nothing else may keep this process alive, and it has to see the end.
+      start.guard.ref();
       killQuietly(start.pid);
       await start.exited;
       await removeDirectory();

@@ -1,0 +1,83 @@
+import { type OpenedRedis, openRedis } from '@sluice/redis';
+import type { Clock } from '@sluice/runtime';
+import { ensureLocalKey } from './local-key.ts';
+
+export interface LocalRedisOptions {
+  /** Use this one. Absent: the ladder of @sluice/redis. */
+  url?: string;
+  environment: NodeJS.ProcessEnv;
+  /** The secret from which the local key is derived. */
+  keySecret: string;
+  clock: Clock;
+  say(sentence: string): void;
+}
+
+const firstDelayMs = 250;
+const longestDelayMs = 5_000;
+
+/** The Redis of the installation, which knows the local key. One that was started here is kept running. */
+export class LocalRedis {
+  private readonly options: LocalRedisOptions;
+  private readonly stopped = new AbortController();
+  private opened: OpenedRedis;
+
+  private constructor(options: LocalRedisOptions, opened: OpenedRedis) {
+    this.options = options;
+    this.opened = opened;
+  }
+
+  /** Finds or starts a Redis and makes the key. Rejects with one sentence. */
+  static async open(options: LocalRedisOptions): Promise<{ redis: LocalRedis; apiKey: string }> {
+    const { url, environment, say, keySecret } = options;
+    const opened = await openRedis({ ...(url === undefined ? {} : { url }), environment, say });
+    try {
+      const apiKey = await ensureLocalKey(opened.url, keySecret);
+      const redis = new LocalRedis(options, opened);
+      void redis.keepRunning();
+      return { redis, apiKey };
+    } catch (thrown) {
+      await opened.close();
+      throw thrown;
+    }
+  }
+
+  get url(): string {
+    return this.opened.url;
+  }
+
+  /** Absent for a Redis that was given or runs in a container. */
+  get pid(): number | undefined {
+    return this.opened.server?.pid;
+  }
+
+  async close(): Promise<void> {
+    this.stopped.abort();
+    await this.opened.close();
+  }
+
+  /** A server that died comes back empty on the same port: its clients reconnect, and the key is made again. */
+  private async keepRunning(): Promise<void> {
+    const { clock, environment, keySecret, say } = this.options;
+    let delayMs = firstDelayMs;
+    for (let { server } = this.opened; server; { server } = this.opened) {
+      await server.exited;
+      if (this.stopped.signal.aborted) return;
+      say(`Redis ended, starting it again in ${delayMs} ms`);
+      const isStopped = await clock.sleep(delayMs, this.stopped.signal).then(
+        () => false,
+        () => true,
+      );
+      if (isStopped) return;
+      delayMs = Math.min(delayMs * 2, longestDelayMs);
+      try {
+        await this.opened.close();
+        this.opened = await openRedis({ own: true, port: server.port, environment });
+        await ensureLocalKey(this.opened.url, keySecret);
+        say(`Redis serves again, empty (process ${this.pid})`);
+      } catch (thrown) {
+        say(thrown instanceof Error ? thrown.message : 'Redis did not start');
+      }
+      if (this.stopped.signal.aborted) await this.opened.close();
+    }
+  }
+}

@@ -1,0 +1,240 @@
+import { type ChildProcess, execFile, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { findFreePort, startChatServer, until } from '@sluice/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Announcement, RunningProcess } from './announcement.ts';
+
+const entry = fileURLToPath(new URL('./start.ts', import.meta.url));
+const bootstrap = fileURLToPath(new URL('./bootstrap.mjs', import.meta.url));
+const startLimitMs = 30_000;
+const children: Started[] = [];
+
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    child.process.kill('SIGTERM');
+    await child.exited;
+  }
+});
+
+describe('npm start', { timeout: 60_000 }, () => {
+  it('says on one line what serves, and all of it serves', async () => {
+    const { announcement } = await start(['--ingresses', '2']);
+    expect(announcement.models).toEqual(['sim']);
+    expect(announcement.baseUrls).toHaveLength(2);
+    expect(announcement.processes.map(({ role }) => role)).toEqual([
+      'supervisor',
+      'redis',
+      'ingress',
+      'ingress',
+      'supervisor',
+      'worker',
+    ]);
+    for (const baseUrl of announcement.baseUrls) {
+      expect(await ask(baseUrl, announcement.apiKey)).toMatchObject({
+        choices: [{ message: { content: expect.any(String) } }],
+      });
+    }
+    for (const url of announcement.metricsUrls) {
+      expect(await (await fetch(url)).text()).toContain('sluice_build_info');
+    }
+  });
+
+  it('stops everything when it is told to', async () => {
+    const { child, announcement } = await start();
+    child.process.kill('SIGINT');
+    expect(await child.exited).toBe(0);
+    await areGone(announcement.processes);
+  });
+
+  it('leaves nothing behind when it is killed', async () => {
+    const { child, announcement } = await start();
+    child.process.kill('SIGKILL');
+    await areGone(announcement.processes);
+  });
+
+  it('stops everything when its parent is gone', async () => {
+    const { child, announcement } = await start();
+    child.process.disconnect();
+    expect(await child.exited).toBe(0);
+    await areGone(announcement.processes);
+  });
+
+  it('starts a killed ingress and a killed Redis again, and the key still holds', async () => {
+    const { child, announcement } = await start();
+    for (const role of ['ingress', 'redis']) {
+      process.kill(announcement.processes.find((it) => it.role === role)?.pid ?? 0, 'SIGKILL');
+    }
+    await child.said(/Redis serves again/);
+    await child.said(/ingress 1 serves again/);
+    const [baseUrl = ''] = announcement.baseUrls;
+    const answer = await until(() => ask(baseUrl, announcement.apiKey), {
+      timeoutMs: 20_000,
+      what: 'an answer',
+    });
+    expect(answer).toMatchObject({ choices: [{ message: { content: expect.any(String) } }] });
+  });
+
+  it('prints calls that work when they are pasted', async () => {
+    const child = spawnStart(['--port', String(await findFreePort())]);
+    await child.printed(/Ctrl-C stops everything/);
+    const calls = child.text().match(/^curl .*\\\n.*\\\n.*$/gm) ?? [];
+    expect(calls).toHaveLength(3);
+    for (const call of calls) expect(await paste(call)).toMatch(/"(stop|end_turn|max_tokens|STOP)"/);
+  });
+
+  it("serves an upstream's models beside the simulated one", async () => {
+    await using upstream = await startChatServer({ models: ['fake-model'] });
+    const { announcement } = await start(['--upstream', upstream.baseUrl, '--upstream-key', 'sk-up']);
+    expect(announcement.models.sort()).toEqual(['fake-model', 'sim']);
+    const [baseUrl = ''] = announcement.baseUrls;
+    expect(await ask(baseUrl, announcement.apiKey, 'fake-model')).toMatchObject({
+      choices: [{ message: { content: 'Hello there.' } }],
+    });
+    expect(upstream.exchanges.at(-1)?.request.headers.authorization).toBe('Bearer sk-up');
+  });
+
+  it('says in one sentence that the port is taken', async () => {
+    const port = await findFreePort();
+    const server = createServer().listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    const child = spawnStart(['--port', String(port)]);
+    expect(await child.exited).toBe(1);
+    expect(child.complaints()).toEqual([
+      expect.stringMatching(`^sluice: port ${port} is taken; choose another with: npm start -- --port`),
+    ]);
+    server.close();
+  });
+
+  it('says in one sentence that a flag is unknown, and exits with 2', async () => {
+    const child = spawnStart(['--prot', '1']);
+    expect(await child.exited).toBe(2);
+    expect(child.complaints()).toEqual([expect.stringMatching(/^sluice: Unknown option '--prot'/)]);
+  });
+
+  it('says in one sentence that the given Redis does not answer', async () => {
+    const port = await findFreePort();
+    const child = spawnStart([
+      '--port',
+      String(port),
+      '--redis',
+      `redis://127.0.0.1:${await findFreePort()}`,
+    ]);
+    expect(await child.exited).toBe(1);
+    expect(child.complaints()).toEqual([
+      expect.stringMatching(/^sluice: the Redis at redis:.* does not answer/),
+    ]);
+  });
+});
+
+describe('the bootstrap', { timeout: 60_000 }, () => {
+  it('passes flags on, and the exit code back', async () => {
+    const child = spawnStart(['start', '--port', '0'], bootstrap);
+    expect(await child.exited).toBe(2);
+    expect(child.complaints()).toContain('sluice: --port must be a whole number from 1 to 65535');
+  });
+
+  it('knows only its own commands', async () => {
+    const child = spawnStart(['stop'], bootstrap);
+    expect(await child.exited).toBe(2);
+    expect(child.complaints()).toEqual([expect.stringMatching(/^usage:/)]);
+  });
+});
+
+interface Started {
+  process: ChildProcess;
+  /** The exit code, when every line was read. */
+  exited: Promise<number | null>;
+  text(): string;
+  /** What it wrote on stderr, log lines aside. */
+  complaints(): string[];
+  printed(pattern: RegExp): Promise<string>;
+  said(pattern: RegExp): Promise<string>;
+}
+
+function spawnStart(words: readonly string[], program = entry): Started {
+  const { REDIS_URL: _shared, ...environment } = process.env;
+  const child = fork(program, [...words], {
+    env: environment,
+    execArgv: [],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const output: string[] = [];
+  const errors: string[] = [];
+  const reading = [
+    { stream: child.stdout, lines: output },
+    { stream: child.stderr, lines: errors },
+  ].map(({ stream, lines }) => {
+    if (!stream) throw new TypeError('both streams are pipes');
+    const reader = createInterface({ input: stream }).on('line', (line) => lines.push(line));
+    return once(reader, 'close');
+  });
+  let code: number | null | undefined;
+  // Not `close`: it never comes once the channel was closed from this side.
+  const exited = Promise.all([once(child, 'exit'), ...reading]).then(([ended]) => {
+    const [value]: (number | null)[] = ended;
+    code = value ?? null;
+    return code;
+  });
+  const find = (lines: string[], pattern: RegExp) =>
+    until(
+      () => {
+        const found = lines.find((line) => pattern.test(line));
+        if (found === undefined && code !== undefined) throw new Error(`ended: ${errors.join('\n')}`);
+        return found;
+      },
+      { timeoutMs: startLimitMs, what: String(pattern) },
+    );
+  const started = {
+    process: child,
+    exited,
+    text: () => output.join('\n'),
+    complaints: () => errors.filter((line) => !line.startsWith('{')),
+    printed: (pattern: RegExp) => find(output, pattern),
+    said: (pattern: RegExp) => find(errors, pattern),
+  };
+  children.push(started);
+  return started;
+}
+
+async function start(words: readonly string[] = []) {
+  const child = spawnStart(['--json', '--port', String(await findFreePort()), ...words]);
+  const announcement: Announcement = JSON.parse(await child.printed(/^\{/));
+  return { child, announcement };
+}
+
+async function ask(baseUrl: string, apiKey: string, model = 'sim'): Promise<unknown> {
+  const response = await fetch(`${baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 50 }),
+  });
+  if (!response.ok) throw new Error(`status ${response.status}`);
+  return response.json();
+}
+
+async function paste(call: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile('sh', ['-c', `${call} --silent --show-error --fail-with-body`], (error, stdout) => {
+      if (error) reject(error);
+      else resolve(stdout);
+    });
+  });
+}
+
+async function areGone(processes: readonly RunningProcess[]): Promise<void> {
+  for (const { role, pid } of processes) {
+    await until(() => !isAlive(pid), { timeoutMs: 15_000, what: `the end of ${role} ${pid}` });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
