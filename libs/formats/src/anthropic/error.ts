@@ -2,6 +2,7 @@ import { type ErrorInfo, type ErrorKind, isJsonObject, type Json, type JsonObjec
 import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
 import { sseEvent } from '../sse.ts';
 import { retryHeaders, statusOf } from '../status.ts';
+import { kindOfStatus, readRetryAdvice } from '../upstream-status.ts';
 
 const typeOf: Readonly<Record<ErrorKind, string>> = {
   'invalid-request': 'invalid_request_error',
@@ -32,22 +33,6 @@ const kindOf: Readonly<Record<string, ErrorKind>> = {
   timeout_error: 'deadline-exceeded',
   overloaded_error: 'unavailable',
   api_error: 'upstream-failed',
-};
-
-const kindOfStatus: Readonly<Record<number, ErrorKind>> = {
-  400: 'invalid-request',
-  401: 'unauthenticated',
-  402: 'budget-exhausted',
-  403: 'permission-denied',
-  404: 'not-found',
-  405: 'method-not-allowed',
-  413: 'too-large',
-  415: 'unsupported-media',
-  422: 'invalid-request',
-  429: 'rate-limited',
-  503: 'unavailable',
-  504: 'deadline-exceeded',
-  529: 'unavailable',
 };
 
 /** The answer to a call that failed before its stream began. */
@@ -81,17 +66,10 @@ function messageOf({ message, detail, param }: ErrorInfo): string {
   return isSaid ? located : `${tooLong}: ${located}`;
 }
 
-/** A server's answer that is not 200. `retry-after` as a date says nothing here, because there is no clock. */
+/** A server's answer that is not 200. */
 export function decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo {
-  const fallback =
-    kindOfStatus[status] ?? (status >= 400 && status < 500 ? 'invalid-request' : 'upstream-failed');
-  const retryAfterMs = decodeRetryAfter(headers);
-  const shouldRetry = first(headers['x-should-retry']);
-  return {
-    ...decodeErrorBody(body, fallback, `the server answered with status ${status}`),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...((shouldRetry === 'true' || shouldRetry === 'false') && { retryable: shouldRetry === 'true' }),
-  };
+  const silence = `the server answered with status ${status}`;
+  return { ...decodeErrorBody(body, kindOfStatus(status), silence), ...readRetryAdvice(headers) };
 }
 
 const longestMessage = 500;
@@ -112,19 +90,4 @@ export function decodeErrorBody(body: unknown, fallback: ErrorKind, silence: str
   }
   if (kind === 'not-found' && /model/i.test(text)) return { kind, message: text, detail: 'model-not-found' };
   return { kind, message: text };
-}
-
-function decodeRetryAfter(headers: HttpHeaders): number | undefined {
-  const milliseconds = positive(first(headers['retry-after-ms']));
-  const seconds = positive(first(headers['retry-after']));
-  return milliseconds ?? (seconds === undefined ? undefined : seconds * 1000);
-}
-
-function positive(value: string | undefined): number | undefined {
-  const number = value === undefined || value.trim() === '' ? Number.NaN : Number(value);
-  return Number.isFinite(number) && number >= 0 ? number : undefined;
-}
-
-function first(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
 }

@@ -8,6 +8,7 @@ import {
 } from '@sluice/canonical';
 import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
 import { retryAfterSeconds, retryHeaders, statusOf } from '../status.ts';
+import { kindOfStatus, readRetryAdvice } from '../upstream-status.ts';
 
 const rpc = 'type.googleapis.com/google.rpc';
 
@@ -68,23 +69,6 @@ function detailsOf(error: ErrorInfo): JsonObject[] {
   return details;
 }
 
-const kindOfStatus: Readonly<Record<number, ErrorKind>> = {
-  400: 'invalid-request',
-  401: 'unauthenticated',
-  402: 'budget-exhausted',
-  403: 'permission-denied',
-  404: 'not-found',
-  405: 'upstream-failed',
-  408: 'deadline-exceeded',
-  409: 'upstream-failed',
-  413: 'too-large',
-  415: 'unsupported-media',
-  429: 'rate-limited',
-  499: 'upstream-failed',
-  503: 'unavailable',
-  504: 'deadline-exceeded',
-};
-
 const MAX_MESSAGE_LENGTH = 500;
 
 /** An upstream's failure, from its status and, where the body is an error of this dialect, from its words. */
@@ -92,19 +76,18 @@ export function decodeError(status: number, headers: HttpHeaders, body: unknown)
   const error = errorOf(body);
   const details = Array.isArray(error.details) ? error.details.filter(isJsonObject) : [];
   const isBadKey = details.some(({ reason }) => reason === 'API_KEY_INVALID' || reason === 'API_KEY_EXPIRED');
-  const kind = isBadKey
-    ? 'unauthenticated'
-    : (kindOfStatus[status] ?? (status < 500 && status >= 400 ? 'invalid-request' : 'upstream-failed'));
+  const kind = isBadKey ? 'unauthenticated' : kindOfStatus(status);
   const message =
     typeof error.message === 'string' && error.message !== ''
       ? shown(error.message)
       : `the upstream answered with status ${status}`;
   const detail = detailOf(kind, message);
-  const retryAfterMs = retryDelay(details) ?? headerDelay(headers);
+  const retryAfterMs = retryDelay(details);
   return {
     kind,
     message,
     ...(detail && { detail }),
+    ...readRetryAdvice(headers),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   };
 }
@@ -153,10 +136,4 @@ function retryDelay(details: readonly JsonObject[]): number | undefined {
   const delay = details.find(({ retryDelay: text }) => typeof text === 'string')?.retryDelay;
   const seconds = typeof delay === 'string' ? /^(\d+(?:\.\d+)?)s$/.exec(delay)?.[1] : undefined;
   return seconds === undefined ? undefined : Math.round(Number(seconds) * 1000);
-}
-
-function headerDelay(headers: HttpHeaders): number | undefined {
-  const [milliseconds, seconds] = [headers['retry-after-ms'], headers['retry-after']].map(Number);
-  if (milliseconds !== undefined && Number.isFinite(milliseconds)) return milliseconds;
-  return seconds !== undefined && Number.isFinite(seconds) ? seconds * 1000 : undefined;
 }

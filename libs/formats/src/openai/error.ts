@@ -1,6 +1,7 @@
 import { type ErrorDetail, type ErrorInfo, type ErrorKind, isJsonObject, type Json } from '@sluice/canonical';
 import type { EncodedError, HttpHeaders } from '../codec.ts';
 import { retryHeaders, statusOf } from '../status.ts';
+import { kindOfStatus, readRetryAdvice } from '../upstream-status.ts';
 
 interface Word {
   type: string;
@@ -55,51 +56,24 @@ for (const [kind, { code }] of Object.entries(words)) {
 }
 kindOfCode.set('insufficient_quota', 'budget-exhausted');
 
-const kindOfType: Readonly<Record<string, ErrorKind>> = {
-  invalid_request_error: 'invalid-request',
-  BadRequestError: 'invalid-request',
-  authentication_error: 'unauthenticated',
-  insufficient_quota: 'budget-exhausted',
-  permission_error: 'permission-denied',
-  NotFoundError: 'not-found',
-  rate_limit_error: 'rate-limited',
-  overloaded_error: 'unavailable',
-};
-
-const kindOfStatus: Readonly<Record<number, ErrorKind>> = {
-  400: 'invalid-request',
-  401: 'unauthenticated',
-  402: 'budget-exhausted',
-  403: 'permission-denied',
-  404: 'not-found',
-  405: 'method-not-allowed',
-  408: 'deadline-exceeded',
-  413: 'too-large',
-  415: 'unsupported-media',
-  422: 'invalid-request',
-  429: 'rate-limited',
-  499: 'cancelled',
-  503: 'unavailable',
-  504: 'deadline-exceeded',
-  529: 'unavailable',
-};
+const kindOfType = new Map<string, ErrorKind>([
+  ['invalid_request_error', 'invalid-request'],
+  ['BadRequestError', 'invalid-request'],
+  ['authentication_error', 'unauthenticated'],
+  ['insufficient_quota', 'budget-exhausted'],
+  ['permission_error', 'permission-denied'],
+  ['NotFoundError', 'not-found'],
+  ['rate_limit_error', 'rate-limited'],
+  ['overloaded_error', 'unavailable'],
+]);
 
 /** Their messages quote parts of the key that was refused. */
 const secretive: ReadonlySet<ErrorKind> = new Set(['unauthenticated', 'permission-denied']);
 
 /** An upstream's answer with a status of 400 and above. */
 export function decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo {
-  const found = readErrorObject(body);
-  const retryAfterMs = readRetryAfterMs(headers);
-  return {
-    ...describe(
-      found,
-      kindOfStatus[status] ?? 'upstream-failed',
-      `the upstream answered with status ${status}`,
-    ),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...(headers['x-should-retry'] === 'false' && { retryable: false }),
-  };
+  const silence = `the upstream answered with status ${status}`;
+  return { ...describe(readErrorObject(body), kindOfStatus(status), silence), ...readRetryAdvice(headers) };
 }
 
 /** An error object inside a stream or a body that began well; absent when there is none. */
@@ -109,7 +83,7 @@ export function decodeInBandError(body: unknown): ErrorInfo | undefined {
   if ((body.error === undefined || body.error === null) && body.object !== 'error') return undefined;
   const found = readErrorObject(body);
   const status = Number(found.code);
-  const kind = kindOfStatus[status] ?? kindOfType[found.type ?? ''] ?? 'upstream-failed';
+  const kind = status >= 400 ? kindOfStatus(status) : (kindOfType.get(found.type ?? '') ?? 'upstream-failed');
   return describe(found, kind, 'the upstream reported an error');
 }
 
@@ -150,12 +124,4 @@ function describe(found: WireError, fallback: ErrorKind, text: string): ErrorInf
   }
   if (found.code === 'model_not_found') return { ...detail, kind: 'not-found', detail: 'model-not-found' };
   return detail;
-}
-
-/** Only numbers: an instant would need a clock. */
-function readRetryAfterMs(headers: HttpHeaders): number | undefined {
-  const precise = Number(headers['retry-after-ms'] ?? Number.NaN);
-  if (precise >= 0) return precise;
-  const seconds = Number(headers['retry-after'] ?? Number.NaN);
-  return seconds >= 0 ? seconds * 1000 : undefined;
 }

@@ -76,17 +76,18 @@ function decodeImage(part: Record<string, unknown>, path: string): MediaPart {
   return { type: 'media', mediaType: 'image/*', source: { type: 'url', url }, ...extensions };
 }
 
-const audioTypes: Readonly<Record<string, string>> = { mp3: 'audio/mpeg' };
-const audioFormats: Readonly<Record<string, string>> = {
-  'audio/mpeg': 'mp3',
-  'audio/x-wav': 'wav',
-  'audio/wave': 'wav',
-};
+/** Media types that a format's name alone does not give. */
+const audioTypes = new Map([['mp3', 'audio/mpeg']]);
+const audioFormats = new Map([
+  ['audio/mpeg', 'mp3'],
+  ['audio/x-wav', 'wav'],
+  ['audio/wave', 'wav'],
+]);
 
 function decodeAudio(part: Record<string, unknown>, path: string): MediaPart {
   const { type, input_audio, ...rest } = parseWire(audioPart, part, path);
   const { data, format, ...inner } = input_audio;
-  const mediaType = audioTypes[format] ?? `audio/${format}`;
+  const mediaType = audioTypes.get(format) ?? `audio/${format}`;
   const extensions = extend(FORMAT, keptNested(rest, 'input_audio', inner));
   return { type: 'media', mediaType, source: { type: 'base64', data }, ...extensions };
 }
@@ -181,7 +182,7 @@ export function encodeMedia(part: MediaPart, path: string, dropped: FormatId[]):
     throw invalid(`${path}.source`, `a ${mediaType} file by URL, which chat completions can't say`);
   }
   if (mediaType.startsWith('audio/')) {
-    const format = audioFormats[mediaType] ?? mediaType.slice('audio/'.length);
+    const format = audioFormats.get(mediaType) ?? mediaType.slice('audio/'.length);
     return said('input_audio', { data: source.data, format });
   }
   // Servers refuse data without a name.

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { kindOfStatus, readRetryAdvice } from './upstream-status.ts';
+
+test.each([
+  [400, 'invalid-request'],
+  [401, 'unauthenticated'],
+  [402, 'budget-exhausted'],
+  [403, 'permission-denied'],
+  [404, 'not-found'],
+  [405, 'upstream-failed'],
+  [413, 'too-large'],
+  [418, 'invalid-request'],
+  [422, 'invalid-request'],
+  [429, 'rate-limited'],
+  [500, 'upstream-failed'],
+  [503, 'unavailable'],
+  [504, 'deadline-exceeded'],
+  [529, 'unavailable'],
+  [302, 'upstream-failed'],
+])('status %i is %s', (status, kind) => {
+  expect(kindOfStatus(status)).toBe(kind);
+});
+
+test('the finer wait wins', () => {
+  expect(readRetryAdvice({ 'retry-after': '7' })).toEqual({ retryAfterMs: 7000 });
+  expect(readRetryAdvice({ 'retry-after': '7', 'retry-after-ms': ['250'] })).toEqual({ retryAfterMs: 250 });
+});
+
+test('a date, nothing and nonsense are no advice', () => {
+  for (const value of ['Wed, 21 Oct 2026 07:28:00 GMT', '', '-1', undefined]) {
+    expect(readRetryAdvice({ 'retry-after': value })).toEqual({});
+  }
+});
+
+test('an upstream may forbid or ask for a retry', () => {
+  expect(readRetryAdvice({ 'x-should-retry': 'false' })).toEqual({ retryable: false });
+  expect(readRetryAdvice({ 'x-should-retry': 'true' })).toEqual({ retryable: true });
+  expect(readRetryAdvice({ 'x-should-retry': 'maybe' })).toEqual({});
+});

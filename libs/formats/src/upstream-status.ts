@@ -1,0 +1,50 @@
+import type { ErrorInfo, ErrorKind } from '@sluice/canonical';
+import type { HttpHeaders } from './codec.ts';
+
+/** Statuses that say more than their class. Those that blame our own call (405, 409) are not the client's fault. */
+const kinds: Readonly<Record<number, ErrorKind>> = {
+  401: 'unauthenticated',
+  402: 'budget-exhausted',
+  403: 'permission-denied',
+  404: 'not-found',
+  405: 'upstream-failed',
+  408: 'deadline-exceeded',
+  409: 'upstream-failed',
+  413: 'too-large',
+  415: 'unsupported-media',
+  429: 'rate-limited',
+  499: 'upstream-failed',
+  503: 'unavailable',
+  504: 'deadline-exceeded',
+  529: 'unavailable',
+};
+
+/** What an upstream's status means when its body says nothing better: the reverse of `statusOf`, for any number. */
+export function kindOfStatus(status: number): ErrorKind {
+  return kinds[status] ?? (status >= 400 && status < 500 ? 'invalid-request' : 'upstream-failed');
+}
+
+/**
+ * What an upstream's headers advise about a retry. A date in `retry-after` says nothing here, because codecs
+ * have no clock.
+ */
+export function readRetryAdvice(headers: HttpHeaders): Pick<ErrorInfo, 'retryAfterMs' | 'retryable'> {
+  const seconds = readNumber(headers['retry-after']);
+  const retryAfterMs =
+    readNumber(headers['retry-after-ms']) ?? (seconds === undefined ? undefined : seconds * 1000);
+  const shouldRetry = first(headers['x-should-retry']);
+  return {
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...((shouldRetry === 'true' || shouldRetry === 'false') && { retryable: shouldRetry === 'true' }),
+  };
+}
+
+function readNumber(value: string | string[] | undefined): number | undefined {
+  const text = first(value)?.trim();
+  const number = text ? Number(text) : Number.NaN;
+  return Number.isFinite(number) && number >= 0 ? number : undefined;
+}
+
+function first(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
