@@ -61,5 +61,6 @@ choice:16=0.9,1024=0.1. Flags override the scenario file, whose fields are those
 
 Fake upstream models: paced-t50-n64-g10-b4-stamp = first token after 50 ms, 64 tokens, 10 ms between writes,
 4 tokens per write, each with the instant of its emission (gives token transit on one host).
-Also x8 (cut after 8 tokens), e503 (that status), p5 (either for 5 % of requests only).
+Also x8 (cut after 8 tokens), e503 (that status), p5 (either for 5 % of requests only),
+q32 (serve 32 at a time, refuse more with 429).
 `;

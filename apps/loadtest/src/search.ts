@@ -25,10 +25,15 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   }
   const points: SearchPoint[] = [];
   const runs: { rate: number; result: RunResult }[] = [];
-  const probe = async (rate: number, phase: SearchPoint['phase']): Promise<RunResult> => {
+  const probe = async (rate: number, phase: SearchPoint['phase'], isRepeated = false): Promise<RunResult> => {
     options.onLoad?.(rate, phase);
     const profile = { kind: 'constant' as const, rate };
     const result = await runScenario({ ...scenario, load: { ...load, profile } }, options);
+    // A miss that the client may have caused itself is no news of the server: once more.
+    if (!result.meetsSlo && result.client.isBottleneck && phase === 'search' && !isRepeated) {
+      options.signal.throwIfAborted();
+      return probe(rate, phase, true);
+    }
     const point = pointOf(result, phase);
     points.push(point);
     if (phase === 'search') runs.push({ rate, result });

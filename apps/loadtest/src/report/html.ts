@@ -4,7 +4,7 @@ import { type Chart, renderChart } from './chart.ts';
 import { escapeHtml } from './html-text.ts';
 import { pageScript, pageStyle } from './page-style.ts';
 import { colorOf, goodputCharts, loadChart, percentileCharts, timeCharts } from './plots.ts';
-import { errorTable, figuresTable } from './tables.ts';
+import { errorTable, figuresTable, latencyTable } from './tables.ts';
 
 /**
  * One self-contained page that compares runs side by side, the first being the reference. It loads nothing,
@@ -41,8 +41,10 @@ ${runs.map(subtitle).join('\n')}
 ${runs.length > 1 ? legend(runs) : ''}
 ${runs.map(warning).join('')}
 <h2>Figures</h2>
-${runs.map(correction).join('')}
 ${figuresTable(runs)}
+<h2>Latency</h2>
+${runs.map(correction).join('')}
+${latencyTable(runs)}
 ${sections.join('\n')}
 ${errors === '' ? '' : `<h2>Errors</h2>\n${errors}`}
 ${runs.map(scenario).join('\n')}

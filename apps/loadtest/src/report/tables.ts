@@ -62,14 +62,17 @@ const latencies: readonly MetricName[] = [
   'sendDelay',
 ];
 
-/** All figures, a column per run, with differences from the first run. */
+/** Rates and the client's health, a column per run, with differences from the first run. */
 export function figuresTable(runs: readonly RunResult[]): string {
   const head = runs.map((run) => `<th scope="col">${escapeHtml(run.name)}</th>`).join('');
-  const body = [
-    group('Throughput', throughput, runs),
-    ...latencies.map((name) => group(metricTitles[name], latencyRows(name), runs)),
-    group('Client', client, runs),
-  ].join('');
+  const body = [group('Throughput', throughput, runs), group('Client', client, runs)].join('');
+  return `<div class="table"><table><thead><tr><th scope="col"></th>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
+}
+
+/** Latencies: a block per metric, in it a row per run, so that runs stand under each other. */
+export function latencyTable(runs: readonly RunResult[]): string {
+  const head = [...statistics, 'samples'].map((name) => `<th scope="col">${name}</th>`).join('');
+  const body = latencies.map((name) => latencyGroup(name, runs)).join('');
   return `<div class="table"><table><thead><tr><th scope="col"></th>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
@@ -87,24 +90,39 @@ export function errorTable(runs: readonly RunResult[]): string {
   return `<div class="table"><table><thead><tr><th scope="col">class</th>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
-function latencyRows(name: MetricName): Row[] {
-  return ['p50', 'p90', 'p99', 'p99.9', 'max'].map((key) => ({
-    label: key,
-    value: ({ metrics }) => {
-      const metric = metrics[name];
-      if (metric.count === 0) return undefined;
-      return key === 'max' ? metric.max : metric.percentiles[key];
-    },
-    format: formatMs,
-    better: 'lower',
-  }));
+const statistics = ['p50', 'p90', 'p99', 'p99.9', 'max'] as const;
+
+function latencyGroup(name: MetricName, runs: readonly RunResult[]): string {
+  const shown = runs.filter((run) => run.metrics[name].count > 0);
+  if (shown.length === 0) return '';
+  const title = capitalized(metricTitles[name]);
+  if (runs.length === 1 && shown[0]) return latencyRow(title, name, shown[0], shown[0]);
+  const head = `<tr class="group"><th colspan="${statistics.length + 2}">${escapeHtml(title)}</th></tr>`;
+  return head + shown.map((run) => latencyRow(run.name, name, run, shown[0] ?? run)).join('');
+}
+
+function latencyRow(label: string, name: MetricName, run: RunResult, first: RunResult): string {
+  const cells = statistics.map((statistic) => {
+    const value = statisticOf(run, name, statistic);
+    const compared = run === first ? '' : difference('lower', statisticOf(first, name, statistic), value);
+    return `<td>${formatMs(value)}${compared}</td>`;
+  });
+  return `<tr><th scope="row">${escapeHtml(label)}</th>${cells.join('')}<td>${run.metrics[name].count}</td></tr>`;
+}
+
+function statisticOf(run: RunResult, name: MetricName, statistic: (typeof statistics)[number]): number {
+  const metric = run.metrics[name];
+  return statistic === 'max' ? metric.max : (metric.percentiles[statistic] ?? 0);
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function group(title: string, rows: readonly Row[], runs: readonly RunResult[]): string {
   const shown = rows.filter((row) => runs.some((run) => row.value(run) !== undefined));
   if (shown.length === 0) return '';
-  const heading = title.charAt(0).toUpperCase() + title.slice(1);
-  const head = `<tr class="group"><th colspan="${runs.length + 1}">${escapeHtml(heading)}</th></tr>`;
+  const head = `<tr class="group"><th colspan="${runs.length + 1}">${escapeHtml(title)}</th></tr>`;
   return head + shown.map((row) => tableRow(row, runs)).join('');
 }
 
@@ -113,16 +131,16 @@ function tableRow(row: Row, runs: readonly RunResult[]): string {
   const cells = runs.map((run, at) => {
     const value = row.value(run);
     if (value === undefined) return '<td>–</td>';
-    return `<td>${escapeHtml(row.format(value))}${at === 0 ? '' : difference(row, first, value)}</td>`;
+    return `<td>${escapeHtml(row.format(value))}${at === 0 ? '' : difference(row.better, first, value)}</td>`;
   });
   return `<tr><th scope="row">${escapeHtml(row.label)}</th>${cells.join('')}</tr>`;
 }
 
-function difference(row: Row, first: number | undefined, value: number): string {
-  if (!row.better || first === undefined || first === 0) return '';
+function difference(better: Row['better'], first: number | undefined, value: number): string {
+  if (!better || first === undefined || first === 0) return '';
   const change = (value - first) / first;
   if (Math.abs(change) < 0.005) return '<small>±0 %</small>';
-  const isBetter = change > 0 === (row.better === 'higher');
+  const isBetter = change > 0 === (better === 'higher');
   const sign = change > 0 ? '+' : '−';
   return `<small class="${isBetter ? 'good' : 'bad'}">${sign}${(Math.abs(change) * 100).toFixed(Math.abs(change) < 0.1 ? 1 : 0)} %</small>`;
 }

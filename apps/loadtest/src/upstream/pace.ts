@@ -12,6 +12,8 @@ export interface Pace {
   cutAfter?: number;
   /** Answer with this status instead. Absent answers well. */
   errorStatus?: number;
+  /** Answers of this model at the same time; further ones are refused with 429. Absent refuses none. */
+  slots?: number;
   /** Of 100 requests, how many are cut or refused. */
   troublePercent: number;
 }
@@ -28,7 +30,7 @@ const defaults: Pace = {
 /**
  * Reads a model name such as `paced-t50-n64-g10-b4-stamp`: first token after 50 ms, 64 tokens, a gap of 10 ms,
  * 4 tokens per write, each stamped. Further: `x8` cuts after 8 tokens, `e503` answers with that status, `p5`
- * does either to 5 % of the requests only. Numbers may have a fraction where they are milliseconds. What the
+ * does either to 5 % of the requests only, `q32` serves 32 at a time and refuses more with 429. Numbers may have a fraction where they are milliseconds. What the
  * name leaves out, and any other name: first token at once, 16 tokens, no gap, 1 token per write.
  */
 export function parsePace(model: string): Pace {
@@ -44,6 +46,7 @@ export function parsePace(model: string): Pace {
     else if (letter === 'g') pace.gapMs = value;
     else if (letter === 'b') pace.tokensPerWrite = Math.max(1, Math.floor(value));
     else if (letter === 'x') pace.cutAfter = Math.floor(value);
+    else if (letter === 'q') pace.slots = Math.floor(value);
     else if (letter === 'e' && value >= 400 && value <= 599) pace.errorStatus = Math.floor(value);
     else if (letter === 'p') pace.troublePercent = value;
   }

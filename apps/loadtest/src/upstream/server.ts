@@ -27,35 +27,45 @@ export interface UpstreamOptions {
 /** A server of all three formats whose model names say how it behaves (see `parsePace`), and its counters. */
 export function createFakeUpstream(options: UpstreamOptions): { server: Server; stats: UpstreamStats } {
   const stats: UpstreamStats = { requests: 0, active: 0, finished: 0, abandoned: 0, tokens: 0 };
+  const active = new Map<string, number>();
   const server = createServer({ keepAliveTimeout: 60_000, noDelay: true }, (request, response) => {
-    serve(request, response, options, stats).catch(() => response.destroy());
+    serve(request, response, { ...options, stats, active }).catch(() => response.destroy());
   });
   return { server, stats };
 }
 
-async function serve(
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: UpstreamOptions,
-  stats: UpstreamStats,
-): Promise<void> {
-  const path = request.url ?? '/';
-  if (request.method === 'GET' && path === '/stats') return reply(response, 200, JSON.stringify(stats));
-  if (request.method === 'GET' && /^\/v1(beta)?\/models$/.test(path)) return reply(response, 200, modelList);
-  const body = await readBody(request);
-  const ask = request.method === 'POST' ? readAsk(path, body) : undefined;
-  if (!ask) return reply(response, 404, errorBody('openai', 404));
-  stats.requests += 1;
-  answer(ask, response, options, stats);
+interface Running extends UpstreamOptions {
+  stats: UpstreamStats;
+  /** Answers in progress by model. */
+  active: Map<string, number>;
 }
 
-function answer(
-  ask: UpstreamAsk,
-  response: ServerResponse,
-  options: UpstreamOptions,
-  stats: UpstreamStats,
-): void {
-  const pace = troubled(parsePace(ask.model), options.random);
+async function serve(request: IncomingMessage, response: ServerResponse, running: Running): Promise<void> {
+  const { stats } = running;
+  const path = request.url ?? '/';
+  if (request.method === 'GET') {
+    const page = path === '/stats' ? JSON.stringify(stats) : isModelList(path) ? modelList : undefined;
+    reply(response, page === undefined ? 404 : 200, page ?? errorBody('openai', 404));
+    return;
+  }
+  const ask = readAsk(path, await readBody(request));
+  if (request.method !== 'POST' || !ask) {
+    reply(response, 404, errorBody('openai', 404));
+    return;
+  }
+  stats.requests += 1;
+  answer(ask, response, running);
+}
+
+function answer(ask: UpstreamAsk, response: ServerResponse, running: Running): void {
+  const { stats, active, clock } = running;
+  const pace = troubled(parsePace(ask.model), running.random);
+  const taken = active.get(ask.model) ?? 0;
+  if (taken >= (pace.slots ?? Infinity)) {
+    reply(response, 429, errorBody(ask.format, 429));
+    return;
+  }
+  active.set(ask.model, taken + 1);
   const tokens = Math.min(pace.tokens, ask.maxTokens ?? Infinity);
   const end: End = tokens < pace.tokens ? 'length' : 'stop';
   const voice = createVoice(ask.format, {
@@ -66,6 +76,7 @@ function answer(
   stats.active += 1;
   const over = (isWhole: boolean) => {
     stats.active -= 1;
+    active.set(ask.model, (active.get(ask.model) ?? 1) - 1);
     if (isWhole) stats.finished += 1;
     else stats.abandoned += 1;
   };
@@ -73,7 +84,7 @@ function answer(
     const wrote = (count: number) => {
       stats.tokens += count;
     };
-    new PacedAnswer({ response, voice, pace, tokens, end, clock: options.clock, wrote, over });
+    new PacedAnswer({ response, voice, pace, tokens, end, clock, wrote, over });
     return;
   }
   const status = pace.errorStatus;
@@ -101,6 +112,10 @@ function whole(voice: Voice, tokens: number, end: End): string {
   let text = '';
   for (let position = 0; position < tokens; position++) text += formatToken(position, undefined);
   return voice.single(text, end, tokens);
+}
+
+function isModelList(path: string): boolean {
+  return /^\/v1(beta)?\/models$/.test(path);
 }
 
 const modelList = JSON.stringify({
