@@ -90,24 +90,29 @@ async function launch(options: RedisServerOptions, port: number, directory: stri
   });
   const exited = once(child, 'exit').then(() => undefined);
   const lines: string[] = [];
-  let pid = 0;
-  child.on('message', (message) => {
-    if (isStarted(message)) pid = message.pid;
+  const started = new Promise<number>((resolve) => {
+    child.on('message', (message) => {
+      if (isStarted(message)) resolve(message.pid);
+    });
   });
-  const ready = new Promise<true>((resolve) => {
+  const ready = new Promise<void>((resolve) => {
     const read = (line: string) => {
       lines.push(line);
       if (lines.length > 20) lines.shift();
-      if (line.includes('Ready to accept connections')) resolve(true);
+      if (line.includes('Ready to accept connections')) resolve();
     };
     for (const stream of [child.stdout, child.stderr]) {
       if (stream) createInterface({ input: stream }).on('line', read);
     }
   });
   const limit = AbortSignal.timeout(startLimitMs);
-  const late = new Promise<false>((resolve) => limit.addEventListener('abort', () => resolve(false)));
-  const isReady = await Promise.race([ready, exited.then(() => false), late]);
-  if (isReady && pid > 0) {
+  const late = new Promise<undefined>((resolve) => {
+    limit.addEventListener('abort', () => resolve(undefined));
+  });
+  // The line and the message take two ways, so that either may come first.
+  const serving = Promise.all([started, ready]).then(([pid]) => pid);
+  const pid = await Promise.race([serving, exited, late]);
+  if (pid !== undefined) {
     letProcessEnd(child);
     // The guard may be killed alone; its Redis must not stay behind.
     return { outcome: 'ready', guard: child, pid, exited: exited.then(() => killQuietly(pid)) };
