@@ -111,7 +111,9 @@ async function launch(options: RedisServerOptions, port: number, directory: stri
   });
   // The line and the message take two ways, so that either may come first.
   const serving = Promise.all([started, ready]).then(([pid]) => pid);
-  const pid = await Promise.race([serving, exited, late]);
+  // `close` and not `exit`: what it complained of is read by then.
+  const closed = once(child, 'close').then(() => undefined);
+  const pid = await Promise.race([serving, closed, late]);
   if (pid !== undefined) {
     letProcessEnd(child);
     // The guard may be killed alone; its Redis must not stay behind.
