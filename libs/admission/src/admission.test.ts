@@ -1,12 +1,13 @@
 import { SluiceError } from '@sluice/canonical';
 import type { Limits } from '@sluice/tenancy';
+import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Ticket } from './claim.ts';
 import { outcomes, TestBed } from './test-bed.ts';
 
-let bed: TestBed;
+let bed: TestBed<OwnTestRedis>;
 beforeAll(async () => {
-  bed = await TestBed.open();
+  bed = new TestBed(await startOwnRedis());
 });
 afterEach(() => bed.reset());
 afterAll(() => bed.close());

@@ -1,17 +1,19 @@
 import { createKeyStore } from '@sluice/tenancy';
-import { until } from '@sluice/testing';
+import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAdmission } from './admission.ts';
 import { createMemoryGate } from './memory-gate.ts';
 import { TestBed } from './test-bed.ts';
 
-let bed: TestBed;
+let bed: TestBed<OwnTestRedis>;
 let cluster: Cluster;
 
 // One node that owns all slots refuses a script that spans two of them as a large cluster does.
 beforeAll(async () => {
-  bed = await TestBed.open(['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1']);
+  bed = new TestBed(
+    await startOwnRedis({ arguments: ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'] }),
+  );
   const node = await bed.connect();
   await node.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
   await until(async () => String(await node.call('CLUSTER', 'INFO')).includes('cluster_state:ok'));

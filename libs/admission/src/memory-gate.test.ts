@@ -1,12 +1,12 @@
 import { FakeClock } from '@sluice/runtime';
-import { until } from '@sluice/testing';
+import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { createMemoryGate, memoryFill } from './memory-gate.ts';
 import { TestBed } from './test-bed.ts';
 
-let bed: TestBed;
+let bed: TestBed<OwnTestRedis>;
 beforeAll(async () => {
-  bed = await TestBed.open();
+  bed = new TestBed(await startOwnRedis());
 });
 afterEach(() => bed.reset());
 afterAll(() => bed.close());

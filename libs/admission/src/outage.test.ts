@@ -1,11 +1,11 @@
-import { until } from '@sluice/testing';
+import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { bookKeys } from './names.ts';
 import { TestBed } from './test-bed.ts';
 
-let bed: TestBed;
+let bed: TestBed<OwnTestRedis>;
 beforeAll(async () => {
-  bed = await TestBed.open();
+  bed = new TestBed(await startOwnRedis());
 });
 afterEach(() => bed.reset());
 afterAll(() => bed.close());
@@ -38,8 +38,9 @@ it('places of more dead requests than one visit settles are free at once', async
   const [dying, living] = [await bed.admission({ leaseMs: 100 }), await bed.admission()];
   const many = { tenant: { concurrency: { max: 150 } }, key: {} };
   await Promise.all(Array.from({ length: 150 }, () => dying.admit(bed.claim({ limits: many }))));
-  const [seconds] = await living.redis.time();
-  await until(async () => (await living.redis.time())[0] > Number(seconds) + 1);
+  const second = async () => Number((await living.redis.time())[0]);
+  const diedAt = await second();
+  await until(async () => (await second()) > diedAt + 1);
   await living.admit(bed.claim({ limits: many, jobs: 150 }));
 });
 

@@ -1,11 +1,12 @@
+import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { saturationRetryAfterMs } from './retry-after.ts';
 import { outcomes, TestBed } from './test-bed.ts';
 
-let bed: TestBed;
+let bed: TestBed<OwnTestRedis>;
 beforeAll(async () => {
-  bed = await TestBed.open();
+  bed = new TestBed(await startOwnRedis());
 });
 afterEach(() => bed.reset());
 afterAll(() => bed.close());

@@ -1,20 +1,21 @@
-import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { type Admission, type AdmissionOptions, createAdmission } from './admission.ts';
 import type { Claim } from './claim.ts';
 
-/** A Redis of its own and what the tests of this folder open on it. */
-export class TestBed {
-  readonly server: OwnTestRedis;
+/** A test's own Redis, as far as this needs to know it. */
+interface Server {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** For the tests of this folder: connections and admissions on one Redis, claims, and an end to all of it. */
+export class TestBed<Given extends Server = Server> {
+  readonly server: Given;
   private closers: (() => Promise<void> | void)[] = [];
   private requests = 0;
 
-  private constructor(server: OwnTestRedis) {
+  constructor(server: Given) {
     this.server = server;
-  }
-
-  static async open(redisArguments: readonly string[] = []): Promise<TestBed> {
-    return new TestBed(await startOwnRedis({ arguments: redisArguments }));
   }
 
   /** A connection that fails fast, as an ingress has it. */
