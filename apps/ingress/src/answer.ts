@@ -24,13 +24,15 @@ export interface AnswerPlan {
 
 /**
  * All generations of one request under one ticket, from admission to settlement. However it ends (finished,
- * failed, client gone), it settles exactly once and leaves nothing running.
+ * failed, client gone), it settles exactly once and leaves nothing running. What `onEvents` throws (a defect of
+ * a codec) ends this request alone and goes to `onDefect`.
  */
 export class Answer {
   private readonly plan: AnswerPlan;
   private readonly exchange: Exchange;
   private readonly services: Services;
   private readonly onEvents: (choice: number, events: GenerationEvent[]) => void;
+  private readonly onDefect: (error: unknown) => void;
   private readonly generations: (Dispatched | undefined)[] = [];
   private ticket: Ticket | undefined;
   private usage: Usage | undefined;
@@ -43,11 +45,13 @@ export class Answer {
     exchange: Exchange,
     services: Services,
     onEvents: (choice: number, events: GenerationEvent[]) => void,
+    onDefect: (error: unknown) => void,
   ) {
     this.plan = plan;
     this.exchange = exchange;
     this.services = services;
     this.onEvents = onEvents;
+    this.onDefect = onDefect;
     this.open = plan.call.choices;
   }
 
@@ -141,7 +145,13 @@ export class Answer {
       const usage = last.usage ?? (last.type === 'error' ? undefined : {});
       if (usage) this.usage = addUsage(this.usage, usage);
     }
-    this.onEvents(choice, events);
+    try {
+      this.onEvents(choice, events);
+    } catch (error) {
+      this.cancel();
+      this.onDefect(error);
+      return;
+    }
     noteEvents(this.exchange, events, this.services);
     this.ticket?.sawOutput(this.deliveredTokens());
     // One answer that failed fails them all: the client sees one error.

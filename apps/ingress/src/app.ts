@@ -1,5 +1,6 @@
 import { type FastifyInstance, fastify } from 'fastify';
 import { registerBody } from './plugins/body.ts';
+import { refuseBrokenHttp } from './plugins/broken-http.ts';
 import { registerErrors, sendError } from './plugins/errors.ts';
 import { registerObservation } from './plugins/observe.ts';
 import { registerInference } from './routes/inference.ts';
@@ -18,6 +19,7 @@ export async function buildApp(services: Services): Promise<FastifyInstance> {
     keepAliveTimeout: 75_000,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreDuplicateSlashes: true, maxParamLength: 4_096 },
+    clientErrorHandler: refuseBrokenHttp,
     frameworkErrors: (error, http, reply) => sendError(error, http, reply, services),
   });
   registerObservation(app, services);

@@ -53,7 +53,7 @@ export async function openLinks(url: string, ingress: string, logger: Logger): P
   return {
     commands,
     subscriber,
-    bus: createBus(commands, subscriber),
+    bus: createBus(commands, subscriber, (error) => logger.error({ err: error }, 'bad message')),
     isUp: () => commands.status === 'ready',
     createDirectory: (onLost) =>
       new WorkerDirectory({ now: () => performance.now(), silenceLimitMs, onLost }),

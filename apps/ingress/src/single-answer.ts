@@ -17,16 +17,22 @@ export function singleAnswer(
   return new Promise((resolve, reject) => {
     const collectors = Array.from({ length: plan.call.choices }, () => new Collector());
     let open = collectors.length;
-    const answer = new Answer(plan, exchange, services, (choice, events) => {
-      for (const event of events) {
-        collectors[choice]?.push(event);
-        if (!isTerminal(event)) continue;
-        open -= 1;
-        if (event.type !== 'error' && open > 0) continue;
-        settle(event.type === 'error' ? choice : undefined);
-        return;
-      }
-    });
+    const answer = new Answer(
+      plan,
+      exchange,
+      services,
+      (choice, events) => {
+        for (const event of events) {
+          collectors[choice]?.push(event);
+          if (!isTerminal(event)) continue;
+          open -= 1;
+          if (event.type !== 'error' && open > 0) continue;
+          settle(event.type === 'error' ? choice : undefined);
+          return;
+        }
+      },
+      reject,
+    );
     const settle = (failed: number | undefined): void => {
       try {
         if (failed !== undefined) collectors[failed]?.generation();

@@ -11,6 +11,7 @@ import {
   openOpsServer,
   parseEnvironment,
   renderMetrics,
+  secretNamesOf,
 } from '@sluice/runtime';
 import { createKeyStore } from '@sluice/tenancy';
 import { announceIngress, createJobQueue, createOrderSender } from '@sluice/transport';
@@ -21,18 +22,19 @@ import { listenToWorkers, openLinks } from './links.ts';
 import type { Services } from './services.ts';
 import { createTicker } from './ticker.ts';
 
+/** Names of other processes, which compose files and shells often share. */
+const otherNames = ['SLUICE_POOLS', 'SLUICE_PROCESSES', 'SLUICE_WORKER_ID', 'SLUICE_UPSTREAM_KEY'];
 const tickIntervalMs = 250;
 const lookIntervalMs = 1_000;
 
 /** Brings an ingress process up, in the order in which its parts stand on each other. Throws a sentence for the operator. */
 export async function startIngress(environment: Environment): Promise<void> {
-  const { values: config, warnings } = parseEnvironment(ingressEnvironment, environment);
+  const { values: config, warnings } = parseEnvironment(ingressEnvironment, environment, otherNames);
   const catalog = await loadCatalog(config.SLUICE_CONFIG, environment);
   const ingress = `i${randomUUID().replaceAll('-', '').slice(0, 16)}`;
   const logger = createLogger({ name: 'ingress', level: config.SLUICE_LOG_LEVEL }).child({ ingress });
   for (const warning of [...warnings, ...catalog.warnings]) logger.warn(warning);
-  const secrets = new Set([config.SLUICE_KEY_SECRET, config.SLUICE_REDIS_URL]);
-  logger.info({ config: maskSecrets(config, secrets) }, 'starting');
+  logger.info({ config: maskSecrets(config, secretNamesOf(ingressEnvironment)) }, 'starting');
 
   const lifecycle = createLifecycle({ logger, drainLimitMs: config.SLUICE_DRAIN_LIMIT_MS });
   const metrics = createIngressMetrics();
@@ -120,7 +122,8 @@ export async function startIngress(environment: Environment): Promise<void> {
   );
   lifecycle.onDrain('operations', () => ops.close());
   const port = await listen('the API', config.SLUICE_HOST, config.SLUICE_PORT, async (host, wanted) => {
-    await app.listen({ host, port: wanted });
+    // A burst of new clients waits in the kernel rather than being turned away.
+    await app.listen({ host, port: wanted, backlog: 4_096 });
     const address = app.server.address();
     return typeof address === 'object' && address !== null ? address.port : wanted;
   });

@@ -33,7 +33,17 @@ export async function streamAnswer(
       exchange.outcome = 'cut';
     },
   });
-  const answer = new Answer(plan, exchange, services, (choice, events) => relay.push(choice, events));
+  const answer = new Answer(
+    plan,
+    exchange,
+    services,
+    (choice, events) => relay.push(choice, events),
+    (error) => {
+      services.logger.error({ err: error, requestId: exchange.requestId }, 'internal error');
+      noteError(exchange, 'internal');
+      response.destroy();
+    },
+  );
   const stopTicking = services.ticker.add(() => relay.tick());
   // Before the observer's own listener, which tells the outcome.
   response.prependOnceListener('close', () => {

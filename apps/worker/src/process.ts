@@ -67,7 +67,7 @@ export async function startProcess(environment: Environment): Promise<void> {
   });
   metrics.redisUp.readFrom(() => (redis.status === 'ready' ? 1 : 0));
 
-  const bus = createBus(redis, subscriber);
+  const bus = createBus(redis, subscriber, (error) => logger.error({ err: error }, 'bad message'));
   const publisher = createReplyPublisher({
     bus,
     worker,

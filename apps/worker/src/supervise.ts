@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { SluiceError } from '@sluice/canonical';
 import {
   createLifecycle,
   createLogger,
@@ -73,13 +72,14 @@ class Seat {
     this.services = services;
   }
 
-  /** Resolves when the first process serves. Rejects when it ends before: a mistake that a restart won't mend. */
+  /** Resolves when the first process serves. If it ends before, so does the supervisor: a restart won't mend a mistake. */
   start(): Promise<Ready> {
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       let isServing = false;
       const child = this.spawn((code, signal) => {
         if (isServing) this.ended(child, code, signal);
-        else reject(new SluiceError('unavailable', 'a worker process ended before it served'));
+        // It has said why on the same standard error.
+        else process.exit(1);
       });
       child.on('message', (message) => {
         const ready = readyMessage.safeParse(message);
@@ -147,8 +147,9 @@ class Seat {
   private tellEveryone(worker: string): void {
     const { redis, logger } = this.services;
     // A supervisor only speaks: its bus never subscribes.
-    publishNews(createBus(redis, redis), { type: 'exited', worker }).catch((error: Error) =>
-      logger.warn({ err: error, worker }, 'could not tell that a worker ended'),
-    );
+    publishNews(
+      createBus(redis, redis, () => undefined),
+      { type: 'exited', worker },
+    ).catch((error: Error) => logger.warn({ err: error, worker }, 'could not tell that a worker ended'));
   }
 }

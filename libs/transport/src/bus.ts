@@ -18,14 +18,27 @@ export interface Bus {
   canPublish(): boolean;
 }
 
-/** `commands` sends, `subscriber` listens and does nothing else. Neither is closed here. */
-export function createBus(commands: RedisClient, subscriber: RedisClient): Bus {
+/**
+ * `commands` sends, `subscriber` listens and does nothing else. Neither is closed here. What a listener throws
+ * (a message that is none of ours, a defect) goes to `onError`: one message must not end the process.
+ */
+export function createBus(
+  commands: RedisClient,
+  subscriber: RedisClient,
+  onError: (error: unknown) => void,
+): Bus {
   const listeners = new Map<string, (text: string) => void>();
   const resubscribed: (() => void)[] = [];
   const isSharded = subscriber instanceof Cluster;
   let wasUp = false;
 
-  const receive = (channel: string, text: string) => listeners.get(channel)?.(text);
+  const receive = (channel: string, text: string): void => {
+    try {
+      listeners.get(channel)?.(text);
+    } catch (error) {
+      onError(error);
+    }
+  };
   subscriber.on(isSharded ? 'smessage' : 'message', receive);
   subscriber.on('ready', () => {
     if (wasUp) void subscribeAgain();
