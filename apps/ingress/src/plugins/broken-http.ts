@@ -1,0 +1,34 @@
+import type { Socket } from 'node:net';
+import type { ErrorInfo } from '@sluice/canonical';
+import { recognizeFormat } from '@sluice/formats';
+
+const byCode: Readonly<Record<string, { status: number; reason: string; error: ErrorInfo }>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    reason: 'Request Header Fields Too Large',
+    error: { kind: 'too-large', message: 'the request headers are too large' },
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: 408,
+    reason: 'Request Timeout',
+    error: { kind: 'invalid-request', message: 'the request did not arrive in time', retryable: false },
+  },
+};
+const malformed: ErrorInfo = { kind: 'invalid-request', message: 'the request is not valid HTTP' };
+
+/** Answers what is no HTTP request. Nothing is known of its caller, so it speaks the format of unknown callers. */
+export function refuseBrokenHttp(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const known = byCode[error.code ?? ''];
+  const { status, reason } = known ?? { status: 400, reason: 'Bad Request' };
+  const codec = recognizeFormat({ path: '/', headers: {}, query: {} });
+  const { body } = codec.encodeError(known?.error ?? malformed, { requestId: '' });
+  const text = JSON.stringify(body);
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/json\r\n` +
+      `content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
+}
