@@ -53,6 +53,8 @@ export class AttemptMachine {
   private expected = 0;
   private acknowledged = 0;
   private lostWorkers = 0;
+  /** Block of the last tool call whose end was delivered. */
+  private endedCall = -1;
   private held = new Map<number, GenerationEvent[]>();
   private readonly fenced = new Set<string>();
   private readonly collector = new Collector();
@@ -195,7 +197,7 @@ export class AttemptMachine {
 
   private accept(events: GenerationEvent[]): void {
     this.expected += 1;
-    const fresh = this.hasStarted ? events.filter((event) => event.type !== 'start') : events;
+    const fresh = this.hasStarted ? events.filter((event) => this.isNews(event)) : events;
     this.hasStarted ||= fresh[0]?.type === 'start';
     const last = fresh[fresh.length - 1];
     if (!last || !isTerminal(last)) {
@@ -217,9 +219,18 @@ export class AttemptMachine {
     this.deliver(fresh);
   }
 
+  /** A later attempt says its start again, and the end of a call that was complete when the last one was lost. */
+  private isNews(event: GenerationEvent): boolean {
+    if (event.type === 'tool-call-end') return event.block > this.endedCall;
+    return event.type !== 'start';
+  }
+
   private deliver(events: GenerationEvent[]): void {
     if (events.length === 0) return;
-    for (const event of events) this.collector.push(event);
+    for (const event of events) {
+      if (event.type === 'tool-call-end') this.endedCall = event.block;
+      this.collector.push(event);
+    }
     this.effects.deliver(events);
   }
 
