@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { findFreePort, type OwnTestRedis, startOwnRedis } from '@sluice/testing';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { runCli } from './cli.ts';
+
+// Redis servers start, die and come back here, on machines that may be busy.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 let server: OwnTestRedis;
 let environment: Record<string, string>;

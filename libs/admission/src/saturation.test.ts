@@ -1,8 +1,11 @@
 import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { saturationRetryAfterMs } from './retry-after.ts';
 import { outcomes, TestBed } from './test-bed.ts';
+
+// Redis servers start, die and come back here, on machines that may be busy.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 let bed: TestBed<OwnTestRedis>;
 beforeAll(async () => {

@@ -1,0 +1,141 @@
+import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import type { Ticket } from './claim.ts';
+import { Ledger } from './ledger.ts';
+import { TestBed } from './test-bed.ts';
+
+// Redis servers start, die and come back here, on machines that may be busy.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
+
+let bed: TestBed<OwnTestRedis>;
+beforeAll(async () => {
+  bed = new TestBed(await startOwnRedis());
+});
+afterEach(() => bed.reset());
+afterAll(() => bed.close());
+
+const slot = 'sluice:{t:acme}';
+const longMs = 86_400_000_000;
+
+it('whatever the order of admissions and settlements, the sum charged is the sum of what they spent', async () => {
+  const ingresses = [await bed.admission(), await bed.admission()];
+  const tokens = fc.integer({ min: 0, max: 200 });
+  const step = fc.oneof(
+    fc.record({ type: fc.constant('admit' as const), ingress: fc.nat(1), input: tokens, output: tokens }),
+    fc.record({ type: fc.constant('settle' as const), ticket: fc.nat(20), input: tokens, output: tokens }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      await ingresses[0]?.redis.flushall();
+      const limits = { tenant: { 'token-budget': { max: 2000 }, concurrency: { max: 8 } }, key: {} };
+      const tickets: Ticket[] = [];
+      const settled = new Set<Ticket>();
+      let charged = 0;
+      const settle = async (ticket: Ticket | undefined, input: number, output: number) => {
+        if (!ticket) return;
+        if (!settled.has(ticket)) charged += input + output;
+        settled.add(ticket);
+        await ticket.settle({ usage: { inputTokens: input, outputTokens: output } });
+      };
+      for (const each of steps) {
+        if (each.type === 'settle') await settle(tickets[each.ticket], each.input, each.output);
+        else {
+          const claim = bed.claim({ limits, estimatedInputTokens: each.input, maxOutputTokens: each.output });
+          const ticket = await ingresses[each.ingress]?.admit(claim).catch(() => undefined);
+          if (ticket) tickets.push(ticket);
+        }
+      }
+      for (const ticket of tickets) await settle(ticket, 0, 0);
+      const usage = await ingresses[0]?.usage(bed.claim({ limits }));
+      expect(usage?.map(({ used }) => used)).toEqual([0, charged]);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+it('a rate never lets more through than a full bucket and what flowed in since', async () => {
+  const ledger = new Ledger(await bed.connect(), 15_000);
+  const [max, periodMs] = [20, 200];
+  const startedAt = performance.now();
+  let granted = 0;
+  for (let index = 0; performance.now() - startedAt < 3 * periodMs; index += 1) {
+    const hold = {
+      primitive: 'rate',
+      amount: 1,
+      max,
+      periodMs,
+      settles: false,
+      key: `${slot}:rate`,
+    } as const;
+    const { refused } = await ledger.reserve(slot, { requestId: `r${index}`, inputTokens: 0, holds: [hold] });
+    if (refused === undefined) granted += 1;
+    const flowed = ((performance.now() - startedAt + 1) * max) / periodMs;
+    expect(granted).toBeLessThanOrEqual(max + flowed);
+  }
+  expect(granted).toBeGreaterThan(max);
+});
+
+it('a refused rate fits after exactly the wait that it named', async () => {
+  const redis = await bed.connect();
+  const ledger = new Ledger(redis, 15_000);
+  const hold = {
+    primitive: 'rate',
+    amount: 3,
+    max: 4,
+    periodMs: 400,
+    settles: false,
+    key: `${slot}:rate`,
+  } as const;
+  await ledger.reserve(slot, { requestId: 'first', inputTokens: 0, holds: [hold] });
+  const { refused, waitMs = 0 } = await ledger.reserve(slot, {
+    requestId: 'second',
+    inputTokens: 0,
+    holds: [hold],
+  });
+  expect([refused, waitMs > 0, waitMs <= 200]).toEqual([0, true, true]);
+  await until(async () => {
+    const answer = await ledger.reserve(slot, { requestId: 'third', inputTokens: 0, holds: [hold] });
+    return answer.refused === undefined;
+  });
+});
+
+it('a budget with a period begins anew, and what is reserved stays reserved', async () => {
+  const ingress = await bed.admission();
+  const limits = { tenant: { 'token-budget': { max: 250, periodMs: 300 } }, key: {} };
+  const claim = bed.claim({ limits });
+  const open = await until(() => ingress.admit(claim).catch(() => undefined));
+  const spent = await until(() => ingress.admit(bed.claim({ limits })).catch(() => undefined));
+  await spent.settle({ usage: { inputTokens: 40, outputTokens: 60 } });
+  await until(async () => (await ingress.usage(claim))[0]?.used === 100);
+  await open.settle({ usage: { inputTokens: 0, outputTokens: 0 } });
+  await until(async () => (await ingress.usage(claim))[0]?.used === 0);
+});
+
+it('a settlement has an effect once and says so', async () => {
+  const ledger = new Ledger(await bed.connect(), 15_000);
+  const hold = { primitive: 'budget', amount: 100, max: 1000, key: `${slot}:budget` } as const;
+  await ledger.reserve(slot, { requestId: 'r', inputTokens: 40, holds: [hold] });
+  expect(await ledger.settle(slot, { requestId: 'r', charge: 60 })).toBe(true);
+  expect(await ledger.settle(slot, { requestId: 'r', charge: 60 })).toBe(false);
+  expect(await ledger.inspect(slot, [hold])).toEqual({ requests: 0, reserved: 0, levels: [60] });
+});
+
+it('tokens corrected at the end make room in a rate, or take it', async () => {
+  const ledger = new Ledger(await bed.connect(), 15_000);
+  const hold = {
+    primitive: 'rate',
+    amount: 500,
+    max: 1000,
+    periodMs: longMs,
+    settles: true,
+    key: `${slot}:rate`,
+  } as const;
+  const level = async () => Math.round((await ledger.inspect(slot, [hold])).levels[0] ?? 0);
+  for (const requestId of ['a', 'b'])
+    await ledger.reserve(slot, { requestId, inputTokens: 0, holds: [hold] });
+  await ledger.settle(slot, { requestId: 'a', charge: 100 });
+  expect(await level()).toBe(600);
+  await ledger.settle(slot, { requestId: 'b', charge: 1500 });
+  expect(await level()).toBe(1600);
+});
