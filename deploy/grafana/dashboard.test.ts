@@ -64,19 +64,21 @@ describe('rules and alerts', () => {
 });
 
 describe('askEveryQuery', () => {
-  it('complains of refusals, of emptiness and of legends without a label, and of nothing else', async () => {
+  it('complains of refusals, of emptiness, of quantiles of nothing and of legends without a label, and of nothing else', async () => {
     const bodies = [
       { status: 'error', error: 'parse error' },
       { status: 'success', data: { result: [] } },
-      { status: 'success', data: { result: [{ metric: {} }] } },
+      { status: 'success', data: { result: [{ metric: {}, value: [0, 'NaN'] }] } },
+      { status: 'success', data: { result: [{ metric: {}, value: [0, '1'] }] } },
     ];
     const complaints = await Promise.all(
       bodies.map(async (body) => (await askAgainst(body)).map((it) => it.complaint)),
     );
     expect(new Set(complaints[0])).toEqual(new Set(['parse error']));
     expect(new Set(complaints[1])).toEqual(new Set(['no data']));
-    expect(complaints[2]).toContain(undefined);
-    expect(complaints[2]).toContain('no label outcome for the legend');
+    expect(new Set(complaints[2])).toEqual(new Set(['no number']));
+    expect(complaints[3]).toContain(undefined);
+    expect(complaints[3]).toContain('no label outcome for the legend');
   });
 
   it('fills in what Grafana would', () => {

@@ -13,7 +13,11 @@ const answerShape = z.looseObject({
   status: z.string(),
   error: z.string().optional(),
   data: z
-    .looseObject({ result: z.array(z.looseObject({ metric: z.record(z.string(), z.string()) })) })
+    .looseObject({
+      result: z.array(
+        z.looseObject({ metric: z.record(z.string(), z.string()), value: z.tuple([z.number(), z.string()]) }),
+      ),
+    })
     .optional(),
 });
 
@@ -38,13 +42,19 @@ export function fillVariables(expression: string): string {
 
 async function ask(prometheusUrl: string, query: Query, signal: AbortSignal): Promise<string | undefined> {
   const parameters = new URLSearchParams({ query: fillVariables(query.expression) });
-  const response = await fetch(`${prometheusUrl.replace(/\/+$/, '')}/api/v1/query?${parameters}`, { signal });
-  const answer = answerShape.safeParse(await response.json().catch(() => undefined));
-  if (!answer.success) return `no answer that Prometheus would give (status ${response.status})`;
+  const url = `${prometheusUrl.replace(/\/+$/, '')}/api/v1/query?${parameters}`;
+  const body = await fetch(url, { signal }).then(
+    (response) => response.json().catch(() => undefined),
+    () => undefined,
+  );
+  const answer = answerShape.safeParse(body);
+  if (!answer.success) return `no Prometheus answers at ${prometheusUrl}`;
   const { status, error, data } = answer.data;
   if (status !== 'success') return error ?? status;
   const series = data?.result ?? [];
   if (series.length === 0) return 'no data';
+  // A quantile of nothing.
+  if (series.every(({ value }) => value[1] === 'NaN')) return 'no number';
   const labels = [...query.legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label ?? '');
   const missing = labels.filter((label) => !series.some(({ metric }) => label in metric));
   // The zero of `or vector(0)` stands for series that have not begun: it has no labels yet.
