@@ -58,8 +58,10 @@ export class ChatStreamDecoder implements StreamDecoder {
     } catch {
       return this.fail({ kind: 'upstream-failed', message: 'the upstream sent a message that is not JSON' });
     }
+    const kept = this.logprobs.length;
     const events = this.read(chunk);
-    this.learn(data, events);
+    // What a chunk adds apart from its text would be lost.
+    if (this.logprobs.length === kept) this.learn(data, events);
     return events;
   }
 
