@@ -119,7 +119,8 @@ async function launch(options: RedisServerOptions, port: number, directory: stri
     // The guard may be killed alone; its Redis must not stay behind.
     return { outcome: 'ready', guard: child, pid, exited: exited.then(() => killQuietly(pid)) };
   }
-  child.kill('SIGTERM');
+  // Not the guard itself: it takes its program with it when the channel closes.
+  if (child.connected) child.disconnect();
   const complaint = lines.findLast((line) => /in use|ENOENT|FATAL|ERROR/i.test(line)) ?? lines.at(-1);
   return { outcome: 'failed', complaint: bare(complaint) ?? `no answer within ${startLimitMs / 1000} s` };
 }
