@@ -1,4 +1,4 @@
-import type { IngressMetrics, Logger } from '@sluice/runtime';
+import type { Logger } from '@sluice/runtime';
 import type { Claim, LostReason, ReplyBatch, WorkerDirectory } from '@sluice/transport';
 import { type GenerationPlan, type GenerationServices, OpenGeneration } from './generation.ts';
 
@@ -14,8 +14,7 @@ const unheardLimitMs = 11_000;
 
 export interface DispatcherOptions extends GenerationServices {
   directory: WorkerDirectory;
-  metrics: IngressMetrics;
-  logger: Logger;
+  logger: Pick<Logger, 'debug' | 'warn'>;
   /** Whether replies can reach us now. */
   isListening(): boolean;
 }
@@ -105,6 +104,8 @@ export class Dispatcher {
       generation?.machine.running(worker, running.attempt, running.next);
     }
     for (const gone of batch.gone) this.of(worker, gone)?.machine.gone(worker, gone.attempt, gone.from);
+    // Its last words came after the news of its death: what they claimed is lost already.
+    if (directory.hasExited(worker)) this.workerLost(worker, 'exited');
   }
 
   /** A worker is gone: every generation that it held goes on elsewhere or ends. */

@@ -21,7 +21,7 @@ export interface GenerationPlan {
 export interface GenerationServices {
   queue: JobQueue;
   orders: OrderSender;
-  metrics: IngressMetrics;
+  metrics: Pick<IngressMetrics, 'attempts' | 'resends' | 'framesDropped'>;
   /** Epoch milliseconds. */
   now(): number;
   resumeAbility(pool: string): 'exact' | 'prefix' | 'none';

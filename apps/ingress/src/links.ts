@@ -72,7 +72,7 @@ export async function listenToWorkers(
   await subscribeNews(bus, (news) => directory.receive(news));
   bus.onResubscribed(() => {
     dispatcher.resubscribed();
-    void publishHello(bus).catch(() => undefined);
+    void publishHello(bus, ingress).catch(() => undefined);
   });
-  await publishHello(bus);
+  await publishHello(bus, ingress);
 }

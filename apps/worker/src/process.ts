@@ -109,7 +109,14 @@ export async function startProcess(environment: Environment): Promise<void> {
     else if (order.kind === 'acknowledge') publisher.acknowledge(order, order.sequence);
     else if (!pools.some((pool) => pool.receive(order))) publisher.forget(order);
   });
-  await subscribeHello(bus, () => void announce());
+  await subscribeHello(bus, (ingress) => {
+    void announce();
+    publisher.tell(ingress);
+  });
+  bus.onResubscribed(() => {
+    void announce();
+    publisher.tell();
+  });
   const presence = setInterval(() => void announce(), presenceIntervalMs);
   await announce();
 

@@ -33,14 +33,17 @@ export function publishNews(bus: Bus, news: WorkerNews): Promise<number> {
   return bus.publish(workersChannel, JSON.stringify({ v: 1, ...news }));
 }
 
-/** An ingress that has just come up asks all workers to say who they are. */
-export function publishHello(bus: Bus): Promise<number> {
-  return bus.publish(ingressesChannel, '{"v":1,"type":"hello"}');
+/** An ingress whose subscription has just come up asks all workers who they are and what they run for it. */
+export function publishHello(bus: Bus, ingress: string): Promise<number> {
+  return bus.publish(ingressesChannel, JSON.stringify({ v: 1, type: 'hello', ingress }));
 }
 
-/** Calls `answer` for each ingress that comes up. Resolves when the subscription stands. */
-export function subscribeHello(bus: Bus, answer: () => void): Promise<void> {
-  return bus.subscribe(ingressesChannel, answer);
+/** Calls `answer` for each ingress whose subscription comes up. Resolves when our own stands. */
+export function subscribeHello(bus: Bus, answer: (ingress: string) => void): Promise<void> {
+  return bus.subscribe(ingressesChannel, (text) => {
+    const hello: unknown = JSON.parse(text);
+    if (isJsonObject(hello) && hello.v === 1 && typeof hello.ingress === 'string') answer(hello.ingress);
+  });
 }
 
 /** Resolves when the subscription stands. News of an unknown version is skipped: such a worker does not exist for us. */

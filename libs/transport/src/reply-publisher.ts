@@ -26,6 +26,11 @@ export interface ReplyPublisher {
   /** Publishes kept frames again and how far the attempt is, or says to `ingress` that they are gone. */
   resend(attempt: Claim, from: number, ingress: string): void;
   acknowledge(attempt: Claim, sequence: number): void;
+  /**
+   * Tells an ingress at once how far each of its attempts is, when either end has just subscribed: what was said
+   * before is lost. Absent means every ingress.
+   */
+  tell(ingress?: string): void;
   /** Forgets an attempt that nobody wants; its frames are not kept. */
   forget(attempt: Claim): void;
   /** Bytes of frames kept for all attempts. */
@@ -163,31 +168,39 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
 
   const beat = (): void => {
     beats += 1;
+    for (const [key, { finishedAt }] of attempts) {
+      if (finishedAt !== undefined && now() - finishedAt > keepLimitMs) attempts.delete(key);
+    }
     const isFull = beats % fullBeatEvery === 0;
+    const told = list((attempt) => isFull || attempt.toldNext !== attempt.next);
+    if (!isFull) return;
+    // A full beat has named every ingress that anything is kept for; the others may be gone for good.
+    for (const [ingress, { isScheduled }] of outboxes) {
+      if (!isScheduled && !told.has(ingress)) outboxes.delete(ingress);
+    }
+  };
+
+  /** Publishes how far the attempts are that `isWanted`, and returns the ingresses that were told. */
+  const list = (isWanted: (attempt: AttemptFrames) => boolean): ReadonlyMap<string, Running[]> => {
     const byIngress = new Map<string, Running[]>();
-    for (const [key, attempt] of attempts) {
-      if (attempt.finishedAt !== undefined && now() - attempt.finishedAt > keepLimitMs) {
-        attempts.delete(key);
-        continue;
-      }
-      if (!isFull && attempt.toldNext === attempt.next) continue;
+    for (const attempt of attempts.values()) {
+      if (!isWanted(attempt)) continue;
       attempt.toldNext = attempt.next;
       const running: Running = { ...attempt.claim, next: attempt.next };
-      const list = byIngress.get(attempt.ingress);
-      if (list) list.push(running);
+      const told = byIngress.get(attempt.ingress);
+      if (told) told.push(running);
       else byIngress.set(attempt.ingress, [running]);
     }
     for (const [ingress, running] of byIngress) {
       publish(ingress, outboxOf(ingress), encodeBatch({ worker, running }), 0);
     }
-    if (!isFull) return;
-    // A full beat has named every ingress that anything is kept for; the others may be gone for good.
-    for (const [ingress, { isScheduled }] of outboxes) {
-      if (!isScheduled && !byIngress.has(ingress)) outboxes.delete(ingress);
-    }
+    return byIngress;
   };
 
   return {
+    tell: (ingress) => {
+      list((attempt) => ingress === undefined || attempt.ingress === ingress);
+    },
     start: () => {
       stopBeating ??= every(beatIntervalMs, beat);
     },

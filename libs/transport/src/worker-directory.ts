@@ -21,6 +21,8 @@ interface Entry {
 export class WorkerDirectory {
   private readonly workers = new Map<string, Entry>();
   private readonly exited = new Set<string>();
+  /** What the worker that last spoke could do in each pool. */
+  private readonly lastResume = new Map<string, PoolPresence['resume']>();
   private checkedAt: number;
   private readonly options: DirectoryOptions;
 
@@ -38,6 +40,7 @@ export class WorkerDirectory {
     if (this.exited.has(news.worker)) return;
     const before = this.workers.get(news.worker);
     const isDraining = news.state === 'draining';
+    for (const [pool, { resume }] of Object.entries(news.pools)) this.lastResume.set(pool, resume);
     this.workers.set(news.worker, { heardAt: this.options.now(), pools: news.pools, isDraining });
     if (isDraining && !before?.isDraining) this.options.onLost(news.worker, 'draining');
   }
@@ -69,6 +72,11 @@ export class WorkerDirectory {
     return this.workers.has(worker);
   }
 
+  /** Whether its supervisor has said that it is dead. What it had sent before may still arrive. */
+  hasExited(worker: string): boolean {
+    return this.exited.has(worker);
+  }
+
   /** Slots of all living workers that take jobs of this pool. */
   slotsOf(pool: string): number {
     let slots = 0;
@@ -77,7 +85,10 @@ export class WorkerDirectory {
     return slots;
   }
 
-  /** How a generation of this pool can go on elsewhere: what every living worker of it can do; `none` without any. */
+  /**
+   * How a generation of this pool can go on elsewhere: what every living worker of it can do. Without any, what
+   * the last one could: its successor is on the way, and if it is not, the request ends for want of workers.
+   */
   resumeOf(pool: string): PoolPresence['resume'] {
     let common: PoolPresence['resume'] | undefined;
     for (const { pools, isDraining } of this.workers.values()) {
@@ -86,7 +97,7 @@ export class WorkerDirectory {
       if (common !== undefined && common !== ability) return 'none';
       common = ability;
     }
-    return common ?? 'none';
+    return common ?? this.lastResume.get(pool) ?? 'none';
   }
 
   get count(): number {

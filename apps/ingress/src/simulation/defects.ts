@@ -1,0 +1,54 @@
+import type { GenerationEvent } from '@sluice/canonical';
+import { AttemptMachine } from '../attempt-machine.ts';
+import type { CreateMachine } from './play.ts';
+
+/**
+ * Machines with one safeguard taken out. The simulation has to find each: one that it misses would be a
+ * promise that nobody holds.
+ */
+export const defects: Readonly<Record<string, CreateMachine>> = {
+  'no fence between attempts': (effects, facts) => new Unfenced(effects, facts),
+  'no check of the sequence': (effects, facts) => new Unnumbered(effects, facts),
+  'no resend': (effects, facts) =>
+    new AttemptMachine(
+      { ...effects, order: (worker, order) => order.kind !== 'resend' && effects.order(worker, order) },
+      facts,
+    ),
+  'frames accepted after the end': (effects, facts) => new Endless(effects, facts),
+  'a lost worker is not replaced': (effects, facts) => new Faithful(effects, facts),
+  'a new attempt does not know what was delivered': (effects, facts) =>
+    new AttemptMachine(
+      { ...effects, enqueue: (attempt, _resume, reason) => effects.enqueue(attempt, undefined, reason) },
+      facts,
+    ),
+};
+
+class Unfenced extends AttemptMachine {
+  override frame(worker: string, _attempt: number, sequence: number, events: GenerationEvent[]): void {
+    super.frame(this.worker ?? worker, this.attempt, sequence, events);
+  }
+}
+
+class Unnumbered extends AttemptMachine {
+  override frame(worker: string, attempt: number, _sequence: number, events: GenerationEvent[]): void {
+    // The element access reaches what is private on purpose: a defect has no other way in.
+    super.frame(worker, attempt, this['expected'], events);
+  }
+}
+
+class Endless extends AttemptMachine {
+  override get phase(): 'queued' | 'running' | 'closed' {
+    return super.phase === 'closed' ? 'running' : super.phase;
+  }
+
+  override frame(worker: string, attempt: number, sequence: number, events: GenerationEvent[]): void {
+    super.frame(worker, attempt, sequence, events);
+    this['isClosed'] = false;
+  }
+}
+
+class Faithful extends AttemptMachine {
+  override workerLost(): void {
+    // It hopes.
+  }
+}

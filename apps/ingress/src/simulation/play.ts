@@ -1,0 +1,306 @@
+import type { InferenceRequest } from '@sluice/canonical';
+import {
+  createOrderSender,
+  publishHello,
+  publishNews,
+  subscribeNews,
+  subscribeReplies,
+  WorkerDirectory,
+} from '@sluice/transport';
+import { AttemptMachine } from '../attempt-machine.ts';
+import { Dispatcher } from '../dispatcher.ts';
+import type { GenerationServices } from '../generation.ts';
+import { between, createRandom } from './random.ts';
+import { calmAt, type Fault, type Schedule } from './schedule.ts';
+import { SimulatedClient } from './simulated-client.ts';
+import { SimulatedRedis } from './simulated-redis.ts';
+import { type Run, SimulatedWorker, type WorkerServices } from './simulated-worker.ts';
+import { World } from './world.ts';
+
+/** Everything that is not lost for good must have come to an end this long after the last fault. */
+const patienceMs = 20_000;
+const ingress = 'ingress';
+const pool = 'pool';
+const silenceLimitMs = 2_000;
+
+export type CreateMachine = NonNullable<GenerationServices['createMachine']>;
+
+export interface PlayOptions {
+  /** Default: the real machine. */
+  createMachine?: CreateMachine;
+  /** The defect of an ingress that asks nothing after a reconnect. Default: false. */
+  isIncurious?: boolean;
+  /** Told what happens, one line each. Absent: nobody listens, and nothing is put into words. */
+  trace?(line: string): void;
+}
+
+/** How a schedule went. */
+export interface Outcome {
+  /** The promise that was broken; absent when all were kept. */
+  failure?: string;
+  clients: readonly SimulatedClient[];
+  runs: readonly Run[];
+  /** Frames of attempts that no longer counted; none of them reached a client. */
+  fencedFrames: number;
+  lostWorkers: number;
+}
+
+/** Plays one schedule against the real dispatcher, attempt machines, publishers and message texts. */
+export async function play(schedule: Schedule, options: PlayOptions = {}): Promise<Outcome> {
+  const play = new Play(schedule, options);
+  try {
+    await play.run();
+    return play.outcome(play.judge());
+  } catch (error) {
+    return play.outcome(error instanceof Error ? error.message : String(error));
+  }
+}
+
+class Play {
+  private readonly schedule: Schedule;
+  private readonly options: PlayOptions;
+  private readonly world = new World();
+  private readonly random;
+  private readonly redis: SimulatedRedis;
+  private readonly ingressLine: { isCut: boolean };
+  private readonly dispatcher: Dispatcher;
+  private readonly directory: WorkerDirectory;
+  private readonly bus;
+  private readonly runs: Run[] = [];
+  private readonly clients: SimulatedClient[];
+  private readonly workers: SimulatedWorker[] = [];
+  /** Who sits where; a dead worker is followed by a new one. */
+  private readonly seats: SimulatedWorker[] = [];
+  private fencedFrames = 0;
+  private lostWorkers = 0;
+  /** The machine that the dispatcher made last. */
+  private newest: AttemptMachine | undefined;
+  /** What was thrown where no caller could catch it. */
+  private broken: unknown;
+
+  constructor(schedule: Schedule, options: PlayOptions) {
+    this.schedule = schedule;
+    this.options = options;
+    const { world } = this;
+    this.random = createRandom(schedule.seed ^ 0x2545f491);
+    this.redis = new SimulatedRedis(world, this.random, schedule.bus);
+    const { bus, line } = this.redis.connect({ run: (callback) => callback() });
+    this.bus = bus;
+    this.ingressLine = line;
+    this.clients = schedule.requests.map(
+      (request, index) => new SimulatedClient(`r${index}`, request, this.runs, () => world.now),
+    );
+    this.directory = new WorkerDirectory({
+      now: () => world.now,
+      silenceLimitMs,
+      onLost: (worker, reason) => {
+        this.trace(`the ingress has lost ${worker}: ${reason}`);
+        if (reason !== 'draining') this.lostWorkers += 1;
+        this.dispatcher.workerLost(worker, reason);
+      },
+    });
+    this.dispatcher = this.createDispatcher();
+  }
+
+  async run(): Promise<void> {
+    const { world, schedule, dispatcher, bus } = this;
+    void subscribeReplies(bus, ingress, (batch) => {
+      if (this.options.trace) this.trace(`batch ${JSON.stringify(batch)}`);
+      dispatcher.receive(batch);
+    });
+    void subscribeNews(bus, (news) => this.directory.receive(news));
+    bus.onResubscribed(() => {
+      if (this.options.isIncurious) return;
+      this.trace('the ingress is subscribed again');
+      dispatcher.resubscribed();
+      publishHello(bus, ingress).catch(() => undefined);
+    });
+    for (let seat = 0; seat < schedule.workers; seat += 1) this.startWorker(seat);
+    this.redis.onWaiting = () => {
+      for (const worker of this.seats) worker.wake();
+    };
+    world.every(250, () => dispatcher.tick());
+    world.every(1_000, () => void dispatcher.lookForLost());
+    for (const client of this.clients) this.enter(client);
+    for (const fault of schedule.faults) world.after(fault.at, () => this.strike(fault));
+    await world.run(calmAt + patienceMs, () => this.broken !== undefined || this.isOver());
+    if (this.broken !== undefined) throw this.broken;
+  }
+
+  /** Names the first promise that was broken in the end; absent when all were kept. */
+  judge(): string | undefined {
+    const { faults, resume, bus } = this.schedule;
+    // Who drains says so in a message that can be lost, and in an error that can't.
+    const hasLosses = this.lostWorkers > 0 || faults.some(({ kind }) => kind === 'drain' || kind === 'crash');
+    for (const { id, isOver, machine, outcome, request } of this.clients) {
+      if (!isOver) return `${id} has no end`;
+      const runs = this.runs.filter(({ requestId }) => requestId === id).length;
+      const twice = faults.filter(({ kind }) => kind === 'job-given-out-twice').length;
+      // A command that Redis executed and whose answer was lost is sent again: its attempt can run twice, too.
+      const explained = (machine?.attempt ?? 0) + twice + (bus.loss > 0 ? 2 : 0);
+      if (runs > explained) return `${id} ran ${runs} times in ${machine?.attempt} attempts`;
+      if (outcome === 'error' && !hasLosses && !request.oddity)
+        return `${id} failed though no worker was lost`;
+      // A generation that goes on exactly is given up only when it took two workers with it.
+      const isPoison = this.lostWorkers > 1 || request.oddity !== undefined;
+      if (outcome === 'error' && resume === 'exact' && bus.loss === 0 && !isPoison)
+        return `${id} failed with its first worker`;
+    }
+    if (this.dispatcher.count > 0) return 'the dispatcher holds what has ended';
+    const busy = this.workers.find((worker) => !worker.isIdle);
+    return busy && `${busy.id} holds what nobody waits for`;
+  }
+
+  outcome(failure: string | undefined): Outcome {
+    const { clients, runs, fencedFrames, lostWorkers } = this;
+    return { clients, runs, fencedFrames, lostWorkers, ...(failure !== undefined && { failure }) };
+  }
+
+  private createDispatcher(): Dispatcher {
+    const { options, world } = this;
+    return new Dispatcher({
+      queue: this.redis.queue,
+      orders: createOrderSender(this.bus, ingress, (callback) => world.after(0, callback)),
+      directory: this.directory,
+      now: () => world.now,
+      isListening: () => this.bus.isUp(),
+      resumeAbility: (name) => this.directory.resumeOf(name),
+      metrics: {
+        attempts: { inc: () => undefined },
+        resends: { inc: () => undefined },
+        framesDropped: {
+          inc: ({ reason }) => {
+            if (reason === 'old-attempt') this.fencedFrames += 1;
+          },
+        },
+      },
+      logger: { debug: () => undefined, warn: () => undefined },
+      createMachine: (effects, facts) => {
+        this.newest = options.createMachine?.(effects, facts) ?? new AttemptMachine(effects, facts);
+        return this.newest;
+      },
+    });
+  }
+
+  private enter(client: SimulatedClient): void {
+    const { world } = this;
+    const { at, leavesAt, pauses } = client.request;
+    world.after(at, () => {
+      const dispatched = this.dispatcher.dispatch({
+        requestId: client.id,
+        pool,
+        priority: 5,
+        isPlainText: true,
+        job: {
+          version: 1,
+          requestId: client.id,
+          replyTo: ingress,
+          tenant: 'tenant',
+          model: 'simulated',
+          // Far behind the end of the play: nothing may need the deadline to come to an end.
+          deadlineAt: 3_600_000,
+          request: promptless,
+        },
+        onEvents: (events) => this.deliver(client, events),
+        onClaimed: () => undefined,
+      });
+      dispatched.then(
+        (handle) => {
+          client.handle = handle;
+          if (client.hasLeft) handle.cancel();
+        },
+        () => client.refuse(),
+      );
+      client.machine = this.newest;
+    });
+    if (leavesAt !== undefined) {
+      world.after(leavesAt, () => {
+        this.trace(`the client of ${client.id} leaves`);
+        client.leave();
+      });
+    }
+    if (!pauses) return;
+    world.after(pauses.at, () => client.handle?.pause());
+    world.after(pauses.at + pauses.forMs, () => client.handle?.resume());
+  }
+
+  private deliver(client: SimulatedClient, events: Parameters<SimulatedClient['receive']>[0]): void {
+    if (this.options.trace) this.trace(`${client.id} gets ${JSON.stringify(events)}`);
+    try {
+      client.receive(events);
+    } catch (error) {
+      this.broken ??= error;
+    }
+  }
+
+  private strike(fault: Fault): void {
+    this.trace(`fault ${JSON.stringify(fault)}`);
+    switch (fault.kind) {
+      case 'crash':
+        this.seats[fault.worker]?.crash(fault.isAnnounced);
+        return;
+      case 'stall':
+        this.seats[fault.worker]?.stall(fault.forMs);
+        return;
+      case 'drain':
+        this.seats[fault.worker]?.drain(fault.graceMs);
+        return;
+      case 'worker-cut': {
+        const worker = this.seats[fault.worker];
+        if (worker?.isAlive) this.redis.cut(worker.line, fault.forMs);
+        return;
+      }
+      case 'ingress-cut':
+        this.redis.cut(this.ingressLine, fault.forMs);
+        return;
+      case 'redis-restart':
+        this.redis.restart(fault.forMs);
+        return;
+      case 'job-lost':
+        this.redis.loseJob();
+        return;
+      case 'job-given-out-twice':
+        this.redis.giveOutAgain(fault.againAfterMs);
+        return;
+    }
+  }
+
+  private startWorker(seat: number): void {
+    const { world, random, redis, schedule, runs } = this;
+    const services: WorkerServices = {
+      world,
+      random,
+      redis,
+      schedule,
+      runs,
+      requestOf: (requestId) => {
+        const client = this.clients.find(({ id }) => id === requestId);
+        if (!client) throw new TypeError('a job of nobody');
+        return client.request;
+      },
+      trace: (text) => this.trace(text),
+      onDead: (dead, isAnnounced) => {
+        world.after(between(random, 1, 20), () => {
+          if (isAnnounced) publishNews(this.bus, { type: 'exited', worker: dead.id }).catch(() => undefined);
+        });
+        world.after(between(random, 20, 400), () => this.startWorker(seat));
+      },
+    };
+    const worker = new SimulatedWorker(`w${this.workers.length}`, services);
+    this.workers.push(worker);
+    this.seats[seat] = worker;
+  }
+
+  private isOver(): boolean {
+    for (const client of this.clients) if (!client.isOver) return false;
+    if (this.dispatcher.count > 0) return false;
+    for (const worker of this.workers) if (!worker.isIdle) return false;
+    return true;
+  }
+
+  private trace(text: string): void {
+    this.options.trace?.(`${String(this.world.now).padStart(6)} ms  ${text}`);
+  }
+}
+
+const promptless: InferenceRequest = { model: 'simulated', messages: [], sampling: {} };

@@ -1,0 +1,162 @@
+import { between, createRandom, type Random } from './random.ts';
+
+/** Something that goes wrong at `at`; what lasts is over after `forMs`. */
+export type Fault =
+  | { kind: 'crash'; at: number; worker: number; isAnnounced: boolean }
+  | { kind: 'stall'; at: number; worker: number; forMs: number }
+  | { kind: 'drain'; at: number; worker: number; graceMs: number }
+  | { kind: 'ingress-cut'; at: number; forMs: number }
+  | { kind: 'worker-cut'; at: number; worker: number; forMs: number }
+  | { kind: 'redis-restart'; at: number; forMs: number }
+  | { kind: 'job-lost'; at: number }
+  | { kind: 'job-given-out-twice'; at: number; againAfterMs: number };
+
+export interface SimulatedRequest {
+  at: number;
+  /** Length of the answer. */
+  tokens: number;
+  /** When its client leaves; absent: it stays. */
+  leavesAt?: number;
+  /** When its client stops reading, and for how long; absent: it reads. */
+  pauses?: { at: number; forMs: number };
+  /** What its engine does beside answering; absent: nothing. */
+  oddity?: 'kills-its-worker' | 'refuses-at-first';
+}
+
+/** One play of the simulation, as data: the same schedule always gives the same course of events. */
+export interface Schedule {
+  /** Of everything that is drawn while it plays: delays, losses, gaps between tokens. */
+  seed: number;
+  workers: number;
+  slots: number;
+  resume: 'exact' | 'prefix' | 'none';
+  /** Longest gap between two tokens. */
+  tokenMs: number;
+  bus: {
+    /** Probability that a message never arrives, until the faults are over. */
+    loss: number;
+    /** Probability that it arrives twice. */
+    duplication: number;
+    delayMs: number;
+    /** Whether messages of one channel keep their order. */
+    isOrdered: boolean;
+  };
+  requests: SimulatedRequest[];
+  faults: Fault[];
+}
+
+/** No fault begins or lasts after this instant: from here on everything has to come to an end. */
+export const calmAt = 2_500;
+
+const faultKinds: readonly Fault['kind'][] = [
+  'crash',
+  'stall',
+  'drain',
+  'ingress-cut',
+  'worker-cut',
+  'redis-restart',
+  'job-lost',
+  'job-given-out-twice',
+];
+
+/** The schedule of a seed. */
+export function drawSchedule(seed: number): Schedule {
+  const random = createRandom(seed);
+  const workers = between(random, 1, 3);
+  const isLossy = random() < 0.5;
+  return {
+    seed,
+    workers,
+    slots: between(random, 1, 2),
+    resume: pick(random, ['exact', 'exact', 'prefix', 'none']),
+    tokenMs: pick(random, [2, 20, 120]),
+    bus: {
+      loss: isLossy ? pick(random, [0.03, 0.2, 0.5]) : 0,
+      duplication: random() < 0.4 ? 0.15 : 0,
+      delayMs: pick(random, [1, 5, 60]),
+      isOrdered: random() < 0.6,
+    },
+    requests: Array.from({ length: between(random, 1, 3) }, () => drawRequest(random)),
+    faults: Array.from({ length: between(random, 0, 5) }, () => drawFault(random, workers)),
+  };
+}
+
+/** A schedule in which nothing is lost but what passes while the ingress's subscription is cut. */
+export function drawCuts(seed: number): Schedule {
+  const schedule = drawSchedule(seed);
+  const random = createRandom(seed ^ 0x5bd1e995);
+  return {
+    ...schedule,
+    tokenMs: 20,
+    bus: { loss: 0, duplication: 0, delayMs: 5, isOrdered: true },
+    requests: schedule.requests.map(({ at, tokens }) => ({ at, tokens })),
+    faults: Array.from({ length: between(random, 1, 4) }, () => ({
+      kind: 'ingress-cut' as const,
+      at: between(random, 1, 400),
+      forMs: between(random, 10, 700),
+    })),
+  };
+}
+
+/** Every smaller schedule that is one step away, for the search for the smallest that still fails. */
+export function* smallerSchedules(schedule: Schedule): Generator<Schedule> {
+  const { faults, requests, bus } = schedule;
+  for (const index of faults.keys()) yield { ...schedule, faults: faults.toSpliced(index, 1) };
+  if (requests.length > 1) {
+    for (const index of requests.keys()) yield { ...schedule, requests: requests.toSpliced(index, 1) };
+  }
+  for (const [index, request] of requests.entries()) {
+    const { leavesAt: _leaves, pauses: _pauses, oddity: _oddity, ...plain } = request;
+    if (Object.keys(plain).length < Object.keys(request).length) {
+      yield { ...schedule, requests: requests.with(index, plain) };
+    }
+    const tokens = Math.floor(request.tokens / 2);
+    if (tokens > 0) yield { ...schedule, requests: requests.with(index, { ...request, tokens }) };
+  }
+  if (schedule.workers > 1) yield { ...schedule, workers: schedule.workers - 1 };
+  if (bus.loss > 0) yield { ...schedule, bus: { ...bus, loss: 0 } };
+  if (bus.duplication > 0) yield { ...schedule, bus: { ...bus, duplication: 0 } };
+  if (!bus.isOrdered) yield { ...schedule, bus: { ...bus, isOrdered: true } };
+}
+
+function drawRequest(random: Random): SimulatedRequest {
+  const at = between(random, 0, 300);
+  const fate = random();
+  return {
+    at,
+    tokens: pick(random, [1, 4, 12, 30]),
+    ...(fate < 0.12 && { leavesAt: at + between(random, 0, 800) }),
+    ...(fate > 0.85 && { pauses: { at: at + between(random, 0, 300), forMs: between(random, 1, 1_500) } }),
+    ...(random() < 0.08 && { oddity: pick(random, ['kills-its-worker', 'refuses-at-first'] as const) }),
+  };
+}
+
+function drawFault(random: Random, workers: number): Fault {
+  const kind = pick(random, faultKinds);
+  const at = between(random, 0, 1_500);
+  const worker = between(random, 0, workers - 1);
+  const forMs = between(random, 5, calmAt - at);
+  switch (kind) {
+    case 'crash':
+      return { kind, at, worker, isAnnounced: random() < 0.7 };
+    case 'stall':
+      return { kind, at, worker, forMs };
+    case 'drain':
+      return { kind, at, worker, graceMs: between(random, 0, 300) };
+    case 'ingress-cut':
+    case 'redis-restart':
+      return { kind, at, forMs: between(random, 5, 800) };
+    case 'worker-cut':
+      return { kind, at, worker, forMs };
+    case 'job-lost':
+      return { kind, at: between(random, 0, 300) };
+    case 'job-given-out-twice':
+      return { kind, at: between(random, 0, 300), againAfterMs: between(random, 1, 900) };
+  }
+}
+
+function pick<Item>(random: Random, items: readonly Item[]): Item {
+  const item = items[Math.floor(random() * items.length)];
+  if (item === undefined) throw new TypeError('nothing to pick from');
+  return item;
+}

@@ -1,0 +1,169 @@
+import { SluiceError } from '@sluice/canonical';
+import { type Bus, type InferenceJob, type JobQueue, jobId } from '@sluice/transport';
+import { between, type Random } from './random.ts';
+import { calmAt, type Schedule } from './schedule.ts';
+import type { World } from './world.ts';
+
+const keyRenewalMs = 2_500;
+
+/** A process as Redis sees it: it hears nothing while it is cut off. */
+export interface Peer {
+  /** Runs a callback in this process, unless it has died; later, when it stands still. */
+  run(callback: () => void): void;
+}
+
+interface Line extends Peer {
+  readonly listeners: Map<string, (text: string) => void>;
+  readonly resubscribed: (() => void)[];
+  isCut: boolean;
+}
+
+/** One Redis: a bus that delivers at most once in the best case, and one queue. */
+export class SimulatedRedis {
+  isDown = false;
+  /** Whether the ingress's sign of life is there; a Redis that lost everything has none until it is renewed. */
+  knowsIngress = true;
+  /** Called when a job waits or may be taken again. */
+  onWaiting: () => void = () => undefined;
+  private readonly lines: Line[] = [];
+  /** Waiting jobs in order; what a stall check gave back is not listed as waiting. */
+  private jobs: { job: InferenceJob; priority: number; isListed: boolean }[] = [];
+  private giveOutAgainAfterMs: number | undefined;
+  private readonly world: World;
+  private readonly random: Random;
+  private readonly settings: Schedule['bus'];
+
+  constructor(world: World, random: Random, settings: Schedule['bus']) {
+    this.world = world;
+    this.random = random;
+    this.settings = settings;
+  }
+
+  /** A bus for one process. */
+  connect(peer: Peer): { bus: Bus; line: { isCut: boolean } } {
+    const line: Line = { run: peer.run.bind(peer), listeners: new Map(), resubscribed: [], isCut: false };
+    this.lines.push(line);
+    const bus: Bus = {
+      publish: (channel, text) => this.publish(channel, text),
+      subscribe: async (channel, listener) => {
+        line.listeners.set(channel, listener);
+      },
+      onResubscribed: (listener) => line.resubscribed.push(listener),
+      isUp: () => !line.isCut && !this.isDown,
+      canPublish: () => !this.isDown,
+    };
+    return { bus, line };
+  }
+
+  /** Cuts a process's subscriptions for a while. */
+  cut(line: { isCut: boolean }, forMs: number): void {
+    line.isCut = true;
+    this.world.after(forMs, () => {
+      line.isCut = false;
+      if (!this.isDown) this.tellResubscribed(line);
+    });
+  }
+
+  /** Loses everything and comes back empty. */
+  restart(forMs: number): void {
+    this.isDown = true;
+    this.jobs = [];
+    this.knowsIngress = false;
+    this.world.after(forMs + between(this.random, 0, keyRenewalMs), () => {
+      this.knowsIngress = true;
+    });
+    this.world.after(forMs, () => {
+      this.isDown = false;
+      for (const line of this.lines) if (!line.isCut) this.tellResubscribed(line);
+    });
+  }
+
+  loseJob(): void {
+    this.jobs.shift();
+  }
+
+  /** The completion of the next job that is taken gets lost: it comes back after this long. */
+  giveOutAgain(afterMs: number): void {
+    this.giveOutAgainAfterMs = afterMs;
+  }
+
+  take(): InferenceJob | undefined {
+    if (this.isDown) return undefined;
+    const entry = this.jobs.shift();
+    if (!entry) return undefined;
+    if (this.giveOutAgainAfterMs !== undefined) {
+      this.world.after(this.giveOutAgainAfterMs, () => {
+        this.jobs.unshift({ ...entry, isListed: false });
+        this.onWaiting();
+      });
+      this.giveOutAgainAfterMs = undefined;
+    }
+    return entry.job;
+  }
+
+  readonly queue: JobQueue = {
+    enqueue: async (_pool, job, priority) => {
+      this.world.hasContinuations = true;
+      if (this.isDown) throw new SluiceError('unavailable', 'the queue is not reachable');
+      const id = jobId(job.requestId, job.attempt);
+      if (!this.jobs.some((entry) => jobId(entry.job.requestId, entry.job.attempt) === id)) {
+        const behind = this.jobs.findIndex((entry) => entry.priority > priority);
+        // A job is text in Redis: what the ingress changes later does not reach it.
+        const entry = { job: structuredClone(job), priority, isListed: true };
+        this.jobs.splice(behind < 0 ? this.jobs.length : behind, 0, entry);
+        this.onWaiting();
+      }
+      // The answer to a command that was executed can be lost, too.
+      if (this.world.now < calmAt && this.random() < this.settings.loss / 4) {
+        throw new SluiceError('unavailable', 'the queue is not reachable');
+      }
+    },
+    remove: async (_pool, requestId, attempt) => {
+      this.world.hasContinuations = true;
+      if (this.isDown) throw new SluiceError('unavailable', 'the queue is not reachable');
+      const before = this.jobs.length;
+      this.jobs = this.jobs.filter(({ job }) => job.requestId !== requestId || job.attempt !== attempt);
+      return this.jobs.length < before;
+    },
+    depth: async () => this.jobs.length,
+    areWaiting: async (_pool, attempts) => {
+      this.world.hasContinuations = true;
+      if (this.isDown) throw new SluiceError('unavailable', 'the queue is not reachable');
+      return attempts.map(({ requestId, attempt }) =>
+        this.jobs.some(
+          ({ job, isListed }) => isListed && job.requestId === requestId && job.attempt === attempt,
+        ),
+      );
+    },
+    close: async () => undefined,
+  };
+
+  private async publish(channel: string, text: string): Promise<number> {
+    this.world.hasContinuations = true;
+    if (this.isDown) throw new SluiceError('unavailable', 'redis is away');
+    let receivers = 0;
+    for (const line of this.lines) {
+      if (!line.listeners.has(channel) || line.isCut) continue;
+      receivers += 1;
+      this.send(line, channel, text);
+      if (this.random() < this.settings.duplication) this.send(line, channel, text);
+    }
+    return receivers;
+  }
+
+  private send(line: Line, channel: string, text: string): void {
+    const { loss, delayMs, isOrdered } = this.settings;
+    if (this.world.now < calmAt && this.random() < loss) return;
+    this.world.after(isOrdered ? delayMs : between(this.random, 0, delayMs * 2), () => {
+      if (line.isCut || this.isDown) return;
+      line.run(() => line.listeners.get(channel)?.(text));
+    });
+  }
+
+  private tellResubscribed(line: { isCut: boolean }): void {
+    const known = this.lines.find((each) => each === line);
+    known?.run(() => {
+      for (const listener of known.resubscribed) listener();
+    });
+  }
+}
