@@ -1,6 +1,9 @@
 import { logLevels, port, secretText, wholeNumber } from '@sluice/runtime';
 import { z } from 'zod';
 
+/** Set by the supervisor for the processes under it: their number, from 0. Its presence means that the port is shared. */
+export const processSeat = 'SLUICE_PROCESS_SEAT';
+
 /** The environment of an ingress process. Durations are milliseconds. */
 export const ingressEnvironment = z.object({
   SLUICE_REDIS_URL: z
@@ -25,6 +28,12 @@ export const ingressEnvironment = z.object({
   SLUICE_OPS_PORT: port()
     .default(9464)
     .describe('Port of /livez, /readyz and /metrics; 0 lets the system choose'),
+  SLUICE_PROCESSES: wholeNumber({ min: 1, max: 64 })
+    .default(1)
+    .describe('Processes that share the port of the API; their operations ports follow each other'),
+  SLUICE_PROCESS_SEAT: wholeNumber()
+    .optional()
+    .describe('Set by the supervisor for the processes under it; not for operators'),
   SLUICE_LOG_LEVEL: z.enum(logLevels).default('info').describe('Least severe log line that is written'),
   SLUICE_KEEP_ALIVE_MS: wholeNumber({ min: 100 })
     .default(10_000)

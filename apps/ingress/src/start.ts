@@ -23,7 +23,7 @@ import type { Services } from './services.ts';
 import { createTicker } from './ticker.ts';
 
 /** Names of other processes, which compose files and shells often share. */
-const otherNames = ['SLUICE_POOLS', 'SLUICE_PROCESSES', 'SLUICE_WORKER_ID', 'SLUICE_UPSTREAM_KEY'];
+const otherNames = ['SLUICE_POOLS', 'SLUICE_WORKER_ID', 'SLUICE_UPSTREAM_KEY'];
 const tickIntervalMs = 250;
 const lookIntervalMs = 1_000;
 
@@ -123,7 +123,8 @@ export async function startIngress(environment: Environment): Promise<void> {
   lifecycle.onDrain('operations', () => ops.close());
   const port = await listen('the API', config.SLUICE_HOST, config.SLUICE_PORT, async (host, wanted) => {
     // A burst of new clients waits in the kernel rather than being turned away.
-    await app.listen({ host, port: wanted, backlog: 4_096 });
+    const reusePort = config.SLUICE_PROCESS_SEAT !== undefined;
+    await app.listen({ host, port: wanted, backlog: 4_096, ...(reusePort && { reusePort }) });
     const address = app.server.address();
     return typeof address === 'object' && address !== null ? address.port : wanted;
   });

@@ -18,6 +18,7 @@ export {
 export * from './metrics.ts';
 export * from './ops-server.ts';
 export * from './overrides.ts';
+export * from './process-pool.ts';
 export { isSecretName, mask, maskSecrets, maskText } from './secrets.ts';
 export * from './settings-file.ts';
 export * from './spelling.ts';
