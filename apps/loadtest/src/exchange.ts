@@ -117,6 +117,8 @@ export class Exchange implements Call, ScannerSink, Finished {
   }
 
   end(): void {
+    this.scanner?.end();
+    if (this.burst > 0) this.flushBurst();
     if (this.parts) this.readWhole(Buffer.concat(this.parts));
     else if (!this.isComplete && this.errorClass === undefined) this.errorClass = 'cut stream';
     if (this.errorClass === undefined) this.errorClass = this.textProblem();

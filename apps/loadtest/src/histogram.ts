@@ -85,7 +85,7 @@ export class LatencyHistogram {
       count: this.count,
       mean: isEmpty ? 0 : this.hdr.mean / 1000,
       min: this.percentile(0),
-      max: isEmpty ? 0 : this.hdr.maxValue / 1000,
+      max: this.percentile(100),
       percentiles: Object.fromEntries(listedPercentiles.map((p) => [`p${p}`, this.percentile(p)])),
     };
   }

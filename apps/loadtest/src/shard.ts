@@ -130,7 +130,9 @@ class ShardRun {
 
   private begin(arrival: number, intendedAt: number, trace: TraceEntry | undefined, over: () => void): void {
     const request = this.factory(arrival, trace);
-    const isMeasured = intendedAt >= this.plan.startAt + this.plan.scenario.warmupMs;
+    const { warmupMs } = this.plan.scenario;
+    // A timer may be a little early: without a warm-up that must not leave the first request out.
+    const isMeasured = warmupMs === 0 || intendedAt >= this.plan.startAt + warmupMs;
     const exchange = new Exchange(request, this.context, intendedAt, isMeasured);
     this.inFlight.add(exchange);
     this.continuations.set(exchange, over);

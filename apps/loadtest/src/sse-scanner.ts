@@ -33,7 +33,7 @@ export class LineShape {
   }
 }
 
-/** Splits a body into lines at any byte and tells events apart. One per answer; `reset` makes it new. */
+/** Splits a body into lines (LF or CRLF) at any byte and tells events apart. One per answer. */
 export class SseScanner {
   private rest: Buffer | undefined;
   private readonly dialect: Dialect;
@@ -73,6 +73,13 @@ export class SseScanner {
       this.line(bytes, at, stop);
       at = stop + 1;
     }
+  }
+
+  /** The body is over: a last line may lack its end. */
+  end(): void {
+    const { rest } = this;
+    this.rest = undefined;
+    if (rest) this.line(rest, 0, rest.length);
   }
 
   private line(bytes: Buffer, start: number, lineEnd: number): void {

@@ -39,7 +39,7 @@ export function percentileCharts(runs: readonly RunResult[]): Chart[] {
       return {
         title: title.charAt(0).toUpperCase() + title.slice(1),
         xLabel: 'percentile (%)',
-        yLabel: 'latency (ms)',
+        yLabel: 'latency (unit at each tick)',
         xScale: 'percentile' as const,
         yScale: fitScale(series.flatMap((line) => line.points.map(([, y]) => y))),
         series,
@@ -93,7 +93,7 @@ export function timeCharts(runs: readonly RunResult[]): Chart[] {
       {
         ...base,
         title: `${run.name}: ${latency}`,
-        yLabel: 'latency (ms)',
+        yLabel: 'latency (unit at each tick)',
         yScale: 'linear' as const,
         series: [
           line(`${latency} p50`, 'solid', (second) => (hasFirst ? second.ttftP50 : second.endToEndP50)),
@@ -141,7 +141,7 @@ export function loadChart(runs: readonly RunResult[]): Chart | undefined {
   return {
     title: 'Time to first token over load',
     xLabel: 'offered load (requests per second)',
-    yLabel: 'latency (ms)',
+    yLabel: 'latency (unit at each tick)',
     xScale: 'linear',
     yScale: fitScale(values),
     series,

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { Progress } from './progress.ts';
+import { emptyTotals } from './recorder.ts';
+import { parseScenario } from './scenario.ts';
+
+const second = {
+  ...emptyTotals(),
+  second: 9,
+  isMeasured: true,
+  inFlight: 4,
+  offered: 50,
+  ok: 48,
+  refused: 2,
+  tokens: 480,
+};
+
+function shown(isTerminal: boolean, show: (progress: Progress) => void): string {
+  let text = '';
+  const scenario = parseScenario({ durationMs: '40s', warmupMs: '10s' });
+  show(
+    new Progress({
+      scenario,
+      isTerminal,
+      write: (part) => {
+        text += part;
+      },
+    }),
+  );
+  return text;
+}
+
+describe('live progress', () => {
+  it('shows rates, percentiles, what is in flight and the time left', () => {
+    const text = shown(true, (progress) =>
+      progress.interval({ ...second, failed: 3, ttftP50: 51.2, ttftP99: 130 }),
+    );
+    expect(text).toMatch(/0:10 {2}ETA 0:30 {2}warming up/);
+    expect(text).toContain('50/s offered  48/s ok  2/s 429  3/s failed  480 tokens/s  4 in flight  3 errors');
+    expect(text).toContain('TTFT p50 51.2 ms p99 130 ms');
+  });
+
+  it('redraws its own lines on a terminal and only there', () => {
+    const twice = (progress: Progress) => {
+      progress.interval(second);
+      progress.interval({ ...second, second: 10 });
+    };
+    expect(shown(true, twice)).toContain('\u001b[3A\u001b[J');
+    expect(shown(false, twice)).not.toContain('\u001b');
+  });
+});

@@ -1,0 +1,313 @@
+import { once } from 'node:events';
+import { createServer as createHttp, type RequestListener } from 'node:http';
+import { createServer as createTcp, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createHostClock } from './clock.ts';
+import { createRandom } from './random.ts';
+import type { RunResult } from './result.ts';
+import { runScenario } from './run.ts';
+import { parseScenario, type ScenarioInput } from './scenario.ts';
+import { createFakeUpstream, type UpstreamStats } from './upstream/server.ts';
+
+const servers: Server[] = [];
+const never = new AbortController().signal;
+
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+async function listen(server: Server): Promise<string> {
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+}
+
+async function upstream(): Promise<{ target: string; stats: UpstreamStats }> {
+  const { server, stats } = createFakeUpstream({ clock: createHostClock(), random: createRandom(1) });
+  return { target: await listen(server), stats };
+}
+
+const serve = (listener: RequestListener) => listen(createHttp(listener));
+
+/** A run of so many requests by a few users, one after another. */
+function run(target: string, input: ScenarioInput, requests = 20): Promise<RunResult> {
+  const load = { kind: 'closed' as const, users: 4, rampUpMs: '0' };
+  return runScenario(parseScenario({ target, requests, load, timeoutMs: '20s', ...input }), {
+    signal: never,
+  });
+}
+
+const chunk = (content: string) =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
+const sse = { 'content-type': 'text/event-stream' };
+
+describe('a run against the fake upstream', () => {
+  it.each(['openai', 'anthropic', 'gemini'] as const)(
+    'measures streams of %s and checks each token',
+    async (format) => {
+      const { target } = await upstream();
+      const traffic = [{ format, model: 'paced-t1-n24-b3-stamp' }];
+      const result = await run(target, { traffic, verify: 'tokens' });
+      expect(result.errors).toEqual({});
+      expect(result.totals).toMatchObject({ offered: 20, ok: 20, good: 20, tokens: 480 });
+      expect(result.metrics.ttftFromSend.count).toBe(20);
+      expect(result.metrics.interToken.count).toBe(20 * 23);
+      expect(result.metrics.transit.count).toBe(480);
+      expect(result.metrics.transit.min).toBeGreaterThanOrEqual(0);
+      expect(result.metrics.timePerToken.count).toBe(20);
+    },
+  );
+
+  it('measures single bodies of all formats, which have no first token', async () => {
+    const { target } = await upstream();
+    const formats = ['openai', 'anthropic', 'gemini'] as const;
+    const traffic = formats.map((format) => ({ format, model: 'paced-n5', streamShare: 0 }));
+    const result = await run(target, { traffic, verify: 'tokens' });
+    expect(result.totals).toMatchObject({ ok: 20, tokens: 100 });
+    expect(result.metrics.ttft.count).toBe(0);
+    expect(result.metrics.endToEnd.count).toBeGreaterThanOrEqual(20);
+  });
+
+  it('keeps connections alive: as many as users', async () => {
+    const { target } = await upstream();
+    const result = await run(target, { traffic: [{ model: 'paced-n3' }] }, 60);
+    expect(result.totals.ok).toBe(60);
+    expect(result.client.connectionsOpened).toBeLessThanOrEqual(4);
+  });
+
+  it('asks for no more tokens than it was told', async () => {
+    const { target } = await upstream();
+    const result = await run(target, { traffic: [{ model: 'paced-n50', outputTokens: 'choice:7=1' }] });
+    expect(result.totals.tokens).toBe(140);
+  });
+
+  it('tells refusals from failures, with their class', async () => {
+    const { target } = await upstream();
+    const refused = await run(target, { traffic: [{ model: 'paced-e429' }] });
+    expect(refused.totals).toMatchObject({ ok: 0, refused: 20, failed: 0 });
+    expect(refused.errors).toEqual({ 'http 429 rate_limit_error': 20 });
+    const failed = await run(target, { traffic: [{ format: 'gemini', model: 'paced-e503' }] });
+    expect(failed.totals).toMatchObject({ refused: 0, failed: 20 });
+    expect(failed.errors).toEqual({ 'http 503 UNAVAILABLE': 20 });
+  });
+
+  it('counts cut streams as failures', async () => {
+    const { target } = await upstream();
+    const result = await run(target, { traffic: [{ model: 'paced-n9-x4' }] });
+    expect(result.errors).toEqual({ 'cut stream': 20 });
+    expect(result.meetsSlo).toBe(false);
+  });
+
+  it('leaves in the middle when told to, and the server notices', async () => {
+    const { target, stats } = await upstream();
+    const traffic = [{ model: 'paced-n1000-g1', abort: { share: 1, afterTokens: '3' } }];
+    const result = await run(target, { traffic });
+    expect(result.totals).toMatchObject({ aborted: 20, ok: 0, failed: 0 });
+    await expect.poll(() => stats.abandoned).toBe(20);
+  });
+
+  it('keeps slow readers out of latencies, not out of the counts', async () => {
+    const { target } = await upstream();
+    const traffic = [{ model: 'paced-n20-g1', slow: { share: 1, bytesPerSecond: 200_000 } }];
+    const result = await run(target, { traffic }, 8);
+    expect(result.totals).toMatchObject({ ok: 8, slow: 8, tokens: 0 });
+    expect(result.metrics.endToEnd.count).toBe(0);
+  });
+
+  it('shares one run among processes, each arrival once', async () => {
+    const { target, stats } = await upstream();
+    const load = { kind: 'open' as const, profile: { kind: 'constant' as const, rate: 100 } };
+    const scenario = parseScenario({
+      target,
+      requests: 41,
+      processes: 2,
+      load,
+      traffic: [{ model: 'paced-n4' }],
+    });
+    const result = await runScenario(scenario, { signal: never });
+    expect(result.totals).toMatchObject({ offered: 41, ok: 41 });
+    expect(stats.requests).toBe(41);
+    expect(result.client.processes).toHaveLength(2);
+    expect(result.metrics.endToEnd.count).toBe(41);
+  });
+
+  it('plays a warm-up that is not measured', async () => {
+    const { target, stats } = await upstream();
+    const load = {
+      kind: 'open' as const,
+      spacing: 'constant' as const,
+      profile: { kind: 'constant' as const, rate: 100 },
+    };
+    const result = await run(
+      target,
+      { load, durationMs: '300', warmupMs: '200', traffic: [{ model: 'paced-n1' }] },
+      1000,
+    );
+    expect(stats.requests).toBe(30);
+    expect(result.totals.offered).toBe(10);
+  });
+
+  it('ends early and whole when interrupted', async () => {
+    const { target } = await upstream();
+    const stopping = new AbortController();
+    const load = { kind: 'open' as const, profile: { kind: 'constant' as const, rate: 50 } };
+    const scenario = parseScenario({
+      target,
+      durationMs: '1h',
+      load,
+      traffic: [{ model: 'paced-n1000-g50' }],
+    });
+    const result = await runScenario(scenario, {
+      signal: stopping.signal,
+      onInterval: () => stopping.abort(),
+    });
+    expect(result.totals.offered).toBe(result.totals.aborted);
+    expect(result.totals.offered).toBeGreaterThan(0);
+  });
+});
+
+describe('coordinated omission', () => {
+  it('counts the wait of requests that could not be sent in time', async () => {
+    // One connection and 30 ms each: 20 even arrivals within 100 ms queue up behind it.
+    const { target } = await upstream();
+    const load = {
+      kind: 'open' as const,
+      spacing: 'constant' as const,
+      profile: { kind: 'constant' as const, rate: 200 },
+    };
+    const result = await run(target, { load, maxConnections: 1, traffic: [{ model: 'paced-t30-n1' }] });
+    const { endToEnd, endToEndFromSend, sendDelay } = result.metrics;
+    expect(endToEnd.count).toBe(20);
+    expect(endToEnd.max).toBeGreaterThan(19 * 30 - 100 - 10);
+    expect(endToEnd.max).toBeGreaterThan(4 * (endToEndFromSend.percentiles.p50 ?? 0));
+    expect(sendDelay.max).toBeGreaterThan(300);
+    expect(result.client.isBottleneck).toBe(true);
+  });
+
+  it('corrects an unpaced closed loop for a stall', async () => {
+    let answered = 0;
+    const target = await serve((_, response) => {
+      answered += 1;
+      const answer = { choices: [{ message: { content: 'x' } }] };
+      const reply = () => response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+      if (answered === 50) setTimeout(reply, 400);
+      else reply();
+    });
+    const load = { kind: 'closed' as const, users: 1, rampUpMs: '0' };
+    const result = await run(target, { load, traffic: [{ streamShare: 0 }] }, 100);
+    expect(result.correction.by).toBe('expected-interval');
+    expect(result.metrics.endToEndFromSend.count).toBe(100);
+    expect(result.metrics.endToEnd.count).toBeGreaterThan(100);
+  });
+});
+
+describe('a run against servers that misbehave', () => {
+  it('reads answers that come byte by byte', async () => {
+    const body = `${chunk('a')}${chunk('b')}data: [DONE]\n\n`;
+    const text = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nx-sluice-queue-wait-ms: 7\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    const target = await listen(
+      createTcp({ noDelay: true }, (socket) => {
+        socket.on('data', async () => {
+          for (const byte of text)
+            await new Promise<void>((written) => socket.write(byte, () => setImmediate(written)));
+        });
+        socket.on('error', () => {});
+      }),
+    );
+    const result = await run(target, {}, 8);
+    expect(result.errors).toEqual({});
+    expect(result.totals).toMatchObject({ ok: 8, tokens: 16 });
+    expect(result.metrics.queueWait.percentiles.p50).toBeCloseTo(7, 1);
+  });
+
+  it('repeats a request whose idle connection was closed under it', async () => {
+    const answer = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 14\r\n\r\ndata: [DONE]\n\n`;
+    const target = await listen(
+      createTcp((socket: Socket) => {
+        let requests = 0;
+        socket.on('data', () => {
+          requests += 1;
+          // The second request meets a reset, as if the server's idle time had just run out.
+          if (requests === 1) socket.write(answer);
+          else socket.resetAndDestroy();
+        });
+        socket.on('error', () => {});
+      }),
+    );
+    const load = { kind: 'closed' as const, users: 1 };
+    const result = await run(target, { load }, 6);
+    expect(result.totals).toMatchObject({ ok: 6, failed: 0 });
+    expect(result.client.requestsRepeated).toBe(5);
+  });
+
+  it.each([
+    ['a reset before the answer', 'connection: reset', (socket: Socket) => socket.destroy()],
+    [
+      'something that is not HTTP',
+      'connection: protocol',
+      (socket: Socket) => socket.end('220 hello\r\n\r\n'),
+    ],
+  ])('names %s', async (_, errorClass, answer) => {
+    const target = await listen(
+      createTcp((socket) => socket.on('data', () => answer(socket)).on('error', () => {})),
+    );
+    const result = await run(target, {}, 5);
+    expect(result.errors).toEqual({ [errorClass]: 5 });
+  });
+
+  it('names a server that is not there', async () => {
+    const result = await run('http://127.0.0.1:9', {}, 3);
+    expect(result.errors).toEqual({ 'connection: connect': 3 });
+  });
+
+  it('gives up on a server that says nothing', async () => {
+    const target = await serve(() => {});
+    const result = await run(target, { timeoutMs: '80' }, 4);
+    expect(result.errors).toEqual({ timeout: 4 });
+  });
+
+  it('gives up on what is unfinished after the grace', async () => {
+    const target = await serve(() => {});
+    const load = { kind: 'open' as const, profile: { kind: 'constant' as const, rate: 500 } };
+    const result = await run(target, { load, graceMs: '50' }, 5);
+    expect(result.errors).toEqual({ unfinished: 5 });
+  });
+
+  it('counts an error within a stream, a stream without its end and a body that is no stream', async () => {
+    const inBand = await serve((_, response) =>
+      response.writeHead(200, sse).end('data: {"error":{"type":"server_error"}}\n\n'),
+    );
+    expect((await run(inBand, {}, 3)).errors).toEqual({ 'stream error: server_error': 3 });
+    const endless = await serve((_, response) => response.writeHead(200, sse).end(chunk('a')));
+    expect((await run(endless, {}, 3)).errors).toEqual({ 'cut stream': 3 });
+    const json = await serve((_, response) =>
+      response.setHeader('content-type', 'application/json').end('{}'),
+    );
+    expect((await run(json, {}, 3)).errors).toEqual({ 'not a stream': 3 });
+    expect((await run(json, { traffic: [{ streamShare: 0 }] }, 3)).errors).toEqual({ 'malformed answer': 3 });
+  });
+
+  it.each([
+    ['duplicate', ['tok0 ', 'tok1 ', 'tok1 ']],
+    ['gap', ['tok0 ', 'tok2 ']],
+    ['foreign', ['tok0 ', 'hello']],
+  ])('sees a %s in the text', async (problem, texts) => {
+    const body = `${texts.map(chunk).join('')}data: [DONE]\n\n`;
+    const target = await serve((_, response) => response.writeHead(200, sse).end(body));
+    expect((await run(target, {}, 3)).errors).toEqual({});
+    expect((await run(target, { verify: 'tokens' }, 3)).errors).toEqual({ [`wrong text: ${problem}`]: 3 });
+  });
+
+  it('sees an answer that differs from the first to the same question', async () => {
+    let answers = 0;
+    const target = await serve((_, response) => {
+      answers += 1;
+      response.writeHead(200, sse).end(`${chunk(answers === 4 ? 'other' : 'same')}data: [DONE]\n\n`);
+    });
+    const traffic = [{ prompt: { template: 'always this' } }];
+    const result = await run(target, { traffic, verify: 'repeat' }, 6);
+    expect(result.errors).toEqual({ 'wrong text: mismatch': 1 });
+  });
+});

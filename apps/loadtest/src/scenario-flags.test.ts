@@ -1,0 +1,87 @@
+import { SluiceError } from '@sluice/canonical';
+import { describe, expect, it } from 'vitest';
+import { parseScenario } from './scenario.ts';
+import { overlay, type ScenarioFlagValues } from './scenario-flags.ts';
+
+const scenario = (flags: ScenarioFlagValues, file = {}) => parseScenario(overlay(file, flags));
+
+describe('a scenario from flags', () => {
+  it('needs none', () => {
+    expect(scenario({})).toEqual(parseScenario({}));
+    expect(scenario({}).load).toMatchObject({ kind: 'open', profile: { kind: 'constant', rate: 10 } });
+  });
+
+  it('knows every kind of load', () => {
+    expect(scenario({ rate: '50', arrivals: 'constant' }).load).toEqual({
+      kind: 'open',
+      spacing: 'constant',
+      profile: { kind: 'constant', rate: 50 },
+    });
+    expect(scenario({ ramp: '10..500', duration: '1m' }).load).toMatchObject({
+      profile: { kind: 'ramp', from: 10, to: 500, overMs: 60_000 },
+    });
+    expect(scenario({ steps: '100x30s,200x1m' }).load).toMatchObject({
+      profile: {
+        steps: [
+          { rate: 100, forMs: 30_000 },
+          { rate: 200, forMs: 60_000 },
+        ],
+      },
+    });
+    expect(scenario({ users: '8', think: 'exponential:2s', burst: true }).load).toMatchObject({
+      kind: 'closed',
+      users: 8,
+      thinkMs: { kind: 'exponential', mean: 2000 },
+      rampUpMs: 0,
+    });
+    expect(scenario({ trace: 'a.csv', 'trace-speed': '2' }).load).toEqual({
+      kind: 'trace',
+      file: 'a.csv',
+      speed: 2,
+    });
+  });
+
+  it('lays flags over a file, traffic flags over each of its entries', () => {
+    const file = {
+      target: 'http://127.0.0.1:1',
+      load: { kind: 'closed', users: 3, thinkMs: '1s' },
+      slo: { ttftMs: 300, attainment: 0.9 },
+      traffic: [{ model: 'a' }, { model: 'b', prompt: { tokens: '7' } }],
+    };
+    const found = scenario({ 'output-tokens': '9', slo: 'e2e=2s', seeds: '4', think: '5ms' }, file);
+    expect(found.target).toBe('http://127.0.0.1:1');
+    expect(found.load).toMatchObject({ users: 3, thinkMs: { value: 5 } });
+    expect(found.slo).toEqual({ ttftMs: 300, endToEndMs: 2000, attainment: 0.9 });
+    expect(found.traffic.map(({ model, outputTokens }) => [model, outputTokens])).toEqual([
+      ['a', { kind: 'fixed', value: 9 }],
+      ['b', { kind: 'fixed', value: 9 }],
+    ]);
+    expect(found.traffic[1]?.prompt).toMatchObject({ tokens: { value: 7 }, seeds: 4 });
+    expect(scenario({ users: '5' }, file).load).toMatchObject({ users: 5, thinkMs: { value: 1000 } });
+  });
+
+  it('mixes formats evenly', () => {
+    const { traffic } = scenario({ format: 'openai,gemini', model: 'm', single: true });
+    expect(traffic.map(({ format, model, streamShare }) => [format, model, streamShare])).toEqual([
+      ['openai', 'm', 0],
+      ['gemini', 'm', 0],
+    ]);
+  });
+
+  it.each([
+    { rate: '10', users: '3' },
+    { rate: 'fast' },
+    { slo: 'speed=3s' },
+    { body: '{' },
+    { format: 'cobol' },
+    { duration: 'long' },
+    { 'abort-share': '0.5' },
+  ])('refuses %j', (flags) => {
+    expect(() => scenario(flags)).toThrow(SluiceError);
+  });
+
+  it('says everything that is wrong with a file at once', () => {
+    const file = { durationMs: 'x', traffic: [{ model: 3 }], unknown: 1 };
+    expect(() => parseScenario(file)).toThrow(/durationMs[\s\S]*traffic\.0\.model[\s\S]*unknown/);
+  });
+});

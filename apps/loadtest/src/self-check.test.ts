@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { LatencyHistogram } from './histogram.ts';
+import { checkSelf } from './self-check.ts';
+
+const calm = { cpuShare: 0.3, loopShare: 0.3, loopDelayP99Ms: 1, machineShare: 0.5 };
+
+function filled(ms: number): LatencyHistogram {
+  const histogram = new LatencyHistogram();
+  histogram.recordMany(ms, 1000);
+  return histogram;
+}
+
+const check = (load: Partial<typeof calm>, sendDelayMs = 0.1, endToEndMs = 100) =>
+  checkSelf({
+    processes: [calm, { ...calm, ...load }],
+    sendDelay: filled(sendDelayMs),
+    endToEndFromSend: filled(endToEndMs),
+  });
+
+describe('the client about itself', () => {
+  it('has nothing to say of a calm run', () => {
+    expect(check({})).toEqual({ isBottleneck: false, findings: [] });
+  });
+
+  it.each([
+    [{ loopShare: 0.97 }, /process 2 of 2: event loop busy 97 %/],
+    [{ cpuShare: 0.99 }, /used 99 % of a core/],
+    [{ loopDelayP99Ms: 45 }, /event loop late by 45.0 ms/],
+  ])('names a busy process: %j', (load, finding) => {
+    const { isBottleneck, findings } = check(load);
+    expect(isBottleneck).toBe(true);
+    expect(findings.join()).toMatch(finding);
+  });
+
+  it('names late requests, by the measure of what they wait for', () => {
+    expect(check({}, 20, 100).isBottleneck).toBe(true);
+    expect(check({}, 20, 1000).isBottleneck).toBe(false);
+  });
+
+  it('mentions a full machine without blaming the client', () => {
+    expect(check({ machineShare: 0.99 })).toMatchObject({
+      isBottleneck: false,
+      findings: [expect.any(String)],
+    });
+  });
+});

@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type FormatName, formatNames } from './dialects/dialect.ts';
+import { dialects } from './dialects/registry.ts';
+import { LineShape, SseScanner } from './sse-scanner.ts';
+import { createVoice } from './upstream/voice.ts';
+
+interface Heard {
+  texts: string[];
+  ends: number;
+  outputTokens: number | undefined;
+  errors: string[];
+  malformed: number;
+}
+
+function scan(format: FormatName, pieces: readonly Buffer[], shape = new LineShape(dialects[format])): Heard {
+  const heard: Heard = { texts: [], ends: 0, outputTokens: undefined, errors: [], malformed: 0 };
+  const scanner = new SseScanner(dialects[format], shape, {
+    text: (bytes, start, end) => heard.texts.push(JSON.parse(`"${bytes.toString('utf8', start, end)}"`)),
+    facts: (facts) => {
+      heard.ends += facts.isEnd === true ? 1 : 0;
+      heard.outputTokens = facts.outputTokens ?? heard.outputTokens;
+      if (facts.error !== undefined) heard.errors.push(facts.error);
+    },
+    malformed: () => {
+      heard.malformed += 1;
+    },
+  });
+  for (const piece of pieces) scanner.push(piece, 0, piece.length);
+  scanner.end();
+  return heard;
+}
+
+/** A stream of the format with these token texts, as its JSON would escape them. */
+function stream(format: FormatName, texts: readonly string[]): Buffer {
+  const options = { id: '1', model: 'm', inputTokens: 3, created: 1, includesUsage: true };
+  const voice = createVoice(format, options);
+  const tokens = texts.map((text) => voice.token(JSON.stringify(text).slice(1, -1)));
+  return Buffer.from(voice.start() + tokens.join('') + voice.end('stop', texts.length));
+}
+
+function split(bytes: Buffer, at: readonly number[]): Buffer[] {
+  const cuts = [0, ...at.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+  return cuts.slice(1).map((cut, i) => bytes.subarray(cuts[i], cut));
+}
+
+const token = fc.oneof(
+  fc.string({ minLength: 1 }),
+  fc.constantFrom('"content":"', '"text":"', '\\', '"', 'é\u2028'),
+);
+
+describe.each(formatNames)('the scanner of %s', (format) => {
+  it('finds every text, the end and the usage in any split of any stream', () => {
+    fc.assert(
+      fc.property(fc.array(token, { minLength: 1, maxLength: 20 }), fc.array(fc.nat()), (texts, cuts) => {
+        const heard = scan(format, split(stream(format, texts), cuts));
+        expect(heard).toEqual({ texts, ends: 1, outputTokens: texts.length, errors: [], malformed: 0 });
+      }),
+    );
+  });
+
+  it('reads on when another stream taught it another shape of line', () => {
+    const shape = new LineShape(dialects[format]);
+    const spaced = stream(format, ['a', 'b']).toString().replaceAll('":', '": ');
+    for (const text of [stream(format, ['a', 'b']).toString(), spaced, spaced.replaceAll('\n', '\r\n')]) {
+      expect(scan(format, [Buffer.from(text)], shape)).toMatchObject({
+        texts: ['a', 'b'],
+        ends: 1,
+        malformed: 0,
+      });
+    }
+  });
+
+  it('passes comments, pings and fields that say nothing', () => {
+    const noise = ': ping\n\nevent: ping\ndata: {"type":"ping"}\n\nid: 3\nretry: 100\n\n';
+    const heard = scan(format, [Buffer.from(noise), stream(format, ['x'])]);
+    expect(heard).toMatchObject({ texts: ['x'], ends: 1, malformed: 0 });
+  });
+
+  it('reports what is neither SSE nor JSON', () => {
+    expect(scan(format, [Buffer.from('<html>\n')]).malformed).toBe(1);
+    expect(scan(format, [Buffer.from('data: {"half\n\n')]).malformed).toBe(1);
+  });
+
+  it('takes a last line without its end', () => {
+    const whole = stream(format, ['x']);
+    expect(scan(format, [whole.subarray(0, whole.toString().trimEnd().length)]).ends).toBe(1);
+  });
+});
+
+describe('errors within a stream', () => {
+  it.each([
+    [
+      'openai',
+      'data: {"error":{"message":"m","type":"server_error","code":"worker_lost"}}\n\n',
+      'worker_lost',
+    ],
+    [
+      'anthropic',
+      'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n',
+      'overloaded_error',
+    ],
+    ['gemini', 'data: {"error":{"code":503,"message":"m","status":"UNAVAILABLE"}}\n\n', 'UNAVAILABLE'],
+  ] as const)('are told by their type in %s', (format, text, type) => {
+    expect(scan(format, [Buffer.from(text)]).errors).toEqual([type]);
+  });
+
+  it('counts reasoning and tool calls as text', () => {
+    const chunk = (delta: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`;
+    const text =
+      chunk({ reasoning_content: 'hm' }) +
+      chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '' } }] }) +
+      chunk({ tool_calls: [{ index: 0, function: { arguments: '{"a"' } }] });
+    expect(scan('openai', [Buffer.from(text)]).texts).toEqual(['hm', 'f', '{"a"']);
+  });
+});
