@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { request } from 'node:http';
 import { homedir } from 'node:os';
@@ -32,7 +33,18 @@ export async function isDockerRunning(environment: NodeJS.ProcessEnv): Promise<b
 export async function startRedisContainer(): Promise<RedisContainer> {
   // Loaded only here: nobody with a Redis of his own pays for it.
   const { GenericContainer, Wait } = await import('testcontainers');
-  const settings = ['--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction'];
+  // The port is published on every address of this host: without a password anybody near could use it.
+  const password = randomBytes(16).toString('hex');
+  const settings = [
+    '--requirepass',
+    password,
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--maxmemory-policy',
+    'noeviction',
+  ];
   const container = await new GenericContainer('redis:7')
     .withCommand(['redis-server', ...settings])
     .withExposedPorts(6379)
@@ -40,7 +52,7 @@ export async function startRedisContainer(): Promise<RedisContainer> {
     .start();
   const port = container.getMappedPort(6379);
   return {
-    url: `redis://${container.getHost()}:${port}`,
+    url: `redis://:${password}@${container.getHost()}:${port}`,
     port,
     async stop() {
       await container.stop();
