@@ -1,0 +1,127 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createHostClock } from './clock.ts';
+import { readResult } from './report/result-file.ts';
+import { createFakeUpstream } from './upstream/server.ts';
+
+const bin = fileURLToPath(new URL('../bin/sluice-loadtest.mjs', import.meta.url));
+const example = fileURLToPath(new URL('../example.yaml', import.meta.url));
+const { server } = createFakeUpstream({ clock: createHostClock(), random: () => 0 });
+let target = '';
+let folder = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'loadtest-'));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  target = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+});
+
+afterAll(async () => {
+  server.close();
+  server.closeAllConnections();
+  await rm(folder, { recursive: true });
+});
+
+function call(...args: string[]): Promise<{ code: number; output: string; errors: string }> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [bin, ...args], (_, output, errors) =>
+      resolve({ code: child.exitCode ?? -1, output, errors }),
+    );
+  });
+}
+
+const file = (name: string) => join(folder, name);
+
+describe('the command line', () => {
+  it('explains itself', async () => {
+    const { code, output } = await call('--help');
+    expect(code).toBe(0);
+    for (const command of ['run', 'search', 'report', 'upstream', 'bench'])
+      expect(output).toContain(`sluice-loadtest ${command}`);
+  });
+
+  it('runs the example against any target and writes all its outputs', async () => {
+    const outputs = ['--json', file('a.json'), '--csv', file('a.csv'), '--html', file('a.html')];
+    const { code, output, errors } = await call(
+      'run',
+      example,
+      '-t',
+      target,
+      '-n',
+      '30',
+      '-r',
+      '100',
+      '--warmup',
+      '0',
+      ...outputs,
+    );
+    expect(errors).toContain('/s offered');
+    expect(code).toBe(0);
+    expect(output).toContain('mixed traffic');
+    const result = await readResult(file('a.json'));
+    expect(result.totals.offered).toBe(30);
+    expect(result.totals.failed + result.totals.refused).toBe(0);
+    expect(await readFile(file('a.json'), 'utf8')).not.toContain('sk-one');
+    expect(await readFile(file('a.html'), 'utf8')).toContain('<h2>Latency by percentile</h2>');
+    expect(await readFile(file('a.csv'), 'utf8')).toContain('mixed traffic,offered,count,,30');
+  });
+
+  it('searches, and compares results in one page', async () => {
+    const flags = [
+      '-m',
+      'paced-t5-n2-q2',
+      '--single',
+      '-d',
+      '300ms',
+      '--settle',
+      '1ms',
+      '--precision',
+      '0.5',
+    ];
+    const first = await call(
+      'search',
+      '-t',
+      target,
+      ...flags,
+      '--beyond',
+      '4',
+      '--attainment',
+      '0.9',
+      '-q',
+      '--json',
+      file('s.json'),
+    );
+    expect(first.output).toContain('is the highest rate that met');
+    const { search } = await readResult(file('s.json'));
+    expect(search?.points.some((point) => point.phase === 'beyond')).toBe(true);
+    const { code } = await call('report', file('s.json'), file('s.json'), '--html', file('c.html'));
+    expect(code).toBe(0);
+    expect(await readFile(file('c.html'), 'utf8')).toContain('2 load tests compared');
+  }, 60_000);
+
+  it('exits with 1 for a missed objective that is enforced, and for wrong text', async () => {
+    const run = ['run', '-t', target, '-n', '3', '-r', '100', '-q'];
+    expect((await call(...run, '-m', 'paced-e503')).code).toBe(0);
+    expect((await call(...run, '-m', 'paced-e503', '--enforce')).code).toBe(1);
+    expect((await call(...run, '-m', 'paced-n3', '--expect-text', example)).code).toBe(1);
+  });
+
+  it.each([
+    [['fly'], 'no command is named fly'],
+    [['run', '--rate', 'x'], 'load.profile.rate'],
+    [['run', '--speed', '9'], 'speed'],
+    [['run', 'missing.yaml'], "can't be read"],
+    [['report', example], 'is not a result'],
+  ])('exits with 2 and a reason for %j', async (args, reason) => {
+    const { code, errors } = await call(...args);
+    expect(code).toBe(2);
+    expect(errors).toContain(reason);
+  });
+});
