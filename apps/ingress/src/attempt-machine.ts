@@ -115,11 +115,9 @@ export class AttemptMachine {
 
   /** A heartbeat says how far an attempt is: what it has published and we have not seen was lost. */
   running(worker: string, attempt: number, next: number): void {
-    if (!this.isOurs(worker, attempt)) {
-      // Whoever still beats has not heard that it should stop.
-      this.stop(worker, attempt);
-      return;
-    }
+    // Whoever still beats has not heard that it should stop, and is told again.
+    this.fenced.delete(`${worker} ${attempt}`);
+    if (!this.isOurs(worker, attempt)) return;
     this.worker = worker;
     if (next > this.expected && !this.isPaused) this.askAgain();
   }
@@ -186,13 +184,12 @@ export class AttemptMachine {
   private isOurs(worker: string, attempt: number): boolean {
     if (!this.isClosed && attempt === this.attempt && (this.worker === undefined || this.worker === worker))
       return true;
-    if (!this.fenced.has(`${worker} ${attempt}`)) this.stop(worker, attempt);
+    const key = `${worker} ${attempt}`;
+    if (!this.fenced.has(key)) {
+      this.fenced.add(key);
+      this.effects.order(worker, { kind: 'cancel', attempt, sequence: 0 });
+    }
     return false;
-  }
-
-  private stop(worker: string, attempt: number): void {
-    this.fenced.add(`${worker} ${attempt}`);
-    this.effects.order(worker, { kind: 'cancel', attempt, sequence: 0 });
   }
 
   private accept(events: GenerationEvent[]): void {

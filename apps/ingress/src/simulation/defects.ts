@@ -1,5 +1,5 @@
 import type { GenerationEvent } from '@sluice/canonical';
-import { AttemptMachine } from '../attempt-machine.ts';
+import { type AttemptEffects, type AttemptFacts, AttemptMachine } from '../attempt-machine.ts';
 import type { CreateMachine } from './play.ts';
 
 /**
@@ -30,20 +30,32 @@ class Unfenced extends AttemptMachine {
 }
 
 class Unnumbered extends AttemptMachine {
+  private counted = 0;
+  private of = 1;
+
   override frame(worker: string, attempt: number, _sequence: number, events: GenerationEvent[]): void {
-    // The element access reaches what is private on purpose: a defect has no other way in.
-    super.frame(worker, attempt, this['expected'], events);
+    if (this.of !== this.attempt) this.counted = 0;
+    this.of = this.attempt;
+    super.frame(worker, attempt, this.counted, events);
+    this.counted += 1;
   }
 }
 
 class Endless extends AttemptMachine {
+  private readonly side: AttemptEffects;
+
+  constructor(effects: AttemptEffects, facts: AttemptFacts) {
+    super(effects, facts);
+    this.side = effects;
+  }
+
   override get phase(): 'queued' | 'running' | 'closed' {
     return super.phase === 'closed' ? 'running' : super.phase;
   }
 
   override frame(worker: string, attempt: number, sequence: number, events: GenerationEvent[]): void {
-    super.frame(worker, attempt, sequence, events);
-    this['isClosed'] = false;
+    if (super.phase === 'closed') this.side.deliver(events);
+    else super.frame(worker, attempt, sequence, events);
   }
 }
 

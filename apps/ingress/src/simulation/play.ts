@@ -22,6 +22,8 @@ const patienceMs = 20_000;
 const ingress = 'ingress';
 const pool = 'pool';
 const silenceLimitMs = 2_000;
+/** The first presence has arrived by then, where no fault came first. */
+const firstPresenceMs = 150;
 
 export type CreateMachine = NonNullable<GenerationServices['createMachine']>;
 
@@ -132,6 +134,7 @@ class Play {
     const { faults, resume, bus } = this.schedule;
     // Who drains says so in a message that can be lost, and in an error that can't.
     const hasLosses = this.lostWorkers > 0 || faults.some(({ kind }) => kind === 'drain' || kind === 'crash');
+    const isPresenceHeard = bus.loss === 0 && !faults.some(({ at }) => at < firstPresenceMs);
     for (const { id, isOver, machine, outcome, request } of this.clients) {
       if (!isOver) return `${id} has no end`;
       const runs = this.runs.filter(({ requestId }) => requestId === id).length;
@@ -141,9 +144,9 @@ class Play {
       if (runs > explained) return `${id} ran ${runs} times in ${machine?.attempt} attempts`;
       if (outcome === 'error' && !hasLosses && !request.oddity)
         return `${id} failed though no worker was lost`;
-      // A generation that goes on exactly is given up only when it took two workers with it.
+      // A generation that goes on exactly, as the ingress has heard, is given up only when it took two workers along.
       const isPoison = this.lostWorkers > 1 || request.oddity !== undefined;
-      if (outcome === 'error' && resume === 'exact' && bus.loss === 0 && !isPoison)
+      if (outcome === 'error' && resume === 'exact' && isPresenceHeard && !isPoison)
         return `${id} failed with its first worker`;
     }
     if (this.dispatcher.count > 0) return 'the dispatcher holds what has ended';
