@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import { describeMetrics } from '@sluice/runtime';
 import { describe, expect, it } from 'vitest';
 import { buildDashboard, formatDashboard } from './dashboard.ts';
-import { rows } from './panels.ts';
 import { askEveryQuery, fillVariables } from './prometheus-query.ts';
+import { rows } from './rows.ts';
 
 const queries = rows.flatMap((row) => row.panels.flatMap((panel) => panel.queries));
 const metrics = new Map(describeMetrics().map((metric) => [metric.name, metric]));

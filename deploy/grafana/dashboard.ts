@@ -10,7 +10,8 @@ import {
 import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder as NumberBuilder } from '@grafana/grafana-foundation-sdk/stat';
 import { PanelBuilder as GraphBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
-import { type Panel, rows } from './panels.ts';
+import type { Panel } from './panel.ts';
+import { rows } from './rows.ts';
 
 /** As the provisioned data source is called. */
 const datasource = { type: 'prometheus', uid: 'prometheus' };

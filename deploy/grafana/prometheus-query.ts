@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type Query, rows } from './panels.ts';
+import type { Query } from './panel.ts';
+import { rows } from './rows.ts';
 
 /** What Prometheus said to the query of one panel. */
 export interface Answer {

@@ -8,7 +8,7 @@ export interface Source {
   /** From the repository's root. */
   readonly path: string;
   readonly text: string;
-  /** Tests, fixtures and benches: everything that no running service loads. */
+  /** Tests, conformance suites and fixtures: what no running service loads. */
   readonly isTest: boolean;
 }
 
@@ -38,7 +38,7 @@ export async function readSources(project: Project): Promise<Source[]> {
     files.map(async (path) => ({
       path,
       text: await readFile(join(repository, path), 'utf8'),
-      isTest: /\.test\.ts$|\/fixtures\/|^test\/|^libs\/testing\//.test(path),
+      isTest: /\.test\.ts$|-suite\.ts$|\/fixtures\/|^test\/|^libs\/testing\//.test(path),
     })),
   );
 }

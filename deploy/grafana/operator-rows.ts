@@ -1,0 +1,170 @@
+import type { Row } from './panel.ts';
+import { inPool, orZero, quantiles, rate, total } from './query.ts';
+
+/** Demand against capacity. */
+export const queue: Row = {
+  title: 'Queue and slots',
+  panels: [
+    {
+      title: 'Waiting jobs',
+      description: 'As the ingresses last saw it.',
+      unit: 'short',
+      queries: [{ expression: `sluice:queue_depth:max${inPool}`, legend: '{{pool}}' }],
+    },
+    {
+      title: 'Queue wait',
+      description: 'Enqueued to picked up. Near the wait budget of a pool, callers are refused.',
+      unit: 's',
+      queries: quantiles('sluice_queue_wait_seconds', [0.5, 0.95], { by: 'pool', selector: inPool }),
+    },
+    {
+      title: 'Slots',
+      description: 'What live workers announced, and what runs.',
+      unit: 'short',
+      queries: [
+        { expression: `sluice:pool_slots:max${inPool}`, legend: '{{pool}} slots' },
+        { expression: `sluice:slots_busy:sum${inPool}`, legend: '{{pool}} busy' },
+      ],
+    },
+    {
+      title: 'Waiting per slot',
+      description: 'The measure for adding workers.',
+      unit: 'short',
+      queries: [{ expression: `sluice:queue_depth_per_slot${inPool}`, legend: '{{pool}}' }],
+    },
+  ],
+};
+
+/** The other side of the queue. */
+export const engines: Row = {
+  title: 'Workers and engines',
+  panels: [
+    {
+      title: 'Generations',
+      description: 'Runs of a model that ended, by outcome.',
+      unit: 'cps',
+      queries: [
+        {
+          expression: `${rate(`sluice_generations_total${inPool}`, 'pool, outcome')} > 0`,
+          legend: '{{pool}} {{outcome}}',
+        },
+      ],
+    },
+    {
+      title: 'Engine: time to first token',
+      description: 'Engine called to its first content event.',
+      unit: 's',
+      queries: quantiles('sluice_engine_time_to_first_token_seconds', [0.5, 0.99], {
+        by: 'pool',
+        selector: inPool,
+      }),
+    },
+    {
+      title: 'Generation',
+      description: 'Pickup to the terminal event.',
+      unit: 's',
+      queries: quantiles('sluice_generation_duration_seconds', [0.5, 0.99], { by: 'pool', selector: inPool }),
+    },
+    {
+      title: 'Engines up',
+      description: 'Share of engines that can generate now.',
+      unit: 'percentunit',
+      queries: [{ expression: `avg by (pool) (sluice_engine_up${inPool})`, legend: '{{pool}}' }],
+    },
+    {
+      title: 'Published',
+      description:
+        'Frames and the batches that carry them; the more frames in a batch, the less a token costs.',
+      unit: 'cps',
+      queries: [
+        { expression: total('sluice_published_frames_total'), legend: 'frames' },
+        { expression: total('sluice_published_batches_total'), legend: 'batches' },
+      ],
+    },
+    {
+      title: 'Published bytes',
+      description: 'Bytes through Redis, and bytes kept until ingresses acknowledge them.',
+      unit: 'bytes',
+      queries: [
+        { expression: total('sluice_published_bytes_total'), legend: 'published per second' },
+        { expression: 'sum(sluice_kept_frames_bytes)', legend: 'kept' },
+      ],
+    },
+    {
+      title: 'Vendor fields dropped',
+      description: 'Fields of one dialect that the backend’s dialect has no word for, per second.',
+      unit: 'cps',
+      queries: [
+        {
+          expression: orZero(rate('sluice_extensions_dropped_total', 'from, to')),
+          legend: '{{from}} to {{to}}',
+        },
+      ],
+    },
+  ],
+};
+
+/** What was lost and mended. */
+export const repair: Row = {
+  title: 'Repair: all of it should be zero in peace',
+  panels: [
+    {
+      title: 'Further attempts',
+      description: 'Attempts after the first, by what ended the one before.',
+      unit: 'cps',
+      queries: [{ expression: orZero(rate('sluice_attempts_total', 'reason')), legend: '{{reason}}' }],
+    },
+    {
+      title: 'Frames',
+      description:
+        'Asked for again, and dropped on arrival: old-attempt is the fence that keeps a lost worker out.',
+      unit: 'cps',
+      queries: [
+        { expression: total('sluice_resends_total'), legend: 'asked for again' },
+        { expression: orZero(rate('sluice_frames_dropped_total', 'reason')), legend: 'dropped: {{reason}}' },
+      ],
+    },
+    {
+      title: 'Clients and generations given up',
+      description: 'Clients that read too slowly, generations that nobody listened to.',
+      unit: 'cps',
+      queries: [
+        { expression: total('sluice_slow_readers_total'), legend: 'slow readers' },
+        { expression: total('sluice_abandoned_total'), legend: 'abandoned' },
+      ],
+    },
+    {
+      title: 'Worker processes restarted',
+      description: 'Unplanned ends in ten minutes.',
+      unit: 'short',
+      queries: [{ expression: 'sum(increase(sluice_worker_restarts_total[10m]))', legend: 'restarts' }],
+    },
+  ],
+};
+
+/** What it costs the hosts. */
+export const processes: Row = {
+  title: 'Processes',
+  panels: [
+    {
+      title: 'CPU',
+      description: 'Of one core. An ingress near 100 % needs a second one beside it.',
+      unit: 'percentunit',
+      queries: [
+        { expression: 'rate(process_cpu_seconds_total[$__rate_interval])', legend: '{{job}} {{instance}}' },
+      ],
+    },
+    {
+      title: 'Memory',
+      description: 'Resident size.',
+      unit: 'bytes',
+      queries: [{ expression: 'process_resident_memory_bytes', legend: '{{job}} {{instance}}' }],
+    },
+    {
+      title: 'Event loop delay, p99',
+      description: 'A blocked loop delays every stream of its process.',
+      unit: 's',
+      queries: [{ expression: 'nodejs_eventloop_lag_p99_seconds', legend: '{{job}} {{instance}}' }],
+    },
+  ],
+};

@@ -1,0 +1,23 @@
+/** One line or number: what is asked, and what it is called. */
+export interface Query {
+  /** PromQL. `$__rate_interval` is Grafana's; `$pool` is the dashboard's pattern of pools. */
+  readonly expression: string;
+  readonly legend: string;
+}
+
+export type Unit = 'short' | 's' | 'reqps' | 'cps' | 'bytes' | 'Bps' | 'percentunit';
+
+export interface Panel {
+  readonly title: string;
+  /** What it means and what to do with it. */
+  readonly description: string;
+  readonly unit: Unit;
+  /** Default: a graph over time. */
+  readonly kind?: 'number';
+  readonly queries: readonly Query[];
+}
+
+export interface Row {
+  readonly title: string;
+  readonly panels: readonly Panel[];
+}

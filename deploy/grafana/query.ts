@@ -1,0 +1,28 @@
+import type { Query } from './panel.ts';
+
+/** Events per second, one line for each value of these labels. */
+export const rate = (series: string, by: string) => `sum by (${by}) (rate(${series}[$__rate_interval]))`;
+/** Events per second, all series together. */
+export const total = (series: string) => `sum(rate(${series}[$__rate_interval]))`;
+/** A counter that exists only after its first event reads as zero before it. */
+export const orZero = (expression: string) => `${expression} or vector(0)`;
+
+/** One query per share of a histogram, as 0.99. `by` splits the lines by a label; absent means all together. */
+export function quantiles(
+  name: string,
+  shares: readonly number[],
+  { by, selector = '' }: { by?: string; selector?: string } = {},
+): Query[] {
+  const groups = by === undefined ? 'le' : `${by}, le`;
+  return shares.map((share): Query => {
+    const buckets = `sum by (${groups}) (rate(${name}_bucket${selector}[$__rate_interval]))`;
+    const percentile = `p${share * 100}`;
+    return {
+      expression: `histogram_quantile(${share}, ${buckets})`,
+      legend: by === undefined ? percentile : `${percentile} {{${by}}}`,
+    };
+  });
+}
+
+/** The selector of the pools that the reader of the dashboard chose. */
+export const inPool = '{pool=~"$pool"}';
