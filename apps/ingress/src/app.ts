@@ -1,6 +1,7 @@
 import { type FastifyInstance, fastify } from 'fastify';
 import { registerBody } from './plugins/body.ts';
 import { refuseBrokenHttp } from './plugins/broken-http.ts';
+import { registerConnections } from './plugins/connections.ts';
 import { registerErrors, sendError } from './plugins/errors.ts';
 import { registerObservation } from './plugins/observe.ts';
 import { registerInference } from './routes/inference.ts';
@@ -22,6 +23,7 @@ export async function buildApp(services: Services): Promise<FastifyInstance> {
     clientErrorHandler: refuseBrokenHttp,
     frameworkErrors: (error, http, reply) => sendError(error, http, reply, services),
   });
+  registerConnections(app);
   registerObservation(app, services);
   registerErrors(app, services);
   registerBody(app);

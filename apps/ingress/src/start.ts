@@ -19,6 +19,7 @@ import { buildApp } from './app.ts';
 import { type IngressConfig, ingressEnvironment } from './config.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { listenToWorkers, openLinks } from './links.ts';
+import { closeServer } from './plugins/connections.ts';
 import type { Services } from './services.ts';
 import { createTicker } from './ticker.ts';
 
@@ -128,10 +129,7 @@ export async function startIngress(environment: Environment): Promise<void> {
     const address = app.server.address();
     return typeof address === 'object' && address !== null ? address.port : wanted;
   });
-  lifecycle.onDrain('http', async (limit) => {
-    limit.addEventListener('abort', () => dispatcher.failAll(), { once: true });
-    await app.close();
-  });
+  lifecycle.onDrain('http', (limit) => closeServer(app, limit, () => dispatcher.failAll()));
   logger.info({ host: config.SLUICE_HOST, port, opsPort: ops.port }, 'serving');
   lifecycle.announceReady({ role: 'ingress', pid: process.pid, port, opsPort: ops.port });
 }
