@@ -17,7 +17,7 @@ afterEach(async () => {
     child.process.kill('SIGTERM');
     await child.exited;
   }
-});
+}, startLimitMs);
 
 describe('npm start', { timeout: 60_000 }, () => {
   it('says on one line what serves, and all of it serves', async () => {
