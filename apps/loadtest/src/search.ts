@@ -57,7 +57,8 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   const best = met[0] ?? runs.at(-1);
   if (!best) throw new SluiceError('internal', 'a search without a trial');
   const { result } = best;
-  const rate = met[0]?.rate ?? 0;
+  // What was really offered: over a short Poisson run it may differ from what was meant.
+  const rate = met[0]?.result.rates.offered ?? 0;
   points.sort((a, b) => a.offeredRate - b.offeredRate);
   const name = scenario.name ?? `saturation search at ${new URL(scenario.target).host}`;
   return { ...result, name, search: { saturationRate: rate, points } };

@@ -49,14 +49,17 @@ export function percentileCharts(runs: readonly RunResult[]): Chart[] {
     });
 }
 
-/** Up to the percentile that the number of samples can carry. */
+const shallowest = -Math.log10(0.9);
+
+/** From the 10th percentile, below which nobody looks, up to the one that the number of samples can carry. */
 function percentileCurve(run: RunResult, name: MetricName): [number, number][] {
   const metric = run.metrics[name];
   if (metric.count === 0) return [];
   const histogram = metricHistogram(metric);
   const deepest = Math.min(5, Math.log10(Math.max(10, metric.count)));
   return Array.from({ length: curveSteps + 1 }, (_, at) => {
-    const percentile = 100 * (1 - 10 ** ((-deepest * at) / curveSteps));
+    const depth = shallowest + ((deepest - shallowest) * at) / curveSteps;
+    const percentile = 100 * (1 - 10 ** -depth);
     return [percentile, histogram.percentile(percentile)];
   });
 }
