@@ -88,6 +88,15 @@ describe.each(formatNames)('the scanner of %s', (format) => {
   });
 });
 
+describe('an event that says more than text', () => {
+  it('is heard whole after events that said text alone', () => {
+    const event = (text: string, more: object) =>
+      `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text }] }, ...more }] })}\n\n`;
+    const stream = event('a', {}) + event('b', {}) + event('c', { finishReason: 'STOP' });
+    expect(scan('gemini', [Buffer.from(stream)])).toMatchObject({ texts: ['a', 'b', 'c'], ends: 1 });
+  });
+});
+
 describe('errors within a stream', () => {
   it.each([
     [
