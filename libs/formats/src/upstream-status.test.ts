@@ -7,7 +7,7 @@ test.each([
   [402, 'budget-exhausted'],
   [403, 'permission-denied'],
   [404, 'not-found'],
-  [405, 'upstream-failed'],
+  [405, 'method-not-allowed'],
   [413, 'too-large'],
   [418, 'invalid-request'],
   [422, 'invalid-request'],

@@ -1,13 +1,13 @@
 import type { ErrorInfo, ErrorKind } from '@sluice/canonical';
 import type { HttpHeaders } from './codec.ts';
 
-/** Statuses that say more than their class. Those that blame our own call (405, 409) are not the client's fault. */
+/** Statuses that say more than their class. Those that blame our own call (409) are not the client's fault. */
 const kinds: Readonly<Record<number, ErrorKind>> = {
   401: 'unauthenticated',
   402: 'budget-exhausted',
   403: 'permission-denied',
   404: 'not-found',
-  405: 'upstream-failed',
+  405: 'method-not-allowed',
   408: 'deadline-exceeded',
   409: 'upstream-failed',
   413: 'too-large',
