@@ -262,6 +262,38 @@ describe('a worker that is lost', () => {
   });
 });
 
+describe('a bystander', () => {
+  it('whose answer got on each time outlives two deaths, and not a third', () => {
+    const { machine, enqueued, last } = createMidway({ resume: 'exact' });
+    machine.workerLost('a', 'exited');
+    machine.frame('b', 2, 0, [start, text('two ')]);
+    machine.workerLost('b', 'exited');
+    machine.frame('c', 3, 0, [start, text('three ')]);
+    expect(enqueued).toHaveLength(2);
+    machine.workerLost('c', 'exited');
+    expect(last()).toMatchObject({ error: { detail: 'poison' } });
+  });
+
+  it('is not blamed for a silence in which its answer had got on', () => {
+    const { machine, enqueued } = createMidway({ resume: 'exact' });
+    for (const [index, worker] of ['a', 'b', 'c', 'd'].entries()) {
+      machine.frame(worker, index + 1, index === 0 ? 1 : 0, [text('more ')]);
+      machine.workerLost(worker, 'silent');
+    }
+    expect(enqueued).toHaveLength(4);
+  });
+
+  it('is given up after three silences that nothing came before', () => {
+    const { machine, enqueued, last } = createBench();
+    for (const [index, worker] of ['a', 'b', 'c'].entries()) {
+      machine.claimed(worker, index + 1);
+      machine.workerLost(worker, 'silent');
+    }
+    expect(enqueued).toHaveLength(2);
+    expect(last()).toMatchObject({ error: { detail: 'poison' } });
+  });
+});
+
 describe('a worker that drains', () => {
   it('keeps what can not go on elsewhere', () => {
     const { machine, enqueued, orders, text: received } = createMidway();

@@ -2,12 +2,14 @@ import {
   Collector,
   type ErrorInfo,
   type GenerationEvent,
+  isContent,
   isTerminal,
   type Resume,
   type TerminalEvent,
 } from '@sluice/canonical';
 import type { AttemptReason, DroppedFrameReason } from '@sluice/runtime';
 import type { LostReason, Order } from '@sluice/transport';
+import { Suspicion } from './suspicion.ts';
 
 /** Everything the machine does to the world. It is called within an input, in order. */
 export interface AttemptEffects {
@@ -30,8 +32,6 @@ export interface AttemptFacts {
   isPlainText: boolean;
 }
 
-/** A request that took this many workers down with it is not tried again. */
-const poisonLimit = 2;
 const attemptLimit = 8;
 /** Frames that may be held while one before them is missing; beyond it they are dropped and come again. */
 const holdLimit = 512;
@@ -52,7 +52,9 @@ export class AttemptMachine {
   private hasStarted = false;
   private expected = 0;
   private acknowledged = 0;
-  private lostWorkers = 0;
+  private readonly suspicion = new Suspicion();
+  /** Whether the current attempt has delivered anything. */
+  private isFruitful = false;
   /** Block of the last tool call whose end was delivered. */
   private endedCall = -1;
   private held = new Map<number, GenerationEvent[]>();
@@ -139,7 +141,7 @@ export class AttemptMachine {
       this.again('drained');
       return;
     }
-    this.lostWorkers += 1;
+    this.suspicion.add(reason, this.isFruitful);
     if (reason === 'silent') this.order(worker, 'cancel', 0);
     this.again(reason);
   }
@@ -224,6 +226,7 @@ export class AttemptMachine {
 
   private deliver(events: GenerationEvent[]): void {
     if (events.length === 0) return;
+    this.isFruitful ||= events.some(isContent);
     for (const event of events) {
       if (event.type === 'tool-call-end') this.endedCall = event.block;
       this.collector.push(event);
@@ -249,12 +252,12 @@ export class AttemptMachine {
   }
 
   private again(reason: AttemptReason): void {
-    if (this.lostWorkers >= poisonLimit) {
+    if (this.suspicion.isPoison) {
       this.finish({
         type: 'error',
         error: {
           kind: 'upstream-failed',
-          message: 'the request was lost with two workers',
+          message: 'the request was lost with several workers',
           detail: 'poison',
           retryable: false,
         },
@@ -276,6 +279,7 @@ export class AttemptMachine {
     this.worker = undefined;
     this.expected = 0;
     this.acknowledged = 0;
+    this.isFruitful = false;
     this.held.clear();
     const { content, outputTokens } = this.collector;
     const resume = content.length === 0 ? undefined : { content: structuredClone(content), outputTokens };
