@@ -1,0 +1,106 @@
+import { referenceText } from '@sluice/engines';
+import { faultsDuring, isExplained } from './explain.ts';
+import type { Observation, RunLog } from './observation.ts';
+import { expectedText } from './plan.ts';
+import type { Violation, ViolationKind } from './violation.ts';
+
+/** Slack on the deadline: the ingress looks four times a second. */
+const deadlineSlackMs = 1_000;
+
+/** Invariants 1, 2 and 3, one client's observation at a time. */
+export function checkAnswers(log: RunLog): Violation[] {
+  return log.observations.flatMap((observation) => [
+    ...checkOutcome(observation, log),
+    ...checkText(observation),
+    ...checkShape(observation),
+  ]);
+}
+
+/** Whether the client has the whole answer. */
+export function isComplete({ status, answer, end }: Observation): boolean {
+  return status === 200 && end === 'clean' && answer.endMarks === 1 && answer.error === undefined;
+}
+
+function checkOutcome(observation: Observation, log: RunLog): Violation[] {
+  const { plan, end, status, answer, startedAt, endedAt } = observation;
+  const found: Violation[] = [];
+  const report = (kind: ViolationKind, detail: string): void => {
+    found.push({ invariant: 1, kind, request: plan.index, detail });
+  };
+  const tookMs = endedAt - startedAt;
+  const faults = faultsDuring(observation, log);
+  if (end === 'hung') report('hung', `nothing ended it in ${tookMs} ms`);
+  else if (tookMs > log.deadlineMs + deadlineSlackMs && !isExplained('late', observation, faults))
+    report('late', `${tookMs} ms`);
+  if ((end === 'cut' || end === 'refused') && !isExplained('cut', observation, faults))
+    report('cut-unexplained', `${end} with ${faults.length} faults around`);
+  const isFailure = end === 'clean' && !isComplete(observation);
+  if (isFailure && !answer.error) {
+    if (status === 200) return [...found, truncated(observation)];
+    report('error-unexplained', `status ${status} without an error`);
+  }
+  if (isFailure && answer.error && (status === 500 || /internal/.test(answer.error.message)))
+    report('internal-error', answer.error.message);
+  if (isFailure && answer.error && !isExplained('error', observation, faults))
+    report('error-unexplained', `status ${status}: ${answer.error.message}`);
+  return found;
+}
+
+function truncated({ plan, answer, body }: Observation): Violation {
+  const detail = `a clean end after ${answer.text.length} letters and no word of the end: …${body.slice(-60)}`;
+  return { invariant: 2, kind: 'truncated', request: plan.index, detail };
+}
+
+function checkText(observation: Observation): Violation[] {
+  const { plan, answer } = observation;
+  const expected = expectedText(plan);
+  const { text } = answer;
+  const report = (kind: ViolationKind, detail: string, invariant: 2 | 7 = 2): Violation[] => [
+    { invariant, kind, request: plan.index, detail },
+  ];
+  if (expected.startsWith(text)) {
+    if (isComplete(observation) && text !== expected)
+      return report('truncated', `complete with ${text.length} of ${expected.length} letters`);
+    return [];
+  }
+  const common = commonLength(expected, text);
+  const rest = text.slice(common).split(' ').slice(0, 4).join(' ');
+  const where = `after ${common} letters: "${rest}"`;
+  if (common === expected.length) return report('too-long', where);
+  const [sample = ''] = /(\S+ \S+)/.exec(rest.slice(rest.indexOf(' ') + 1)) ?? [rest];
+  const at = expected.indexOf(sample);
+  if (at === -1) return report('foreign', where, isOlderText(sample, plan.index) ? 7 : 2);
+  return at < common ? report('duplicated', where) : report('gap', where);
+}
+
+/** Whether another request of the same run says this: then somebody's frames went to somebody else. */
+function isOlderText(sample: string, index: number): boolean {
+  for (let seed = Math.max(0, index - 50); seed < index; seed += 1)
+    if (referenceText(seed, 0, 300).includes(sample)) return true;
+  return false;
+}
+
+function commonLength(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length += 1;
+  return length;
+}
+
+function checkShape(observation: Observation): Violation[] {
+  const { plan, answer, status, end } = observation;
+  const found: Violation[] = [];
+  const report = (invariant: 2 | 3, kind: ViolationKind, detail: string): void => {
+    found.push({ invariant, kind, request: plan.index, detail });
+  };
+  if (answer.finishes > 1 || answer.endMarks > 1)
+    report(2, 'second-terminal', `${answer.finishes} finishes, ${answer.endMarks} end marks`);
+  if (answer.eventsAfterEnd > 0) report(2, 'event-after-end', `${answer.eventsAfterEnd} events`);
+  if (answer.error && answer.endMarks > 0) report(2, 'second-terminal', 'an error and an end mark');
+  if (end === 'clean')
+    for (const what of answer.malformed) report(3, 'malformed', `status ${status}: ${what}`);
+  if (isComplete(observation) && answer.finishes !== 1)
+    report(3, 'malformed', 'an end mark without a finish reason');
+  if (isComplete(observation) && answer.usage?.outputTokens !== plan.tokens)
+    report(2, 'usage-wrong', `${answer.usage?.outputTokens} output tokens of ${plan.tokens}`);
+  return found;
+}

@@ -1,0 +1,159 @@
+import { isComplete } from './check-answers.ts';
+import { faultsDuring } from './explain.ts';
+import type { Observation, RunLog } from './observation.ts';
+import type { Violation } from './violation.ts';
+
+/** Cancelled work ends within this, where no fault stands in the way. */
+const stopLimitMs = 500;
+/** Slack for a busy machine: what ignores a cancel goes on for ever and not for a little longer. */
+const stopSlackMs = 2_500;
+/** What a request may be tried for failures of its upstream alone. */
+const upstreamRetries = 2;
+const attemptLimit = 8;
+
+/** Invariants 4 to 8: what clients can't see. */
+export function checkSystem(log: RunLog): Violation[] {
+  return [
+    ...checkLeftovers(log),
+    ...checkCharges(log),
+    ...checkBudgets(log),
+    ...checkRuns(log),
+    ...checkStops(log),
+    ...checkFence(log),
+    ...checkCanaries(log),
+  ];
+}
+
+function checkLeftovers({ leftovers }: RunLog): Violation[] {
+  const leak = (detail: string): Violation => ({ invariant: 4, kind: 'leaked', detail });
+  const counts = { ...leftovers.gauges, ...leftovers.redis };
+  return [
+    ...Object.entries(counts)
+      .filter(([, value]) => value !== 0)
+      .map(([name, value]) => leak(`${name} is ${value}`)),
+    ...leftovers.keysWithoutExpiry.map((key) => leak(`the key ${key} never expires`)),
+  ];
+}
+
+/**
+ * The written rule: a complete answer costs its reported usage; one that broke off costs its input and what was
+ * delivered, or nothing if it never ran. So each tenant's charge has a least and a most.
+ */
+function checkCharges(log: RunLog): Violation[] {
+  if (log.hasLostData) return [];
+  const last = new Map(log.budgets.map((sample) => [sample.tenant, sample]));
+  const found: Violation[] = [];
+  for (const [tenant, { spent }] of last) {
+    const { least, most } = chargeOf(log.observations.filter(({ plan }) => plan.tenant === tenant));
+    const detail = `${tenant} was charged ${spent} for ${least} to ${most} tokens`;
+    if (spent > most) found.push({ invariant: 5, kind: 'charged-twice', detail });
+    if (spent < least) found.push({ invariant: 5, kind: 'charged-too-little', detail });
+  }
+  return found;
+}
+
+function chargeOf(observations: readonly Observation[]): { least: number; most: number } {
+  let [least, most] = [0, 0];
+  for (const observation of observations) {
+    const { answer, plan, status } = observation;
+    if (isComplete(observation) && answer.usage) {
+      const tokens = answer.usage.inputTokens + answer.usage.outputTokens;
+      least += tokens;
+      most += tokens;
+    } else if (status === undefined || status === 200 || status >= 500) most += inputLimit + plan.tokens;
+  }
+  return { least, most };
+}
+
+/** No prompt of the workload is estimated higher. */
+const inputLimit = 120;
+
+function checkBudgets({ budgets }: RunLog): Violation[] {
+  return budgets
+    .filter(({ spent, reserved, limit }) => spent + reserved > limit)
+    .map(({ tenant, spent, reserved, limit }) => ({
+      invariant: 5,
+      kind: 'over-budget',
+      detail: `${tenant}: ${spent} spent and ${reserved} reserved of ${limit}`,
+    }));
+}
+
+function checkRuns(log: RunLog): Violation[] {
+  const runs = new Map<number, number>();
+  for (const { index } of log.upstreamRuns) runs.set(index, (runs.get(index) ?? 0) + 1);
+  const attempts = attemptsByRequest(log);
+  return log.observations.flatMap((observation): Violation[] => {
+    const { plan, requestId } = observation;
+    const faults = faultsDuring(observation, log).length;
+    const allowed = Math.min(attemptLimit, 1 + faults + (plan.model === 'up' ? upstreamRetries : 0));
+    const tried = attempts.get(requestId ?? '') ?? 0;
+    const ran = runs.get(plan.index) ?? 0;
+    const detail = `${tried} attempts and ${ran} runs with ${faults} faults around`;
+    // Each attempt may be given out twice by a queue whose acknowledgement was lost, and only then.
+    if (tried <= allowed && ran <= Math.max(1, tried) + Math.min(faults, 2)) return [];
+    return [{ invariant: 6, kind: 'too-many-runs', request: plan.index, detail }];
+  });
+}
+
+/** Attempts by request id, as the ingresses logged them. */
+function attemptsByRequest({ lines }: RunLog): Map<string, number> {
+  const attempts = new Map<string, number>();
+  for (const { text } of lines) {
+    const id = /"requestId":"(\w+)"/.exec(text)?.[1];
+    const count = /"attempts":(\d+)/.exec(text)?.[1];
+    if (id !== undefined && count !== undefined) attempts.set(id, Number(count));
+  }
+  return attempts;
+}
+
+function checkStops(log: RunLog): Violation[] {
+  const left = new Map(
+    log.observations
+      .filter(({ end }) => end === 'left')
+      .map((observation) => [observation.plan.index, observation]),
+  );
+  return log.upstreamRuns.flatMap((run): Violation[] => {
+    const observation = left.get(run.index);
+    if (!observation || faultsDuring(observation, log).length > 0) return [];
+    const lateMs = (run.closedAt ?? Number.POSITIVE_INFINITY) - observation.endedAt;
+    if (lateMs <= stopLimitMs + stopSlackMs) return [];
+    const detail = `the upstream's socket was closed ${lateMs} ms after the client had left`;
+    return [{ invariant: 6, kind: 'not-stopped', request: run.index, detail }];
+  });
+}
+
+/** Long suspensions make zombies: if no frame of theirs was ever dropped, the run has proved nothing. */
+function checkFence({ faults, counters }: RunLog): Violation[] {
+  const suspensions = faults.filter(
+    ({ kind, startedAt, endedAt }) => kind === 'worker suspended' && endedAt - startedAt > 3_500,
+  ).length;
+  if (suspensions < fenceSample) return [];
+  const dropped =
+    (counters['sluice_frames_dropped_total{reason="old-attempt"}'] ?? 0) +
+    (counters['sluice_frames_dropped_total{reason="unknown"}'] ?? 0);
+  if (dropped > 0) return [];
+  const detail = `${suspensions} long suspensions and not one frame of a zombie dropped`;
+  return [{ invariant: 7, kind: 'fence-untested', detail }];
+}
+
+/** So many suspensions hit a worker with streams almost surely. */
+const fenceSample = 5;
+
+function checkCanaries({ canaries, haystacks, lines, observations }: RunLog): Violation[] {
+  const places = [
+    ...haystacks,
+    { where: 'a log', text: lines.map(({ text }) => text).join('\n') },
+    {
+      where: 'an error body',
+      text: observations
+        .filter(({ answer }) => answer.error)
+        .map(({ body }) => body)
+        .join('\n'),
+    },
+  ];
+  return places.flatMap(({ where, text }) =>
+    canaries
+      .filter((canary) => text.includes(canary.text))
+      .map(({ what }): Violation => ({ invariant: 8, kind: 'canary', detail: `${what} in ${where}` })),
+  );
+}

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { observeRequest } from './client.ts';
+import type { Installation } from './installation.ts';
+import type { Observation } from './observation.ts';
+import type { RequestPlan } from './plan.ts';
+
+export interface LoadOptions {
+  plans: readonly RequestPlan[];
+  /** Requests under way at the same time. */
+  concurrency: number;
+  /** Told about each that ended. */
+  onObservation?(observation: Observation): void;
+}
+
+const refusalPauseMs = 250;
+
+/** Sends all planned requests, so many at a time, and returns what their clients saw. */
+export async function runLoad(
+  installation: Installation,
+  { plans, concurrency, onObservation }: LoadOptions,
+): Promise<Observation[]> {
+  const observations: Observation[] = [];
+  const waiting = plans.values();
+  const sendNext = async (): Promise<void> => {
+    // One iterator for all: each takes the next plan that nobody has taken.
+    for (const plan of waiting) {
+      const observation = await observeRequest(plan, {
+        port: installation.ingresses[plan.ingress]?.clientProxy?.port ?? 0,
+        apiKey: installation.apiKeys.get(plan.tenant) ?? '',
+        patienceMs: installation.deadlineMs + 20_000,
+      });
+      observations.push(observation);
+      onObservation?.(observation);
+      // Whoever finds nobody waits a little, as every SDK does: a dead ingress is not asked a thousand times.
+      if (observation.end === 'refused') await sleep(refusalPauseMs);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, sendNext));
+  return observations;
+}

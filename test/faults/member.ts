@@ -1,0 +1,133 @@
+import type { TestProcess } from '@sluice/testing';
+import type { ProcessLine } from './observation.ts';
+import { type FaultProxy, startFaultProxy } from './tcp-proxy.ts';
+
+export type Role = 'ingress' | 'worker';
+
+interface MemberOptions {
+  role: Role;
+  index: number;
+  launch(): Promise<TestProcess>;
+  /** Between this process and Redis. */
+  redisProxy: FaultProxy;
+}
+
+/** One seat of the installation: the process that sits there, its successors, and the proxies around it. */
+export class Member {
+  readonly role: Role;
+  readonly index: number;
+  readonly redisProxy: FaultProxy;
+  /** Between clients and an ingress; its port stays when the process changes. Absent for workers. */
+  readonly clientProxy: FaultProxy | undefined;
+  private current: TestProcess;
+  private readonly former: TestProcess[] = [];
+  private readonly launch: () => Promise<TestProcess>;
+
+  private constructor(options: MemberOptions, first: TestProcess, clientProxy: FaultProxy | undefined) {
+    this.role = options.role;
+    this.index = options.index;
+    this.redisProxy = options.redisProxy;
+    this.launch = options.launch;
+    this.current = first;
+    this.clientProxy = clientProxy;
+  }
+
+  static async start(options: MemberOptions): Promise<Member> {
+    const first = await options.launch();
+    const port = first.ready.port;
+    const clientProxy = port === undefined ? undefined : await startFaultProxy(port);
+    return new Member(options, first, clientProxy);
+  }
+
+  get name(): string {
+    return `${this.role} ${this.index}`;
+  }
+
+  get process(): TestProcess {
+    return this.current;
+  }
+
+  /** Every line of the process and those before it. */
+  get lines(): ProcessLine[] {
+    return [...this.former, this.current].flatMap(({ lines }) =>
+      lines.map((text) => ({ process: this.name, text })),
+    );
+  }
+
+  /** Process ids of the workers under a supervisor that live now, the newest last. */
+  workerPids(): number[] {
+    return servingIn(this.current.lines).map(({ pid }) => pid);
+  }
+
+  /** Ends the process with this signal and starts the next one. Resolves when it serves. */
+  async restart(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const ended = this.current;
+    if (signal === 'SIGKILL') await ended.kill();
+    else await ended.stop();
+    this.former.push(ended);
+    this.current = await this.launch();
+    const { port } = this.current.ready;
+    if (port !== undefined) this.clientProxy?.retarget(port);
+  }
+
+  /** The metrics of the process, or of each worker under a supervisor that has told its port. */
+  async metricsTexts(): Promise<string[]> {
+    const ports =
+      this.role === 'ingress'
+        ? [this.current.ready.opsPort]
+        : servingIn(this.current.lines).map(({ opsPort }) => opsPort);
+    const texts: string[] = [];
+    for (const port of ports) {
+      const response = await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => undefined);
+      if (response) texts.push(await response.text());
+    }
+    return texts;
+  }
+
+  /** A metric summed over its series and processes. */
+  async metric(name: string): Promise<number> {
+    let sum = 0;
+    for (const text of await this.metricsTexts())
+      for (const [series, value] of seriesOf(text))
+        if (series === name || series.startsWith(`${name}{`)) sum += value;
+    return sum;
+  }
+
+  async stop(): Promise<void> {
+    // A test may have left it suspended, and then no signal but this one is heard.
+    this.current.resume();
+    await this.current.stop();
+    await this.redisProxy.stop();
+    await this.clientProxy?.stop();
+  }
+}
+
+/** Every series of a metrics page with its value. */
+export function seriesOf(text: string): [series: string, value: number][] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => {
+      const end = line.lastIndexOf(' ');
+      return [line.slice(0, end), Number(line.slice(end + 1))];
+    });
+}
+
+/** Worker processes that their own log lines told of, the newest last, with the ports of their operations. */
+function servingIn(lines: readonly string[]): { pid: number; opsPort: number }[] {
+  return (
+    lines
+      .filter((line) => line.includes('"serving"'))
+      // A line of our own logger, which writes both in it.
+      .map((line) => JSON.parse(line) as { pid: number; opsPort: number })
+      .filter(({ pid }) => isAlive(pid))
+  );
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FaultKind } from './fault-kinds.ts';
+import type { Installation } from './installation.ts';
+import type { FaultRecord } from './observation.ts';
+import type { Random } from './random.ts';
+
+export interface NemesisOptions {
+  installation: Installation;
+  random: Random;
+  kinds: readonly FaultKind[];
+  /** Faults that are under way at the same time; default 1. */
+  lanes?: number;
+  /** Pause after each fault, at most; default 400 ms. */
+  pauseMs?: number;
+  /** Faults after which it rests; default: until it is stopped. */
+  limit?: number;
+}
+
+/** Breaks one thing after the other until it is told to stop, and keeps the record. */
+export class Nemesis {
+  readonly faults: FaultRecord[] = [];
+  private readonly options: NemesisOptions;
+  private readonly stopping = new AbortController();
+  private readonly held = new Set<string>();
+  private running: Promise<void> = Promise.resolve();
+
+  constructor(options: NemesisOptions) {
+    this.options = options;
+  }
+
+  get isDone(): boolean {
+    return this.faults.length >= (this.options.limit ?? Number.POSITIVE_INFINITY);
+  }
+
+  start(): void {
+    const lanes = Array.from({ length: this.options.lanes ?? 1 }, () => this.runLane());
+    this.running = Promise.all(lanes).then(() => undefined);
+  }
+
+  /** Resolves when everything that was broken works again. Rejects when something could not be mended. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+  }
+
+  private async runLane(): Promise<void> {
+    const { random, pauseMs = 400 } = this.options;
+    while (!this.stopping.signal.aborted && !this.isDone) {
+      await this.breakSomething();
+      await sleep(random.between(0, pauseMs), undefined, { signal: this.stopping.signal }).catch(
+        () => undefined,
+      );
+    }
+  }
+
+  private async breakSomething(): Promise<void> {
+    const { installation, random, kinds } = this.options;
+    const kind = random.pick(kinds);
+    const target = kind.target(installation, random);
+    // A thing that is broken already is left to whoever broke it.
+    if (this.held.has(target)) return;
+    this.held.add(target);
+    const record: FaultRecord = {
+      kind: kind.name,
+      target,
+      startedAt: Date.now(),
+      endedAt: Number.POSITIVE_INFINITY,
+    };
+    this.faults.push(record);
+    try {
+      await kind.inflict(installation, target, random);
+    } finally {
+      record.endedAt = Date.now();
+      this.held.delete(target);
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import { referenceText } from '@sluice/engines';
+import { type Format, formats } from '../support/call.ts';
+import { createRandom, type Random } from './random.ts';
+
+/** How a client behaves. Bytes are counted in what it receives. */
+export type ClientBehaviour =
+  | { kind: 'reads-all' }
+  | { kind: 'leaves'; afterBytes: number }
+  | { kind: 'leaves-early'; afterMs: number }
+  | { kind: 'reads-slowly'; bytesPerSecond: number; forMs: number }
+  | { kind: 'writes-bytewise' };
+
+/** What the mock upstream does instead of answering well. `at` counts tokens. */
+export type UpstreamFault =
+  | { kind: 'cut' | 'stall' | 'garbage' | 'half-close'; at: number }
+  | { kind: 'status'; status: 429 | 500 };
+
+/** Everything about one request, known before it is sent: a checker needs no word from the system under test. */
+export interface RequestPlan {
+  /** Counts from 0; also the seed of the reference text, so that every request has a text of its own. */
+  index: number;
+  format: Format;
+  isStream: boolean;
+  /** `sim` resumes exactly; `up` is a mock upstream, which can't. */
+  model: 'sim' | 'up';
+  tokens: number;
+  ttftMs: number;
+  gapMs: number;
+  tenant: string;
+  /** Which ingress of the installation is called. */
+  ingress: number;
+  client: ClientBehaviour;
+  upstream?: UpstreamFault;
+}
+
+export interface WorkloadOptions {
+  requests: number;
+  tenants: number;
+  ingresses: number;
+  seed: number;
+  /** Share of requests to the mock upstream; default 0.25. */
+  upstreamShare?: number;
+  /** Whether upstreams and clients misbehave; default true. */
+  hasMisbehaviour?: boolean;
+  /** Tokens of a long answer at most; default 300. */
+  longestTokens?: number;
+}
+
+/** Three formats × stream and single × short and long × tenants, with some clients and upstreams that misbehave. */
+export function planWorkload(options: WorkloadOptions): RequestPlan[] {
+  const random = createRandom(options.seed);
+  return Array.from({ length: options.requests }, (_, index) => planRequest(index, options, random));
+}
+
+function planRequest(index: number, options: WorkloadOptions, random: Random): RequestPlan {
+  const { tenants, ingresses, upstreamShare = 0.25, hasMisbehaviour = true, longestTokens = 300 } = options;
+  const isLong = random.chance(0.3);
+  const tokens = isLong ? random.between(longestTokens / 3, longestTokens) : random.between(5, 40);
+  const model = random.chance(upstreamShare) ? 'up' : 'sim';
+  const plan: RequestPlan = {
+    index,
+    format: random.pick(formats),
+    isStream: random.chance(0.75),
+    model,
+    tokens,
+    ttftMs: random.between(0, 40),
+    gapMs: random.between(4, 14),
+    tenant: tenantName(random.between(0, tenants - 1)),
+    ingress: random.between(0, ingresses - 1),
+    client: { kind: 'reads-all' },
+  };
+  if (hasMisbehaviour && random.chance(0.12)) plan.client = misbehave(random);
+  if (hasMisbehaviour && model === 'up' && random.chance(0.2)) plan.upstream = breakUpstream(tokens, random);
+  return plan;
+}
+
+function misbehave(random: Random): ClientBehaviour {
+  return random.pick<() => ClientBehaviour>([
+    () => ({ kind: 'leaves', afterBytes: random.between(1, 4_000) }),
+    () => ({ kind: 'leaves-early', afterMs: random.between(0, 60) }),
+    () => ({ kind: 'reads-slowly', bytesPerSecond: 100, forMs: random.between(200, 3_000) }),
+    () => ({ kind: 'writes-bytewise' }),
+  ])();
+}
+
+function breakUpstream(tokens: number, random: Random): UpstreamFault {
+  const at = random.between(0, tokens - 1);
+  return random.pick<UpstreamFault>([
+    { kind: 'cut', at },
+    { kind: 'stall', at },
+    { kind: 'garbage', at },
+    { kind: 'half-close', at },
+    { kind: 'status', status: 429 },
+    { kind: 'status', status: 500 },
+  ]);
+}
+
+export function tenantName(index: number): string {
+  return `tenant-${index}`;
+}
+
+/** Stands in every prompt and must never be seen outside of a waiting job. */
+export const canaryPrompt = 'canary-prompt-f7c1e09b';
+
+export function promptOf(plan: RequestPlan): string {
+  const { tokens, ttftMs, gapMs, index, upstream } = plan;
+  const fault = upstream ? ` [[up ${JSON.stringify(upstream)}]]` : '';
+  return `${canaryPrompt} [[sim tokens=${tokens} ttft=${ttftMs}ms gap=${gapMs}ms seed=${index}]]${fault}`;
+}
+
+/** The text that a complete answer has. */
+export function expectedText(plan: RequestPlan): string {
+  return referenceText(plan.index, 0, plan.tokens);
+}

@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '@sluice/testing';
+import type { FaultKind } from './fault-kinds.ts';
+import type { Installation } from './installation.ts';
+import type { Member, Role } from './member.ts';
+import type { Random } from './random.ts';
+
+type Deed = (member: Member, random: Random) => Promise<void>;
+
+/** SIGSTOP lasts this long, so that it falls on both sides of every silence limit. */
+const suspension = (random: Random): number => random.between(200, 6_000);
+
+const deeds: readonly { name: string; role: Role; deed: Deed }[] = [
+  { name: 'worker killed', role: 'worker', deed: killWorkerProcess },
+  { name: 'worker killed with its supervisor', role: 'worker', deed: killHost },
+  { name: 'worker suspended', role: 'worker', deed: suspendWorkerProcess },
+  { name: 'worker terminated', role: 'worker', deed: (member) => member.restart('SIGTERM') },
+  { name: 'ingress killed', role: 'ingress', deed: (member) => member.restart('SIGKILL') },
+  { name: 'ingress terminated', role: 'ingress', deed: (member) => member.restart('SIGTERM') },
+  { name: 'ingress suspended', role: 'ingress', deed: suspendIngress },
+];
+
+/** SIGKILL, SIGSTOP and SIGTERM of every kind of process. */
+export const processFaults: readonly FaultKind[] = deeds.map(({ name, role, deed }) => ({
+  name,
+  target: (installation, random) => random.pick(membersOf(installation, role)).name,
+  inflict: async (installation, target, random) => {
+    const member = membersOf(installation, role).find((each) => each.name === target);
+    if (member) await deed(member, random);
+  },
+}));
+
+function membersOf(installation: Installation, role: Role): Member[] {
+  return role === 'ingress' ? installation.ingresses : installation.workers;
+}
+
+/** Its supervisor lives, tells of the death and starts the next one. */
+export async function killWorkerProcess(member: Member, random: Random): Promise<void> {
+  const pids = member.workerPids();
+  if (pids.length === 0) return;
+  const pid = random.pick(pids);
+  process.kill(pid, 'SIGKILL');
+  await until(
+    () => {
+      const now = member.workerPids();
+      return now.length >= pids.length && !now.includes(pid);
+    },
+    { timeoutMs: 60_000, what: 'the supervisor to start the next worker' },
+  );
+}
+
+/** Nobody is left who could tell of the deaths. */
+export async function killHost(member: Member): Promise<void> {
+  for (const pid of member.workerPids()) process.kill(pid, 'SIGKILL');
+  await member.restart('SIGKILL');
+}
+
+async function suspendWorkerProcess(member: Member, random: Random): Promise<void> {
+  const pids = member.workerPids();
+  if (pids.length === 0) return;
+  const pid = random.pick(pids);
+  process.kill(pid, 'SIGSTOP');
+  await sleep(suspension(random));
+  process.kill(pid, 'SIGCONT');
+}
+
+async function suspendIngress({ process: ingress }: Member, random: Random): Promise<void> {
+  ingress.suspend();
+  await sleep(suspension(random));
+  ingress.resume();
+}

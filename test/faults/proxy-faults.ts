@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FaultKind } from './fault-kinds.ts';
+import type { Installation } from './installation.ts';
+import type { Random } from './random.ts';
+import type { FaultProxy, ProxyFault } from './tcp-proxy.ts';
+
+type Place = 'ingress-redis' | 'worker-redis' | 'worker-upstream' | 'client-ingress';
+
+const places: readonly Place[] = ['ingress-redis', 'worker-redis', 'worker-upstream', 'client-ingress'];
+
+const faults: Readonly<Record<string, (random: Random) => ProxyFault | 'reset'>> = {
+  refuse: () => ({ kind: 'refuse' }),
+  drop: () => ({ kind: 'drop' }),
+  stall: () => ({ kind: 'stall' }),
+  'half-open': () => ({ kind: 'half-open' }),
+  blackhole: () => ({ kind: 'blackhole' }),
+  latency: (random) => ({ kind: 'latency', delayMs: random.between(10, 300) }),
+  throttle: (random) => ({ kind: 'throttle', bytesPerSecond: random.between(5_000, 50_000) }),
+  'cut-after': (random) => ({ kind: 'cut-after', bytes: random.between(1, 5_000) }),
+  reset: () => 'reset',
+};
+
+/** Every fault of the proxy, between any two processes. */
+export const proxyFaults: readonly FaultKind[] = places.flatMap((place) =>
+  Object.entries(faults).map(([name, create]) => ({
+    name: `${place} ${name}`,
+    target: (installation: Installation, random: Random) =>
+      `${place} ${random.between(0, proxiesAt(installation, place).length - 1)}`,
+    inflict: async (installation: Installation, target: string, random: Random) => {
+      const proxy = proxiesAt(installation, place)[Number(target.split(' ')[1])];
+      if (proxy) await inflict(proxy, create(random), random.between(100, 3_000));
+    },
+  })),
+);
+
+function proxiesAt(installation: Installation, place: Place): FaultProxy[] {
+  if (place === 'worker-upstream') return [installation.upstreamProxy];
+  if (place === 'worker-redis') return installation.workers.map(({ redisProxy }) => redisProxy);
+  if (place === 'ingress-redis') return installation.ingresses.map(({ redisProxy }) => redisProxy);
+  return installation.ingresses.flatMap(({ clientProxy }) => clientProxy ?? []);
+}
+
+async function inflict(proxy: FaultProxy, fault: ProxyFault | 'reset', durationMs: number): Promise<void> {
+  if (fault === 'reset') {
+    proxy.resetAll();
+    return;
+  }
+  await proxy.set(fault);
+  await sleep(durationMs);
+  await proxy.set({ kind: 'pass' });
+}

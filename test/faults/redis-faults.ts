@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '@sluice/testing';
+import type { FaultKind } from './fault-kinds.ts';
+import type { Installation } from './installation.ts';
+import type { Random } from './random.ts';
+
+type Deed = (installation: Installation, random: Random) => Promise<void>;
+
+const deeds: readonly { name: string; deed: Deed }[] = [
+  { name: 'redis CLIENT KILL TYPE pubsub', deed: command('CLIENT', 'KILL', 'TYPE', 'pubsub') },
+  { name: 'redis CLIENT KILL TYPE normal', deed: command('CLIENT', 'KILL', 'TYPE', 'normal') },
+  { name: 'redis SCRIPT FLUSH', deed: command('SCRIPT', 'FLUSH') },
+  { name: 'redis CLIENT PAUSE', deed: pauseClients },
+  { name: 'redis DEBUG SLEEP', deed: sleepRedis },
+  { name: 'redis suspended', deed: suspendRedis },
+  { name: 'redis pubsub buffer limit', deed: shrinkBuffers },
+  { name: 'redis restarted with its data', deed: (installation) => restartRedis(installation) },
+];
+
+/** What operators, load and bad luck do to Redis, without a loss of data. */
+export const redisFaults: readonly FaultKind[] = deeds.map(({ name, deed }) => ({
+  name,
+  target: () => 'redis',
+  inflict: (installation, _target, random) => deed(installation, random),
+}));
+
+function command(name: string, ...words: string[]): Deed {
+  return async ({ operator }) => {
+    await operator.call(name, ...words).catch(() => undefined);
+  };
+}
+
+async function pauseClients({ operator }: Installation, random: Random): Promise<void> {
+  const pauseMs = random.between(100, 1_500);
+  await operator.call('CLIENT', 'PAUSE', String(pauseMs), 'ALL').catch(() => undefined);
+  await sleep(pauseMs);
+}
+
+async function sleepRedis({ operator }: Installation, random: Random): Promise<void> {
+  await operator.call('DEBUG', 'SLEEP', String(random.between(1, 15) / 10));
+}
+
+async function suspendRedis({ redis }: Installation, random: Random): Promise<void> {
+  redis.suspend();
+  await sleep(random.between(200, 4_000));
+  redis.resume();
+}
+
+/** Subscribers that are behind by a little are cut: what was in their buffer is lost. */
+async function shrinkBuffers({ operator }: Installation): Promise<void> {
+  const set = (limit: string) =>
+    operator.config('SET', 'client-output-buffer-limit', `pubsub ${limit}`).catch(() => undefined);
+  await set('1kb 1kb 1');
+  await sleep(1_000);
+  await set('33554432 8388608 60');
+}
+
+/** SIGKILL, then a start on the append-only file. */
+export async function restartRedis({ redis, operator }: Installation): Promise<void> {
+  await redis.restart();
+  await until(async () => (await operator.ping()) === 'PONG', { what: 'Redis to answer again' });
+}

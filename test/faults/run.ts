@@ -1,0 +1,71 @@
+import { dumpRedis, sampleBudgets, settleDown, sumCounters } from './aftermath.ts';
+import type { FaultKind } from './fault-kinds.ts';
+import type { Installation } from './installation.ts';
+import { runLoad } from './load.ts';
+import { Nemesis } from './nemesis.ts';
+import type { BudgetSample, Observation, RunLog } from './observation.ts';
+import { canaryPrompt, type RequestPlan } from './plan.ts';
+import { createRandom } from './random.ts';
+
+export interface RunOptions {
+  plans: readonly RequestPlan[];
+  concurrency: number;
+  kinds: readonly FaultKind[];
+  /** Faults after which the nemesis rests; default: as many as fit into the load. */
+  faults?: number;
+  lanes?: number;
+  pauseMs?: number;
+  seed: number;
+  onObservation?(observation: Observation): void;
+}
+
+const budgetSampleMs = 1_000;
+
+/** Load and faults at the same time, then peace; returns everything that is needed to judge it. */
+export async function runUnderFaults(installation: Installation, options: RunOptions): Promise<RunLog> {
+  const { plans, concurrency, kinds, seed, faults, lanes = 1, pauseMs = 400, onObservation } = options;
+  const nemesis = new Nemesis({
+    installation,
+    random: createRandom(seed),
+    kinds,
+    lanes,
+    pauseMs,
+    ...(faults !== undefined && { limit: faults }),
+  });
+  const budgets: BudgetSample[] = [];
+  const sample = async (): Promise<void> => {
+    // Redis is away now and then; what it says when it is back is what counts.
+    budgets.push(...(await sampleBudgets(installation).catch(() => [])));
+  };
+  const sampling = setInterval(() => void sample(), budgetSampleMs);
+  if (kinds.length > 0) nemesis.start();
+  const observations = await runLoad(installation, {
+    plans,
+    concurrency,
+    ...(onObservation && { onObservation }),
+  });
+  await nemesis.stop();
+  clearInterval(sampling);
+  const leftovers = await settleDown(installation);
+  await sample();
+  const metrics = await Promise.all(installation.members.map((member) => member.metricsTexts()));
+  return {
+    deadlineMs: installation.deadlineMs,
+    observations,
+    faults: nemesis.faults,
+    upstreamRuns: [...installation.upstream.runs],
+    lines: installation.members.flatMap((member) => member.lines),
+    counters: await sumCounters(installation),
+    leftovers,
+    budgets,
+    hasLostData: false,
+    canaries: [
+      { what: 'a prompt', text: canaryPrompt },
+      ...[...installation.apiKeys.values()].map((text) => ({ what: 'a credential', text })),
+    ],
+    haystacks: [
+      { where: 'the metrics', text: metrics.flat().join('\n') },
+      { where: 'Redis', text: await dumpRedis(installation.operator) },
+    ],
+  };
+}

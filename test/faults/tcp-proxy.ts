@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { Wire } from './wire.ts';
+
+/**
+ * What a proxy does to the connections through it.
+ * - `pass`: nothing.
+ * - `refuse`: nobody listens; connections that stand are left alone.
+ * - `drop`: new connections are closed as soon as they are made.
+ * - `stall`: bytes wait, in both directions, and arrive when it is over.
+ * - `half-open`: as `stall`, but only for what comes from the server: requests arrive, answers don't.
+ * - `blackhole`: bytes vanish. Connections that lost some are reset when it is over.
+ * - `latency`: every byte is late by so much.
+ * - `throttle`: so many bytes per second in each direction.
+ * - `cut-after`: a connection is reset once so many more bytes have come from its server.
+ */
+export type ProxyFault =
+  | { kind: 'pass' | 'refuse' | 'drop' | 'stall' | 'half-open' | 'blackhole' }
+  | { kind: 'latency'; delayMs: number }
+  | { kind: 'throttle'; bytesPerSecond: number }
+  | { kind: 'cut-after'; bytes: number };
+
+/** A TCP relay to one server that can be made faulty while it runs. */
+export interface FaultProxy {
+  readonly port: number;
+  /** Connections that stand now. */
+  readonly connections: number;
+  /** Replaces the fault of all connections, those that stand and those to come. */
+  set(fault: ProxyFault): Promise<void>;
+  /** Where connections to come lead. */
+  retarget(port: number): void;
+  /** Resets every connection. */
+  resetAll(): void;
+  stop(): Promise<void>;
+}
+
+/** Relays from a free port of 127.0.0.1 to `target` there. */
+export async function startFaultProxy(target: number): Promise<FaultProxy> {
+  const wires = new Set<Wire>();
+  let targetPort = target;
+  let fault: ProxyFault = { kind: 'pass' };
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+    if (fault.kind === 'drop') {
+      client.destroy();
+      return;
+    }
+    const wire = new Wire(client, connectTo(targetPort), fault);
+    wires.add(wire);
+    wire.onClose(() => wires.delete(wire));
+  });
+  const port = await listen(server, 0);
+  return {
+    port,
+    get connections() {
+      return wires.size;
+    },
+    set: async (next) => {
+      const wasListening = fault.kind !== 'refuse';
+      fault = next;
+      for (const wire of [...wires]) wire.set(next);
+      if (next.kind === 'refuse' && wasListening) server.close();
+      if (next.kind !== 'refuse' && !wasListening) await listen(server, port);
+    },
+    retarget: (next) => {
+      targetPort = next;
+    },
+    resetAll: () => {
+      for (const wire of [...wires]) wire.reset();
+    },
+    stop: async () => {
+      for (const wire of [...wires]) wire.reset();
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      await closed;
+    },
+  };
+}
+
+function connectTo(port: number): Socket {
+  return connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
+}
+
+async function listen(server: Server, port: number): Promise<number> {
+  server.listen(port, '127.0.0.1', 4_096);
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port');
+  return address.port;
+}

@@ -1,0 +1,151 @@
+import type { Socket } from 'node:net';
+import type { ProxyFault } from './tcp-proxy.ts';
+
+const throttleTickMs = 20;
+const pieceLimitBytes = 64 * 1024;
+
+/** One relayed connection: a client's socket and its twin at the server, with a fault between them. */
+export class Wire {
+  private readonly toServer: Lane;
+  private readonly toClient: Lane;
+  private readonly client: Socket;
+  private readonly server: Socket;
+  private cutIn = Number.POSITIVE_INFINITY;
+  private closed: () => void = () => undefined;
+
+  constructor(client: Socket, server: Socket, fault: ProxyFault) {
+    this.client = client;
+    this.server = server;
+    this.toServer = new Lane(client, server, () => undefined);
+    this.toClient = new Lane(server, client, (bytes) => this.count(bytes));
+    this.set(fault);
+    for (const socket of [client, server]) {
+      socket.on('error', () => this.reset());
+      socket.on('close', () => this.closeIfDone());
+    }
+  }
+
+  onClose(listener: () => void): void {
+    this.closed = listener;
+  }
+
+  set(fault: ProxyFault): void {
+    if (fault.kind !== 'blackhole' && (this.toServer.hasLost || this.toClient.hasLost)) {
+      this.reset();
+      return;
+    }
+    this.cutIn = fault.kind === 'cut-after' ? fault.bytes : Number.POSITIVE_INFINITY;
+    this.toServer.set(fault.kind === 'half-open' ? { kind: 'pass' } : fault);
+    this.toClient.set(fault);
+  }
+
+  reset(): void {
+    this.client.resetAndDestroy();
+    this.server.resetAndDestroy();
+    this.toServer.stop();
+    this.toClient.stop();
+    this.closed();
+  }
+
+  private count(bytes: number): void {
+    this.cutIn -= bytes;
+    if (this.cutIn <= 0) this.reset();
+  }
+
+  private closeIfDone(): void {
+    if (this.client.destroyed && this.server.destroyed) this.reset();
+    // One side is gone for good: what it left in the lanes still goes to the other, then that ends, too.
+    else if (this.client.destroyed) this.server.end();
+  }
+}
+
+/** One direction of a connection. */
+class Lane {
+  hasLost = false;
+  private fault: ProxyFault = { kind: 'pass' };
+  private readonly waiting: { bytes: Buffer | undefined; dueAt: number }[] = [];
+  private timer: NodeJS.Timeout | undefined;
+  private readonly from: Socket;
+  private readonly to: Socket;
+  private readonly onPassed: (bytes: number) => void;
+
+  constructor(from: Socket, to: Socket, onPassed: (bytes: number) => void) {
+    this.from = from;
+    this.to = to;
+    this.onPassed = onPassed;
+    from.on('data', (bytes) => this.take(Buffer.from(bytes)));
+    from.on('end', () => this.take(undefined));
+    to.on('drain', () => this.from.resume());
+  }
+
+  set(fault: ProxyFault): void {
+    this.fault = fault;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.move();
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    this.waiting.length = 0;
+  }
+
+  /** `undefined` is the end of what this side has to say. */
+  private take(bytes: Buffer | undefined): void {
+    if (this.fault.kind === 'blackhole') {
+      this.hasLost = true;
+      return;
+    }
+    const dueAt = performance.now() + (this.fault.kind === 'latency' ? this.fault.delayMs : 0);
+    this.waiting.push({ bytes, dueAt });
+    this.move();
+  }
+
+  private move(): void {
+    const { fault } = this;
+    if (fault.kind === 'stall' || fault.kind === 'half-open' || fault.kind === 'blackhole') return;
+    if (fault.kind === 'throttle') {
+      this.trickle(Math.max(1, Math.round((fault.bytesPerSecond * throttleTickMs) / 1_000)));
+      return;
+    }
+    for (let first = this.waiting[0]; first; first = this.waiting[0]) {
+      const waitMs = fault.kind === 'latency' ? first.dueAt - performance.now() : 0;
+      if (waitMs > 0) {
+        this.timer ??= setTimeout(() => {
+          this.timer = undefined;
+          this.move();
+        }, waitMs);
+        return;
+      }
+      this.waiting.shift();
+      this.pass(first.bytes);
+    }
+  }
+
+  private trickle(bytesPerTick: number): void {
+    if (this.timer !== undefined || this.waiting.length === 0) return;
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      const [first] = this.waiting;
+      if (first?.bytes && first.bytes.length > bytesPerTick) {
+        this.pass(first.bytes.subarray(0, bytesPerTick));
+        first.bytes = first.bytes.subarray(bytesPerTick);
+      } else if (first) {
+        this.waiting.shift();
+        this.pass(first.bytes);
+      }
+      this.move();
+    }, throttleTickMs);
+    if (this.waiting.length * pieceLimitBytes > 1024 * 1024) this.from.pause();
+  }
+
+  private pass(bytes: Buffer | undefined): void {
+    if (this.to.destroyed) return;
+    if (bytes === undefined) {
+      this.to.end();
+      return;
+    }
+    if (!this.to.write(bytes)) this.from.pause();
+    this.onPassed(bytes.length);
+  }
+}
