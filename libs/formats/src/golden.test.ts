@@ -4,14 +4,23 @@ import {
   findGrammarError,
   type Generation,
   type GenerationEvent,
-  type InferenceRequest,
   SluiceError,
 } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
-import type { ClientCall, Format, GenerationContext, StreamDecoder } from './codec.ts';
+import type { ClientCall, Format } from './codec.ts';
 import { type GoldenCase, goldenCases, goldenFormats, isUpdating, writeEvents } from './golden-case.ts';
-import { formats as registered } from './registry.ts';
-import { SseParser } from './sse.ts';
+import {
+  callOf,
+  contextOf,
+  decodeCase,
+  decodeStream,
+  encodeStream,
+  formatNamed,
+  targetOf,
+  textCall,
+  wireOf,
+} from './golden-run.ts';
+import { formats } from './registry.ts';
 
 /*
  * A case is a folder `golden/<format>/<name>/` of files that agree; each may be absent.
@@ -27,63 +36,7 @@ import { SseParser } from './sse.ts';
  * SSE framing): its call is used where events of other formats are encoded.
  */
 
-const formats = new Map(registered.map((format) => [format.server.format, format]));
 const cases = goldenFormats().flatMap(goldenCases);
-/** What the base address of an upstream holds already; see `ClientCodec.encodeRequest`. */
-const basePath: Record<string, string> = { openai: '/v1' };
-
-function formatOf(name: string): Format {
-  const format = formats.get(name);
-  if (!format) throw new SluiceError('internal', `no format ${name}`);
-  return format;
-}
-
-function decodeCase({ format, wire }: GoldenCase) {
-  const { server } = formatOf(format);
-  if (!wire) throw new SluiceError('internal', 'a case without request.json can not be decoded');
-  return server.decodeRequest({ ...wire, path: wire.path || (server.routes[0] ?? '') });
-}
-
-/** The call that a case's answer replies to: its own request's, else the one of the format's `text` case. */
-function callOf(golden: GoldenCase): ClientCall {
-  if (golden.wire && !golden.facts.refused) return { ...decodeCase(golden).call, ...golden.facts.call };
-  const requestId = golden.facts.requestId ?? 'golden';
-  return { ...textCall(golden.format), choices: golden.events.length, requestId, ...golden.facts.call };
-}
-
-function textCall(format: string): ClientCall {
-  const text = cases.find((golden) => golden.format === format && golden.name === 'text');
-  if (!text) throw new SluiceError('internal', `${format} has no case named text`);
-  return decodeCase(text).call;
-}
-
-function contextOf(events: readonly GenerationEvent[]): GenerationContext {
-  const start = events[0];
-  if (start?.type !== 'start') return { id: 'golden', createdAt: 0, model: 'golden' };
-  return { id: start.id, createdAt: start.createdAt, model: start.model };
-}
-
-/** Choices one after the other, and their events taking turns as they do when several generations run at once. */
-function encodeStream(format: Format, call: ClientCall, events: readonly GenerationEvent[][]): string {
-  const encoder = format.server.createStreamEncoder(call);
-  const longest = Math.max(...events.map((list) => list.length));
-  let text = '';
-  for (let index = 0; index < longest; index += 1) {
-    for (const [choice, list] of events.entries()) {
-      const event = list[index];
-      if (event) text += encoder.push(event, choice);
-    }
-  }
-  return text;
-}
-
-function decodeStream(decoder: StreamDecoder, pieces: Iterable<Uint8Array | string>): GenerationEvent[] {
-  const parser = new SseParser();
-  const events: GenerationEvent[] = [];
-  for (const piece of pieces) for (const message of parser.push(piece)) events.push(...decoder.push(message));
-  for (const message of parser.end()) events.push(...decoder.push(message));
-  return [...events, ...decoder.end()];
-}
 
 /** Cuts at every byte: no piece holds a whole character beyond ASCII. */
 function* bytesOf(text: string): Generator<Uint8Array> {
@@ -109,7 +62,7 @@ for (const golden of cases) describe(`${golden.format} ${golden.name}`, () => ch
 
 function checkCase(golden: GoldenCase): void {
   if (golden.wire) checkRequest(golden);
-  const format = formatOf(golden.format);
+  const format = formatNamed(golden.format);
   for (const file of ['upstream.txt', 'upstream.json']) {
     const text = golden.read(file);
     if (text !== undefined)
@@ -138,12 +91,13 @@ function checkRequest(golden: GoldenCase): void {
     expect(operation).toBe(facts.operation ?? 'generate');
   });
   test('the canonical form is encoded for a server and read back', () => checkRepeat(golden));
-  for (const [name, { client, server }] of formats) {
+  for (const { client, server } of formats) {
+    const name = server.format;
     if (name === golden.format) continue;
     test(`${name} can say the canonical form or names what it can't`, () => {
       const { request } = decodeCase(golden);
       try {
-        const { path, body } = client.encodeRequest(request, targetOf(request));
+        const { path, body } = client.encodeRequest(request, targetOf(request.model));
         const again = server.decodeRequest(wireOf(name, path, body));
         expect(again.request.messages.length).toBeGreaterThan(0);
       } catch (thrown) {
@@ -155,22 +109,12 @@ function checkRequest(golden: GoldenCase): void {
 
 function checkRepeat(golden: GoldenCase): void {
   const { request } = decodeCase(golden);
-  const { client, server } = formatOf(golden.format);
-  const { path, body, dropped } = client.encodeRequest(request, targetOf(request));
+  const { client, server } = formatNamed(golden.format);
+  const { path, body, dropped } = client.encodeRequest(request, targetOf(request.model));
   same(body, golden.expectedJson('encoded.json', body));
   expect(dropped).toEqual([]);
   const again = server.decodeRequest(wireOf(golden.format, path, body)).request;
   if (golden.facts.notRepeatable === undefined) same(again, request);
-}
-
-function targetOf(request: InferenceRequest) {
-  return { model: request.model, stream: true, maxOutputTokens: 4096 };
-}
-
-function wireOf(format: string, path: string, body: unknown) {
-  const url = new URL(`http://upstream${basePath[format] ?? ''}${path}`);
-  const query = Object.fromEntries(url.searchParams);
-  return { path: url.pathname, query, headers: {}, requestId: 'golden', body };
 }
 
 function checkUpstream(golden: GoldenCase, { client }: Format, file: string, text: string): void {
@@ -218,7 +162,8 @@ function checkAnswer(golden: GoldenCase, format: Format): void {
       same(encoded, golden.expectedJson('error.json', encoded));
     });
   } else checkSingleBody(golden, format, call);
-  for (const [name, other] of formats) {
+  for (const other of formats) {
+    const name = other.server.format;
     if (name === golden.format && golden.events.length > 1) continue;
     test(`${name} streams what its single body says`, () => checkForeign(golden, name, other));
   }

@@ -9,8 +9,10 @@ import {
   isJsonObject,
   type Json,
   type JsonObject,
+  type ReasoningDelta,
   SluiceError,
   type StartEvent,
+  type TextDelta,
 } from '@sluice/canonical';
 import type { ClientCall, GenerationContext } from '../codec.ts';
 import { decodeAssistantPart } from './messages-decode.ts';
@@ -155,21 +157,24 @@ export function decodeResponse(body: unknown, context: GenerationContext): Gener
 /** A whole block of an answer as events; none for a block that holds nothing. */
 export function decodeBlock(wire: JsonObject, block: number): GenerationEvent[] {
   const part = readBlock(wire);
-  const { extensions } = part.type === 'opaque' ? {} : part;
-  const annotation: GenerationEvent[] =
-    extensions === undefined ? [] : [{ type: 'block-annotation', block, extensions }];
   switch (part.type) {
     case 'text':
-      return part.text === '' && extensions === undefined
+      return part.text === '' && part.extensions === undefined
         ? []
-        : [{ type: 'text-delta', block, text: part.text }, ...annotation];
+        : annotated({ type: 'text-delta', block, text: part.text }, part.extensions?.[format]);
     case 'reasoning':
-      return part.text === '' && extensions === undefined
+      return part.text === '' && part.extensions === undefined
         ? []
-        : [{ type: 'reasoning-delta', block, text: part.text }, ...annotation];
+        : annotated({ type: 'reasoning-delta', block, text: part.text }, part.extensions?.[format]);
     case 'tool-call':
       return [
-        { type: 'tool-call-start', block, id: part.id, name: part.name, ...(extensions && { extensions }) },
+        {
+          type: 'tool-call-start',
+          block,
+          id: part.id,
+          name: part.name,
+          ...(part.extensions && { extensions: part.extensions }),
+        },
         { type: 'tool-call-delta', block, arguments: part.arguments },
         { type: 'tool-call-end', block },
       ];
@@ -179,6 +184,25 @@ export function decodeBlock(wire: JsonObject, block: number): GenerationEvent[] 
     default:
       return assertNever(part);
   }
+}
+
+/**
+ * The text of a block and its own fields, in the order of a stream: signatures and citations follow the text,
+ * any other field belongs to the block's start and must be known before there is text.
+ */
+function annotated(delta: TextDelta | ReasoningDelta, own: JsonObject = {}): GenerationEvent[] {
+  const { signature, citations, ...early } = own;
+  const late = {
+    ...(signature !== undefined && { signature }),
+    ...(citations !== undefined && { citations }),
+  };
+  const note = (fields: JsonObject): GenerationEvent[] =>
+    Object.keys(fields).length === 0
+      ? []
+      : [{ type: 'block-annotation', block: delta.block, extensions: { [format]: fields } }];
+  const begun = Object.keys(early).length === 0 ? [] : [{ ...delta, text: '' }, ...note(early)];
+  const said = delta.text === '' && begun.length > 0 ? [] : [delta];
+  return [...begun, ...said, ...note(late)];
 }
 
 /** A server's mistake in one block does not cost the answer: the block passes by as it is. */

@@ -70,7 +70,7 @@ describe('what the dialect can not say', () => {
       content: [{ type: 'tool-call', id: 'c', name: 'f', arguments: '' }],
     };
     expect(() => encodeRequest(request({ messages: [hello, result] }), target)).toThrow(
-      expect.objectContaining({ options: { param: 'messages[1].content[0]' } }),
+      expect.objectContaining({ options: { param: 'messages[1].content[0].toolName' } }),
     );
     const { body } = encodeRequest(request({ messages: [hello, call, result] }), target);
     expect(body.contents).toMatchObject([{}, {}, { parts: [{ functionResponse: { id: 'c', name: 'f' } }] }]);

@@ -66,7 +66,7 @@ export function encodeResult(
   const name = result.toolName ?? nameOf.get(result.toolCallId);
   if (name === undefined) {
     const fact = 'a result without a tool name belongs to no call of the conversation';
-    throw new SluiceError('invalid-request', `${path}: ${fact}`, { param: path });
+    throw new SluiceError('invalid-request', `${path}.toolName: ${fact}`, { param: `${path}.toolName` });
   }
   const texts: string[] = [];
   const parts: JsonObject[] = [];

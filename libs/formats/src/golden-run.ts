@@ -1,0 +1,99 @@
+import { type GenerationEvent, SluiceError } from '@sluice/canonical';
+import type {
+  ClientCall,
+  DecodedRequest,
+  Format,
+  GenerationContext,
+  StreamDecoder,
+  UpstreamTarget,
+  WireRequest,
+} from './codec.ts';
+import { type GoldenCase, goldenCases } from './golden-case.ts';
+import { formats } from './registry.ts';
+import { SseParser } from './sse.ts';
+
+/** The format of that name. Throws `internal` where there is none: cases are our own files. */
+export function formatNamed(name: string): Format {
+  const format = formats.find(({ server }) => server.format === name);
+  if (!format) throw new SluiceError('internal', `no format ${name}`);
+  return format;
+}
+
+/** Decodes the request of a case as the ingress would. */
+export function decodeCase({ format, wire }: GoldenCase): DecodedRequest {
+  const { server } = formatNamed(format);
+  if (!wire) throw new SluiceError('internal', 'a case without request.json can not be decoded');
+  return server.decodeRequest({ ...wire, path: wire.path || (server.routes[0] ?? '') });
+}
+
+/** The call that a case's answer replies to: its own request's, else the one of the format's `text` case. */
+export function callOf(golden: GoldenCase): ClientCall {
+  if (golden.wire && !golden.facts.refused) return { ...decodeCase(golden).call, ...golden.facts.call };
+  const requestId = golden.facts.requestId ?? 'golden';
+  return { ...textCall(golden.format), choices: golden.events.length, requestId, ...golden.facts.call };
+}
+
+const textCalls = new Map<string, ClientCall>();
+
+/** The call of the format's case `text`, which asks for everything that its stream can tell. */
+export function textCall(format: string): ClientCall {
+  let call = textCalls.get(format);
+  if (call) return call;
+  const text = goldenCases(format).find(({ name }) => name === 'text');
+  if (!text) throw new SluiceError('internal', `${format} has no case named text`);
+  call = decodeCase(text).call;
+  textCalls.set(format, call);
+  return call;
+}
+
+/** What a decoder must be told so that it gives the start event of this list back. */
+export function contextOf(events: readonly GenerationEvent[]): GenerationContext {
+  const start = events[0];
+  if (start?.type !== 'start') return { id: 'golden', createdAt: 0, model: 'golden' };
+  return { id: start.id, createdAt: start.createdAt, model: start.model };
+}
+
+/** Choices one after the other, and their events taking turns as they do when several generations run at once. */
+export function encodeStream(
+  format: Format,
+  call: ClientCall,
+  events: readonly (readonly GenerationEvent[])[],
+): string {
+  const encoder = format.server.createStreamEncoder(call);
+  const longest = Math.max(...events.map((list) => list.length));
+  let text = '';
+  for (let index = 0; index < longest; index += 1) {
+    for (const [choice, list] of events.entries()) {
+      const event = list[index];
+      if (event) text += encoder.push(event, choice);
+    }
+  }
+  return text;
+}
+
+/** All events that a stream in these pieces brings. */
+export function decodeStream(
+  decoder: StreamDecoder,
+  pieces: Iterable<Uint8Array | string>,
+): GenerationEvent[] {
+  const parser = new SseParser();
+  const events: GenerationEvent[] = [];
+  for (const piece of pieces) for (const message of parser.push(piece)) events.push(...decoder.push(message));
+  for (const message of parser.end()) events.push(...decoder.push(message));
+  return [...events, ...decoder.end()];
+}
+
+/** What the base address of an upstream holds already; see `ClientCodec.encodeRequest`. */
+const basePath: Readonly<Record<string, string>> = { openai: '/v1' };
+
+/** The request that a server of this format gets when a client codec wrote this path and body. */
+export function wireOf(format: string, path: string, body: unknown): WireRequest {
+  const url = new URL(`http://upstream${basePath[format] ?? ''}${path}`);
+  const query = Object.fromEntries(url.searchParams);
+  return { path: url.pathname, query, headers: {}, requestId: 'golden', body };
+}
+
+/** The target of a case's request; the limit stands in where the request has none. */
+export function targetOf(model: string, stream = true): UpstreamTarget {
+  return { model, stream, maxOutputTokens: 4096 };
+}

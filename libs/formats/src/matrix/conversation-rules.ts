@@ -1,0 +1,216 @@
+import { isJsonObject } from '@sluice/canonical';
+import { argumentsAcross } from './arguments.ts';
+import type { Fact } from './fact.ts';
+import { type Crossing, each, type Rule, saying, toward, without } from './rule.ts';
+
+const toChat = toward('openai');
+const toMessages = toward('anthropic');
+const toGenerate = toward('gemini');
+const crosses = ({ format, dialect }: Crossing) => format !== dialect;
+
+/** What of a conversation reads otherwise at a server of another dialect, in the order of application. */
+export const conversationRules: readonly Rule[] = [
+  {
+    id: 'blank-text',
+    says: 'Text without a visible character is left out.',
+    holds: () => true,
+    rewrite: each((fact) => {
+      const { type, text, own } = fact.says;
+      const isBlank = (type === 'text' || type === 'reasoning') && !/\S/.test(String(text));
+      return isBlank && own === undefined ? undefined : fact;
+    }),
+  },
+  {
+    id: 'foreign-thinking',
+    says: 'Servers of messages take back only thinking that they signed; other thinking is left out.',
+    holds: toMessages,
+    rewrite: each((fact) =>
+      fact.says.type === 'reasoning' && fact.says.own === undefined ? undefined : fact,
+    ),
+  },
+  {
+    id: 'one-place-each',
+    says: 'A chat turn has one place each for thinking, text and calls: they come in this order.',
+    holds: (crossing) => toChat(crossing) && crosses(crossing),
+    rewrite: orderTurns,
+  },
+  {
+    id: 'later-system-by-user',
+    says: 'A system message after the first turn is said by the user at its place: messages and generate content instruct at the head only.',
+    holds: (crossing) => toGenerate(crossing) || (toMessages(crossing) && crosses(crossing)),
+    rewrite: each((fact) => (fact.at === 'later-system' ? { ...fact, at: 'user' } : fact)),
+  },
+  {
+    id: 'results-first',
+    says: 'The results of all calls of a step stand first in the turn that follows it, then what the user adds.',
+    holds: (crossing) => toMessages(crossing) && crosses(crossing),
+    rewrite: resultsFirst,
+  },
+  {
+    id: 'failed-result-as-text',
+    says: 'Chat completions have no mark for a failed call: its text begins with `Error: `.',
+    holds: toChat,
+    rewrite: failuresAsText,
+  },
+  {
+    id: 'result-media-by-user',
+    says: 'Chat completions take no media in a tool result: they follow in a user message that names the call.',
+    holds: toChat,
+    rewrite: mediaByUser,
+  },
+  {
+    id: 'arguments-are-objects',
+    says: 'Messages and generate content hold the arguments of a call as an object: unreadable text is repaired where it leaves no doubt, else empty.',
+    holds: (crossing) => !toChat(crossing),
+    rewrite: each((fact, { dialect }) => {
+      const { type, arguments: said } = fact.says;
+      if (type !== 'tool-call' || typeof said !== 'string') return fact;
+      return saying(fact, { arguments: argumentsAcross(said, [dialect]) });
+    }),
+  },
+  {
+    id: 'result-text-joined',
+    says: 'Generate content holds one text for a tool result: several are joined by line ends.',
+    holds: (crossing) => toGenerate(crossing) && crosses(crossing),
+    rewrite: joinResultTexts,
+  },
+  {
+    id: 'result-names',
+    says: 'The name of the function that a result belongs to is added for generate content and not said to messages.',
+    holds: crosses,
+    rewrite: each((fact) => (fact.says.type === 'tool-result' ? without(fact, 'toolName') : fact)),
+  },
+  {
+    id: 'call-ids',
+    says: 'Messages allow letters, digits, `_` and `-` in the id of a call: others become `_`, the same everywhere, and two different ids never become one.',
+    holds: toMessages,
+    rewrite: numberCalls,
+  },
+  {
+    id: 'file-names',
+    says: 'Chat completions demand a name for a file and have none for a picture; messages name documents only.',
+    holds: (crossing) => crosses(crossing) && !toGenerate(crossing),
+    rewrite: each((fact) => (fact.says.type === 'media' ? without(fact, 'filename') : fact)),
+  },
+  {
+    id: 'media-type-of-references',
+    says: 'The media type of a file that is only referred to is not always said; the server knows it.',
+    holds: crosses,
+    rewrite: each((fact) => {
+      const { type, source } = fact.says;
+      if (type !== 'media' || !isJsonObject(source) || source.type === 'base64') return fact;
+      return saying(fact, { mediaType: 'known to the server' });
+    }),
+  },
+];
+
+/** Ids as the number of their call, in the order of first mention: equal where the same calls are meant. */
+function numberCalls(facts: readonly Fact[]): Fact[] {
+  const numbers = new Map<string, string>();
+  const numberOf = (id: string) => {
+    const number = numbers.get(id) ?? `call ${numbers.size + 1}`;
+    numbers.set(id, number);
+    return number;
+  };
+  return facts.map((fact) => {
+    const { type, id } = fact.says;
+    if (fact.at.startsWith('tool:')) return { ...fact, at: `tool:${numberOf(fact.at.slice(5))}` };
+    const isCall = type === 'tool-call' || type === 'tool-result';
+    return isCall && typeof id === 'string' ? saying(fact, { id: numberOf(id) }) : fact;
+  });
+}
+
+/** Rewrites each run of facts that one side says in a row. */
+function inRuns(
+  facts: readonly Fact[],
+  belongs: (fact: Fact) => boolean,
+  rewrite: (run: Fact[]) => Fact[],
+): Fact[] {
+  const all: Fact[] = [];
+  let run: Fact[] = [];
+  for (const fact of facts) {
+    if (belongs(fact)) run.push(fact);
+    else {
+      all.push(...rewrite(run), fact);
+      run = [];
+    }
+  }
+  return [...all, ...rewrite(run)];
+}
+
+const chatPlaces: Readonly<Record<string, number>> = { reasoning: 0, text: 1, opaque: 1, 'tool-call': 2 };
+
+function orderTurns(facts: readonly Fact[]): Fact[] {
+  const place = ({ says }: Fact) => chatPlaces[String(says.type)] ?? 1;
+  return inRuns(
+    facts,
+    ({ at, says }) => at === 'assistant' && says.type !== undefined,
+    (run) => joinThinking(run.sort((left, right) => place(left) - place(right))),
+  );
+}
+
+function joinThinking(facts: readonly Fact[]): Fact[] {
+  const joined: Fact[] = [];
+  for (const fact of facts) {
+    const last = joined[joined.length - 1];
+    if (last?.says.type === 'reasoning' && fact.says.type === 'reasoning') {
+      joined[joined.length - 1] = saying(last, { text: `${last.says.text}${fact.says.text}` });
+    } else joined.push(fact);
+  }
+  return joined;
+}
+
+function resultsFirst(facts: readonly Fact[]): Fact[] {
+  const isResult = ({ at }: Fact) => at === 'tool' || at.startsWith('tool:');
+  return inRuns(
+    facts,
+    (fact) => fact.at === 'user' || isResult(fact),
+    (run) => [...run.filter(isResult), ...run.filter((fact) => !isResult(fact))],
+  );
+}
+
+function failuresAsText(facts: readonly Fact[]): Fact[] {
+  const left: Fact[] = [];
+  const waiting = new Set<string>();
+  for (const fact of facts) {
+    const { type, id, isError, text } = fact.says;
+    if (type === 'tool-result' && isError === true) {
+      left.push(saying(fact, { isError: false }));
+      waiting.add(`tool:${id}`);
+    } else if (type === 'text' && waiting.delete(fact.at))
+      left.push(saying(fact, { text: `Error: ${text}` }));
+    else left.push(fact);
+  }
+  return left;
+}
+
+/** The media of the results of a turn go behind all its results, each call's after a text that names it. */
+function mediaByUser(facts: readonly Fact[]): Fact[] {
+  return inRuns(
+    facts,
+    ({ at }) => at === 'tool' || at.startsWith('tool:'),
+    (run) => {
+      const media = run.filter(({ says }) => says.type === 'media');
+      const rest = run.filter(({ says }) => says.type !== 'media');
+      let last = '';
+      const moved = media.flatMap((fact) => {
+        const label = `Output of tool call ${fact.at.slice(5)}:`;
+        const isNew = label !== last;
+        last = label;
+        const said: Fact = { feature: 'text', at: 'user', says: { type: 'text', text: label } };
+        return isNew ? [said, { ...fact, at: 'user' }] : [{ ...fact, at: 'user' }];
+      });
+      return [...rest, ...moved];
+    },
+  );
+}
+
+function joinResultTexts(facts: readonly Fact[]): Fact[] {
+  const left: Fact[] = [];
+  for (const fact of facts) {
+    const last = left.findLast(({ at, says }) => at === fact.at && says.type === 'text');
+    if (!last || !fact.at.startsWith('tool:') || fact.says.type !== 'text') left.push(fact);
+    else left[left.indexOf(last)] = saying(last, { text: `${last.says.text}\n${fact.says.text}` });
+  }
+  return left;
+}

@@ -1,0 +1,33 @@
+/** What came of one leg of one case: the way of its request, or the way of its answer. */
+export type LegOutcome =
+  | { state: 'equal'; used: RuleUse[]; features: string[] }
+  /** A 400 that names `param`; `rule` is the refusal's id, or the format's own when the client's request is bad. */
+  | { state: 'refused'; rule: string; param: string; features: string[] }
+  | { state: 'lossy'; difference: string; features: string[] };
+
+/** A documented rule that changed something of a feature. */
+export interface RuleUse {
+  rule: string;
+  feature: string;
+}
+
+/** One case in one place of the matrix. */
+export interface CellOutcome {
+  format: string;
+  name: string;
+  dialect: string;
+  mode: Mode;
+  /** Absent where the case has no request of its own. */
+  request?: LegOutcome;
+  /** Absent where the case has no answer. */
+  answer?: LegOutcome;
+}
+
+export type Mode = 'stream' | 'single';
+
+/** The word of the whole cell: the worst of its legs. */
+export function stateOf({ request, answer }: CellOutcome): LegOutcome['state'] {
+  const states = [request?.state, answer?.state];
+  if (states.includes('lossy')) return 'lossy';
+  return states.includes('refused') ? 'refused' : 'equal';
+}

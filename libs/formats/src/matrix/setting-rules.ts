@@ -1,0 +1,221 @@
+import { isJsonObject, type Json } from '@sluice/canonical';
+import { type Fact, lineOf } from './fact.ts';
+import { type Crossing, each, type Rule, saying, toward, without } from './rule.ts';
+
+const toChat = toward('openai');
+const toMessages = toward('anthropic');
+const toGenerate = toward('gemini');
+const crosses = ({ format, dialect }: Crossing) => format !== dialect;
+
+/** What of tools and settings reads otherwise at a server of another dialect, in the order of application. */
+export const settingRules: readonly Rule[] = [
+  {
+    id: 'strict-untold',
+    says: 'Generate content can not ask for arguments that strictly follow the schema of a function.',
+    holds: toGenerate,
+    rewrite: each((fact) => (fact.at === 'tools' ? without(fact, 'strict') : fact)),
+  },
+  {
+    id: 'schema-type',
+    says: 'The schema of a function always has a type for servers of messages: `object` where none was said.',
+    holds: toMessages,
+    rewrite: each((fact) => {
+      const { parameters } = fact.says;
+      if (fact.at !== 'tools' || !isJsonObject(parameters) || parameters.type !== undefined) return fact;
+      return saying(fact, { parameters: { type: 'object', ...parameters } });
+    }),
+  },
+  {
+    id: 'narrowed-tools',
+    says: 'Messages know no choice among some of the tools: the others are not shown to the model.',
+    holds: toMessages,
+    rewrite: narrowTools,
+  },
+  {
+    id: 'choice-without-tools',
+    says: 'A choice among no tools at all is not said to a server of messages.',
+    holds: (crossing) => toMessages(crossing) && crosses(crossing),
+    rewrite: (facts) =>
+      facts.some(({ at }) => at === 'tools')
+        ? [...facts]
+        : facts.filter(({ at }) => at !== 'toolChoice' && at !== 'parallelToolCalls'),
+  },
+  {
+    id: 'automatic-choice',
+    says: 'That the model decides about tools, in parallel if it likes, is every dialect’s default and not always said.',
+    holds: crosses,
+    rewrite: each((fact) => {
+      if (fact.at === 'parallelToolCalls' && fact.says.value === true) return undefined;
+      return fact.at === 'toolChoice' && fact.says.type === 'auto' && fact.says.allowed === undefined
+        ? undefined
+        : fact;
+    }),
+  },
+  {
+    id: 'one-of-one',
+    says: 'A choice that must fall on the only tool left is a choice of that tool.',
+    holds: toGenerate,
+    rewrite: each((fact) => {
+      const { type, allowed } = fact.says;
+      const [name, ...others] = Array.isArray(allowed) ? allowed : [];
+      if (fact.at !== 'toolChoice' || type !== 'required' || name === undefined) return fact;
+      return others.length > 0 ? fact : { ...fact, says: { type: 'tool', name } };
+    }),
+  },
+  {
+    id: 'no-choice-no-parallel',
+    says: 'Where no tool may be called, whether calls may be parallel is not said.',
+    holds: crosses,
+    rewrite: (facts) =>
+      facts.some(({ at, says }) => at === 'toolChoice' && says.type === 'none')
+        ? facts.filter(({ at }) => at !== 'parallelToolCalls')
+        : [...facts],
+  },
+  {
+    id: 'seed-untold',
+    says: 'Messages take no seed; no server promises the same answer for it anyway.',
+    holds: toMessages,
+    rewrite: each((fact) => (fact.at === 'sampling.seed' ? undefined : fact)),
+  },
+  {
+    id: 'hottest',
+    says: 'Messages take a temperature up to 1: a higher one becomes 1.',
+    holds: toMessages,
+    rewrite: each((fact) =>
+      fact.at === 'sampling.temperature' && Number(fact.says.value) > 1 ? saying(fact, { value: 1 }) : fact,
+    ),
+  },
+  {
+    id: 'no-penalty',
+    says: 'A penalty of 0 is no penalty and not said to messages; others are refused there.',
+    holds: toMessages,
+    rewrite: each((fact) =>
+      /^sampling\..*Penalty$/.test(fact.at) && fact.says.value === 0 ? undefined : fact,
+    ),
+  },
+  {
+    id: 'limit-needed',
+    says: 'Messages demand a limit of the answer: the model’s own is sent where the client has none.',
+    holds: toMessages,
+    rewrite: (facts) =>
+      facts.some(({ at }) => at === 'sampling.maxOutputTokens')
+        ? [...facts]
+        : insertSetting(facts, {
+            feature: 'max output tokens',
+            at: 'sampling.maxOutputTokens',
+            says: { value: 4096 },
+          }),
+  },
+  {
+    id: 'json-by-instruction',
+    says: 'Messages have no JSON mode without a schema: the system text asks for JSON instead.',
+    holds: (crossing) => toMessages(crossing) && crosses(crossing),
+    rewrite: jsonByInstruction,
+  },
+  {
+    id: 'text-output',
+    says: 'That the answer is text is every dialect’s default and not said to messages.',
+    holds: toMessages,
+    rewrite: each((fact) => (fact.at === 'output' && fact.says.type === 'text' ? undefined : fact)),
+  },
+  {
+    id: 'schema-names',
+    says: 'Name, description and strictness of an answer’s schema are told to chat completions alone, which demand a name.',
+    holds: crosses,
+    rewrite: each((fact) => (fact.at === 'output' ? without(fact, 'name', 'description', 'strict') : fact)),
+  },
+  {
+    id: 'user-id-untold',
+    says: 'Generate content has no place for the client’s id of its user.',
+    holds: toGenerate,
+    rewrite: each((fact) => (fact.at === 'endUser' ? undefined : fact)),
+  },
+  {
+    id: 'thinking-as-effort',
+    says: 'Chat completions know efforts only: a budget becomes the effort that spends about as much, and whether the client sees thinking is not said.',
+    holds: (crossing) => toChat(crossing) && crosses(crossing),
+    rewrite: rewriteThinking(({ effort, budget }) => ({ effort: effort ?? effortOf(budget) })),
+  },
+  {
+    id: 'thinking-at-least',
+    says: 'Messages know no effort below low; a budget of 0 is thinking switched off, which has nothing to show.',
+    holds: (crossing) => toMessages(crossing) && crosses(crossing),
+    rewrite: rewriteThinking(({ effort, budget, visible }) =>
+      effort === 'none' || budget === 0
+        ? { effort: 'none' }
+        : { effort: effort === 'minimal' ? 'low' : effort, budget, visible },
+    ),
+  },
+  {
+    id: 'thinking-as-level',
+    says: 'Generate content knows no level above high and takes either a level or a budget, which is the more exact; thinking is shown unless the client asked not to see it.',
+    holds: (crossing) => toGenerate(crossing) && crosses(crossing),
+    rewrite: rewriteThinking(({ effort, budget, visible }) => {
+      const shown = visible ?? effort !== 'none';
+      if (budget === 0) return { effort: 'none', visible: shown };
+      if (budget !== undefined) return { budget, visible: shown };
+      return { effort: effort === 'xhigh' || effort === 'max' ? 'high' : effort, visible: shown };
+    }),
+  },
+];
+
+const isPiece = ({ at }: Fact) =>
+  ['system', 'later-system', 'user', 'assistant', 'tool'].includes(at) || at.startsWith('tool:');
+
+function narrowTools(facts: readonly Fact[]): Fact[] {
+  const allowed = facts.find(({ at }) => at === 'toolChoice')?.says.allowed;
+  if (!Array.isArray(allowed)) return [...facts];
+  return facts
+    .filter(({ at, says }) => at !== 'tools' || allowed.includes(says.name ?? null))
+    .map((fact) => (fact.at === 'toolChoice' ? without(fact, 'allowed') : fact));
+}
+
+function insertSetting(facts: readonly Fact[], fact: Fact): Fact[] {
+  const end = facts.findLastIndex(isPiece) + 1;
+  return [...facts.slice(0, end), fact, ...facts.slice(end)];
+}
+
+function jsonByInstruction(facts: readonly Fact[]): Fact[] {
+  const isBare = ({ at, says }: Fact) => at === 'output' && says.type === 'json' && says.schema === undefined;
+  if (!facts.some(isBare)) return [...facts];
+  const text = 'Answer with one valid JSON object and nothing else.';
+  const instruction: Fact = { feature: 'answer as JSON', at: 'system', says: { type: 'text', text } };
+  const left = facts.filter((fact) => !isBare(fact));
+  const head = left.findLastIndex(({ at }) => at === 'system') + 1;
+  return [...left.slice(0, head), instruction, ...left.slice(head)];
+}
+
+interface Thinking {
+  effort?: Json | undefined;
+  budget?: Json | undefined;
+  visible?: Json | undefined;
+}
+
+/** Rewrites what is said of thinking as a whole, since one wish may stand for another. */
+function rewriteThinking(rewrite: (thinking: Thinking) => Thinking): Rule['rewrite'] {
+  return (facts) => {
+    const read = (at: string) => facts.find((fact) => fact.at === `reasoning.${at}`)?.says.value;
+    const rest = facts.filter(({ at }) => !at.startsWith('reasoning.'));
+    if (rest.length === facts.length) return rest;
+    const before = { effort: read('effort'), budget: read('budgetTokens'), visible: read('visible') };
+    const { effort, budget, visible } = rewrite(before);
+    const fact = (name: string, value: Json | undefined): Fact[] =>
+      value === undefined ? [] : [{ feature: `thinking: ${name}`, at: `reasoning.${name}`, says: { value } }];
+    return [...rest, ...fact('effort', effort), ...fact('budgetTokens', budget), ...fact('visible', visible)];
+  };
+}
+
+function effortOf(budget: Json | undefined): Json | undefined {
+  if (typeof budget !== 'number') return undefined;
+  if (budget === 0) return 'none';
+  if (budget <= 4096) return 'low';
+  return budget <= 16_384 ? 'medium' : 'high';
+}
+
+/** The facts with the settings in an order of their own: theirs says nothing. */
+export function sortSettings(facts: readonly Fact[]): Fact[] {
+  const pieces = facts.filter(isPiece);
+  const settings = facts.filter((fact) => !isPiece(fact) && fact.at !== 'tools');
+  settings.sort((left, right) => (lineOf(left) < lineOf(right) ? -1 : 1));
+  return [...pieces, ...facts.filter(({ at }) => at === 'tools'), ...settings];
+}
