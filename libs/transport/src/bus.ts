@@ -40,8 +40,9 @@ export function createBus(
     }
   };
   subscriber.on(isSharded ? 'smessage' : 'message', receive);
+  const shards = isSharded ? watchShards(subscriber, () => tellResubscribed()) : undefined;
   subscriber.on('ready', () => {
-    if (wasUp) void subscribeAgain();
+    if (wasUp && !isSharded) void subscribeAgain();
     wasUp = true;
   });
 
@@ -49,14 +50,19 @@ export function createBus(
     if (isSharded) await subscriber.ssubscribe(channel);
     else await subscriber.subscribe(channel);
   };
+  const tellResubscribed = (): void => {
+    if (listeners.size === 0) return;
+    for (const listener of resubscribed) listener();
+  };
   // ioredis resubscribes by itself, but tells nobody when: asking again costs nothing and gives the moment.
   const subscribeAgain = async (): Promise<void> => {
     try {
       for (const channel of listeners.keys()) await subscribeOn(channel);
-      for (const listener of resubscribed) listener();
     } catch {
       // The connection went away again; the next 'ready' repeats this.
+      return;
     }
+    tellResubscribed();
   };
 
   return {
@@ -69,7 +75,30 @@ export function createBus(
       wasUp = true;
     },
     onResubscribed: (listener) => resubscribed.push(listener),
-    isUp: () => subscriber.status === 'ready',
+    isUp: () => subscriber.status === 'ready' && shards?.areAllUp() !== false,
     canPublish: () => commands.status === 'ready',
   };
+}
+
+/**
+ * A cluster's subscriber has one connection per master and stays 'ready' when it loses one of them. `onAgain` is
+ * called when all stand again, subscriptions included.
+ */
+function watchShards(subscriber: Cluster, onAgain: () => void): { areAllUp(): boolean } {
+  let isLost = false;
+  let hasFailed = false;
+  // Only a subscriber's loss names the node; the same event without a name is about commands.
+  subscriber.on('-node', (_node: unknown, key?: string) => {
+    if (key !== undefined) isLost = true;
+  });
+  subscriber.on('error', () => {
+    hasFailed = isLost;
+  });
+  // It comes after every attempt to replace what was lost, also after one that failed.
+  subscriber.on('subscribersReady', () => {
+    isLost = hasFailed;
+    hasFailed = false;
+    if (!isLost) onAgain();
+  });
+  return { areAllUp: () => !isLost };
 }

@@ -13,6 +13,8 @@ export type ConnectionProfile = 'command' | 'worker' | 'subscriber';
 
 const commandTimeoutMs = 1_000;
 const reconnectLimitMs = 500;
+const redisPort = 6_379;
+const sentinelPort = 26_379;
 
 type Settings = Omit<RedisOptions, 'replyMapping'>;
 
@@ -61,11 +63,6 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
   return client;
 }
 
-/** A second connection of the same kind, for what blocks or subscribes. */
-export function duplicate(client: RedisClient): RedisClient {
-  return client instanceof Cluster ? client.duplicate() : client.duplicate();
-}
-
 /** Resolves when the connection can take commands. Rejects with `unavailable` when `signal` aborts first. */
 export async function connected(client: RedisClient, signal: AbortSignal): Promise<void> {
   if (client.status === 'ready') return;
@@ -85,48 +82,66 @@ export async function connected(client: RedisClient, signal: AbortSignal): Promi
 
 function openTopology(url: string, options: Settings): RedisClient {
   const kind = /^redis(s|\+sentinel|\+cluster)?:\/\//.exec(url)?.[0];
-  if (kind === undefined)
-    throw new SluiceError(
-      'invalid-request',
-      'a Redis URL starts with redis://, rediss://, redis+sentinel:// or redis+cluster://',
-    );
-  if (kind === 'redis://' || kind === 'rediss://') return new Redis(url, options);
-  const { nodes, path, credentials } = parseNodes(url.slice(kind.length));
-  if (kind === 'redis+sentinel://') {
-    const [group = 'mymaster', db] = path.split('/');
-    return new Redis({
-      ...options,
-      ...credentials,
-      sentinels: nodes,
-      name: group,
-      ...(db ? { db: Number(db) } : {}),
-      sentinelRetryStrategy: () => reconnectLimitMs,
-    });
+  switch (kind) {
+    case 'redis://':
+    case 'rediss://':
+      return new Redis(url, options);
+    case 'redis+sentinel://': {
+      const { nodes, path, credentials } = parseNodes(url.slice(kind.length), sentinelPort);
+      const [group, db] = path.split('/');
+      return new Redis({
+        ...options,
+        ...credentials,
+        sentinels: nodes,
+        name: group || 'mymaster',
+        ...(db && { db: Number(db) }),
+        sentinelRetryStrategy: () => reconnectLimitMs,
+      });
+    }
+    case 'redis+cluster://': {
+      const { nodes, credentials } = parseNodes(url.slice(kind.length), redisPort);
+      const { retryStrategy, enableOfflineQueue = true, connectionName: _each, ...redisOptions } = options;
+      return new Cluster(nodes, {
+        redisOptions: { ...redisOptions, ...credentials },
+        enableOfflineQueue,
+        shardedSubscribers: true,
+        clusterRetryStrategy: (times) => Number(retryStrategy?.(times) ?? reconnectLimitMs),
+      });
+    }
+    default:
+      throw new SluiceError(
+        'invalid-request',
+        'a Redis URL starts with redis://, rediss://, redis+sentinel:// or redis+cluster://',
+      );
   }
-  const { retryStrategy, enableOfflineQueue = true, connectionName: _each, ...redisOptions } = options;
-  return new Cluster(nodes, {
-    redisOptions: { ...redisOptions, ...credentials },
-    enableOfflineQueue,
-    shardedSubscribers: true,
-    clusterRetryStrategy: (times) => Number(retryStrategy?.(times) ?? reconnectLimitMs),
-  });
 }
 
-function parseNodes(rest: string): {
+/** Reads what follows the scheme: `[user:password@]host[:port],host[:port][/path]`. An IPv6 host stands in brackets. */
+function parseNodes(
+  rest: string,
+  defaultPort: number,
+): {
   nodes: { host: string; port: number }[];
   path: string;
   credentials: { username?: string; password?: string };
 } {
   const at = rest.lastIndexOf('@');
-  const [username = '', password = ''] = at < 0 ? [] : rest.slice(0, at).split(':').map(decodeURIComponent);
-  const [hosts = '', ...path] = rest.slice(at + 1).split('/');
+  const [, username = '', password = ''] = /^([^:]*):?(.*)$/.exec(rest.slice(0, Math.max(0, at))) ?? [];
+  const [, hosts = '', path = ''] = /^([^/]*)\/?(.*)$/.exec(rest.slice(at + 1)) ?? [];
   const nodes = hosts.split(',').map((node) => {
-    const [host = '127.0.0.1', port = '6379'] = node.split(':');
-    return { host, port: Number(port) };
+    const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d+))?$/.exec(node) ?? [];
+    const host = bracketed ?? plain;
+    // Nothing of the URL is repeated: it may hold a password.
+    if (host === undefined)
+      throw new SluiceError('invalid-request', 'a Redis URL names its nodes as host:port,host:port');
+    return { host, port: port === undefined ? defaultPort : Number(port) };
   });
   return {
     nodes,
-    path: path.join('/'),
-    credentials: { ...(username && { username }), ...(password && { password }) },
+    path,
+    credentials: {
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
+    },
   };
 }

@@ -30,6 +30,8 @@ export interface ConsumerOptions {
 // One chain completes a claimed job and takes the next in the same script. 8 of them served 1.7 times the
 // requests of one fetch at a time (`test/bench`), more gave nothing.
 const chainLimit = 8;
+/** How long a stop waits for commands that are under way; without Redis they would never come back. */
+const stopLimitMs = 1_000;
 const errorPauseMs = 250;
 
 /**
@@ -57,7 +59,7 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
   worker.on('error', () => undefined);
 
   let busy = 0;
-  let chains = 0;
+  const chains = new Set<Promise<void>>();
   let isStopping = false;
   let wake: (() => void) | undefined;
   let loop: Promise<void> | undefined;
@@ -115,7 +117,7 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
   const fetchLoop = async (): Promise<void> => {
     let isDrained = false;
     while (!isStopping) {
-      if (busy >= slots || chains >= chainLimit) {
+      if (busy >= slots || chains.size >= chainLimit) {
         await changed();
         continue;
       }
@@ -132,11 +134,11 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
         release();
         continue;
       }
-      chains += 1;
-      void chain(job).finally(() => {
-        chains -= 1;
+      const running = chain(job).finally(() => {
+        chains.delete(running);
         wake?.();
       });
+      chains.add(running);
     }
   };
 
@@ -152,8 +154,9 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
       isStopping = true;
       wake?.();
       // Closing interrupts the blocking fetch; `force` because no job is ever active for longer than a fetch.
-      await worker.close(true);
-      await loop;
+      const closed = worker.close(true);
+      const finished = loop?.then(() => Promise.all(chains));
+      await Promise.race([Promise.all([closed, finished]), sleep(stopLimitMs, undefined, { ref: false })]);
     },
   };
 }

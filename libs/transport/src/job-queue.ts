@@ -8,8 +8,8 @@ import { jobId, queueName, queuePrefix, waitingKey } from './names.ts';
 export interface JobQueue {
   /** Puts an attempt into its pool's queue. `priority` is 1 (first) to 2^21-1. Throws `unavailable` without Redis. */
   enqueue(pool: string, job: InferenceJob, priority: number): Promise<void>;
-  /** Takes an attempt out of the queue. Resolves with false when it is not waiting (any more). */
-  remove(pool: string, requestId: string, attempt: number): Promise<boolean>;
+  /** Takes an attempt out of the queue, if it still waits there. */
+  remove(pool: string, requestId: string, attempt: number): Promise<void>;
   /** Jobs that wait in a pool. */
   depth(pool: string): Promise<number>;
   /** Which of these attempts are waiting now, in the same order. */
@@ -41,9 +41,11 @@ export function createJobQueue(redis: RedisClient): JobQueue {
     }
     return queue;
   };
-  const guard = async <Result>(command: Promise<Result>): Promise<Result> => {
+  const guard = async <Result>(command: () => Promise<Result>): Promise<Result> => {
     try {
-      return await command;
+      // A queue that is made while Redis is away would wait for it before its first command.
+      if (redis.status !== 'ready') throw new Error('not connected');
+      return await command();
     } catch (cause) {
       throw new SluiceError('unavailable', 'the queue is not reachable', { retryAfterMs: 1_000, cause });
     }
@@ -52,15 +54,16 @@ export function createJobQueue(redis: RedisClient): JobQueue {
   return {
     enqueue: async (pool, job, priority) => {
       const options = { ...jobOptions, jobId: jobId(job.requestId, job.attempt), priority };
-      await guard(queueOf(pool).add('generate', job, options));
+      await guard(() => queueOf(pool).add('generate', job, options));
     },
-    remove: async (pool, requestId, attempt) =>
-      (await guard(queueOf(pool).remove(jobId(requestId, attempt)))) === 1,
-    depth: async (pool) => guard(redis.zcard(waitingKey(pool))),
+    remove: async (pool, requestId, attempt) => {
+      await guard(() => queueOf(pool).remove(jobId(requestId, attempt)));
+    },
+    depth: async (pool) => guard(() => redis.zcard(waitingKey(pool))),
     areWaiting: async (pool, attempts) => {
       if (attempts.length === 0) return [];
       const ids = attempts.map(({ requestId, attempt }) => jobId(requestId, attempt));
-      const scores = await guard(redis.zmscore(waitingKey(pool), ...ids));
+      const scores = await guard(() => redis.zmscore(waitingKey(pool), ...ids));
       return scores.map((score) => score !== null);
     },
     close: async () => {

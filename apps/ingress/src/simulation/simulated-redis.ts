@@ -121,9 +121,7 @@ export class SimulatedRedis {
     remove: async (_pool, requestId, attempt) => {
       this.world.hasContinuations = true;
       if (this.isDown) throw new SluiceError('unavailable', 'the queue is not reachable');
-      const before = this.jobs.length;
       this.jobs = this.jobs.filter(({ job }) => job.requestId !== requestId || job.attempt !== attempt);
-      return this.jobs.length < before;
     },
     depth: async () => this.jobs.length,
     areWaiting: async (_pool, attempts) => {

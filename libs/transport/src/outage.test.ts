@@ -1,0 +1,190 @@
+import { until } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { isIngressAlive } from './ingress-presence.ts';
+import { createJobConsumer } from './job-consumer.ts';
+import { createJobQueue } from './job-queue.ts';
+import { startCluster, startSentinel, startSingle, type Topology } from './test-topology.ts';
+import { Connections, createJob } from './transport-suite.ts';
+
+// Servers die and come back here, on machines that may be busy.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const connections = new Connections();
+let topology: Topology;
+afterEach(async () => {
+  connections.close();
+  await topology.stop();
+});
+
+const first = () => {
+  const [node] = topology.nodes;
+  if (!node) throw new TypeError('a topology without a node');
+  return node;
+};
+
+describe('while a single Redis is away', () => {
+  beforeEach(async () => {
+    topology = await startSingle();
+  });
+
+  it('a command fails instead of waiting, and works again when it is back', async () => {
+    const commands = await connections.connect(topology.url, 'command');
+    const queue = createJobQueue(commands);
+    await first().down();
+    await expect(queue.enqueue('fast', createJob('a'), 1)).rejects.toMatchObject({
+      kind: 'unavailable',
+      options: { retryAfterMs: 1_000 },
+    });
+    await expect(isIngressAlive(commands, 'x')).rejects.toThrow();
+    await expect(queue.depth('fast')).rejects.toMatchObject({ kind: 'unavailable' });
+    await first().up();
+    await until(() => commands.status === 'ready');
+    // The scripts that the old server knew are gone with it.
+    await queue.enqueue('fast', createJob('a'), 1);
+    expect(await queue.depth('fast')).toBe(1);
+  });
+
+  it('a command to one that stands still gives up in time', async () => {
+    const commands = await connections.connect(topology.url, 'command');
+    const queue = createJobQueue(commands);
+    await queue.depth('frozen');
+    first().suspend();
+    await expect(queue.enqueue('frozen', createJob('a'), 1)).rejects.toMatchObject({ kind: 'unavailable' });
+    first().resume();
+    await until(() => queue.depth('frozen').then(() => true));
+  });
+
+  it('a subscription waits, and stands again by itself', async () => {
+    const { bus } = await connections.createBus(topology.url, 'command');
+    const heard: string[] = [];
+    let times = 0;
+    await bus.subscribe('sluice:again', (text) => heard.push(text));
+    bus.onResubscribed(() => {
+      times += 1;
+    });
+    await first().down();
+    await until(() => !bus.isUp() && !bus.canPublish());
+    await first().up();
+    await until(() => times === 1);
+    await until(() => bus.canPublish());
+    expect(await bus.publish('sluice:again', 'back')).toBe(1);
+    await until(() => heard.length === 1);
+  });
+
+  it('a worker waits, and takes jobs again by itself', async () => {
+    const queue = createJobQueue(await connections.connect(topology.url, 'command'));
+    const taken: string[] = [];
+    const errors: Error[] = [];
+    const consumer = createJobConsumer({
+      pool: 'patient',
+      slots: 2,
+      redis: await connections.connect(topology.url, 'worker'),
+      run: async (job) => void taken.push(job.requestId),
+      onError: (error) => errors.push(error),
+    });
+    consumer.start();
+    await queue.enqueue('patient', createJob('before'), 1);
+    await until(() => taken.length === 1);
+    for (const round of [1, 2]) {
+      await first().restart();
+      await until(() => queue.enqueue('patient', createJob(`after${round}`), 1).then(() => true));
+      await until(() => taken.includes(`after${round}`));
+    }
+    expect(new Set(taken).size).toBe(taken.length);
+    expect(consumer.busy).toBeLessThanOrEqual(1);
+    await consumer.stop();
+  });
+
+  it('a worker can stop', async () => {
+    const consumer = createJobConsumer({
+      pool: 'stopping',
+      slots: 2,
+      redis: await connections.connect(topology.url, 'worker'),
+      run: async () => undefined,
+      onError: () => undefined,
+    });
+    consumer.start();
+    await first().down();
+    await consumer.stop();
+  });
+});
+
+describe('when a replica takes over', () => {
+  beforeEach(async () => {
+    topology = await startSentinel();
+  });
+
+  it('commands, subscriptions and workers follow it', async () => {
+    const { bus, commands } = await connections.createBus(topology.url, 'command');
+    const queue = createJobQueue(commands);
+    const heard: string[] = [];
+    await bus.subscribe('sluice:failover', (text) => heard.push(text));
+    const taken: string[] = [];
+    const consumer = createJobConsumer({
+      pool: 'failover',
+      slots: 1,
+      redis: await connections.connect(topology.url, 'worker'),
+      run: async (job) => void taken.push(job.requestId),
+      onError: () => undefined,
+    });
+    consumer.start();
+    await queue.enqueue('failover', createJob('before'), 1);
+    await until(() => taken.length === 1);
+    await first().down();
+    let count = 0;
+    await until(() => queue.enqueue('failover', createJob(`after${(count += 1)}`), 1).then(() => true), {
+      timeoutMs: 30_000,
+    });
+    await until(() => taken.length >= 2, { timeoutMs: 30_000 });
+    await until(async () => (await bus.publish('sluice:failover', 'new master')) === 1, {
+      timeoutMs: 30_000,
+    });
+    await until(() => heard.length > 0);
+    await consumer.stop();
+  });
+});
+
+describe('when one master of a cluster is away', () => {
+  beforeEach(async () => {
+    topology = await startCluster();
+  });
+
+  it('a subscription there is known to be down, and stands again when it is back', async () => {
+    const { bus } = await connections.createBus(topology.url, 'command');
+    const heard: string[] = [];
+    let times = 0;
+    // One channel per slot range would be enough; these are spread over all masters.
+    const channels = Array.from({ length: 12 }, (_, index) => `sluice:shard:${index}`);
+    for (const channel of channels) await bus.subscribe(channel, (text) => heard.push(text));
+    bus.onResubscribed(() => {
+      times += 1;
+    });
+    const before = times;
+    await first().down();
+    await until(() => !bus.isUp());
+    await first().up();
+    await until(() => bus.isUp() && times > before, { timeoutMs: 30_000 });
+    for (const channel of channels) {
+      await until(() => bus.publish(channel, channel).then((receivers) => receivers === 1), {
+        timeoutMs: 30_000,
+      });
+    }
+    await until(() => channels.every((channel) => heard.includes(channel)));
+  });
+
+  it('a command fails in time, and works again when it is back', async () => {
+    const commands = await connections.connect(topology.url, 'command');
+    const queue = createJobQueue(commands);
+    const pools = ['a', 'b', 'c', 'd', 'e', 'f'];
+    for (const pool of pools) await queue.enqueue(pool, createJob('before'), 1);
+    await first().down();
+    const outcomes = await Promise.allSettled(
+      pools.map((pool) => queue.enqueue(pool, createJob('during'), 1)),
+    );
+    expect(outcomes.some(({ status }) => status === 'rejected')).toBe(true);
+    await first().up();
+    for (const pool of pools) {
+      await until(() => queue.enqueue(pool, createJob('after'), 1).then(() => true), { timeoutMs: 30_000 });
+    }
+  });
+});
