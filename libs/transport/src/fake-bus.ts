@@ -1,0 +1,25 @@
+import type { Bus } from './bus.ts';
+
+/** A bus within the process: what is published arrives at once, and the test decides who is there. */
+export class FakeBus implements Bus {
+  readonly published: { channel: string; text: string }[] = [];
+  /** What `publish` resolves with; absent: as many as have subscribed. */
+  receivers: number | undefined;
+  isConnected = true;
+  private readonly listeners = new Map<string, (text: string) => void>();
+
+  readonly publish = async (channel: string, text: string): Promise<number> => {
+    this.published.push({ channel, text });
+    const listener = this.listeners.get(channel);
+    listener?.(text);
+    return this.receivers ?? (listener ? 1 : 0);
+  };
+
+  readonly subscribe = async (channel: string, listener: (text: string) => void): Promise<void> => {
+    this.listeners.set(channel, listener);
+  };
+
+  readonly onResubscribed = (): void => undefined;
+  readonly isUp = (): boolean => this.isConnected;
+  readonly canPublish = (): boolean => this.isConnected;
+}

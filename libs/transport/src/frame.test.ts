@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { anyEvent } from './arbitrary.ts';
+import { decodeBatch, encodeBatch, encodeFrame } from './frame.ts';
+
+const id = fc.string({ unit: 'binary', minLength: 1 });
+const number = fc.nat();
+const claim = fc.record({ requestId: id, attempt: number });
+const frame = fc.record({ requestId: id, attempt: number, sequence: number, events: fc.array(anyEvent) });
+const running = fc.record({ requestId: id, attempt: number, next: number });
+const gone = fc.record({ requestId: id, attempt: number, from: number });
+/** JSON knows no -0. */
+const plain = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value));
+
+describe('a reply batch', () => {
+  it('says after its way exactly what was put in', () => {
+    const batch = fc.record({
+      worker: id,
+      claims: fc.array(claim),
+      frames: fc.array(frame),
+      running: fc.array(running),
+      gone: fc.array(gone),
+    });
+    fc.assert(
+      fc.property(batch, (sent) => {
+        const text = encodeBatch({ ...sent, frames: sent.frames.map(encodeFrame) });
+        expect(decodeBatch(text)).toEqual(plain(sent));
+      }),
+    );
+  });
+
+  it('is short where a token is all there is to say', () => {
+    const event = { type: 'text-delta', block: 0, text: 'hi', tokens: 1 } as const;
+    const text = encodeFrame({ requestId: 'r', attempt: 1, sequence: 4, events: [event] });
+    expect(text).toBe('["r",1,4,[[0,"hi",1]]]');
+    expect(encodeBatch({ worker: 'w', frames: [text] })).toBe('{"v":1,"w":"w","f":[["r",1,4,[[0,"hi",1]]]]}');
+  });
+
+  it('tells tokens that were not counted from none', () => {
+    const events = [
+      { type: 'text-delta', block: 0, text: 'a' } as const,
+      { type: 'text-delta', block: 0, text: 'b', tokens: 0 } as const,
+    ];
+    const text = encodeBatch({ worker: 'w', frames: [encodeFrame({ requestId: 'r', attempt: 1, sequence: 0, events })] });
+    expect(decodeBatch(text).frames[0]?.events).toEqual(events);
+  });
+
+  it.each(['{"v":2,"w":"w"}', '[]', 'null', '"text"'])('of another version is refused: %s', (text) => {
+    expect(() => decodeBatch(text)).toThrow('a reply batch of an unknown version');
+  });
+});

@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import type { WorkerPresence } from './presence.ts';
+import { WorkerDirectory } from './worker-directory.ts';
+
+function createBench() {
+  let now = 0;
+  const lost: [string, string][] = [];
+  const directory = new WorkerDirectory({
+    now: () => now,
+    silenceLimitMs: 2_000,
+    onLost: (worker, reason) => lost.push([worker, reason]),
+  });
+  return {
+    directory,
+    lost,
+    /** Lets time pass in steps, as the ticks of an ingress do. */
+    advance: (durationMs: number, isListening = true) => {
+      for (const end = now + durationMs; now < end; ) {
+        now += 250;
+        directory.check(isListening);
+      }
+    },
+    /** Our own process stands still. */
+    freeze: (durationMs: number) => {
+      now += durationMs;
+    },
+  };
+}
+
+const presence = (worker: string, changes: Partial<WorkerPresence> = {}): WorkerPresence => ({
+  type: 'presence',
+  worker,
+  state: 'ready',
+  pools: { chat: { slots: 4, busy: 0, resume: 'exact' } },
+  ...changes,
+});
+const serving = (resume: 'exact' | 'prefix' | 'none') => ({ chat: { slots: 4, busy: 0, resume } });
+
+describe('a worker', () => {
+  it('that falls silent is lost, once', () => {
+    const { directory, lost, advance } = createBench();
+    directory.receive(presence('w1'));
+    advance(2_000);
+    expect(lost).toEqual([]);
+    advance(5_000);
+    expect(lost).toEqual([['w1', 'silent']]);
+    expect([directory.has('w1'), directory.count]).toEqual([false, 0]);
+  });
+
+  it('lives as long as it says anything', () => {
+    const { directory, lost, advance } = createBench();
+    directory.receive(presence('w1'));
+    for (let second = 0; second < 10; second += 1) {
+      advance(1_000);
+      directory.heard('w1');
+    }
+    expect(lost).toEqual([]);
+  });
+
+  it('that was heard before it said who it is can be lost, too', () => {
+    const { directory, lost, advance } = createBench();
+    directory.heard('w1');
+    expect(directory.slotsOf('chat')).toBe(0);
+    advance(3_000);
+    expect(lost).toEqual([['w1', 'silent']]);
+  });
+
+  it('that speaks again after its silence is a new one', () => {
+    const { directory, lost, advance } = createBench();
+    directory.receive(presence('w1'));
+    advance(3_000);
+    directory.receive(presence('w1'));
+    expect(directory.slotsOf('chat')).toBe(4);
+    advance(3_000);
+    expect(lost).toHaveLength(2);
+  });
+
+  it('whose death was told is lost at once, and what it had said before does not bring it back', () => {
+    const { directory, lost, advance } = createBench();
+    directory.receive(presence('w1'));
+    directory.receive({ type: 'exited', worker: 'w1' });
+    directory.receive(presence('w1'));
+    directory.heard('w1');
+    advance(3_000);
+    expect(lost).toEqual([['w1', 'exited']]);
+    expect([directory.has('w1'), directory.hasExited('w1')]).toEqual([false, true]);
+  });
+
+  it('of which nothing was known can die: its claims may have come', () => {
+    const { directory, lost } = createBench();
+    directory.receive({ type: 'exited', worker: 'w1' });
+    expect(lost).toEqual([['w1', 'exited']]);
+  });
+
+  it('that drains hands over once and counts no more, and its exit is told still', () => {
+    const { directory, lost } = createBench();
+    directory.receive(presence('w1'));
+    directory.receive(presence('w1', { state: 'draining' }));
+    directory.receive(presence('w1', { state: 'draining' }));
+    expect(directory.slotsOf('chat')).toBe(0);
+    directory.receive({ type: 'exited', worker: 'w1' });
+    expect(lost).toEqual([
+      ['w1', 'draining'],
+      ['w1', 'exited'],
+    ]);
+  });
+});
+
+describe('silence is forgiven', () => {
+  it('while we could not have heard anybody', () => {
+    const { directory, lost, advance } = createBench();
+    directory.receive(presence('w1'));
+    advance(10_000, false);
+    advance(2_000);
+    expect(lost).toEqual([]);
+    advance(1_000);
+    expect(lost).toEqual([['w1', 'silent']]);
+  });
+
+  it('after a pause of our own', () => {
+    const { directory, lost, freeze, advance } = createBench();
+    directory.receive(presence('w1'));
+    freeze(30_000);
+    directory.check(true);
+    expect(lost).toEqual([]);
+    advance(2_500);
+    expect(lost).toEqual([['w1', 'silent']]);
+  });
+});
+
+describe('a pool', () => {
+  it('has the slots of all who take its jobs', () => {
+    const { directory } = createBench();
+    directory.receive(presence('w1'));
+    directory.receive(presence('w2', { pools: { chat: { slots: 2, busy: 1, resume: 'none' }, code: { slots: 1, busy: 0, resume: 'none' } } }));
+    directory.receive(presence('w3', { pools: {} }));
+    expect([directory.slotsOf('chat'), directory.slotsOf('code'), directory.slotsOf('image')]).toEqual([6, 1, 0]);
+  });
+
+  it('goes on after a loss as everybody in it can', () => {
+    const { directory } = createBench();
+    expect(directory.resumeOf('chat')).toBe('none');
+    directory.receive(presence('w1', { pools: serving('exact') }));
+    directory.receive(presence('w2', { pools: serving('exact') }));
+    expect(directory.resumeOf('chat')).toBe('exact');
+    directory.receive(presence('w2', { pools: serving('none') }));
+    expect(directory.resumeOf('chat')).toBe('none');
+    directory.receive(presence('w2', { pools: serving('none'), state: 'draining' }));
+    expect(directory.resumeOf('chat')).toBe('exact');
+  });
+
+  it('whose only worker died goes on with its successor', () => {
+    const { directory } = createBench();
+    directory.receive(presence('w1', { pools: serving('exact') }));
+    directory.receive({ type: 'exited', worker: 'w1' });
+    expect([directory.resumeOf('chat'), directory.slotsOf('chat')]).toEqual(['exact', 0]);
+    directory.receive(presence('w2', { pools: serving('prefix') }));
+    expect(directory.resumeOf('chat')).toBe('prefix');
+  });
+});
