@@ -28,9 +28,17 @@ export const anyEvent: fc.Arbitrary<GenerationEvent> = fc
     fc.record({ type: fc.constant('tool-call-delta'), arguments: text, ...delta }),
     fc.record({ type: fc.constant('tool-call-end'), block }),
     fc.record({ type: fc.constant('block-annotation'), block, extensions }),
-    fc.record({ type: fc.constant('opaque'), format: text, value: json, block: fc.option(block, { nil: undefined }) }),
+    fc.record({
+      type: fc.constant('opaque'),
+      format: text,
+      value: json,
+      block: fc.option(block, { nil: undefined }),
+    }),
     fc.record({ type: fc.constant('finish'), reason: fc.constant('stop'), usage }),
-    fc.record({ type: fc.constant('error'), error: fc.record({ kind: fc.constant('internal'), message: text }) }),
+    fc.record({
+      type: fc.constant('error'),
+      error: fc.record({ kind: fc.constant('internal'), message: text }),
+    }),
   )
   .map(compact);
 

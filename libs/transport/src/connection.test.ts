@@ -70,12 +70,16 @@ describe('the URL of a Redis', () => {
     ]);
   });
 
-  it.each(['http://127.0.0.1', 'redis', '', 'redis+sentinel://', 'redis+cluster://a,,b', 'redis+cluster://a:b:c'])(
-    'of another kind is refused: %s',
-    (url) => {
-      expect(() => openOne(url)).toThrow(/Redis URL/);
-    },
-  );
+  it.each([
+    'http://127.0.0.1',
+    'redis',
+    '',
+    'redis+sentinel://',
+    'redis+cluster://a,,b',
+    'redis+cluster://a:b:c',
+  ])('of another kind is refused: %s', (url) => {
+    expect(() => openOne(url)).toThrow(/Redis URL/);
+  });
 
   it('is not repeated in the refusal: it may hold a password', () => {
     expect(() => openOne('redis+cluster://me:hush@a:b:c')).toThrow(/^(?!.*hush)/);
@@ -85,7 +89,11 @@ describe('the URL of a Redis', () => {
 describe('a connection that is not made', () => {
   it('is waited for until the limit, and errors are told once per outage', async () => {
     const errors: Error[] = [];
-    const client = openRedis('redis://127.0.0.1:1', { profile: 'worker', name: 'test', onError: (error) => errors.push(error) });
+    const client = openRedis('redis://127.0.0.1:1', {
+      profile: 'worker',
+      name: 'test',
+      onError: (error) => errors.push(error),
+    });
     open.push(client);
     const limit = new AbortController();
     const waiting = connected(client, limit.signal);

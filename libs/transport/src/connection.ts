@@ -13,6 +13,14 @@ export type ConnectionProfile = 'command' | 'worker' | 'subscriber';
 
 const commandTimeoutMs = 1_000;
 const reconnectLimitMs = 500;
+/**
+ * Who says nothing for so long while a command waits for its answer is dead, whatever TCP believes: behind a
+ * middlebox that forgot the connection it would take a quarter of an hour to find out. Longer than every
+ * blocking fetch.
+ */
+const deadAfterMs = 3_000;
+/** A subscriber asks nothing and so would notice nothing: it asks for a sign of life this often. */
+const pingIntervalMs = 1_000;
 const redisPort = 6_379;
 const sentinelPort = 26_379;
 
@@ -48,6 +56,8 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
   const options: Settings = {
     ...byProfile[profile],
     connectionName: name,
+    socketTimeout: deadAfterMs,
+    keepAlive: deadAfterMs,
     retryStrategy: (times) => Math.min(50 * times, reconnectLimitMs),
   };
   const client = openTopology(url, options);
@@ -60,7 +70,18 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
     isOut = true;
     onError(error);
   });
+  if (profile === 'subscriber') keepAsking(client);
   return client;
+}
+
+/** In a cluster the pings go to its nodes and not through the subscription, which TCP's keep-alive watches. */
+function keepAsking(client: RedisClient): void {
+  const timer = setInterval(() => {
+    // An answer that does not come closes the connection, and then it is opened again.
+    if (client.status === 'ready') client.ping().catch(() => undefined);
+  }, pingIntervalMs);
+  timer.unref();
+  client.once('end', () => clearInterval(timer));
 }
 
 /** Resolves when the connection can take commands. Rejects with `unavailable` when `signal` aborts first. */

@@ -41,7 +41,10 @@ describe('a reply batch', () => {
       { type: 'text-delta', block: 0, text: 'a' } as const,
       { type: 'text-delta', block: 0, text: 'b', tokens: 0 } as const,
     ];
-    const text = encodeBatch({ worker: 'w', frames: [encodeFrame({ requestId: 'r', attempt: 1, sequence: 0, events })] });
+    const text = encodeBatch({
+      worker: 'w',
+      frames: [encodeFrame({ requestId: 'r', attempt: 1, sequence: 0, events })],
+    });
     expect(decodeBatch(text).frames[0]?.events).toEqual(events);
   });
 

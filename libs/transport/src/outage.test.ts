@@ -131,10 +131,8 @@ describe('when a replica takes over', () => {
     await queue.enqueue('failover', createJob('before'), 1);
     await until(() => taken.length === 1);
     await first().down();
-    let count = 0;
-    await until(() => queue.enqueue('failover', createJob(`after${(count += 1)}`), 1).then(() => true), {
-      timeoutMs: 30_000,
-    });
+    const add = (): Promise<boolean> => queue.enqueue('failover', createJob('after'), 1).then(() => true);
+    await until(add, { timeoutMs: 30_000 });
     await until(() => taken.length >= 2, { timeoutMs: 30_000 });
     await until(async () => (await bus.publish('sluice:failover', 'new master')) === 1, {
       timeoutMs: 30_000,

@@ -105,7 +105,8 @@ describe('an attempt', () => {
 
   it('that fills more than one message is split, and nothing is lost or doubled', async () => {
     const { open, endTurn, told } = await createBench();
-    for (let index = 0; index < 8; index += 1) open({ requestId: `big${index}`, attempt: 1 }).write(text('x'.repeat(100_000)));
+    for (let index = 0; index < 8; index += 1)
+      open({ requestId: `big${index}`, attempt: 1 }).write(text('x'.repeat(100_000)));
     await endTurn();
     const batches = told();
     expect(batches.length).toBeGreaterThan(1);
@@ -180,7 +181,9 @@ describe('frames that are asked for again', () => {
     told();
     publisher.resend(r1, 0, 'mine');
     await endTurn();
-    expect(told()).toEqual([{ worker: 'w', claims: [], frames: [], running: [{ ...r1, next: 0 }], gone: [] }]);
+    expect(told()).toEqual([
+      { worker: 'w', claims: [], frames: [], running: [{ ...r1, next: 0 }], gone: [] },
+    ]);
   });
 
   it('are told to be gone when they are: unknown, acknowledged or too many', async () => {
@@ -195,7 +198,14 @@ describe('frames that are asked for again', () => {
     publisher.resend(r1, 0, 'mine');
     publisher.resend(r2, 4, 'mine');
     await endTurn();
-    expect(told()[0]).toMatchObject({ frames: [], running: [], gone: [{ ...r1, from: 0 }, { ...r2, from: 4 }] });
+    expect(told()[0]).toMatchObject({
+      frames: [],
+      running: [],
+      gone: [
+        { ...r1, from: 0 },
+        { ...r2, from: 4 },
+      ],
+    });
   });
 
   it('come in pieces: an ingress that was away gets what it can take, and asks for the rest', async () => {

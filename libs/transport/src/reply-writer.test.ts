@@ -1,5 +1,5 @@
 import type { GenerationEvent } from '@sluice/canonical';
-import { collect, Collector } from '@sluice/canonical';
+import { Collector, collect } from '@sluice/canonical';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openEvent } from './arbitrary.ts';
@@ -78,7 +78,8 @@ describe('events of one turn', () => {
           }
           for (const event of read(frames.takeFrame())?.events ?? []) received.push(event);
         }
-        const normal = ({ content, outputTokens }: Collector) => JSON.parse(JSON.stringify({ content, outputTokens }));
+        const normal = ({ content, outputTokens }: Collector) =>
+          JSON.parse(JSON.stringify({ content, outputTokens }));
         expect(normal(received)).toEqual(normal(sent));
       }),
     );
@@ -86,7 +87,13 @@ describe('events of one turn', () => {
 
   it('end with the terminal one, whatever the engine does', () => {
     const { frames } = create();
-    for (const event of [{ type: 'start', id: 'r', model: 'm', createdAt: 1 } as const, text('a'), finish, text('b'), finish]) {
+    for (const event of [
+      { type: 'start', id: 'r', model: 'm', createdAt: 1 } as const,
+      text('a'),
+      finish,
+      text('b'),
+      finish,
+    ]) {
       frames.write(event);
     }
     expect(frames.isEnded).toBe(true);

@@ -223,7 +223,9 @@ export function describeTransport(name: string, start: () => Promise<Topology>):
       const queue = await createQueue();
       for (let index = 0; index < 40; index += 1) await queue.enqueue('clean', createJob(`j${index}`), 1);
       let taken = 0;
-      await consume('clean', async () => void (taken += 1));
+      await consume('clean', async () => {
+        taken += 1;
+      });
       await until(() => taken === 40);
       await until(async () =>
         (await keysOf(topology)).every(

@@ -132,9 +132,15 @@ describe('a pool', () => {
   it('has the slots of all who take its jobs', () => {
     const { directory } = createBench();
     directory.receive(presence('w1'));
-    directory.receive(presence('w2', { pools: { chat: { slots: 2, busy: 1, resume: 'none' }, code: { slots: 1, busy: 0, resume: 'none' } } }));
+    directory.receive(
+      presence('w2', {
+        pools: { chat: { slots: 2, busy: 1, resume: 'none' }, code: { slots: 1, busy: 0, resume: 'none' } },
+      }),
+    );
     directory.receive(presence('w3', { pools: {} }));
-    expect([directory.slotsOf('chat'), directory.slotsOf('code'), directory.slotsOf('image')]).toEqual([6, 1, 0]);
+    expect([directory.slotsOf('chat'), directory.slotsOf('code'), directory.slotsOf('image')]).toEqual([
+      6, 1, 0,
+    ]);
   });
 
   it('goes on after a loss as everybody in it can', () => {

@@ -1,0 +1,51 @@
+import { startRedis, type TestRedis } from '@sluice/testing';
+import { Redis } from 'ioredis';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { checkRedis } from './redis-policy.ts';
+import { Connections } from './transport-suite.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+const connections = new Connections();
+let server: TestRedis | undefined;
+afterEach(async () => {
+  connections.close();
+  await server?.stop();
+});
+
+const check = async (...args: string[]): Promise<void> => {
+  server = await startRedis({ arguments: args });
+  await checkRedis(await connections.connect(server.url, 'command'));
+};
+
+describe('a Redis', () => {
+  it('that keeps what it was given is fine', async () => {
+    await expect(check('--maxmemory', '50mb', '--maxmemory-policy', 'noeviction')).resolves.toBeUndefined();
+  });
+
+  it.each(['allkeys-lru', 'volatile-ttl'])(
+    'that evicts is refused with the setting to change (%s)',
+    async (policy) => {
+      await expect(check('--maxmemory', '50mb', '--maxmemory-policy', policy)).rejects.toMatchObject({
+        kind: 'unavailable',
+        message: `Redis has maxmemory-policy ${policy}, which deletes queued requests when memory is full: set it to noeviction`,
+      });
+    },
+  );
+
+  it.each([
+    ['5.0.14', false],
+    ['6.0.20', false],
+    ['6.2.0', true],
+    ['7.0.15', true],
+    ['10.1.0', true],
+  ])('of version %s is new enough: %s', async (version, isFine) => {
+    const client = new Redis({ lazyConnect: true });
+    vi.spyOn(client, 'info').mockImplementation(
+      async () => `# Server\r\nredis_version:${version}\r\nmaxmemory_policy:noeviction\r\n`,
+    );
+    const outcome = checkRedis(client);
+    if (isFine) await outcome;
+    else await expect(outcome).rejects.toThrow(`Redis ${version} is too old`);
+  });
+});
