@@ -37,6 +37,8 @@ export function mergeExtensions(target: Extensible, added: Record<FormatId, Json
   for (const [format, fields] of Object.entries(added)) {
     const before: JsonObject = { ...merged[format] };
     for (const [name, value] of Object.entries(fields)) {
+      // Assigned, it would not become a field but the parent of them all.
+      if (name === '__proto__') continue;
       const old = before[name];
       before[name] = Array.isArray(old) && Array.isArray(value) ? [...old, ...value] : value;
     }

@@ -145,7 +145,7 @@ export class BlockDecoder {
   private gather(delta: JsonObject): void {
     for (const [name, value] of Object.entries(delta)) {
       const old = this.block[name];
-      if (name === 'type') continue;
+      if (name === 'type' || name === '__proto__') continue;
       if (name === 'partial_json') this.input += typeof value === 'string' ? value : '';
       else this.block[name] = typeof old === 'string' && typeof value === 'string' ? old + value : value;
     }

@@ -58,7 +58,10 @@ export function encodeMedia(part: MediaPart, path: string, encoding: Encoding): 
   const isImage = part.mediaType.startsWith('image/');
   const source = encodeSource(part, isImage);
   if (source === undefined) {
-    throw unsayable(path, `this model's server does not take media of type ${part.mediaType}`);
+    throw unsayable(
+      path,
+      "this model's server takes pictures, PDF and text, and media of this type by no means",
+    );
   }
   return {
     type: isImage ? 'image' : 'document',

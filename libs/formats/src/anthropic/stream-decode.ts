@@ -28,7 +28,7 @@ export class AnthropicStreamDecoder implements StreamDecoder {
   push({ data }: SseMessage): GenerationEvent[] {
     if (this.isEnded || data === '[DONE]') return [];
     const text = scanText(data, this.textPrefix);
-    if (text !== undefined) return this.blocks.pushText(text);
+    if (text !== undefined) return this.content(this.blocks.pushText(text));
     const event = parseObject(data);
     if (event === undefined) return this.fail('the server sent an event that is not a JSON object');
     switch (event.type) {

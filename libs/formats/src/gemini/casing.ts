@@ -25,7 +25,8 @@ export function normalizeFields(value: Json): Json {
   if (!isJsonObject(value)) return value;
   const entries: [string, Json][] = [];
   for (const [name, field] of Object.entries(value)) {
-    if (field === null) continue;
+    // Whoever copied such a field by assignment would change the parent of the copy.
+    if (field === null || name === '__proto__') continue;
     const camel = camelCase(name);
     entries.push([camel, callersOwn.has(camel) ? field : normalizeFields(field)]);
   }

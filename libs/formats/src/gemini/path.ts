@@ -60,5 +60,5 @@ function decodeModel(raw: string): string {
 }
 
 function encodeSegment(segment: string): string {
-  return encodeURIComponent(segment).replaceAll('%3A', ':');
+  return encodeURIComponent(segment.toWellFormed()).replaceAll('%3A', ':');
 }

@@ -179,7 +179,7 @@ export function encodeMedia(part: MediaPart, path: string, dropped: FormatId[]):
     return said('image_url', { url });
   }
   if (source.type === 'url') {
-    throw invalid(`${path}.source`, `a ${mediaType} file by URL, which chat completions can't say`);
+    throw invalid(`${path}.source`, "a file other than a picture by URL, which chat completions can't say");
   }
   if (mediaType.startsWith('audio/')) {
     const format = audioFormats.get(mediaType) ?? mediaType.slice('audio/'.length);

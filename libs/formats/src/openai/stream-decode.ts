@@ -227,6 +227,7 @@ function readLogprobs(logprobs: Json | undefined): Json[] | undefined {
 /** The dialect's rule for deltas: text and lists grow, objects are entered, anything else is replaced. */
 function addUp(target: JsonObject, fields: JsonObject): void {
   for (const [name, value] of Object.entries(fields)) {
+    if (name === '__proto__') continue;
     const old = target[name];
     if (typeof old === 'string' && typeof value === 'string' && name !== 'id') target[name] = old + value;
     else if (Array.isArray(old) && Array.isArray(value)) target[name] = [...old, ...value];

@@ -92,6 +92,7 @@ function mergeOther(target: JsonObject, { index, ...item }: JsonObject): void {
     }
     const merged = { ...old };
     for (const [field, piece] of Object.entries(value)) {
+      if (field === '__proto__') continue;
       const before = merged[field];
       merged[field] = field === 'input' && typeof before === 'string' ? before + String(piece) : piece;
     }

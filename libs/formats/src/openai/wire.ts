@@ -140,8 +140,8 @@ function joinPath(base: string, path: readonly PropertyKey[]): string {
 export function keptFields(rest: Readonly<Record<string, unknown>>): JsonObject {
   const kept: JsonObject = {};
   for (const [name, value] of Object.entries(rest)) {
-    // What was parsed from JSON holds nothing but JSON.
-    if (value !== null && value !== undefined) kept[name] = value as Json;
+    // What was parsed from JSON holds nothing but JSON. Assigned, `__proto__` would become the parent of them all.
+    if (value !== null && value !== undefined && name !== '__proto__') kept[name] = value as Json;
   }
   return kept;
 }

@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Json } from '@sluice/canonical';
+import type { WireRequest } from '../codec.ts';
+import type { BadInput } from './bad-input.ts';
+
+/** Where inputs that once broke something are kept, one file each. */
+export const keptFolder = join(import.meta.dirname, '../../corpus');
+
+/** A kept file: `why` says what it broke, one of the other fields holds the input. */
+interface KeptFile {
+  why: string;
+  format: string;
+  request?: Partial<WireRequest>;
+  body?: Json;
+  /** Status of the upstream's answer that `body` is; 200 if absent. */
+  status?: number;
+  stream?: string[];
+}
+
+/** The inputs that once broke something, in the order of their names. */
+export function readKept(): BadInput[] {
+  return readdirSync(keptFolder)
+    .filter((name) => name.endsWith('.json'))
+    .sort()
+    .map((name) => {
+      // Our own files, and every one of them is run.
+      const file = JSON.parse(readFileSync(join(keptFolder, name), 'utf8')) as KeptFile;
+      return toInput(name.replace('.json', ''), file);
+    });
+}
+
+function toInput(id: string, { format, request, body, status = 200, stream }: KeptFile): BadInput {
+  if (request) {
+    const wire = { path: '', query: {}, headers: {}, requestId: 'corpus', body: undefined, ...request };
+    return { id, format, kind: 'request', wire };
+  }
+  if (stream) {
+    return { id, format, kind: 'stream', bytes: new TextEncoder().encode(stream.join('\n')) };
+  }
+  return { id, format, kind: 'body', status, body: body ?? null };
+}
