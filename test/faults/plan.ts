@@ -55,7 +55,7 @@ export function planWorkload(options: WorkloadOptions): RequestPlan[] {
 function planRequest(index: number, options: WorkloadOptions, random: Random): RequestPlan {
   const { tenants, ingresses, upstreamShare = 0.25, hasMisbehaviour = true, longestTokens = 300 } = options;
   const isLong = random.chance(0.3);
-  const tokens = isLong ? random.between(longestTokens / 3, longestTokens) : random.between(5, 40);
+  const tokens = isLong ? random.between(Math.ceil(longestTokens / 3), longestTokens) : random.between(5, 40);
   const model = random.chance(upstreamShare) ? 'up' : 'sim';
   const plan: RequestPlan = {
     index,

@@ -8,7 +8,7 @@ type Place = 'ingress-redis' | 'worker-redis' | 'worker-upstream' | 'client-ingr
 
 const places: readonly Place[] = ['ingress-redis', 'worker-redis', 'worker-upstream', 'client-ingress'];
 
-const faults: Readonly<Record<string, (random: Random) => ProxyFault | 'reset'>> = {
+const faults: Readonly<Record<string, (random: Random) => ProxyFault | 'reset' | 'forget'>> = {
   refuse: () => ({ kind: 'refuse' }),
   drop: () => ({ kind: 'drop' }),
   stall: () => ({ kind: 'stall' }),
@@ -18,19 +18,26 @@ const faults: Readonly<Record<string, (random: Random) => ProxyFault | 'reset'>>
   throttle: (random) => ({ kind: 'throttle', bytesPerSecond: random.between(5_000, 50_000) }),
   'cut-after': (random) => ({ kind: 'cut-after', bytes: random.between(1, 5_000) }),
   reset: () => 'reset',
+  forget: () => 'forget',
 };
+
+/** So long it takes at most until a connection that nobody answers is given up. */
+const forgottenMs = 5_000;
 
 /** Every fault of the proxy, between any two processes. */
 export const proxyFaults: readonly FaultKind[] = places.flatMap((place) =>
-  Object.entries(faults).map(([name, create]) => ({
-    name: `${place} ${name}`,
-    target: (installation: Installation, random: Random) =>
-      `${place} ${random.between(0, proxiesAt(installation, place).length - 1)}`,
-    inflict: async (installation: Installation, target: string, random: Random) => {
-      const proxy = proxiesAt(installation, place)[Number(target.split(' ')[1])];
-      if (proxy) await inflict(proxy, create(random), random.between(100, 3_000));
-    },
-  })),
+  // A client that is forgotten waits for ever: nobody but itself could help it.
+  Object.entries(faults)
+    .filter(([name]) => !(place === 'client-ingress' && name === 'forget'))
+    .map(([name, create]) => ({
+      name: `${place} ${name}`,
+      target: (installation: Installation, random: Random) =>
+        `${place} ${random.between(0, proxiesAt(installation, place).length - 1)}`,
+      inflict: async (installation: Installation, target: string, random: Random) => {
+        const proxy = proxiesAt(installation, place)[Number(target.split(' ')[1])];
+        if (proxy) await inflict(proxy, create(random), random.between(100, 3_000));
+      },
+    })),
 );
 
 function proxiesAt(installation: Installation, place: Place): FaultProxy[] {
@@ -40,9 +47,18 @@ function proxiesAt(installation: Installation, place: Place): FaultProxy[] {
   return installation.ingresses.flatMap(({ clientProxy }) => clientProxy ?? []);
 }
 
-async function inflict(proxy: FaultProxy, fault: ProxyFault | 'reset', durationMs: number): Promise<void> {
+async function inflict(
+  proxy: FaultProxy,
+  fault: ProxyFault | 'reset' | 'forget',
+  durationMs: number,
+): Promise<void> {
   if (fault === 'reset') {
     proxy.resetAll();
+    return;
+  }
+  if (fault === 'forget') {
+    proxy.forgetAll();
+    await sleep(forgottenMs);
     return;
   }
   await proxy.set(fault);

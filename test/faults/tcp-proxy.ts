@@ -31,6 +31,8 @@ export interface FaultProxy {
   retarget(port: number): void;
   /** Resets every connection. */
   resetAll(): void;
+  /** Forgets every connection, as a middlebox does after a while: neither end hears of it. New ones pass. */
+  forgetAll(): void;
   stop(): Promise<void>;
 }
 
@@ -66,6 +68,9 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
     },
     resetAll: () => {
       for (const wire of [...wires]) wire.reset();
+    },
+    forgetAll: () => {
+      for (const wire of wires) wire.forget();
     },
     stop: async () => {
       for (const wire of [...wires]) wire.reset();

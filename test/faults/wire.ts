@@ -11,6 +11,7 @@ export class Wire {
   private readonly client: Socket;
   private readonly server: Socket;
   private cutIn = Number.POSITIVE_INFINITY;
+  private isForgotten = false;
   private closed: () => void = () => undefined;
 
   constructor(client: Socket, server: Socket, fault: ProxyFault) {
@@ -29,7 +30,14 @@ export class Wire {
     this.closed = listener;
   }
 
+  /** Passes nothing any more, not even the end of one side, whatever is set later. */
+  forget(): void {
+    this.set({ kind: 'blackhole' });
+    this.isForgotten = true;
+  }
+
   set(fault: ProxyFault): void {
+    if (this.isForgotten) return;
     if (fault.kind !== 'blackhole' && (this.toServer.hasLost || this.toClient.hasLost)) {
       this.reset();
       return;
@@ -53,6 +61,11 @@ export class Wire {
   }
 
   private closeIfDone(): void {
+    if (this.isForgotten) {
+      // The server keeps its half, as it would behind a real middlebox; nobody counts it as a connection.
+      if (this.client.destroyed) this.closed();
+      return;
+    }
     if (this.client.destroyed && this.server.destroyed) this.reset();
     // One side is gone for good: what it left in the lanes still goes to the other, then that ends, too.
     else if (this.client.destroyed) this.server.end();

@@ -1,0 +1,14 @@
+import { check } from './checker.ts';
+import { createSoundLog, seededBugs } from './seeded-bugs.ts';
+
+let missed = check(createSoundLog()).length;
+process.stdout.write(`a sound run: ${missed} violations\n`);
+for (const { name, caughtAs, doctor } of seededBugs) {
+  const log = createSoundLog();
+  doctor(log);
+  const found = check(log).find(({ kind }) => kind === caughtAs);
+  if (!found) missed += 1;
+  process.stdout.write(`${found ? 'caught' : 'MISSED'}  ${name}\n`);
+  if (found) process.stdout.write(`        invariant ${found.invariant}, ${found.kind}: ${found.detail}\n`);
+}
+process.exitCode = missed === 0 ? 0 : 1;

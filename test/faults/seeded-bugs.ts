@@ -1,0 +1,213 @@
+import { referenceToken } from '@sluice/engines';
+import { readAnswer } from './answer-reader.ts';
+import type { FaultRecord, Observation, RunLog } from './observation.ts';
+import { canaryPrompt, type RequestPlan, tenantName } from './plan.ts';
+import type { ViolationKind } from './violation.ts';
+
+/** A defect that somebody could build into the gateway, as its effect on the log of a run. */
+export interface SeededBug {
+  name: string;
+  /** What the checker must say about it. */
+  caughtAs: ViolationKind;
+  doctor(log: RunLog): void;
+}
+
+const deadlineMs = 30_000;
+const inputTokens = 10;
+const tokens = 60;
+
+/** The log of a small run in which everything went well, with one worker's death in the middle. */
+export function createSoundLog(): RunLog {
+  const observations = Array.from({ length: 9 }, (_, index) => observe(planOf(index)));
+  const spent = (inputTokens + tokens) * 3;
+  return {
+    deadlineMs,
+    observations,
+    faults: [fault('worker killed', 'worker 0')],
+    upstreamRuns: observations
+      .filter(({ plan }) => plan.model === 'up')
+      .map(({ plan }) => ({ index: plan.index, startedAt: 1_100, closedAt: 2_000, wasAborted: false })),
+    lines: observations.map(({ requestId }) => ({ process: 'ingress 0', text: logLine(requestId, 1) })),
+    counters: {},
+    leftovers: { gauges: { 'ingress 0 sluice_requests_in_flight': 0 }, redis: {}, keysWithoutExpiry: [] },
+    budgets: [0, 1, 2].map((index) => ({
+      at: 60_000,
+      tenant: tenantName(index),
+      spent,
+      reserved: 0,
+      limit: 10_000,
+    })),
+    hasLostData: false,
+    canaries: [{ what: 'a prompt', text: canaryPrompt }],
+    haystacks: [{ where: 'Redis', text: 'sluice:{tenancy}:tenants ["tenant-0"]' }],
+  };
+}
+
+/** The twelve bugs that the checker must know, in the order of the design, and two of its last invariants. */
+export const seededBugs: readonly SeededBug[] = [
+  {
+    name: 'no fence: an older attempt goes on beside the new one',
+    caughtAs: 'duplicated',
+    doctor: (log) => retell(log, 0, [...range(0, 30), ...range(10, 20), ...range(30, tokens)]),
+  },
+  {
+    name: 'no sequence check: a frame that came twice is shown twice',
+    caughtAs: 'duplicated',
+    doctor: (log) => retell(log, 1, [...range(0, 12), ...range(8, tokens)]),
+  },
+  {
+    name: 'no resend after a reconnect: what came meanwhile is missing',
+    caughtAs: 'gap',
+    doctor: (log) => retell(log, 2, [...range(0, 20), ...range(26, tokens)]),
+  },
+  {
+    name: 'the lease of a client that left is never given back',
+    caughtAs: 'leaked',
+    doctor: (log) => {
+      log.leftovers.redis['sluice:{p:sim}:open'] = 1;
+    },
+  },
+  {
+    name: 'an end mark for a stream whose worker was lost',
+    caughtAs: 'truncated',
+    doctor: (log) => retell(log, 3, range(0, 25)),
+  },
+  {
+    name: 'a request is settled twice',
+    caughtAs: 'charged-twice',
+    doctor: (log) => {
+      for (const sample of log.budgets.slice(0, 1)) sample.spent += inputTokens + tokens;
+    },
+  },
+  {
+    name: 'the client of Redis sends commands again: one attempt, two jobs, two runs',
+    caughtAs: 'too-many-runs',
+    doctor: (log) => {
+      log.faults = [];
+      log.upstreamRuns.push(...log.upstreamRuns.slice(0, 1));
+    },
+  },
+  {
+    name: 'poison is tried again for ever',
+    caughtAs: 'too-many-runs',
+    doctor: (log) => {
+      log.lines.push({ process: 'ingress 0', text: logLine(log.observations[4]?.requestId, 9) });
+    },
+  },
+  {
+    name: 'a cancel is ignored while the job waits',
+    caughtAs: 'not-stopped',
+    doctor: (log) => {
+      log.faults = [];
+      change(log, 8, (observation) => ({ ...observation, end: 'left', endedAt: 1_050 }));
+      for (const run of log.upstreamRuns) if (run.index === 8) run.closedAt = 9_000;
+    },
+  },
+  {
+    name: 'the terminal event is lost and nobody asks for it',
+    caughtAs: 'hung',
+    doctor: (log) => change(log, 5, (observation) => ({ ...observation, end: 'hung', endedAt: 51_000 })),
+  },
+  {
+    name: 'no heartbeat: a lost frame is never missed and the stream ends at its deadline',
+    caughtAs: 'error-unexplained',
+    doctor: (log) => {
+      log.faults = [];
+      const failure = 'data: {"error":{"message":"the deadline of the request has passed"}}\n\n';
+      change(log, 0, ({ plan }) => observe(plan, bodyOf(range(0, 30)) + failure, 31_000));
+    },
+  },
+  {
+    name: 'a keep-alive counts as progress: a stalled upstream is waited for beyond the deadline',
+    caughtAs: 'late',
+    doctor: (log) => {
+      log.faults = [];
+      change(log, 6, (observation) => ({ ...observation, endedAt: 90_000 }));
+    },
+  },
+  {
+    name: 'a prompt is logged',
+    caughtAs: 'canary',
+    doctor: (log) => {
+      log.lines.push({ process: 'worker 0', text: `{"msg":"bad request","prompt":"${canaryPrompt}"}` });
+    },
+  },
+  {
+    name: "another request's frames are shown",
+    caughtAs: 'foreign',
+    doctor: (log) => {
+      const foreign = range(0, 10).map((position) => referenceToken(7, position));
+      const own = range(0, 20).map((position) => referenceToken(0, position));
+      change(log, 0, ({ plan }) => observe(plan, sse([...own, ...foreign]) + ending));
+    },
+  },
+];
+
+function planOf(index: number): RequestPlan {
+  return {
+    index,
+    format: 'openai',
+    isStream: true,
+    model: index % 4 === 0 && index > 0 ? 'up' : 'sim',
+    tokens,
+    ttftMs: 0,
+    gapMs: 5,
+    tenant: tenantName(index % 3),
+    ingress: 0,
+    client: { kind: 'reads-all' },
+  };
+}
+
+const ending =
+  'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n' +
+  `data: {"choices":[],"usage":{"prompt_tokens":${inputTokens},"completion_tokens":${tokens}}}\n\n` +
+  'data: [DONE]\n\n';
+
+function observe(plan: RequestPlan, body?: string, endedAt = 2_000): Observation {
+  const text = body ?? sse(range(0, tokens).map((position) => referenceToken(plan.index, position))) + ending;
+  return {
+    plan,
+    startedAt: 1_000,
+    endedAt,
+    status: 200,
+    requestId: `r${plan.index}`,
+    arrivedAt: [],
+    body: text,
+    answer: readAnswer(plan.format, plan.isStream, 200, text),
+    end: 'clean',
+  };
+}
+
+/** Says the tokens of these positions, and then that the answer is whole. */
+function retell(log: RunLog, index: number, positions: readonly number[]): void {
+  const words = positions.map((position) => referenceToken(index, position));
+  change(log, index, ({ plan }) => observe(plan, sse(words) + ending));
+}
+
+function change(log: RunLog, index: number, doctor: (observation: Observation) => Observation): void {
+  log.observations = log.observations.map((observation) =>
+    observation.plan.index === index ? doctor(observation) : observation,
+  );
+}
+
+function bodyOf(positions: readonly number[]): string {
+  return sse(positions.map((position) => referenceToken(0, position)));
+}
+
+function sse(words: readonly string[]): string {
+  return words
+    .map((content) => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`)
+    .join('');
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, offset) => from + offset);
+}
+
+function fault(kind: string, target: string): FaultRecord {
+  return { kind, target, startedAt: 1_200, endedAt: 1_900 };
+}
+
+function logLine(requestId: string | undefined, attempts: number): string {
+  return JSON.stringify({ level: 'info', requestId, attempts, msg: 'request' });
+}
