@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ErrorInfo } from '@sluice/canonical';
 import { recognizeFormat } from '@sluice/formats';
@@ -16,9 +17,17 @@ const byCode: Readonly<Record<string, { status: number; reason: string; error: E
 };
 const malformed: ErrorInfo = { kind: 'invalid-request', message: 'the request is not valid HTTP' };
 
-/** Answers what is no HTTP request. Nothing is known of its caller, so it speaks the format of unknown callers. */
-export function refuseBrokenHttp(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+/** The answer that is being written to a socket, where Node's own handler of such errors looks for it, too. */
+interface AnsweringSocket extends Socket {
+  _httpMessage?: ServerResponse | null;
+}
+
+/**
+ * Answers what is no HTTP request. Nothing is known of its caller, so it speaks the format of unknown callers.
+ * Behind a request whose answer has begun, the socket is cut: a refusal would stand in the middle of that answer.
+ */
+export function refuseBrokenHttp(error: NodeJS.ErrnoException, socket: AnsweringSocket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
     socket.destroy();
     return;
   }
