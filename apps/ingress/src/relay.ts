@@ -39,7 +39,6 @@ export class Relay {
   private isEnded = false;
   private finished = 0;
   private writtenAt: number;
-  private fullSince = 0;
   /** Start events wait for company: alone they do not decide the status line. */
   private waiting: { choice: number; event: GenerationEvent }[] = [];
 
@@ -47,6 +46,7 @@ export class Relay {
     this.options = options;
     this.writtenAt = options.now();
     options.response.on('drain', () => this.drained());
+    options.response.on('timeout', () => this.stalled());
   }
 
   /** Takes events of one choice in order and writes them at once, in one piece. */
@@ -78,18 +78,10 @@ export class Relay {
     if (text !== '') this.write(text);
   }
 
-  /** Keeps the connection alive and holds the stall limit. Call it at least once a second. */
+  /** Keeps the connection alive. Call it at least once a second. */
   tick(): void {
-    const { response, now, keepAliveMs, stallLimitMs } = this.options;
-    if (response.destroyed || response.writableFinished) return;
-    if (this.isFull) {
-      if (now() - this.fullSince <= stallLimitMs) return;
-      this.isEnded = true;
-      response.destroy();
-      this.options.onStalled();
-      return;
-    }
-    if (this.isEnded || now() - this.writtenAt < keepAliveMs) return;
+    const { response, now, keepAliveMs } = this.options;
+    if (response.destroyed || this.isFull || this.isEnded || now() - this.writtenAt < keepAliveMs) return;
     const text = this.isOpen ? '' : this.open();
     this.write(text + this.options.encoder.keepAlive());
   }
@@ -121,21 +113,33 @@ export class Relay {
     response.write(text);
     if (response.writableLength <= bufferLimitBytes || this.isFull) return;
     this.isFull = true;
-    this.fullSince = this.writtenAt;
+    this.limitStall();
     this.options.onFull();
   }
 
   private end(text: string): void {
     this.isEnded = true;
     this.options.response.end(text);
-    // What is left in the buffer must reach the client within the stall limit, too.
-    this.isFull = true;
-    this.fullSince = this.options.now();
+    // The client must take what is left in the buffer, too.
+    this.limitStall();
+  }
+
+  /** The socket's own time-out counts every byte that the client takes, of which `drain` tells only the last. */
+  private limitStall(): void {
+    const { response, stallLimitMs } = this.options;
+    if (!response.writableFinished) response.setTimeout(stallLimitMs);
+  }
+
+  private stalled(): void {
+    this.isEnded = true;
+    this.options.response.destroy();
+    this.options.onStalled();
   }
 
   private drained(): void {
     if (!this.isFull) return;
     this.isFull = false;
+    this.options.response.setTimeout(0);
     this.writtenAt = this.options.now();
     if (!this.isEnded) this.options.onDrained();
   }
