@@ -1,0 +1,140 @@
+import { isJsonObject, type Json } from '@sluice/canonical';
+import { type BadInput, createCorpus } from './bad-input.ts';
+import { type HttpAnswer, type HttpTarget, postText, sendBytes } from './http-call.ts';
+import { httpOddities } from './http-oddities.ts';
+import { readKept } from './kept.ts';
+import { canary } from './oddities.ts';
+
+export interface HttpRunOptions extends HttpTarget {
+  /** A model that the gateway serves; it takes the place of the golden cases' own. */
+  model: string;
+  seed: number;
+  mutations: number;
+  concurrency: number;
+}
+
+/** What a run over HTTP found. */
+export interface HttpRunReport {
+  sent: number;
+  /** Answers by status. */
+  statuses: Map<number, number>;
+  /** One sentence for each answer that must not be. */
+  failures: string[];
+  /** Milliseconds of the refusals, ascending. */
+  refusalsMs: number[];
+}
+
+interface Call {
+  id: string;
+  format: string | undefined;
+  send(): Promise<HttpAnswer>;
+}
+
+/** Sends every bad request of the corpus to a running gateway, then asks whether it is still well. */
+export async function runOverHttp(options: HttpRunOptions): Promise<HttpRunReport> {
+  const report: HttpRunReport = { sent: 0, statuses: new Map(), failures: [], refusalsMs: [] };
+  const waiting = callsOf(options);
+  const work = async () => {
+    for (let call = waiting.pop(); call; call = waiting.pop()) note(report, call, await call.send());
+  };
+  await Promise.all(Array.from({ length: options.concurrency }, work));
+  report.refusalsMs.sort((left, right) => left - right);
+  const { status } = await postText(options, '/v1/chat/completions', goodBody(options.model));
+  if (status !== 200) report.failures.push(`a good request at the end is answered with ${status}`);
+  return report;
+}
+
+function goodBody(model: string): string {
+  return JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 4 });
+}
+
+function callsOf(options: HttpRunOptions): Call[] {
+  const inputs = [...readKept(), ...createCorpus(options)];
+  const requests = inputs.flatMap((input) => callOf(input, options));
+  const odd = httpOddities(options.url.host, options.key).map(({ id, bytes }): Call => {
+    return { id, format: undefined, send: () => sendBytes(options, bytes) };
+  });
+  return [...requests, ...odd];
+}
+
+const anyFormat = 'any';
+const defaultPath: Readonly<Record<string, string>> = {
+  openai: '/v1/chat/completions',
+  anthropic: '/v1/messages',
+  gemini: '/v1beta/models/swift-1:generateContent',
+};
+
+function callOf(input: BadInput, options: HttpRunOptions): Call[] {
+  const { id } = input;
+  const format = id.startsWith('path-') ? anyFormat : input.format;
+  const named = (text: string) => text.replaceAll('swift-1', options.model);
+  if (input.kind === 'text') {
+    return [{ id, format, send: () => postText(options, named(input.path), input.text) }];
+  }
+  if (input.kind !== 'request') return [];
+  const { path, query, body } = input.wire;
+  const fields = Object.entries(query).map(([name, value]): [string, string] => [
+    name.toWellFormed(),
+    value ?? '',
+  ]);
+  const search = fields.length === 0 ? '' : `?${new URLSearchParams(fields)}`;
+  const text = named(JSON.stringify(body) ?? '');
+  return [
+    {
+      id,
+      format,
+      send: () => postText(options, named(path || (defaultPath[input.format] ?? '')) + search, text),
+    },
+  ];
+}
+
+function note(report: HttpRunReport, call: Call, answer: HttpAnswer): void {
+  report.sent += 1;
+  report.statuses.set(answer.status, (report.statuses.get(answer.status) ?? 0) + 1);
+  if (answer.status >= 400 && answer.status < 500 && call.format) report.refusalsMs.push(answer.tookMs);
+  const wrong = judgeAnswer(call, answer);
+  if (wrong !== undefined)
+    report.failures.push(`${call.id}${call.format ? ` (${call.format})` : ''}: ${wrong}`);
+}
+
+function judgeAnswer({ format }: Call, { status, contentType, body }: HttpAnswer): string | undefined {
+  if (status === -1) return 'no answer in time';
+  if (status >= 500) return `answered with ${status}: ${body.slice(0, 300)}`;
+  // A socket may only be cut where what came over it was no HTTP.
+  if (format === undefined) return undefined;
+  if (status === 0) return 'the connection was cut';
+  if (status < 400) return undefined;
+  if (!contentType.startsWith('application/json')) return `${status} with content type ${contentType}`;
+  if (body.includes(canary)) return `${status} repeats what was sent`;
+  return isErrorBody(format, body, status)
+    ? undefined
+    : `${status} is no error of its format: ${body.slice(0, 300)}`;
+}
+
+const formatNames = Object.keys(defaultPath);
+
+function isErrorBody(format: string, text: string, status: number): boolean {
+  // A path that is nobody's is answered in the format that the other signs of its caller suggest.
+  if (format === anyFormat) return formatNames.some((name) => isErrorBody(name, text, status));
+  const body = parse(text);
+  if (!isJsonObject(body) || !isJsonObject(body.error) || typeof body.error.message !== 'string')
+    return false;
+  switch (format) {
+    case 'anthropic':
+      return (
+        body.type === 'error' && typeof body.error.type === 'string' && typeof body.request_id === 'string'
+      );
+    case 'gemini':
+      return body.error.code === status && typeof body.error.status === 'string';
+    default:
+      return typeof body.error.type === 'string' && 'code' in body.error && 'param' in body.error;
+  }
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
