@@ -1,5 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { coalesceWrites } from './coalesce-writes.ts';
 
 export type RedisClient = Redis | Cluster;
 
@@ -71,6 +72,7 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
     onError(error);
   });
   if (profile === 'subscriber') keepAsking(client);
+  else coalesceWrites(client);
   return client;
 }
 
