@@ -10,6 +10,7 @@ export const metricNames = [
   'endToEnd',
   'endToEndFromSend',
   'queueWait',
+  'refusal',
   'transit',
   'sendDelay',
 ] as const;
@@ -118,6 +119,7 @@ export class Recorder {
     if (!request.isMeasured) return;
     count(this.totals, outcome, request.isSlow, good);
     if (outcome.kind === 'refused' || outcome.kind === 'failed') this.countError(outcome.errorClass);
+    if (outcome.kind === 'refused') this.metrics.refusal.record(request.endedAt - request.sentAt);
     if (request.sentAt > 0) this.metrics.sendDelay.record(request.sentAt - request.intendedAt);
     if (isCounted) this.recordTimes(request, times);
   }
@@ -170,6 +172,7 @@ export function emptyMetrics(): Record<MetricName, LatencyHistogram> {
     endToEnd: new LatencyHistogram(),
     endToEndFromSend: new LatencyHistogram(),
     queueWait: new LatencyHistogram(),
+    refusal: new LatencyHistogram(),
     transit: new LatencyHistogram(),
     sendDelay: new LatencyHistogram(),
   };

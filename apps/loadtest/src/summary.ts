@@ -13,6 +13,7 @@ export const metricTitles: Readonly<Record<MetricName, string>> = {
   endToEnd: 'end to end',
   endToEndFromSend: '  counted from the send',
   queueWait: 'queue wait',
+  refusal: 'time to a 429',
   transit: 'token transit',
   sendDelay: 'client send delay',
 };
