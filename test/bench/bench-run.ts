@@ -1,0 +1,121 @@
+import type { Contender } from './contender.ts';
+import { type LoadOutcome, type LoadPlan, runLoad } from './load.ts';
+import { describeMachine, type Machine, openFilesLimit } from './machine.ts';
+import { type Measures, medians } from './measures.ts';
+import { type Bench, type Scenario, warmUp } from './scenario.ts';
+import type { Column } from './table.ts';
+import type { Upstream } from './upstream.ts';
+
+/** One measurement of one contender. */
+export interface Sample {
+  scenario: string;
+  round: number;
+  contender: string;
+  measures: Measures;
+  /** Largest shares of the machine during its loads: ours, and anybody else's. */
+  ownShare: number;
+  restShare: number;
+  /** What makes the figures doubtful: failures, a client at its limit. */
+  findings: string[];
+}
+
+/** All that a run found. */
+export interface BenchResult {
+  version: 1;
+  startedAt: string;
+  machine: Machine;
+  rounds: number;
+  pace: number;
+  samples: Sample[];
+  columns: Column[];
+}
+
+export interface BenchOptions {
+  contenders: readonly Contender[];
+  upstream: Upstream;
+  scenarios: readonly Scenario[];
+  rounds: number;
+  /** Scales durations; 1 for a reference run. */
+  pace: number;
+  /** Told what is measured, and each sample. */
+  say(sentence: string): void;
+}
+
+/** Upstream sockets, client sockets and what a process has open otherwise. */
+const spareFiles = 1500;
+const mostIdleStreams = 20_000;
+
+/** Measures every scenario with every contender, interleaved A B C A B C. */
+export async function runBench(options: BenchOptions): Promise<BenchResult> {
+  const { contenders, upstream, scenarios, rounds, pace, say } = options;
+  const startedAt = new Date().toISOString();
+  const samples: Sample[] = [];
+  for (const contender of contenders) await warmUp(contender, new Account(upstream, pace));
+  for (const scenario of scenarios) {
+    const taking = contenders.filter(({ kind }) => scenario.kinds.includes(kind));
+    for (let round = 1; round <= rounds; round++) {
+      for (const contender of taking) {
+        const account = new Account(upstream, pace);
+        const measures = await scenario.measure(contender, account);
+        const { ownShare, restShare, findings } = account;
+        samples.push({
+          ...{ scenario: scenario.name, round, contender: contender.name },
+          ...{ measures, ownShare, restShare, findings },
+        });
+        say(describe(scenario, round, contender, measures, account));
+      }
+    }
+  }
+  const columns = contenders.map((contender) => ({
+    name: contender.name,
+    isGateway: contender.kind === 'gateway',
+    measures: medians(
+      samples.filter((each) => each.contender === contender.name).map((each) => each.measures),
+    ),
+  }));
+  return { version: 1, startedAt, machine: describeMachine(), rounds, pace, samples, columns };
+}
+
+/** Runs loads and remembers what was wrong with them. */
+export class Account implements Bench {
+  readonly upstream: Upstream;
+  readonly pace: number;
+  readonly mostIdle: number;
+  readonly findings: string[] = [];
+  ownShare = 0;
+  restShare = 0;
+
+  constructor(upstream: Upstream, pace: number) {
+    this.upstream = upstream;
+    this.pace = pace;
+    // A quick look leaves the longest part out.
+    this.mostIdle = pace < 1 ? 0 : Math.min(mostIdleStreams, openFilesLimit() - spareFiles);
+  }
+
+  async load(contender: Contender, plan: LoadPlan): Promise<LoadOutcome> {
+    const outcome = await runLoad(contender, plan, this.upstream.roles);
+    const { result } = outcome;
+    this.ownShare = Math.max(this.ownShare, outcome.ownShare);
+    this.restShare = Math.max(this.restShare, outcome.restShare);
+    for (const [error, count] of Object.entries(result.errors)) this.findings.push(`${count} × ${error}`);
+    if (result.client.isBottleneck) this.findings.push(...result.client.findings);
+    return outcome;
+  }
+}
+
+function describe(
+  scenario: Scenario,
+  round: number,
+  contender: Contender,
+  measures: Measures,
+  account: Account,
+): string {
+  const figures = Object.entries(measures).map(([name, value]) => `${name} ${+value.toPrecision(4)}`);
+  const shares = `machine: ours ${percent(account.ownShare)}, others ${percent(account.restShare)}`;
+  const doubts = account.findings.length > 0 ? ` [${account.findings.join('; ')}]` : '';
+  return `${scenario.title}, round ${round}, ${contender.name}: ${figures.join(', ')} (${shares})${doubts}`;
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}

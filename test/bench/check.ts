@@ -1,0 +1,115 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Contender } from './contender.ts';
+import { startGateway } from './gateway.ts';
+import { openIdleStreams } from './idle-streams.ts';
+import { runLoad } from './load.ts';
+import { readMemory } from './processes.ts';
+import { startUpstream, type Upstream } from './upstream.ts';
+
+export interface CheckOptions {
+  /** Concurrent streams. */
+  streams: number;
+  /** Folder for results. */
+  output: string;
+  say(sentence: string): void;
+  print(text: string): void;
+}
+
+/** 120 tokens, one every half second per stream: a minute, and 10,000 tokens/s at 5,000 streams. */
+const model = 'paced-t0-n60-g500-stamp';
+const rampMs = 10_000;
+const settleMs = 6_000;
+const idleSteps = [1000, 3000, 6000];
+const gibibyte = 2 ** 30;
+
+/**
+ * Many concurrent streams through one ingress and one worker, every text compared with the reference; then how
+ * many idle ones an ingress holds in a gibibyte. Gives the exit code.
+ */
+export async function runCheck({ streams, output, say, print }: CheckOptions): Promise<number> {
+  const upstream = await startUpstream();
+  const open = (): Promise<Contender> => startGateway({ upstream: upstream.url, models: [model] });
+  try {
+    const direct = await measure(upstream, upstream, streams);
+    say(`direct: ${describe(direct)}`);
+    const gateway = await open();
+    const through = await measure(gateway, upstream, streams).finally(() => gateway.stop());
+    say(`gateway: ${describe(through)}`);
+    const fresh = await open();
+    const idle = await measureIdle(fresh, upstream, say).finally(() => fresh.stop());
+    await writeFile(
+      join(output, 'check.json'),
+      `${JSON.stringify({ streams, direct, through, idle }, undefined, 2)}\n`,
+    );
+    const isWhole = through.failed === 0 && through.ok >= streams && through.concurrent >= streams;
+    print(
+      `${through.concurrent} streams at once, ${through.ok} complete, ${through.failed} failed, every text equal to the ` +
+        `reference: ${isWhole ? 'held' : 'MISSED'}\n` +
+        `added token transit: p50 ${ms(through.transitP50 - direct.transitP50)}, p99 ${ms(through.transitP99 - direct.transitP99)} ` +
+        `(${Math.round(through.tokenRate)} tokens/s; direct ${ms(direct.transitP99)}, gateway ${ms(through.transitP99)})\n` +
+        `one ingress holds ${idle.inGibibyte.toLocaleString('en')} idle streams in 1 GiB: ${(idle.baseBytes / 1e6).toFixed(0)} MB ` +
+        `and ${(idle.bytesPerStream / 1000).toFixed(1)} KB each, measured up to ${idle.measuredUpTo}\n`,
+    );
+    return isWhole ? 0 : 1;
+  } finally {
+    await upstream.stop();
+  }
+}
+
+async function measure(contender: Contender, upstream: Upstream, streams: number) {
+  // Users stay in their stream for half a minute; each begins a second one, so that all overlap.
+  const { result } = await runLoad(
+    contender,
+    {
+      model,
+      users: streams,
+      warmupMs: 0,
+      durationMs: rampMs + 30_000,
+      flags: ['--verify', 'tokens', '--timeout', '180s', '--grace', '120s'],
+    },
+    upstream.roles,
+  );
+  const { totals, metrics, rates, intervals } = result;
+  const inFlight = intervals.map((interval) => Number(interval.inFlight ?? 0));
+  return {
+    ok: totals.ok,
+    failed: totals.failed + totals.refused,
+    errors: result.errors,
+    concurrent: Math.max(0, ...inFlight),
+    tokenRate: rates.tokens,
+    transitP50: metrics.transit.percentiles.p50,
+    transitP99: metrics.transit.percentiles.p99,
+  };
+}
+
+async function measureIdle(gateway: Contender, upstream: Upstream, say: (sentence: string) => void) {
+  const points: { streams: number; bytes: number }[] = [];
+  const opened = [];
+  let streams = 0;
+  for (const step of idleSteps) {
+    opened.push(await openIdleStreams(gateway, upstream, step - streams));
+    streams = step;
+    await sleep(settleMs);
+    const bytes = readMemory(gateway.roles, 'ingress');
+    points.push({ streams, bytes });
+    say(`${streams} idle streams: ingress ${(bytes / 1e6).toFixed(0)} MB`);
+  }
+  for (const each of opened) await each.close();
+  const [first, last] = [points[0], points.at(-1)];
+  if (!first || !last) throw new Error('no idle stream was measured');
+  const bytesPerStream = (last.bytes - first.bytes) / (last.streams - first.streams);
+  const baseBytes = first.bytes - bytesPerStream * first.streams;
+  const inGibibyte = Math.floor((gibibyte - baseBytes) / bytesPerStream);
+  return { points, bytesPerStream, baseBytes, inGibibyte, measuredUpTo: last.streams };
+}
+
+function describe(found: Awaited<ReturnType<typeof measure>>): string {
+  const errors = Object.entries(found.errors).map(([name, count]) => `, ${count} × ${name}`);
+  return `${found.ok} complete, ${found.failed} failed, transit p99 ${ms(found.transitP99)}${errors.join('')}`;
+}
+
+function ms(value: number): string {
+  return `${value.toFixed(2)} ms`;
+}

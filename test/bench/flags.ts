@@ -1,0 +1,74 @@
+import { parseArgs } from 'node:util';
+
+/** What the user asked of the benchmark. */
+export interface Flags {
+  /** Short loads, one round: to see that it runs, not to judge. */
+  quick: boolean;
+  /** Names of scenarios; empty means all. */
+  only: string[];
+  /** Other gateways. */
+  urls: { name: string; url: string; key?: string }[];
+  rounds: number;
+  /** Streams of the endurance check; absent: not asked for. */
+  check?: number;
+  pastSaturation: boolean;
+  /** Where results are written. */
+  output: string;
+  help: boolean;
+}
+
+export const help = `npm run bench -- [flags]
+
+  (none)               every scenario: direct, nginx where installed, the gateway; the table of goals
+  --only NAME,…        only these scenarios (names: --help lists them below)
+  --url NAME=URL[#KEY] another gateway, before the fake upstream whose address is printed (repeatable)
+  --rounds N           rounds of all contenders, interleaved (3)
+  --quick              short loads, one round: to see that it runs, not to judge
+  --check N            N concurrent paced streams, every text verified; idle streams in 1 GiB
+  --past-saturation    loads of 1.5 and 3 times the capacity, with the plot
+  --output FOLDER      results in JSON and HTML (reports/bench)
+
+npm run bench:micro                        frames, admission, relay and attempts by themselves
+npm run bench:compare -- REV_A REV_B       two commits in one run, with a verdict; . is the checkout as it is
+npm run bench:profile                      where the CPU time of ingress and worker goes
+`;
+
+/** Reads the flags. Throws a sentence about the first that is wrong. */
+export function parseFlags(words: readonly string[]): Flags {
+  const { values } = parseArgs({
+    args: [...words],
+    options: {
+      quick: { type: 'boolean' },
+      only: { type: 'string' },
+      url: { type: 'string', multiple: true },
+      rounds: { type: 'string' },
+      check: { type: 'string' },
+      'past-saturation': { type: 'boolean' },
+      output: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  const quick = values.quick ?? false;
+  return {
+    quick,
+    only: values.only?.split(',').filter(Boolean) ?? [],
+    urls: (values.url ?? []).map(parseContender),
+    rounds: parseCount('--rounds', values.rounds ?? (quick ? '1' : '3')),
+    ...(values.check !== undefined && { check: parseCount('--check', values.check) }),
+    pastSaturation: values['past-saturation'] ?? false,
+    output: values.output ?? 'reports/bench',
+    help: values.help ?? false,
+  };
+}
+
+function parseCount(flag: string, text: string): number {
+  if (/^[1-9]\d*$/.test(text)) return Number(text);
+  throw new Error(`${flag} must be a whole number above 0`);
+}
+
+function parseContender(text: string): Flags['urls'][number] {
+  const [, name, url, key] = /^([^=]+)=(https?:[^#]+)(?:#(.+))?$/.exec(text) ?? [];
+  if (name === undefined || url === undefined)
+    throw new Error('--url is written as name=http://host:port[#key]');
+  return { name, url, ...(key !== undefined && { key }) };
+}

@@ -1,0 +1,158 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Contender } from './contender.ts';
+import { readMachineTimes } from './machine.ts';
+import { type CpuByRole, cpuBetween, endedChildrenCpuMs, ownCpuMs, type Role, readCpu } from './processes.ts';
+import { loadtest } from './upstream.ts';
+
+/** What one run of the load test is asked to do, in its own flags. */
+export interface LoadPlan {
+  model: string;
+  /** Users in a closed loop. */
+  users?: number;
+  /** Instants at which requests are due, in milliseconds: an open loop instead of users. */
+  arrivals?: readonly number[];
+  /** Single bodies instead of streams. */
+  single?: boolean;
+  warmupMs: number;
+  /** Warm-up included. */
+  durationMs: number;
+  /** More flags, as they are. */
+  flags?: readonly string[];
+}
+
+const percentiles = z.looseObject({ p50: z.number(), p99: z.number() });
+const metric = z.looseObject({ count: z.number(), max: z.number(), percentiles });
+const counts = z.looseObject({
+  offered: z.number(),
+  ok: z.number(),
+  refused: z.number(),
+  tokens: z.number(),
+});
+/** The parts of the load test's result that are used here. */
+export const loadResult = z.looseObject({
+  measuredMs: z.number(),
+  totals: z.looseObject({ ...counts.shape, good: z.number(), failed: z.number() }),
+  rates: z.looseObject({ offered: z.number(), ok: z.number(), good: z.number(), tokens: z.number() }),
+  attainment: z.number(),
+  metrics: z.looseObject({
+    ttft: metric,
+    ttftFromSend: metric,
+    endToEndFromSend: metric,
+    transit: metric,
+    refusal: metric,
+  }),
+  errors: z.record(z.string(), z.number()),
+  intervals: z.array(counts),
+  client: z.looseObject({ isBottleneck: z.boolean(), findings: z.array(z.string()) }),
+  search: z
+    .looseObject({
+      saturationRate: z.number(),
+      points: z.array(
+        z.looseObject({
+          phase: z.string(),
+          offeredRate: z.number(),
+          goodRate: z.number(),
+          okRate: z.number(),
+        }),
+      ),
+    })
+    .optional(),
+});
+export type LoadResult = z.output<typeof loadResult>;
+
+/** A run with what it cost. */
+export interface LoadOutcome {
+  result: LoadResult;
+  /** Answers and tokens of the whole run, warm-up included: what the CPU time was spent on. */
+  answers: number;
+  tokens: number;
+  cpu: CpuByRole;
+  /** Share of the machine used by contender, upstream, client and us. */
+  ownShare: number;
+  /** Share used by anybody else. */
+  restShare: number;
+}
+
+/** Runs one load against a contender. `watched` are further processes that belong to the measurement. */
+export async function runLoad(
+  contender: Contender,
+  plan: LoadPlan,
+  watched: readonly Role[],
+): Promise<LoadOutcome> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-load-'));
+  try {
+    const flags = [...(await planFlags(plan, folder)), ...(plan.flags ?? [])];
+    const roles = [
+      ...contender.roles,
+      ...watched.filter(({ pid }) => !contender.roles.some((r) => r.pid === pid)),
+    ];
+    const before = { cpu: readCpu(roles), machine: readMachineTimes(), us: usedByUs() };
+    const result = await runLoadtest(contender, ['run', ...flags], folder);
+    const cpu = cpuBetween(before.cpu, readCpu(roles));
+    const machine = readMachineTimes();
+    const totalMs = machine.totalMs - before.machine.totalMs;
+    const ownMs = usedByUs() - before.us + Object.values(cpu).reduce((sum, ms) => sum + ms, 0);
+    const sum = (read: (interval: LoadResult['intervals'][number]) => number) =>
+      result.intervals.reduce((total, interval) => total + read(interval), 0);
+    return {
+      result,
+      answers: sum((interval) => interval.ok),
+      tokens: sum((interval) => interval.tokens),
+      cpu,
+      ownShare: ownMs / totalMs,
+      restShare: Math.max(0, (machine.busyMs - before.machine.busyMs - ownMs) / totalMs),
+    };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs the load test's program and reads its result; its own last words go into the error when there is none. */
+export async function runLoadtest(
+  contender: Contender,
+  words: readonly string[],
+  folder: string,
+): Promise<LoadResult> {
+  const path = join(folder, 'result.json');
+  const all = [
+    ...words,
+    '-t',
+    contender.url,
+    ...(contender.key ? ['-k', contender.key] : []),
+    '--json',
+    path,
+    '-q',
+  ];
+  const child = spawn(process.execPath, [loadtest, ...all], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let complaint = '';
+  child.stderr.on('data', (text: Buffer) => {
+    complaint += text.toString();
+  });
+  const killWithUs = () => void child.kill('SIGKILL');
+  process.once('exit', killWithUs);
+  await once(child, 'close');
+  process.off('exit', killWithUs);
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  if (text === undefined) throw new Error(`the load test gave no result: ${complaint}`);
+  return loadResult.parse(JSON.parse(text));
+}
+
+async function planFlags(plan: LoadPlan, folder: string): Promise<string[]> {
+  const { model, users, arrivals, single, warmupMs, durationMs } = plan;
+  const flags = ['-m', model, '-d', `${durationMs}ms`, '--warmup', `${warmupMs}ms`];
+  if (single) flags.push('--single');
+  if (arrivals === undefined) return [...flags, '-u', String(users ?? 1)];
+  const trace = join(folder, 'arrivals.csv');
+  await writeFile(trace, ['at_ms', ...arrivals, ''].join('\n'));
+  return [...flags, '--trace', trace];
+}
+
+/** This process and the clients that have ended, in milliseconds. */
+function usedByUs(): number {
+  return ownCpuMs() + endedChildrenCpuMs();
+}

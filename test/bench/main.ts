@@ -1,0 +1,116 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runBench } from './bench-run.ts';
+import { runCheck } from './check.ts';
+import type { Contender } from './contender.ts';
+import { type Flags, help, parseFlags } from './flags.ts';
+import { startGateway } from './gateway.ts';
+import { startNginx } from './nginx.ts';
+import { runPastSaturation } from './past-saturation.ts';
+import type { Scenario } from './scenario.ts';
+import { backlog } from './scenarios/backlog.ts';
+import { burst, oneBody, oneStream, pacedStreams, someStreams } from './scenarios/first-token.ts';
+import { besideIdle, memory } from './scenarios/idle.ts';
+import { scale } from './scenarios/scale.ts';
+import { requests, tokens } from './scenarios/throughput.ts';
+import { countGoals, formatTable } from './table.ts';
+import { startUpstream } from './upstream.ts';
+
+const scenarios: readonly Scenario[] = [
+  oneStream,
+  someStreams,
+  pacedStreams,
+  burst,
+  oneBody,
+  requests,
+  tokens,
+  memory,
+  backlog,
+  besideIdle,
+  scale,
+];
+const quickPace = 0.4;
+
+const flags = readFlags();
+if (flags.help) {
+  const names = scenarios.map(({ name, title }) => `  ${name.padEnd(10)} ${title}\n`);
+  process.stdout.write(`${help}\nScenarios:\n${names.join('')}`);
+} else {
+  await mkdir(flags.output, { recursive: true });
+  process.exitCode = await run(flags);
+}
+
+async function run(flags: Flags): Promise<number> {
+  if (flags.check !== undefined) return runCheck({ ...flags, streams: flags.check, say, print });
+  if (flags.pastSaturation) return runPastSaturation({ ...flags, say, print });
+  return runAll(flags);
+}
+
+async function runAll(flags: Flags): Promise<number> {
+  const wanted = scenarios.filter(({ name }) => flags.only.length === 0 || flags.only.includes(name));
+  const upstream = await startUpstream();
+  const contenders: Contender[] = [upstream];
+  say(`the fake upstream serves at ${upstream.url}`);
+  try {
+    const proxy = await startNginx(upstream.url);
+    if (proxy) contenders.push(proxy);
+    else say('nginx is not installed: no bare proxy to compare with');
+    contenders.push(await startGateway({ upstream: upstream.url }), ...flags.urls.map(asContender));
+    const result = await runBench({
+      contenders,
+      upstream,
+      scenarios: wanted,
+      rounds: flags.rounds,
+      pace: flags.quick ? quickPace : 1,
+      say,
+    });
+    const path = join(flags.output, 'bench.json');
+    await writeFile(path, `${JSON.stringify(result, undefined, 2)}\n`);
+    const { machine, samples, columns } = result;
+    const own = Math.max(0, ...samples.map(({ ownShare }) => ownShare));
+    const rest = Math.max(0, ...samples.map(({ restShare }) => restShare));
+    const goals = countGoals(columns);
+    print(
+      `${formatTable(columns)}\n\n` +
+        `${machine.processor}, ${machine.cores} cores, ${machine.memoryGiB} GiB, Linux ${machine.kernel}, Node ${machine.node}; ` +
+        `medians of ${result.rounds} interleaved rounds; at most ${percent(own)} of the machine was ours, ` +
+        `at most ${percent(rest)} anybody else's.\n` +
+        `Goals: ${goals.held + goals.moonshot} held (${goals.moonshot} of them moonshots), ${goals.missed} missed. Everything is in ${path}.\n`,
+    );
+    return goals.missed > 0 ? 1 : 0;
+  } finally {
+    for (const contender of contenders.reverse()) await contender.stop();
+  }
+}
+
+function asContender({ name, url, key }: Flags['urls'][number]): Contender {
+  return {
+    kind: 'other',
+    name,
+    url,
+    ...(key !== undefined && { key }),
+    roles: [],
+    stop: async () => undefined,
+  };
+}
+
+function readFlags(): Flags {
+  try {
+    return parseFlags(process.argv.slice(2));
+  } catch (thrown) {
+    process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+    return process.exit(2);
+  }
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}
+
+function say(sentence: string): void {
+  process.stderr.write(`${sentence}\n`);
+}
+
+function print(text: string): void {
+  process.stdout.write(text);
+}

@@ -1,0 +1,91 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Contender } from './contender.ts';
+import { startGateway } from './gateway.ts';
+import { type LoadResult, runLoadtest } from './load.ts';
+import { startUpstream } from './upstream.ts';
+
+export interface PastSaturationOptions {
+  quick: boolean;
+  /** Folder for results. */
+  output: string;
+  say(sentence: string): void;
+  print(text: string): void;
+}
+
+/** 125 ms in one of 32 slots, and no more: 256 requests/s is what the model can do. */
+const model = 'paced-t50-n16-g5';
+const slots = 32;
+/** A request may wait as long as its first token is still good. */
+const waitBudgetMs = 250;
+const slo = ['--slo', 'ttft=500ms,tpot=20ms', '--attainment', '0.99'];
+const factors = [1.5, 3];
+const refusalLimitMs = 50;
+const goodputShare = 0.9;
+
+/**
+ * Finds the highest load that meets the objective and offers 1.5 and 3 times as much: goodput must stay, those
+ * who are admitted must be served in time, the others refused at once. Gives the exit code.
+ */
+export async function runPastSaturation(options: PastSaturationOptions): Promise<number> {
+  const { quick, output, say, print } = options;
+  const upstream = await startUpstream();
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-saturation-'));
+  try {
+    const gateway = await startGateway({ upstream: upstream.url, slots, waitBudgetMs, models: [model] });
+    try {
+      const duration = quick ? '5s' : '15s';
+      const html = join(output, 'past-saturation.html');
+      const search = await runLoadtest(
+        gateway,
+        [
+          ...['search', '-m', model, '-d', duration, '--warmup', '2s', ...slo, '--search-from', '100'],
+          ...['--beyond', '1.25,1.5,2,3', '--html', html, '--name', 'past saturation'],
+        ],
+        folder,
+      );
+      const saturation = search.search?.saturationRate ?? 0;
+      say(`capacity: ${saturation.toFixed(0)} requests/s meet the objective`);
+      const best = Math.max(0, ...(search.search?.points ?? []).map(({ goodRate }) => goodRate));
+      let isHeld = saturation > 0;
+      for (const factor of factors) {
+        const result = await offer(gateway, folder, saturation * factor, duration);
+        const verdict = judge(result, best);
+        isHeld &&= verdict.isHeld;
+        print(`${factor} × capacity: ${verdict.text}\n`);
+      }
+      print(`The plot is in ${html}.\n`);
+      return isHeld ? 0 : 1;
+    } finally {
+      await gateway.stop();
+    }
+  } finally {
+    await upstream.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function offer(gateway: Contender, folder: string, rate: number, duration: string): Promise<LoadResult> {
+  const words = ['run', '-m', model, '-r', rate.toFixed(1), '-d', duration, '--warmup', '2s', ...slo];
+  return runLoadtest(gateway, words, folder);
+}
+
+function judge({ rates, totals, metrics }: LoadResult, best: number) {
+  const share = rates.good / best;
+  const admitted = totals.ok + totals.failed;
+  const attainment = totals.good / admitted;
+  const refusalMs = metrics.refusal.percentiles.p99;
+  const isHeld = share >= goodputShare && attainment >= 0.99 && refusalMs <= refusalLimitMs;
+  return {
+    isHeld,
+    text:
+      `${rates.offered.toFixed(0)} offered/s, goodput ${rates.good.toFixed(0)}/s = ${percent(share)} of its maximum, ` +
+      `${percent(attainment)} of the admitted met the objective (TTFT p99 ${metrics.ttft.percentiles.p99.toFixed(0)} ms), ` +
+      `${totals.refused} × 429 in ${refusalMs.toFixed(1)} ms p99, ${totals.failed} failed: ${isHeld ? 'held' : 'MISSED'}`,
+  };
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}

@@ -1,0 +1,83 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+const seat = z.looseObject({ pid: z.number() });
+const readyMessage = z.looseObject({
+  type: z.literal('ready'),
+  pid: z.number(),
+  port: z.number().optional(),
+  /** Of a program that only watches over others: those that work. */
+  ingresses: z.array(seat).optional(),
+  workers: z.array(seat).optional(),
+});
+type ReadyMessage = z.output<typeof readyMessage>;
+
+/** A program of the house that runs from some checkout. */
+export interface Program {
+  readonly ready: ReadyMessage;
+  /** Those that do the work: its own, or those of the processes that it watches over. */
+  readonly pids: readonly number[];
+  stop(): Promise<void>;
+}
+
+export interface ProgramOptions {
+  /** Folder of the checkout. */
+  root: string;
+  /** From there, as `apps/worker/src/main.ts`. */
+  entry: string;
+  environment: Readonly<Record<string, string>>;
+}
+
+const readyLimitMs = 30_000;
+const stopLimitMs = 10_000;
+
+/** Starts a program and resolves when it serves. What it complains of goes to our stderr. */
+export async function startProgram({ root, entry, environment }: ProgramOptions): Promise<Program> {
+  const child = fork(join(root, entry), [], {
+    cwd: root,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const killWithUs = () => void child.kill('SIGKILL');
+  process.once('exit', killWithUs);
+  const ready = await waitForReady(child, entry);
+  return {
+    ready,
+    pids: (ready.ingresses ?? ready.workers ?? [ready]).map(({ pid }) => pid),
+    async stop() {
+      process.off('exit', killWithUs);
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      const limit = setTimeout(() => child.kill('SIGKILL'), stopLimitMs);
+      await exited;
+      clearTimeout(limit);
+    },
+  };
+}
+
+async function waitForReady(child: ChildProcess, entry: string): Promise<ReadyMessage> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([over.signal, AbortSignal.timeout(readyLimitMs)]);
+  const ended = once(child, 'exit', { signal }).then(() => {
+    throw new Error(`${entry} ended before it served`);
+  });
+  const said = (async () => {
+    for (;;) {
+      const [message] = await once(child, 'message', { signal });
+      const parsed = readyMessage.safeParse(message);
+      if (parsed.success) return parsed.data;
+    }
+  })();
+  // Whoever loses the race rejects later and has nothing to add.
+  ended.catch(() => undefined);
+  said.catch(() => undefined);
+  try {
+    return await Promise.race([said, ended]);
+  } finally {
+    over.abort();
+  }
+}

@@ -1,0 +1,58 @@
+import type { Contender, ContenderKind } from './contender.ts';
+import type { LoadOutcome, LoadPlan } from './load.ts';
+import type { Measures } from './measures.ts';
+import { models } from './models.ts';
+import type { Upstream } from './upstream.ts';
+
+/** What a scenario measures with. */
+export interface Bench {
+  readonly upstream: Upstream;
+  /** Scales durations: 1 for a reference run, less for a quick look. */
+  readonly pace: number;
+  /** Largest number of idle streams that open files and time allow here. */
+  readonly mostIdle: number;
+  /** Runs a load and keeps account of failures, a client at its limit and the rest of the machine. */
+  load(contender: Contender, plan: LoadPlan): Promise<LoadOutcome>;
+}
+
+/** One kind of load, measured once per round and contender. */
+export interface Scenario {
+  readonly name: string;
+  /** For people. */
+  readonly title: string;
+  /** Who takes part. */
+  readonly kinds: readonly ContenderKind[];
+  measure(contender: Contender, bench: Bench): Promise<Measures>;
+}
+
+/** Lets a contender's code be compiled and its connections be opened before anything is measured. */
+export async function warmUp(contender: Contender, bench: Bench): Promise<void> {
+  const durationMs = 1000 + 3000 * bench.pace;
+  const load = { users: 64, warmupMs: 0, durationMs };
+  await bench.load(contender, { ...load, model: models.one, single: true });
+  await bench.load(contender, { ...load, model: models.few });
+}
+
+export const everyKind: readonly ContenderKind[] = ['direct', 'proxy', 'gateway', 'other'];
+
+/** CPU microseconds of one role per unit; absent where the role is not there or nothing was done. */
+export function cpuPer(outcome: LoadOutcome, role: string, units: number): number | undefined {
+  const ms = outcome.cpu[role];
+  return ms === undefined || units === 0 ? undefined : (ms * 1000) / units;
+}
+
+const stack: ReadonlySet<string> = new Set(['ingress', 'worker', 'redis', 'proxy']);
+
+/** CPU microseconds of all of a contender's processes per unit. */
+export function stackPer(outcome: LoadOutcome, units: number): number | undefined {
+  const used = Object.entries(outcome.cpu).filter(([role]) => stack.has(role));
+  if (used.length === 0 || units === 0) return undefined;
+  return (used.reduce((sum, [, ms]) => sum + ms, 0) * 1000) / units;
+}
+
+/** Leaves out what could not be measured. */
+export function present(values: { [Name in keyof Measures]: number | undefined }): Measures {
+  const known = Object.entries(values).filter(([, value]) => value !== undefined);
+  // The names are those of the argument, the values were just checked.
+  return Object.fromEntries(known) as Measures;
+}

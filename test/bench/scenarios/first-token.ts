@@ -1,0 +1,104 @@
+import type { Contender } from '../contender.ts';
+import type { Measures } from '../measures.ts';
+import { models } from '../models.ts';
+import { type Bench, cpuPer, everyKind, present, type Scenario, stackPer } from '../scenario.ts';
+
+/** Time to first token of one stream at a time. */
+export const oneStream: Scenario = {
+  name: 'one',
+  title: '1 stream',
+  kinds: everyKind,
+  async measure(contender, bench) {
+    const { p50, p99 } = await firstTokens(contender, bench, 1);
+    return { ttft1P50: p50, ttft1P99: p99 };
+  },
+};
+
+/** Time to first token of a moderate load. */
+export const someStreams: Scenario = {
+  name: 'some',
+  title: '32 streams',
+  kinds: everyKind,
+  async measure(contender, bench) {
+    const { p50, p99 } = await firstTokens(contender, bench, 32);
+    return { ttft32P50: p50, ttft32P99: p99 };
+  },
+};
+
+/** 256 streams of 50 tokens/s each: first token, transit of every token, CPU per token. */
+export const pacedStreams: Scenario = {
+  name: 'paced',
+  title: '256 paced streams',
+  kinds: everyKind,
+  measure: measurePaced,
+};
+
+/** 256 requests at the same instant, several times. */
+export const burst: Scenario = {
+  name: 'burst',
+  title: '256 at once',
+  kinds: everyKind,
+  async measure(contender, bench): Promise<Measures> {
+    const bursts = Math.max(2, Math.round(8 * bench.pace));
+    const everyMs = 700;
+    // The first burst opens the connections and is not measured.
+    const arrivals = Array.from({ length: 256 * bursts }, (_, at) => Math.floor(at / 256) * everyMs);
+    const { result } = await bench.load(contender, {
+      model: models.burst,
+      arrivals,
+      warmupMs: everyMs / 2,
+      durationMs: bursts * everyMs,
+    });
+    return { burstP50: result.metrics.ttftFromSend.percentiles.p50 };
+  },
+};
+
+/** One single body after the other. */
+export const oneBody: Scenario = {
+  name: 'single',
+  title: 'non-streaming, 1 at a time',
+  kinds: everyKind,
+  async measure(contender, bench): Promise<Measures> {
+    const { result } = await bench.load(contender, {
+      model: models.one,
+      users: 1,
+      single: true,
+      warmupMs: 500,
+      durationMs: 500 + 4000 * bench.pace,
+    });
+    return { singleP50: result.metrics.endToEndFromSend.percentiles.p50 };
+  },
+};
+
+/** The load of `pacedStreams`, for whoever wants its cost beside something else. */
+export async function measurePaced(contender: Contender, bench: Bench): Promise<Measures> {
+  // A stream lasts 2.5 s: the first ones are not measured, so that their starts have spread.
+  const outcome = await bench.load(contender, {
+    model: models.paced,
+    users: 256,
+    warmupMs: 2600,
+    durationMs: 2600 + 6000 * bench.pace,
+    flags: ['--verify', 'tokens'],
+  });
+  const { ttftFromSend, transit } = outcome.result.metrics;
+  return present({
+    ttft256P50: ttftFromSend.percentiles.p50,
+    ttft256P99: ttftFromSend.percentiles.p99,
+    transitP50: transit.percentiles.p50,
+    transitP99: transit.percentiles.p99,
+    ingressPerToken: cpuPer(outcome, 'ingress', outcome.tokens),
+    workerPerToken: cpuPer(outcome, 'worker', outcome.tokens),
+    redisPerToken: cpuPer(outcome, 'redis', outcome.tokens),
+    stackPerToken: stackPer(outcome, outcome.tokens),
+  });
+}
+
+async function firstTokens(contender: Contender, bench: Bench, users: number) {
+  const { result } = await bench.load(contender, {
+    model: models.few,
+    users,
+    warmupMs: 500,
+    durationMs: 500 + 4000 * bench.pace,
+  });
+  return result.metrics.ttftFromSend.percentiles;
+}

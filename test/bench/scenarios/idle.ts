@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Contender } from '../contender.ts';
+import { openIdleStreams } from '../idle-streams.ts';
+import type { MeasureName, Measures } from '../measures.ts';
+import { readMemory } from '../processes.ts';
+import { type Bench, present, type Scenario, warmUp } from '../scenario.ts';
+import { measurePaced } from './first-token.ts';
+import { measureRequests } from './throughput.ts';
+
+const fewStreams = 1000;
+const manyStreams = 5000;
+/** Until garbage of the opening is collected and buffers have grown. */
+const settleMs = 6000;
+
+/** What one more idle stream costs, as the slope between 1,000 and 5,000 in processes that did nothing before. */
+export const memory: Scenario = {
+  name: 'memory',
+  title: 'memory per idle stream',
+  kinds: ['proxy', 'gateway'],
+  async measure(contender, bench) {
+    const fresh = await contender.startAnother?.();
+    if (!fresh) return {};
+    try {
+      const growth = await measureGrowth(fresh, bench, fewStreams, manyStreams);
+      return present({
+        memoryPerStream: growth.ingress ?? growth.proxy,
+        memoryPerStreamWithWorker:
+          growth.ingress === undefined ? undefined : growth.ingress + (growth.worker ?? 0),
+      });
+    } finally {
+      await fresh.stop();
+    }
+  },
+};
+
+/** The usual loads beside open idle streams. */
+export const besideIdle: Scenario = {
+  name: 'idle',
+  title: 'load beside idle streams',
+  kinds: ['gateway'],
+  async measure(contender, bench) {
+    const fresh = await contender.startAnother?.();
+    if (!fresh) return {};
+    try {
+      await warmUp(fresh, bench);
+      const none = await bothLoads(fresh, bench);
+      const measures: Measures = {};
+      const levels: [number, MeasureName, MeasureName][] = [
+        [fewStreams, 'idle1000Rate', 'idle1000PerToken'],
+        [manyStreams, 'idle5000Rate', 'idle5000PerToken'],
+      ];
+      if (bench.mostIdle > manyStreams) levels.push([bench.mostIdle, 'idleMostRate', 'idleMostPerToken']);
+      for (const [count, rate, perToken] of levels) {
+        const idle = await openIdleStreams(fresh, bench.upstream, count);
+        const beside = await bothLoads(fresh, bench).finally(() => idle.close());
+        measures[rate] = beside.rate / none.rate;
+        measures[perToken] = beside.perToken / none.perToken;
+      }
+      return measures;
+    } finally {
+      await fresh.stop();
+    }
+  },
+};
+
+/** Bytes of resident memory per further stream, by role, between two numbers of streams. */
+export async function measureGrowth(
+  contender: Contender,
+  bench: Pick<Bench, 'upstream'>,
+  from: number,
+  to: number,
+): Promise<{ ingress?: number; worker?: number; proxy?: number }> {
+  const roles = new Set(contender.roles.map(({ role }) => role));
+  const read = () => new Map([...roles].map((role) => [role, readMemory(contender.roles, role)]));
+  const first = await openIdleStreams(contender, bench.upstream, from);
+  await sleep(settleMs);
+  const before = read();
+  const more = await openIdleStreams(contender, bench.upstream, to - from);
+  await sleep(settleMs);
+  const after = read();
+  await more.close();
+  await first.close();
+  const growth = [...after].map(([role, bytes]) => [role, (bytes - (before.get(role) ?? 0)) / (to - from)]);
+  return Object.fromEntries(growth);
+}
+
+async function bothLoads(contender: Contender, bench: Bench): Promise<{ rate: number; perToken: number }> {
+  const { requestRate = Number.NaN } = await measureRequests(contender, bench);
+  const { stackPerToken = Number.NaN } = await measurePaced(contender, bench);
+  return { rate: requestRate, perToken: stackPerToken };
+}

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import type { Contender } from './contender.ts';
+
+/** The load test's own program. */
+export const loadtest = fileURLToPath(
+  new URL('../../apps/loadtest/bin/sluice-loadtest.mjs', import.meta.url),
+);
+
+const statistics = z.looseObject({
+  requests: z.number(),
+  active: z.number(),
+  finished: z.number(),
+  tokens: z.number(),
+});
+
+/** The fake upstream: the reference of all others, and what they stand before. */
+export interface Upstream extends Contender {
+  /** What it has served so far. */
+  count(): Promise<z.output<typeof statistics>>;
+}
+
+/** Starts the fake upstream in a process of its own. */
+export async function startUpstream(): Promise<Upstream> {
+  const child = spawn(process.execPath, [loadtest, 'upstream', '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const killWithUs = () => void child.kill('SIGKILL');
+  process.once('exit', killWithUs);
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  const url = /http:\S+(?=:)|http:\/\/[\d.]+:\d+/.exec(String(line))?.[0];
+  if (url === undefined || child.pid === undefined) throw new Error('the fake upstream does not serve');
+  return {
+    kind: 'direct',
+    name: 'direct',
+    url,
+    roles: [{ role: 'upstream', pid: child.pid }],
+    count: async () => statistics.parse(await (await fetch(`${url}/stats`)).json()),
+    async stop() {
+      process.off('exit', killWithUs);
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
