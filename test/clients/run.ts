@@ -1,0 +1,145 @@
+import { execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { type ChatServer, startChatServer, startOwnRedis } from '@sluice/testing';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type Assignment, type CodingClient, codingClients } from './coding-clients.ts';
+import { playTask } from './tool-loop.ts';
+
+/** How long one client may take for its task, milliseconds. */
+const limitMs = 120_000;
+const run = promisify(execFile);
+
+/** Set for the half of the program that runs where there is no network but loopback. */
+const installedVariable = 'SLUICE_CLIENTS_FOLDER';
+
+const installed = process.env[installedVariable];
+process.exitCode = await (installed === undefined ? installAndIsolate() : tryAll(installed));
+
+/** Installs the clients from the registry and starts this program again without a network. */
+async function installAndIsolate(): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-clients-'));
+  try {
+    await writeFile(join(folder, 'package.json'), '{"private":true}');
+    const names = codingClients.map(({ name }) => `${name}@latest`);
+    process.stdout.write(`installing ${names.join(' ')}\n`);
+    await run('npm', ['install', '--no-audit', '--no-fund', ...names], { cwd: folder });
+    const shell = 'ip link set lo up && exec "$0" "$@"';
+    // Who is not root becomes it in a namespace of its own.
+    const flags = process.getuid?.() === 0 ? ['--net'] : ['--net', '--map-root-user'];
+    const self = [process.execPath, fileURLToPath(import.meta.url)];
+    const child = spawn('unshare', [...flags, 'sh', '-c', shell, ...self], {
+      stdio: 'inherit',
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, [installedVariable]: folder },
+    });
+    return await new Promise<number>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('exit', (code) => resolve(code ?? 1));
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Gives every client the task. Resolves with the exit code: 0 when all of them finished it. */
+async function tryAll(folder: string): Promise<number> {
+  const redis = await startOwnRedis();
+  const server = await startChatServer({ models: ['scripted'] });
+  const gateway = await startGateway({
+    redis,
+    settings: {
+      pools: { scripted: { backend: { engine: 'upstream', baseUrl: server.baseUrl } } },
+      models: { scripted: { pool: 'scripted', contextTokens: 200_000, maxOutputTokens: 32_000 } },
+    },
+  });
+  try {
+    let failed = 0;
+    for (const client of codingClients) {
+      const before = server.exchanges.length;
+      const complaint = await tryOne(client, folder, gateway, server);
+      const calls = server.exchanges.length - before;
+      const { version } = JSON.parse(
+        await readFile(join(folder, 'node_modules', client.name, 'package.json'), 'utf8'),
+      ) as { version: string };
+      process.stdout.write(
+        `${client.name} ${version}, ${calls} calls to the model: ${complaint ?? 'finished its task'}\n`,
+      );
+      if (complaint !== undefined) failed += 1;
+    }
+    return failed === 0 ? 0 : 1;
+  } finally {
+    await gateway.stop();
+    await server.stop();
+    await redis.stop();
+  }
+}
+
+/** Resolves with what was wrong; absent when nothing was. */
+async function tryOne(
+  client: CodingClient,
+  folder: string,
+  gateway: Gateway,
+  server: ChatServer,
+): Promise<string | undefined> {
+  const home = join(folder, `home-${client.program}`);
+  const workspace = join(folder, `work-${client.program}`);
+  const path = join(workspace, 'proof.txt');
+  const content = `proof ${randomUUID()}`;
+  const lastWord = `finished ${randomUUID()}`;
+  const assignment: Assignment = {
+    baseUrl: gateway.baseUrl,
+    apiKey: gateway.apiKey,
+    model: 'scripted',
+    prompt: 'Write the proof into proof.txt.',
+  };
+  await mkdir(home, { recursive: true });
+  await mkdir(workspace, { recursive: true });
+  for (const [name, value] of Object.entries(client.files(assignment))) {
+    const file = name.startsWith('~/') ? join(home, name.slice(2)) : join(workspace, name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, JSON.stringify(value));
+  }
+  server.answerWith(playTask({ path, content, lastWord }));
+  const { code, output } = await start(join(folder, 'node_modules/.bin', client.program), {
+    arguments: client.arguments(assignment),
+    cwd: workspace,
+    environment: {
+      PATH: [dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(delimiter),
+      HOME: home,
+      ...client.environment(assignment),
+    },
+  });
+  const written = await readFile(path, 'utf8').catch(() => '');
+  if (code === 0 && written.trim() === content && output.includes(lastWord)) return undefined;
+  return `failed with code ${code}\n${output.slice(-4_000)}`;
+}
+
+interface Start {
+  arguments: readonly string[];
+  cwd: string;
+  environment: Record<string, string>;
+}
+
+function start(program: string, options: Start): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, [...options.arguments], {
+      cwd: options.cwd,
+      env: options.environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: limitMs,
+      killSignal: 'SIGKILL',
+    });
+    let output = '';
+    const collect = (chunk: Buffer) => {
+      output += chunk.toString();
+    };
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, output }));
+  });
+}
