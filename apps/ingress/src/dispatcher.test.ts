@@ -1,0 +1,400 @@
+import { type GenerationEvent, SluiceError } from '@sluice/canonical';
+import { createIngressMetrics } from '@sluice/runtime';
+import {
+  type InferenceJob,
+  type JobQueue,
+  type Order,
+  type ReplyBatch,
+  WorkerDirectory,
+} from '@sluice/transport';
+import { describe, expect, it } from 'vitest';
+import { Dispatcher } from './dispatcher.ts';
+import type { GenerationPlan } from './generation.ts';
+
+const start: GenerationEvent = { type: 'start', id: 'r', model: 'm', createdAt: 1 };
+const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
+const text = (value: string): GenerationEvent => ({ type: 'text-delta', block: 0, text: value, tokens: 1 });
+
+/** A queue in memory that can be away, and can lose what it holds. */
+class MemoryQueue implements JobQueue {
+  isAway = false;
+  readonly jobs = new Map<string, { job: InferenceJob; priority: number }>();
+  readonly sent: { job: InferenceJob; priority: number }[] = [];
+
+  readonly enqueue = async (_pool: string, job: InferenceJob, priority: number): Promise<void> => {
+    this.refuseWhenAway();
+    const entry = { job: structuredClone(job), priority };
+    this.sent.push(entry);
+    this.jobs.set(`${job.requestId}-${job.attempt}`, entry);
+  };
+  readonly remove = async (_pool: string, requestId: string, attempt: number): Promise<void> => {
+    this.refuseWhenAway();
+    this.jobs.delete(`${requestId}-${attempt}`);
+  };
+  readonly depth = async (): Promise<number> => this.jobs.size;
+  readonly areWaiting: JobQueue['areWaiting'] = async (_pool, attempts) => {
+    this.refuseWhenAway();
+    return attempts.map(({ requestId, attempt }) => this.jobs.has(`${requestId}-${attempt}`));
+  };
+  readonly close = async (): Promise<void> => undefined;
+
+  private refuseWhenAway(): void {
+    if (this.isAway) throw new SluiceError('unavailable', 'the queue is not reachable');
+  }
+}
+
+function createBench() {
+  let now = 1_000_000;
+  let isListening = true;
+  const queue = new MemoryQueue();
+  const orders: (Order & { worker: string })[] = [];
+  const delivered: GenerationEvent[] = [];
+  const waits: number[] = [];
+  const directory = new WorkerDirectory({
+    now: () => now,
+    silenceLimitMs: 2_000,
+    onLost: (worker, reason) => dispatcher.workerLost(worker, reason),
+  });
+  const dispatcher = new Dispatcher({
+    queue,
+    orders: { send: (worker, order) => orders.push({ worker, ...order }) },
+    directory,
+    metrics: createIngressMetrics(),
+    logger: { debug: () => undefined, warn: () => undefined },
+    now: () => now,
+    isListening: () => isListening,
+    resumeAbility: (pool) => directory.resumeOf(pool),
+  });
+  const plan = (changes: Partial<GenerationPlan> = {}): GenerationPlan => ({
+    requestId: 'r',
+    pool: 'chat',
+    priority: 7,
+    isPlainText: true,
+    job: {
+      version: 1,
+      requestId: changes.requestId ?? 'r',
+      replyTo: 'mine',
+      tenant: 'acme',
+      model: 'm',
+      deadlineAt: now + 100_000,
+      request: { model: 'm', messages: [], sampling: {} },
+    },
+    onEvents: (events) => delivered.push(...events),
+    onClaimed: (waitMs) => waits.push(waitMs),
+    ...changes,
+  });
+  const say = (changes: Partial<ReplyBatch>, worker = 'w1'): void =>
+    dispatcher.receive({ worker, claims: [], frames: [], running: [], gone: [], ...changes });
+  return {
+    dispatcher,
+    directory,
+    queue,
+    orders,
+    delivered,
+    waits,
+    plan,
+    say,
+    claim: (attempt = 1, worker = 'w1') => say({ claims: [{ requestId: 'r', attempt }] }, worker),
+    frame: (sequence: number, events: GenerationEvent[], attempt = 1, worker = 'w1') =>
+      say({ frames: [{ requestId: 'r', attempt, sequence, events }] }, worker),
+    /** Workers that live, and say so at every step. */
+    advance: (durationMs: number, living: readonly string[] = ['w1']) => {
+      for (const end = now + durationMs; now < end; ) {
+        now += 250;
+        for (const worker of living) {
+          const pools = { chat: { slots: 1, busy: 0, resume: 'exact' as const } };
+          directory.receive({ type: 'presence', worker, state: 'ready', pools });
+        }
+        dispatcher.tick();
+      }
+    },
+    listen: (isUp: boolean) => {
+      isListening = isUp;
+    },
+  };
+}
+
+/** A bench with a request in its queue. */
+async function createWaiting(changes?: Partial<GenerationPlan>) {
+  const bench = createBench();
+  const dispatched = await bench.dispatcher.dispatch(bench.plan(changes));
+  return { ...bench, dispatched };
+}
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('a generation', () => {
+  it('waits in its pool with its priority', async () => {
+    const { queue, dispatcher } = await createWaiting();
+    expect(queue.sent).toMatchObject([
+      { priority: 7, job: { requestId: 'r', attempt: 1, enqueuedAt: 1_000_000 } },
+    ]);
+    expect(queue.sent[0]?.job).not.toHaveProperty('resume');
+    expect(dispatcher.count).toBe(1);
+  });
+
+  it('that Redis does not take is refused, and nothing of it stays', async () => {
+    const { dispatcher, queue, plan } = createBench();
+    queue.isAway = true;
+    await expect(dispatcher.dispatch(plan())).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(dispatcher.count).toBe(0);
+  });
+
+  it('gets its own frames, until its end', async () => {
+    const bench = await createWaiting();
+    const others: GenerationEvent[] = [];
+    await bench.dispatcher.dispatch(
+      bench.plan({ requestId: 'other', onEvents: (events) => others.push(...events) }),
+    );
+    bench.claim();
+    bench.frame(0, [start, text('a')]);
+    expect(bench.dispatched.deliveredTokens).toBe(1);
+    bench.frame(1, [finish]);
+    expect(bench.delivered).toEqual([start, text('a'), finish]);
+    expect([others, bench.dispatcher.count, bench.dispatched.attempts]).toEqual([[], 1, 1]);
+  });
+
+  it('tells how long it has waited, once, by whatever comes first', async () => {
+    const claimed = await createWaiting();
+    claimed.advance(500);
+    claimed.claim();
+    claimed.advance(500);
+    claimed.frame(0, [start]);
+    expect(claimed.waits).toEqual([500]);
+    const overtaken = await createWaiting();
+    overtaken.advance(750);
+    overtaken.frame(0, [start]);
+    overtaken.claim();
+    expect(overtaken.waits).toEqual([750]);
+    const beaten = await createWaiting();
+    beaten.advance(250);
+    beaten.say({ running: [{ requestId: 'r', attempt: 1, next: 0 }] });
+    expect(beaten.waits).toEqual([250]);
+  });
+
+  it('ends at its deadline, queued or running', async () => {
+    const waiting = await createWaiting();
+    waiting.advance(100_000);
+    expect(waiting.delivered).toMatchObject([{ type: 'error', error: { kind: 'deadline-exceeded' } }]);
+    expect([waiting.queue.jobs.size, waiting.dispatcher.count]).toEqual([0, 0]);
+    const running = await createWaiting();
+    running.claim();
+    running.advance(100_000);
+    expect(running.delivered).toMatchObject([{ type: 'error', error: { kind: 'deadline-exceeded' } }]);
+    expect(running.orders.at(-1)).toMatchObject({ worker: 'w1', kind: 'cancel' });
+  });
+
+  it('ends when the gateway shuts down', async () => {
+    const { dispatcher, delivered } = await createWaiting();
+    dispatcher.failAll();
+    expect(delivered).toMatchObject([{ type: 'error', error: { kind: 'unavailable', detail: 'drained' } }]);
+    expect(dispatcher.count).toBe(0);
+  });
+
+  it('can be paused and resumed', async () => {
+    const { dispatched, claim, frame, delivered, orders } = await createWaiting();
+    claim();
+    dispatched.pause();
+    frame(0, [start]);
+    expect(delivered).toEqual([]);
+    dispatched.resume();
+    expect(orders).toMatchObject([{ kind: 'resend', sequence: 0 }]);
+  });
+});
+
+describe('a client that leaves', () => {
+  it('takes the waiting job out', async () => {
+    const { dispatched, queue, dispatcher, delivered } = await createWaiting();
+    dispatched.cancel();
+    dispatched.cancel();
+    await settle();
+    expect([queue.jobs.size, dispatcher.count, delivered]).toEqual([0, 0, []]);
+  });
+
+  it('stops the worker that has taken it, also when its claim comes later or its cancel was lost', async () => {
+    const { dispatched, claim, frame, orders, delivered } = await createWaiting();
+    dispatched.cancel();
+    claim();
+    frame(0, [start]);
+    expect(orders).toEqual(
+      Array(2).fill({ worker: 'w1', kind: 'cancel', requestId: 'r', attempt: 1, sequence: 0 }),
+    );
+    expect(delivered).toEqual([]);
+  });
+
+  it('harms nobody when it has had everything', async () => {
+    const { dispatched, frame, orders } = await createWaiting();
+    frame(0, [start, finish]);
+    dispatched.cancel();
+    expect(orders).toMatchObject([{ kind: 'acknowledge' }]);
+  });
+});
+
+describe('a job that neither waits nor runs', () => {
+  const look = async (
+    { dispatcher }: Awaited<ReturnType<typeof createWaiting>>,
+    times: number,
+  ): Promise<void> => {
+    for (let time = 0; time < times; time += 1) await dispatcher.lookForLost();
+  };
+
+  it('is sent again before all others, when two looks have missed it', async () => {
+    const bench = await createWaiting();
+    bench.queue.jobs.clear();
+    bench.advance(2_250);
+    await look(bench, 1);
+    expect(bench.queue.sent).toHaveLength(1);
+    await look(bench, 1);
+    expect(bench.queue.sent[1]).toMatchObject({ priority: 1, job: { requestId: 'r', attempt: 2 } });
+    expect(bench.dispatched.attempts).toBe(2);
+  });
+
+  it('is not looked for while it may be on its way', async () => {
+    const bench = await createWaiting();
+    bench.queue.jobs.clear();
+    bench.advance(1_750);
+    await look(bench, 5);
+    expect(bench.queue.sent).toHaveLength(1);
+  });
+
+  it('is not missed while it waits, or when it was claimed between two looks', async () => {
+    const waiting = await createWaiting();
+    waiting.advance(10_000);
+    await look(waiting, 5);
+    expect(waiting.queue.sent).toHaveLength(1);
+    waiting.queue.jobs.clear();
+    await look(waiting, 1);
+    waiting.claim();
+    await look(waiting, 3);
+    expect(waiting.queue.sent).toHaveLength(1);
+  });
+
+  it('is not missed while Redis can not be asked', async () => {
+    const bench = await createWaiting();
+    bench.queue.jobs.clear();
+    bench.queue.isAway = true;
+    bench.advance(10_000);
+    await look(bench, 5);
+    expect(bench.queue.sent).toHaveLength(1);
+    bench.queue.isAway = false;
+    await look(bench, 2);
+    expect(bench.queue.sent).toHaveLength(2);
+  });
+
+  it('that Redis does not take again is sent with a later tick', async () => {
+    const bench = await createWaiting();
+    bench.claim();
+    bench.queue.isAway = true;
+    bench.directory.receive({ type: 'exited', worker: 'w1' });
+    await settle();
+    bench.advance(1_000, ['w2']);
+    await settle();
+    expect(bench.queue.sent).toHaveLength(1);
+    bench.queue.isAway = false;
+    bench.advance(250, ['w2']);
+    await settle();
+    expect(bench.queue.sent[1]?.job.attempt).toBe(2);
+    bench.advance(1_000, ['w2']);
+    expect(bench.queue.sent).toHaveLength(2);
+  });
+
+  it('is not sent again once its client has left', async () => {
+    const bench = await createWaiting();
+    bench.claim();
+    bench.queue.isAway = true;
+    bench.directory.receive({ type: 'exited', worker: 'w1' });
+    await settle();
+    bench.dispatched.cancel();
+    bench.queue.isAway = false;
+    bench.advance(1_000, ['w2']);
+    await settle();
+    expect(bench.queue.sent).toHaveLength(1);
+  });
+});
+
+describe('a pool without workers', () => {
+  it('lets a request wait ten seconds for one, and not more', async () => {
+    const { advance, delivered } = await createWaiting();
+    advance(9_750, []);
+    expect(delivered).toEqual([]);
+    advance(500, []);
+    expect(delivered).toMatchObject([{ type: 'error', error: { kind: 'unavailable', retryAfterMs: 5_000 } }]);
+  });
+
+  it('is forgiven when one comes', async () => {
+    const { advance, delivered } = await createWaiting();
+    advance(9_000, []);
+    advance(1_000, ['w1']);
+    // It falls silent, and ten more seconds begin when that is noticed.
+    advance(11_000, []);
+    expect(delivered).toEqual([]);
+  });
+
+  it('may have workers that we can not hear', async () => {
+    const { advance, delivered, listen } = await createWaiting();
+    listen(false);
+    advance(30_000, []);
+    expect(delivered).toEqual([]);
+  });
+});
+
+describe('a worker', () => {
+  it('that dies hands its requests to the next, with what was delivered', async () => {
+    const { directory, advance, claim, frame, queue } = await createWaiting();
+    advance(250);
+    claim();
+    frame(0, [start, text('a')]);
+    directory.receive({ type: 'exited', worker: 'w1' });
+    await settle();
+    expect(queue.sent[1]).toMatchObject({ priority: 1, job: { attempt: 2, resume: { outputTokens: 1 } } });
+  });
+
+  it('whose last words come after its death gives what it claimed to the next', async () => {
+    const { directory, claim, queue } = await createWaiting();
+    directory.receive({ type: 'exited', worker: 'w1' });
+    claim();
+    await settle();
+    expect(queue.sent[1]?.job.attempt).toBe(2);
+  });
+
+  it('that does not speak of a request any more is asked, again and again', async () => {
+    const { claim, advance, orders } = await createWaiting();
+    claim();
+    advance(11_000);
+    expect(orders).toEqual([]);
+    advance(250);
+    expect(orders).toMatchObject([{ worker: 'w1', kind: 'resend', sequence: 0 }]);
+    advance(11_250);
+    expect(orders).toHaveLength(2);
+  });
+
+  it('that speaks of it is not', async () => {
+    const { say, claim, advance, orders } = await createWaiting();
+    claim();
+    for (let beat = 0; beat < 6; beat += 1) {
+      advance(5_000);
+      say({ running: [{ requestId: 'r', attempt: 1, next: 0 }] });
+    }
+    expect(orders).toEqual([]);
+  });
+
+  it('that has lost the frames gives the request to the next', async () => {
+    const { say, claim, queue } = await createWaiting();
+    claim();
+    say({ gone: [{ requestId: 'r', attempt: 1, from: 0 }] });
+    await settle();
+    expect(queue.sent[1]?.job.attempt).toBe(2);
+  });
+
+  it('is asked by all its requests when our subscription was away', async () => {
+    const bench = await createWaiting();
+    await bench.dispatcher.dispatch(bench.plan({ requestId: 's' }));
+    bench.claim();
+    bench.say({ claims: [{ requestId: 's', attempt: 1 }] });
+    bench.dispatcher.resubscribed();
+    expect(bench.orders.map(({ kind, requestId }) => [kind, requestId])).toEqual([
+      ['resend', 'r'],
+      ['resend', 's'],
+    ]);
+  });
+});
