@@ -113,7 +113,7 @@ class ClientExchange {
   private async readSlowly(
     http: ClientRequest,
     response: IncomingMessage,
-    { bytesPerSecond, forMs }: Extract<ClientBehaviour, { kind: 'reads-slowly' }>,
+    { bytesPerSecond, forMs, leaves = false }: Extract<ClientBehaviour, { kind: 'reads-slowly' }>,
   ): Promise<void> {
     const tickMs = 100;
     const bytes = Math.ceil((bytesPerSecond * tickMs) / 1_000);
@@ -122,6 +122,7 @@ class ClientExchange {
       if (piece) this.take(http, piece);
       await sleep(tickMs);
     }
+    if (leaves) this.leave(http, 'left');
     response.on('data', (piece: Buffer) => this.take(http, piece));
   }
 

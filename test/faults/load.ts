@@ -5,7 +5,7 @@ import type { Observation } from './observation.ts';
 import type { RequestPlan } from './plan.ts';
 
 export interface LoadOptions {
-  plans: readonly RequestPlan[];
+  plans: Iterable<RequestPlan>;
   /** Requests under way at the same time. */
   concurrency: number;
   /** Told about each that ended. */
@@ -20,7 +20,7 @@ export async function runLoad(
   { plans, concurrency, onObservation }: LoadOptions,
 ): Promise<Observation[]> {
   const observations: Observation[] = [];
-  const waiting = plans.values();
+  const waiting = Iterator.from(plans);
   const sendNext = async (): Promise<void> => {
     // One iterator for all: each takes the next plan that nobody has taken.
     for (const plan of waiting) {

@@ -7,7 +7,7 @@ export type ClientBehaviour =
   | { kind: 'reads-all' }
   | { kind: 'leaves'; afterBytes: number }
   | { kind: 'leaves-early'; afterMs: number }
-  | { kind: 'reads-slowly'; bytesPerSecond: number; forMs: number }
+  | { kind: 'reads-slowly'; bytesPerSecond: number; forMs: number; leaves?: boolean }
   | { kind: 'writes-bytewise' };
 
 /** What the mock upstream does instead of answering well. `at` counts tokens. */

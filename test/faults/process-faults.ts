@@ -51,8 +51,10 @@ export async function killWorkerProcess(member: Member, random: Random): Promise
 
 /** Nobody is left who could tell of the deaths. */
 export async function killHost(member: Member): Promise<void> {
-  for (const pid of member.workerPids()) process.kill(pid, 'SIGKILL');
-  await member.restart('SIGKILL');
+  const pids = member.workerPids();
+  const restarted = member.restart('SIGKILL');
+  for (const pid of pids) process.kill(pid, 'SIGKILL');
+  await restarted;
 }
 
 async function suspendWorkerProcess(member: Member, random: Random): Promise<void> {

@@ -16,6 +16,8 @@ export interface RunOptions {
   lanes?: number;
   pauseMs?: number;
   seed: number;
+  /** Goes on with requests of the same plans under new numbers until `faults` have happened; default false. */
+  repeatUntilFaultsAreOver?: boolean;
   onObservation?(observation: Observation): void;
 }
 
@@ -39,8 +41,9 @@ export async function runUnderFaults(installation: Installation, options: RunOpt
   };
   const sampling = setInterval(() => void sample(), budgetSampleMs);
   if (kinds.length > 0) nemesis.start();
+  const isOver = (): boolean => options.repeatUntilFaultsAreOver !== true || nemesis.isDone;
   const observations = await runLoad(installation, {
-    plans,
+    plans: repeated(plans, isOver),
     concurrency,
     ...(onObservation && { onObservation }),
   });
@@ -68,4 +71,14 @@ export async function runUnderFaults(installation: Installation, options: RunOpt
       { where: 'Redis', text: await dumpRedis(installation.operator) },
     ],
   };
+}
+
+/** The plans, and again with new numbers (and so new texts) until it is over. */
+function* repeated(plans: readonly RequestPlan[], isOver: () => boolean): Generator<RequestPlan> {
+  yield* plans;
+  for (let round = 1; !isOver(); round += 1)
+    for (const plan of plans) {
+      if (isOver()) return;
+      yield { ...plan, index: plan.index + round * plans.length };
+    }
 }

@@ -88,7 +88,7 @@ class Lane {
     this.onPassed = onPassed;
     from.on('data', (bytes) => this.take(Buffer.from(bytes)));
     from.on('end', () => this.take(undefined));
-    to.on('drain', () => this.from.resume());
+    to.on('drain', () => this.resume());
   }
 
   set(fault: ProxyFault): void {
@@ -133,9 +133,16 @@ class Lane {
       this.waiting.shift();
       this.pass(first.bytes);
     }
+    this.resume();
+  }
+
+  /** Reads on when nothing waits here and the other side takes bytes. */
+  private resume(): void {
+    if (this.waiting.length === 0 && !this.to.writableNeedDrain) this.from.resume();
   }
 
   private trickle(bytesPerTick: number): void {
+    if (this.waiting.length === 0) this.resume();
     if (this.timer !== undefined || this.waiting.length === 0) return;
     this.timer = setTimeout(() => {
       this.timer = undefined;

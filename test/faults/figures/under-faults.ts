@@ -1,0 +1,121 @@
+import { isComplete } from '../check-answers.ts';
+import { check } from '../checker.ts';
+import { allFaults, type FaultKind, workerFaults } from '../fault-kinds.ts';
+import type { Figure } from '../figure.ts';
+import { Installation } from '../installation.ts';
+import type { RunLog } from '../observation.ts';
+import { planWorkload } from '../plan.ts';
+import { runUnderFaults } from '../run.ts';
+import { replayThroughSdks } from '../sdk-replay.ts';
+import type { Violation, ViolationKind } from '../violation.ts';
+
+export interface FaultRunOptions {
+  requests: number;
+  faults: number;
+  seed: number;
+  concurrency: number;
+  print(line: string): void;
+}
+
+const keepsData = ['--appendonly', 'yes', '--appendfsync', 'always', '--enable-debug-command', 'yes'];
+/** So much that no tenant reaches it: the run is about what is booked and not about refusals. */
+const budget = 50_000_000;
+
+/** All faults between all processes under the whole workload. */
+export async function measureAllFaults(options: FaultRunOptions): Promise<Figure[]> {
+  const { log, violations } = await runOnce(options, allFaults, { ingresses: 2, workers: 2, lanes: 2 });
+  const kinds = new Set(log.faults.map(({ kind }) => kind));
+  const count = (...wanted: ViolationKind[]): number =>
+    violations.filter(({ kind }) => wanted.includes(kind)).length;
+  const bad = {
+    truncated: count('truncated', 'gap'),
+    duplicated: count('duplicated', 'second-terminal', 'event-after-end', 'too-long'),
+    foreign: count('foreign'),
+    leaked: count('leaked', 'not-stopped', 'canary'),
+    'charged twice': count('charged-twice', 'over-budget'),
+  };
+  const others = violations.length - Object.values(bad).reduce((sum, number) => sum + number, 0);
+  return [
+    {
+      test: `${log.observations.length} requests under ${log.faults.length} faults of ${kinds.size} kinds`,
+      target: '0 truncated, 0 duplicated, 0 foreign, 0 leaked, 0 charged twice',
+      measured: [
+        ...Object.entries(bad).map(([what, number]) => `${number} ${what}`),
+        `${others} other violations`,
+        `${completeShare(log)} complete`,
+      ].join(', '),
+      isMet: violations.length === 0,
+    },
+  ];
+}
+
+/** Worker processes die and freeze, one at a time, with an engine that resumes exactly. */
+export async function measureWorkerFaults(options: FaultRunOptions): Promise<Figure[]> {
+  const { log, violations } = await runOnce(options, workerFaults, { ingresses: 1, workers: 3, lanes: 1 });
+  const whole = log.observations.filter(isComplete).length / log.observations.length;
+  return [
+    {
+      test: `worker faults only (${log.faults.length} under ${log.observations.length} requests)`,
+      target: '≥ 99.9 % complete',
+      measured: `${completeShare(log)} complete, ${violations.length} violations`,
+      isMet: whole >= 0.999 && violations.length === 0,
+    },
+  ];
+}
+
+async function runOnce(
+  { requests, faults, seed, concurrency, print }: FaultRunOptions,
+  kinds: readonly FaultKind[],
+  shape: { ingresses: number; workers: number; lanes: number },
+): Promise<{ log: RunLog; violations: Violation[] }> {
+  const isOnlyWorkers = kinds === workerFaults;
+  await using stack = new AsyncDisposableStack();
+  const installation = await Installation.start({ ...shape, budget, redisArguments: keepsData });
+  stack.defer(() => installation.stop());
+  const plans = planWorkload({
+    requests,
+    seed,
+    tenants: 50,
+    ingresses: shape.ingresses,
+    ...(isOnlyWorkers && { upstreamShare: 0, hasMisbehaviour: false }),
+  });
+  const log = await runUnderFaults(installation, {
+    ...{ plans, concurrency, kinds, seed, faults, lanes: shape.lanes },
+    // The load lasts as long as the faults do.
+    repeatUntilFaultsAreOver: true,
+  });
+  const violations = [...check(log), ...(await replayThroughSdks(log.observations))];
+  for (const line of describe(log)) print(line);
+  for (const violation of violations.slice(0, 50)) print(`VIOLATION ${JSON.stringify(violation)}`);
+  return { log, violations };
+}
+
+/** The share of complete answers among those that a server was there for and that their client waited for. */
+function completeShare({ observations }: RunLog): string {
+  const counted = observations.filter(
+    ({ end, plan }) => end !== 'left' && end !== 'refused' && !plan.upstream,
+  );
+  return `${((100 * counted.filter(isComplete).length) / Math.max(1, counted.length)).toFixed(2)} %`;
+}
+
+function describe({ observations, faults }: RunLog): string[] {
+  const outcomes = tally(
+    observations.map((observation) =>
+      isComplete(observation)
+        ? 'complete'
+        : `${observation.end} ${observation.status ?? ''} ${observation.answer.error?.message ?? ''}`.trim(),
+    ),
+  );
+  return [
+    ...outcomes.map(([name, count]) => `  ${count} × ${name}`),
+    `  faults: ${tally(faults.map(({ kind }) => kind))
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ')}`,
+  ];
+}
+
+function tally(names: readonly string[]): [name: string, count: number][] {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].sort(([, one], [, other]) => other - one);
+}

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '@sluice/testing';
+import { formats } from '../../support/call.ts';
+import { isComplete } from '../check-answers.ts';
+import { check } from '../checker.ts';
+import type { Figure } from '../figure.ts';
+import { Installation } from '../installation.ts';
+import type { Observation } from '../observation.ts';
+import { formatMs, percentile } from '../percentile.ts';
+import { killHost } from '../process-faults.ts';
+import { openStreams, plainPlan } from './scenario.ts';
+
+const streams = 30;
+const rounds = 5;
+
+/** kill -9 of a worker process in the middle of streams: how long until the client has the next token. */
+export async function measureWorkerKill(): Promise<Figure[]> {
+  await using stack = new AsyncDisposableStack();
+  const installation = await Installation.start({ ingresses: 1, workers: 2, tenants: 1 });
+  stack.defer(() => installation.stop());
+  const single = await measureKills(installation, rounds, async (worker) => {
+    for (const pid of worker.workerPids()) process.kill(pid, 'SIGKILL');
+    return () => until(() => worker.workerPids().length > 0, { timeoutMs: 30_000 });
+  });
+  const host = await measureKills(installation, 3, async (worker) => {
+    const restarted = killHost(worker);
+    return () => restarted;
+  });
+  const [p50, p99] = [percentile(single.gaps, 0.5), percentile(single.gaps, 0.99)];
+  const most = percentile(host.gaps, 1);
+  return [
+    {
+      test: `worker kill -9 → next token at the client (${single.gaps.length} streams)`,
+      target: 'p50 ≤ 150 ms, p99 ≤ 1 s, texts equal',
+      measured: `p50 ${formatMs(p50)}, p99 ${formatMs(p99)}, ${single.broken} broken`,
+      isMet: (p50 ?? Infinity) <= 150 && (p99 ?? Infinity) <= 1_000 && single.broken === 0,
+    },
+    {
+      test: `whole host kill -9 → next token (${host.gaps.length} streams)`,
+      target: '≤ 3 s',
+      measured: `at most ${formatMs(most)}, ${host.broken} broken`,
+      isMet: (most ?? Infinity) <= 3_000 && host.broken === 0,
+    },
+  ];
+}
+
+type Kill = (worker: Installation['workers'][number]) => Promise<() => Promise<unknown>>;
+
+async function measureKills(
+  installation: Installation,
+  times: number,
+  kill: Kill,
+): Promise<{ gaps: number[]; broken: number }> {
+  const gaps: number[] = [];
+  let broken = 0;
+  for (let round = 0; round < times; round += 1) {
+    const plans = Array.from({ length: streams }, (_, index) =>
+      plainPlan(index, { format: formats[index % 3] ?? 'openai', tokens: 500 }),
+    );
+    const { ended } = await openStreams(installation, plans);
+    const worker = installation.workers[round % installation.workers.length];
+    if (!worker) continue;
+    const killedAt = Date.now();
+    const mend = await kill(worker);
+    const observations = await ended;
+    gaps.push(...observations.flatMap((observation) => gapAround(observation, killedAt)));
+    broken += observations.filter((observation) => !isWhole(observation)).length;
+    await mend();
+    // Both workers must be known again before the next one dies.
+    await until(async () => (await installation.ingresses[0]?.metric('sluice_pool_slots')) === 512, {
+      timeoutMs: 30_000,
+    });
+    await sleep(200);
+  }
+  return { gaps, broken };
+}
+
+function isWhole(observation: Observation): boolean {
+  return isComplete(observation) && check(onlyLog(observation)).length === 0;
+}
+
+function onlyLog(observation: Observation): Parameters<typeof check>[0] {
+  return {
+    ...{ deadlineMs: 60_000, observations: [observation], faults: [], upstreamRuns: [], lines: [] },
+    ...{ counters: {}, leftovers: { gauges: {}, redis: {}, keysWithoutExpiry: [] }, budgets: [] },
+    ...{ hasLostData: false, canaries: [], haystacks: [] },
+  };
+}
+
+/** The silence that the kill made in this stream; none where the other worker served it. */
+function gapAround({ arrivedAt }: Observation, killedAt: number): number[] {
+  const after = arrivedAt.filter((at) => at >= killedAt);
+  const pauses = after.slice(1).map((at, index) => at - (after[index] ?? at));
+  const firstPause = (after[0] ?? killedAt) - killedAt;
+  const longest = Math.max(
+    firstPause,
+    ...pauses.filter((_, index) => (after[index] ?? 0) - killedAt < 4_000),
+  );
+  // Half of the streams were at the other worker: theirs is the usual pause between two tokens.
+  return longest > usualPauseMs ? [longest] : [];
+}
+
+const usualPauseMs = 35;

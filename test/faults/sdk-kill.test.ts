@@ -1,0 +1,39 @@
+import { referenceText } from '@sluice/engines';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { formats } from '../support/call.ts';
+import { Installation } from './installation.ts';
+import { streamThroughSdk } from './sdk-stream.ts';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await Installation.start({ ingresses: 1, workers: 2, tenants: 1 });
+});
+afterAll(() => installation.stop());
+
+const tokens = 150;
+
+describe('kill -9 of a worker in the middle of a stream is invisible to the official SDK:', () => {
+  it.each(formats)('%s', async (format) => {
+    const [ingress] = installation.ingresses;
+    const streams = Array.from({ length: 6 }, (_, seed) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const ended = streamThroughSdk(format, {
+        port: ingress?.clientProxy?.port ?? 0,
+        apiKey: installation.apiKeys.get('tenant-0') ?? '',
+        prompt: `[[sim tokens=${tokens} ttft=0 gap=20ms seed=${seed}]]`,
+        onText: resolve,
+      });
+      return { began: promise, ended };
+    });
+    await Promise.all(streams.map(({ began }) => began));
+    const before = (await ingress?.metric('sluice_attempts_total')) ?? 0;
+    for (const worker of installation.workers.slice(0, 1))
+      for (const pid of worker.workerPids()) process.kill(pid, 'SIGKILL');
+    const answers = await Promise.all(streams.map(({ ended }) => ended));
+    for (const [seed, answer] of answers.entries()) {
+      expect(answer).toEqual({ text: referenceText(seed, 0, tokens), outputTokens: tokens, finishes: 1 });
+    }
+    // Otherwise no stream was on the worker that died, and the test has shown nothing.
+    expect(await ingress?.metric('sluice_attempts_total')).toBeGreaterThan(before);
+  });
+});

@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isComplete } from './check-answers.ts';
+import { check } from './checker.ts';
+import { allFaults } from './fault-kinds.ts';
+import { Installation } from './installation.ts';
+import { planWorkload } from './plan.ts';
+import { runUnderFaults } from './run.ts';
+import { replayThroughSdks } from './sdk-replay.ts';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await Installation.start({
+    ...{ ingresses: 2, workers: 2, tenants: 50, budget: 10_000_000 },
+    redisArguments: ['--appendonly', 'yes', '--appendfsync', 'always', '--enable-debug-command', 'yes'],
+  });
+});
+afterAll(() => installation.stop());
+
+const seed = Number(process.env.FAULTS_SEED ?? 1);
+
+test('nothing is cut short, doubled, mixed up, leaked or charged twice, whatever breaks', async () => {
+  const plans = planWorkload({ requests: 400, tenants: 50, ingresses: 2, seed });
+  const log = await runUnderFaults(installation, {
+    ...{ plans, concurrency: 30, kinds: allFaults, seed, faults: 14, lanes: 2 },
+    repeatUntilFaultsAreOver: true,
+  });
+  expect([...check(log), ...(await replayThroughSdks(log.observations))]).toEqual([]);
+  expect(log.faults.length).toBeGreaterThanOrEqual(14);
+  expect(log.observations.filter(isComplete).length).toBeGreaterThan(0);
+}, 240_000);
