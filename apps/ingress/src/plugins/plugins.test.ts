@@ -1,0 +1,214 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { SluiceError } from '@sluice/canonical';
+import { createIngressMetrics, createLogger, renderMetrics } from '@sluice/runtime';
+import { type FastifyInstance, fastify } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Services } from '../services.ts';
+import { registerBody } from './body.ts';
+import { refuseBrokenHttp } from './broken-http.ts';
+import { registerErrors, sendError } from './errors.ts';
+import { exchangeOf, registerObservation } from './observe.ts';
+
+const canary = 'canary-of-a-prompt';
+
+let app: FastifyInstance;
+let logged: Record<string, unknown>[];
+let services: Services;
+
+beforeEach(async () => {
+  logged = [];
+  const sink = new PassThrough({ encoding: 'utf8' });
+  sink.on('data', (lines: string) => {
+    for (const line of lines.trim().split('\n')) logged.push(JSON.parse(line));
+  });
+  let requests = 0;
+  // What surrounds a call uses these; the rest belongs to the routes.
+  services = {
+    metrics: createIngressMetrics(),
+    logger: createLogger({ name: 'test', level: 'info', destination: sink }),
+    monotonic: () => 0,
+    newRequestId: () => {
+      requests += 1;
+      return `r${requests}`;
+    },
+  } as unknown as Services;
+  app = fastify({
+    bodyLimit: 10_000,
+    clientErrorHandler: refuseBrokenHttp,
+    frameworkErrors: (error, http, reply) => sendError(error, http, reply, services),
+  });
+  registerObservation(app, services);
+  registerErrors(app, services);
+  registerBody(app);
+  app.post('/v1/chat/completions', async (http) => ({ got: http.body }));
+  app.post('/v1/messages', async () => {
+    throw new SluiceError('saturated', 'the queue is full', { retryAfterMs: 2_500 });
+  });
+  app.post('/defect', async () => {
+    throw new TypeError(canary);
+  });
+  app.post('/late', async (_http, reply) => {
+    reply.raw.writeHead(200);
+    reply.raw.write('half');
+    throw new SluiceError('internal', canary);
+  });
+  app.get('/facts', async (http) => exchangeOf(http));
+  await app.ready();
+});
+afterEach(() => app.close());
+
+/** Listens on a free port. */
+async function listen(): Promise<number> {
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const address = app.server.address();
+  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port');
+  return address.port;
+}
+
+const post = (
+  body: string | Buffer,
+  headers: Record<string, string> = { 'content-type': 'application/json' },
+) => app.inject({ method: 'POST', url: '/v1/chat/completions', headers, payload: body });
+
+describe('a body', () => {
+  it.each([
+    [{ 'content-type': 'application/json' }],
+    [{ 'content-type': 'application/json; charset=utf-8' }],
+    [{ 'content-type': 'Application/JSON' }],
+    [{ 'content-type': 'application/vnd.api+json' }],
+    [{ 'content-type': 'application/json', 'content-encoding': 'identity' }],
+    [{}],
+  ])('is JSON: %o', async (headers) => {
+    const answer = await post('{"a":[1,"é"]}', headers);
+    expect([answer.statusCode, answer.json()]).toEqual([200, { got: { a: [1, 'é'] } }]);
+  });
+
+  it.each([
+    ['text', { 'content-type': 'text/plain' }],
+    ['a form', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['compressed', { 'content-type': 'application/json', 'content-encoding': 'gzip' }],
+  ])('of another kind is refused: %s', async (_what, headers) => {
+    expect((await post('{}', headers)).statusCode).toBe(415);
+  });
+
+  it.each([
+    ['empty', ''],
+    ['no JSON', `{"${canary}":`],
+    ['not UTF-8', Buffer.from([0x22, 0xff, 0x22])],
+    ['nested too deep', `${'['.repeat(201)}${']'.repeat(201)}`],
+    ['nested far too deep', `${'{"a":'.repeat(1_500)}1${'}'.repeat(1_500)}`],
+  ])('that can not be read is refused, and not repeated: %s', async (_what, body) => {
+    const answer = await post(body);
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json()).toHaveProperty('error.message');
+    expect(answer.body).not.toContain(canary);
+  });
+
+  it('may be nested as deep as the limit, and hold brackets in its texts', async () => {
+    expect((await post(`${'['.repeat(200)}${']'.repeat(200)}`)).statusCode).toBe(200);
+    expect((await post(JSON.stringify(['['.repeat(400), '\\"[[['.repeat(100)]))).statusCode).toBe(200);
+  });
+
+  it('that is too large is refused before it is read', async () => {
+    expect((await post(JSON.stringify('x'.repeat(20_000)))).statusCode).toBe(413);
+  });
+});
+
+describe('an error', () => {
+  it('speaks the format of its caller, with its status and headers', async () => {
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/v1/messages',
+      headers: { 'anthropic-version': '2023-06-01' },
+      payload: '{}',
+    });
+    expect([answer.statusCode, answer.headers['retry-after'], answer.headers['content-type']]).toEqual([
+      429,
+      '3',
+      'application/json',
+    ]);
+    expect(answer.json()).toMatchObject({ type: 'error', error: { message: 'the queue is full' } });
+  });
+
+  it('of ours keeps its text to itself, and is logged with the id that the caller has', async () => {
+    const answer = await app.inject({ method: 'POST', url: '/defect', payload: '{}' });
+    expect(answer.statusCode).toBe(500);
+    expect(answer.body).not.toContain(canary);
+    expect(logged.find(({ msg }) => msg === 'internal error')).toMatchObject({
+      requestId: answer.headers['x-request-id'],
+    });
+  });
+
+  it('that comes too late for a status cuts the socket', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`http://127.0.0.1:${await listen()}/late`, {
+      method: 'POST',
+      headers,
+      body: '{}',
+    });
+    expect(answer.status).toBe(200);
+    await expect(answer.text()).rejects.toThrow();
+  });
+
+  it.each([
+    ['/nowhere', 404],
+    ['/v1/%zz', 400],
+  ])('of the framework has our form: %s', async (url, status) => {
+    const answer = await app.inject({ method: 'GET', url });
+    expect([answer.statusCode, typeof answer.json().error.message]).toEqual([status, 'string']);
+    expect(answer.headers['x-request-id']).toMatch(/^r\d+$/);
+  });
+
+  it.each([
+    ['what is no HTTP', 'GARBAGE\r\n\r\n', 400],
+    ['headers without an end', `GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
+  ])('answers %s', async (_what, bytes, status) => {
+    const socket = connect(await listen(), '127.0.0.1');
+    let answer = '';
+    socket.on('data', (chunk) => {
+      answer += String(chunk);
+    });
+    socket.write(bytes);
+    await once(socket, 'close');
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toHaveProperty('error');
+  });
+});
+
+describe('every request', () => {
+  it('has an id of its own, under every name that SDKs look for', async () => {
+    const [first, second] = [await post('{}'), await post('{}')];
+    expect([first.headers['x-request-id'], first.headers['request-id']]).toEqual(['r1', 'r1']);
+    expect(second.headers['x-request-id']).toBe('r2');
+  });
+
+  it('has its facts at hand', async () => {
+    const answer = await app.inject({
+      method: 'GET',
+      url: '/facts',
+      headers: { 'anthropic-version': '2023-06-01' },
+    });
+    expect(answer.json()).toMatchObject({ requestId: 'r1', format: 'anthropic' });
+  });
+
+  it('is logged once, with what came of it and nothing that was said', async () => {
+    await post(JSON.stringify(canary));
+    await post('{');
+    const lines = logged.filter(({ msg }) => msg === 'request');
+    expect(lines.map(({ requestId, status, outcome }) => [requestId, status, outcome])).toEqual([
+      ['r1', 200, 'ok'],
+      ['r2', 400, 'invalid-request'],
+    ]);
+    expect(JSON.stringify(logged)).not.toContain(canary);
+  });
+
+  it('is counted once', async () => {
+    await post('{}');
+    await post('{');
+    const { body } = await renderMetrics(services.metrics.registry);
+    expect(body).toMatch(/sluice_requests_total\{[^}]*outcome="ok"[^}]*\} 1/);
+    expect(body).toMatch(/sluice_requests_total\{[^}]*outcome="invalid-request"[^}]*\} 1/);
+  });
+});
