@@ -84,9 +84,12 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await cli('tenants', 'create', 'tests');
+    const mint = async () => {
+      await cli('tenants', 'create', 'tests');
+      return cli('keys', 'mint', '--tenant', 'tests', '--json');
+    };
     const [minted] = await Promise.all([
-      cli('keys', 'mint', '--tenant', 'tests', '--json'),
+      mint(),
       ...Array.from({ length: options.ingresses ?? 1 }, startIngress),
       ...Array.from({ length: options.workers ?? 1 }, startWorker),
     ]);
