@@ -4,39 +4,29 @@ import {
   type GenerationEvent,
   isContent,
   isTerminal,
-  type Resume,
   type TerminalEvent,
 } from '@sluice/canonical';
-import type { AttemptReason, DroppedFrameReason } from '@sluice/runtime';
+import type { AttemptReason } from '@sluice/runtime';
 import type { LostReason, Order } from '@sluice/transport';
+import type { AttemptEffects, AttemptFacts } from './attempt-effects.ts';
+import { FrameOrder } from './frame-order.ts';
 import { Suspicion } from './suspicion.ts';
 
-/** Everything the machine does to the world. It is called within an input, in order. */
-export interface AttemptEffects {
-  /** Puts an attempt into the queue; `resume` is what the client has already. */
-  enqueue(attempt: number, resume: Resume | undefined, reason: AttemptReason): void;
-  /** Takes a waiting attempt out of the queue; it may have been claimed meanwhile. */
-  withdraw(attempt: number): void;
-  order(worker: string, order: Omit<Order, 'requestId'>): void;
-  /** Hands events to the client's side: each once, in order, the terminal one last. */
-  deliver(events: GenerationEvent[]): void;
-  /** Counts a frame that was not delivered. */
-  dropped(reason: DroppedFrameReason): void;
-}
-
-/** What the machine asks about the request and its surroundings. */
-export interface AttemptFacts {
-  /** How a generation that was lost midway can go on, as the living workers of the pool can do it now. */
-  resumeAbility(): 'exact' | 'prefix' | 'none';
-  /** Whether the answer is plain text: no tools, no JSON output. Only that can be continued by prefix. */
-  isPlainText: boolean;
-}
-
 const attemptLimit = 8;
-/** Frames that may be held while one before them is missing; beyond it they are dropped and come again. */
-const holdLimit = 512;
 /** Progress is acknowledged in steps, so that the worker's memory stays small on long answers. */
 const acknowledgeStep = 64;
+
+const poisonous: ErrorInfo = {
+  kind: 'upstream-failed',
+  message: 'the request was lost with several workers',
+  detail: 'poison',
+  retryable: false,
+};
+const lostMidway: ErrorInfo = {
+  kind: 'unavailable',
+  message: 'the worker that generated the answer was lost',
+  detail: 'worker-lost',
+};
 
 /**
  * One generation as its ingress sees it: which attempt counts, what has been delivered, what to do when a
@@ -50,14 +40,13 @@ export class AttemptMachine {
   private isClosed = false;
   private isPaused = false;
   private hasStarted = false;
-  private expected = 0;
+  private frames = new FrameOrder();
   private acknowledged = 0;
   private readonly suspicion = new Suspicion();
   /** Whether the current attempt has delivered anything. */
   private isFruitful = false;
   /** Block of the last tool call whose end was delivered. */
   private endedCall = -1;
-  private held = new Map<number, GenerationEvent[]>();
   private readonly fenced = new Set<string>();
   private readonly collector = new Collector();
   private readonly effects: AttemptEffects;
@@ -94,23 +83,17 @@ export class AttemptMachine {
       this.effects.dropped('paused');
       return;
     }
-    if (sequence < this.expected) {
+    const { expected, hasGap } = this.frames;
+    if (sequence < expected) {
       this.effects.dropped('duplicate');
       return;
     }
-    if (sequence > this.expected) {
-      const isFirstMissing = this.held.size === 0;
-      if (this.held.size < holdLimit) this.held.set(sequence, events);
-      if (isFirstMissing) this.askAgain();
+    this.frames.put(sequence, events);
+    if (sequence > expected) {
+      if (!hasGap) this.askAgain();
       return;
     }
-    this.accept(events);
-    for (
-      let next = this.held.get(this.expected);
-      next && !this.isClosed;
-      next = this.held.get(this.expected)
-    ) {
-      this.held.delete(this.expected);
+    for (let next = this.frames.take(); next; next = this.isClosed ? undefined : this.frames.take()) {
       this.accept(next);
     }
   }
@@ -121,12 +104,12 @@ export class AttemptMachine {
     this.fenced.delete(`${worker} ${attempt}`);
     if (!this.isOurs(worker, attempt)) return;
     this.worker = worker;
-    if (next > this.expected && !this.isPaused) this.askAgain();
+    if (next > this.frames.expected && !this.isPaused) this.askAgain();
   }
 
   /** The worker does not keep its frames from this sequence on. The answer to an old question means nothing. */
   gone(worker: string, attempt: number, from: number): void {
-    if (!this.isOurs(worker, attempt) || from < this.expected) return;
+    if (!this.isOurs(worker, attempt) || from < this.frames.expected) return;
     this.order(worker, 'cancel', 0);
     this.again('frames-gone');
   }
@@ -159,7 +142,7 @@ export class AttemptMachine {
   /** The client reads too slowly: what comes now is dropped here and asked for again later. */
   pause(): void {
     this.isPaused = true;
-    this.held.clear();
+    this.frames.clear();
   }
 
   resume(): void {
@@ -195,12 +178,11 @@ export class AttemptMachine {
   }
 
   private accept(events: GenerationEvent[]): void {
-    this.expected += 1;
     const fresh = this.hasStarted ? events.filter((event) => this.isNews(event)) : events;
     this.hasStarted ||= fresh[0]?.type === 'start';
     const last = fresh[fresh.length - 1];
     if (!last || !isTerminal(last)) {
-      if (this.expected - this.acknowledged >= acknowledgeStep) this.acknowledge();
+      if (this.frames.expected - this.acknowledged >= acknowledgeStep) this.acknowledge();
       this.deliver(fresh);
       return;
     }
@@ -253,34 +235,18 @@ export class AttemptMachine {
 
   private again(reason: AttemptReason): void {
     if (this.suspicion.isPoison) {
-      this.finish({
-        type: 'error',
-        error: {
-          kind: 'upstream-failed',
-          message: 'the request was lost with several workers',
-          detail: 'poison',
-          retryable: false,
-        },
-      });
+      this.finish({ type: 'error', error: poisonous });
       return;
     }
     if (!this.canGoOn() || this.attempt >= attemptLimit) {
-      this.finish({
-        type: 'error',
-        error: {
-          kind: 'unavailable',
-          message: 'the worker that generated the answer was lost',
-          detail: 'worker-lost',
-        },
-      });
+      this.finish({ type: 'error', error: lostMidway });
       return;
     }
     this.attempt += 1;
     this.worker = undefined;
-    this.expected = 0;
+    this.frames = new FrameOrder();
     this.acknowledged = 0;
     this.isFruitful = false;
-    this.held.clear();
     const { content, outputTokens } = this.collector;
     const resume = content.length === 0 ? undefined : { content: structuredClone(content), outputTokens };
     this.effects.enqueue(this.attempt, resume, reason);
@@ -297,12 +263,12 @@ export class AttemptMachine {
   }
 
   private askAgain(): void {
-    if (this.worker !== undefined) this.order(this.worker, 'resend', this.expected);
+    if (this.worker !== undefined) this.order(this.worker, 'resend', this.frames.expected);
   }
 
   private acknowledge(): void {
-    this.acknowledged = this.expected;
-    if (this.worker !== undefined) this.order(this.worker, 'acknowledge', this.expected);
+    this.acknowledged = this.frames.expected;
+    if (this.worker !== undefined) this.order(this.worker, 'acknowledge', this.frames.expected);
   }
 
   private order(worker: string, kind: Order['kind'], sequence: number): void {

@@ -1,7 +1,8 @@
 import type { ErrorInfo, GenerationEvent, Resume } from '@sluice/canonical';
 import type { IngressMetrics } from '@sluice/runtime';
 import type { InferenceJob, JobQueue, Order, OrderSender } from '@sluice/transport';
-import { type AttemptEffects, type AttemptFacts, AttemptMachine } from './attempt-machine.ts';
+import type { AttemptEffects, AttemptFacts } from './attempt-effects.ts';
+import { AttemptMachine } from './attempt-machine.ts';
 
 /** What the dispatcher needs to know of one generation. */
 export interface GenerationPlan {

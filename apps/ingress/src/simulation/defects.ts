@@ -1,5 +1,6 @@
 import type { GenerationEvent } from '@sluice/canonical';
-import { type AttemptEffects, type AttemptFacts, AttemptMachine } from '../attempt-machine.ts';
+import type { AttemptEffects, AttemptFacts } from '../attempt-effects.ts';
+import { AttemptMachine } from '../attempt-machine.ts';
 import type { CreateMachine } from './play.ts';
 
 /**

@@ -1,0 +1,24 @@
+import type { GenerationEvent, Resume } from '@sluice/canonical';
+import type { AttemptReason, DroppedFrameReason } from '@sluice/runtime';
+import type { Order } from '@sluice/transport';
+
+/** Everything the machine does to the world. It is called within an input, in order. */
+export interface AttemptEffects {
+  /** Puts an attempt into the queue; `resume` is what the client has already. */
+  enqueue(attempt: number, resume: Resume | undefined, reason: AttemptReason): void;
+  /** Takes a waiting attempt out of the queue; it may have been claimed meanwhile. */
+  withdraw(attempt: number): void;
+  order(worker: string, order: Omit<Order, 'requestId'>): void;
+  /** Hands events to the client's side: each once, in order, the terminal one last. */
+  deliver(events: GenerationEvent[]): void;
+  /** Counts a frame that was not delivered. */
+  dropped(reason: DroppedFrameReason): void;
+}
+
+/** What the machine asks about the request and its surroundings. */
+export interface AttemptFacts {
+  /** How a generation that was lost midway can go on, as the living workers of the pool can do it now. */
+  resumeAbility(): 'exact' | 'prefix' | 'none';
+  /** Whether the answer is plain text: no tools, no JSON output. Only that can be continued by prefix. */
+  isPlainText: boolean;
+}
