@@ -1,0 +1,99 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Contender } from './contender.ts';
+import { type Costs, readProfile } from './cpu-profile.ts';
+import { type Gateway, repository, startGateway } from './gateway.ts';
+import { openIdleStreams } from './idle-streams.ts';
+import { type LoadPlan, runLoad } from './load.ts';
+import { models } from './models.ts';
+import { startUpstream, type Upstream } from './upstream.ts';
+
+/** What is profiled, and what its cost is divided by. */
+interface Subject {
+  plan: Omit<LoadPlan, 'warmupMs' | 'durationMs'>;
+  unit: 'request' | 'token';
+}
+
+const subjects: Readonly<Record<string, Subject>> = {
+  requests: { plan: { model: models.one, users: 256, single: true }, unit: 'request' },
+  one: { plan: { model: models.one, users: 1, single: true }, unit: 'request' },
+  paced: { plan: { model: models.paced, users: 256 }, unit: 'token' },
+  rush: { plan: { model: models.rush, users: 32 }, unit: 'token' },
+};
+
+const { values, positionals } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '6' },
+    lines: { type: 'string', default: '25' },
+    idle: { type: 'string', default: '0' },
+    /** More options of Node for the gateway's processes. */
+    node: { type: 'string', default: '' },
+  },
+  allowPositionals: true,
+});
+const names = positionals.length > 0 ? positionals : ['requests', 'paced'];
+const upstream = await startUpstream();
+try {
+  for (const name of names) {
+    const subject = subjects[name];
+    if (!subject) throw new Error(`there is no ${name}; there are ${Object.keys(subjects).join(', ')}`);
+    await profileSubject(name, subject, upstream);
+  }
+} finally {
+  await upstream.stop();
+}
+
+async function profileSubject(name: string, { plan, unit }: Subject, upstream: Upstream): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-profile-'));
+  const options = `--cpu-prof --cpu-prof-interval=300 --cpu-prof-dir=${folder} ${values.node}`;
+  const gateway = await startGateway({ upstream: upstream.url, environment: { NODE_OPTIONS: options } });
+  let isStopped = false;
+  try {
+    const idle = await openIdleStreams(gateway, upstream, Number(values.idle));
+    const load = (ms: number) => runLoad(gateway, { ...plan, warmupMs: 0, durationMs: ms }, upstream.roles);
+    await load(4000);
+    const fromUs = nowUs();
+    const outcome = await load(Number(values.seconds) * 1000);
+    const window = { fromUs, toUs: nowUs() };
+    await idle.close();
+    // Profiles are written at the end of a process.
+    await gateway.stop();
+    isStopped = true;
+    const units = unit === 'request' ? outcome.answers : outcome.tokens;
+    const rest = Math.round(outcome.restShare * 100);
+    process.stdout.write(`\n# ${name}: ${units} ${unit}s, others used ${rest} % of the machine\n`);
+    for (const [role, ms] of Object.entries(outcome.cpu)) {
+      process.stdout.write(`${role}: ${((ms * 1000) / units).toFixed(1)} µs of CPU per ${unit}\n`);
+    }
+    for (const { role, pid } of profiled(gateway)) {
+      const summary = await readProfile(folder, pid, window, repository);
+      process.stdout.write(
+        `\n## ${role}, ${(summary.busyUs / units).toFixed(1)} µs per ${unit} on the main thread\n`,
+      );
+      printCosts('by module', summary.modules, units);
+      printCosts('by function', summary.functions, units);
+      printCosts('functions of ours with all that they call', summary.inclusive, units);
+    }
+  } finally {
+    if (!isStopped) await gateway.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function profiled({ roles }: Contender | Gateway) {
+  return roles.filter(({ role }) => role === 'ingress' || role === 'worker');
+}
+
+function printCosts(title: string, costs: Costs, units: number): void {
+  const lines = costs.slice(0, Number(values.lines)).map(([what, us]) => {
+    return `${(us / units).toFixed(2).padStart(9)} µs  ${what}`;
+  });
+  process.stdout.write(`\n### ${title}\n${lines.join('\n')}\n`);
+}
+
+/** The clock of CPU profiles. */
+function nowUs(): number {
+  return Number(process.hrtime.bigint() / 1000n);
+}
