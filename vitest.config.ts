@@ -19,7 +19,7 @@ export default defineConfig({
         'testing',
       ].map((lib) => unit(`libs/${lib}`)),
       ...['ingress', 'worker', 'cli', 'loadtest'].map((app) => unit(`apps/${app}`)),
-      ...['local', 'redis', 'grafana'].map((part) => unit(`deploy/${part}`)),
+      ...['local', 'redis', 'grafana', 'docs'].map((part) => unit(`deploy/${part}`)),
       {
         test: {
           name: '@sluice/test',

@@ -1,3 +1,8 @@
 export * from './catalog.ts';
 export * from './load.ts';
-export { type CatalogSettings, catalogSpellings, defaultCatalogSettings } from './settings.ts';
+export {
+  type CatalogSettings,
+  catalogSettings,
+  catalogSpellings,
+  defaultCatalogSettings,
+} from './settings.ts';

@@ -4,26 +4,46 @@ const maxTimerMs = 2_147_483_647;
 const durationMs = () => z.number().int().min(1).max(maxTimerMs);
 const tokens = () => z.number().int().min(1);
 
-const backendSettings = z.looseObject({ engine: z.string().min(1) });
+const backendSettings = z.looseObject({
+  engine: z.string().min(1).describe('Kind of the engine; its own options stand beside it.'),
+});
 
 const poolSettings = z.strictObject({
   backend: backendSettings,
-  waitBudgetMs: durationMs().default(30_000),
-  maxWaiting: z.number().int().min(0).optional(),
+  waitBudgetMs: durationMs()
+    .default(30_000)
+    .describe('Longest expected wait for a slot; a request that would wait longer is refused with 429.'),
+  maxWaiting: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe('Most requests that may wait. Absent: the wait budget decides alone.'),
 });
 
 const modelSettings = z.strictObject({
-  pool: z.string(),
-  backendModel: z.string().min(1).optional(),
-  displayName: z.string().min(1).optional(),
+  pool: z.string().describe('The pool that serves it.'),
+  backendModel: z.string().min(1).optional().describe('Its name at the backend. Absent: the same name.'),
+  displayName: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Its name in lists, for people. Absent: the model’s name.'),
   createdAt: z
     .union([z.number().int().min(0), z.iso.datetime({ offset: true }), z.iso.date()], {
       error: 'must be a date such as 2026-01-31 or epoch milliseconds',
     })
-    .optional(),
-  contextTokens: tokens().optional(),
-  maxOutputTokens: tokens().optional(),
-  requestTimeoutMs: durationMs().optional(),
+    .optional()
+    .describe('When it was made, for lists; a date or epoch milliseconds. Absent: the start of the epoch.'),
+  contextTokens: tokens()
+    .optional()
+    .describe('Largest prompt plus answer in tokens, told to clients in model lists. Absent: not known.'),
+  maxOutputTokens: tokens()
+    .optional()
+    .describe('Largest answer in tokens; wishes beyond it are clamped. Absent: not known.'),
+  requestTimeoutMs: durationMs()
+    .optional()
+    .describe('Deadline of a request. Absent: SLUICE_REQUEST_TIMEOUT_MS.'),
 });
 
 /** The catalogue as its file has it. */
@@ -31,7 +51,10 @@ export const catalogSettings = z.strictObject({
   // Names are checked in names.ts: a key schema would hide the mistakes behind a wrong name.
   pools: z.record(z.string(), poolSettings),
   models: z.record(z.string(), modelSettings),
-  aliases: z.record(z.string(), z.string()).default({}),
+  aliases: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('Other names of models; a name may hold one *, the longest match wins.'),
 });
 export type CatalogSettings = z.output<typeof catalogSettings>;
 

@@ -5,8 +5,6 @@ export interface Refusal {
   /** The path in canonical terms. */
   param: RegExp;
   says: string;
-  /** The row of the compatibility table. */
-  features: RegExp;
 }
 
 const part = /^messages\[\d+\]\.content\[\d+\](\.content\[\d+\])?$/;
@@ -18,63 +16,54 @@ export const refusals: readonly Refusal[] = [
     dialect: 'openai',
     param: part,
     says: 'a part that only a server of the client’s own format understands, or media said by the assistant',
-    features: /only one format knows|images|documents|sound|video/,
   },
   {
     id: 'foreign-part',
     dialect: 'anthropic',
     param: part,
     says: 'a part that only a server of the client’s own format understands, media said by the assistant, or media that is neither picture nor document',
-    features: /only one format knows|images|documents|sound|video/,
   },
   {
     id: 'foreign-part',
     dialect: 'gemini',
     param: part,
     says: 'a part that only a server of the client’s own format understands',
-    features: /only one format knows/,
   },
   {
     id: 'file-by-url',
     dialect: 'openai',
     param: /^messages\[\d+\]\.content\[\d+\](\.content\[\d+\])?\.source$/,
     says: 'a document or sound by URL',
-    features: /by URL/,
   },
   {
     id: 'nameless-result',
     dialect: 'gemini',
     param: /^messages\[\d+\]\.content\[\d+\]\.toolName$/,
     says: 'a tool result that belongs to no call of the conversation and names no function',
-    features: /tool results/,
   },
   ...['openai', 'anthropic', 'gemini'].map((dialect) => ({
     id: 'foreign-tool',
     dialect,
     param: /^tools\[\d+\]$/,
     says: 'a tool that only a server of the client’s own format runs',
-    features: /server's own tools/,
   })),
   {
     id: 'single-call',
     dialect: 'gemini',
     param: /^parallelToolCalls$/,
     says: 'at most one call per answer',
-    features: /parallel tool calls off/,
   },
   {
     id: 'penalties',
     dialect: 'anthropic',
     param: /^sampling\.(frequency|presence)Penalty$/,
     says: 'a frequency or presence penalty other than 0',
-    features: /penalty/,
   },
   {
     id: 'log-probabilities',
     dialect: 'anthropic',
     param: /^logprobs$/,
     says: 'log probabilities',
-    features: /log probabilities/,
   },
 ];
 

@@ -148,6 +148,22 @@ function settingName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
+/** The feature at a path in canonical terms, as a refusal names it: one, or none where the path is unknown. */
+export function featuresAt(request: InferenceRequest, param: string, own: string): string[] {
+  const [, index, at] = /^messages\[(\d+)\]\.content\[(\d+)\]/.exec(param) ?? [];
+  const message = request.messages[Number(index)];
+  const part = message?.content[Number(at)];
+  if (message && part) {
+    const [, inner] = /\.content\[\d+\]\.content\[(\d+)\]/.exec(param) ?? [];
+    const said = partFacts(part, message.role, own);
+    return [said[inner === undefined ? 0 : 1 + Number(inner)]?.feature].filter((name) => name !== undefined);
+  }
+  const root = param.replace(/\[\d+\].*/, '');
+  const wanted = root === 'tools' ? "the server's own tools" : undefined;
+  const found = settingFacts(request).find((fact) => (wanted ? fact.feature === wanted : fact.at === root));
+  return found ? [found.feature] : [];
+}
+
 /** How many things of a request carry fields of another format than `format`: each has to be counted as dropped. */
 export function countForeign(request: InferenceRequest, format: string): number {
   let count = 0;

@@ -4,7 +4,7 @@ import { decodeCase, formatNamed, targetOf, wireOf } from '../golden-run.ts';
 import { canonicalText } from './fact.ts';
 import type { LegOutcome, Mode } from './outcome.ts';
 import { findRefusal } from './refusals.ts';
-import { countForeign, requestFacts } from './request-facts.ts';
+import { countForeign, featuresAt, requestFacts } from './request-facts.ts';
 import { requestRules } from './request-rules.ts';
 import { applyRules, type Crossing, firstDifference } from './rule.ts';
 import type { SeededLoss } from './seeded-loss.ts';
@@ -44,7 +44,7 @@ export function runRequestLeg(golden: GoldenCase, dialect: string, mode: Mode, l
     const { request: again } = server.decodeRequest({ ...wireOf(dialect, path, body), headers });
     return compare(golden, request, again, crossing, features);
   } catch (thrown) {
-    return refusedByDialect(thrown, dialect, golden, features);
+    return refusedByDialect(thrown, dialect, golden, request);
   }
 }
 
@@ -89,18 +89,13 @@ function refusedByDialect(
   thrown: unknown,
   dialect: string,
   { format }: GoldenCase,
-  features: string[],
+  request: InferenceRequest,
 ): LegOutcome {
   if (!(thrown instanceof SluiceError)) throw thrown;
   const { kind, param } = thrown.info;
   const refusal = kind === 'invalid-request' && param !== undefined ? findRefusal(dialect, param) : undefined;
   if (!refusal || param === undefined || dialect === format) {
-    return { state: 'lossy', difference: `refused without a rule: ${thrown.message}`, features };
+    return { state: 'lossy', difference: `refused without a rule: ${thrown.message}`, features: [] };
   }
-  return {
-    state: 'refused',
-    rule: refusal.id,
-    param,
-    features: features.filter((feature) => refusal.features.test(feature)),
-  };
+  return { state: 'refused', rule: refusal.id, param, features: featuresAt(request, param, format) };
 }

@@ -1,0 +1,1 @@
+export { type IngressConfig, ingressEnvironment } from './config.ts';

@@ -1,0 +1,1 @@
+export { type WorkerConfig, workerEnvironment } from './config.ts';
