@@ -21,6 +21,7 @@ export const measureNames = [
   'workerPerToken',
   'redisPerToken',
   'stackPerToken',
+  'stackPerRushToken',
   'memoryPerStream',
   'memoryPerStreamWithWorker',
   'drainMs',

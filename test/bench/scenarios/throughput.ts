@@ -18,8 +18,8 @@ export const tokens: Scenario = {
   kinds: everyKind,
   async measure(contender, bench): Promise<Measures> {
     return {
-      tokenRate32: await tokenRate(contender, bench, 32),
-      tokenRate256: await tokenRate(contender, bench, 256),
+      ...(await measureRush(contender, bench, 32)),
+      ...(await measureRush(contender, bench, 256)),
     };
   },
 };
@@ -43,12 +43,15 @@ export async function measureRequests(contender: Contender, bench: Bench): Promi
   });
 }
 
-async function tokenRate(contender: Contender, bench: Bench, users: number): Promise<number> {
-  const { result } = await bench.load(contender, {
+/** Streams without a gap from so many users. */
+export async function measureRush(contender: Contender, bench: Bench, users: 32 | 256): Promise<Measures> {
+  const outcome = await bench.load(contender, {
     model: models.rush,
     users,
     warmupMs: 1000,
     durationMs: 1000 + 4000 * bench.pace,
   });
-  return result.rates.tokens;
+  const { tokens: rate } = outcome.result.rates;
+  if (users === 256) return { tokenRate256: rate };
+  return present({ tokenRate32: rate, stackPerRushToken: stackPer(outcome, outcome.tokens) });
 }
