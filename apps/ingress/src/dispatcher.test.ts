@@ -18,11 +18,15 @@ const text = (value: string): GenerationEvent => ({ type: 'text-delta', block: 0
 /** A queue in memory that can be away, and can lose what it holds. */
 class MemoryQueue implements JobQueue {
   isAway = false;
+  /** While it is there, what is sent stays on its way until the test lets it fail. */
+  onItsWay: ((error: Error) => void)[] | undefined;
   readonly jobs = new Map<string, { job: InferenceJob; priority: number }>();
   readonly sent: { job: InferenceJob; priority: number }[] = [];
 
   readonly enqueue = async (_pool: string, job: InferenceJob, priority: number): Promise<void> => {
     this.refuseWhenAway();
+    const { onItsWay } = this;
+    if (onItsWay) await new Promise<void>((_resolve, reject) => onItsWay.push(reject));
     const entry = { job: structuredClone(job), priority };
     this.sent.push(entry);
     this.jobs.set(`${job.requestId}-${job.attempt}`, entry);
@@ -296,6 +300,26 @@ describe('a job that neither waits nor runs', () => {
     expect(bench.queue.sent[1]?.job.attempt).toBe(2);
     bench.advance(1_000, ['w2']);
     expect(bench.queue.sent).toHaveLength(2);
+  });
+
+  it('does not disturb the attempt after it, when it fails only then', async () => {
+    const bench = await createWaiting();
+    bench.claim();
+    bench.queue.onItsWay = [];
+    bench.directory.receive({ type: 'exited', worker: 'w1' });
+    const [fail] = bench.queue.onItsWay;
+    bench.queue.onItsWay = undefined;
+    // The second attempt is on its way; it was executed, taken and lost with its worker before its answer came.
+    bench.claim(2, 'w2');
+    bench.say({ gone: [{ requestId: 'r', attempt: 2, from: 0 }] }, 'w2');
+    await settle();
+    expect(bench.queue.sent.map(({ job }) => job.attempt)).toEqual([1, 3]);
+    fail?.(new Error('timed out'));
+    await settle();
+    bench.queue.jobs.clear();
+    bench.advance(2_250);
+    await look(bench, 2);
+    expect(bench.queue.sent.map(({ job }) => job.attempt)).toEqual([1, 3, 4]);
   });
 
   it('is not sent again once its client has left', async () => {

@@ -10,6 +10,7 @@ import {
 import { AttemptMachine } from '../attempt-machine.ts';
 import { Dispatcher } from '../dispatcher.ts';
 import type { GenerationServices } from '../generation.ts';
+import { findBrokenPromise } from './judge.ts';
 import { between, createRandom } from './random.ts';
 import { calmAt, type Fault, type Schedule } from './schedule.ts';
 import { SimulatedClient } from './simulated-client.ts';
@@ -22,8 +23,6 @@ const patienceMs = 20_000;
 const ingress = 'ingress';
 const pool = 'pool';
 const silenceLimitMs = 2_000;
-/** The first presence has arrived by then, where no fault came first. */
-const firstPresenceMs = 150;
 
 export type CreateMachine = NonNullable<GenerationServices['createMachine']>;
 
@@ -52,29 +51,29 @@ export async function play(schedule: Schedule, options: PlayOptions = {}): Promi
   const play = new Play(schedule, options);
   try {
     await play.run();
-    return play.outcome(play.judge());
+    return play.outcome(findBrokenPromise(play));
   } catch (error) {
     return play.outcome(error instanceof Error ? error.message : String(error));
   }
 }
 
 class Play {
-  private readonly schedule: Schedule;
+  readonly schedule: Schedule;
   private readonly options: PlayOptions;
   private readonly world = new World();
   private readonly random;
   private readonly redis: SimulatedRedis;
   private readonly ingressLine: { isCut: boolean };
-  private readonly dispatcher: Dispatcher;
+  readonly dispatcher: Dispatcher;
   private readonly directory: WorkerDirectory;
   private readonly bus;
-  private readonly runs: Run[] = [];
-  private readonly clients: SimulatedClient[];
-  private readonly workers: SimulatedWorker[] = [];
+  readonly runs: Run[] = [];
+  readonly clients: SimulatedClient[];
+  readonly workers: SimulatedWorker[] = [];
   /** Who sits where; a dead worker is followed by a new one. */
   private readonly seats: SimulatedWorker[] = [];
   private fencedFrames = 0;
-  private lostWorkers = 0;
+  lostWorkers = 0;
   /** The machine that the dispatcher made last. */
   private newest: AttemptMachine | undefined;
   /** What was thrown where no caller could catch it. */
@@ -127,31 +126,6 @@ class Play {
     for (const fault of schedule.faults) world.after(fault.at, () => this.strike(fault));
     await world.run(calmAt + patienceMs, () => this.broken !== undefined || this.isOver());
     if (this.broken !== undefined) throw this.broken;
-  }
-
-  /** Names the first promise that was broken in the end; absent when all were kept. */
-  judge(): string | undefined {
-    const { faults, resume, bus } = this.schedule;
-    // Who drains says so in a message that can be lost, and in an error that can't.
-    const hasLosses = this.lostWorkers > 0 || faults.some(({ kind }) => kind === 'drain' || kind === 'crash');
-    const isPresenceHeard = bus.loss === 0 && !faults.some(({ at }) => at < firstPresenceMs);
-    for (const { id, isOver, machine, outcome, request } of this.clients) {
-      if (!isOver) return `${id} has no end`;
-      const runs = this.runs.filter(({ requestId }) => requestId === id).length;
-      const twice = faults.filter(({ kind }) => kind === 'job-given-out-twice').length;
-      // A command that Redis executed and whose answer was lost is sent again: its attempt can run twice, too.
-      const explained = (machine?.attempt ?? 0) + twice + (bus.loss > 0 ? 2 : 0);
-      if (runs > explained) return `${id} ran ${runs} times in ${machine?.attempt} attempts`;
-      if (outcome === 'error' && !hasLosses && !request.oddity)
-        return `${id} failed though no worker was lost`;
-      // A generation that goes on exactly, as the ingress has heard, is given up only when it took two workers along.
-      const isPoison = this.lostWorkers > 1 || request.oddity !== undefined;
-      if (outcome === 'error' && resume === 'exact' && isPresenceHeard && !isPoison)
-        return `${id} failed with its first worker`;
-    }
-    if (this.dispatcher.count > 0) return 'the dispatcher holds what has ended';
-    const busy = this.workers.find((worker) => !worker.isIdle);
-    return busy && `${busy.id} holds what nobody waits for`;
   }
 
   outcome(failure: string | undefined): Outcome {

@@ -1,0 +1,53 @@
+import type { Dispatcher } from '../dispatcher.ts';
+import type { Schedule } from './schedule.ts';
+import type { SimulatedClient } from './simulated-client.ts';
+import type { Run, SimulatedWorker } from './simulated-worker.ts';
+
+/** The first presence has arrived by then, where no fault came first. */
+const firstPresenceMs = 150;
+
+/** How everything stands when a play is over. */
+export interface Scene {
+  readonly schedule: Schedule;
+  readonly clients: readonly SimulatedClient[];
+  readonly runs: readonly Run[];
+  readonly workers: readonly SimulatedWorker[];
+  readonly dispatcher: Pick<Dispatcher, 'count'>;
+  /** Workers that the ingress gave up for dead. */
+  readonly lostWorkers: number;
+}
+
+/**
+ * Names the first promise that was broken in the end; absent when all were kept. What every single event has to
+ * keep, the clients watch over while it plays.
+ */
+export function findBrokenPromise(scene: Scene): string | undefined {
+  for (const client of scene.clients) {
+    const broken = findBrokenTo(client, scene);
+    if (broken !== undefined) return `${client.id} ${broken}`;
+  }
+  if (scene.dispatcher.count > 0) return 'the dispatcher holds what has ended';
+  const busy = scene.workers.find((worker) => !worker.isIdle);
+  return busy && `${busy.id} holds what nobody waits for`;
+}
+
+function findBrokenTo(client: SimulatedClient, { schedule, runs, lostWorkers }: Scene): string | undefined {
+  const { faults, resume, bus } = schedule;
+  const { id, isOver, machine, outcome, request } = client;
+  if (!isOver) return 'has no end';
+
+  const count = runs.filter(({ requestId }) => requestId === id).length;
+  const twice = faults.filter(({ kind }) => kind === 'job-given-out-twice').length;
+  // A command that Redis executed and whose answer was lost is sent again: its attempt can run twice, too.
+  const explained = (machine?.attempt ?? 0) + twice + (bus.loss > 0 ? 2 : 0);
+  if (count > explained) return `ran ${count} times in ${machine?.attempt} attempts`;
+
+  if (outcome !== 'error' || request.oddity) return undefined;
+  // Who drains says so in a message that can be lost, and in an error that can't.
+  const hasLosses = lostWorkers > 0 || faults.some(({ kind }) => kind === 'drain' || kind === 'crash');
+  if (!hasLosses) return 'failed though no worker was lost';
+  // A generation that goes on exactly, as the ingress has heard, is given up only when it took two workers along.
+  const isPresenceHeard = bus.loss === 0 && !faults.some(({ at }) => at < firstPresenceMs);
+  if (resume === 'exact' && isPresenceHeard && lostWorkers < 2) return 'failed with its first worker';
+  return undefined;
+}
