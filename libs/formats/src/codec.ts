@@ -158,8 +158,41 @@ export interface StreamDecoder {
   end(): GenerationEvent[];
 }
 
+/** A schema as JSON Schema, under the name of the component that the OpenAPI document makes of it. */
+export interface NamedSchema {
+  name: string;
+  schema: JsonObject;
+}
+
+/** What a document of the API says of one operation. The request's schema is made of those that validate. */
+export interface RouteDocument {
+  method: 'get' | 'post';
+  /** As OpenAPI writes it: `/v1/models/{model}`. */
+  path: string;
+  operationId: string;
+  summary: string;
+  description: string;
+  /** Of the query; those of the path follow from it. */
+  query?: Readonly<Record<string, string>>;
+  /** Absent where there is no body. */
+  request?: NamedSchema & { example: Json };
+  /** The single body; absent where the answer is always a stream. */
+  response?: NamedSchema;
+  /** One message of the stream; absent where there is none. */
+  stream?: NamedSchema & { contentType: string };
+}
+
+export interface FormatDocument {
+  title: string;
+  description: string;
+  routes: readonly RouteDocument[];
+  error: NamedSchema;
+}
+
 /** A format: its two halves. A new one is a folder with this and a line in `registry.ts`. */
 export interface Format {
   readonly server: ServerCodec;
   readonly client: ClientCodec;
+  /** Loads what documents the format; only whoever shows it pays for it. */
+  loadDocument(): Promise<FormatDocument>;
 }

@@ -38,7 +38,11 @@ const client: ClientCodec = {
 };
 
 /** The messages dialect. */
-export const anthropic: Format = { server, client };
+export const anthropic: Format = {
+  server,
+  client,
+  loadDocument: async () => (await import('./document.ts')).document,
+};
 
 function recognizes({ path, headers }: HttpFacts): boolean {
   const agent = headers['user-agent'];

@@ -6,8 +6,8 @@ export const format = 'anthropic';
 
 const optional = <Type extends z.ZodType>(type: Type) =>
   type.nullish().transform((value) => value ?? undefined);
-const object = z.custom<JsonObject>(isJsonObject, 'must be an object');
-const list = z.custom<Json[]>(Array.isArray, 'must be a list');
+const object = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({ type: 'object' });
+const list = z.custom<Json[]>(Array.isArray, 'must be a list').meta({ type: 'array', items: {} });
 const strings = z.array(z.string());
 const anything = z.custom<Json>((value) => value !== undefined, 'is required');
 

@@ -51,4 +51,5 @@ export const gemini: Format = {
     createStreamDecoder,
     decodeError,
   },
+  loadDocument: async () => (await import('./document.ts')).document,
 };

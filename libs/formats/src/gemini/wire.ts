@@ -8,7 +8,7 @@ import { normalizeFields } from './casing.ts';
  */
 
 const json = z.custom<Json>((value) => value !== undefined);
-const object = z.custom<JsonObject>(isJsonObject, 'expected an object');
+const object = z.custom<JsonObject>(isJsonObject, 'expected an object').meta({ type: 'object' });
 
 /** Protobuf writes 64-bit numbers as text, and readers accept any number so. */
 const number = z.preprocess(numberOfText, z.number());

@@ -31,4 +31,8 @@ const client: ClientCodec = {
 };
 
 /** Chat completions. The base address of an upstream ends in `/v1`, as it does in the SDKs. */
-export const openai: Format = { server, client };
+export const openai: Format = {
+  server,
+  client,
+  loadDocument: async () => (await import('./document.ts')).document,
+};

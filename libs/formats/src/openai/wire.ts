@@ -4,10 +4,12 @@ import { z } from 'zod';
 /** The id under which this dialect files its extensions and opaques. */
 export const FORMAT = 'openai';
 
-const jsonObject = z.custom<JsonObject>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'expected an object',
-);
+const jsonObject = z
+  .custom<JsonObject>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'expected an object',
+  )
+  .meta({ type: 'object' });
 const text = z.string().nullish();
 const flag = z.boolean().nullish();
 

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import type { z } from 'zod';
+import * as anthropic from './anthropic/document.ts';
+import * as gemini from './gemini/document.ts';
+import { goldenCases } from './golden-case.ts';
+import * as openai from './openai/document.ts';
+import { formats } from './registry.ts';
+
+interface Documented {
+  documentedRequest: z.ZodType;
+  documentedResponse: z.ZodType;
+  documentedEvent: z.ZodType;
+  documentedError: z.ZodType;
+}
+const documented: Record<string, Documented> = { openai, anthropic, gemini };
+
+/** Cases whose body the format takes in a looser form than its document shows. */
+const looser = new Set(['gemini/snake-case', 'gemini/count-tokens']);
+
+describe.each(Object.entries(documented))(
+  'the document of %s is true of the golden cases:',
+  (format, schemas) => {
+    const cases = goldenCases(format);
+
+    test('requests', () => {
+      for (const { name, wire, facts } of cases) {
+        if (!wire || facts.refused || facts.operation === 'count-tokens' || looser.has(`${format}/${name}`))
+          continue;
+        expect(schemas.documentedRequest.safeParse(wire.body).error, name).toBeUndefined();
+      }
+    });
+
+    test('single bodies and errors', () => {
+      for (const { name, readJson } of cases) {
+        const body = readJson('response.json');
+        if (body !== undefined)
+          expect(schemas.documentedResponse.safeParse(body).error, name).toBeUndefined();
+        const error = readJson('error.json') as { body: unknown } | undefined;
+        if (error) expect(schemas.documentedError.safeParse(error.body).error, name).toBeUndefined();
+      }
+    });
+
+    test('streams', () => {
+      for (const { name, read } of cases) {
+        for (const [, data = ''] of (read('stream.txt') ?? '').matchAll(/^data: (\{.*)$/gm)) {
+          expect(
+            schemas.documentedEvent.safeParse(JSON.parse(data)).error,
+            `${name}: ${data}`,
+          ).toBeUndefined();
+        }
+      }
+    });
+  },
+);
+
+test('every POST route of a codec has a document', async () => {
+  for (const { server, loadDocument } of formats) {
+    const document = await loadDocument();
+    for (const route of server.routes) {
+      const prefix = route.replace('*', '');
+      const isDocumented = document.routes.some(({ path }) => path.startsWith(prefix));
+      // The collection of tuned models answers like that of models and is not advertised.
+      expect(isDocumented || route.includes('tunedModels'), route).toBe(true);
+    }
+  }
+});
+
+test('names that stand for two schemas are the same schema', async () => {
+  const known = new Map<string, string>();
+  for (const { loadDocument } of formats) {
+    const document = await loadDocument();
+    for (const { request, response, stream } of document.routes) {
+      for (const named of [request, response, stream]) {
+        if (!named) continue;
+        const text = JSON.stringify(named.schema);
+        expect(known.get(named.name) ?? text).toBe(text);
+        known.set(named.name, text);
+      }
+    }
+  }
+});
