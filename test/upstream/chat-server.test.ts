@@ -201,6 +201,7 @@ describe.each(ways)('a chat-completions server behind $format $way', ({ format, 
       () => say(format, stream, { model: 'impatient' }),
     );
     expect(result).toMatchObject({ isComplete: false, error: expect.stringContaining('silent') });
+    await exchanges[0]?.closed;
     expect(exchanges[0]?.wasAborted).toBe(true);
   });
 
