@@ -1,6 +1,7 @@
 import { isComplete } from './check-answers.ts';
 import { faultsDuring } from './explain.ts';
 import type { Observation, RunLog } from './observation.ts';
+import { attemptsByRequest } from './request-lines.ts';
 import type { Violation } from './violation.ts';
 
 /** Cancelled work ends within this, where no fault stands in the way. */
@@ -81,7 +82,7 @@ function checkBudgets({ budgets }: RunLog): Violation[] {
 function checkRuns(log: RunLog): Violation[] {
   const runs = new Map<number, number>();
   for (const { index } of log.upstreamRuns) runs.set(index, (runs.get(index) ?? 0) + 1);
-  const attempts = attemptsByRequest(log);
+  const attempts = attemptsByRequest(log.lines);
   return log.observations.flatMap((observation): Violation[] => {
     const { plan, requestId } = observation;
     const faults = faultsDuring(observation, log).length;
@@ -93,17 +94,6 @@ function checkRuns(log: RunLog): Violation[] {
     if (tried <= allowed && ran <= Math.max(1, tried) + Math.min(faults, 2)) return [];
     return [{ invariant: 6, kind: 'too-many-runs', request: plan.index, detail }];
   });
-}
-
-/** Attempts by request id, as the ingresses logged them. */
-function attemptsByRequest({ lines }: RunLog): Map<string, number> {
-  const attempts = new Map<string, number>();
-  for (const { text } of lines) {
-    const id = /"requestId":"(\w+)"/.exec(text)?.[1];
-    const count = /"attempts":(\d+)/.exec(text)?.[1];
-    if (id !== undefined && count !== undefined) attempts.set(id, Number(count));
-  }
-  return attempts;
 }
 
 function checkStops(log: RunLog): Violation[] {

@@ -8,6 +8,7 @@ import { Installation } from '../installation.ts';
 import type { Observation } from '../observation.ts';
 import { formatMs, percentile } from '../percentile.ts';
 import { killHost } from '../process-faults.ts';
+import { attemptsByRequest } from '../request-lines.ts';
 import { openStreams, plainPlan } from './scenario.ts';
 
 const streams = 30;
@@ -63,7 +64,10 @@ async function measureKills(
     const killedAt = Date.now();
     const mend = await kill(worker);
     const observations = await ended;
-    gaps.push(...observations.flatMap((observation) => gapAround(observation, killedAt)));
+    const attempts = attemptsByRequest(installation.ingresses.flatMap(({ lines }) => lines));
+    // The others were at a worker that lived.
+    const hit = observations.filter(({ requestId }) => (attempts.get(requestId ?? '') ?? 1) > 1);
+    gaps.push(...hit.map((observation) => silenceAfter(observation, killedAt)));
     broken += observations.filter((observation) => !isWhole(observation)).length;
     await mend();
     // Both workers must be known again before the next one dies.
@@ -87,17 +91,15 @@ function onlyLog(observation: Observation): Parameters<typeof check>[0] {
   };
 }
 
-/** The silence that the kill made in this stream; none where the other worker served it. */
-function gapAround({ arrivedAt }: Observation, killedAt: number): number[] {
-  const after = arrivedAt.filter((at) => at >= killedAt);
-  const pauses = after.slice(1).map((at, index) => at - (after[index] ?? at));
-  const firstPause = (after[0] ?? killedAt) - killedAt;
-  const longest = Math.max(
-    firstPause,
-    ...pauses.filter((_, index) => (after[index] ?? 0) - killedAt < 4_000),
-  );
-  // Half of the streams were at the other worker: theirs is the usual pause between two tokens.
-  return longest > usualPauseMs ? [longest] : [];
+/** The longest pause of a stream that reaches past the kill, or begins within the time that repairs may take. */
+function silenceAfter({ arrivedAt }: Observation, killedAt: number): number {
+  let longest = 0;
+  for (const [index, at] of arrivedAt.entries()) {
+    const before = arrivedAt[index - 1] ?? killedAt;
+    if (at >= killedAt && before <= killedAt + repairLimitMs)
+      longest = Math.max(longest, at - Math.max(before, killedAt));
+  }
+  return longest;
 }
 
-const usualPauseMs = 35;
+const repairLimitMs = 3_000;
