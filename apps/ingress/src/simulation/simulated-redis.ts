@@ -109,7 +109,7 @@ export class SimulatedRedis {
       if (!this.jobs.some((entry) => jobId(entry.job.requestId, entry.job.attempt) === id)) {
         const behind = this.jobs.findIndex((entry) => entry.priority > priority);
         // A job is text in Redis: what the ingress changes later does not reach it.
-        const entry = { job: structuredClone(job), priority, isListed: true };
+        const entry = { job: JSON.parse(JSON.stringify(job)), priority, isListed: true };
         this.jobs.splice(behind < 0 ? this.jobs.length : behind, 0, entry);
         this.onWaiting();
       }
