@@ -30,9 +30,9 @@ export interface Cost {
   facts: Readonly<Record<string, number>>;
 }
 
-const warmUpMs = 400;
-const batches = 15;
-const batchMs = 60;
+const warmUpMs = 200;
+const batches = 12;
+const batchMs = 40;
 
 /**
  * Measures a subject: the quarter of its batches that were least disturbed counts, since other processes on the

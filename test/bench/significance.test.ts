@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { judgeCosts } from './significance.ts';
+
+describe('judgeCosts', () => {
+  it('calls a change that all rounds agree on', () => {
+    expect(judgeCosts([1.3, 1.28, 1.33, 1.31, 1.29])).toMatchObject({ change: 'slower' });
+    expect(judgeCosts([0.7, 0.72, 0.71, 0.69])).toMatchObject({ change: 'faster' });
+  });
+
+  it('calls nothing that is smaller than the tolerance', () => {
+    expect(judgeCosts([1.01, 0.99, 1.02, 1.0]).change).toBe('same');
+  });
+
+  it('calls nothing where the rounds contradict each other', () => {
+    expect(judgeCosts([1.6, 0.8, 1.3, 0.9, 1.2]).change).toBe('unclear');
+    expect(judgeCosts([0.7, 1.4, 1.0, 1.3, 0.6]).change).toBe('unclear');
+  });
+
+  it('calls nothing after too few rounds', () => {
+    expect(judgeCosts([1.5, 1.5]).change).toBe('unclear');
+  });
+
+  it('forgives a single round that somebody disturbed', () => {
+    expect(judgeCosts([1.3, 1.31, 4, 1.29, 1.3]).change).toBe('slower');
+  });
+});

@@ -1,0 +1,32 @@
+import { median } from './measures.ts';
+
+/** What interleaved rounds say of the second of two: `unclear` where the rounds contradict each other. */
+export type Change = 'slower' | 'faster' | 'same' | 'unclear';
+
+export interface Judgement {
+  /** Median of the rounds' ratios, second to first. */
+  ratio: number;
+  change: Change;
+}
+
+/** A change below this is none. */
+const tolerance = 0.05;
+const fewestRounds = 4;
+/** From the middle deviation of rounds to the standard error of their median, for bell-shaped noise. */
+const errorFactor = 1.48 * 1.25;
+const certainty = 2.5;
+
+/** Judges costs: more is slower. A median must leave the noise of its own rounds behind to count. */
+export function judgeCosts(ratios: readonly number[]): Judgement {
+  const logs = ratios.map(Math.log);
+  const middle = median(logs) ?? 0;
+  const deviation = median(logs.map((each) => Math.abs(each - middle))) ?? 0;
+  const error = (errorFactor * deviation) / Math.sqrt(logs.length);
+  const ratio = Math.exp(middle);
+  const isSure = logs.length >= fewestRounds && Math.abs(middle) > certainty * error;
+  if (Math.abs(middle) <= Math.log(1 + tolerance)) {
+    return { ratio, change: certainty * error > 2 * tolerance ? 'unclear' : 'same' };
+  }
+  if (!isSure) return { ratio, change: 'unclear' };
+  return { ratio, change: middle > 0 ? 'slower' : 'faster' };
+}
