@@ -1,4 +1,5 @@
 import { type FastifyInstance, fastify } from 'fastify';
+import { registerDocumentation } from './openapi/routes.ts';
 import { registerBody } from './plugins/body.ts';
 import { refuseBrokenHttp } from './plugins/broken-http.ts';
 import { registerConnections } from './plugins/connections.ts';
@@ -28,6 +29,7 @@ export async function buildApp(services: Services): Promise<FastifyInstance> {
   registerErrors(app, services);
   registerBody(app);
   registerOperations(app, services);
+  registerDocumentation(app);
   registerModels(app, services);
   registerInference(app, services);
   registerWrongMethods(app);

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { isJsonObject, type JsonObject } from '@sluice/canonical';
+import { serverCodecs } from '@sluice/formats';
+import { fastify } from 'fastify';
+import { describe, expect, test } from 'vitest';
+import { createOpenApiDocument } from './document.ts';
+import { registerDocumentation } from './routes.ts';
+import { productVersion } from './version.ts';
+
+const document = await createOpenApiDocument(productVersion());
+
+function pathsOf(api: JsonObject): JsonObject {
+  return isJsonObject(api.paths) ? api.paths : {};
+}
+
+describe('the OpenAPI document', () => {
+  test('is valid', async () => {
+    const validator = new Validator();
+    // The validator resolves references in what it is given.
+    const result = await validator.validate(JSON.parse(JSON.stringify(document)));
+    expect(result.errors).toBeUndefined();
+    expect(result.valid).toBe(true);
+    expect(validator.version).toBe('3.1');
+  });
+
+  test('is exported as the code makes it: run `npm run docs` after a change', () => {
+    const written = readFileSync(new URL('../../../../docs/openapi.json', import.meta.url), 'utf8');
+    expect(written).toBe(`${JSON.stringify(document, null, 2)}\n`);
+  });
+
+  test('holds every route of every format', () => {
+    const paths = Object.keys(pathsOf(document));
+    for (const path of serverCodecs.flatMap(({ routes, modelRoutes }) => [...routes, ...modelRoutes])) {
+      if (path.includes('tunedModels')) continue;
+      const prefix = path.replace('*', '{model}');
+      expect(
+        paths.some((candidate) => candidate.startsWith(prefix)),
+        path,
+      ).toBe(true);
+    }
+  });
+
+  test('gives every operation an id of its own', () => {
+    const ids = Object.values(pathsOf(document)).flatMap((path) =>
+      Object.values(isJsonObject(path) ? path : {}).map(
+        (operation) => isJsonObject(operation) && operation.operationId,
+      ),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test('tells that a shared path answers in the shape of the caller', () => {
+    const list = JSON.stringify(pathsOf(document)['/v1/models']);
+    for (const name of ['ChatModelList', 'MessagesModelList', 'GenerateModelList'])
+      expect(list).toContain(name);
+  });
+
+  test('refers to nothing that is not there', () => {
+    const text = JSON.stringify(document);
+    const { components } = document;
+    const schemas = isJsonObject(components) && isJsonObject(components.schemas) ? components.schemas : {};
+    for (const [, name = ''] of text.matchAll(/#\/components\/schemas\/(\w+)/g))
+      expect(schemas).toHaveProperty(name);
+    expect(text).not.toContain('#/$defs');
+  });
+});
+
+describe('the documentation routes', () => {
+  test('serve the document', async () => {
+    const app = fastify();
+    registerDocumentation(app);
+    const { statusCode, headers, body } = await app.inject('/openapi.json');
+    expect([statusCode, headers['content-type']]).toEqual([200, 'application/json']);
+    expect(JSON.parse(body)).toEqual(JSON.parse(JSON.stringify(document)));
+  });
+
+  test('serve a page and its script, and send nobody elsewhere', async () => {
+    const app = fastify();
+    registerDocumentation(app);
+    expect((await app.inject('/docs')).headers.location).toBe('/docs/');
+    const page = await app.inject('/docs/');
+    expect(page.headers['content-type']).toContain('text/html');
+    expect(page.body).toContain('/openapi.json');
+    expect(page.body).not.toMatch(/(?:src|href)="https?:/);
+    const script = await app.inject('/docs/js/scalar.js');
+    expect(script.headers['content-type']).toContain('javascript');
+    expect(script.body.length).toBeGreaterThan(100_000);
+    expect((await app.inject('/docs/../package.json')).statusCode).toBe(404);
+    expect((await app.inject('/docs/other')).statusCode).toBe(404);
+  });
+});
