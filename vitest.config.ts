@@ -1,7 +1,14 @@
 import { defineConfig } from 'vitest/config';
 
+// Generous on purpose: a loaded machine is slow, and no test of ours is about time.
 const unit = (folder: string) => ({
-  test: { name: `@sluice/${folder.split('/')[1]}`, root: folder, include: ['src/**/*.test.ts', '*.test.ts'] },
+  test: {
+    name: `@sluice/${folder.split('/')[1]}`,
+    root: folder,
+    include: ['src/**/*.test.ts', '*.test.ts'],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  },
 });
 
 export default defineConfig({
