@@ -18,6 +18,8 @@ export interface FaultRunOptions {
 }
 
 const keepsData = ['--appendonly', 'yes', '--appendfsync', 'always', '--enable-debug-command', 'yes'];
+/** Redis is not touched, and a slow disk must not look like a lost worker. */
+const keepsNothing = ['--appendonly', 'no'];
 /** So much that no tenant reaches it: the run is about what is booked and not about refusals. */
 const budget = 50_000_000;
 
@@ -70,7 +72,11 @@ async function runOnce(
 ): Promise<{ log: RunLog; violations: Violation[] }> {
   const isOnlyWorkers = kinds === workerFaults;
   await using stack = new AsyncDisposableStack();
-  const installation = await Installation.start({ ...shape, budget, redisArguments: keepsData });
+  const installation = await Installation.start({
+    ...shape,
+    budget,
+    redisArguments: isOnlyWorkers ? keepsNothing : keepsData,
+  });
   stack.defer(() => installation.stop());
   const plans = planWorkload({
     requests,

@@ -5,7 +5,7 @@ import { isComplete } from '../check-answers.ts';
 import { check } from '../checker.ts';
 import type { Figure } from '../figure.ts';
 import { Installation } from '../installation.ts';
-import type { Observation } from '../observation.ts';
+import type { Observation, ProcessLine } from '../observation.ts';
 import { formatMs, percentile } from '../percentile.ts';
 import { killHost } from '../process-faults.ts';
 import { attemptsByRequest } from '../request-lines.ts';
@@ -64,10 +64,12 @@ async function measureKills(
     const killedAt = Date.now();
     const mend = await kill(worker);
     const observations = await ended;
-    const attempts = attemptsByRequest(installation.ingresses.flatMap(({ lines }) => lines));
+    const lines = installation.ingresses.flatMap((ingress) => ingress.lines);
+    const attempts = attemptsByRequest(lines);
     // The others were at a worker that lived.
     const hit = observations.filter(({ requestId }) => (attempts.get(requestId ?? '') ?? 1) > 1);
-    gaps.push(...hit.map((observation) => silenceAfter(observation, killedAt)));
+    const lostAt = lossAfter(killedAt, lines);
+    gaps.push(...hit.map(({ arrivedAt }) => (arrivedAt.find((at) => at > lostAt) ?? Infinity) - killedAt));
     broken += observations.filter((observation) => !isWhole(observation)).length;
     await mend();
     // Both workers must be known again before the next one dies.
@@ -91,15 +93,13 @@ function onlyLog(observation: Observation): Parameters<typeof check>[0] {
   };
 }
 
-/** The longest pause of a stream that reaches past the kill, or begins within the time that repairs may take. */
-function silenceAfter({ arrivedAt }: Observation, killedAt: number): number {
-  let longest = 0;
-  for (const [index, at] of arrivedAt.entries()) {
-    const before = arrivedAt[index - 1] ?? killedAt;
-    if (at >= killedAt && before <= killedAt + repairLimitMs)
-      longest = Math.max(longest, at - Math.max(before, killedAt));
+/** When the ingress knew of the loss: what arrives later comes from the next attempt. */
+function lossAfter(killedAt: number, lines: readonly ProcessLine[]): number {
+  for (const { text } of lines) {
+    if (!text.includes('"worker lost"')) continue;
+    // A line of our own logger.
+    const at = Date.parse((JSON.parse(text) as { time: string }).time);
+    if (at >= killedAt) return at;
   }
-  return longest;
+  return Infinity;
 }
-
-const repairLimitMs = 3_000;
