@@ -72,7 +72,8 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
     onError(error);
   });
   if (profile === 'subscriber') keepAsking(client);
-  else coalesceWrites(client);
+  // A worker publishes once a turn already, in its last phase: there it would only wait for the next turn.
+  if (profile === 'command') coalesceWrites(client);
   return client;
 }
 

@@ -1,0 +1,143 @@
+import type { ErrorKind, GenerationEvent } from '@sluice/canonical';
+import type { Engine, GenerationRun } from '@sluice/engines';
+import { FakeClock } from '@sluice/runtime';
+import type { InferenceJob } from '@sluice/transport';
+import { describe, expect, test } from 'vitest';
+import { Generation, type StopReason } from './generation.ts';
+
+const start: GenerationEvent = { type: 'start', id: 'r1', model: 'm', createdAt: 0 };
+const word: GenerationEvent = { type: 'text-delta', block: 0, text: 'word' };
+const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
+
+/** A generation whose engine the test plays. */
+function begin(play: (run: GenerationRun) => Promise<void> | void, lifeMs = 60_000) {
+  const clock = new FakeClock();
+  const abandonment = new AbortController();
+  const written: GenerationEvent[] = [];
+  const job: InferenceJob = {
+    version: 1,
+    requestId: 'r1',
+    attempt: 1,
+    replyTo: 'i1',
+    tenant: 't',
+    model: 'm',
+    enqueuedAt: clock.now(),
+    deadlineAt: clock.now() + lifeMs,
+    request: { model: 'm', messages: [], sampling: {} },
+  };
+  const engine: Engine = {
+    slots: 1,
+    resume: 'none',
+    start: async () => undefined,
+    stop: async () => undefined,
+    isReady: () => true,
+    generate: async (_request, run) => play(run),
+  };
+  const generation = new Generation(job, {
+    engine,
+    backendModel: 'm',
+    clock,
+    writer: { write: (event) => written.push(event), abandoned: abandonment.signal },
+  });
+  return { generation, clock, abandonment, written, outcome: generation.run() };
+}
+
+/** An engine that says one word and then waits for its signal. */
+async function stall(run: GenerationRun): Promise<void> {
+  run.emit(start);
+  run.emit(word);
+  await new Promise<void>((resolve) => {
+    if (run.signal.aborted) resolve();
+    run.signal.addEventListener('abort', () => resolve());
+  });
+}
+
+describe('a generation', () => {
+  test('hands on what the engine says and ends with its end', async () => {
+    const { outcome, written } = begin((run) => {
+      for (const event of [start, word, finish]) run.emit(event);
+    });
+    expect(await outcome).toMatchObject({ kind: 'ok' });
+    expect(written).toEqual([start, word, finish]);
+  });
+
+  test('tells how long the engine took to its first content, on the clock it was given', async () => {
+    const clockOf: { clock?: FakeClock } = {};
+    const { outcome, clock } = begin(async (run) => {
+      run.emit(start);
+      await Promise.resolve();
+      await clockOf.clock?.advance(70);
+      run.emit(word);
+      run.emit(finish);
+    });
+    clockOf.clock = clock;
+    expect((await outcome).firstContentMs).toBe(70);
+  });
+
+  test('says nothing after the terminal event, whatever the engine does', async () => {
+    const { outcome, written } = begin((run) => {
+      for (const event of [start, finish, word, finish]) run.emit(event);
+    });
+    await outcome;
+    expect(written).toEqual([start, finish]);
+  });
+
+  test('ends with an internal error when the engine returns without an end', async () => {
+    const { outcome, written } = begin((run) => run.emit(start));
+    expect(await outcome).toMatchObject({ kind: 'internal' });
+    expect(written.at(-1)).toMatchObject({ type: 'error', error: { kind: 'internal' } });
+  });
+
+  test('ends with an internal error when the engine throws, and keeps the text of what it threw', async () => {
+    const { outcome, written } = begin(() => {
+      throw new Error('a prompt may be in here');
+    });
+    expect((await outcome).cause).toBeInstanceOf(Error);
+    expect(JSON.stringify(written)).not.toContain('prompt');
+  });
+
+  test('that was cancelled aborts the engine and says nothing more', async () => {
+    const { generation, outcome, written } = begin(stall);
+    generation.stop('cancelled');
+    expect(await outcome).toMatchObject({ kind: 'cancelled' });
+    expect(written).toEqual([start, word]);
+  });
+
+  test('that nobody listens to any more is aborted', async () => {
+    const { abandonment, outcome, written } = begin(stall);
+    abandonment.abort();
+    expect(await outcome).toMatchObject({ kind: 'cancelled' });
+    expect(written).toEqual([start, word]);
+  });
+
+  test('past its deadline is aborted and says so', async () => {
+    const { clock, outcome, written } = begin(stall, 1_000);
+    await clock.advance(1_000);
+    expect(await outcome).toMatchObject({ kind: 'deadline-exceeded' });
+    expect(written.at(-1)).toMatchObject({ type: 'error', error: { kind: 'deadline-exceeded' } });
+  });
+
+  test('that is drained says that it may go on elsewhere', async () => {
+    const { generation, outcome, written } = begin(stall);
+    generation.stop('drained');
+    await outcome;
+    expect(written.at(-1)).toMatchObject({ type: 'error', error: { detail: 'drained' } });
+  });
+
+  test.each<[StopReason, ErrorKind]>([
+    ['deadline', 'deadline-exceeded'],
+    ['drained', 'unavailable'],
+  ])('that was stopped by %s hears no second reason', async (reason, kind) => {
+    const { generation, outcome, written } = begin(stall);
+    generation.stop(reason);
+    generation.stop('cancelled');
+    expect(await outcome).toMatchObject({ kind });
+    expect(written.filter((event) => event.type === 'error')).toHaveLength(1);
+  });
+
+  test('leaves no timer behind', async () => {
+    const { outcome, clock } = begin((run) => run.emit(finish));
+    await outcome;
+    expect(clock.timers).toBe(0);
+  });
+});
