@@ -27,6 +27,10 @@ const importPatterns = [
 ];
 
 /** Reads every TypeScript file of a project, built files and installed packages aside. */
+/** Tests, and what only tests use: suites, fixtures, generators of arbitrary data, settings of test runners. */
+const testFile =
+  /\.test\.ts$|-suite\.ts$|\.config\.ts$|\/(arbitrary|test-[a-z-]+)\.ts$|\/fixtures\/|^test\/|^libs\/testing\//;
+
 export async function readSources(project: Project): Promise<Source[]> {
   const folder = join(repository, project.root);
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -38,7 +42,7 @@ export async function readSources(project: Project): Promise<Source[]> {
     files.map(async (path) => ({
       path,
       text: await readFile(join(repository, path), 'utf8'),
-      isTest: /\.test\.ts$|-suite\.ts$|\/fixtures\/|^test\/|^libs\/testing\//.test(path),
+      isTest: testFile.test(path),
     })),
   );
 }
