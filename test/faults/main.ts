@@ -12,6 +12,7 @@ const help = `Breaks whole gateways and prints the targets with their figures.
   --faults N        faults among them, at least (500)
   --concurrency N   requests at the same time (60)
   --seed N          the same seed breaks the same things (1)
+  --log-to FILE     writes the log of the run under all faults, to look into a violation
   --only WORDS      figures whose name holds one of these, with commas between
 `;
 
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     concurrency: { type: 'string', default: '60' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
+    'log-to': { type: 'string', default: '' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -37,10 +39,18 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** In the order of the table. */
 const measurements: Readonly<Record<string, () => Promise<Figure[]>>> = {
-  'all-faults': () => measureAllFaults({ requests, faults, seed, concurrency, print }),
+  'all-faults': () =>
+    measureAllFaults({ requests, faults, seed, concurrency, print, logTo: values['log-to'] }),
   'worker-faults': () =>
     measureWorkerFaults({
-      ...{ requests: Math.round(requests / 5), faults: Math.round(faults / 10), seed, concurrency, print },
+      ...{
+        requests: Math.round(requests / 5),
+        faults: Math.round(faults / 10),
+        seed,
+        concurrency,
+        print,
+        logTo: '',
+      },
     }),
   'redis-restarts': () => measureRestarts(5),
   'worker-kill': measureWorkerKill,

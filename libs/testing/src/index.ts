@@ -3,4 +3,5 @@ export { ChatExchange, type RecordedRequest, type ScriptedToolCall } from './cha
 export * from './chat-server.ts';
 export * from './process.ts';
 export * from './redis.ts';
+export * from './topology.ts';
 export * from './until.ts';

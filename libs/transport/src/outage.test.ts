@@ -1,9 +1,8 @@
-import { until } from '@sluice/testing';
+import { startCluster, startSentinel, startSingle, type Topology, until } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isIngressAlive } from './ingress-presence.ts';
 import { createJobConsumer } from './job-consumer.ts';
 import { createJobQueue } from './job-queue.ts';
-import { startCluster, startSentinel, startSingle, type Topology } from './test-topology.ts';
 import { Connections, createJob } from './transport-suite.ts';
 
 // Servers die and come back here, on machines that may be busy.

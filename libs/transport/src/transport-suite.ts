@@ -1,4 +1,4 @@
-import { until } from '@sluice/testing';
+import { ask, type Topology, until } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Bus, createBus } from './bus.ts';
 import { type ConnectionProfile, connected, openRedis, type RedisClient } from './connection.ts';
@@ -11,7 +11,6 @@ import { createJobQueue, type JobQueue } from './job-queue.ts';
 import { publishHello, publishNews, subscribeHello, subscribeNews, type WorkerNews } from './presence.ts';
 import { checkRedis } from './redis-policy.ts';
 import { createReplyPublisher } from './reply-publisher.ts';
-import { ask, type Topology } from './test-topology.ts';
 
 /** A job as an ingress writes it. */
 export function createJob(requestId: string, changes: Partial<InferenceJob> = {}): InferenceJob {

@@ -1,5 +1,5 @@
+import { startCluster, startSentinel, startSingle } from '@sluice/testing';
 import { vi } from 'vitest';
-import { startCluster, startSentinel, startSingle } from './test-topology.ts';
 import { describeTransport } from './transport-suite.ts';
 
 // Real servers start here, on machines that may be busy.

@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { isComplete } from '../check-answers.ts';
 import { check } from '../checker.ts';
 import { allFaults, type FaultKind, workerFaults } from '../fault-kinds.ts';
@@ -14,6 +15,8 @@ export interface FaultRunOptions {
   faults: number;
   seed: number;
   concurrency: number;
+  /** Where the whole log is written as JSON; empty: nowhere. */
+  logTo: string;
   print(line: string): void;
 }
 
@@ -66,7 +69,7 @@ export async function measureWorkerFaults(options: FaultRunOptions): Promise<Fig
 }
 
 async function runOnce(
-  { requests, faults, seed, concurrency, print }: FaultRunOptions,
+  { requests, faults, seed, concurrency, logTo, print }: FaultRunOptions,
   kinds: readonly FaultKind[],
   shape: { ingresses: number; workers: number; lanes: number },
 ): Promise<{ log: RunLog; violations: Violation[] }> {
@@ -90,6 +93,7 @@ async function runOnce(
     // The load lasts as long as the faults do.
     repeatUntilFaultsAreOver: true,
   });
+  if (logTo !== '') await writeFile(logTo, JSON.stringify(log));
   const violations = [...check(log), ...(await replayThroughSdks(log.observations))];
   for (const line of describe(log)) print(line);
   for (const violation of violations.slice(0, 50)) print(`VIOLATION ${JSON.stringify(violation)}`);

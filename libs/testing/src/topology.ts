@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findFreePort, type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
+import { findFreePort } from '@sluice/redis';
 import { Redis } from 'ioredis';
+import { type OwnTestRedis, startOwnRedis } from './redis.ts';
+import { until } from './until.ts';
 
 /** Redis servers of one topology, started for a test file. */
 export interface Topology {
