@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { type ErrorInfo, type GenerationEvent, isTerminal } from '@sluice/canonical';
 import type { StreamEncoder } from '@sluice/formats';
+import { BodyWriter } from './body-writer.ts';
 
 /**
  * What a client may leave unread before its own relay pauses. With the cost of its many small pieces that is less
@@ -37,6 +38,7 @@ export interface RelayOptions {
  */
 export class Relay {
   private readonly options: RelayOptions;
+  private readonly body: BodyWriter;
   private isOpen = false;
   private isFull = false;
   private isEnded = false;
@@ -47,6 +49,7 @@ export class Relay {
 
   constructor(options: RelayOptions) {
     this.options = options;
+    this.body = new BodyWriter(options.response);
     this.writtenAt = options.now();
     options.response.on('drain', () => this.drained());
     options.response.on('timeout', () => this.stalled());
@@ -113,7 +116,7 @@ export class Relay {
   private write(text: string): void {
     this.writtenAt = this.options.now();
     const { response } = this.options;
-    response.write(text);
+    this.body.write(text);
     if (response.writableLength <= bufferLimitBytes || this.isFull) return;
     this.isFull = true;
     this.limitStall();
