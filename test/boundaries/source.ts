@@ -26,11 +26,11 @@ const importPatterns = [
   /\bimport\('([^'\n]+)'\)/g,
 ];
 
-/** Reads every TypeScript file of a project, built files and installed packages aside. */
 /** Tests, and what only tests use: suites, fixtures, generators of arbitrary data, settings of test runners. */
 const testFile =
   /\.test\.ts$|-suite\.ts$|\.config\.ts$|\/(arbitrary|test-[a-z-]+)\.ts$|\/fixtures\/|^test\/|^libs\/testing\//;
 
+/** Reads every TypeScript file of a project, built files and installed packages aside. */
 export async function readSources(project: Project): Promise<Source[]> {
   const folder = join(repository, project.root);
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
