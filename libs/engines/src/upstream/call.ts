@@ -8,6 +8,7 @@ import {
 import type { HttpHeaders } from '@sluice/formats';
 import type { Dispatcher } from 'undici';
 import type { AnswerReader } from './answer-reader.ts';
+import type { Connections } from './connections.ts';
 import { cutOff, presentFailure, silent, unreachable, wasStaleConnection } from './failure.ts';
 
 /** How long a finished answer may take to close its body, so that the connection can be used again. */
@@ -31,7 +32,7 @@ export interface CallPlan {
  * Exactly one terminal event is emitted, or nothing more once the signal has aborted.
  */
 export class UpstreamCall implements Dispatcher.DispatchHandler {
-  private readonly dispatcher: Dispatcher;
+  private readonly connections: Connections;
   private readonly plan: CallPlan;
   private controller: Dispatcher.DispatchController | undefined;
   private reader: AnswerReader | undefined;
@@ -42,8 +43,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   private wasRepeated = false;
   private readonly abort = () => this.finish();
 
-  constructor(dispatcher: Dispatcher, plan: CallPlan) {
-    this.dispatcher = dispatcher;
+  constructor(connections: Connections, plan: CallPlan) {
+    this.connections = connections;
     this.plan = plan;
   }
 
@@ -102,7 +103,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   }
 
   private send(): void {
-    this.attempt(() => this.dispatcher.dispatch(this.plan.request, this));
+    this.attempt(() => this.connections.dispatch(this.plan.request, this));
   }
 
   /** A codec's complaint about the answer is the generation's failure, not the process's. */

@@ -1,17 +1,18 @@
 import { errorInfoOf, type InferenceRequest, SluiceError } from '@sluice/canonical';
 import { type ClientCodec, findClientCodec } from '@sluice/formats';
-import { type Dispatcher, Pool } from 'undici';
+import { Client, type Dispatcher } from 'undici';
 import type { Engine, EngineServices, GenerationRun, ResumeAbility } from '../engine.ts';
 import { type Address, parseAddress } from './address.ts';
 import { createAnswerReader } from './answer-reader.ts';
 import { UpstreamCall } from './call.ts';
+import { Connections } from './connections.ts';
 import { type Continuation, continueAnswer, lost } from './continuation.ts';
 import type { UpstreamOptions } from './kind.ts';
 import { Probe } from './probe.ts';
 
 /** For dialects that demand a limit where neither the request nor the model has one. */
 const defaultMaxOutputTokens = 8192;
-/** Connections beside the slots: for probes, and for answers that are whole but not closed yet. */
+/** Connections beside the slots, for answers that are whole but not closed yet. */
 const spareConnections = 4;
 /** Where the servers of each dialect list their models. */
 const modelLists: Readonly<Record<string, string>> = {
@@ -28,7 +29,9 @@ export class UpstreamEngine implements Engine {
   private readonly codec: ClientCodec;
   private readonly services: EngineServices;
   private readonly address: Address;
-  private readonly pool: Pool;
+  private readonly connections: Connections;
+  /** A connection of its own for questions, which must not wait for answers. */
+  private readonly probeClient: Client;
   private readonly probe: Probe;
 
   constructor(options: UpstreamOptions, codec: ClientCodec, services: EngineServices) {
@@ -38,17 +41,17 @@ export class UpstreamEngine implements Engine {
     this.codec = codec;
     this.services = services;
     this.address = parseAddress(options.baseUrl);
-    this.pool = new Pool(this.address.origin, {
-      connections: options.slots + spareConnections,
-      pipelining: 1,
+    const connection: Client.Options = {
       // One connection per answer: aborting an answer closes a socket, which every server understands.
       allowH2: false,
       connect: { timeout: options.connectTimeoutMs },
       // Silence is measured in events, not in bytes: see `UpstreamCall`.
       headersTimeout: 0,
       bodyTimeout: 0,
-    });
-    this.probe = new Probe(this.pool, {
+    };
+    this.connections = new Connections(this.address.origin, options.slots + spareConnections, connection);
+    this.probeClient = new Client(this.address.origin, connection);
+    this.probe = new Probe(this.probeClient, {
       origin: this.address.origin,
       path: this.address.pathTo(options.probePath ?? modelLists[options.dialect] ?? ''),
       headers: this.headers({}),
@@ -80,7 +83,7 @@ export class UpstreamEngine implements Engine {
 
   async stop(): Promise<void> {
     this.probe.stop();
-    await this.pool.destroy();
+    await Promise.all([this.connections.destroy(), this.probeClient.destroy()]);
   }
 
   /** Everything that can go wrong before a byte is sent. */
@@ -99,7 +102,7 @@ export class UpstreamEngine implements Engine {
     const dispatch = this.encode(continuation?.request ?? limited, run, continuation);
     const { credential, firstEventTimeoutMs, idleTimeoutMs } = this.options;
     return (onEnd) =>
-      new UpstreamCall(this.pool, {
+      new UpstreamCall(this.connections, {
         request: dispatch,
         credential,
         firstEventTimeoutMs,
