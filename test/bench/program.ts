@@ -39,7 +39,8 @@ export async function startProgram({ root, entry, environment }: ProgramOptions)
     cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
     execArgv: [],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    // Logs belong on stderr: stdout is the table's.
+    stdio: ['ignore', 2, 2, 'ipc'],
   });
   const killWithUs = () => void child.kill('SIGKILL');
   process.once('exit', killWithUs);
