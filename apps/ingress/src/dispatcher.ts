@@ -149,8 +149,9 @@ export class Dispatcher {
       for (const generation of this.open.values()) {
         const { enqueuedAt, machine, plan } = generation;
         if (machine.phase !== 'queued' || enqueuedAt === undefined || enqueuedAt > before) continue;
-        const list = byPool.get(plan.pool) ?? [];
-        if (list.length < lookLimit) byPool.set(plan.pool, [...list, generation]);
+        const list = byPool.get(plan.pool);
+        if (!list) byPool.set(plan.pool, [generation]);
+        else if (list.length < lookLimit) list.push(generation);
       }
       for (const [pool, generations] of byPool) await this.look(pool, generations);
     } catch (error) {
