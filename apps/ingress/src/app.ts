@@ -3,6 +3,7 @@ import { registerDocumentation } from './openapi/routes.ts';
 import { registerBody } from './plugins/body.ts';
 import { refuseBrokenHttp } from './plugins/broken-http.ts';
 import { registerConnections } from './plugins/connections.ts';
+import { registerEarlyRefusal } from './plugins/early-refusal.ts';
 import { registerErrors, sendError } from './plugins/errors.ts';
 import { registerObservation } from './plugins/observe.ts';
 import { registerInference } from './routes/inference.ts';
@@ -27,6 +28,7 @@ export async function buildApp(services: Services): Promise<FastifyInstance> {
   registerConnections(app);
   registerObservation(app, services);
   registerErrors(app, services);
+  registerEarlyRefusal(app);
   registerBody(app);
   registerOperations(app, services);
   registerDocumentation(app);
