@@ -6,10 +6,15 @@ export interface Assignment {
   prompt: string;
 }
 
+export const dialects = ['openai', 'anthropic', 'gemini'] as const;
+export type Dialect = (typeof dialects)[number];
+
 /** A coding client as a user installs it, in print mode. */
 export interface CodingClient {
   /** Its package. */
   name: string;
+  /** The format that it speaks. */
+  format: Dialect;
   /** Its program in `node_modules/.bin`. */
   program: string;
   arguments(assignment: Assignment): string[];
@@ -23,6 +28,7 @@ export interface CodingClient {
 export const codingClients: readonly CodingClient[] = [
   {
     name: '@anthropic-ai/claude-code',
+    format: 'anthropic',
     program: 'claude',
     arguments: ({ prompt }) => ['--print', prompt, '--allowedTools', 'Write'],
     environment: ({ baseUrl, apiKey, model }) => ({
@@ -36,6 +42,7 @@ export const codingClients: readonly CodingClient[] = [
   },
   {
     name: '@google/gemini-cli',
+    format: 'gemini',
     program: 'gemini',
     arguments: ({ prompt, model }) => ['--model', model, '--approval-mode', 'yolo', '--prompt', prompt],
     environment: ({ baseUrl, apiKey }) => ({
@@ -53,6 +60,7 @@ export const codingClients: readonly CodingClient[] = [
   },
   {
     name: 'opencode-ai',
+    format: 'openai',
     program: 'opencode',
     arguments: ({ prompt, model }) => ['run', '--model', `sluice/${model}`, prompt],
     environment: () => ({}),

@@ -7,7 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type ChatServer, startChatServer, startOwnRedis } from '@sluice/testing';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { type Assignment, type CodingClient, codingClients } from './coding-clients.ts';
+import {
+  type Assignment,
+  type CodingClient,
+  codingClients,
+  type Dialect,
+  dialects,
+} from './coding-clients.ts';
 import { playTask } from './tool-loop.ts';
 
 /** How long one client may take for its task, milliseconds. */
@@ -45,55 +51,98 @@ async function installAndIsolate(): Promise<number> {
   }
 }
 
-/** Gives every client the task. Resolves with the exit code: 0 when all of them finished it. */
+/**
+ * Gives every client the task once for each dialect that is not its own. Resolves with the exit code: 0 when all
+ * of them finished it.
+ */
 async function tryAll(folder: string): Promise<number> {
   const redis = await startOwnRedis();
+  const frontRedis = await startOwnRedis();
   const server = await startChatServer({ models: ['scripted'] });
-  const gateway = await startGateway({
+  const behind = await startGateway({
     redis,
     settings: {
       pools: { scripted: { backend: { engine: 'upstream', baseUrl: server.baseUrl } } },
-      models: { scripted: { pool: 'scripted', contextTokens: 200_000, maxOutputTokens: 32_000 } },
+      models: { scripted: model('scripted') },
     },
   });
+  const gateway = await startGateway({ redis: frontRedis, settings: frontSettings(server, behind) });
   try {
     let failed = 0;
     for (const client of codingClients) {
-      const before = server.exchanges.length;
-      const complaint = await tryOne(client, folder, gateway, server);
-      const calls = server.exchanges.length - before;
-      const { version } = JSON.parse(
-        await readFile(join(folder, 'node_modules', client.name, 'package.json'), 'utf8'),
-      ) as { version: string };
-      process.stdout.write(
-        `${client.name} ${version}, ${calls} calls to the model: ${complaint ?? 'finished its task'}\n`,
-      );
-      if (complaint !== undefined) failed += 1;
+      for (const dialect of dialects) {
+        if (dialect === client.format) continue;
+        const complaint = await report(client, dialect, folder, gateway, server);
+        if (complaint !== undefined) failed += 1;
+      }
     }
     return failed === 0 ? 0 : 1;
   } finally {
     await gateway.stop();
+    await behind.stop();
     await server.stop();
     await redis.stop();
+    await frontRedis.stop();
   }
+}
+
+/** A model for each dialect. The scripted server speaks one of them; the others are another gateway's in front of it. */
+function frontSettings(server: ChatServer, { baseUrl, apiKey: credential }: Gateway): object {
+  const other = (dialect: Dialect) => ({ backend: { engine: 'upstream', dialect, baseUrl, credential } });
+  return {
+    pools: {
+      openai: { backend: { engine: 'upstream', baseUrl: server.baseUrl } },
+      anthropic: other('anthropic'),
+      gemini: other('gemini'),
+    },
+    models: Object.fromEntries(dialects.map((dialect) => [modelOf(dialect), model(dialect)])),
+  };
+}
+
+function modelOf(dialect: Dialect): string {
+  return `scripted-${dialect}`;
+}
+
+function model(pool: string): object {
+  return { pool, backendModel: 'scripted', contextTokens: 200_000, maxOutputTokens: 32_000 };
+}
+
+async function report(
+  client: CodingClient,
+  dialect: Dialect,
+  folder: string,
+  gateway: Gateway,
+  server: ChatServer,
+): Promise<string | undefined> {
+  const before = server.exchanges.length;
+  const complaint = await tryOne(client, dialect, folder, gateway, server);
+  const calls = server.exchanges.length - before;
+  const manifest = await readFile(join(folder, 'node_modules', client.name, 'package.json'), 'utf8');
+  const { version } = JSON.parse(manifest) as { version: string };
+  process.stdout.write(
+    `${client.name} ${version} (${client.format}) with an upstream of ${dialect}, ${calls} calls to the model: ` +
+      `${complaint ?? 'finished its task'}\n`,
+  );
+  return complaint;
 }
 
 /** Resolves with what was wrong; absent when nothing was. */
 async function tryOne(
   client: CodingClient,
+  dialect: Dialect,
   folder: string,
   gateway: Gateway,
   server: ChatServer,
 ): Promise<string | undefined> {
-  const home = join(folder, `home-${client.program}`);
-  const workspace = join(folder, `work-${client.program}`);
+  const home = join(folder, `home-${client.program}-${dialect}`);
+  const workspace = join(folder, `work-${client.program}-${dialect}`);
   const path = join(workspace, 'proof.txt');
   const content = `proof ${randomUUID()}`;
   const lastWord = `finished ${randomUUID()}`;
   const assignment: Assignment = {
     baseUrl: gateway.baseUrl,
     apiKey: gateway.apiKey,
-    model: 'scripted',
+    model: modelOf(dialect),
     prompt: 'Write the proof into proof.txt.',
   };
   await mkdir(home, { recursive: true });
