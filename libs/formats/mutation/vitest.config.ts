@@ -5,6 +5,6 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts'],
     exclude: ['src/matrix/**', 'src/corpus/**', 'src/compatibility/**', 'src/document.test.ts'],
-    setupFiles: ['mutation/setup.ts'],
+    setupFiles: ['mutation/setup.test.ts'],
   },
 });

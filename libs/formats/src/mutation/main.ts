@@ -1,13 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { decideAll, type MutantVerdict } from './fast.ts';
 import { sampleLines, sourcesOf } from './sample.ts';
 
 const usage =
-  'usage: npm run mutation -- [--folder openai]… [--sample LINES] [--seed 1] [--survivors]\n' +
-  'Changes the codecs one mutant at a time and tells how many the tests notice. The whole takes hours; a sample of\n' +
-  'a hundred lines a folder takes minutes.\n';
+  'usage: npm run mutation -- [--folder openai]… [--survivors] [--sample LINES [--seed 1]]\n' +
+  'Changes the codecs one mutant at a time and tells how many are noticed. All mutants are shown to the golden\n' +
+  'cases, the matrix and a part of the corpus, which takes minutes; with --sample the mutants of so many lines are\n' +
+  'shown to every unit and property test instead, which takes some seconds each.\n';
 
 const root = join(import.meta.dirname, '../..');
 const { values } = parseArgs({
@@ -20,47 +22,68 @@ const { values } = parseArgs({
   },
 });
 
-interface Mutant {
-  status: string;
-  mutatorName: string;
-  replacement?: string;
-  location: { start: { line: number } };
-}
-
 /** The part of the tool's report that is read here. */
 interface Report {
-  files: Record<string, { mutants: Mutant[] }>;
+  files: Record<
+    string,
+    {
+      mutants: {
+        id: string;
+        status: string;
+        mutatorName: string;
+        replacement?: string;
+        location: { start: { line: number } };
+      }[];
+    }
+  >;
 }
 
-function mutate(folder: string): Report {
-  const files = sourcesOf(root, folder);
-  const chosen =
-    values.sample === undefined
-      ? files
-      : sampleLines(root, files, Number(values.sample), Number(values.seed));
+const verdictOf: Readonly<Record<string, MutantVerdict['verdict']>> = {
+  Killed: 'noticed',
+  Timeout: 'timeout',
+  Survived: 'missed',
+  NoCoverage: 'missed',
+};
+
+function decideSample(folder: string, count: number): MutantVerdict[] {
+  const chosen = sampleLines(root, sourcesOf(root, folder), count, Number(values.seed));
+  const reportFile = join(root, '../../reports/mutation.json');
+  rmSync(reportFile, { force: true });
   const words = ['run', 'mutation/stryker.config.json', '--mutate', chosen.join(',')];
   spawnSync('stryker', words, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
   // The tool's own report of the run that has just ended.
-  return JSON.parse(readFileSync(join(root, '../../reports/mutation.json'), 'utf8')) as Report;
+  const report = JSON.parse(readFileSync(reportFile, 'utf8')) as Report;
+  return Object.entries(report.files).flatMap(([file, { mutants }]) =>
+    mutants.flatMap(({ id, status, mutatorName: mutator, replacement = '', location }) => {
+      const verdict = verdictOf[status];
+      return verdict ? [{ id, file, line: location.start.line, mutator, replacement, verdict }] : [];
+    }),
+  );
 }
 
-function tell(folder: string, { files }: Report): void {
-  const mutants = Object.entries(files).flatMap(([file, { mutants: of }]) =>
-    of.map((mutant) => ({ file, mutant })),
+function tell(folder: string, mutants: readonly MutantVerdict[]): void {
+  const count = (...verdicts: MutantVerdict['verdict'][]) =>
+    mutants.filter(({ verdict }) => verdicts.includes(verdict)).length;
+  const noticed = count('noticed', 'timeout');
+  const score = ((noticed / (noticed + count('missed'))) * 100).toFixed(1);
+  process.stdout.write(
+    `${folder.padEnd(10)} ${score.padStart(5)} %  ${noticed} noticed, ${count('missed')} missed` +
+      `, ${count('static')} that act while loading not decided\n`,
   );
-  const count = (...statuses: string[]) =>
-    mutants.filter(({ mutant }) => statuses.includes(mutant.status)).length;
-  const noticed = count('Killed', 'Timeout');
-  const missed = count('Survived', 'NoCoverage');
-  const score = ((noticed / (noticed + missed)) * 100).toFixed(1);
-  process.stdout.write(`${folder.padEnd(10)} ${score.padStart(5)} %  ${noticed} noticed, ${missed} missed\n`);
   if (!values.survivors) return;
-  for (const { file, mutant } of mutants) {
-    if (mutant.status !== 'Survived' && mutant.status !== 'NoCoverage') continue;
-    const replacement = (mutant.replacement ?? '').replace(/\s+/g, ' ').slice(0, 100);
-    process.stdout.write(`  ${file}:${mutant.location.start.line} ${mutant.mutatorName}: ${replacement}\n`);
+  for (const { file, line, mutator, replacement, verdict } of mutants) {
+    if (verdict === 'missed') {
+      process.stdout.write(
+        `  ${file}:${line} ${mutator}: ${replacement.replace(/\s+/g, ' ').slice(0, 100)}\n`,
+      );
+    }
   }
 }
 
 if (values.help) process.stdout.write(usage);
-else for (const folder of values.folder) tell(folder, mutate(folder));
+else {
+  for (const folder of values.folder) {
+    const count = values.sample === undefined ? undefined : Number(values.sample);
+    tell(folder, count === undefined ? await decideAll(folder) : decideSample(folder, count));
+  }
+}
