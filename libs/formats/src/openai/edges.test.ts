@@ -1,0 +1,102 @@
+import type { InferenceRequest, Reasoning } from '@sluice/canonical';
+import { describe, expect, test } from 'vitest';
+import { decodeInBandError } from './error.ts';
+import { decodeFinishWord } from './finish.ts';
+import { encodeRequest } from './request.ts';
+import { decodeUsage } from './usage.ts';
+
+const target = { model: 'm', stream: true, maxOutputTokens: 64 };
+
+function effortFor(reasoning: Reasoning): unknown {
+  const request: InferenceRequest = {
+    model: 'm',
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }],
+    sampling: {},
+    reasoning,
+  };
+  return encodeRequest(request, target).body.reasoning_effort;
+}
+
+describe('a budget for thinking becomes the effort that spends about as much', () => {
+  test.each([
+    [0, 'none'],
+    [1, 'low'],
+    [4096, 'low'],
+    [4097, 'medium'],
+    [16_384, 'medium'],
+    [16_385, 'high'],
+    [-1, undefined],
+  ])('%d tokens: %s', (budgetTokens, effort) => {
+    expect(effortFor({ budgetTokens })).toBe(effort);
+  });
+
+  test('but an effort that was said wins', () => {
+    expect(effortFor({ effort: 'xhigh', budgetTokens: 1 })).toBe('xhigh');
+  });
+});
+
+describe('the words of other servers for an end', () => {
+  test.each([
+    ['eos', 'stop'],
+    ['eos_token', 'stop'],
+    ['end_turn', 'stop'],
+    ['stop_sequence', 'stop'],
+    ['max_tokens', 'length'],
+    ['model_length', 'length'],
+    ['tool_use', 'tool-calls'],
+    ['something_new', 'other'],
+  ])('%s means %s and is kept', (word, reason) => {
+    expect(decodeFinishWord(word)).toEqual({ reason, rawReason: word });
+  });
+
+  test.each([
+    ['stop', 'stop'],
+    ['length', 'length'],
+    ['tool_calls', 'tool-calls'],
+    ['function_call', 'tool-calls'],
+    ['content_filter', 'content-filter'],
+  ])('%s is the dialect’s own', (word, reason) => {
+    expect(decodeFinishWord(word)).toEqual({ reason });
+  });
+
+  test.each(['abort', 'error', 'insufficient_system_resource'])('%s is no end', (word) => {
+    expect(decodeFinishWord(word)).toBe('failed');
+  });
+});
+
+describe('usage where reasoning stands beside the completion', () => {
+  const details = { completion_tokens_details: { reasoning_tokens: 4 } };
+
+  test('is made inclusive where the total gives it away', () => {
+    const wire = { prompt_tokens: 10, completion_tokens: 3, total_tokens: 17, ...details };
+    expect(decodeUsage(wire)).toEqual({ inputTokens: 10, outputTokens: 7, reasoningTokens: 4 });
+  });
+
+  test.each([
+    ['the total does not say so', { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, ...details }],
+    ['there is no prompt to add up', { completion_tokens: 5, total_tokens: 9, ...details }],
+    ['there is no total', { prompt_tokens: 10, completion_tokens: 5, ...details }],
+  ])('stays as it is where %s', (_why, wire) => {
+    expect(decodeUsage(wire).outputTokens).toBe(5);
+  });
+
+  test('is absent where only the prompt was counted', () => {
+    expect(decodeUsage({ prompt_tokens: 10, total_tokens: 14, ...details }).outputTokens).toBeUndefined();
+  });
+});
+
+describe('what the type of an error inside a stream means', () => {
+  test.each([
+    ['invalid_request_error', 'invalid-request'],
+    ['BadRequestError', 'invalid-request'],
+    ['authentication_error', 'unauthenticated'],
+    ['insufficient_quota', 'budget-exhausted'],
+    ['permission_error', 'permission-denied'],
+    ['NotFoundError', 'not-found'],
+    ['rate_limit_error', 'rate-limited'],
+    ['overloaded_error', 'unavailable'],
+    ['something_new', 'upstream-failed'],
+  ])('%s: %s', (type, kind) => {
+    expect(decodeInBandError({ error: { type, message: 'no' } })?.kind).toBe(kind);
+  });
+});
