@@ -1,14 +1,12 @@
--- Takes all of the checks or none. A repeated request id takes nothing more.
---   ARGV[1] request id   ARGV[2] lease ms   ARGV[3] input tokens (estimate)   ARGV[4] checks as JSON
--- Answer: { index of the check that said no, or -1; ms after which it would fit, or -1; mean service time in ms,
---           or -1; what each check saw before it took, up to the one that said no }
+-- Takes, for each request in turn, all of its checks or none. A repeated request id takes nothing more.
+--   ARGV[1] lease ms; then for each request: its id, input tokens (estimate), checks as JSON
+-- Answer: for each request { index of the check that said no, or -1; ms after which it would fit, or -1; mean
+--         service time in ms, or -1; what each check saw before it took, up to the one that said no }
 
-local id, leaseMs = ARGV[1], tonumber(ARGV[2])
-local checks = cjson.decode(ARGV[4])
+local leaseMs = tonumber(ARGV[1])
 local at = clock()
 sweep(at)
 
-local isRepeated = redis.call('HEXISTS', KEYS[2], id) == 1
 local bookIsEmpty = redis.call('EXISTS', KEYS[2]) == 0
 
 -- Each looks without taking: level seen, the most it may be, and after which time a refused one would fit.
@@ -36,22 +34,8 @@ local look = {
   end,
 }
 
-local levels = {}
-local answer = { -1, -1, -1 }
-for index, check in ipairs(checks) do
-  local level, max, waitMs, meanMs = look[check.primitive](check)
-  levels[index] = level
-  answer[3] = meanMs or answer[3]
-  answer[3 + index] = level
-  if not isRepeated and max and level + check.amount > max then
-    answer[1], answer[2] = index - 1, waitMs or -1
-    return answer
-  end
-end
-if isRepeated then return answer end
-
 local take = {
-  lease = function(check, level)
+  lease = function(check, level, id)
     local members = {}
     for index, name in ipairs(leaseMembers(id, check.amount)) do
       members[2 * index - 1], members[2 * index] = at + leaseMs, name
@@ -69,9 +53,33 @@ local take = {
     setBudget(check.key, at, check.periodMs, spent, reserved + check.amount)
   end,
 }
-for index, check in ipairs(checks) do take[check.primitive](check, levels[index]) end
 
-redis.call('ZADD', KEYS[1], at + leaseMs, id)
-writeRecord(id, ARGV[3], 0, ARGV[4])
-if bookIsEmpty then keepBook() end
-return answer
+local function reserve(id, input, holds)
+  local checks = cjson.decode(holds)
+  local isRepeated = redis.call('HEXISTS', KEYS[2], id) == 1
+  local levels = {}
+  local answer = { -1, -1, -1 }
+  for index, check in ipairs(checks) do
+    local level, max, waitMs, meanMs = look[check.primitive](check)
+    levels[index] = level
+    answer[3] = meanMs or answer[3]
+    answer[3 + index] = level
+    if not isRepeated and max and level + check.amount > max then
+      answer[1], answer[2] = index - 1, waitMs or -1
+      return answer
+    end
+  end
+  if isRepeated then return answer end
+  for index, check in ipairs(checks) do take[check.primitive](check, levels[index], id) end
+  redis.call('ZADD', KEYS[1], at + leaseMs, id)
+  writeRecord(id, input, 0, holds)
+  if bookIsEmpty then keepBook() end
+  bookIsEmpty = false
+  return answer
+end
+
+local answers = {}
+for index = 2, #ARGV, 3 do
+  answers[#answers + 1] = reserve(ARGV[index], ARGV[index + 1], ARGV[index + 2])
+end
+return answers
