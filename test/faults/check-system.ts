@@ -1,6 +1,6 @@
-import { isComplete } from './check-answers.ts';
+import { checkCharges } from './check-charges.ts';
 import { faultsDuring } from './explain.ts';
-import type { Observation, RunLog } from './observation.ts';
+import type { RunLog } from './observation.ts';
 import { attemptsByRequest } from './request-lines.ts';
 import type { Violation } from './violation.ts';
 
@@ -35,39 +35,6 @@ function checkLeftovers({ leftovers }: RunLog): Violation[] {
     ...leftovers.keysWithoutExpiry.map((key) => leak(`the key ${key} never expires`)),
   ];
 }
-
-/**
- * The written rule: a complete answer costs its reported usage; one that broke off costs its input and what was
- * delivered, or nothing if it never ran. So each tenant's charge has a least and a most.
- */
-function checkCharges(log: RunLog): Violation[] {
-  if (log.hasLostData) return [];
-  const last = new Map(log.budgets.map((sample) => [sample.tenant, sample]));
-  const found: Violation[] = [];
-  for (const [tenant, { spent }] of last) {
-    const { least, most } = chargeOf(log.observations.filter(({ plan }) => plan.tenant === tenant));
-    const detail = `${tenant} was charged ${spent} for ${least} to ${most} tokens`;
-    if (spent > most) found.push({ invariant: 5, kind: 'charged-twice', detail });
-    if (spent < least) found.push({ invariant: 5, kind: 'charged-too-little', detail });
-  }
-  return found;
-}
-
-function chargeOf(observations: readonly Observation[]): { least: number; most: number } {
-  let [least, most] = [0, 0];
-  for (const observation of observations) {
-    const { answer, plan, status } = observation;
-    if (isComplete(observation) && answer.usage) {
-      const tokens = answer.usage.inputTokens + answer.usage.outputTokens;
-      least += tokens;
-      most += tokens;
-    } else if (status === undefined || status === 200 || status >= 500) most += inputLimit + plan.tokens;
-  }
-  return { least, most };
-}
-
-/** No prompt of the workload is estimated higher. */
-const inputLimit = 120;
 
 function checkBudgets({ budgets }: RunLog): Violation[] {
   return budgets

@@ -50,6 +50,16 @@ describe('what no fault explains:', () => {
     ).toEqual(['over-budget']);
   });
 
+  it('a charge for a request that was refused before the queue', () => {
+    expect(
+      verdictOn((log) => {
+        const [first] = log.observations;
+        if (first) Object.assign(first, { status: 503, answer: { ...first.answer, endMarks: 0 } });
+        log.lines.push({ process: 'ingress 0', text: '{"requestId":"r0","attempts":0,"msg":"request"}' });
+      }),
+    ).toContain('charged-twice');
+  });
+
   it('usage that is not what was delivered', () => {
     expect(
       verdictOn((log) => {

@@ -10,3 +10,31 @@ export function attemptsByRequest(lines: readonly ProcessLine[]): Map<string, nu
   }
   return attempts;
 }
+
+/** What an ingress logged of a request that ended there. */
+export interface LoggedRequest {
+  /** 0 when it was refused before the queue. */
+  attempts: number;
+  inputTokens?: number;
+  outputTokens?: number;
+}
+
+/** The ingresses' own lines by request id. A request whose ingress was killed has none. */
+export function requestsLogged(lines: readonly ProcessLine[]): Map<string, LoggedRequest> {
+  const requests = new Map<string, LoggedRequest>();
+  const number = (text: string, name: string): number | undefined => {
+    const found = new RegExp(`"${name}":(\\d+)`).exec(text)?.[1];
+    return found === undefined ? undefined : Number(found);
+  };
+  for (const { text } of lines) {
+    const id = /"requestId":"(\w+)"/.exec(text)?.[1];
+    if (id === undefined || !text.includes('"msg":"request"')) continue;
+    const [inputTokens, outputTokens] = [number(text, 'inputTokens'), number(text, 'outputTokens')];
+    requests.set(id, {
+      attempts: number(text, 'attempts') ?? 0,
+      ...(inputTokens !== undefined && { inputTokens }),
+      ...(outputTokens !== undefined && { outputTokens }),
+    });
+  }
+  return requests;
+}

@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { isComplete } from '../check-answers.ts';
+import { chargesOf } from '../check-charges.ts';
 import { check } from '../checker.ts';
+import { faultsDuring } from '../explain.ts';
 import { allFaults, type FaultKind, workerFaults } from '../fault-kinds.ts';
 import type { Figure } from '../figure.ts';
 import { Installation } from '../installation.ts';
@@ -95,7 +97,7 @@ async function runOnce(
   });
   if (logTo !== '') await writeFile(logTo, JSON.stringify(log));
   const violations = [...check(log), ...(await replayThroughSdks(log.observations))];
-  for (const line of describe(log)) print(line);
+  for (const line of [...describe(log), ...describePower(log)]) print(line);
   for (const violation of violations.slice(0, 50)) print(`VIOLATION ${JSON.stringify(violation)}`);
   return { log, violations };
 }
@@ -121,6 +123,18 @@ function describe({ observations, faults }: RunLog): string[] {
     `  faults: ${tally(faults.map(({ kind }) => kind))
       .map(([name, count]) => `${name} ${count}`)
       .join(', ')}`,
+  ];
+}
+
+/** How much this run could have missed: what its zeros are worth. */
+export function describePower(log: RunLog): string[] {
+  const charges = chargesOf(log);
+  const sum = (pick: (charge: (typeof charges)[number]) => number): number =>
+    charges.reduce((total, charge) => total + pick(charge), 0);
+  const calm = log.observations.filter((observation) => faultsDuring(observation, log).length === 0).length;
+  return [
+    `  charges: ${sum(({ spent }) => spent)} tokens booked, by the answers ${sum(({ least }) => least)} to ${sum(({ most }) => most)}`,
+    `  requests with no fault around, whose failure nothing would have excused: ${calm} of ${log.observations.length}`,
   ];
 }
 

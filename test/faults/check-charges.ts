@@ -1,0 +1,58 @@
+import { isComplete } from './check-answers.ts';
+import type { Observation, RunLog } from './observation.ts';
+import { type LoggedRequest, requestsLogged } from './request-lines.ts';
+import type { Violation } from './violation.ts';
+
+/** No prompt of the workload is estimated higher. */
+const inputLimit = 120;
+
+/** What a tenant was charged, and what it may have been. */
+export interface Charge {
+  tenant: string;
+  spent: number;
+  least: number;
+  /** What lies between this and `spent` could be charged wrongly without being seen. */
+  most: number;
+}
+
+/**
+ * The written rule: a complete answer costs its reported usage; one that broke off costs its input and what was
+ * delivered, as its ingress logged it, or nothing if it never ran. Only where the ingress died there is no line, and
+ * then anything up to the whole answer.
+ */
+export function chargesOf({ budgets, observations, lines }: RunLog): Charge[] {
+  const logged = requestsLogged(lines);
+  const last = new Map(budgets.map((sample) => [sample.tenant, sample.spent]));
+  const charges = new Map<string, Charge>();
+  for (const [tenant, spent] of last) charges.set(tenant, { tenant, spent, least: 0, most: 0 });
+  for (const observation of observations) {
+    const charge = charges.get(observation.plan.tenant);
+    if (!charge) continue;
+    const { usage } = observation.answer;
+    const isWhole = isComplete(observation) && usage !== undefined;
+    const most = isWhole
+      ? usage.inputTokens + usage.outputTokens
+      : mostOf(observation, logged.get(observation.requestId ?? ''));
+    charge.most += most;
+    if (isWhole) charge.least += most;
+  }
+  return [...charges.values()];
+}
+
+function mostOf({ status, plan }: Observation, line: LoggedRequest | undefined): number {
+  if (line?.attempts === 0) return 0;
+  if (line) return (line.inputTokens ?? inputLimit) + (line.outputTokens ?? plan.tokens);
+  const mayHaveRun = status === undefined || status === 200 || status >= 500;
+  return mayHaveRun ? inputLimit + plan.tokens : 0;
+}
+
+/** Invariant 5: nobody pays twice, and nobody too little. */
+export function checkCharges(log: RunLog): Violation[] {
+  if (log.hasLostData) return [];
+  return chargesOf(log).flatMap(({ tenant, spent, least, most }): Violation[] => {
+    const detail = `${tenant} was charged ${spent} for ${least} to ${most} tokens`;
+    if (spent > most) return [{ invariant: 5, kind: 'charged-twice', detail }];
+    if (spent < least) return [{ invariant: 5, kind: 'charged-too-little', detail }];
+    return [];
+  });
+}
