@@ -1,10 +1,13 @@
 import { type ErrorKind, type GenerationEvent, isContent, type Usage } from '@sluice/canonical';
+import type { HttpFacts } from '@sluice/formats';
 import type { IngressMetrics, Logger, Outcome } from '@sluice/runtime';
 import type { Caller } from '@sluice/tenancy';
 
 /** Facts of one request that its log line and its metrics tell. Never its content, never its credential. */
 export interface Exchange {
   readonly requestId: string;
+  /** What was known of the call before its body was read. */
+  readonly facts: HttpFacts;
   /** Monotonic milliseconds. */
   readonly arrivedAt: number;
   /** The format that answers; set as soon as the route is known. */

@@ -1,8 +1,7 @@
 import { type ErrorInfo, errorInfoOf, SluiceError } from '@sluice/canonical';
 import { formats, recognizeFormat, type ServerCodec } from '@sluice/formats';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { noteError } from '../exchange.ts';
-import { httpFacts } from '../http-facts.ts';
+import { type Exchange, noteError } from '../exchange.ts';
 import { sendJson } from '../reply.ts';
 import type { Services } from '../services.ts';
 import { openExchange } from './observe.ts';
@@ -48,7 +47,7 @@ export function sendError(
     return reply;
   }
   noteError(exchange, info.kind);
-  const { status, headers, body } = codecOf(http, exchange.format).encodeError(info, exchange);
+  const { status, headers, body } = codecOf(exchange).encodeError(info, exchange);
   return sendJson(reply.code(status).headers(headers), body);
 }
 
@@ -61,7 +60,7 @@ function errorOf(error: unknown): ErrorInfo {
   return errorInfoOf(error);
 }
 
-function codecOf(http: FastifyRequest, format: string): ServerCodec {
+function codecOf({ format, facts }: Exchange): ServerCodec {
   const known = formats.find(({ server }) => server.format === format);
-  return known?.server ?? recognizeFormat(httpFacts(http));
+  return known?.server ?? recognizeFormat(facts);
 }

@@ -18,14 +18,18 @@ export function exchangeOf(http: FastifyRequest): Exchange {
 export function openExchange(http: FastifyRequest, reply: FastifyReply, services: Services): Exchange {
   const known = exchanges.get(http);
   if (known) return known;
+  const facts = httpFacts(http);
   const exchange: Exchange = {
     requestId: services.newRequestId(),
     arrivedAt: services.monotonic(),
-    format: recognizeFormat(httpFacts(http)).format,
+    facts,
+    format: recognizeFormat(facts).format,
   };
   exchanges.set(http, exchange);
   reply.headers(replyHeaders(exchange));
-  reply.raw.once('close', () => closeExchange(exchange, reply.raw.statusCode, services));
+  // The listener holds the response alone: a stream that is open for minutes needs nothing of the framework's.
+  const { raw } = reply;
+  raw.once('close', () => closeExchange(exchange, raw.statusCode, services));
   return exchange;
 }
 

@@ -4,7 +4,6 @@ import { readCredentials, type ServerCodec, serverCodecs } from '@sluice/formats
 import type { Caller } from '@sluice/tenancy';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AnswerPlan } from '../answer.ts';
-import { httpFacts } from '../http-facts.ts';
 import { exchangeOf } from '../plugins/observe.ts';
 import { replyHeaders, sendJson } from '../reply.ts';
 import type { Services } from '../services.ts';
@@ -27,7 +26,7 @@ export function registerInference(app: FastifyInstance, services: Services): voi
 async function authenticate(http: FastifyRequest, codec: ServerCodec, services: Services): Promise<void> {
   const exchange = exchangeOf(http);
   exchange.format = codec.format;
-  exchange.caller = await services.keys.authenticate(readCredentials(httpFacts(http)));
+  exchange.caller = await services.keys.authenticate(readCredentials(exchange.facts));
 }
 
 async function answerCall(
@@ -37,10 +36,9 @@ async function answerCall(
   services: Services,
 ): Promise<unknown> {
   const exchange = exchangeOf(http);
-  const { caller, requestId } = exchange;
+  const { caller, requestId, facts } = exchange;
   if (!caller) throw new SluiceError('internal', 'a call went past authentication');
 
-  const facts = httpFacts(http);
   const { operation, request, call } = codec.decodeRequest({ ...facts, body: http.body, requestId });
   const { model, pool } = findModel(request.model, caller, services);
   exchange.model = model.id;

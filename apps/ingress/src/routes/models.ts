@@ -2,7 +2,6 @@ import { type Json, SluiceError } from '@sluice/canonical';
 import { toPublicModels } from '@sluice/catalog';
 import { type PublicModel, readCredentials, recognizeFormat, serverCodecs } from '@sluice/formats';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { httpFacts } from '../http-facts.ts';
 import { exchangeOf } from '../plugins/observe.ts';
 import { sendJson } from '../reply.ts';
 import type { Services } from '../services.ts';
@@ -15,7 +14,8 @@ export function registerModels(app: FastifyInstance, services: Services): void {
   for (const path of paths) {
     app.get(path, {
       onRequest: async (http) => {
-        exchangeOf(http).caller = await services.keys.authenticate(readCredentials(httpFacts(http)));
+        const exchange = exchangeOf(http);
+        exchange.caller = await services.keys.authenticate(readCredentials(exchange.facts));
       },
       handler: (http, reply) => sendJson(reply, answer(http, path, models, services)),
     });
@@ -23,9 +23,8 @@ export function registerModels(app: FastifyInstance, services: Services): void {
 }
 
 function answer(http: FastifyRequest, path: string, models: PublicModel[], services: Services): Json {
-  const facts = httpFacts(http);
+  const { caller, facts } = exchangeOf(http);
   const codec = recognizeFormat(facts);
-  const { caller } = exchangeOf(http);
   if (!caller) throw new SluiceError('internal', 'a call went past authentication');
   if (!path.endsWith('*')) {
     return codec.encodeModelList(
