@@ -18,6 +18,10 @@ const [format = '', ids = ''] = process.argv.slice(2);
 const atLoad = new Set(Object.keys(switches.mutantCoverage?.static ?? {}));
 const questions = questionsAbout(format);
 if (isNoticed(questions)) throw new TypeError('the unchanged sources are not in order');
+// The first time warms up; the second tells the parent how long an unnoticed mutant takes.
+const startedAt = performance.now();
+isNoticed(questions);
+process.stdout.write(`ready ${Math.round(performance.now() - startedAt)}\n`);
 for (const id of ids.split(',')) {
   process.stdout.write(`${id} `);
   switches.activeMutant = id;

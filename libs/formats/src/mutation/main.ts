@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { decideAll, type MutantVerdict } from './fast.ts';
 import { sampleLines, sourcesOf } from './sample.ts';
+import { decideAll, type MutantVerdict } from './test-mutants.ts';
 
 const usage =
   'usage: npm run mutation -- [--folder openai]… [--survivors] [--sample LINES [--seed 1]]\n' +

@@ -15,8 +15,9 @@ export interface MutantVerdict {
 
 const root = join(import.meta.dirname, '../..');
 const sandbox = join(root, '../../.stryker-tmp/fast');
-/** All questions take about half a second; a mutant that needs longer than this does not end. */
-const silenceLimitMs = 3_000;
+/** A mutant that needs so many times as long as the unchanged sources does not end. */
+const patience = 8;
+const leastLimitMs = 3_000;
 const startLimitMs = 60_000;
 const silent = () => undefined;
 const logger = {
@@ -90,15 +91,22 @@ function runChild(
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     let text = '';
-    const watch = (limitMs: number) => setTimeout(() => child.kill('SIGKILL'), limitMs);
+    const watch = (ms: number) => setTimeout(() => child.kill('SIGKILL'), ms);
     let timer = watch(startLimitMs);
+    let limitMs = leastLimitMs;
     child.stdout.on('data', (piece: Buffer) => {
       clearTimeout(timer);
-      timer = watch(silenceLimitMs);
+      timer = watch(limitMs);
       const lines = (text + piece.toString()).split('\n');
       text = lines.pop() ?? '';
       for (const line of lines) {
         const [id = '', verdict = ''] = line.split(' ');
+        if (id === 'ready') {
+          limitMs = Math.max(leastLimitMs, Number(verdict) * patience);
+          clearTimeout(timer);
+          timer = watch(limitMs);
+          continue;
+        }
         // The three words that the child writes.
         verdicts.set(id, verdict as MutantVerdict['verdict']);
       }
