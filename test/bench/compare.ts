@@ -32,6 +32,7 @@ const comparisons: readonly Comparison[] = [
   { name: 'requestRate', title: 'requests/s', isJudged: false },
   { name: 'tokenRate32', title: 'tokens/s, no gap', isJudged: false },
   { name: 'transitP50', title: 'token transit p50, ms', isJudged: false },
+  { name: 'ttft256P50', title: 'first token p50, 256 paced, ms', isJudged: false },
 ];
 
 const { values, positionals } = parseArgs({
