@@ -5,7 +5,7 @@ import { type Gateway, repository, startGateway } from './gateway.ts';
 import { type MeasureName, type Measures, median } from './measures.ts';
 import { measureMicro } from './micro-process.ts';
 import { warmUp } from './scenario.ts';
-import { measurePaced } from './scenarios/first-token.ts';
+import { measurePaced, oneStream } from './scenarios/first-token.ts';
 import { measureRequests, measureRush } from './scenarios/throughput.ts';
 import { type Judgement, judgeCosts } from './significance.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
@@ -32,6 +32,7 @@ const comparisons: readonly Comparison[] = [
   { name: 'requestRate', title: 'requests/s', isJudged: false },
   { name: 'tokenRate32', title: 'tokens/s, no gap', isJudged: false },
   { name: 'transitP50', title: 'token transit p50, ms', isJudged: false },
+  { name: 'ttft1P50', title: 'first token p50, 1 stream, ms', isJudged: false },
   { name: 'ttft256P50', title: 'first token p50, 256 paced, ms', isJudged: false },
 ];
 
@@ -127,6 +128,7 @@ async function inTurn<Side, Found>(
 
 async function measureAll(gateway: Gateway, account: Account): Promise<Measures> {
   return {
+    ...(await oneStream.measure(gateway, account)),
     ...(await measureRequests(gateway, account)),
     ...(await measurePaced(gateway, account)),
     ...(await measureRush(gateway, account, 32)),
