@@ -19,6 +19,7 @@ const sandbox = join(root, '../../.stryker-tmp/fast');
 const patience = 8;
 const leastLimitMs = 3_000;
 const startLimitMs = 60_000;
+const parallel = 2;
 const silent = () => undefined;
 const logger = {
   isTraceEnabled: () => false,
@@ -49,10 +50,12 @@ export async function decideAll(folder: string): Promise<MutantVerdict[]> {
   const options = { plugins: null, excludedMutations: [], ignorers: [], noHeader: false };
   const result = await new Instrumenter(logger).instrument(files, options);
   for (const { name, content } of result.files) writeFileSync(name, content);
-  const verdicts = await decide(
-    folder,
-    result.mutants.map(({ id }) => id),
+  const ids = result.mutants.map(({ id }) => id);
+  const verdicts = new Map<string, MutantVerdict['verdict']>();
+  const shares = Array.from({ length: parallel }, (_, share) =>
+    ids.filter((_id, at) => at % parallel === share),
   );
+  await Promise.all(shares.map((share) => decide(folder, share, verdicts)));
   return result.mutants.map(({ id, fileName, location, mutatorName, replacement }) => ({
     id,
     file: fileName.slice(sandbox.length + 1),
@@ -63,20 +66,20 @@ export async function decideAll(folder: string): Promise<MutantVerdict[]> {
   }));
 }
 
+/** Goes on behind a mutant that does not end until all are decided. */
 async function decide(
   folder: string,
   ids: readonly string[],
-): Promise<Map<string, MutantVerdict['verdict']>> {
-  const verdicts = new Map<string, MutantVerdict['verdict']>();
+  verdicts: Map<string, MutantVerdict['verdict']>,
+): Promise<void> {
   let left = ids;
   while (left.length > 0) {
     const hanging = await runChild(folder, left, verdicts);
     if (hanging !== undefined) verdicts.set(hanging, 'timeout');
     const before = left.length;
     left = left.filter((id) => !verdicts.has(id));
-    if (left.length === before) break;
+    if (left.length === before) throw new TypeError(`nothing can be decided about ${folder}`);
   }
-  return verdicts;
 }
 
 /** Runs until all are decided or one does not end; returns that one. */
