@@ -1,89 +1,60 @@
-import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { sampleLines, sourcesOf } from './sample.ts';
+import { Random } from '../corpus/random.ts';
 import { decideAll, type MutantVerdict } from './test-mutants.ts';
+import { showToUnitTests } from './unit-tests.ts';
 
 const usage =
-  'usage: npm run mutation -- [--folder openai]… [--survivors] [--sample LINES [--seed 1]]\n' +
-  'Changes the codecs one mutant at a time and tells how many are noticed. All mutants are shown to the golden\n' +
-  'cases, the matrix and a part of the corpus, which takes minutes; with --sample the mutants of so many lines are\n' +
-  'shown to every unit and property test instead, which takes some seconds each.\n';
+  'usage: npm run mutation -- [--folder openai]… [--unit 80] [--seed 1] [--survivors]\n' +
+  'Changes the codecs one mutant at a time and tells how many are noticed. Every mutant is shown to the golden\n' +
+  'cases, the matrix and a part of the corpus, minutes a folder. Of those that get through, --unit many (chosen by\n' +
+  'the seed; `all` takes an hour or so) are shown to the unit and property tests, and the rest is taken to be alike.\n';
 
-const root = join(import.meta.dirname, '../..');
 const { values } = parseArgs({
   options: {
     folder: { type: 'string', multiple: true, default: ['openai', 'anthropic', 'gemini'] },
-    sample: { type: 'string' },
+    unit: { type: 'string', default: '80' },
     seed: { type: 'string', default: '1' },
     survivors: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 
-/** The part of the tool's report that is read here. */
-interface Report {
-  files: Record<
-    string,
-    {
-      mutants: {
-        id: string;
-        status: string;
-        mutatorName: string;
-        replacement?: string;
-        location: { start: { line: number } };
-      }[];
-    }
-  >;
+function choose(mutants: readonly MutantVerdict[]): MutantVerdict[] {
+  if (values.unit === 'all') return [...mutants];
+  const random = new Random(Number(values.seed));
+  const left = [...mutants];
+  return Array.from({ length: Math.min(Number(values.unit), left.length) }, () =>
+    left.splice(random.below(left.length), 1),
+  ).flat();
 }
 
-const verdictOf: Readonly<Record<string, MutantVerdict['verdict']>> = {
-  Killed: 'noticed',
-  Timeout: 'timeout',
-  Survived: 'missed',
-  NoCoverage: 'missed',
-};
-
-function decideSample(folder: string, count: number): MutantVerdict[] {
-  const chosen = sampleLines(root, sourcesOf(root, folder), count, Number(values.seed));
-  const reportFile = join(root, '../../reports/mutation.json');
-  rmSync(reportFile, { force: true });
-  const words = ['run', 'mutation/stryker.config.json', '--mutate', chosen.join(',')];
-  spawnSync('stryker', words, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
-  // The tool's own report of the run that has just ended.
-  const report = JSON.parse(readFileSync(reportFile, 'utf8')) as Report;
-  return Object.entries(report.files).flatMap(([file, { mutants }]) =>
-    mutants.flatMap(({ id, status, mutatorName: mutator, replacement = '', location }) => {
-      const verdict = verdictOf[status];
-      return verdict ? [{ id, file, line: location.start.line, mutator, replacement, verdict }] : [];
-    }),
-  );
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
 }
 
-function tell(folder: string, mutants: readonly MutantVerdict[]): void {
-  const count = (...verdicts: MutantVerdict['verdict'][]) =>
-    mutants.filter(({ verdict }) => verdicts.includes(verdict)).length;
-  const noticed = count('noticed', 'timeout');
-  const score = ((noticed / (noticed + count('missed'))) * 100).toFixed(1);
+async function score(folder: string): Promise<void> {
+  const mutants = await decideAll(folder);
+  const through = mutants.filter(({ verdict }) => verdict === 'missed' || verdict === 'static');
+  const noticed = mutants.length - through.length;
   process.stdout.write(
-    `${folder.padEnd(10)} ${score.padStart(5)} %  ${noticed} noticed, ${count('missed')} missed` +
-      `, ${count('static')} that act while loading not decided\n`,
+    `${folder}: ${mutants.length} mutants, ${noticed} noticed by golden cases, matrix and corpus (${percent(noticed / mutants.length)})\n`,
+  );
+  const shown = choose(through);
+  const caught = new Set(showToUnitTests(shown));
+  if (shown.length === 0) return;
+  const share = caught.size / shown.length;
+  const total = (noticed + through.length * share) / mutants.length;
+  const word = shown.length === through.length ? 'score' : 'score, estimated';
+  process.stdout.write(
+    `${folder}: of the others ${shown.length} shown to the unit tests, ${caught.size} noticed; ${word}: ${percent(total)}\n`,
   );
   if (!values.survivors) return;
-  for (const { file, line, mutator, replacement, verdict } of mutants) {
-    if (verdict === 'missed') {
-      process.stdout.write(
-        `  ${file}:${line} ${mutator}: ${replacement.replace(/\s+/g, ' ').slice(0, 100)}\n`,
-      );
-    }
+  for (const mutant of shown) {
+    const { file, line, mutator, replacement } = mutant;
+    if (caught.has(mutant)) continue;
+    process.stdout.write(`  ${file}:${line} ${mutator}: ${replacement.replace(/\s+/g, ' ').slice(0, 100)}\n`);
   }
 }
 
 if (values.help) process.stdout.write(usage);
-else {
-  for (const folder of values.folder) {
-    const count = values.sample === undefined ? undefined : Number(values.sample);
-    tell(folder, count === undefined ? await decideAll(folder) : decideSample(folder, count));
-  }
-}
+else for (const folder of values.folder) await score(folder);

@@ -2,12 +2,15 @@ import { spawn } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Instrumenter } from '@stryker-mutator/instrumenter';
-import { sourcesOf } from './sample.ts';
+import { sourcesOf } from './sources.ts';
 
 export interface MutantVerdict {
   id: string;
   file: string;
+  /** From 1; columns from 0. */
   line: number;
+  column: number;
+  end: { line: number; column: number };
   mutator: string;
   replacement: string;
   verdict: 'noticed' | 'missed' | 'static' | 'timeout';
@@ -60,6 +63,8 @@ export async function decideAll(folder: string): Promise<MutantVerdict[]> {
     id,
     file: fileName.slice(sandbox.length + 1),
     line: location.start.line + 1,
+    column: location.start.column,
+    end: { line: location.end.line + 1, column: location.end.column },
     mutator: mutatorName,
     replacement,
     verdict: verdicts.get(id) ?? 'missed',
