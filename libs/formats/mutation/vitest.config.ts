@@ -4,7 +4,13 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts'],
-    exclude: ['src/matrix/**', 'src/corpus/**', 'src/compatibility/**', 'src/document.test.ts'],
+    exclude: [
+      'src/matrix/**',
+      'src/corpus/**',
+      'src/compatibility/**',
+      'src/mutation/**',
+      'src/document.test.ts',
+    ],
     setupFiles: ['mutation/setup.test.ts'],
   },
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MutantVerdict } from './test-mutants.ts';
 
@@ -29,6 +29,7 @@ export function showToUnitTests(mutants: readonly MutantVerdict[]): MutantVerdic
   rmSync(reportFile, { force: true });
   const words = ['run', 'mutation/stryker.config.json', '--mutate', ranges.join(',')];
   spawnSync('stryker', words, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  if (!existsSync(reportFile)) throw new TypeError('the mutation tool ended without a report');
   // The tool's own report of the run that has just ended.
   const report = JSON.parse(readFileSync(reportFile, 'utf8')) as Report;
   const noticed = new Set<string>();
