@@ -1,19 +1,10 @@
-import { Cluster, type Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 
 /**
  * Sends all commands of one event-loop turn with one system call: at 256 concurrent requests a command was a
  * `write` of its own. ioredis' own auto-pipelining does not survive our scripts (6.0.0).
  */
-export function coalesceWrites(client: Redis | Cluster): void {
-  if (client instanceof Cluster) {
-    for (const node of client.nodes()) coalesceNode(node);
-    client.on('+node', coalesceNode);
-    return;
-  }
-  coalesceNode(client);
-}
-
-function coalesceNode(node: Redis): void {
+export function coalesceWrites(node: Redis): void {
   // Every reconnect brings a stream of its own.
   node.on('connect', () => {
     const { stream } = node;

@@ -1,6 +1,7 @@
 import { SluiceError } from '@sluice/canonical';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { coalesceWrites } from './coalesce-writes.ts';
+import { watchSilence } from './watch-silence.ts';
 
 export type RedisClient = Redis | Cluster;
 
@@ -12,8 +13,9 @@ export type RedisClient = Redis | Cluster;
  */
 export type ConnectionProfile = 'command' | 'worker' | 'subscriber';
 
-const commandTimeoutMs = 1_000;
 const reconnectLimitMs = 500;
+/** How long a command of somebody who waits may see nothing of Redis. */
+const commandSilenceMs = 1_000;
 /**
  * Who says nothing for so long while a command waits for its answer is dead, whatever TCP believes: behind a
  * middlebox that forgot the connection it would take a quarter of an hour to find out. Longer than every
@@ -28,15 +30,13 @@ const sentinelPort = 26_379;
 type Settings = Omit<RedisOptions, 'replyMapping'>;
 
 const byProfile: Readonly<Record<ConnectionProfile, Settings>> = {
-  // The time-out is load-bearing: without resending, ioredis 6 never settles a command whose connection was cut.
   command: {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-    commandTimeout: commandTimeoutMs,
   },
-  worker: { maxRetriesPerRequest: null },
-  subscriber: { maxRetriesPerRequest: null, autoResubscribe: true },
+  worker: { maxRetriesPerRequest: null, socketTimeout: deadAfterMs },
+  subscriber: { maxRetriesPerRequest: null, socketTimeout: deadAfterMs, autoResubscribe: true },
 };
 
 export interface ConnectionOptions {
@@ -57,7 +57,6 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
   const options: Settings = {
     ...byProfile[profile],
     connectionName: name,
-    socketTimeout: deadAfterMs,
     keepAlive: deadAfterMs,
     retryStrategy: (times) => Math.min(50 * times, reconnectLimitMs),
   };
@@ -72,9 +71,24 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
     onError(error);
   });
   if (profile === 'subscriber') keepAsking(client);
-  // A worker publishes once a turn already, in its last phase: there it would only wait for the next turn.
-  if (profile === 'command') coalesceWrites(client);
+  if (profile === 'command') {
+    eachNode(client, (node) => {
+      watchSilence(node, commandSilenceMs);
+      // A worker publishes once a turn already, in its last phase: there it would only wait for the next turn.
+      coalesceWrites(node);
+    });
+  }
   return client;
+}
+
+/** One of a cluster's nodes is a connection of its own, and comes and goes. */
+function eachNode(client: RedisClient, visit: (node: Redis) => void): void {
+  if (client instanceof Redis) {
+    visit(client);
+    return;
+  }
+  for (const node of client.nodes()) visit(node);
+  client.on('+node', visit);
 }
 
 /** In a cluster the pings go to its nodes and not through the subscription, which TCP's keep-alive watches. */

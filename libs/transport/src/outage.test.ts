@@ -53,6 +53,14 @@ describe('while a single Redis is away', () => {
     await until(() => queue.depth('frozen').then(() => true));
   });
 
+  it('a command is answered although our own process stood still for longer than the limit', async () => {
+    const commands = await connections.connect(topology.url, 'command');
+    const answer = commands.ping();
+    const end = performance.now() + 1_500;
+    while (performance.now() < end);
+    expect(await answer).toBe('PONG');
+  });
+
   it('a subscription waits, and stands again by itself', async () => {
     const { bus } = await connections.createBus(topology.url, 'command');
     const heard: string[] = [];
