@@ -6,8 +6,8 @@ local at = clock()
 sweep(at)
 local reservedTokens = 0
 for _, text in ipairs(redis.call('HVALS', KEYS[2])) do
-  local _, _, holds = readRecord(text)
-  for _, hold in ipairs(cjson.decode(holds)) do
+  local _, _, holds = parseRecord(text)
+  for _, hold in ipairs(parseHolds(holds)) do
     if hold.settles or hold.primitive == 'budget' then reservedTokens = reservedTokens + hold.amount end
   end
 end

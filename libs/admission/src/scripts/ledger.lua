@@ -4,6 +4,9 @@
 --            as they were asked: what each took is settled or given back under the same key and amount
 -- The checks name further keys; all of them carry the slot's hash tag, so a Cluster runs this on one node.
 -- Records are kept as text and parsed late: encoding them as one JSON value cost a third of the script.
+--
+-- One run serves many requests, most of which share their keys. So a run reads each key once, counts in Lua, and
+-- writes each key once, in `writeBook`: a third of the time per request at 64 requests a run.
 
 local bookLifeMs = 7 * 24 * 3600 * 1000
 
@@ -21,62 +24,147 @@ local function keepBook()
   redis.call('PEXPIRE', KEYS[2], bookLifeMs)
 end
 
-local function writeRecord(id, input, seen, holds)
-  redis.call('HSET', KEYS[2], id, input .. ' ' .. seen .. ' ' .. holds)
+-- What was read, and what is to be written. A record that is absent, or gone in this run, is false.
+local records, counts, rates, budgets = {}, {}, {}, {}
+local toAdd, toRemove, toKeep = {}, {}, {}
+local recordsToWrite, recordsToDelete = {}, {}
+
+local function listOf(lists, key)
+  local list = lists[key] or {}
+  lists[key] = list
+  return list
 end
 
-local function readRecord(text)
+local function addMember(key, score, name)
+  local list = listOf(toAdd, key)
+  list[#list + 1], list[#list + 2] = score, name
+end
+
+local function removeMember(key, name)
+  local list = listOf(toRemove, key)
+  list[#list + 1] = name
+end
+
+local function readRecords(ids)
+  if #ids == 0 then return end
+  for index, text in ipairs(redis.call('HMGET', KEYS[2], unpack(ids))) do records[ids[index]] = text end
+end
+
+local function writeRecord(id, input, seen, holds)
+  local text = input .. ' ' .. seen .. ' ' .. holds
+  records[id] = text
+  recordsToWrite[#recordsToWrite + 1], recordsToWrite[#recordsToWrite + 2] = id, text
+end
+
+local function deleteRecord(id)
+  records[id] = false
+  recordsToDelete[#recordsToDelete + 1] = id
+end
+
+local function parseRecord(text)
   local input, seen, holds = string.match(text, '^(%S+) (%S+) (.*)$')
   return tonumber(input), tonumber(seen), holds
 end
 
--- A lease set's expired members don't count, whether or not somebody removed them.
-local function leaseCount(key, at)
-  return redis.call('ZCOUNT', key, '(' .. at, '+inf')
+-- Requests of one key and policy carry the same text.
+local holdsByText = {}
+local function parseHolds(text)
+  local holds = holdsByText[text] or cjson.decode(text)
+  holdsByText[text] = holds
+  return holds
 end
 
-local function leaseMembers(id, amount)
-  local members = {}
-  for index = 1, amount do members[index] = id .. '#' .. index end
-  return members
+-- A lease set's expired members don't count, whether or not somebody removed them.
+local function leaseCount(key, at)
+  local count = counts[key] or redis.call('ZCOUNT', key, '(' .. at, '+inf')
+  counts[key] = count
+  return count
+end
+
+local function takeLease(key, id, amount, diesAt)
+  local count = counts[key]
+  for index = 1, amount do addMember(key, diesAt, id .. '#' .. index) end
+  -- Renewals keep the key from here on.
+  if count == 0 then toKeep[#toKeep + 1] = key end
+  counts[key] = count + amount
 end
 
 local function dropLease(key, id, amount)
-  redis.call('ZREM', key, unpack(leaseMembers(id, amount)))
+  for index = 1, amount do removeMember(key, id .. '#' .. index) end
 end
 
 -- A rate is a bucket that fills by what is taken and runs empty in one period.
 local function rateLevel(key, at, max, periodMs)
+  local rate = rates[key]
+  if rate then return rate.level end
   local bucket = redis.call('HMGET', key, 'level', 'at')
-  if not bucket[1] then return 0 end
-  return math.max(0, tonumber(bucket[1]) - math.max(0, at - tonumber(bucket[2])) * max / periodMs)
+  local level = 0
+  if bucket[1] then
+    level = math.max(0, tonumber(bucket[1]) - math.max(0, at - tonumber(bucket[2])) * max / periodMs)
+  end
+  rates[key] = { level = level }
+  return level
 end
 
 local function setRateLevel(key, at, max, periodMs, level)
-  if level <= 0 then
-    redis.call('DEL', key)
-    return
-  end
-  redis.call('HSET', key, 'level', number(level), 'at', number(at))
-  redis.call('PEXPIRE', key, math.ceil(level * periodMs / max) + 1000)
+  rates[key] = { level = math.max(0, level), at = at, lifeMs = math.ceil(level * periodMs / max) + 1000 }
 end
 
 -- A budget counts what is spent and what is reserved; with a period, what is spent is forgotten at its end.
 local function budgetState(key, at, periodMs)
-  local state = redis.call('HMGET', key, 'spent', 'reserved', 'window')
-  local spent, reserved = tonumber(state[1] or '0'), tonumber(state[2] or '0')
-  if periodMs and tonumber(state[3] or '-1') ~= math.floor(at / periodMs) then spent = 0 end
-  return spent, reserved
+  local budget = budgets[key]
+  if not budget then
+    local state = redis.call('HMGET', key, 'spent', 'reserved', 'window')
+    budget = { spent = tonumber(state[1] or '0'), reserved = tonumber(state[2] or '0') }
+    if periodMs and tonumber(state[3] or '-1') ~= math.floor(at / periodMs) then budget.spent = 0 end
+    budgets[key] = budget
+  end
+  return budget.spent, budget.reserved
 end
 
 local function setBudget(key, at, periodMs, spent, reserved)
-  redis.call('HSET', key, 'spent', number(spent), 'reserved', number(math.max(0, reserved)))
-  if periodMs then
-    redis.call('HSET', key, 'window', number(math.floor(at / periodMs)))
-    redis.call('PEXPIRE', key, 2 * periodMs + bookLifeMs)
+  budgets[key] = {
+    spent = spent,
+    reserved = math.max(0, reserved),
+    isChanged = true,
+    periodMs = periodMs,
+    window = periodMs and math.floor(at / periodMs),
+  }
+end
+
+local function writeRate(key, rate)
+  if not rate.at then return end
+  if rate.level <= 0 then
+    redis.call('DEL', key)
+    return
+  end
+  redis.call('HSET', key, 'level', number(rate.level), 'at', number(rate.at))
+  redis.call('PEXPIRE', key, rate.lifeMs)
+end
+
+local function writeBudget(key, budget)
+  if not budget.isChanged then return end
+  redis.call('HSET', key, 'spent', number(budget.spent), 'reserved', number(budget.reserved))
+  if budget.periodMs then
+    redis.call('HSET', key, 'window', number(budget.window))
+    redis.call('PEXPIRE', key, 2 * budget.periodMs + bookLifeMs)
   else
     redis.call('PERSIST', key)
   end
+end
+
+-- Writes all that changed, and forgets what was read. What died goes first: the same request may have come again.
+local function writeBook()
+  for key, members in pairs(toRemove) do redis.call('ZREM', key, unpack(members)) end
+  if #recordsToDelete > 0 then redis.call('HDEL', KEYS[2], unpack(recordsToDelete)) end
+  for key, members in pairs(toAdd) do redis.call('ZADD', key, unpack(members)) end
+  if #recordsToWrite > 0 then redis.call('HSET', KEYS[2], unpack(recordsToWrite)) end
+  for _, key in ipairs(toKeep) do redis.call('PEXPIRE', key, bookLifeMs) end
+  for key, rate in pairs(rates) do writeRate(key, rate) end
+  for key, budget in pairs(budgets) do writeBudget(key, budget) end
+  records, counts, rates, budgets = {}, {}, {}, {}
+  toAdd, toRemove, toKeep = {}, {}, {}
+  recordsToWrite, recordsToDelete = {}, {}
 end
 
 local settleHold = {
@@ -101,23 +189,26 @@ local settleHold = {
   end,
 }
 
--- Ends a request's part in this slot, once: without a record there is nothing left to do.
+-- Ends a request's part in this slot, once: without a record there is nothing left to do. The record must be read.
 -- charge: tokens to book; nil gives everything back as if it had never been asked for.
 local function settle(id, charge, at)
-  local text = redis.call('HGET', KEYS[2], id)
-  redis.call('ZREM', KEYS[1], id)
+  local text = records[id]
+  removeMember(KEYS[1], id)
   if not text then return 0 end
-  redis.call('HDEL', KEYS[2], id)
-  local _, _, holds = readRecord(text)
-  for _, hold in ipairs(cjson.decode(holds)) do settleHold[hold.primitive](hold, id, charge, at) end
+  deleteRecord(id)
+  local _, _, holds = parseRecord(text)
+  for _, hold in ipairs(parseHolds(holds)) do settleHold[hold.primitive](hold, id, charge, at) end
   return 1
 end
 
 -- Requests whose ingress is gone: whoever comes by books the input estimate and the output that was seen.
 local function sweep(at)
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', at, 'LIMIT', 0, 100)) do
-    local text = redis.call('HGET', KEYS[2], id)
-    local input, seen = readRecord(text or '0 0 []')
+  local dead = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', at, 'LIMIT', 0, 100)
+  if #dead == 0 then return end
+  readRecords(dead)
+  for _, id in ipairs(dead) do
+    local input, seen = parseRecord(records[id] or '0 0 []')
     settle(id, input + seen, at)
   end
+  writeBook()
 end

@@ -6,32 +6,29 @@
 local leaseMs = tonumber(ARGV[1])
 local at = clock()
 local tickets = cjson.decode(ARGV[2])
-local byKey = {}
 
-local function renewMember(key, name)
-  local members = byKey[key] or {}
-  members[#members + 1], members[#members + 2] = at + leaseMs, name
-  byKey[key] = members
-end
+local ids = {}
+for index, ticket in ipairs(tickets) do ids[index] = ticket.id end
+readRecords(ids)
 
+local leaseKeys = {}
 for _, ticket in ipairs(tickets) do
-  local text = redis.call('HGET', KEYS[2], ticket.id)
+  local text = records[ticket.id]
   if text then
-    local input, seen, holds = readRecord(text)
+    local input, seen, holds = parseRecord(text)
     if seen < ticket.seen then writeRecord(ticket.id, input, ticket.seen, holds) end
   else
     writeRecord(ticket.id, 0, 0, #ticket.leases > 0 and cjson.encode(ticket.leases) or '[]')
   end
-  renewMember(KEYS[1], ticket.id)
+  addMember(KEYS[1], at + leaseMs, ticket.id)
   for _, lease in ipairs(ticket.leases) do
-    for _, name in ipairs(leaseMembers(ticket.id, lease.amount)) do renewMember(lease.key, name) end
+    for index = 1, lease.amount do addMember(lease.key, at + leaseMs, ticket.id .. '#' .. index) end
+    leaseKeys[lease.key] = true
   end
 end
 
-for key, members in pairs(byKey) do
-  redis.call('ZADD', key, unpack(members))
-  redis.call('PEXPIRE', key, bookLifeMs)
-end
+writeBook()
+for key in pairs(leaseKeys) do redis.call('PEXPIRE', key, bookLifeMs) end
 if #tickets > 0 then keepBook() end
 sweep(at)
 return #tickets

@@ -7,7 +7,15 @@ local leaseMs = tonumber(ARGV[1])
 local at = clock()
 sweep(at)
 
-local bookIsEmpty = redis.call('EXISTS', KEYS[2]) == 0
+local bookWasEmpty = redis.call('EXISTS', KEYS[2]) == 0
+local bookIsEmpty = bookWasEmpty
+
+local means = {}
+local function meanOf(backlog)
+  local key = backlog.meanKey
+  means[key] = means[key] or math.max(1, tonumber(redis.call('GET', key) or backlog.priorMeanMs))
+  return means[key]
+end
 
 -- Each looks without taking: level seen, the most it may be, and after which time a refused one would fit.
 local look = {
@@ -15,7 +23,7 @@ local look = {
     local level = leaseCount(check.key, at)
     local backlog = check.backlog
     if not backlog then return level, check.max end
-    local meanMs = math.max(1, tonumber(redis.call('GET', backlog.meanKey) or backlog.priorMeanMs))
+    local meanMs = meanOf(backlog)
     local waiting = math.max(backlog.minWaiting, math.floor(backlog.slots * backlog.waitBudgetMs / meanMs))
     if backlog.maxWaiting then waiting = math.min(waiting, backlog.maxWaiting) end
     return level, backlog.slots + waiting, nil, meanMs
@@ -35,14 +43,8 @@ local look = {
 }
 
 local take = {
-  lease = function(check, level, id)
-    local members = {}
-    for index, name in ipairs(leaseMembers(id, check.amount)) do
-      members[2 * index - 1], members[2 * index] = at + leaseMs, name
-    end
-    redis.call('ZADD', check.key, unpack(members))
-    -- Renewals keep the key from here on.
-    if level == 0 then redis.call('PEXPIRE', check.key, bookLifeMs) end
+  lease = function(check, _, id)
+    takeLease(check.key, id, check.amount, at + leaseMs)
   end,
   rate = function(check, level)
     setRateLevel(check.key, at, check.max, check.periodMs, level + check.amount)
@@ -55,8 +57,7 @@ local take = {
 }
 
 local function reserve(id, input, holds)
-  local checks = cjson.decode(holds)
-  local isRepeated = redis.call('HEXISTS', KEYS[2], id) == 1
+  local checks = parseHolds(holds)
   local levels = {}
   local answer = { -1, -1, -1 }
   for index, check in ipairs(checks) do
@@ -64,22 +65,27 @@ local function reserve(id, input, holds)
     levels[index] = level
     answer[3] = meanMs or answer[3]
     answer[3 + index] = level
-    if not isRepeated and max and level + check.amount > max then
+    if not records[id] and max and level + check.amount > max then
       answer[1], answer[2] = index - 1, waitMs or -1
       return answer
     end
   end
-  if isRepeated then return answer end
+  if records[id] then return answer end
   for index, check in ipairs(checks) do take[check.primitive](check, levels[index], id) end
-  redis.call('ZADD', KEYS[1], at + leaseMs, id)
+  addMember(KEYS[1], at + leaseMs, id)
   writeRecord(id, input, 0, holds)
-  if bookIsEmpty then keepBook() end
   bookIsEmpty = false
   return answer
 end
+
+local ids = {}
+for index = 2, #ARGV, 3 do ids[#ids + 1] = ARGV[index] end
+readRecords(ids)
 
 local answers = {}
 for index = 2, #ARGV, 3 do
   answers[#answers + 1] = reserve(ARGV[index], ARGV[index + 1], ARGV[index + 2])
 end
+writeBook()
+if bookWasEmpty and not bookIsEmpty then keepBook() end
 return answers

@@ -5,12 +5,16 @@
 
 local at = clock()
 
+local means = {}
 local function addToMean(key, sample)
-  local mean = redis.call('GET', key)
+  local mean = means[key] or redis.call('GET', key)
   -- The weight of 0.1 follows a change of load within some twenty generations and forgives a single odd one.
-  local updated = mean and (tonumber(mean) * 0.9 + sample * 0.1) or sample
-  redis.call('SET', key, number(updated), 'PX', 24 * 3600 * 1000)
+  means[key] = mean and (tonumber(mean) * 0.9 + sample * 0.1) or sample
 end
+
+local ids = {}
+for index = 1, #ARGV, 4 do ids[#ids + 1] = ARGV[index] end
+readRecords(ids)
 
 local answers = {}
 for index = 1, #ARGV, 4 do
@@ -18,4 +22,6 @@ for index = 1, #ARGV, 4 do
   if settled == 1 and ARGV[index + 2] ~= '' then addToMean(ARGV[index + 2], tonumber(ARGV[index + 3])) end
   answers[#answers + 1] = settled
 end
+writeBook()
+for key, mean in pairs(means) do redis.call('SET', key, number(mean), 'PX', 24 * 3600 * 1000) end
 return answers
