@@ -113,12 +113,28 @@ export interface ClientCodec {
    * for mere extensions of another format, dropped and reported in `dropped`.
    */
   encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest;
+  /** What becomes of this media by its URL: the same rule by which `encodeRequest` passes or refuses it. */
+  judgeReference(media: MediaReference): ReferenceHandling;
   /** A single body as the events that a stream would have brought. */
   decodeResponse(body: unknown, context: GenerationContext): GenerationEvent[];
   createStreamDecoder(context: GenerationContext): StreamDecoder;
   /** `headers` in lower case. A body that is not the format's error body still gives a true kind from the status. */
   decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo;
 }
+
+/** A picture, document or other file that is only pointed to. */
+export interface MediaReference {
+  /** An IANA media type; `image/*` where none was said. */
+  mediaType: string;
+  url: string;
+}
+
+/**
+ * What a server of a dialect does with media by URL: `own` is stored at the server or known to it alone, so that
+ * nobody else could fetch it; `read` is fetched by every server; `perhaps-read` can be said, but not every server
+ * fetches it; `refused` can't be said.
+ */
+export type ReferenceHandling = 'own' | 'read' | 'perhaps-read' | 'refused';
 
 export interface UpstreamTarget {
   /** The model's name at the server. */

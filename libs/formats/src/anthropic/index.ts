@@ -1,6 +1,7 @@
 import type { Json } from '@sluice/canonical';
 import type { ClientCall, ClientCodec, Format, HttpFacts, ServerCodec } from '../codec.ts';
 import { decodeError, encodeError } from './error.ts';
+import { judgeReference } from './media.ts';
 import { encodeModel, encodeModelList } from './models.ts';
 import { decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
@@ -32,6 +33,7 @@ const client: ClientCodec = {
     ...(credential !== undefined && { 'x-api-key': credential }),
   }),
   encodeRequest,
+  judgeReference,
   decodeResponse,
   createStreamDecoder: (context) => new AnthropicStreamDecoder(context),
   decodeError,

@@ -1,4 +1,5 @@
 import { extend, type Json, type JsonObject, type MediaPart, type Opaque } from '@sluice/canonical';
+import type { MediaReference, ReferenceHandling } from '../codec.ts';
 import { type Encoding, ownFields, unsayable } from './encoding.ts';
 import { base64Source, fileSource, format, mediaBlock, parseWire, urlSource } from './wire.ts';
 
@@ -71,10 +72,16 @@ export function encodeMedia(part: MediaPart, path: string, encoding: Encoding): 
   };
 }
 
+/** Servers fetch pictures and PDF; text has to stand in the request. */
+export function judgeReference({ mediaType }: MediaReference): ReferenceHandling {
+  return mediaType.startsWith('image/') || mediaType === pdf ? 'read' : 'refused';
+}
+
 function encodeSource({ mediaType, source }: MediaPart, isImage: boolean): JsonObject | undefined {
   if (source.type === 'file-id') return { type: 'file', file_id: source.id };
   if (source.type === 'url') {
-    return isImage || mediaType === pdf ? { type: 'url', url: source.url } : undefined;
+    const isRefused = judgeReference({ mediaType, url: source.url }) === 'refused';
+    return isRefused ? undefined : { type: 'url', url: source.url };
   }
   if (isImage || mediaType === pdf) return { type: 'base64', media_type: mediaType, data: source.data };
   if (!mediaType.startsWith('text/')) return undefined;

@@ -2,6 +2,7 @@ import type { Format, HttpFacts } from '../codec.ts';
 import { decodeError, encodeError } from './error.ts';
 import { FORMAT } from './kept.ts';
 import { encodeModel, encodeModelList } from './models.ts';
+import { judgeReference } from './parts.ts';
 import { hasAction } from './path.ts';
 import { decodeRequest, encodeRequest, replyFacts } from './request.ts';
 import { encodeResponse } from './response.ts';
@@ -47,6 +48,7 @@ export const gemini: Format = {
     authorize: (credential): Record<string, string> =>
       credential === undefined ? {} : { 'x-goog-api-key': credential },
     encodeRequest,
+    judgeReference,
     decodeResponse,
     createStreamDecoder,
     decodeError,

@@ -11,6 +11,7 @@ import {
   type TextPart,
   type ToolCallPart,
 } from '@sluice/canonical';
+import type { MediaReference, ReferenceHandling } from '../codec.ts';
 import { parseArguments } from './arguments.ts';
 import { FORMAT, keptOn, leftOver, nested, noteForeign, withKept } from './kept.ts';
 import { invalidField, type WirePart } from './wire.ts';
@@ -84,14 +85,26 @@ export function encodeReasoning(part: ReasoningPart): JsonObject {
   return { text: part.text, thought: true, ...keptOn(part) };
 }
 
+/** Places of the API's own: files stored with it, and videos that it alone can watch. */
+const ownPlaces =
+  /^https?:\/\/(?:generativelanguage\.googleapis\.com\/(?:[^?#]*\/)?files\/|(?:www\.|m\.)?youtube\.com\/|youtu\.be\/)/i;
+
+/** Everything can be said by URL; which addresses on the web a server fetches depends on its model and place. */
+export function judgeReference({ url }: MediaReference): ReferenceHandling {
+  return ownPlaces.test(url) ? 'own' : 'perhaps-read';
+}
+
 /** The media type `image/*` stands for "not said". */
 export function encodeMedia(part: MediaPart): JsonObject {
   const { mediaType, filename, source } = part;
   const named = { ...(filename !== undefined && { displayName: filename }) };
   const mimeType = mediaType === 'image/*' ? {} : { mimeType: mediaType };
   switch (source.type) {
-    case 'base64':
-      return withKept('inlineData', { mimeType: mediaType, data: source.data, ...named }, keptOn(part));
+    case 'base64': {
+      // What was kept of a reference has no place beside the data.
+      const { fileData: _reference, ...kept } = keptOn(part);
+      return withKept('inlineData', { mimeType: mediaType, data: source.data, ...named }, kept);
+    }
     case 'url':
       return withKept('fileData', { ...mimeType, fileUri: source.url, ...named }, keptOn(part));
     case 'file-id':

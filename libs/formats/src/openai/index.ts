@@ -1,6 +1,7 @@
 import type { ClientCodec, Format, ServerCodec } from '../codec.ts';
 import { decodeError, encodeError } from './error.ts';
 import { encodeModel, encodeModelList } from './models.ts';
+import { judgeReference } from './parts.ts';
 import { decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 import { ChatStreamDecoder } from './stream-decode.ts';
@@ -25,6 +26,7 @@ const client: ClientCodec = {
   format: FORMAT,
   authorize: (credential) => (credential === undefined ? {} : { authorization: `Bearer ${credential}` }),
   encodeRequest,
+  judgeReference,
   decodeResponse,
   createStreamDecoder: (context) => new ChatStreamDecoder(context),
   decodeError,

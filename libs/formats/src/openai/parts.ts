@@ -7,6 +7,7 @@ import {
   type Opaque,
   type TextPart,
 } from '@sluice/canonical';
+import type { MediaReference, ReferenceHandling } from '../codec.ts';
 import { ownFields, ownNested, ownValue } from './foreign.ts';
 import {
   audioPart,
@@ -165,6 +166,11 @@ function encodePart(part: TextPart | MediaPart | Opaque, path: string, dropped: 
   }
 }
 
+/** Only pictures have a place for a URL. */
+export function judgeReference({ mediaType }: MediaReference): ReferenceHandling {
+  return mediaType.startsWith('image/') ? 'read' : 'refused';
+}
+
 /** Throws `invalid-request` for what the dialect has no part for: files and sound by URL. */
 export function encodeMedia(part: MediaPart, path: string, dropped: FormatId[]): JsonObject {
   const { mediaType, source, filename } = part;
@@ -174,12 +180,12 @@ export function encodeMedia(part: MediaPart, path: string, dropped: FormatId[]):
     return { ...outer, type, [type]: { ...inner, ...body } };
   };
   if (source.type === 'file-id') return said('file', { file_id: source.id, ...(filename && { filename }) });
-  if (mediaType.startsWith('image/')) {
+  if (source.type === 'url' && judgeReference({ mediaType, url: source.url }) === 'refused') {
+    throw invalid(`${path}.source`, "a file other than a picture by URL, which chat completions can't say");
+  }
+  if (source.type === 'url' || mediaType.startsWith('image/')) {
     const url = source.type === 'url' ? source.url : `data:${mediaType};base64,${source.data}`;
     return said('image_url', { url });
-  }
-  if (source.type === 'url') {
-    throw invalid(`${path}.source`, "a file other than a picture by URL, which chat completions can't say");
   }
   if (mediaType.startsWith('audio/')) {
     const format = audioFormats.get(mediaType) ?? mediaType.slice('audio/'.length);
