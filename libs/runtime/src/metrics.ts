@@ -44,6 +44,19 @@ export type AttemptReason = (typeof attemptReasons)[number];
 export const droppedFrameReasons = ['old-attempt', 'duplicate', 'unknown', 'paused'] as const;
 export type DroppedFrameReason = (typeof droppedFrameReasons)[number];
 
+/** How the fetching of media by URL ended. `refused` is an address that must not be fetched; clients see it as unreachable. */
+export const mediaFetchOutcomes = [
+  'ok',
+  'refused',
+  'unreachable',
+  'bad-status',
+  'wrong-type',
+  'too-large',
+  'timed-out',
+  'stopped',
+] as const;
+export type MediaFetchOutcome = (typeof mediaFetchOutcomes)[number];
+
 /** Label values come from here and nowhere else: never a tenant, a key, a path or a name that a client made up. */
 const format = { from: 'the registered formats' } as const;
 const model = { from: 'the configured model ids' } as const;
@@ -140,6 +153,19 @@ const workerDefinitions = {
     'Engine called to its first content event',
     { pool },
     firstTokenMs,
+  ),
+  mediaFetches: counter(
+    'sluice_media_fetches_total',
+    'Pictures and documents fetched by URL, by how it ended',
+    {
+      outcome: mediaFetchOutcomes,
+    },
+  ),
+  mediaFetchDuration: durations(
+    'sluice_media_fetch_duration_seconds',
+    'Fetching one picture or document, redirects included and the wait for a turn not',
+    {},
+    requestMs,
   ),
   publishedBatches: counter('sluice_published_batches_total', 'Frame batches published', {}),
   publishedFrames: counter('sluice_published_frames_total', 'Frames published', {}),
