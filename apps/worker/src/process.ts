@@ -89,6 +89,10 @@ export async function startProcess(environment: Environment): Promise<void> {
       const engine = await backend.createEngine({
         now: () => clock.now(),
         onExtensionsDropped: (from, to) => metrics.extensionsDropped.inc({ from, to }),
+        onMediaFetched: (outcome, durationMs) => {
+          metrics.mediaFetches.inc({ outcome });
+          metrics.mediaFetchDuration.observe(durationMs);
+        },
       });
       await engine.start(lifecycle.draining);
       return new PoolWorker({ pool, engine, catalog, redis, publisher, metrics, logger, clock });

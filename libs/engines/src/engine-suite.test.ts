@@ -4,7 +4,7 @@ import { ChatServer } from './upstream/chat-server.ts';
 import { createUpstreamEngine } from './upstream/engine.ts';
 import { upstreamOptions } from './upstream/kind.ts';
 
-const services = { now: Date.now, onExtensionsDropped: () => {} };
+const services = { now: Date.now, onExtensionsDropped: () => {}, onMediaFetched: () => {} };
 
 async function simulated(): Promise<EngineSubject> {
   return { engine: new SimulatedEngine({ slots: 64, ttftMs: 0, gapMs: 0 }, services), close: async () => {} };

@@ -1,4 +1,5 @@
 import type { GenerationEvent, InferenceRequest, Resume } from '@sluice/canonical';
+import type { MediaFetchOutcome } from '@sluice/runtime';
 import type { z } from 'zod';
 
 /**
@@ -70,4 +71,6 @@ export interface EngineServices {
   now(): number;
   /** Counts extensions that could not be said in the upstream's dialect. */
   onExtensionsDropped(from: string, to: string): void;
+  /** Counts a picture or document that was fetched by URL, or was not. */
+  onMediaFetched(outcome: MediaFetchOutcome, durationMs: number): void;
 }

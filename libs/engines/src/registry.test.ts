@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { engineKinds, parseBackend } from './registry.ts';
 
-const services = { now: Date.now, onExtensionsDropped: () => {} };
+const services = { now: Date.now, onExtensionsDropped: () => {}, onMediaFetched: () => {} };
 
 describe('a backend record', () => {
   it('makes an engine of its kind, with defaults', async () => {

@@ -20,7 +20,7 @@ function ask(text: string, rest: Partial<InferenceRequest> = {}): InferenceReque
   };
 }
 
-const services = { now: () => 1_700_000_000_000, onExtensionsDropped: () => {} };
+const services = { now: () => 1_700_000_000_000, onExtensionsDropped: () => {}, onMediaFetched: () => {} };
 
 interface RunOptions {
   resume?: Resume;

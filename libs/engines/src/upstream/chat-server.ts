@@ -45,7 +45,7 @@ export class ChatServer {
   private readonly server: Server;
   private readonly model = new SimulatedEngine(
     { slots: 1000, ttftMs: 0, gapMs: 0 },
-    { now: Date.now, onExtensionsDropped: () => {} },
+    { now: Date.now, onExtensionsDropped: () => {}, onMediaFetched: () => {} },
   );
 
   private constructor() {

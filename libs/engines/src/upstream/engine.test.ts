@@ -14,6 +14,7 @@ const dropped: [string, string][] = [];
 const services = {
   now: Date.now,
   onExtensionsDropped: (from: string, to: string) => dropped.push([from, to]),
+  onMediaFetched: () => {},
 };
 
 let server: ChatServer;

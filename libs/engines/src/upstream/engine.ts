@@ -2,6 +2,8 @@ import { errorInfoOf, type InferenceRequest, SluiceError } from '@sluice/canonic
 import { type ClientCodec, findClientCodec } from '@sluice/formats';
 import { Client, type Dispatcher } from 'undici';
 import type { Engine, EngineServices, GenerationRun, ResumeAbility } from '../engine.ts';
+import { MediaFetcher } from '../media/fetch-media.ts';
+import { findReferences, inlineMedia, type Reference } from '../media/inline-media.ts';
 import { type Address, parseAddress } from './address.ts';
 import { createAnswerReader } from './answer-reader.ts';
 import { UpstreamCall } from './call.ts';
@@ -33,6 +35,7 @@ export class UpstreamEngine implements Engine {
   /** A connection of its own for questions, which must not wait for answers. */
   private readonly probeClient: Client;
   private readonly probe: Probe;
+  private readonly media: MediaFetcher;
 
   constructor(options: UpstreamOptions, codec: ClientCodec, services: EngineServices) {
     this.slots = options.slots;
@@ -59,6 +62,10 @@ export class UpstreamEngine implements Engine {
       intervalMs: options.probeIntervalMs,
       now: services.now,
     });
+    this.media = new MediaFetcher(options.media, {
+      now: () => performance.now(),
+      onFetched: (outcome, durationMs) => services.onMediaFetched(outcome, durationMs),
+    });
   }
 
   start(signal: AbortSignal): Promise<void> {
@@ -71,6 +78,35 @@ export class UpstreamEngine implements Engine {
 
   generate(request: InferenceRequest, run: GenerationRun): Promise<void> {
     if (run.signal.aborted) return Promise.resolve();
+    const references = findReferences(request, this.options.media.fetch, (media) =>
+      this.codec.judgeReference(media),
+    );
+    if (references.length === 0) return this.ask(request, run);
+    return this.fetchAndAsk(request, references, run);
+  }
+
+  async stop(): Promise<void> {
+    this.probe.stop();
+    this.media.close();
+    await Promise.all([this.connections.destroy(), this.probeClient.destroy()]);
+  }
+
+  private async fetchAndAsk(
+    request: InferenceRequest,
+    references: readonly Reference[],
+    run: GenerationRun,
+  ): Promise<void> {
+    let whole: InferenceRequest;
+    try {
+      whole = await inlineMedia(request, references, this.media, this.options.media, run.signal);
+    } catch (thrown) {
+      if (!run.signal.aborted) run.emit({ type: 'error', error: errorInfoOf(thrown) });
+      return;
+    }
+    if (!run.signal.aborted) await this.ask(whole, run);
+  }
+
+  private ask(request: InferenceRequest, run: GenerationRun): Promise<void> {
     let open: (onEnd: () => void) => void;
     try {
       open = this.prepare(request, run);
@@ -79,11 +115,6 @@ export class UpstreamEngine implements Engine {
       return Promise.resolve();
     }
     return new Promise(open);
-  }
-
-  async stop(): Promise<void> {
-    this.probe.stop();
-    await Promise.all([this.connections.destroy(), this.probeClient.destroy()]);
   }
 
   /** Everything that can go wrong before a byte is sent. */

@@ -1,6 +1,7 @@
 import { findClientCodec, formats } from '@sluice/formats';
 import { z } from 'zod';
 import type { EngineKind } from '../engine.ts';
+import { mediaOptions } from '../media/media-options.ts';
 
 const timeoutMs = z.int().min(1).max(3_600_000);
 /** Dialects whose servers go on from an assistant message that stands last. */
@@ -51,6 +52,7 @@ export const upstreamOptions = z
       .string()
       .optional()
       .describe('Path below baseUrl for that question. Absent: the model list of the dialect.'),
+    media: mediaOptions.prefault({}),
     resume: z
       .enum(['none', 'prefix'])
       .default('none')

@@ -1,0 +1,65 @@
+import type { LookupFunction } from 'node:net';
+import { Client } from 'undici';
+import { familyOf } from './host-list.ts';
+
+/** What a web server answered, before its body is read. */
+export interface WebAnswer {
+  status: number;
+  /** The named header; '' when it is absent. */
+  header(name: string): string;
+  body: AsyncIterable<Buffer>;
+}
+
+export interface WebRequest {
+  url: URL;
+  /** The only addresses that a connection is made to. At least one. */
+  addresses: readonly string[];
+  accept: string;
+  /** Certificates in PEM that are trusted in place of the system's. */
+  certificateAuthority?: string;
+  signal: AbortSignal;
+}
+
+/**
+ * Sends one GET over a connection of its own and hands the answer to `read`; when that is done, the connection is
+ * closed. Follows no redirect, uses no proxy and unpacks nothing. Rejects when the server can't be reached.
+ */
+export async function download<Result>(
+  { url, addresses, accept, certificateAuthority, signal }: WebRequest,
+  read: (answer: WebAnswer) => Promise<Result>,
+): Promise<Result> {
+  const client = new Client(url.origin, {
+    allowH2: false,
+    connect: {
+      lookup: pinTo(addresses),
+      ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
+    },
+  });
+  try {
+    const { statusCode, headers, body } = await client.request({
+      method: 'GET',
+      path: url.pathname + url.search,
+      headers: { accept, 'accept-encoding': 'identity', 'user-agent': 'sluice' },
+      signal,
+    });
+    // A body that nobody reads to its end fails when its connection is closed, and nobody needs to hear of it.
+    body.on('error', () => undefined);
+    return await read({
+      status: statusCode,
+      header: (name) => String(headers[name] ?? ''),
+      body,
+    });
+  } finally {
+    await client.destroy();
+  }
+}
+
+/** Answers with the addresses that were checked, so that a second look at DNS can't bring others. */
+function pinTo(addresses: readonly string[]): LookupFunction {
+  const pinned = addresses.map((address) => ({ address, family: familyOf(address) === 'ipv6' ? 6 : 4 }));
+  return (_host, options, callback) => {
+    const [first] = pinned;
+    if (options.all) callback(null, pinned);
+    else callback(null, first?.address ?? '', first?.family);
+  };
+}

@@ -1,0 +1,194 @@
+import { isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { MediaFetchOutcome } from '@sluice/runtime';
+import { type AddressRules, allowsAddress, allowsHost } from './address-guard.ts';
+import { download, type WebAnswer } from './download.ts';
+import { parseHostList } from './host-list.ts';
+import { type LookUp, lookUpByDns } from './look-up.ts';
+import type { MediaOptions } from './media-options.ts';
+import { type MediaTarget, parseTarget, type TargetRules } from './media-target.ts';
+import { mayBe, typeOf } from './media-type.ts';
+import { Turns } from './turns.ts';
+
+const maxRedirects = 3;
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** Failures are told on this grid, so that how long one took doesn't tell a refused address from a closed port. */
+const failureGridMs = 1_000;
+
+/** One file to fetch. */
+export interface MediaOrder {
+  url: string;
+  /** The media type that the request gives it; `image/*` where it gives none. */
+  mediaType: string;
+  /** What is left of the bytes for the request; shared by its fetches and taken from. */
+  budget: { bytes: number };
+  signal: AbortSignal;
+}
+
+/** A fetched file, or what a client may hear of why there is none. */
+export type MediaFetch =
+  | { outcome: 'ok'; mediaType: string; data: string }
+  | { outcome: Exclude<MediaFetchOutcome, 'ok'>; fact: string };
+type Failure = Exclude<MediaFetch, { outcome: 'ok' }>;
+/** Where an answer sends the fetch next, or its end. */
+type Step = MediaFetch | { outcome: 'redirected'; location: string };
+
+export interface MediaFetcherServices {
+  /** Milliseconds of any origin; only grows. */
+  now(): number;
+  onFetched(outcome: MediaFetchOutcome, durationMs: number): void;
+  /** Absent: DNS. */
+  lookUp?: LookUp;
+  /** Waits that long or until the signal aborts; never rejects. Absent: by a timer. */
+  wait?(durationMs: number, signal: AbortSignal): Promise<void>;
+  /** Certificates in PEM that are trusted in place of the system's. */
+  certificateAuthority?: string;
+}
+
+/** A refused address and one where nobody answers must look the same: else the fetcher is a scanner of our network. */
+const unreachable = 'the URL cannot be fetched';
+const failed = (outcome: Failure['outcome'], fact: string): Failure => ({ outcome, fact });
+
+/** Fetches files by URL for strangers and reaches nothing that the options don't allow. */
+export class MediaFetcher {
+  private readonly options: MediaOptions;
+  private readonly services: MediaFetcherServices;
+  private readonly targetRules: TargetRules;
+  private readonly addressRules: AddressRules;
+  private readonly turns: Turns;
+  private readonly closing = new AbortController();
+
+  constructor(options: MediaOptions, services: MediaFetcherServices) {
+    const { hosts, internal, denied, allowHttp, ports, maxConcurrent } = options;
+    this.options = options;
+    this.services = services;
+    this.targetRules = { allowsHttp: allowHttp, ports: ports ?? (allowHttp ? [443, 80] : [443]) };
+    this.addressRules = {
+      ...(hosts && { hosts: parseHostList(hosts) }),
+      internal: parseHostList(internal),
+      denied: parseHostList(denied),
+    };
+    this.turns = new Turns(maxConcurrent);
+  }
+
+  /** Fetches one file when it is its turn. Never rejects; ends soon after the signal aborts or `close` was called. */
+  async fetch(order: MediaOrder): Promise<MediaFetch> {
+    const { now, onFetched, wait = sleepUnlessAborted } = this.services;
+    const target = parseTarget(order.url, this.targetRules);
+    if (typeof target === 'string') {
+      onFetched('refused', 0);
+      return failed('refused', target);
+    }
+    const stop = AbortSignal.any([order.signal, this.closing.signal]);
+    if (!(await this.turns.begin(stop))) return failed('stopped', unreachable);
+    const startedAt = now();
+    const result = await this.follow(target, order, stop).finally(() => this.turns.end());
+    const durationMs = now() - startedAt;
+    onFetched(result.outcome, durationMs);
+    if (result.outcome !== 'ok') await wait(failureGridMs - (durationMs % failureGridMs), stop);
+    return result;
+  }
+
+  /** Ends what is under way. */
+  close(): void {
+    this.closing.abort();
+  }
+
+  private async follow(first: MediaTarget, order: MediaOrder, stop: AbortSignal): Promise<MediaFetch> {
+    const timeout = AbortSignal.timeout(this.options.timeoutMs);
+    const signal = AbortSignal.any([stop, timeout]);
+    let target = first;
+    for (let count = 0; count <= maxRedirects; count += 1) {
+      const step = await this.visit(target, order, signal).catch(() => failed('unreachable', unreachable));
+      if (stop.aborted) return failed('stopped', unreachable);
+      if (step.outcome !== 'ok' && timeout.aborted)
+        return failed('timed-out', 'the URL was not fetched in time');
+      if (step.outcome !== 'redirected') return step;
+      const next = parseTarget(step.location, this.targetRules, target.url);
+      if (typeof next === 'string') return failed('refused', unreachable);
+      target = next;
+    }
+    return failed('bad-status', 'the URL redirects too often');
+  }
+
+  /** One step of the way: the name is looked up and checked anew. */
+  private async visit({ url, host }: MediaTarget, order: MediaOrder, signal: AbortSignal): Promise<Step> {
+    const { lookUp = lookUpByDns, certificateAuthority } = this.services;
+    if (!allowsHost(host, this.addressRules)) return failed('refused', unreachable);
+    const addresses = isIP(host) > 0 ? [host] : await unlessAborted(lookUp(host, signal), signal);
+    if (addresses.length === 0) return failed('unreachable', unreachable);
+    // One bad address among good ones is no accident.
+    if (!addresses.every((address) => allowsAddress(host, address, this.addressRules))) {
+      return failed('refused', unreachable);
+    }
+    const request = {
+      url,
+      addresses,
+      accept: acceptFor(order.mediaType),
+      signal,
+      ...(certificateAuthority !== undefined && { certificateAuthority }),
+    };
+    return download(request, (answer) => this.read(answer, order));
+  }
+
+  private async read({ status, header, body }: WebAnswer, order: MediaOrder): Promise<Step> {
+    const location = header('location');
+    if (redirects.has(status) && location !== '') return { outcome: 'redirected', location };
+    if (status !== 200) return failed('bad-status', `the server of the URL answered ${status}`);
+    const wrongType = failed(
+      'wrong-type',
+      'the URL does not lead to a file of the type that the request says',
+    );
+    if (!mayBe(order.mediaType, header('content-type'))) return wrongType;
+    if (!['', 'identity'].includes(header('content-encoding').toLowerCase())) {
+      return failed('wrong-type', 'the server of the URL compressed its answer unasked');
+    }
+    const bytes = await this.collect(body, Number(header('content-length')), order.budget);
+    if (!Buffer.isBuffer(bytes)) return bytes;
+    const mediaType = typeOf(order.mediaType, bytes);
+    return mediaType === undefined ? wrongType : { outcome: 'ok', mediaType, data: bytes.toString('base64') };
+  }
+
+  /** `announced` is not a number where the server did not say how much will come. */
+  private async collect(
+    body: AsyncIterable<Buffer>,
+    announced: number,
+    budget: MediaOrder['budget'],
+  ): Promise<Buffer | Failure> {
+    const { maxBytes, maxRequestBytes } = this.options;
+    const tooLarge = failed('too-large', `the file is larger than ${maxBytes} bytes`);
+    if (announced > maxBytes) return tooLarge;
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of body) {
+      size += chunk.length;
+      if (size > maxBytes) return tooLarge;
+      budget.bytes -= chunk.length;
+      if (budget.bytes < 0) {
+        return failed(
+          'too-large',
+          `the files of the request are larger than ${maxRequestBytes} bytes together`,
+        );
+      }
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  }
+}
+
+function acceptFor(mediaType: string): string {
+  return mediaType.startsWith('image/') ? 'image/*' : mediaType;
+}
+
+function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+async function sleepUnlessAborted(durationMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(durationMs, undefined, { signal }).catch(() => undefined);
+}

@@ -1,0 +1,31 @@
+/** Where a file lies, checked as far as its URL tells. */
+export interface MediaTarget {
+  url: URL;
+  /** In lower case, without the final dot of a name and the brackets of an IPv6 address. */
+  host: string;
+}
+
+export interface TargetRules {
+  allowsHttp: boolean;
+  ports: readonly number[];
+}
+
+const defaultPorts: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80 };
+
+/**
+ * Takes a URL apart, whose odd spellings of IPv4 addresses (decimal, octal, hexadecimal, short) become the usual
+ * one. `base` is the address that redirected here. A string says what is wrong, without a word of the URL.
+ */
+export function parseTarget(text: string, rules: TargetRules, base?: URL): MediaTarget | string {
+  const url = URL.canParse(text, base?.href) ? new URL(text, base?.href) : undefined;
+  if (!url) return 'is not a URL';
+  if (url.protocol !== 'https:' && !(rules.allowsHttp && url.protocol === 'http:')) {
+    return rules.allowsHttp ? 'must be an http or https URL' : 'must be an https URL';
+  }
+  if (base?.protocol === 'https:' && url.protocol === 'http:') return 'leads from https to http';
+  if (url.username !== '' || url.password !== '') return 'must be a URL without a user name or password';
+  const port = url.port === '' ? defaultPorts[url.protocol] : Number(url.port);
+  if (port === undefined || !rules.ports.includes(port)) return 'must be a URL without that port';
+  const host = url.hostname.replace(/\.$/, '').replace(/^\[(.*)\]$/, '$1');
+  return host === '' ? 'is not a URL' : { url, host };
+}

@@ -1,0 +1,78 @@
+import { isUtf8 } from 'node:buffer';
+
+/** What servers say of a file whose type they don't know. */
+const untold: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
+const pdf = 'application/pdf';
+const pdfTypes: ReadonlySet<string> = new Set([pdf, 'application/x-pdf']);
+/** A PDF may begin a little late. */
+const pdfSearchBytes = 1024;
+
+/**
+ * Whether a file with this `content-type` may be what the request says it is. `expected` is the media type of
+ * the part, `image/*` where none was said.
+ */
+export function mayBe(expected: string, contentType: string): boolean {
+  const told = essenceOf(contentType);
+  const kind = kindOf(expected);
+  if (untold.has(told)) return kind !== 'text';
+  switch (kind) {
+    case 'image':
+      return told.startsWith('image/');
+    case 'pdf':
+      return pdfTypes.has(told);
+    case 'text':
+      // A page in place of a file is what an expired link leads to.
+      return told.startsWith('text/') && (told !== 'text/html' || essenceOf(expected) === told);
+    case 'other':
+      return told === essenceOf(expected);
+  }
+}
+
+/**
+ * The media type of a fetched file by its bytes, in place of what its server says. Absent: it isn't what the
+ * request says it is.
+ */
+export function typeOf(expected: string, bytes: Buffer): string | undefined {
+  switch (kindOf(expected)) {
+    case 'image':
+      return imageTypeOf(bytes);
+    case 'pdf':
+      return bytes.subarray(0, pdfSearchBytes).includes('%PDF-') ? pdf : undefined;
+    case 'text':
+      return isUtf8(bytes) && !bytes.includes(0) ? essenceOf(expected) : undefined;
+    case 'other':
+      return essenceOf(expected);
+  }
+}
+
+function kindOf(expected: string): 'image' | 'pdf' | 'text' | 'other' {
+  const essence = essenceOf(expected);
+  if (essence.startsWith('image/')) return 'image';
+  if (essence === pdf) return 'pdf';
+  return essence.startsWith('text/') ? 'text' : 'other';
+}
+
+function essenceOf(contentType: string): string {
+  return (contentType.split(';')[0] ?? '').trim().toLowerCase();
+}
+
+const signatures: readonly { at: number; bytes: string; type: string }[] = [
+  { at: 0, bytes: '\x89PNG\r\n\x1a\n', type: 'image/png' },
+  { at: 0, bytes: '\xff\xd8\xff', type: 'image/jpeg' },
+  { at: 0, bytes: 'GIF87a', type: 'image/gif' },
+  { at: 0, bytes: 'GIF89a', type: 'image/gif' },
+  { at: 8, bytes: 'WEBP', type: 'image/webp' },
+  { at: 4, bytes: 'ftypavif', type: 'image/avif' },
+  { at: 4, bytes: 'ftypheic', type: 'image/heic' },
+  { at: 4, bytes: 'ftypheix', type: 'image/heic' },
+  { at: 4, bytes: 'ftypmif1', type: 'image/heif' },
+  { at: 0, bytes: 'II*\0', type: 'image/tiff' },
+  { at: 0, bytes: 'MM\0*', type: 'image/tiff' },
+];
+
+function imageTypeOf(bytes: Buffer): string | undefined {
+  const head = bytes.subarray(0, 16).toString('latin1');
+  const found = signatures.find((signature) => head.startsWith(signature.bytes, signature.at));
+  if (found?.type === 'image/webp' && !head.startsWith('RIFF')) return undefined;
+  return found?.type;
+}
