@@ -22,6 +22,7 @@ export function writeConfiguration(): string {
     ...environment('Environment of a worker', workerEnvironment),
     ...settingsFile(),
     ...engines(),
+    ...mediaByUrl,
     ...policies(),
   ].join('\n');
 }
@@ -72,6 +73,33 @@ function engines(): string[] {
     ...table(['Path', 'Type', 'Default', 'Meaning'], schemaRows(options, 'pools.NAME.backend')),
   ]);
 }
+
+const mediaByUrl = [
+  '## Pictures and documents by URL',
+  '',
+  'Nothing is fetched unless a backend says so. Then its workers fetch, and the ingress still needs no way out:',
+  '',
+  '```yaml',
+  'backend:',
+  '  engine: upstream',
+  '  baseUrl: http://127.0.0.1:8000/v1',
+  '  media:',
+  '    fetch: always                    # this server has no way out',
+  '    internal: [minio.local, 10.20.0.0/16]',
+  '    denied: [files.example.org]',
+  '```',
+  '',
+  '- Only addresses of the public Internet are reached, and those of `internal`. Every address of a name is checked, at',
+  '  every step of a redirect (three at most), and the connection goes to a checked address and no other. No proxy of',
+  '  the environment is used; no credential or cookie is sent.',
+  '- Pictures, PDF and text are taken for what their bytes are, not for what their server says. Compressed answers are',
+  '  refused; what is too large or too slow is cut off.',
+  '- What can not be fetched is a 400 that names the path of the part, not its URL. A refused address looks like one where',
+  '  nobody answers, and both are told on the full second; `sluice_media_fetches_total` tells them apart.',
+  '- A URL that stands in a request twice is fetched once. Another attempt of the request fetches again.',
+  '- Beside this guard a firewall around the workers does no harm.',
+  '',
+];
 
 function policies(): string[] {
   const rows = limits.map(({ name, summary, example, policy }) => [

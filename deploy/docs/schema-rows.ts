@@ -44,6 +44,7 @@ function typeOf(json: JsonObject): string {
   if (Array.isArray(anyOf)) {
     return [...new Set(anyOf.filter(isJsonObject).map(typeOf))].join(' or ');
   }
+  if (type === 'array') return isJsonObject(json.items) ? `list of ${typeOf(json.items)}` : 'list';
   if (type === 'object') {
     return isJsonObject(additionalProperties) ? `record of ${typeOf(additionalProperties)}` : 'object';
   }

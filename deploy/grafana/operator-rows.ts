@@ -101,6 +101,19 @@ export const engines: Row = {
         },
       ],
     },
+    {
+      title: 'Media fetched by URL',
+      description:
+        'Pictures and documents by how it ended, per second; refused are addresses that must not be fetched.',
+      unit: 'cps',
+      queries: [{ expression: orZero(rate('sluice_media_fetches_total', 'outcome')), legend: '{{outcome}}' }],
+    },
+    {
+      title: 'Fetching of media',
+      description: 'Time of one picture or document.',
+      unit: 's',
+      queries: quantiles('sluice_media_fetch_duration_seconds', [0.5, 0.99]),
+    },
   ],
 };
 

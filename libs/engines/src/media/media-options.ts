@@ -45,13 +45,13 @@ export const mediaOptions = z.strictObject({
   maxBytes: z
     .int()
     .min(1)
-    .max(512 * mebibyte)
+    .max(256 * mebibyte)
     .default(20 * mebibyte)
     .describe('Largest picture or document.'),
   maxRequestBytes: z
     .int()
     .min(1)
-    .max(512 * mebibyte)
+    .max(256 * mebibyte)
     .default(48 * mebibyte)
     .describe(
       'Most bytes that are fetched for one request. Their base64, a third longer, stays in memory until the answer ends.',

@@ -33,7 +33,7 @@ export const refusals: readonly Refusal[] = [
     id: 'file-by-url',
     dialect: 'openai',
     param: /^messages\[\d+\]\.content\[\d+\](\.content\[\d+\])?\.source$/,
-    says: 'a document or sound by URL',
+    says: 'a document or sound by URL, unless the backend fetches it (`media.fetch`)',
   },
   {
     id: 'nameless-result',
