@@ -291,10 +291,22 @@ describe('an answer', () => {
     expect(await create().fetch(http())).toMatchObject({ outcome: 'wrong-type' });
   });
 
-  it('that is packed is not unpacked', async () => {
+  it.each([gzipSync(png), png])('that calls itself packed is neither unpacked nor believed', async (body) => {
     plain.answer = (_request, response) =>
-      response.writeHead(200, { 'content-type': 'image/png', 'content-encoding': 'gzip' }).end(gzipSync(png));
-    expect(await create().fetch(http())).toMatchObject({ outcome: 'wrong-type' });
+      response.writeHead(200, { 'content-type': 'image/png', 'content-encoding': 'gzip' }).end(body);
+    expect(await create().fetch(http())).toEqual({
+      outcome: 'wrong-type',
+      fact: 'the server of the URL compressed its answer unasked',
+    });
+  });
+
+  it('that announces too much is not waited for', async () => {
+    plain.answer = (_request, response) => {
+      response.writeHead(200, { 'content-type': 'image/png', 'content-length': '5000000' }).flushHeaders();
+    };
+    expect(await create({ options: { maxBytes: 100_000 } }).fetch(http())).toMatchObject({
+      outcome: 'too-large',
+    });
   });
 
   it('larger than allowed is not read to its end, announced or not', async () => {

@@ -28,6 +28,7 @@ export function findReferences(
   fetch: MediaOptions['fetch'],
   judge: (media: MediaReference) => ReferenceHandling,
 ): Reference[] {
+  if (fetch === 'never') return [];
   const found: Reference[] = [];
   const visit = (parts: Message['content'], path: string): void => {
     for (const [index, part] of parts.entries()) {
@@ -39,7 +40,6 @@ export function findReferences(
       if (wanted[fetch].has(handling)) found.push({ part, path: `${place}.source`, url });
     }
   };
-  if (fetch === 'never') return found;
   for (const [index, message] of request.messages.entries()) {
     visit(message.content, `messages[${index}].content`);
   }
