@@ -81,7 +81,7 @@ export class UpstreamEngine implements Engine {
     const references = findReferences(request, this.options.media.fetch, (media) =>
       this.codec.judgeReference(media),
     );
-    if (references.length === 0) return this.ask(request, run);
+    if (references.length === 0 || !this.needsServer(request, run)) return this.ask(request, run);
     return this.fetchAndAsk(request, references, run);
   }
 
@@ -89,6 +89,15 @@ export class UpstreamEngine implements Engine {
     this.probe.stop();
     this.media.close();
     await Promise.all([this.connections.destroy(), this.probeClient.destroy()]);
+  }
+
+  /** False for a lost answer that can't go on or lacks its end alone: neither is worth a fetch. */
+  private needsServer(request: InferenceRequest, run: GenerationRun): boolean {
+    try {
+      return !this.continuationOf(limitOutput(request, run.maxOutputTokens), run)?.missing;
+    } catch {
+      return false;
+    }
   }
 
   private async fetchAndAsk(

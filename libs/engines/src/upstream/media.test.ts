@@ -121,6 +121,13 @@ describe('a picture by URL', () => {
     expect(counted).toEqual(['stopped']);
   });
 
+  it('is not fetched for a lost answer that cannot go on', async () => {
+    const resume = { content: [{ type: 'text' as const, text: 'half' }], outputTokens: 1 };
+    const events = await runOf(create({ ...reachable, fetch: 'always' }), look(), { resume });
+    expect(events).toMatchObject([{ type: 'error', error: { kind: 'upstream-failed' } }]);
+    expect(counted).toEqual([]);
+  });
+
   it('is not waited for when the engine stops, which is told', async () => {
     const stopping = create({ ...reachable, fetch: 'always' });
     answer = () => void stopping.stop();
