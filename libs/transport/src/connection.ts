@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { coalesceWrites } from './coalesce-writes.ts';
+import { coalesceWrites, type Pace } from './coalesce-writes.ts';
 import { watchSilence } from './watch-silence.ts';
 
 export type RedisClient = Redis | Cluster;
@@ -39,6 +39,13 @@ const byProfile: Readonly<Record<ConnectionProfile, Settings>> = {
   subscriber: { maxRetriesPerRequest: null, socketTimeout: deadAfterMs, autoResubscribe: true },
 };
 
+/** A worker publishes at the end of a turn. A subscriber has nothing to say. */
+const paceOf: Readonly<Record<ConnectionProfile, Pace | undefined>> = {
+  command: 'turn',
+  worker: 'step',
+  subscriber: undefined,
+};
+
 export interface ConnectionOptions {
   profile: ConnectionProfile;
   /** Shown by `CLIENT LIST`. */
@@ -71,13 +78,11 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
     onError(error);
   });
   if (profile === 'subscriber') keepAsking(client);
-  if (profile === 'command') {
-    eachNode(client, (node) => {
-      watchSilence(node, commandSilenceMs);
-      // A worker publishes once a turn already, in its last phase: there it would only wait for the next turn.
-      coalesceWrites(node);
-    });
-  }
+  const pace = paceOf[profile];
+  eachNode(client, (node) => {
+    if (profile === 'command') watchSilence(node, commandSilenceMs);
+    if (pace) coalesceWrites(node, pace);
+  });
   return client;
 }
 

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SluiceError } from '@sluice/canonical';
 import { Job, Worker } from 'bullmq';
@@ -33,6 +32,11 @@ const chainLimit = 8;
 /** How long a stop waits for commands that are under way; without Redis they would never come back. */
 const stopLimitMs = 1_000;
 const errorPauseMs = 250;
+/**
+ * BullMQ's word for "no lock": a job is active for one round trip and its claim is fenced by us, so a lock would be
+ * four commands per job for nothing. The stall check still returns what a dying process left active.
+ */
+const token = '0';
 
 /**
  * Takes jobs and finishes them at once ("finish at claim"): from then on the reply protocol, not BullMQ's
@@ -40,7 +44,6 @@ const errorPauseMs = 250;
  * completion, and lets a completion bring the next job along.
  */
 export function createJobConsumer({ pool, slots, redis, run, onError }: ConsumerOptions): JobConsumer {
-  const token = randomUUID();
   const worker = new Worker<InferenceJob>(queueName(pool), null, {
     connection: redis,
     prefix: queuePrefix(pool),
@@ -49,7 +52,6 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
     drainDelay: 1,
     runRetryDelay: 250,
     // Only a process that dies between the claim and its completion leaves a job active: look after it soon.
-    lockDuration: 5_000,
     stalledInterval: 5_000,
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
@@ -103,7 +105,7 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
       try {
         next = await job.moveToCompleted(undefined, token, takeNext);
       } catch (error) {
-        // The lock ran out or Redis was away: the stall check returns the job, and its second run is fenced.
+        // The stall check took it, or Redis was away and the check will: its second run is fenced.
         onError(error as Error);
       }
       job = undefined;

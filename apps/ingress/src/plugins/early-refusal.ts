@@ -11,9 +11,9 @@ const lingerLimitMs = 1_000;
  * stays open needs none of this: Node reads the rest itself.
  */
 export function registerEarlyRefusal(app: FastifyInstance): void {
-  app.addHook('onSend', async (http, reply, payload) => {
-    if (!http.raw.complete && !reply.raw.shouldKeepAlive) await readRest(http.raw);
-    return payload;
+  app.addHook('onSend', (http, reply, payload, done) => {
+    if (http.raw.complete || reply.raw.shouldKeepAlive) done(null, payload);
+    else void readRest(http.raw).then(() => done(null, payload));
   });
 }
 
