@@ -18,6 +18,17 @@ export const metricTitles: Readonly<Record<MetricName, string>> = {
   sendDelay: 'client send delay',
 };
 
+/** Those that a report shows, in this order: the corrected ones. */
+export const reportedMetrics: readonly MetricName[] = [
+  'ttft',
+  'interToken',
+  'timePerToken',
+  'endToEnd',
+  'queueWait',
+  'transit',
+  'sendDelay',
+];
+
 const columns = ['p50', 'p90', 'p99', 'p99.9'] as const;
 const labelWidth = 26;
 

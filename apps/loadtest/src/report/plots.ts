@@ -2,7 +2,7 @@ import { formatMs } from '../duration.ts';
 import { formatRate } from '../progress.ts';
 import type { MetricName } from '../recorder.ts';
 import { type IntervalResult, metricHistogram, type RunResult } from '../result.ts';
-import { metricTitles } from '../summary.ts';
+import { metricTitles, reportedMetrics } from '../summary.ts';
 import type { Chart, Series } from './chart.ts';
 import { fitScale } from './scale.ts';
 
@@ -14,19 +14,9 @@ export function colorOf(run: number): number {
 }
 
 const curveSteps = 60;
-const curveMetrics: readonly MetricName[] = [
-  'ttft',
-  'interToken',
-  'timePerToken',
-  'endToEnd',
-  'queueWait',
-  'transit',
-  'sendDelay',
-];
-
 /** Latency over percentile, a chart per metric that any run has. */
 export function percentileCharts(runs: readonly RunResult[]): Chart[] {
-  return curveMetrics
+  return reportedMetrics
     .filter((name) => runs.some((run) => run.metrics[name].count > 0))
     .map((name) => {
       const series = runs.map((run, at) => ({

@@ -2,7 +2,7 @@ import { formatMs } from '../duration.ts';
 import { formatRate } from '../progress.ts';
 import type { MetricName } from '../recorder.ts';
 import type { RunResult } from '../result.ts';
-import { metricTitles } from '../summary.ts';
+import { metricTitles, reportedMetrics } from '../summary.ts';
 import { escapeHtml } from './html-text.ts';
 
 interface Row {
@@ -52,16 +52,6 @@ const client: readonly Row[] = [
   { label: 'connections opened', value: (run) => run.client.connectionsOpened, format: whole },
 ];
 
-const latencies: readonly MetricName[] = [
-  'ttft',
-  'interToken',
-  'timePerToken',
-  'endToEnd',
-  'queueWait',
-  'transit',
-  'sendDelay',
-];
-
 /** Rates and the client's health, a column per run, with differences from the first run. */
 export function figuresTable(runs: readonly RunResult[]): string {
   const head = runs.map((run) => `<th scope="col">${escapeHtml(run.name)}</th>`).join('');
@@ -72,7 +62,7 @@ export function figuresTable(runs: readonly RunResult[]): string {
 /** Latencies: a block per metric, in it a row per run, so that runs stand under each other. */
 export function latencyTable(runs: readonly RunResult[]): string {
   const head = [...statistics, 'samples'].map((name) => `<th scope="col">${name}</th>`).join('');
-  const body = latencies.map((name) => latencyGroup(name, runs)).join('');
+  const body = reportedMetrics.map((name) => latencyGroup(name, runs)).join('');
   return `<div class="table"><table><thead><tr><th scope="col"></th>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
