@@ -97,7 +97,8 @@ async function measureIdle(gateway: Contender, upstream: Upstream, say: (sentenc
     points.push({ streams, bytes });
     say(`${streams} idle streams: ingress ${(bytes / 1e6).toFixed(0)} MB`);
   }
-  for (const each of opened) await each.close();
+  // Each waits until only those are left that were there before it.
+  for (const each of opened.reverse()) await each.close();
   const [first, last] = [points[0], points.at(-1)];
   if (!first || !last) throw new Error('no idle stream was measured');
   const bytesPerStream = (last.bytes - first.bytes) / (last.streams - first.streams);
