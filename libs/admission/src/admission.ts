@@ -4,11 +4,13 @@ import type { ScopedLimits } from '@sluice/tenancy';
 import type { Cluster, Redis } from 'ioredis';
 import type { Claim, Ticket } from './claim.ts';
 import { fairPriority } from './fair-priority.ts';
+import { FullPools } from './full-pools.ts';
 import { type Answer, type Hold, Ledger } from './ledger.ts';
 import type { Check, Estimate, Scope } from './limit.ts';
 import {
   meanKey,
   poolCheck,
+  priorMeanMs,
   refuseSaturated,
   refuseWithoutWorkers,
   tenantShareCheck,
@@ -64,6 +66,11 @@ export interface Admission {
    * naming its limit, or `unavailable` where no worker is there, Redis is full, or Redis doesn't answer.
    */
   admit(claim: Claim): Promise<Ticket>;
+  /**
+   * Throws `saturated` if `admit` would at this moment, whatever the claim, without asking Redis: a flood can be
+   * refused before its bodies are read. That it doesn't throw means nothing.
+   */
+  checkPool(pool: string): void;
   inspect(): Promise<Inspection>;
   /** What a tenant's and a key's policies have counted. */
   usage(subject: { tenant: string; keyId?: string; limits: ScopedLimits }): Promise<LimitUsage[]>;
@@ -91,6 +98,7 @@ class RedisAdmission implements Admission {
   private readonly names: AdmissionNames;
   private readonly ledger: Ledger;
   private readonly book: TicketBook;
+  private readonly fullPools: FullPools;
   private readonly assumedOutputTokens: number;
 
   constructor(options: AdmissionOptions) {
@@ -105,6 +113,7 @@ class RedisAdmission implements Admission {
     this.assumedOutputTokens = assumedOutputTokens;
     this.names = admissionNames(prefix);
     this.ledger = new Ledger(redis, leaseMs);
+    this.fullPools = new FullPools(() => clock.monotonic());
     this.book = new TicketBook({
       redis,
       ledger: this.ledger,
@@ -126,11 +135,18 @@ class RedisAdmission implements Admission {
   async admit(claim: Claim): Promise<Ticket> {
     this.options.memoryGate?.check(() => this.options.onRefusal?.('memory'));
     if (claim.poolPolicy.slots <= 0) throw this.refusal('workers', refuseWithoutWorkers(claim));
+    const { pool, jobs } = claim;
+    this.checkPool(pool, jobs);
     const estimate = this.estimate(claim);
     const tenantPart = await this.reserveForTenant(claim, estimate);
     const { part: poolPart, priority } = await this.reserveInPool(claim, tenantPart);
     const parts = tenantPart ? [tenantPart, poolPart] : [poolPart];
-    return this.book.open({ claim, parts, priority });
+    return this.book.open({ claim, parts, priority, onSettle: () => this.fullPools.freed(pool, jobs) });
+  }
+
+  checkPool(pool: string, jobs = 1): void {
+    const refusal = this.fullPools.refusal(pool, jobs);
+    if (refusal) throw this.refusal('saturation', refusal);
   }
 
   async inspect(): Promise<Inspection> {
@@ -186,15 +202,26 @@ class RedisAdmission implements Admission {
   ): Promise<{ part: Part; priority: number }> {
     const slot = this.names.poolSlot(claim.pool);
     const holds: Hold[] = [
-      { ...poolCheck(claim, meanKey(slot)), key: countKey(slot, 'leases', 'all') },
+      { ...poolCheck(claim, slot), key: countKey(slot, 'leases', 'all') },
       { ...tenantShareCheck(claim), key: countKey(slot, 'leases', `of:${encodeURIComponent(claim.tenant)}`) },
     ];
     const part = { slot, holds, meanKey: meanKey(slot) };
+    const { pool, jobs, poolPolicy } = claim;
     try {
+      // Places that were given back go to those whom no policy refuses: hence not before the tenant was asked.
+      this.checkPool(pool, jobs);
+      const permission = this.fullPools.ask(pool, jobs);
       const answer = await this.reserve(part, claim.requestId, { inputTokens: 0 });
-      const [inPool = 0, ofTenant = 0] = answer.levels;
-      if (answer.refused === undefined) return { part, priority: fairPriority(ofTenant) };
-      throw this.refusal('saturation', refuseSaturated(claim, inPool, answer.meanMs));
+      const { fullForMs, meanMs = priorMeanMs } = answer;
+      const [inPool = 0, outstanding = 0] = answer.levels;
+      if (answer.refused === undefined) {
+        this.fullPools.admitted(pool, permission);
+        const { slots } = poolPolicy;
+        return { part, priority: fairPriority({ outstanding, slots, meanMs, fullForMs }) };
+      }
+      const refusal = refuseSaturated(claim, inPool, meanMs);
+      this.fullPools.refused(pool, jobs, refusal);
+      throw this.refusal('saturation', refusal);
     } catch (error) {
       if (tenantPart) await this.book.settle(tenantPart.slot, { requestId: claim.requestId });
       throw error;

@@ -43,7 +43,7 @@ export interface Outcome {
 /** An admitted request's reservations. It must be settled, whatever happens to the request. */
 export interface Ticket {
   readonly requestId: string;
-  /** BullMQ priority, 1 (first) to 2,097,151: how many places of the pool the tenant already had, plus one. */
+  /** BullMQ priority, 1 (first) to 2,097,151: see `fairPriority`. */
   readonly priority: number;
   /** Notes the output tokens so far, which are charged if this process dies. Cheap: Redis hears it with the next renewal. */
   sawOutput(tokens: number): void;

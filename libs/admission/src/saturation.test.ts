@@ -24,17 +24,19 @@ it('a pool takes its slots and what they start within the wait budget, to the re
     meanMs: fc.integer({ min: 100, max: 4000 }),
     maxWaiting: fc.option(fc.integer({ min: 0, max: 10 }), { nil: undefined }),
   });
+  let runs = 0;
   await fc.assert(
     fc.asyncProperty(pools, async ({ slots, waitBudgetMs, meanMs, maxWaiting }) => {
-      await ingress.redis.flushall();
-      await ingress.redis.set(meanKey, meanMs);
+      runs += 1;
+      const pool = `gpu${runs}`;
+      await ingress.redis.set(`sluice:{p:${pool}}:service:mean`, meanMs);
       const waiting = Math.min(
         maxWaiting ?? Number.POSITIVE_INFINITY,
         Math.max(1, Math.floor((slots * waitBudgetMs) / meanMs)),
       );
       const poolPolicy = { slots, waitBudgetMs, ...(maxWaiting !== undefined && { maxWaiting }) };
       const { kept } = await outcomes(
-        Array.from({ length: slots + waiting + 3 }, () => ingress.admit(bed.claim({ poolPolicy }))),
+        Array.from({ length: slots + waiting + 3 }, () => ingress.admit(bed.claim({ pool, poolPolicy }))),
       );
       expect(kept).toBe(slots + waiting);
     }),
@@ -92,4 +94,32 @@ it('a pool without workers is unavailable, not saturated, and takes nothing', as
   });
   expect(refusals).toEqual(['workers']);
   expect(await ingress.redis.dbsize()).toBe(0);
+});
+
+it('a full pool is asked once per place that came back, and refuses the others by itself', async () => {
+  const refusals: string[] = [];
+  const ingress = await bed.admission({ onRefusal: (limit) => refusals.push(limit) });
+  const claim = () => bed.claim({ poolPolicy: { slots: 1, waitBudgetMs: 0, maxWaiting: 0 } });
+  const ticket = await ingress.admit(claim());
+  await expect(ingress.admit(claim())).rejects.toMatchObject({ kind: 'saturated' });
+  expect(() => ingress.checkPool('gpu')).toThrow('pool gpu is saturated: 1 requests for 1 slots');
+  await ticket.settle({});
+  expect(() => ingress.checkPool('gpu')).not.toThrow();
+  await ingress.admit(claim());
+  expect(refusals).toEqual(['saturation', 'saturation']);
+});
+
+it('places go to those whom no policy of their own refuses', async () => {
+  const ingress = await bed.admission();
+  const poolPolicy = { slots: 1, waitBudgetMs: 0, maxWaiting: 0 };
+  const ticket = await ingress.admit(bed.claim({ poolPolicy }));
+  await expect(ingress.admit(bed.claim({ poolPolicy }))).rejects.toMatchObject({ kind: 'saturated' });
+  await ticket.settle({});
+  const limits = { tenant: { concurrency: { max: 1 } }, key: {} };
+  const greedy = bed.claim({ poolPolicy, limits, tenant: 'greedy', pool: 'other' });
+  await ingress.admit(greedy);
+  await expect(ingress.admit({ ...greedy, requestId: 'second', pool: 'gpu' })).rejects.toMatchObject({
+    kind: 'rate-limited',
+  });
+  await ingress.admit(bed.claim({ poolPolicy }));
 });

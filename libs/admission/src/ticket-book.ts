@@ -12,6 +12,13 @@ export interface Part {
   readonly meanKey?: string;
 }
 
+interface NewTicket {
+  claim: Claim;
+  parts: readonly Part[];
+  priority: number;
+  onSettle(): void;
+}
+
 /** An admitted request of this process that is not settled. */
 interface OpenTicket {
   readonly requestId: string;
@@ -82,8 +89,8 @@ export class TicketBook {
     this.promise([slot]).catch(() => this.announced.delete(slot));
   }
 
-  /** Renews what the request holds from now until its ticket is settled. */
-  open({ claim, parts, priority }: { claim: Claim; parts: readonly Part[]; priority: number }): Ticket {
+  /** Renews what the request holds from now until its ticket is settled, of which `onSettle` is told. */
+  open({ claim, parts, priority, onSettle }: NewTicket): Ticket {
     const { requestId, estimatedInputTokens } = claim;
     const ticket: OpenTicket = { requestId, parts, seen: 0 };
     this.tickets.set(requestId, ticket);
@@ -96,6 +103,7 @@ export class TicketBook {
       settle: async (outcome) => {
         if (this.tickets.get(requestId) !== ticket) return;
         this.tickets.delete(requestId);
+        onSettle();
         const charge = chargeOf(outcome, { inputTokens: estimatedInputTokens, outputTokens: ticket.seen });
         await Promise.all(
           parts.map(({ slot, meanKey }) =>

@@ -5,13 +5,13 @@ import { countKey, type Slot } from '../names.ts';
 import { saturationRetryAfterMs } from '../retry-after.ts';
 
 /** Two seconds: a short answer of a mid-sized model. One measured generation replaces it. */
-const priorMeanMs = 2_000;
+export const priorMeanMs = 2_000;
 
 /** However slow its generations are, a pool with workers lets so many wait that a finished slot finds work. */
 const minWaiting = 1;
 
 /** Places of a pool, running or waiting. */
-export function poolCheck({ poolPolicy, jobs }: Claim, meanKey: string): Check {
+export function poolCheck({ poolPolicy, jobs }: Claim, slot: Slot): Check {
   const { slots, waitBudgetMs, maxWaiting } = poolPolicy;
   return {
     primitive: 'lease',
@@ -21,7 +21,8 @@ export function poolCheck({ poolPolicy, jobs }: Claim, meanKey: string): Check {
       waitBudgetMs,
       minWaiting,
       ...(maxWaiting !== undefined && { maxWaiting }),
-      meanKey,
+      meanKey: meanKey(slot),
+      fullKey: countKey(slot, 'full', 'since'),
       priorMeanMs,
     },
   };
@@ -37,7 +38,7 @@ export function meanKey(slot: Slot): string {
   return countKey(slot, 'service', 'mean');
 }
 
-export function refuseSaturated(claim: Claim, inFlight: number, meanMs = priorMeanMs): SluiceError {
+export function refuseSaturated(claim: Claim, inFlight: number, meanMs: number): SluiceError {
   const { slots } = claim.poolPolicy;
   return new SluiceError(
     'saturated',

@@ -1,7 +1,8 @@
 -- Takes, for each request in turn, all of its checks or none. A repeated request id takes nothing more.
 --   ARGV[1] lease ms; then for each request: its id, input tokens (estimate), checks as JSON
 -- Answer: for each request { index of the check that said no, or -1; ms after which it would fit, or -1; mean
---         service time in ms, or -1; what each check saw before it took, up to the one that said no }
+--         service time in ms, or -1; ms since when no slot of the pool was free; what each check saw before it
+--         took, up to the one that said no }
 
 local leaseMs = tonumber(ARGV[1])
 local at = clock()
@@ -10,11 +11,28 @@ sweep(at)
 local bookWasEmpty = redis.call('EXISTS', KEYS[2]) == 0
 local bookIsEmpty = bookWasEmpty
 
-local means = {}
-local function meanOf(backlog)
-  local key = backlog.meanKey
-  means[key] = means[key] or math.max(1, tonumber(redis.call('GET', key) or backlog.priorMeanMs))
-  return means[key]
+-- Pools by their key of the mean: its value, and since when every run has found all slots taken.
+local pools = {}
+local function poolOf(backlog)
+  local pool = pools[backlog.meanKey]
+  if not pool then
+    local known = redis.call('MGET', backlog.meanKey, backlog.fullKey)
+    pool = { meanMs = math.max(1, tonumber(known[1] or backlog.priorMeanMs)), fullKey = backlog.fullKey }
+    pool.wasFull = known[2] and true
+    pool.fullSince = known[2] and math.min(at, tonumber(known[2]))
+    pools[backlog.meanKey] = pool
+  end
+  return pool
+end
+
+local function writePools()
+  for _, pool in pairs(pools) do
+    if pool.fullSince then
+      redis.call('SET', pool.fullKey, number(pool.fullSince), 'PX', bookLifeMs)
+    elseif pool.wasFull then
+      redis.call('DEL', pool.fullKey)
+    end
+  end
 end
 
 -- Each looks without taking: level seen, the most it may be, and after which time a refused one would fit.
@@ -23,10 +41,12 @@ local look = {
     local level = leaseCount(check.key, at)
     local backlog = check.backlog
     if not backlog then return level, check.max end
-    local meanMs = meanOf(backlog)
+    local pool = poolOf(backlog)
+    local meanMs = pool.meanMs
+    pool.fullSince = level >= backlog.slots and (pool.fullSince or at)
     local waiting = math.max(backlog.minWaiting, math.floor(backlog.slots * backlog.waitBudgetMs / meanMs))
     if backlog.maxWaiting then waiting = math.min(waiting, backlog.maxWaiting) end
-    return level, backlog.slots + waiting, nil, meanMs
+    return level, backlog.slots + waiting, nil, meanMs, pool.fullSince and at - pool.fullSince or 0
   end,
   rate = function(check)
     local level = rateLevel(check.key, at, check.max, check.periodMs)
@@ -59,12 +79,12 @@ local take = {
 local function reserve(id, input, holds)
   local checks = parseHolds(holds)
   local levels = {}
-  local answer = { -1, -1, -1 }
+  local answer = { -1, -1, -1, 0 }
   for index, check in ipairs(checks) do
-    local level, max, waitMs, meanMs = look[check.primitive](check)
+    local level, max, waitMs, meanMs, fullForMs = look[check.primitive](check)
     levels[index] = level
-    answer[3] = meanMs or answer[3]
-    answer[3 + index] = level
+    answer[3], answer[4] = meanMs or answer[3], fullForMs or answer[4]
+    answer[4 + index] = level
     if not records[id] and max and level + check.amount > max then
       answer[1], answer[2] = index - 1, waitMs or -1
       return answer

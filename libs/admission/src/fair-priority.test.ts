@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { fairPriority, type Place } from './fair-priority.ts';
+
+const last = 2 ** 21 - 1;
+const dayMs = 24 * 3600 * 1000;
+const place = fc.record<Place>({
+  outstanding: fc.nat({ max: 100_000 }),
+  slots: fc.integer({ min: 1, max: 10_000 }),
+  meanMs: fc.double({ min: 1, max: 600_000, noNaN: true }),
+  fullForMs: fc.integer({ min: 0, max: 200 * dayMs }),
+});
+
+it('a priority is a whole number that BullMQ takes, and grows with the places and with the time', () => {
+  fc.assert(
+    fc.property(place, fc.nat({ max: 1000 }), fc.nat({ max: dayMs }), (given, more, laterMs) => {
+      const priority = fairPriority(given);
+      expect(Number.isInteger(priority) && priority >= 1 && priority <= last).toBe(true);
+      expect(fairPriority({ ...given, outstanding: given.outstanding + more })).toBeGreaterThanOrEqual(
+        priority,
+      );
+      expect(fairPriority({ ...given, fullForMs: given.fullForMs + laterMs })).toBeGreaterThanOrEqual(
+        priority,
+      );
+    }),
+  );
+});
+
+it.each([
+  [1, 60 * 1000],
+  [20, 3600 * 1000],
+  [500, dayMs],
+  [15_000, 30 * dayMs],
+])('a turn that comes %d ms later is told apart while a pool is full for %d ms', (laterMs, fullForMs) => {
+  const given = { outstanding: 0, slots: 1, meanMs: 1000, fullForMs };
+  expect(fairPriority({ ...given, fullForMs: fullForMs + 2 * laterMs })).toBeGreaterThan(fairPriority(given));
+});
+
+/** A pool in slow motion: who waits is served by priority, then by age, as BullMQ does it. */
+function waits({
+  slots,
+  waiting,
+  burst,
+  everyMs,
+}: Record<'slots' | 'waiting' | 'burst' | 'everyMs', number>) {
+  const serviceMs = 120;
+  const queue: { priority: number; at: number }[] = [];
+  let running: number[] = [];
+  const waited: number[] = [];
+  for (let at = 0; at < 20_000; at += 1) {
+    running = running.filter((endsAt) => endsAt > at);
+    for (let index = 0; at % everyMs === 0 && index < burst; index += 1) {
+      const outstanding = running.length + queue.length;
+      if (outstanding >= slots + waiting) continue;
+      queue.push({ priority: fairPriority({ outstanding, slots, meanMs: serviceMs, fullForMs: at }), at });
+    }
+    queue.sort((a, b) => a.priority - b.priority || a.at - b.at);
+    while (running.length < slots && queue.length > 0) {
+      waited.push(at - (queue.shift()?.at ?? at));
+      // Some take longer than others, so that the places come back in bursts.
+      running.push(at + serviceMs * (waited.length % 3 === 0 ? 1.5 : 0.75));
+    }
+  }
+  return waited;
+}
+
+it.each([
+  [1, 3],
+  [30, 100],
+  [40, 100],
+  [100, 100],
+])(
+  'in bursts of %d every %d ms into a full pool, nobody waits much longer than the room takes',
+  (burst, everyMs) => {
+    const [slots, waiting] = [32, 64];
+    expect(Math.max(...waits({ slots, waiting, burst, everyMs }))).toBeLessThan(
+      1.5 * (waiting / slots) * 120,
+    );
+  },
+);

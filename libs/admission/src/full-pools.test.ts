@@ -1,0 +1,72 @@
+import { SluiceError } from '@sluice/canonical';
+import fc from 'fast-check';
+import { beforeEach, expect, it } from 'vitest';
+import { FullPools } from './full-pools.ts';
+
+const refusal = new SluiceError('saturated', 'pool gpu is saturated');
+let now = 0;
+let pools: FullPools;
+beforeEach(() => {
+  now = 0;
+  pools = new FullPools(() => now);
+});
+
+it('a pool that nobody was refused by is asked', () => {
+  expect(pools.refusal('gpu', 1)).toBeUndefined();
+  expect(pools.ask('gpu', 1)).toBe('open');
+});
+
+it('after a refusal the next ones are refused with the same words, and other pools are asked', () => {
+  pools.refused('gpu', 1, refusal);
+  expect(pools.refusal('gpu', 1)).toBe(refusal);
+  expect(pools.refusal('cpu', 1)).toBeUndefined();
+});
+
+it('a smaller claim than the refused one is asked for', () => {
+  pools.refused('gpu', 4, refusal);
+  expect(pools.refusal('gpu', 4)).toBe(refusal);
+  expect(pools.refusal('gpu', 3)).toBeUndefined();
+  expect(pools.ask('gpu', 3)).toBe('open');
+});
+
+it('every place that comes back is asked for once', () => {
+  pools.refused('gpu', 1, refusal);
+  pools.freed('gpu', 2);
+  expect([pools.ask('gpu', 1), pools.ask('gpu', 1)]).toEqual(['freed', 'freed']);
+  expect(pools.refusal('gpu', 1)).toBe(refusal);
+  pools.admitted('gpu', 'freed');
+  expect(pools.refusal('gpu', 1)).toBe(refusal);
+});
+
+it('one request in ten milliseconds finds out whether the pool is still full', () => {
+  pools.refused('gpu', 1, refusal);
+  now = 9;
+  expect(pools.refusal('gpu', 1)).toBe(refusal);
+  now = 10;
+  expect(pools.refusal('gpu', 1)).toBeUndefined();
+  expect(pools.ask('gpu', 1)).toBe('probe');
+  expect(pools.refusal('gpu', 1)).toBe(refusal);
+  pools.admitted('gpu', 'probe');
+  expect(pools.refusal('gpu', 1)).toBeUndefined();
+});
+
+it('whatever happened, a pool is asked again after ten milliseconds at the latest', () => {
+  const happening = fc.record({
+    kind: fc.constantFrom('refused', 'freed', 'ask'),
+    jobs: fc.integer({ min: 1, max: 8 }),
+    afterMs: fc.integer({ min: 0, max: 20 }),
+  });
+  fc.assert(
+    fc.property(fc.array(happening), fc.integer({ min: 1, max: 8 }), (happenings, jobs) => {
+      const tried = new FullPools(() => now);
+      for (const { kind, jobs: amount, afterMs } of happenings) {
+        now += afterMs;
+        if (kind === 'refused') tried.refused('gpu', amount, refusal);
+        else if (kind === 'freed') tried.freed('gpu', amount);
+        else if (!tried.refusal('gpu', amount)) tried.ask('gpu', amount);
+      }
+      now += 10;
+      expect(tried.refusal('gpu', jobs)).toBeUndefined();
+    }),
+  );
+});
