@@ -67,10 +67,10 @@ export interface Admission {
    */
   admit(claim: Claim): Promise<Ticket>;
   /**
-   * Throws `saturated` if `admit` would at this moment, whatever the claim, without asking Redis: a flood can be
-   * refused before its bodies are read. That it doesn't throw means nothing.
+   * Throws `saturated` if each of these pools would refuse every claim at this moment, without asking Redis: a
+   * flood can be refused before its bodies are read. That it doesn't throw means nothing.
    */
-  checkPool(pool: string): void;
+  checkPools(pools: Iterable<string>): void;
   inspect(): Promise<Inspection>;
   /** What a tenant's and a key's policies have counted. */
   usage(subject: { tenant: string; keyId?: string; limits: ScopedLimits }): Promise<LimitUsage[]>;
@@ -136,7 +136,7 @@ class RedisAdmission implements Admission {
     this.options.memoryGate?.check(() => this.options.onRefusal?.('memory'));
     if (claim.poolPolicy.slots <= 0) throw this.refusal('workers', refuseWithoutWorkers(claim));
     const { pool, jobs } = claim;
-    this.checkPool(pool, jobs);
+    this.checkPools([pool], jobs);
     const estimate = this.estimate(claim);
     const tenantPart = await this.reserveForTenant(claim, estimate);
     const { part: poolPart, priority } = await this.reserveInPool(claim, tenantPart);
@@ -144,8 +144,12 @@ class RedisAdmission implements Admission {
     return this.book.open({ claim, parts, priority, onSettle: () => this.fullPools.freed(pool, jobs) });
   }
 
-  checkPool(pool: string, jobs = 1): void {
-    const refusal = this.fullPools.refusal(pool, jobs);
+  checkPools(pools: Iterable<string>, jobs = 1): void {
+    let refusal: SluiceError | undefined;
+    for (const pool of pools) {
+      refusal = this.fullPools.refusal(pool, jobs);
+      if (!refusal) return;
+    }
     if (refusal) throw this.refusal('saturation', refusal);
   }
 
@@ -209,7 +213,7 @@ class RedisAdmission implements Admission {
     const { pool, jobs, poolPolicy } = claim;
     try {
       // Places that were given back go to those whom no policy refuses: hence not before the tenant was asked.
-      this.checkPool(pool, jobs);
+      this.checkPools([pool], jobs);
       const permission = this.fullPools.ask(pool, jobs);
       const answer = await this.reserve(part, claim.requestId, { inputTokens: 0 });
       const { fullForMs, meanMs = priorMeanMs } = answer;

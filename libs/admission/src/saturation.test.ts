@@ -102,9 +102,10 @@ it('a full pool is asked once per place that came back, and refuses the others b
   const claim = () => bed.claim({ poolPolicy: { slots: 1, waitBudgetMs: 0, maxWaiting: 0 } });
   const ticket = await ingress.admit(claim());
   await expect(ingress.admit(claim())).rejects.toMatchObject({ kind: 'saturated' });
-  expect(() => ingress.checkPool('gpu')).toThrow('pool gpu is saturated: 1 requests for 1 slots');
+  expect(() => ingress.checkPools(['gpu'])).toThrow('pool gpu is saturated: 1 requests for 1 slots');
+  expect(() => ingress.checkPools(['gpu', 'cpu'])).not.toThrow();
   await ticket.settle({});
-  expect(() => ingress.checkPool('gpu')).not.toThrow();
+  expect(() => ingress.checkPools(['gpu'])).not.toThrow();
   await ingress.admit(claim());
   expect(refusals).toEqual(['saturation', 'saturation']);
 });

@@ -39,11 +39,11 @@ export class TestBed<Given extends Server = Server> {
     const redis = await this.connect();
     const admission = createAdmission({ redis, ...options });
     this.closers.push(() => admission.close());
-    const { admit, checkPool, inspect, usage, start, close } = admission;
+    const { admit, checkPools, inspect, usage, start, close } = admission;
     return {
       redis,
       admit: admit.bind(admission),
-      checkPool: checkPool.bind(admission),
+      checkPools: checkPools.bind(admission),
       inspect: inspect.bind(admission),
       usage: usage.bind(admission),
       start: start.bind(admission),

@@ -20,6 +20,8 @@ export interface ServerCodec {
   readonly modelRoutes: readonly string[];
   /** Whether a caller of a shared or unknown path speaks this format. The registry asks in its order. */
   recognizes(http: HttpFacts): boolean;
+  /** Whether a call of this raw path wants a count of its tokens and no generation: known before its body is read. */
+  countsTokens(path: string): boolean;
   /** Throws `SluiceError` `invalid-request` naming the path of the first bad field, `not-found` for an unknown action. */
   decodeRequest(wire: WireRequest): DecodedRequest;
   /** One generation per choice that the client asked for, in order. */

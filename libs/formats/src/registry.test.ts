@@ -43,6 +43,17 @@ test('no two formats answer the same call', () => {
   expect(new Set(routes).size).toBe(routes.length);
 });
 
+test.each([
+  ['openai', '/v1/chat/completions', false],
+  ['anthropic', '/v1/messages', false],
+  ['anthropic', '/v1/messages/count_tokens', true],
+  ['gemini', '/v1beta/models/m:countTokens', true],
+  ['gemini', '/v1beta/models/m:streamGenerateContent', false],
+  ['gemini', '/v1beta/models/m:nothing', false],
+])('%s knows of %s before the body whether it counts tokens', (format, path, counts) => {
+  expect(serverCodecs.find((codec) => codec.format === format)?.countsTokens(path)).toBe(counts);
+});
+
 test('an upstream dialect is found by its name', () => {
   expect(findClientCodec('openai')?.format).toBe('openai');
   expect(findClientCodec('morse')).toBeUndefined();

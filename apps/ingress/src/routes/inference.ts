@@ -22,11 +22,12 @@ export function registerInference(app: FastifyInstance, services: Services): voi
   }
 }
 
-/** Before the body is read, so that a stranger can't make us read one. */
+/** Before the body is read, so that neither a stranger nor a flood can make us read one. */
 async function authenticate(http: FastifyRequest, codec: ServerCodec, services: Services): Promise<void> {
   const exchange = exchangeOf(http);
   exchange.format = codec.format;
   exchange.caller = await services.keys.authenticate(readCredentials(exchange.facts));
+  if (!codec.countsTokens(exchange.facts.path)) services.admission.checkPools(services.catalog.pools.keys());
 }
 
 async function answerCall(

@@ -3,7 +3,7 @@ import type { ClientCall, ClientCodec, Format, HttpFacts, ServerCodec } from '..
 import { decodeError, encodeError } from './error.ts';
 import { judgeReference } from './media.ts';
 import { encodeModel, encodeModelList } from './models.ts';
-import { decodeRequest, encodeRequest } from './request.ts';
+import { countsTokens, decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 import { AnthropicStreamDecoder } from './stream-decode.ts';
 import { AnthropicStreamEncoder } from './stream-encode.ts';
@@ -17,6 +17,7 @@ const server: ServerCodec = {
   routes: ['/v1/messages', '/v1/messages/count_tokens'],
   modelRoutes: ['/v1/models', '/v1/models/*'],
   recognizes,
+  countsTokens,
   decodeRequest,
   encodeResponse,
   createStreamEncoder: (call) => new AnthropicStreamEncoder(call),

@@ -23,10 +23,14 @@ import {
   requestBody,
 } from './wire.ts';
 
+export function countsTokens(path: string): boolean {
+  return /\/count_tokens\/*$/.test(path);
+}
+
 /** Reads a body of either route. Facts of the reply that only this format knows go into `call.wire`. */
 export function decodeRequest(wire: WireRequest): DecodedRequest {
   const { known, rest } = parseWire(requestBody, wire.body, '');
-  const operation = /\/count_tokens\/*$/.test(wire.path) ? 'count-tokens' : 'generate';
+  const operation = countsTokens(wire.path) ? 'count-tokens' : 'generate';
   if (operation === 'generate' && known.max_tokens === undefined) throw invalid('max_tokens', 'is required');
   const betas = readBetas(wire.headers);
   const request = decodeBody(known, { ...rest, ...(betas.length > 0 && { betas }) });

@@ -3,7 +3,7 @@ import { decodeError, encodeError } from './error.ts';
 import { FORMAT } from './kept.ts';
 import { encodeModel, encodeModelList } from './models.ts';
 import { judgeReference } from './parts.ts';
-import { hasAction } from './path.ts';
+import { readAction } from './path.ts';
 import { decodeRequest, encodeRequest, replyFacts } from './request.ts';
 import { encodeResponse } from './response.ts';
 import { createStreamDecoder, decodeResponse } from './stream-decode.ts';
@@ -18,7 +18,7 @@ const ownAgent = /google-genai-sdk\/|GeminiCLI/;
 function recognizes({ path, headers, query }: HttpFacts): boolean {
   return (
     /^\/+v1beta(?:\/|$)/.test(path) ||
-    hasAction(path) ||
+    readAction(path) !== undefined ||
     ownHeaders.some((name) => headers[name] !== undefined) ||
     query.key !== undefined ||
     ownAgent.test(String(headers['user-agent'] ?? ''))
@@ -32,6 +32,7 @@ export const gemini: Format = {
     routes: versions.flatMap((version) => [`${version}/models/*`, `${version}/tunedModels/*`]),
     modelRoutes: versions.flatMap((version) => [`${version}/models`, `${version}/models/*`]),
     recognizes,
+    countsTokens: (path) => readAction(path) === 'countTokens',
     decodeRequest,
     encodeResponse,
     createStreamEncoder,

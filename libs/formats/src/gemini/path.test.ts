@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
-import { encodePath, hasAction, parsePath } from './path.ts';
+import { encodePath, parsePath, readAction } from './path.ts';
 
 describe('parsePath', () => {
   test.each([
@@ -33,9 +33,9 @@ describe('parsePath', () => {
 });
 
 test('an action marks its path whatever stands before it', () => {
-  expect(hasAction('/v1/models/org/name:generateContent')).toBe(true);
-  expect(hasAction('/v1/models/org/name')).toBe(false);
-  expect(hasAction('/v1/messages')).toBe(false);
+  expect(readAction('/v1/models/org/name:generateContent')).toBe('generateContent');
+  expect(readAction('/v1/models/org/name')).toBeUndefined();
+  expect(readAction('/v1/messages')).toBeUndefined();
 });
 
 test.each([

@@ -32,9 +32,10 @@ export function parsePath(path: string): Target {
   return { model, action };
 }
 
-/** Whether a path names one of the actions, so that its caller speaks this format whatever the method was. */
-export function hasAction(path: string): boolean {
-  return isAction(actionPath.exec(path)?.[2] ?? '');
+/** The action that a path names; absent for other paths. Who names one speaks this format whatever the method was. */
+export function readAction(path: string): Action | undefined {
+  const action = actionPath.exec(path)?.[2] ?? '';
+  return isAction(action) ? action : undefined;
 }
 
 /** Path of an action at an upstream, whose name of the model may say which collection it is in. */

@@ -13,6 +13,7 @@ const server: ServerCodec = {
   routes: ['/v1/chat/completions'],
   modelRoutes: ['/v1/models', '/v1/models/*'],
   recognizes: () => true,
+  countsTokens: () => false,
   decodeRequest,
   encodeResponse,
   createStreamEncoder: (call) => new ChatStreamEncoder(call),
