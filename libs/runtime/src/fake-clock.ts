@@ -46,11 +46,17 @@ export class FakeClock implements Clock {
     await settle();
     for (let next = this.nextDue(until); next; next = this.nextDue(until)) {
       this.pending.delete(next);
-      this.elapsedMs = next.dueAt;
+      this.elapsedMs = Math.max(this.elapsedMs, next.dueAt);
       next.callback();
       await settle();
     }
     this.elapsedMs = until;
+  }
+
+  /** Lets `durationMs` pass in which nothing could run: what fell due meanwhile runs late, at its end. */
+  async stall(durationMs: number): Promise<void> {
+    this.elapsedMs += durationMs;
+    await this.advance(0);
   }
 
   private nextDue(until: number): Pending | undefined {

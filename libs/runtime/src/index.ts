@@ -1,3 +1,4 @@
+export * from './awake-limit.ts';
 export * from './clock.ts';
 export * from './config-error.ts';
 export * from './duration-histogram.ts';

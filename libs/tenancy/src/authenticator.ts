@@ -1,4 +1,5 @@
 import { SluiceError } from '@sluice/canonical';
+import { afterAwake, systemClock } from '@sluice/runtime';
 import type { Cluster, Redis } from 'ioredis';
 import { type Caller, createCaller } from './caller.ts';
 import { hashCredential, isCredential } from './credential.ts';
@@ -186,13 +187,8 @@ export class Authenticator {
 
 async function within<Value>(limitMs: number, work: Promise<Value>): Promise<Value> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new SluiceError('unavailable', 'the key store is slow', { retryAfterMs: 1000 })),
-    limitMs,
+  using _limit = afterAwake(systemClock, limitMs, () =>
+    reject(new SluiceError('unavailable', 'the key store is slow', { retryAfterMs: 1000 })),
   );
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return await Promise.race([work, promise]);
 }

@@ -75,6 +75,15 @@ async function openWithCachedKey(options: Partial<KeyStoreOptions> = {}) {
   return { here, there, ...minted };
 }
 
+it('a key is found although our own process stood still for longer than the limit', async () => {
+  const { credential } = await mintFor(await openStore());
+  const store = await openStore({ lookupTimeoutMs: 100 });
+  const caller = store.authenticate([credential]);
+  const end = performance.now() + 300;
+  while (performance.now() < end);
+  expect((await caller).tenant).toBe('acme');
+});
+
 it('a minted key tells its tenant, its limits and what it may use', async () => {
   const store = await openStore();
   const { credential, key } = await mintFor(store, { models: ['qwen-*'] });

@@ -37,6 +37,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined;
   private reader: AnswerReader | undefined;
   private timer: NodeJS.Timeout | undefined;
+  private isOverdue = false;
   private hasEvents = false;
   private hasEnded = false;
   private isBodyComplete = false;
@@ -127,6 +128,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   }
 
   private restartTimer(): void {
+    this.isOverdue = false;
     if (this.hasEvents) {
       this.timer?.refresh();
       return;
@@ -136,7 +138,15 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     this.timer = setTimeout(() => this.expire(), this.plan.idleTimeoutMs);
   }
 
+  /** Timers run before sockets are read: if we stood still ourselves, the event may be there. */
   private expire(): void {
+    this.isOverdue = true;
+    setImmediate(() => {
+      if (this.isOverdue && !this.hasEnded) this.failSilent();
+    });
+  }
+
+  private failSilent(): void {
     const { firstEventTimeoutMs, idleTimeoutMs } = this.plan;
     this.fail(silent(this.hasEvents ? idleTimeoutMs : firstEventTimeoutMs, !this.hasEvents));
   }

@@ -286,6 +286,20 @@ describe('the time of an upstream', () => {
     await closed();
   });
 
+  it('goes on when the silence was that of our own process', async () => {
+    server.answer = (response) => {
+      response.writeHead(200, sse).write(chunk({ role: 'assistant', content: 'half' }));
+      setTimeout(() => {
+        response.end(complete('and half'));
+        const end = performance.now() + 300;
+        while (performance.now() < end);
+      }, 20);
+    };
+    const { events, done } = record(createEngine({ idleTimeoutMs: 100 }), askFor('hi'));
+    await done;
+    expect(textOf(events)).toBe('halfand half');
+  });
+
   it('is over with an abort in the middle of what one read brought', async () => {
     server.answer = (response) =>
       response.writeHead(200, sse).end(`${chunk({ content: 'a' })}${complete('b')}`);
