@@ -46,6 +46,11 @@ export const ingressEnvironment = z.object({
   SLUICE_STALL_LIMIT_MS: wholeNumber({ min: 100 })
     .default(30_000)
     .describe('How long a client may take nothing while its buffer is full, before it is dropped'),
+  SLUICE_LOOP_DELAY_LIMIT_MS: wholeNumber({ min: 0 })
+    .default(1_000)
+    .describe(
+      'Delay of the event loop past which a growing share of new requests is refused with 429; a request meets it some four times before its first token; 0: never',
+    ),
   SLUICE_DRAIN_LIMIT_MS: wholeNumber({ min: 0 })
     .default(30_000)
     .describe('How long streams may go on after SIGTERM'),

@@ -4,6 +4,7 @@ import type { IngressMetrics, Logger, Readiness } from '@sluice/runtime';
 import type { KeyStore } from '@sluice/tenancy';
 import type { WorkerDirectory } from '@sluice/transport';
 import type { Dispatcher } from './dispatcher.ts';
+import type { Overload } from './overload.ts';
 import type { Ticker } from './ticker.ts';
 
 /** Everything that the routes of an ingress work with. */
@@ -11,6 +12,7 @@ export interface Services {
   keys: KeyStore;
   catalog: Catalog;
   admission: Admission;
+  overload: Pick<Overload, 'check'>;
   directory: WorkerDirectory;
   dispatcher: Dispatcher;
   ticker: Ticker;

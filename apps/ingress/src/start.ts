@@ -19,6 +19,7 @@ import { buildApp } from './app.ts';
 import { type IngressConfig, ingressEnvironment } from './config.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { listenToWorkers, openLinks } from './links.ts';
+import { watchOverload } from './overload.ts';
 import { closeServer } from './plugins/connections.ts';
 import type { Services } from './services.ts';
 import { createTicker } from './ticker.ts';
@@ -62,6 +63,11 @@ export async function startIngress(environment: Environment): Promise<void> {
   await admission.start();
   lifecycle.onDrain('admission', () => admission.close());
 
+  const overload = watchOverload(config.SLUICE_LOOP_DELAY_LIMIT_MS, () =>
+    metrics.refusals.inc({ limit: 'overload' }),
+  );
+  lifecycle.onDrain('overload', async () => overload.close());
+
   const queue = createJobQueue(links.commands);
   lifecycle.onDrain('queue', () => queue.close());
   const directory = links.createDirectory((worker, reason) => {
@@ -102,6 +108,7 @@ export async function startIngress(environment: Environment): Promise<void> {
     keys,
     catalog,
     admission,
+    overload,
     directory,
     dispatcher,
     ticker,

@@ -26,6 +26,7 @@ export function registerInference(app: FastifyInstance, services: Services): voi
 async function authenticate(http: FastifyRequest, codec: ServerCodec, services: Services): Promise<void> {
   const exchange = exchangeOf(http);
   exchange.format = codec.format;
+  services.overload.check();
   exchange.caller = await services.keys.authenticate(readCredentials(exchange.facts));
   if (!codec.countsTokens(exchange.facts.path)) services.admission.checkPools(services.catalog.pools.keys());
 }
