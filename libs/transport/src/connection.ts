@@ -24,6 +24,7 @@ const commandSilenceMs = 1_000;
 const deadAfterMs = 3_000;
 /** A subscriber asks nothing and so would notice nothing: it asks for a sign of life this often. */
 const pingIntervalMs = 1_000;
+const clusterScheme = 'redis+cluster:';
 const redisPort = 6_379;
 const sentinelPort = 26_379;
 
@@ -35,8 +36,8 @@ const byProfile: Readonly<Record<ConnectionProfile, Settings>> = {
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
   },
-  worker: { maxRetriesPerRequest: null, socketTimeout: deadAfterMs },
-  subscriber: { maxRetriesPerRequest: null, socketTimeout: deadAfterMs, autoResubscribe: true },
+  worker: { maxRetriesPerRequest: null },
+  subscriber: { maxRetriesPerRequest: null, autoResubscribe: true },
 };
 
 /** A worker publishes at the end of a turn. A subscriber has nothing to say. */
@@ -61,8 +62,12 @@ export interface ConnectionOptions {
  * twice a second. Throws `invalid-request` for a URL of another kind.
  */
 export function openRedis(url: string, { profile, name, onError }: ConnectionOptions): RedisClient {
+  // What opens further connections by itself (a cluster for its subscriptions, BullMQ for its blocking fetch) hands
+  // on its options and nothing else: there ioredis' own limit must do, which counts the time.
+  const isWatchedHere = profile === 'command' || (profile === 'subscriber' && !url.startsWith(clusterScheme));
   const options: Settings = {
     ...byProfile[profile],
+    ...(!isWatchedHere && { socketTimeout: deadAfterMs }),
     connectionName: name,
     keepAlive: deadAfterMs,
     retryStrategy: (times) => Math.min(50 * times, reconnectLimitMs),
@@ -79,8 +84,9 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
   });
   if (profile === 'subscriber') keepAsking(client);
   const pace = paceOf[profile];
+  const silenceMs = profile === 'command' ? commandSilenceMs : deadAfterMs;
   eachNode(client, (node) => {
-    if (profile === 'command') watchSilence(node, commandSilenceMs);
+    if (isWatchedHere) watchSilence(node, silenceMs);
     if (pace) coalesceWrites(node, pace);
   });
   return client;

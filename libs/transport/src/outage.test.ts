@@ -61,6 +61,19 @@ describe('while a single Redis is away', () => {
     expect(await answer).toBe('PONG');
   });
 
+  it('a subscription stays although our own process stood still for longer than the limit', async () => {
+    const subscriber = await connections.connect(topology.url, 'subscriber');
+    let cuts = 0;
+    subscriber.on('close', () => {
+      cuts += 1;
+    });
+    const answer = subscriber.ping();
+    const end = performance.now() + 3_200;
+    while (performance.now() < end);
+    await answer;
+    expect(cuts).toBe(0);
+  });
+
   it('a subscription waits, and stands again by itself', async () => {
     const { bus } = await connections.createBus(topology.url, 'command');
     const heard: string[] = [];
