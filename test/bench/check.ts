@@ -61,7 +61,7 @@ export async function runCheck({ streams, output, say, print }: CheckOptions): P
 async function measure(contender: Contender, upstream: Upstream, streams: number) {
   // All have begun before the first one ends.
   const arrivals = Array.from({ length: streams }, (_, at) => Math.floor((at * rampMs) / streams));
-  const { result } = await runLoad(
+  const { result, ownShare, restShare } = await runLoad(
     contender,
     {
       model,
@@ -82,6 +82,8 @@ async function measure(contender: Contender, upstream: Upstream, streams: number
     tokenRate: rates.tokens,
     transitP50: metrics.transit.percentiles.p50,
     transitP99: metrics.transit.percentiles.p99,
+    ownShare,
+    restShare,
   };
 }
 
@@ -109,7 +111,12 @@ async function measureIdle(gateway: Contender, upstream: Upstream, say: (sentenc
 
 function describe(found: Awaited<ReturnType<typeof measure>>): string {
   const errors = Object.entries(found.errors).map(([name, count]) => `, ${count} × ${name}`);
-  return `${found.ok} complete, ${found.failed} failed, transit p99 ${ms(found.transitP99)}${errors.join('')}`;
+  const machine = `${percent(found.ownShare)} of the machine ours, ${percent(found.restShare)} anybody else's`;
+  return `${found.ok} complete, ${found.failed} failed, transit p99 ${ms(found.transitP99)}, ${machine}${errors.join('')}`;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`;
 }
 
 function ms(value: number): string {
