@@ -216,12 +216,12 @@ class RedisAdmission implements Admission {
       this.checkPools([pool], jobs);
       const permission = this.fullPools.ask(pool, jobs);
       const answer = await this.reserve(part, claim.requestId, { inputTokens: 0 });
-      const { fullForMs, meanMs = priorMeanMs } = answer;
+      const { busyForMs, meanMs = priorMeanMs } = answer;
       const [inPool = 0, outstanding = 0] = answer.levels;
       if (answer.refused === undefined) {
         this.fullPools.admitted(pool, permission);
         const { slots } = poolPolicy;
-        return { part, priority: fairPriority({ outstanding, slots, meanMs, fullForMs }) };
+        return { part, priority: fairPriority({ outstanding, slots, meanMs, busyForMs }) };
       }
       const refusal = refuseSaturated(claim, inPool, meanMs);
       this.fullPools.refused(pool, jobs, refusal);

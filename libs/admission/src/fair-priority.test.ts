@@ -8,7 +8,7 @@ const place = fc.record<Place>({
   outstanding: fc.nat({ max: 100_000 }),
   slots: fc.integer({ min: 1, max: 10_000 }),
   meanMs: fc.double({ min: 1, max: 600_000, noNaN: true }),
-  fullForMs: fc.integer({ min: 0, max: 200 * dayMs }),
+  busyForMs: fc.integer({ min: 0, max: 200 * dayMs }),
 });
 
 it('a priority is a whole number that BullMQ takes, and grows with the places and with the time', () => {
@@ -19,7 +19,7 @@ it('a priority is a whole number that BullMQ takes, and grows with the places an
       expect(fairPriority({ ...given, outstanding: given.outstanding + more })).toBeGreaterThanOrEqual(
         priority,
       );
-      expect(fairPriority({ ...given, fullForMs: given.fullForMs + laterMs })).toBeGreaterThanOrEqual(
+      expect(fairPriority({ ...given, busyForMs: given.busyForMs + laterMs })).toBeGreaterThanOrEqual(
         priority,
       );
     }),
@@ -31,9 +31,9 @@ it.each([
   [20, 3600 * 1000],
   [500, dayMs],
   [15_000, 30 * dayMs],
-])('a turn that comes %d ms later is told apart while a pool is full for %d ms', (laterMs, fullForMs) => {
-  const given = { outstanding: 0, slots: 1, meanMs: 1000, fullForMs };
-  expect(fairPriority({ ...given, fullForMs: fullForMs + 2 * laterMs })).toBeGreaterThan(fairPriority(given));
+])('a turn that comes %d ms later is told apart while a pool is full for %d ms', (laterMs, busyForMs) => {
+  const given = { outstanding: 0, slots: 1, meanMs: 1000, busyForMs };
+  expect(fairPriority({ ...given, busyForMs: busyForMs + 2 * laterMs })).toBeGreaterThan(fairPriority(given));
 });
 
 /** A pool in slow motion: who waits is served by priority, then by age, as BullMQ does it. */
@@ -52,7 +52,7 @@ function waits({
     for (let index = 0; at % everyMs === 0 && index < burst; index += 1) {
       const outstanding = running.length + queue.length;
       if (outstanding >= slots + waiting) continue;
-      queue.push({ priority: fairPriority({ outstanding, slots, meanMs: serviceMs, fullForMs: at }), at });
+      queue.push({ priority: fairPriority({ outstanding, slots, meanMs: serviceMs, busyForMs: at }), at });
     }
     queue.sort((a, b) => a.priority - b.priority || a.at - b.at);
     while (running.length < slots && queue.length > 0) {

@@ -23,8 +23,8 @@ export interface Answer {
   waitMs?: number;
   /** Mean service time of the pool, if a hold asked for it. */
   meanMs?: number;
-  /** For how long every admission to the pool has found all of its slots taken; 0 while one is free. */
-  fullForMs: number;
+  /** For how long the pool has been busy; 0 while it is not. */
+  busyForMs: number;
   /** What each hold saw before it took, up to the one that said no. */
   levels: number[];
 }
@@ -106,9 +106,9 @@ export class Ledger {
     ]);
     const script = this.scripts.reserve;
     return answersOf(await runScript(this.redis, script, bookKeys(slot), [this.leaseMs, ...values])).map(
-      ([refused = -1, waitMs = -1, meanMs = -1, fullForMs = 0, ...levels]) => ({
+      ([refused = -1, waitMs = -1, meanMs = -1, busyForMs = 0, ...levels]) => ({
         levels,
-        fullForMs,
+        busyForMs,
         ...(refused >= 0 && { refused }),
         ...(waitMs >= 0 && { waitMs }),
         ...(meanMs >= 0 && { meanMs }),

@@ -24,8 +24,8 @@ export interface Backlog {
   maxWaiting?: number;
   /** Key of the pool's mean service time. */
   meanKey: string;
-  /** Key of the instant since when no slot of the pool was free. */
-  fullKey: string;
+  /** Key of the instant since when the pool is busy. */
+  busyKey: string;
   /** Mean service time in milliseconds before anything was measured. */
   priorMeanMs: number;
 }

@@ -124,3 +124,21 @@ it('places go to those whom no policy of their own refuses', async () => {
   });
   await ingress.admit(bed.claim({ poolPolicy }));
 });
+
+it('whoever comes later to a busy pool stands behind, though he finds it emptier', async () => {
+  const ingress = await bed.admission();
+  const busySince = async () => Number(await ingress.redis.get('sluice:{p:gpu}:busy:since'));
+  const poolPolicy = { slots: 2, waitBudgetMs: 10_000 };
+  const admit = () => ingress.admit(bed.claim({ poolPolicy }));
+  const first = await admit();
+  expect([first.priority, await busySince()]).toEqual([1, 0]);
+  const [second, third] = [await admit(), await admit()];
+  const since = await busySince();
+  expect(since).toBeGreaterThan(0);
+  // Ten seconds later all of them have left.
+  await ingress.redis.set('sluice:{p:gpu}:busy:since', since - 10_000, 'KEEPTTL');
+  for (const ticket of [first, second, third]) await ticket.settle({});
+  const later = await admit();
+  expect(later.priority).toBeGreaterThan(third.priority);
+  expect(await ingress.redis.pttl('sluice:{p:gpu}:busy:since')).toBeGreaterThan(0);
+});

@@ -22,7 +22,7 @@ export function poolCheck({ poolPolicy, jobs }: Claim, slot: Slot): Check {
       minWaiting,
       ...(maxWaiting !== undefined && { maxWaiting }),
       meanKey: meanKey(slot),
-      fullKey: countKey(slot, 'full', 'since'),
+      busyKey: countKey(slot, 'busy', 'since'),
       priorMeanMs,
     },
   };

@@ -1,8 +1,8 @@
 -- Takes, for each request in turn, all of its checks or none. A repeated request id takes nothing more.
 --   ARGV[1] lease ms; then for each request: its id, input tokens (estimate), checks as JSON
 -- Answer: for each request { index of the check that said no, or -1; ms after which it would fit, or -1; mean
---         service time in ms, or -1; ms since when no slot of the pool was free; what each check saw before it
---         took, up to the one that said no }
+--         service time in ms, or -1; ms since when the pool is busy; what each check saw before it took, up to
+--         the one that said no }
 
 local leaseMs = tonumber(ARGV[1])
 local at = clock()
@@ -11,15 +11,18 @@ sweep(at)
 local bookWasEmpty = redis.call('EXISTS', KEYS[2]) == 0
 local bookIsEmpty = bookWasEmpty
 
--- Pools by their key of the mean: its value, and since when every run has found all slots taken.
+-- A pool is busy from when half of its slots are taken until that was not so for a minute: time enough for whoever
+-- waits to be picked up, even by workers that are slow to do it.
+local calmAfterMs = 60 * 1000
+
+-- Pools by their key of the mean: its value, and since when the pool is busy.
 local pools = {}
 local function poolOf(backlog)
   local pool = pools[backlog.meanKey]
   if not pool then
-    local known = redis.call('MGET', backlog.meanKey, backlog.fullKey)
-    pool = { meanMs = math.max(1, tonumber(known[1] or backlog.priorMeanMs)), fullKey = backlog.fullKey }
-    pool.wasFull = known[2] and true
-    pool.fullSince = known[2] and math.min(at, tonumber(known[2]))
+    local known = redis.call('MGET', backlog.meanKey, backlog.busyKey)
+    pool = { meanMs = math.max(1, tonumber(known[1] or backlog.priorMeanMs)), busyKey = backlog.busyKey }
+    pool.busySince = known[2] and math.min(at, tonumber(known[2]))
     pools[backlog.meanKey] = pool
   end
   return pool
@@ -27,11 +30,7 @@ end
 
 local function writePools()
   for _, pool in pairs(pools) do
-    if pool.fullSince then
-      redis.call('SET', pool.fullKey, number(pool.fullSince), 'PX', bookLifeMs)
-    elseif pool.wasFull then
-      redis.call('DEL', pool.fullKey)
-    end
+    if pool.isBusy then redis.call('SET', pool.busyKey, number(pool.busySince), 'PX', calmAfterMs) end
   end
 end
 
@@ -43,10 +42,10 @@ local look = {
     if not backlog then return level, check.max end
     local pool = poolOf(backlog)
     local meanMs = pool.meanMs
-    pool.fullSince = level >= backlog.slots and (pool.fullSince or at)
+    if 2 * level >= backlog.slots then pool.isBusy, pool.busySince = true, pool.busySince or at end
     local waiting = math.max(backlog.minWaiting, math.floor(backlog.slots * backlog.waitBudgetMs / meanMs))
     if backlog.maxWaiting then waiting = math.min(waiting, backlog.maxWaiting) end
-    return level, backlog.slots + waiting, nil, meanMs, pool.fullSince and at - pool.fullSince or 0
+    return level, backlog.slots + waiting, nil, meanMs, pool.busySince and at - pool.busySince or 0
   end,
   rate = function(check)
     local level = rateLevel(check.key, at, check.max, check.periodMs)
@@ -81,9 +80,9 @@ local function reserve(id, input, holds)
   local levels = {}
   local answer = { -1, -1, -1, 0 }
   for index, check in ipairs(checks) do
-    local level, max, waitMs, meanMs, fullForMs = look[check.primitive](check)
+    local level, max, waitMs, meanMs, busyForMs = look[check.primitive](check)
     levels[index] = level
-    answer[3], answer[4] = meanMs or answer[3], fullForMs or answer[4]
+    answer[3], answer[4] = meanMs or answer[3], busyForMs or answer[4]
     answer[4 + index] = level
     if not records[id] and max and level + check.amount > max then
       answer[1], answer[2] = index - 1, waitMs or -1
@@ -107,5 +106,6 @@ for index = 2, #ARGV, 3 do
   answers[#answers + 1] = reserve(ARGV[index], ARGV[index + 1], ARGV[index + 2])
 end
 writeBook()
+writePools()
 if bookWasEmpty and not bookIsEmpty then keepBook() end
 return answers
