@@ -1,19 +1,26 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isNoticed } from './decide.ts';
+import { findWrong } from './questions.ts';
 import { sourcesOf } from './sources.ts';
 
+const root = join(import.meta.dirname, '../..');
+
 test('mutants are made of what serves, never of tests or of what only assembles', () => {
-  const files = sourcesOf(join(import.meta.dirname, '../..'), 'openai');
+  const files = sourcesOf(root, 'openai');
   expect(files).toContain('src/openai/stream-encode.ts');
   expect(files.filter((file) => /\.test\.ts$|index\.ts$|document\.ts$/.test(file))).toEqual([]);
+  expect(sourcesOf(root, 'shared')).toContain('src/sse.ts');
+  expect(sourcesOf(root, 'shared')).not.toContain('src/golden-run.ts');
 });
 
-test('a mutant is noticed by a wrong answer and by a crash', () => {
+test('a mutant is noticed by a wrong answer, by a throw and by a rejection', async () => {
+  const wrong = () => false;
   const crash = () => {
     throw new TypeError('crash');
   };
-  expect(isNoticed([() => true, () => true])).toBe(false);
-  expect(isNoticed([() => true, () => false])).toBe(true);
-  expect(isNoticed([crash])).toBe(true);
+  const reject = async () => crash();
+  expect(await findWrong([() => true, () => undefined])).toBeUndefined();
+  expect(await findWrong([() => true, wrong])).toBe(wrong);
+  expect(await findWrong([crash])).toBe(crash);
+  expect(await findWrong([reject])).toBe(reject);
 });

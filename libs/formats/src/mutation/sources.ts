@@ -1,11 +1,20 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-const assembling = ['index.ts', 'document.ts'];
+/** Files that only assemble, hold types, or serve the golden tests. */
+const leftOut: Readonly<Record<string, readonly string[]>> = {
+  shared: ['codec.ts', 'golden-case.ts', 'golden-run.ts', 'index.ts', 'registry.ts'],
+};
+const assembling: readonly string[] = ['document.ts', 'index.ts'];
 
-/** The production files of a folder below `src`, relative to the package, but for those that only assemble. */
+/**
+ * The production files of a folder below `src`, relative to the package, but for those that only assemble; `shared`
+ * stands for the files of `src` itself.
+ */
 export function sourcesOf(root: string, folder: string): string[] {
-  return readdirSync(join(root, 'src', folder))
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !assembling.includes(name))
-    .map((name) => `src/${folder}/${name}`);
+  const place = folder === 'shared' ? 'src' : `src/${folder}`;
+  return readdirSync(join(root, place))
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .filter((name) => !(leftOut[folder] ?? assembling).includes(name))
+    .map((name) => `${place}/${name}`);
 }

@@ -1,0 +1,75 @@
+import { readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { configureGlobal } from 'fast-check';
+import { createCorpus, standardCorpus } from '../corpus/bad-input.ts';
+import { judge } from '../corpus/judge.ts';
+import { goldenCases, goldenFormats } from '../golden-case.ts';
+import { runAnswerLeg } from '../matrix/answer-leg.ts';
+import { runRequestLeg } from '../matrix/request-leg.ts';
+import { seededLosses } from '../matrix/seeded-loss.ts';
+import { formats } from '../registry.ts';
+import { takeTests } from './test-collector.ts';
+
+/** One check that `npm test` makes, too: false or a throw where it would be red. */
+export type Question = () => unknown;
+
+const source = join(import.meta.dirname, '..');
+
+/** Real sockets and whole SDKs: seconds a mutant, and what they notice the golden streams notice, too. */
+const tooSlow = 'sdk.test.ts';
+
+/**
+ * What the tests ask of a folder below `src`, or of the files that all formats share (`shared`): each of its unit,
+ * property and golden tests, each cell of the matrix that it has a part in, and the beginning of the corpus. Sets
+ * how property tests run: the same inputs every time, and fewer of them where the test says no number.
+ */
+export async function questionsAbout(folder: string): Promise<Question[]> {
+  configureGlobal({ seed: 1, numRuns: 50, endOnFailure: true });
+  const files = [
+    ...testFiles('.'),
+    ...(folder === 'shared' ? formats.map(({ server }) => server.format) : [folder]).flatMap(testFiles),
+  ];
+  // Also fills the collector, which starts empty.
+  for (const file of files) await import(file);
+  return [...takeTests(), ...matrixQuestions(folder), ...corpusQuestions(folder)];
+}
+
+function testFiles(folder: string): string[] {
+  return readdirSync(join(source, folder))
+    .filter((name) => name.endsWith('.test.ts') && basename(name) !== tooSlow)
+    .map((name) => join(source, folder, name));
+}
+
+function matrixQuestions(folder: string): Question[] {
+  const loss = seededLosses.none;
+  const pairs = goldenFormats()
+    .flatMap(goldenCases)
+    .flatMap((golden) => formats.map(({ client }) => ({ golden, dialect: client.format })))
+    .filter(({ golden, dialect }) => folder === 'shared' || [golden.format, dialect].includes(folder));
+  return pairs.flatMap(({ golden, dialect }) =>
+    (['stream', 'single'] as const).flatMap((mode) => [
+      ...(golden.wire ? [() => runRequestLeg(golden, dialect, mode, loss).state !== 'lossy'] : []),
+      ...(golden.events.length > 0
+        ? [() => runAnswerLeg(golden, dialect, mode, loss).state !== 'lossy']
+        : []),
+    ]),
+  );
+}
+
+function corpusQuestions(folder: string): Question[] {
+  return createCorpus({ ...standardCorpus, mutations: 400 })
+    .filter(({ format }) => format === folder || folder === 'shared')
+    .map((input) => () => judge(input) === undefined);
+}
+
+/** The first question that is answered wrongly, a throw being the worst of answers; absent where all is well. */
+export async function findWrong(questions: readonly Question[]): Promise<Question | undefined> {
+  for (const question of questions) {
+    try {
+      if ((await question()) === false) return question;
+    } catch {
+      return question;
+    }
+  }
+  return undefined;
+}
