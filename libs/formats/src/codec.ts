@@ -190,6 +190,8 @@ export interface RouteDocument {
   operationId: string;
   summary: string;
   description: string;
+  /** True where a model answers, through the queue, and not the gateway itself. */
+  isGeneration?: true;
   /** Of the query; those of the path follow from it. */
   query?: Readonly<Record<string, string>>;
   /** Absent where there is no body. */

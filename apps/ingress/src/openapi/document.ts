@@ -1,21 +1,31 @@
-import type { ErrorKind, Json, JsonObject } from '@sluice/canonical';
+import type { Json, JsonObject } from '@sluice/canonical';
+import { formats, type NamedSchema, type RouteDocument, type ServerCodec } from '@sluice/formats';
 import {
-  type FormatDocument,
-  formats,
-  type NamedSchema,
-  type RouteDocument,
-  statusOf,
-} from '@sluice/formats';
+  alternativesOf,
+  describeErrors,
+  documentedHeaders,
+  headersNamed,
+  shareError,
+} from './error-responses.ts';
 import { operationPaths } from './operations.ts';
+
+/** What the operations of one format have in common. */
+interface Dialect {
+  server: ServerCodec;
+  title: string;
+  error: JsonObject;
+}
 
 /** The whole API as an OpenAPI 3.1 document, put together from what each format says of itself. */
 export async function createOpenApiDocument(version: string): Promise<JsonObject> {
-  const documents = await Promise.all(formats.map((format) => format.loadDocument()));
   const components = new Components();
   const paths: Record<string, JsonObject> = {};
-  for (const document of documents.toReversed()) {
-    const error = components.add(document.error);
-    for (const route of document.routes) addRoute(paths, route, document, error, components);
+  const tags: Json[] = [];
+  for (const { server, loadDocument } of formats.toReversed()) {
+    const { title, description, error, routes } = await loadDocument();
+    tags.push({ name: title, description });
+    const dialect = { server, title, error: components.add(error) };
+    for (const route of routes) addRoute(paths, route, dialect, components);
   }
   return {
     openapi: '3.1.0',
@@ -28,12 +38,12 @@ export async function createOpenApiDocument(version: string): Promise<JsonObject
     },
     servers: [{ url: '/' }],
     tags: [
-      ...documents.toReversed().map(({ title, description }) => ({ name: title, description })),
+      ...tags,
       { name: 'Operations', description: 'Probes and documentation; they need no credential.' },
     ],
     security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
     paths: { ...sorted(paths), ...operationPaths },
-    components: { schemas: sorted(components.schemas), securitySchemes },
+    components: { schemas: sorted(components.schemas), headers: documentedHeaders, securitySchemes },
   };
 }
 
@@ -60,25 +70,20 @@ class Components {
 function addRoute(
   paths: Record<string, JsonObject>,
   route: RouteDocument,
-  { title }: FormatDocument,
-  error: JsonObject,
+  dialect: Dialect,
   components: Components,
 ): void {
   const path = paths[route.path] ?? {};
-  const operation = describeRoute(route, title, error, components);
+  const operation = describeRoute(route, dialect, components);
   const known = path[route.method];
   // Written above by this very function, as an object.
   path[route.method] = known === undefined ? operation : share(known as JsonObject, operation);
   paths[route.path] = path;
 }
 
-function describeRoute(
-  route: RouteDocument,
-  title: string,
-  error: JsonObject,
-  components: Components,
-): JsonObject {
-  const { request, response, stream } = route;
+function describeRoute(route: RouteDocument, dialect: Dialect, components: Components): JsonObject {
+  const { request, response, stream, isGeneration } = route;
+  const answerHeaders = ['x-request-id', 'request-id', ...(isGeneration ? ['x-sluice-queue-wait-ms'] : [])];
   const content: JsonObject = {
     ...(response && { 'application/json': { schema: components.add(response) } }),
     ...(stream && { [stream.contentType]: { schema: components.add(stream) } }),
@@ -87,7 +92,7 @@ function describeRoute(
     operationId: route.operationId,
     summary: route.summary,
     description: route.description,
-    tags: [title],
+    tags: [dialect.title],
     parameters: parametersOf(route),
     ...(request && {
       requestBody: {
@@ -96,67 +101,26 @@ function describeRoute(
       },
     }),
     responses: {
-      200: { description: 'The answer.', headers: answerHeaders, content },
-      ...errorResponses(error, request !== undefined),
+      200: { description: 'The answer.', headers: headersNamed(answerHeaders), content },
+      ...describeErrors(route, dialect, dialect.error),
     },
   };
 }
 
-const answerHeaders: JsonObject = {
-  'x-request-id': { description: 'Id of the request, in the logs too.', schema: { type: 'string' } },
-};
-
-function parametersOf({ path, query = {} }: RouteDocument): JsonObject[] {
+function parametersOf({ path, query = {}, isGeneration }: RouteDocument): JsonObject[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): JsonObject => {
     return { name, in: 'path', required: true, schema: { type: 'string' } };
   });
   const inQuery = Object.entries(query).map(([name, description]): JsonObject => {
     return { name, in: 'query', description, schema: { type: 'string' } };
   });
-  return [...inPath, ...inQuery];
-}
-
-/** What goes wrong before and during a generation, and what a mere question can meet. */
-const always: readonly ErrorKind[] = [
-  'unauthenticated',
-  'permission-denied',
-  'not-found',
-  'internal',
-  'unavailable',
-];
-const withBody: readonly ErrorKind[] = [
-  'invalid-request',
-  'budget-exhausted',
-  'too-large',
-  'unsupported-media',
-  'rate-limited',
-  'upstream-failed',
-  'deadline-exceeded',
-];
-const reasons: Readonly<Record<number, string>> = {
-  400: 'The request is not valid; the error names the field.',
-  401: 'No valid credential. Do not retry.',
-  402: 'A budget is spent. Do not retry.',
-  403: 'The key may not use this model.',
-  404: 'No such model or path.',
-  413: 'The body is too large.',
-  415: 'The content type is not JSON, or the body is compressed.',
-  429: 'A rate limit, or saturation: retry after `retry-after` seconds.',
-  500: 'A defect of the gateway.',
-  502: 'The model server failed.',
-  503: 'No worker, or no Redis, at the moment: retry after `retry-after` seconds.',
-  504: 'The deadline passed.',
-};
-
-function errorResponses(error: JsonObject, hasBody: boolean): JsonObject {
-  const kinds = hasBody ? [...always, ...withBody] : always;
-  const statuses = [...new Set(kinds.map((kind) => statusOf[kind]))].sort();
-  return Object.fromEntries(
-    statuses.map((status) => [
-      status,
-      { description: reasons[status] ?? 'Refused.', content: { 'application/json': { schema: error } } },
-    ]),
-  );
+  const traced: JsonObject = {
+    name: 'traceparent',
+    in: 'header',
+    description: 'W3C trace context: the spans of this call become its children.',
+    schema: { type: 'string' },
+  };
+  return [...inPath, ...inQuery, ...(isGeneration ? [traced] : [])];
 }
 
 /** One operation of several formats: all their tags and parameters, and any of their answers. */
@@ -187,22 +151,18 @@ function nameOf(parameter: Json): Json {
 
 function shareResponses(left: Json | undefined, right: Json | undefined): JsonObject {
   // Both were made by `describeRoute`.
-  const [ours, theirs] = [left as JsonObject, right as JsonObject];
-  return Object.fromEntries(
-    Object.entries(ours).map(([status, response]) => {
-      const other = theirs[status];
-      if (other === undefined) return [status, response];
+  const [ours, theirs] = [left, right] as Record<string, JsonObject>[];
+  const shared: JsonObject = { ...theirs, ...ours };
+  for (const [status, response] of Object.entries(ours ?? {})) {
+    const other = theirs?.[status];
+    if (other === undefined) continue;
+    if (status !== '200') shared[status] = shareError(response, other);
+    else {
       const schema = { anyOf: [...alternativesOf(response), ...alternativesOf(other)] };
-      return [status, { ...(response as JsonObject), content: { 'application/json': { schema } } }];
-    }),
-  );
-}
-
-function alternativesOf(response: Json): Json[] {
-  // Likewise: a response with one JSON schema.
-  const { content } = response as { content: { 'application/json': { schema: JsonObject } } };
-  const { schema } = content['application/json'];
-  return Array.isArray(schema.anyOf) ? schema.anyOf : [schema];
+      shared[status] = { ...response, content: { 'application/json': { schema } } };
+    }
+  }
+  return shared;
 }
 
 function sorted(record: Record<string, JsonObject>): JsonObject {

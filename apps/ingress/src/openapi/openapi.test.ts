@@ -56,12 +56,40 @@ describe('the OpenAPI document', () => {
       expect(list).toContain(name);
   });
 
+  test('shows every refusal of a route with its headers and in the shape of its format', () => {
+    expect(pathsOf(document)['/v1/messages']).toMatchObject({
+      post: {
+        responses: {
+          401: { headers: { 'x-should-retry': {}, 'request-id': {} } },
+          429: {
+            headers: { 'retry-after': { $ref: '#/components/headers/retry-after' } },
+            content: {
+              'application/json': {
+                examples: { 'saturated (Messages)': { value: { type: 'error', error: {} } } },
+              },
+            },
+          },
+        },
+      },
+    });
+  });
+
+  test('promises refusals only where they can come', () => {
+    const statuses = (path: string, method: string) => {
+      const operation = pathsOf(document)[path];
+      const found = isJsonObject(operation) ? operation[method] : undefined;
+      return Object.keys(isJsonObject(found) && isJsonObject(found.responses) ? found.responses : {});
+    };
+    expect(statuses('/v1/messages/count_tokens', 'post')).not.toContain('429');
+    expect(statuses('/v1/models', 'get')).toEqual(['200', '400', '401', '500', '503']);
+    expect(statuses('/v1/models/{model}', 'get')).toContain('404');
+  });
+
   test('refers to nothing that is not there', () => {
     const text = JSON.stringify(document);
     const { components } = document;
-    const schemas = isJsonObject(components) && isJsonObject(components.schemas) ? components.schemas : {};
-    for (const [, name = ''] of text.matchAll(/#\/components\/schemas\/(\w+)/g))
-      expect(schemas).toHaveProperty(name);
+    for (const [, kind = '', name = ''] of text.matchAll(/#\/components\/(\w+)\/([\w-]+)/g))
+      expect(components).toHaveProperty([kind, name]);
     expect(text).not.toContain('#/$defs');
   });
 });

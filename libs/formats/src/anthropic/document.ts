@@ -109,6 +109,7 @@ const calls: readonly RouteDocument[] = [
     method: 'post',
     path: '/v1/messages',
     operationId: 'createMessage',
+    isGeneration: true,
     summary: 'Answer a conversation',
     description:
       'With `stream: true` the answer is server-sent events from `message_start` to `message_stop`; a failure after the first event is an `error` event. `anthropic-version` may be any or missing.',

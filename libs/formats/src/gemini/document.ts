@@ -47,6 +47,7 @@ function routesUnder(version: string, suffix: string): RouteDocument[] {
       method: 'post',
       path: `/${version}/models/{model}:generateContent`,
       operationId: `generateContent${suffix}`,
+      isGeneration: true,
       summary: 'Answer a conversation',
       description: 'The model’s name may hold slashes and colons; the action stands behind the last colon.',
       request,
@@ -56,6 +57,7 @@ function routesUnder(version: string, suffix: string): RouteDocument[] {
       method: 'post',
       path: `/${version}/models/{model}:streamGenerateContent`,
       operationId: `streamGenerateContent${suffix}`,
+      isGeneration: true,
       summary: 'Answer a conversation as a stream',
       description:
         'With `alt=sse` server-sent events without an end mark, else one JSON array. A failure after the first message is a last message with an `error`.',

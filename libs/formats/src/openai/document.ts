@@ -136,6 +136,7 @@ export const document: FormatDocument = {
       method: 'post',
       path: '/v1/chat/completions',
       operationId: 'createChatCompletion',
+      isGeneration: true,
       summary: 'Answer a conversation',
       description:
         'With `stream: true` the answer is server-sent events that end in `data: [DONE]`; a failure after the first event is a last event with an `error`.',

@@ -1,0 +1,139 @@
+import type { ErrorInfo, Json, JsonObject } from '@sluice/canonical';
+import type { RouteDocument, ServerCodec } from '@sluice/formats';
+
+/** An error as some caller may meet it. */
+interface Sample extends ErrorInfo {
+  /** Which routes can meet it; absent means all. */
+  on?: 'body' | 'query' | 'generation' | 'model';
+}
+
+const samples: readonly Sample[] = [
+  { kind: 'invalid-request', message: 'the body is not valid JSON', detail: 'invalid-json', on: 'body' },
+  { kind: 'invalid-request', message: 'the page size is not a whole number', on: 'query' },
+  { kind: 'unauthenticated', message: 'the api key is not known' },
+  { kind: 'budget-exhausted', message: 'the budget of this month is spent', on: 'generation' },
+  { kind: 'permission-denied', message: 'this key may not use the model sim', on: 'model' },
+  {
+    kind: 'not-found',
+    message: 'the model does not exist',
+    detail: 'model-not-found',
+    param: 'model',
+    on: 'model',
+  },
+  { kind: 'too-large', message: 'the request body is too large', on: 'body' },
+  { kind: 'unsupported-media', message: 'the content type must be application/json', on: 'body' },
+  { kind: 'rate-limited', message: 'too many requests', retryAfterMs: 7_000, on: 'generation' },
+  { kind: 'saturated', message: 'queue for sim is full', retryAfterMs: 2_000, on: 'generation' },
+  { kind: 'internal', message: 'internal error' },
+  { kind: 'upstream-failed', message: 'the model server failed', retryable: false, on: 'generation' },
+  { kind: 'unavailable', message: 'no worker serves sim', retryAfterMs: 1_000 },
+  { kind: 'deadline-exceeded', message: 'the deadline passed', on: 'generation' },
+];
+
+const reasons: Readonly<Record<number, string>> = {
+  400: 'The request is not valid; the error names the field.',
+  401: 'No valid credential. Do not retry.',
+  402: 'A budget is spent. Do not retry.',
+  403: 'The key may not use this model.',
+  404: 'No such model.',
+  413: 'The body is too large.',
+  415: 'The content type is not JSON, or the body is compressed.',
+  429: 'A rate limit, or saturation: retry after `retry-after` seconds.',
+  500: 'A defect of the gateway.',
+  502: 'The model server failed.',
+  503: 'No worker, or no Redis, at the moment: retry after `retry-after` seconds.',
+  504: 'The deadline passed.',
+};
+
+/** What any answer, and what an error may carry beside its body; `$ref`s point here. */
+export const documentedHeaders: JsonObject = {
+  'x-request-id': {
+    description: 'Id of the request, as logs and support know it.',
+    required: true,
+    schema: { type: 'string' },
+  },
+  'request-id': { description: 'The same id.', required: true, schema: { type: 'string' } },
+  'x-sluice-queue-wait-ms': {
+    description: 'How long the call waited for a worker; absent where it needed none.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  'retry-after': {
+    description: 'Seconds after which a repetition makes sense.',
+    schema: { type: 'integer', minimum: 1, maximum: 60 },
+  },
+  'x-should-retry': {
+    description: '`false` where a repetition can not help; official SDKs obey it.',
+    schema: { type: 'string', enum: ['false'] },
+  },
+};
+
+/** References to headers by their names. */
+export function headersNamed(names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** The refusals of a route by status. What they look like and carry is asked of the codec that will write them. */
+export function describeErrors(
+  route: RouteDocument,
+  { server, title }: { server: ServerCodec; title: string },
+  schema: JsonObject,
+): Record<string, JsonObject> {
+  const responses: Record<string, JsonObject> = {};
+  for (const { on, ...error } of samples.filter((sample) => isMetOn(route, sample))) {
+    const { status, headers, body } = server.encodeError(error, { requestId: 'c2f1a7' });
+    const known = responses[status];
+    const names = ['x-request-id', 'request-id', ...Object.keys(headers)];
+    const example = { [`${error.kind} (${title})`]: { value: body } };
+    responses[status] = {
+      description: reasons[status] ?? 'Refused.',
+      headers: { ...objectOf(known?.headers), ...headersNamed(names) },
+      content: jsonContent(schema, { ...examplesOf(known), ...example }),
+    };
+  }
+  return responses;
+}
+
+function isMetOn({ path, query, request, isGeneration }: RouteDocument, { on }: Sample): boolean {
+  switch (on) {
+    case 'body':
+      return request !== undefined;
+    case 'query':
+      return request === undefined && query !== undefined;
+    case 'generation':
+      return isGeneration === true;
+    case 'model':
+      return request !== undefined || path.includes('{model}');
+    default:
+      return true;
+  }
+}
+
+/** One refusal of several formats: any of their shapes. */
+export function shareError(left: JsonObject, right: JsonObject): JsonObject {
+  const schema = { anyOf: [...alternativesOf(left), ...alternativesOf(right)] };
+  return { ...left, content: jsonContent(schema, { ...examplesOf(left), ...examplesOf(right) }) };
+}
+
+/** The schemas that a response of one JSON type allows. */
+export function alternativesOf(response: JsonObject): Json[] {
+  const { schema } = jsonOf(response);
+  const { anyOf } = objectOf(schema);
+  return Array.isArray(anyOf) ? anyOf : [objectOf(schema)];
+}
+
+function examplesOf(response: JsonObject | undefined): JsonObject {
+  return response ? objectOf(jsonOf(response).examples) : {};
+}
+
+function jsonOf(response: JsonObject): JsonObject {
+  return objectOf(objectOf(response.content)['application/json']);
+}
+
+function jsonContent(schema: JsonObject, examples: JsonObject): JsonObject {
+  return { 'application/json': { schema, examples } };
+}
+
+/** What was put together here as an object is one. */
+function objectOf(value: Json | undefined): JsonObject {
+  return (value ?? {}) as JsonObject;
+}
