@@ -29,4 +29,5 @@ test('empty values and other schemes are no credentials', () => {
     [],
   );
   expect(readCredentials(http({ authorization: 'Bearer ' }))).toEqual([]);
+  expect(readCredentials(http({ authorization: 'No bearer sk-a' }))).toEqual([]);
 });

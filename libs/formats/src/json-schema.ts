@@ -13,13 +13,13 @@ export function describeSchema(schema: z.ZodType, side: 'input' | 'output' = 'in
 
 /** Without the bounds that only say that JavaScript counts exactly up to there. */
 function withoutBounds(json: JsonObject): JsonObject {
-  const visit = (value: Json): Json => {
-    if (Array.isArray(value)) return value.map(visit);
-    if (!isJsonObject(value)) return value;
-    const fields = Object.entries(value).filter(
-      ([, field]) => Math.abs(Number(field)) !== Number.MAX_SAFE_INTEGER,
-    );
-    return Object.fromEntries(fields.map(([name, field]) => [name, visit(field)]));
-  };
-  return Object.fromEntries(Object.entries(json).map(([name, field]) => [name, visit(field)]));
+  const fields = Object.entries(json).filter(
+    ([, field]) => Math.abs(Number(field)) !== Number.MAX_SAFE_INTEGER,
+  );
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutBoundsWithin(field)]));
+}
+
+function withoutBoundsWithin(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutBoundsWithin);
+  return isJsonObject(value) ? withoutBounds(value) : value;
 }

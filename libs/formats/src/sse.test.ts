@@ -52,6 +52,22 @@ describe('SseParser', () => {
 
   test('keeps a byte order mark that is not the first character', () => {
     expect(parse('data: \uFEFF\n\n')).toEqual([{ data: '\uFEFF' }]);
+    const two = new TextEncoder().encode('\uFEFF\uFEFFdata: a\n\ndata: b\n\n');
+    expect(parse(two)).toEqual([{ data: 'b' }]);
+  });
+
+  test('sees a line end and a byte order mark that an empty piece stands before', () => {
+    expect(parse('data: a\r', '', '\ndata: b\n\n')).toEqual([{ data: 'a\nb' }]);
+    expect(parse('data: a\r', '\ndata: b\n\n')).toEqual([{ data: 'a\nb' }]);
+    expect(parse('', '\uFEFFdata: a\n\n')).toEqual([{ data: 'a' }]);
+  });
+
+  test('takes no other field for the name, and no empty name for one', () => {
+    expect(parse('event: x\nid: 7\ndata: a\n\nevent: x\nevent:\ndata: b\n\n')).toEqual([
+      { event: 'x', data: 'a' },
+      { event: 'x', data: 'b' },
+    ]);
+    expect(parse('event:\ndata: c\n\n')).toEqual([{ data: 'c' }]);
   });
 
   test('gives the last message although its blank line is missing', () => {
@@ -71,9 +87,15 @@ describe('SseParser', () => {
   });
 
   test('refuses a message beyond the limit, in one line or in many', () => {
-    const tooLarge = expect.objectContaining({ kind: 'upstream-failed' });
+    const tooLarge = expect.objectContaining({
+      kind: 'upstream-failed',
+      message: 'a message of the stream exceeds 20 bytes',
+    });
     const oneLine = new SseParser({ maxMessageBytes: 20 });
-    expect(() => oneLine.push(`data: ${'x'.repeat(20)}`)).toThrow(tooLarge);
+    expect(oneLine.push(`data: ${'x'.repeat(14)}`)).toEqual([]);
+    expect(() => oneLine.push('x')).toThrow(tooLarge);
+    const wholeLine = new SseParser({ maxMessageBytes: 20 });
+    expect(() => wholeLine.push(`data: ${'x'.repeat(20)}\n\n`)).toThrow(tooLarge);
     const manyLines = new SseParser({ maxMessageBytes: 20 });
     expect(() => {
       for (let count = 0; count < 10; count += 1) manyLines.push('data: 12345\n');

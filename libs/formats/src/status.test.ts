@@ -34,6 +34,10 @@ describe('retryHeaders', () => {
     });
   });
 
+  test('a known wait is told, whatever the kind', () => {
+    expect(retryHeaders(error('upstream-failed', { retryAfterMs: 2100 }))).toEqual({ 'retry-after': '3' });
+  });
+
   test('an invalid request needs no advice', () => {
     expect(retryHeaders(error('invalid-request'))).toEqual({});
   });

@@ -8,10 +8,14 @@ test.each([
   [403, 'permission-denied'],
   [404, 'not-found'],
   [405, 'method-not-allowed'],
+  [408, 'deadline-exceeded'],
+  [409, 'upstream-failed'],
   [413, 'too-large'],
+  [415, 'unsupported-media'],
   [418, 'invalid-request'],
   [422, 'invalid-request'],
   [429, 'rate-limited'],
+  [499, 'upstream-failed'],
   [500, 'upstream-failed'],
   [503, 'unavailable'],
   [504, 'deadline-exceeded'],
@@ -26,8 +30,13 @@ test('the finer wait wins', () => {
   expect(readRetryAdvice({ 'retry-after': '7', 'retry-after-ms': ['250'] })).toEqual({ retryAfterMs: 250 });
 });
 
+test('space around the number means nothing, and no wait is a wait', () => {
+  expect(readRetryAdvice({ 'retry-after': ' 7 ' })).toEqual({ retryAfterMs: 7000 });
+  expect(readRetryAdvice({ 'retry-after': '0' })).toEqual({ retryAfterMs: 0 });
+});
+
 test('a date, nothing and nonsense are no advice', () => {
-  for (const value of ['Wed, 21 Oct 2026 07:28:00 GMT', '', '-1', undefined]) {
+  for (const value of ['Wed, 21 Oct 2026 07:28:00 GMT', '', ' ', '-1', undefined]) {
     expect(readRetryAdvice({ 'retry-after': value })).toEqual({});
   }
 });

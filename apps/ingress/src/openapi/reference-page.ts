@@ -36,6 +36,8 @@ async function openSite(documentUrl: string): Promise<FastifyInstance> {
     configuration: {
       url: documentUrl,
       pageTitle: 'Sluice API',
+      // Its own word is `Models`, which are something else here.
+      modelsSectionLabel: 'Schemas',
       // Everything that would ask a server other than this one.
       withDefaultFonts: false,
       telemetry: false,
