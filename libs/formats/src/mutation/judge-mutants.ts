@@ -12,7 +12,7 @@ export interface JudgedMutant extends Mutant {
 }
 
 /** What a child process says about a mutant; see there. */
-type Word = Verdict | 'static' | 'again';
+type Word = Verdict | 'again';
 
 /** A child that has been silent for so long is in a loop: no question takes a tenth of it. */
 const silenceLimitMs = 15_000;
@@ -25,16 +25,11 @@ export async function judgeMutants(folder: string, only: readonly string[]): Pro
   for (const { id, excuse } of mutants) if (excuse !== undefined) words.set(id, 'excused');
   const ids = mutants.map(({ id }) => id).filter((id) => !words.has(id));
   await share(ids, (part) => decide(script, folder, part, words));
-  const atLoad = ids.filter((id) => words.get(id) === 'static');
-  await share(atLoad, async (part) => {
-    for (const id of part) words.set(id, await runAlone(script, folder, id));
-  });
   return mutants.map((mutant) => ({ ...mutant, verdict: verdictOf(words.get(mutant.id)) }));
 }
 
 function verdictOf(word: Word | undefined): Verdict {
-  if (word === undefined || word === 'static' || word === 'again')
-    throw new TypeError('a mutant was not judged');
+  if (word === undefined || word === 'again') throw new TypeError('a mutant was not judged');
   return word;
 }
 
@@ -54,7 +49,7 @@ async function decide(
 ): Promise<void> {
   let left = ids;
   while (left.length > 0) {
-    const hanging = await runTogether(script, folder, left, words);
+    const hanging = await runChild(script, folder, left, words);
     if (hanging !== undefined) words.set(hanging, 'timeout');
     const before = left.length;
     left = left.filter((id) => !words.has(id));
@@ -64,58 +59,33 @@ async function decide(
 }
 
 /** Runs until all are decided or one does not end; returns that one. */
-async function runTogether(
+function runChild(
   script: string,
   folder: string,
   ids: readonly string[],
   words: Map<string, Word>,
 ): Promise<string | undefined> {
   let text = '';
-  await run([script, folder, ids.join(',')], undefined, (piece) => {
-    const lines = (text + piece).split('\n');
-    text = lines.pop() ?? '';
-    for (const line of lines) {
-      const [, id = '', word = ''] = /^\.*(\d+) \.*(\w+)$/.exec(line) ?? [];
-      // The words that the child writes.
-      if (word !== 'again') words.set(id, word as Word);
-    }
-  });
-  return /^\.*(\d+) /.exec(text)?.[1];
-}
-
-/** Asks everything about a mutant that is awake from the start; sources that don't load are noticed, too. */
-async function runAlone(script: string, folder: string, id: string): Promise<Verdict> {
-  let text = '';
-  const ended = await run([script, folder], id, (piece) => {
-    text += piece;
-  });
-  if (text.endsWith('missed')) return 'missed';
-  return ended ? 'noticed' : 'timeout';
-}
-
-/** Runs a child to its end; false where its silence had to be broken. */
-function run(
-  words: readonly string[],
-  mutant: string | undefined,
-  hear: (piece: string) => void,
-): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--max-old-space-size=1024', ...words], {
-      // A mutant that crashes at load says so at length.
-      stdio: ['ignore', 'pipe', mutant === undefined ? 'inherit' : 'ignore'],
-      // The name that the instrumenter gives it.
-      env: { ...process.env, ...(mutant !== undefined && { __STRYKER_ACTIVE_MUTANT__: mutant }) },
+    const child = spawn(process.execPath, ['--max-old-space-size=1536', script, folder, ids.join(',')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
     });
     const watch = () => setTimeout(() => child.kill('SIGKILL'), silenceLimitMs);
     let timer = watch();
     child.stdout.on('data', (piece: Buffer) => {
       clearTimeout(timer);
       timer = watch();
-      hear(piece.toString());
+      const lines = (text + piece.toString()).split('\n');
+      text = lines.pop() ?? '';
+      for (const line of lines) {
+        const [, id = '', word = ''] = /^\.*(\d+) \.*(\w+)$/.exec(line) ?? [];
+        // The words that the child writes.
+        if (word !== 'again') words.set(id, word as Word);
+      }
     });
-    child.on('close', (_code, signal) => {
+    child.on('close', () => {
       clearTimeout(timer);
-      resolve(signal === null);
+      resolve(/^\.*(\d+) /.exec(text)?.[1]);
     });
   });
 }

@@ -1,6 +1,5 @@
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { configureGlobal } from 'fast-check';
 import { createCorpus, standardCorpus } from '../corpus/bad-input.ts';
 import { judge } from '../corpus/judge.ts';
 import { goldenCases, goldenFormats } from '../golden-case.ts';
@@ -20,11 +19,9 @@ const tooSlow = 'sdk.test.ts';
 
 /**
  * What the tests ask of a folder below `src`, or of the files that all formats share (`shared`): each of its unit,
- * property and golden tests, each cell of the matrix that it has a part in, and the beginning of the corpus. Sets
- * how property tests run: the same inputs every time, and fewer of them where the test says no number.
+ * property and golden tests, each cell of the matrix that it has a part in, and the beginning of the corpus.
  */
 export async function questionsAbout(folder: string): Promise<Question[]> {
-  configureGlobal({ seed: 1, numRuns: 50, endOnFailure: true });
   const files = [
     ...testFiles('.'),
     ...(folder === 'shared' ? formats.map(({ server }) => server.format) : [folder]).flatMap(testFiles),
