@@ -67,12 +67,13 @@ function judgeRequest(format: string, wire: WireRequest): string | undefined {
     return judgeRefusal(thrown, requestKinds);
   }
   if (!Number.isFinite(estimateInputTokens(request))) return 'the estimate is not a number';
-  const strange = findStrangePrototype(request, 'request');
+  const strange = findNonJson(request, 'request');
   if (strange !== undefined) return strange;
   for (const { client } of formats) {
     try {
       const encoded = client.encodeRequest(request, targetOf(request.model));
-      JSON.stringify(encoded.body);
+      const wrong = findNonJson(encoded.body, `the body for ${client.format}`);
+      if (wrong !== undefined) return wrong;
       new URL(`http://upstream${encoded.path}`);
       new Headers(encoded.headers);
     } catch (thrown) {
@@ -99,8 +100,9 @@ function judgeBody(format: string, status: number, body: Json): string | undefin
     const error = client.decodeError(status, { 'retry-after': '7' }, body);
     if (typeof error.message !== 'string' || error.message.length > 500)
       return 'the message is no short text';
-    JSON.stringify(server.encodeError(error, { requestId: 'corpus' }));
-    return undefined;
+    const strange = findNonJson(error, 'the error');
+    if (strange !== undefined) return strange;
+    return findNonJson(server.encodeError(error, { requestId: 'corpus' }), 'the error');
   }
   return judgeEvents(client.decodeResponse(body, context));
 }
@@ -124,29 +126,35 @@ function judgeStream(format: string, bytes: Uint8Array): string | undefined {
 function judgeEvents(events: readonly GenerationEvent[]): string | undefined {
   const broken = findGrammarError(events);
   if (broken !== undefined) return broken;
-  const strange = findStrangePrototype(events, 'events');
+  const strange = findNonJson(events, 'events');
   if (strange !== undefined) return strange;
   const isAnswer = events.at(-1)?.type === 'finish';
-  const strangePart = isAnswer ? findStrangePrototype(collect(events), 'answer') : undefined;
-  if (strangePart !== undefined) return strangePart;
+  const oddPart = isAnswer ? findNonJson(collect(events), 'answer') : undefined;
+  if (oddPart !== undefined) return strangePart;
   for (const format of formats) {
     const call = { ...textCall(format.server.format), choices: 1 };
     const text = encodeStream(format, call, [events]);
     if (text === '') return `${format.server.format} says nothing`;
-    if (isAnswer) JSON.stringify(format.server.encodeResponse([collect(events)], call));
+    const body = isAnswer ? format.server.encodeResponse([collect(events)], call) : {};
+    const wrong = findNonJson(body, `the body of ${format.server.format}`);
+    if (wrong !== undefined) return wrong;
   }
   return undefined;
 }
 
-/** Objects that were made from JSON have the parents that JSON.parse gives them, wherever they came to stand. */
-function findStrangePrototype(value: unknown, path: string): string | undefined {
+/**
+ * Objects that were made from JSON have the parents that JSON.parse gives them, wherever they came to stand, and what
+ * is absent is not there, instead of undefined.
+ */
+function findNonJson(value: unknown, path: string): string | undefined {
+  if (value === undefined) return `${path} is undefined`;
   if (typeof value !== 'object' || value === null) return undefined;
   const parent: unknown = Object.getPrototypeOf(value);
   if (parent !== Object.prototype && parent !== Array.prototype && parent !== null) {
     return `${path} has a prototype of its own`;
   }
   for (const [name, child] of Object.entries(value)) {
-    const found = findStrangePrototype(child, `${path}.${name}`);
+    const found = findNonJson(child, `${path}.${name}`);
     if (found !== undefined) return found.slice(0, 300);
   }
   return undefined;

@@ -17,14 +17,20 @@ type Word = Verdict | 'again';
 /** A child that has been silent for so long is in a loop: no question takes a tenth of it. */
 const silenceLimitMs = 15_000;
 const parallel = 2;
+const tellEveryMs = 30_000;
 
-/** Judges every mutant of a folder, or of those of its files that are named. */
-export async function judgeMutants(folder: string, only: readonly string[]): Promise<JudgedMutant[]> {
+/** Judges every mutant of a folder, or of those of its files that are named; tells how far it is now and then. */
+export async function judgeMutants(
+  folder: string,
+  only: readonly string[],
+  tell: (judged: number, all: number) => void,
+): Promise<JudgedMutant[]> {
   const { mutants, script } = await createSandbox(folder, only);
   const words = new Map<string, Word>();
+  const clock = setInterval(() => tell(words.size, mutants.length), tellEveryMs);
   for (const { id, excuse } of mutants) if (excuse !== undefined) words.set(id, 'excused');
   const ids = mutants.map(({ id }) => id).filter((id) => !words.has(id));
-  await share(ids, (part) => decide(script, folder, part, words));
+  await share(ids, (part) => decide(script, folder, part, words)).finally(() => clearInterval(clock));
   return mutants.map((mutant) => ({ ...mutant, verdict: verdictOf(words.get(mutant.id)) }));
 }
 

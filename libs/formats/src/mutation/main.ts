@@ -25,7 +25,9 @@ function show({ file, line, mutator, replacement }: JudgedMutant): string {
 
 /** Prints what is known about a folder and returns its score in percent. */
 async function score(folder: string): Promise<number> {
-  const mutants = await judgeMutants(folder, values.file);
+  const mutants = await judgeMutants(folder, values.file, (judged, all) => {
+    process.stderr.write(`${folder}: ${judged} of ${all} mutants\n`);
+  });
   const count = (verdict: Verdict) => mutants.filter((mutant) => mutant.verdict === verdict).length;
   const [noticed, timeouts, missed] = [count('noticed'), count('timeout'), count('missed')];
   const percent = (100 * (noticed + timeouts)) / Math.max(1, noticed + timeouts + missed);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { decodeInBandError } from './error.ts';
 import { decodeFinishWord } from './finish.ts';
 import { encodeRequest } from './request.ts';
-import { decodeUsage } from './usage.ts';
+import { decodeUsage, encodeUsage } from './usage.ts';
 
 const target = { model: 'm', stream: true, maxOutputTokens: 64 };
 
@@ -82,6 +82,46 @@ describe('usage where reasoning stands beside the completion', () => {
 
   test('is absent where only the prompt was counted', () => {
     expect(decodeUsage({ prompt_tokens: 10, total_tokens: 14, ...details }).outputTokens).toBeUndefined();
+  });
+});
+
+describe('usage', () => {
+  test('goes through as a server told it, finer counts that nobody here knows included', () => {
+    const wire = {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 15,
+      prompt_tokens_details: { cached_tokens: 3, audio_tokens: 1 },
+      completion_tokens_details: { reasoning_tokens: 2, accepted_prediction_tokens: 1 },
+      prompt_cache_hit_tokens: 4,
+      queue_time: 0.5,
+    };
+    expect(encodeUsage([decodeUsage(wire)])).toEqual(wire);
+  });
+
+  test('says nothing of what was not reported, or is no count', () => {
+    expect(decodeUsage({})).toStrictEqual({});
+    const odd = {
+      prompt_tokens: '5',
+      completion_tokens: -1,
+      prompt_tokens_details: { cached_tokens: Number.POSITIVE_INFINITY },
+    };
+    expect(decodeUsage(odd)).toStrictEqual({});
+  });
+
+  test('needs one number to be told, and counts the prompt of several choices once', () => {
+    const zero = { prompt_tokens: 0, completion_tokens: 0 };
+    expect(encodeUsage([])).toBeUndefined();
+    expect(encodeUsage([{ cacheReadTokens: 1 }])).toBeUndefined();
+    expect(encodeUsage([{ inputTokens: 7 }])).toStrictEqual({ ...zero, prompt_tokens: 7, total_tokens: 7 });
+    expect(encodeUsage([{ outputTokens: 7 }])).toStrictEqual({
+      ...zero,
+      completion_tokens: 7,
+      total_tokens: 7,
+    });
+    expect(encodeUsage([{ inputTokens: 7, outputTokens: 1 }, { outputTokens: 2 }, {}])).toMatchObject({
+      total_tokens: 10,
+    });
   });
 });
 

@@ -32,6 +32,6 @@ const failures: ReadonlySet<string> = new Set(['abort', 'error', 'insufficient_s
 export function decodeFinishWord(word: string): { reason: FinishReason; rawReason?: string } | 'failed' {
   if (failures.has(word)) return 'failed';
   const reason = reasons.get(word) ?? 'other';
-  const isOwnWord = reason !== 'other' && (word === finishWord[reason] || word === 'function_call');
+  const isOwnWord = word === finishWord[reason] || word === 'function_call';
   return isOwnWord ? { reason } : { reason, rawReason: word };
 }

@@ -12,12 +12,12 @@ export function encodeUsage(usages: readonly Usage[]): JsonObject | undefined {
   if (inputTokens === undefined && outputTokens === undefined) return undefined;
   const { prompt_tokens_details, completion_tokens_details, ...kept } = extensionsOf(first, FORMAT) ?? {};
   const promptDetails = {
-    ...(isJsonObject(prompt_tokens_details) && prompt_tokens_details),
+    ...objectOr(prompt_tokens_details),
     ...(cacheReadTokens !== undefined && { cached_tokens: cacheReadTokens }),
     ...(cacheWriteTokens !== undefined && { cache_write_tokens: cacheWriteTokens }),
   };
   const completionDetails = {
-    ...(isJsonObject(completion_tokens_details) && completion_tokens_details),
+    ...objectOr(completion_tokens_details),
     ...(reasoningTokens !== undefined && { reasoning_tokens: reasoningTokens }),
   };
   // The dialect demands all three numbers once there is a usage.
@@ -60,8 +60,7 @@ export function decodeUsage(wire: JsonObject): Usage {
     count(total_tokens),
   );
   const kept: JsonObject = {
-    ...keptFields(rest),
-    ...(prompt_cache_hit_tokens !== undefined && keptFields({ prompt_cache_hit_tokens })),
+    ...keptFields({ ...rest, prompt_cache_hit_tokens }),
     ...nonEmpty('prompt_tokens_details', keptFields(promptRest)),
     ...nonEmpty('completion_tokens_details', keptFields(completionRest)),
   };
@@ -82,8 +81,9 @@ function inclusiveOutput(
   reasoning: number | undefined,
   total: number | undefined,
 ): number | undefined {
-  if (input === undefined || output === undefined || !reasoning) return output;
-  return total === input + output + reasoning ? output + reasoning : output;
+  const apart = sum([output, reasoning]);
+  const isApart = input !== undefined && output !== undefined && total === sum([input, apart]);
+  return isApart ? apart : output;
 }
 
 function objectOr(value: Json | undefined): JsonObject {
