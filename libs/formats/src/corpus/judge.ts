@@ -130,7 +130,7 @@ function judgeEvents(events: readonly GenerationEvent[]): string | undefined {
   if (strange !== undefined) return strange;
   const isAnswer = events.at(-1)?.type === 'finish';
   const oddPart = isAnswer ? findNonJson(collect(events), 'answer') : undefined;
-  if (oddPart !== undefined) return strangePart;
+  if (oddPart !== undefined) return oddPart;
   for (const format of formats) {
     const call = { ...textCall(format.server.format), choices: 1 };
     const text = encodeStream(format, call, [events]);
