@@ -15,7 +15,9 @@ export interface JudgedMutant extends Mutant {
 type Word = Verdict | 'again';
 
 /** A child that has been silent for so long is in a loop: no question takes a tenth of it. */
-const silenceLimitMs = 15_000;
+const silenceLimitMs = 20_000;
+/** Until it says its first word. */
+const startLimitMs = 180_000;
 const parallel = 2;
 const tellEveryMs = 30_000;
 
@@ -76,11 +78,11 @@ function runChild(
     const child = spawn(process.execPath, ['--max-old-space-size=1536', script, folder, ids.join(',')], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const watch = () => setTimeout(() => child.kill('SIGKILL'), silenceLimitMs);
-    let timer = watch();
+    const watch = (limitMs: number) => setTimeout(() => child.kill('SIGKILL'), limitMs);
+    let timer = watch(startLimitMs);
     child.stdout.on('data', (piece: Buffer) => {
       clearTimeout(timer);
-      timer = watch();
+      timer = watch(silenceLimitMs);
       const lines = (text + piece.toString()).split('\n');
       text = lines.pop() ?? '';
       for (const line of lines) {
