@@ -14,26 +14,40 @@ export interface JudgedMutant extends Mutant {
 /** What a child process says about a mutant; see there. */
 type Word = Verdict | 'again';
 
-/** A child that has been silent for so long is in a loop: no question takes a tenth of it. */
-const silenceLimitMs = 20_000;
+/** A child that has been silent for so long is in a loop: no question takes a tenth of it on an idle machine. */
+const silenceLimitMs = 60_000;
 /** Until it says its first word. */
 const startLimitMs = 180_000;
 const parallel = 2;
 const tellEveryMs = 30_000;
 
-/** Judges every mutant of a folder, or of those of its files that are named; tells how far it is now and then. */
-export async function judgeMutants(
-  folder: string,
-  only: readonly string[],
-  tell: (judged: number, all: number) => void,
-): Promise<JudgedMutant[]> {
-  const { mutants, script } = await createSandbox(folder, only);
+export interface JudgeOptions {
+  folder: string;
+  /** Names of the files to keep to; empty means all. */
+  files: readonly string[];
+  /** Which of the mutants to judge. */
+  choose: (mutants: readonly Mutant[]) => Mutant[];
+  /** Is told now and then how far it is. */
+  tell: (judged: number, all: number) => void;
+}
+
+/** Judges the chosen mutants of a folder. `all` is how many there are to choose from. */
+export async function judgeMutants({
+  folder,
+  files,
+  choose,
+  tell,
+}: JudgeOptions): Promise<{ all: number; judged: JudgedMutant[] }> {
+  const sandbox = await createSandbox(folder, files);
+  const { script } = sandbox;
+  const mutants = choose(sandbox.mutants);
   const words = new Map<string, Word>();
   const clock = setInterval(() => tell(words.size, mutants.length), tellEveryMs);
   for (const { id, excuse } of mutants) if (excuse !== undefined) words.set(id, 'excused');
   const ids = mutants.map(({ id }) => id).filter((id) => !words.has(id));
   await share(ids, (part) => decide(script, folder, part, words)).finally(() => clearInterval(clock));
-  return mutants.map((mutant) => ({ ...mutant, verdict: verdictOf(words.get(mutant.id)) }));
+  const judged = mutants.map((mutant) => ({ ...mutant, verdict: verdictOf(words.get(mutant.id)) }));
+  return { all: sandbox.mutants.length, judged };
 }
 
 function verdictOf(word: Word | undefined): Verdict {
