@@ -43,9 +43,10 @@ export class AnswerBlocks {
     return [];
   }
 
-  /** True where log probabilities may go with an empty text. */
-  get takesLogprobs(): boolean {
-    return this.toolCalls.calls.length === 0 && (this.kind === 'text' || this.kind === 'refusal');
+  /** The kind of text that log probabilities without a text of their own belong to; absent where none is open. */
+  get logprobsPlace(): TextKind | undefined {
+    if (this.toolCalls.calls.length > 0) return undefined;
+    return this.kind === 'text' || this.kind === 'refusal' ? this.kind : undefined;
   }
 
   call(item: JsonObject): GenerationEvent[] {
@@ -67,18 +68,16 @@ export class AnswerBlocks {
     return [];
   }
 
-  /** Everything that was waiting. */
+  /** Everything that was waiting. Call it once. */
   end(): GenerationEvent[] {
     const events: GenerationEvent[] = [];
     if (this.live) events.push(...(this.live.isStarted ? [] : this.start(this.live)), this.close(this.live));
-    this.live = undefined;
     for (const piece of this.waiting) {
       if ('kind' in piece) events.push(...this.flow(piece));
       else if ('value' in piece) events.push(...this.flowOpaque(piece.value));
       else if (piece.other) events.push(...this.flowOpaque(piece.other));
       else events.push(...this.start(piece), this.close(piece));
     }
-    this.waiting.length = 0;
     return events;
   }
 

@@ -144,12 +144,13 @@ export class ChatStreamDecoder implements StreamDecoder {
       events.push(...this.blocks.text('reasoning', thinking));
     const kind = typeof refusal === 'string' && refusal !== '' ? 'refusal' : 'text';
     const text = kind === 'refusal' ? refusal : content;
+    const place = this.blocks.logprobsPlace;
     if (kind === 'refusal' && typeof content === 'string' && content !== '') {
       events.push(...this.blocks.text('text', content));
     }
     if (typeof text === 'string' && text !== '') events.push(...this.blocks.text(kind, text, logprobs));
     else if (Array.isArray(text)) events.push(...text.flatMap((part) => this.readPart(part)));
-    else if (logprobs && this.blocks.takesLogprobs) events.push(...this.blocks.text('text', '', logprobs));
+    else if (logprobs && place) events.push(...this.blocks.text(place, '', logprobs));
     else if (logprobs) this.logprobs.push(...logprobs);
     for (const item of Array.isArray(tool_calls) ? tool_calls : []) {
       if (isJsonObject(item)) events.push(...this.blocks.call(item));
@@ -212,10 +213,7 @@ export class ChatStreamDecoder implements StreamDecoder {
 
 /** Most servers repeat the fields of the body in every chunk. */
 function isSame(known: Json | undefined, value: Json): boolean {
-  if (known === value) return true;
-  return (
-    typeof value === 'object' && typeof known === 'object' && JSON.stringify(known) === JSON.stringify(value)
-  );
+  return known === value || JSON.stringify(known) === JSON.stringify(value);
 }
 
 function readLogprobs(logprobs: Json | undefined): Json[] | undefined {

@@ -5,7 +5,6 @@ import {
   isJsonObject,
   type Json,
   type JsonObject,
-  type Opaque,
   type Tool,
   type ToolChoice,
 } from '@sluice/canonical';
@@ -85,16 +84,17 @@ export function decodeToolChoice(choice: string | JsonObject, path: string): Too
 }
 
 function readName(tool: JsonObject, path: string): string {
-  const name = toolName(tool);
-  if (name === undefined) throw invalid(path, 'expected a tool with a name');
-  return name;
+  const reference = referenceOf(tool);
+  if (!reference) throw invalid(path, 'expected a tool with a name');
+  return reference.name;
 }
 
-/** The name of a tool or tool reference on the wire: it stands in the object that its type names. */
-function toolName(tool: Json): string | undefined {
+/** Type and name of a tool or tool reference on the wire: the name stands in the object that the type names. */
+function referenceOf(tool: Json): { type: string; name: string } | undefined {
   if (!isJsonObject(tool)) return undefined;
-  const body = tool[typeof tool.type === 'string' ? tool.type : 'function'];
-  return isJsonObject(body) && typeof body.name === 'string' ? body.name : undefined;
+  const type = typeof tool.type === 'string' ? tool.type : 'function';
+  const body = tool[type];
+  return isJsonObject(body) && typeof body.name === 'string' ? { type, name: body.name } : undefined;
 }
 
 /** The choice as a server reads it; a name that belongs to a tool of another type is referred to by that type. */
@@ -106,8 +106,7 @@ export function encodeToolChoice(choice: ToolChoice, tools: readonly Tool[]): Js
 }
 
 function referTo(name: string, tools: readonly Tool[]): JsonObject {
-  const other = tools.find((tool): tool is Opaque => tool.type === 'opaque' && toolName(tool.value) === name);
-  // `toolName` found a name, so the value is an object; a tool without a type word is a function.
-  const type = (other && isJsonObject(other.value) && other.value.type) || 'function';
-  return typeof type === 'string' ? { type, [type]: { name } } : { type: 'function', function: { name } };
+  const others = tools.map((tool) => (tool.type === 'opaque' ? referenceOf(tool.value) : undefined));
+  const type = others.find((other) => other?.name === name)?.type ?? 'function';
+  return { type, [type]: { name } };
 }

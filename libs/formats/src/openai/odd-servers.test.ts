@@ -1,0 +1,377 @@
+import { collect, findGrammarError, type GenerationEvent, type Json } from '@sluice/canonical';
+import { describe, expect, test } from 'vitest';
+import { decodeError, decodeInBandError } from './error.ts';
+import { decodeResponse } from './response.ts';
+import { ChatStreamDecoder } from './stream-decode.ts';
+
+const context = { id: 'g1', createdAt: 1000, model: 'm' };
+
+function decode(...chunks: Json[]): GenerationEvent[] {
+  const decoder = new ChatStreamDecoder(context);
+  const events = chunks.flatMap((chunk) => decoder.push({ data: JSON.stringify(chunk) }));
+  const all = [...events, ...decoder.end()];
+  expect(findGrammarError(all)).toBeUndefined();
+  return all;
+}
+
+const chunk = (delta: Json, finish_reason: Json = null, more = {}): Json => ({
+  choices: [{ index: 0, delta, finish_reason, ...more }],
+});
+const contentOf = (...chunks: Json[]) => collect(decode(...chunks, chunk({}, 'stop'))).content;
+
+describe('a delta', () => {
+  test('may hold a refusal beside text, and empty texts that say nothing', () => {
+    const refused = { type: 'text', text: 'no', extensions: { openai: { refusal: true } } };
+    expect(contentOf(chunk({ content: 'well, ', refusal: 'no' }))).toEqual([
+      { type: 'text', text: 'well, ' },
+      refused,
+    ]);
+    expect(contentOf(chunk({ content: '', refusal: 'no', reasoning: '' }))).toEqual([refused]);
+    expect(contentOf(chunk({ content: '', refusal: '', reasoning_content: '' }))).toEqual([]);
+  });
+
+  test('says its thinking under either name, one of them', () => {
+    expect(contentOf(chunk({ reasoning_content: 'a', reasoning: 'b' }), chunk({ reasoning: 'c' }))).toEqual([
+      { type: 'reasoning', text: 'ac' },
+    ]);
+    expect(contentOf(chunk({ reasoning_content: '', reasoning: 'b' }))).toEqual([
+      { type: 'reasoning', text: 'b' },
+    ]);
+  });
+
+  test('of odd shapes costs nothing but itself', () => {
+    const odd = { content: 7, refusal: 7, reasoning: 7, tool_calls: 'x', function_call: 'x' };
+    expect(contentOf(chunk({ content: 'a' }), chunk(odd), chunk(null), chunk('x'))).toEqual([
+      { type: 'text', text: 'a' },
+    ]);
+    expect(contentOf(chunk({ content: 'a', tool_calls: [7, null] }))).toEqual([{ type: 'text', text: 'a' }]);
+  });
+
+  test('of another choice than the first is not read', () => {
+    const other = { choices: [{ index: 1, delta: { content: 'b' } }, 7, { delta: { content: 'a' } }] };
+    expect(contentOf(other)).toEqual([{ type: 'text', text: 'a' }]);
+  });
+
+  test('with a list of parts keeps the parts that nobody here knows', () => {
+    const known = { type: 'text', text: 'a' };
+    const odd = [
+      { type: 'text', text: 7 },
+      { type: 'note', text: 'b' },
+      { type: 'thinking', thinking: 'c' },
+      { type: 'note', thinking: [{ text: 'd' }] },
+    ];
+    expect(contentOf(chunk({ content: [known, 'x', ...odd] }))).toEqual([
+      known,
+      ...odd.map((value) => ({ type: 'opaque', format: 'openai', value })),
+    ]);
+    expect(contentOf(chunk({ content: [{ type: 'thinking', thinking: [{ text: 'a' }, 7, {}] }] }))).toEqual([
+      { type: 'reasoning', text: 'a' },
+    ]);
+  });
+
+  test('with unknown fields adds them up: text and lists grow, objects are entered, ids are replaced', () => {
+    const events = decode(
+      chunk({ odd: { id: 'a', text: 'x', list: [1], count: 1, inner: { text: 'p' } } }),
+      chunk({ odd: { id: 'b', text: 'y', list: [2], count: 2, inner: { text: 'q' } } }),
+      chunk({}, 'stop'),
+    );
+    expect(events.at(-1)).toMatchObject({
+      extensions: {
+        openai: {
+          message: { odd: { id: 'b', text: 'xy', list: [1, 2], count: 2, inner: { text: 'pq' } } },
+        },
+      },
+    });
+  });
+});
+
+describe('log probabilities', () => {
+  const chance = (token: string) => ({ token, logprob: -1 });
+  const chances = (place: string, ...tokens: string[]) => ({ logprobs: { [place]: tokens.map(chance) } });
+
+  test('without a text belong to the text or the refusal that is open', () => {
+    for (const [field, place] of [
+      ['content', 'content'],
+      ['refusal', 'refusal'],
+    ] as const) {
+      const answer = collect(
+        decode(
+          chunk({ [field]: 'a' }, null, chances(place, 'a')),
+          chunk({}, null, chances(place, '')),
+          chunk({}, 'stop'),
+        ),
+      );
+      expect(answer.content).toHaveLength(1);
+      expect(answer.logprobs).toEqual([chance('a'), chance('')]);
+    }
+  });
+
+  test('before any text, in a call, and of thinking are kept apart from the text', () => {
+    for (const delta of [{}, { reasoning: 'a' }]) {
+      const answer = collect(
+        decode(chunk(delta), chunk({}, null, chances('content', 'x')), chunk({}, 'stop')),
+      );
+      expect(answer.logprobs).toBeUndefined();
+      expect(answer.finish.extensions).toEqual({ openai: { logprobs: [chance('x')] } });
+    }
+  });
+
+  test('of text that follows a call stay with it', () => {
+    const call = { tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] };
+    const answer = collect(
+      decode(
+        chunk(call),
+        chunk({ content: 'a' }, null, chances('content', 'a')),
+        chunk({ content: 'b' }, null, chances('content', 'b')),
+        chunk({ content: 'c' }),
+        chunk({}, 'tool_calls'),
+      ),
+    );
+    expect(answer.content.at(-1)).toEqual({ type: 'text', text: 'abc' });
+    expect(answer.logprobs).toEqual([chance('a'), chance('b')]);
+  });
+
+  test('of odd shapes are none', () => {
+    for (const logprobs of [7, null, { content: [] }, { content: 'x', refusal: 'x' }, {}]) {
+      expect(collect(decode(chunk({ content: 'a' }, 'stop', { logprobs }))).logprobs).toBeUndefined();
+    }
+  });
+});
+
+describe('the end of an answer', () => {
+  test('tells the stop sequence where the server does, and only for a stop', () => {
+    const finishOf = (word: string, more: object) => decode(chunk({ content: 'a' }, word, more)).at(-1);
+    expect(finishOf('stop', { stop_reason: 'END' })).toMatchObject({ stopSequence: 'END' });
+    expect(finishOf('stop', { matched_stop: 'END' })).toMatchObject({ stopSequence: 'END' });
+    expect(finishOf('stop', { stop_reason: 128_009 })).not.toHaveProperty('stopSequence');
+    expect(finishOf('length', { stop_reason: 'END' })).not.toHaveProperty('stopSequence');
+  });
+
+  test('is not a reason that is no word', () => {
+    const events = decode(chunk({ content: 'a' }, ''), chunk({}, 7));
+    expect(events.at(-1)).toMatchObject({
+      type: 'error',
+      error: { message: 'the upstream closed the stream before the answer was complete' },
+    });
+    expect(events.at(-1)).not.toHaveProperty('usage');
+  });
+
+  test('keeps a reason that came before the last chunk', () => {
+    expect(decode(chunk({ content: 'a' }, 'length'), chunk({}, '')).at(-1)).toMatchObject({
+      type: 'finish',
+      reason: 'length',
+    });
+  });
+
+  test('of a refusal is a filter, of a call a call, unless the server says more', () => {
+    const call = { tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] };
+    expect(decode(chunk({ refusal: 'no' }, 'stop')).at(-1)).toMatchObject({ reason: 'content-filter' });
+    expect(decode(chunk({ refusal: 'no' }, 'length')).at(-1)).toMatchObject({ reason: 'length' });
+    expect(decode(chunk({ refusal: 'no', ...call }, 'stop')).at(-1)).toMatchObject({ reason: 'tool-calls' });
+    expect(decode(chunk(call, 'length')).at(-1)).toMatchObject({ reason: 'length' });
+  });
+});
+
+test('fields of the body that every chunk repeats are told once, those that change at the end', () => {
+  const more = { system_fingerprint: 'fp', nested: { a: [1] } };
+  const events = decode(
+    { ...more, count: 1, choices: [] },
+    { ...more, count: 2, choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop' }] },
+  );
+  expect(events[0]).toMatchObject({ type: 'start', extensions: { openai: { ...more, count: 1 } } });
+  expect(events.at(-1)?.type === 'finish' && events.at(-1)).toMatchObject({
+    extensions: { openai: { body: { count: 2 } } },
+  });
+  expect(JSON.stringify(events.at(-1))).not.toContain('fp');
+});
+
+describe('pieces of calls', () => {
+  type Piece = { index?: number | null; id?: string | null; name?: string | null; args?: Json };
+  const pieces = (...all: Piece[]) =>
+    contentOf(
+      ...all.map(({ index, id, name, args }) =>
+        chunk({
+          tool_calls: [
+            {
+              ...(index !== undefined && { index }),
+              ...(id !== undefined && { id }),
+              function: {
+                ...(name !== undefined && { name }),
+                ...(args !== undefined && { arguments: args }),
+              },
+            },
+          ],
+        }),
+      ),
+    ).map((part) => (part.type === 'tool-call' ? `${part.id} ${part.name} ${part.arguments}` : part.type));
+
+  test.each<[string, Piece[], string[]]>([
+    [
+      'belong to the call of their number',
+      [
+        { index: 0, id: 'a', name: 'f', args: '{"x"' },
+        { index: 1, id: 'b', name: 'g', args: '{' },
+        { index: 0, args: ':1}' },
+        { index: 1, args: '}' },
+      ],
+      ['a f {"x":1}', 'b g {}'],
+    ],
+    [
+      'belong to the call of their id where there are no numbers',
+      [
+        { id: 'a', name: 'f', args: '{' },
+        { id: 'b', name: 'g', args: '{' },
+        { id: 'a', args: '}' },
+        { id: 'b', args: '}' },
+      ],
+      ['a f {}', 'b g {}'],
+    ],
+    ['belong to the last call where there is neither', [{ id: 'a', name: 'f' }, { args: '{}' }], ['a f {}']],
+    [
+      'start a call with another id and name under the same number',
+      [
+        { index: 0, id: 'a', name: 'f', args: '{}' },
+        { index: 0, id: 'b', name: 'f', args: '{}' },
+      ],
+      ['a f {}', 'b f {}'],
+    ],
+    [
+      'go on with a call under another id without a name',
+      [
+        { index: 0, id: 'a', name: 'f', args: '{' },
+        { index: 0, id: 'b', args: '}' },
+      ],
+      ['a f {}'],
+    ],
+    [
+      'start a call with another name after arguments',
+      [
+        { index: 0, name: 'f', args: '{}' },
+        { index: 0, name: 'g', args: '{}' },
+      ],
+      ['call_g1_0 f {}', 'call_g1_1 g {}'],
+    ],
+    [
+      'start a call with any name after a name where there are no numbers',
+      [
+        { name: 'f', args: '{}' },
+        { name: 'f', args: '{}' },
+      ],
+      ['call_g1_0 f {}', 'call_g1_1 f {}'],
+    ],
+    [
+      'bring a name in pieces, again or longer',
+      [
+        { index: 0, id: 'a', name: 'get_' },
+        { index: 0, name: 'time' },
+        { index: 0, name: 'get_time' },
+        { index: 0, name: 'get_time_of' },
+        { index: 0, name: '', args: '{}' },
+      ],
+      ['a get_time_of {}'],
+    ],
+    [
+      'bring the id late, or empty, or none',
+      [
+        { index: 0, id: '', name: 'f' },
+        { index: 0, id: 'a' },
+        { index: 1, id: '', name: 'g', args: { x: 1 } },
+      ],
+      ['a f ', 'call_g1_1 g {"x":1}'],
+    ],
+  ])('%s', (_name, all, calls) => {
+    expect(pieces(...all)).toEqual(calls);
+  });
+
+  test('with fields that nobody here knows keep them, outside and inside', () => {
+    const call = {
+      index: 0,
+      id: 'a',
+      type: 'function',
+      odd: 1,
+      function: { name: 'f', arguments: '{}', even: 2 },
+    };
+    const late = { index: 0, late: 3, function: { arguments: ' ' } };
+    expect(contentOf(chunk({ tool_calls: [call] }), chunk({ tool_calls: [late] }))).toEqual([
+      {
+        type: 'tool-call',
+        id: 'a',
+        name: 'f',
+        arguments: '{} ',
+        extensions: { openai: { odd: 1, late: 3, function: { even: 2 } } },
+      },
+    ]);
+  });
+
+  test('of another type grow in their text and else are replaced', () => {
+    const piece = (more: object) => chunk({ tool_calls: [{ index: 0, ...more }] });
+    expect(
+      contentOf(
+        piece({ id: 'c', type: 'custom', state: 'a', custom: { name: 'sh', input: 'ls', mode: 'x' } }),
+        piece({ state: 'b', custom: { input: ' -l', mode: 'y' } }),
+      ),
+    ).toEqual([
+      {
+        type: 'opaque',
+        format: 'openai',
+        value: { id: 'c', type: 'custom', state: 'b', custom: { name: 'sh', input: 'ls -l', mode: 'y' } },
+      },
+    ]);
+  });
+});
+
+describe('a single body', () => {
+  test('is read like a stream, its calls by their place', () => {
+    const call = (name: string) => ({
+      index: 0,
+      id: name,
+      type: 'function',
+      function: { name, arguments: '{}' },
+    });
+    const message = { role: 'assistant', content: 'a', tool_calls: [call('f'), call('g'), 7] };
+    const events = decodeResponse({ choices: [{ index: 3, message, finish_reason: 'tool_calls' }] }, context);
+    expect(collect(events).content.map((part) => ('name' in part ? part.name : part.type))).toEqual([
+      'text',
+      'f',
+      'g',
+    ]);
+  });
+
+  test('without a message or a choice is an empty answer', () => {
+    for (const body of [{ choices: [] }, { choices: [7] }, { choices: [{ message: 7 }] }]) {
+      expect(collect(decodeResponse(body, context)).content).toEqual([]);
+    }
+  });
+});
+
+describe('an error', () => {
+  test.each<[string, unknown, object]>([
+    ['plain text', 'busy', { message: 'busy' }],
+    ['a text for an error', { error: 'busy' }, { message: 'busy' }],
+    ['a bare object', { message: 'busy', param: 'model' }, { message: 'busy', param: 'model' }],
+    ['a detail', { detail: 'busy' }, { message: 'busy' }],
+    ['a number for an error', { error: 7 }, { message: 'the upstream answered with status 400' }],
+    ['odd fields', { error: { message: 7, param: 7, type: 7, code: {} } }, {}],
+    ['an empty message', { error: { message: '' } }, { message: 'the upstream answered with status 400' }],
+    ['a model that is not there', { error: { code: 'model_not_found' } }, { kind: 'not-found' }],
+  ])('in the shape of %s is read', (_name, body, wanted) => {
+    const error = decodeError(400, {}, body);
+    expect(error).toMatchObject({ kind: 'invalid-request', ...wanted });
+    if (!('param' in wanted)) expect(error).not.toHaveProperty('param');
+  });
+
+  test('in band is one that says so', () => {
+    expect(decodeInBandError({ object: 'error', message: 'busy', code: 400 })).toEqual({
+      kind: 'invalid-request',
+      message: 'busy',
+    });
+    expect(decodeInBandError({ error: {} })).toEqual({
+      kind: 'upstream-failed',
+      message: 'the upstream reported an error',
+    });
+    expect(decodeInBandError({ error: { code: 399 } })?.kind).toBe('upstream-failed');
+    for (const body of [{ error: null }, { object: 'list' }, 7, null]) {
+      expect(decodeInBandError(body)).toBeUndefined();
+    }
+  });
+});
