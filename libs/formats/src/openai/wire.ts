@@ -1,15 +1,10 @@
-import { type Json, type JsonObject, SluiceError } from '@sluice/canonical';
+import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
 
 /** The id under which this dialect files its extensions and opaques. */
 export const FORMAT = 'openai';
 
-const jsonObject = z
-  .custom<JsonObject>(
-    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-    'expected an object',
-  )
-  .meta({ type: 'object' });
+const jsonObject = z.custom<JsonObject>(isJsonObject, 'expected an object').meta({ type: 'object' });
 const text = z.string().nullish();
 const flag = z.boolean().nullish();
 
@@ -115,18 +110,19 @@ interface Found {
   message: string;
 }
 
-/** Of the branches of a union the one that got furthest is the one that the client meant. */
+/** Of the branches of a union the one that got furthest is the one that the client meant; else it is any of them. */
 function deepest(issues: readonly z.core.$ZodIssue[]): Found {
   const [issue] = issues;
   if (!issue) return { path: [], message: 'not valid' };
-  let found: Found = { path: issue.path, message: issue.message };
-  if (issue.code !== 'invalid_union') return found;
-  for (const branch of issue.errors) {
-    const inner = deepest(branch);
-    const path = [...issue.path, ...inner.path];
-    if (path.length > found.path.length) found = { path, message: inner.message };
-  }
-  return found;
+  if (issue.code !== 'invalid_union') return { path: issue.path, message: issue.message };
+  const branches = issue.errors.map(deepest);
+  const longest = Math.max(...branches.map(({ path }) => path.length));
+  const meant = branches.find(({ path }) => path.length > 0 && path.length === longest);
+  if (meant) return { path: [...issue.path, ...meant.path], message: meant.message };
+  const wanted = branches.map(({ message }) =>
+    message.replace(/^.*?expected (.*?)(?:, received \w+)?$/, '$1'),
+  );
+  return { path: issue.path, message: `expected ${wanted.join(' or ')}` };
 }
 
 function joinPath(base: string, path: readonly PropertyKey[]): string {
