@@ -1,0 +1,589 @@
+import {
+  type GenerationEvent,
+  type InferenceRequest,
+  type JsonObject,
+  type Message,
+  SluiceError,
+} from '@sluice/canonical';
+import { describe, expect, test } from 'vitest';
+import { CallLedger } from './calls.ts';
+import { normalizeFields } from './casing.ts';
+import { encodeModelList } from './models.ts';
+import { parsePath } from './path.ts';
+import { decodeRequest, encodeRequest } from './request.ts';
+import { decodeSchema, spellsOrder } from './schema.ts';
+import { createStreamEncoder } from './stream-encode.ts';
+
+const hello = { role: 'user', parts: [{ text: 'Hello' }] };
+
+function decoded(fields: JsonObject, action = 'generateContent') {
+  const body = { contents: [hello], ...fields };
+  const path = `/v1beta/models/m:${action}`;
+  return decodeRequest({ path, headers: {}, query: {}, requestId: 'r', body });
+}
+const decode = (fields: JsonObject) => decoded(fields).request;
+const messagesOf = (...contents: JsonObject[]) => decode({ contents }).messages;
+const configured = (generationConfig: JsonObject) => decode({ generationConfig });
+
+function encode(request: Partial<InferenceRequest>): JsonObject {
+  const target = { model: 'm', stream: true, maxOutputTokens: 9 };
+  return encodeRequest({ model: 'm', messages: [], sampling: {}, ...request }, target).body;
+}
+
+function refusal(attempt: () => unknown): string {
+  try {
+    attempt();
+  } catch (thrown) {
+    if (thrown instanceof SluiceError) return thrown.message;
+    throw thrown;
+  }
+  return 'not refused';
+}
+
+describe('a bad field is refused with its place and what was expected:', () => {
+  test.each<[JsonObject, string]>([
+    [{ contents: [] }, 'contents: too small: expected array to have >=1 items'],
+    [{ contents: 7 }, 'contents[0]: expected object, received number'],
+    [{ contents: [{ role: 'x', parts: [] }] }, 'contents[0].role: expected one of user, model, function'],
+    [{ contents: [{ parts: [{ text: 7 }] }] }, 'contents[0].parts[0].text: expected string, received number'],
+    [
+      { contents: [{ parts: [{ text: 'a', fileData: { fileUri: 'b' } }] }] },
+      'contents[0].parts[0]: only one of text, fileData in a part',
+    ],
+    [
+      { contents: [{ parts: [{ functionResponse: {} }] }] },
+      'contents[0].parts[0].functionResponse.name: expected a name or an id of a call',
+    ],
+    [
+      { contents: [{ parts: [{ functionResponse: { name: 'f', parts: [{ text: 7 }] } }] }] },
+      'contents[0].parts[0].functionResponse.parts[0].text: expected string, received number',
+    ],
+    [
+      { contents: [{ role: 'user', parts: [{ text: 'a' }, { functionCall: { name: 'f' } }] }] },
+      'contents[0].parts[1].functionCall: a call must stand in a turn of role model',
+    ],
+    [
+      { systemInstruction: { parts: [{ text: 'a' }, { fileData: { fileUri: 'b' } }] } },
+      'systemInstruction.parts[1]: a system instruction holds text only',
+    ],
+    [
+      { tools: [{ functionDeclarations: [{ name: 'f', parameters: {}, parametersJsonSchema: {} }] }] },
+      'tools[0].functionDeclarations[0].parametersJsonSchema: only one of parameters and parametersJsonSchema',
+    ],
+    [
+      { toolConfig: { functionCallingConfig: { mode: 'x' } } },
+      'toolConfig.functionCallingConfig.mode: expected one of AUTO, ANY, NONE, VALIDATED',
+    ],
+    [
+      { generationConfig: { responseSchema: {}, responseJsonSchema: {} } },
+      'generationConfig.responseJsonSchema: only one of responseSchema and responseJsonSchema',
+    ],
+    [{ generationConfig: { responseSchema: [] } }, 'generationConfig.responseSchema: expected an object'],
+    [
+      { generationConfig: { thinkingConfig: { includeThoughts: 1 } } },
+      'generationConfig.thinkingConfig.includeThoughts: expected boolean, received number',
+    ],
+  ])('%j', (fields, message) => {
+    expect(refusal(() => decode(fields))).toBe(message);
+  });
+
+  test('a count names the request that it counts', () => {
+    expect(refusal(() => decoded({ generateContentRequest: { contents: [] } }, 'countTokens'))).toBe(
+      'generateContentRequest.contents: too small: expected array to have >=1 items',
+    );
+    const counted = { generateContentRequest: { contents: { parts: { text: 'b' } } } };
+    expect(decoded(counted, 'countTokens').request.messages).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'b' }] },
+    ]);
+  });
+
+  test('a body that is no object, a path without a model, and a model that is no text', () => {
+    const http = { path: '/v1beta/models/m:generateContent', headers: {}, query: {}, requestId: 'r' };
+    expect(refusal(() => decodeRequest({ ...http, body: [] }))).toBe('the body must be a JSON object');
+    expect(refusal(() => parsePath('/v1/models/:generateContent'))).toBe('the path names no model');
+    expect(refusal(() => parsePath('/v1/models/m:x'))).toBe(
+      'no such action of a model: the path ends in :generateContent, :streamGenerateContent or :countTokens',
+    );
+    expect(refusal(() => parsePath('/v1/models/%ff:generateContent'))).toBe(
+      'the model in the path is not percent-encoded UTF-8',
+    );
+  });
+});
+
+describe('numbers', () => {
+  test('may be text, as protobuf writes them, and text that is no number is none', () => {
+    expect(configured({ seed: '-5', temperature: '0.25', topK: '40' }).sampling).toEqual({
+      seed: -5,
+      temperature: 0.25,
+      topK: 40,
+    });
+    for (const seed of ['5x', 'x5', '1.', '.5', '1.2.3', '', ' 5', 'true']) {
+      expect(refusal(() => configured({ seed }))).toBe(
+        'generationConfig.seed: expected number, received string',
+      );
+    }
+    expect(refusal(() => configured({ seed: '1.5' }))).toMatch(/^generationConfig\.seed: expected int/);
+    expect(refusal(() => configured({ seed: true }))).toMatch(/received boolean$/);
+  });
+});
+
+describe('names', () => {
+  test('are read in snake_case, but for those of the caller’s own data', () => {
+    const own = [
+      'args',
+      'response',
+      'parameters',
+      'parametersJsonSchema',
+      'responseSchema',
+      'responseJsonSchema',
+      'properties',
+      'labels',
+      'partMetadata',
+      'headers',
+    ];
+    for (const name of own) {
+      expect(normalizeFields({ [name]: { a_b: null } })).toEqual({ [name]: { a_b: null } });
+    }
+    expect(normalizeFields({ part_metadata: { a_b: 1 }, other: [{ a_b: 1, c: null }] })).toEqual({
+      partMetadata: { a_b: 1 },
+      other: [{ aB: 1 }],
+    });
+  });
+
+  test('of another spelling are as they are', () => {
+    for (const name of ['_a', 'A_b', 'a_', 'a__b', 'a_B', 'a_b!', '!a_b', 'a-b', '9_a']) {
+      expect(normalizeFields({ [name]: 1 })).toEqual({ [name]: 1 });
+    }
+    expect(normalizeFields({ a_b_c: 1, dE_f: 2, a_1: 3 })).toEqual({ aBC: 1, dEF: 2, a1: 3 });
+  });
+});
+
+describe('a schema', () => {
+  const upper = { type: 'STRING' };
+  const lower = { type: 'string' };
+
+  test('is lower-cased under every keyword that holds schemas, and nowhere else', () => {
+    const single = [
+      'items',
+      'additionalProperties',
+      'not',
+      'if',
+      'then',
+      'else',
+      'contains',
+      'propertyNames',
+      'unevaluatedItems',
+      'unevaluatedProperties',
+    ];
+    for (const keyword of single) expect(decodeSchema({ [keyword]: upper })).toEqual({ [keyword]: lower });
+    expect(decodeSchema({ items: [upper, true] })).toEqual({ items: [lower, true] });
+    for (const keyword of ['anyOf', 'oneOf', 'allOf', 'prefixItems']) {
+      expect(decodeSchema({ [keyword]: [upper] })).toEqual({ [keyword]: [lower] });
+      expect(decodeSchema({ [keyword]: upper })).toEqual({ [keyword]: upper });
+    }
+    for (const keyword of ['properties', '$defs', 'definitions', 'patternProperties', 'dependentSchemas']) {
+      expect(decodeSchema({ [keyword]: { a: upper, b: true } })).toEqual({
+        [keyword]: { a: lower, b: true },
+      });
+      expect(decodeSchema({ [keyword]: [upper] })).toEqual({ [keyword]: [upper] });
+    }
+    expect(decodeSchema({ default: upper, example: [upper] })).toEqual({ default: upper, example: [upper] });
+    expect(decodeSchema({ type: ['STRING', 7] })).toEqual({ type: ['string', 7] });
+    expect(decodeSchema({ type: 7 })).toEqual({ type: 7 });
+  });
+
+  test('has numbers for every count that came as text', () => {
+    for (const keyword of [
+      'minItems',
+      'maxItems',
+      'minLength',
+      'maxLength',
+      'minProperties',
+      'maxProperties',
+    ]) {
+      expect(decodeSchema({ [keyword]: '12' })).toEqual({ [keyword]: 12 });
+      expect(decodeSchema({ [keyword]: '1x' })).toEqual({ [keyword]: '1x' });
+      expect(decodeSchema({ [keyword]: 'x1' })).toEqual({ [keyword]: 'x1' });
+      expect(decodeSchema({ [keyword]: true })).toEqual({ [keyword]: true });
+    }
+    expect(decodeSchema({ any_of: [upper], max_length: '3', min_value: 1 })).toEqual({
+      anyOf: [lower],
+      maxLength: 3,
+      min_value: 1,
+    });
+  });
+
+  test('without properties to order loses the order', () => {
+    const property_ordering = ['b', 7, 'a'];
+    expect(decodeSchema({ property_ordering })).toEqual({});
+    expect(JSON.stringify(decodeSchema({ property_ordering, properties: { a: {}, b: {} } }))).toBe(
+      '{"properties":{"b":{},"a":{}}}',
+    );
+    expect(decodeSchema({ propertyOrdering: 'a', properties: { a: {} } })).toEqual({ properties: { a: {} } });
+    expect(spellsOrder({ anyOf: [{}, { property_ordering }] })).toBe(true);
+    expect(spellsOrder([{}, 'propertyOrdering'])).toBe(false);
+  });
+
+  test('keeps null where it is said already, and a nullable that is no flag', () => {
+    expect(decodeSchema({ type: ['string', 'null'], enum: [null, 'a'], nullable: true })).toEqual({
+      type: ['string', 'null'],
+      enum: [null, 'a'],
+    });
+    expect(decodeSchema({ nullable: 'yes' })).toEqual({ nullable: 'yes' });
+  });
+});
+
+describe('the output format', () => {
+  const schema = { type: 'object' };
+
+  test('is JSON where a schema or the media type says so, and text where that is said', () => {
+    expect(configured({ responseJsonSchema: schema }).output).toStrictEqual({ type: 'json', schema });
+    expect(configured({ responseMimeType: 'APPLICATION/JSON' }).output).toStrictEqual({ type: 'json' });
+    expect(configured({ responseMimeType: 'text/plain' }).output).toStrictEqual({ type: 'text' });
+    expect(configured({}).output).toBeUndefined();
+  });
+
+  test('that only this dialect knows is kept for its servers', () => {
+    for (const fields of [
+      { responseMimeType: 'text/x.enum', responseSchema: { type: 'STRING', enum: ['a'] } },
+      { responseMimeType: 'text/plain', responseJsonSchema: schema },
+    ]) {
+      const request = configured(fields);
+      expect(request.output).toBeUndefined();
+      expect(encode(request).generationConfig).toEqual(fields);
+    }
+  });
+
+  test('goes to a server with its own schema where that spells an order', () => {
+    const responseSchema = { properties: { b: {}, a: {} }, propertyOrdering: ['b', 'a'] };
+    expect(encode(configured({ responseSchema })).generationConfig).toEqual({
+      responseMimeType: 'application/json',
+      responseSchema,
+    });
+    expect(encode({ output: { type: 'text' } }).generationConfig).toEqual({ responseMimeType: 'text/plain' });
+  });
+});
+
+describe('thinking', () => {
+  const thinking = (thinkingConfig: JsonObject) => configured({ thinkingConfig });
+
+  test.each<[JsonObject, JsonObject]>([
+    [{ thinkingLevel: 'LOW' }, { effort: 'low', visible: false }],
+    [{ thinkingLevel: 'minimal' }, { effort: 'minimal', visible: false }],
+    [
+      { thinkingLevel: 'Medium', includeThoughts: true },
+      { effort: 'medium', visible: true },
+    ],
+    [
+      { thinkingLevel: 'HIGH', thinkingBudget: 5 },
+      { effort: 'high', budgetTokens: 5, visible: false },
+    ],
+    [
+      { thinkingBudget: 0, thinkingLevel: 'HIGH' },
+      { effort: 'none', visible: false },
+    ],
+    [{ thinkingBudget: -1 }, { visible: false }],
+    [{ thinkingLevel: 'EXTREME' }, { visible: false }],
+  ])('%j means %j', (wire, reasoning) => {
+    expect(thinking(wire).reasoning).toStrictEqual(reasoning);
+  });
+
+  test('that has no canonical word comes back to a server of the dialect', () => {
+    for (const wire of [{ thinkingBudget: -1 }, { thinkingLevel: 'EXTREME' }, { odd: 1 }]) {
+      expect(encode(thinking(wire)).generationConfig).toEqual({
+        thinkingConfig: { includeThoughts: false, ...wire },
+      });
+    }
+    expect(encode({ reasoning: { effort: 'none' } }).generationConfig).toEqual({
+      thinkingConfig: { includeThoughts: false, thinkingBudget: 0 },
+    });
+    expect(encode({ reasoning: { effort: 'low' } }).generationConfig).toEqual({
+      thinkingConfig: { includeThoughts: true, thinkingLevel: 'LOW' },
+    });
+  });
+});
+
+describe('turns', () => {
+  const callOf = (name: string, id?: string) => ({ functionCall: { name, ...(id !== undefined && { id }) } });
+
+  test('without a role are the model’s where they call, and a role of the API’s own is the user’s', () => {
+    expect(messagesOf({ role: '', parts: [{ text: 'a' }, callOf('f')] })[0]?.role).toBe('assistant');
+    expect(messagesOf({ role: '', parts: [{ text: 'a' }] })[0]?.role).toBe('user');
+    expect(messagesOf({ role: 'function', parts: [{ functionResponse: { name: 'f' } }] })[0]?.role).toBe(
+      'tool',
+    );
+    expect(messagesOf({ role: 'system', parts: [{ text: 'a' }] })[0]?.role).toBe('system');
+    expect(messagesOf({ role: 'model' }, hello)[0]).toEqual({ role: 'assistant', content: [] });
+    expect(messagesOf({ role: 'user', odd: 1 })[0]).toEqual({
+      role: 'user',
+      content: [],
+      extensions: { gemini: { odd: 1 } },
+    });
+  });
+
+  test('of the model that follow each other are one answer, plain text joined to plain text', () => {
+    const signed = { text: 'c', thoughtSignature: 's' };
+    const said = messagesOf(
+      { role: 'model', parts: [{ text: 'a' }] },
+      { role: 'model', parts: [{ text: 'b' }, { text: '' }, signed] },
+      { role: 'model', parts: [{ text: 'd' }, { text: 'e', thought: true }] },
+      { role: 'model', parts: [{ text: '' }, callOf('f')] },
+    );
+    expect(said).toHaveLength(1);
+    expect(said[0]?.content).toMatchObject([
+      { type: 'text', text: 'ab' },
+      { type: 'text', text: 'c', extensions: { gemini: { thoughtSignature: 's' } } },
+      { type: 'text', text: 'd' },
+      { type: 'reasoning', text: 'e' },
+      { type: 'tool-call', name: 'f' },
+    ]);
+  });
+
+  test('hold results and words in the order of their parts', () => {
+    const result = { functionResponse: { name: 'f' } };
+    const roles = messagesOf({ parts: [result, result, { text: 'a' }, { text: 'b' }, result] });
+    expect(roles.map(({ role, content }) => [role, content.length])).toEqual([
+      ['tool', 2],
+      ['user', 2],
+      ['tool', 1],
+    ]);
+  });
+
+  test('never get an invented id that the client wrote itself, for a call or a result', () => {
+    const [answer] = messagesOf(
+      { role: 'model', parts: [callOf('f'), callOf('g', 'call_1')] },
+      { parts: [{ functionResponse: { name: 'f', id: 'call_2' } }] },
+    );
+    expect(answer?.content).toMatchObject([{ id: 'call_3' }, { id: 'call_1' }]);
+  });
+
+  test('thoughts of anybody but the model are text', () => {
+    expect(messagesOf({ parts: [{ text: 'a', thought: true }] })[0]?.content).toEqual([
+      { type: 'text', text: 'a' },
+    ]);
+  });
+});
+
+test('a result with an id answers the call of that id, also again, before one of its name', () => {
+  const ledger = new CallLedger(new Set(['a', 'b']));
+  ledger.open('a', 'f');
+  ledger.open(undefined, 'f');
+  expect(ledger.answer('a', 'f').id).toBe('a');
+  expect(ledger.answer('a', 'f').id).toBe('a');
+  expect(ledger.answer('b', 'g').id).toBe('b');
+  expect(ledger.answer('b', 'f').id).toBe('call_1');
+});
+
+describe('a result', () => {
+  const resultOf = (functionResponse: JsonObject) => {
+    const [message] = messagesOf({ parts: [{ functionResponse: { name: 'f', ...functionResponse } }] });
+    return message?.content[0];
+  };
+
+  test.each<[JsonObject, JsonObject]>([
+    [{ response: { output: 'a' } }, { content: [{ type: 'text', text: 'a' }] }],
+    [{ response: { error: 'a' } }, { isError: true, content: [{ type: 'text', text: 'a' }] }],
+    [{ response: { result: 'a' } }, { content: [{ type: 'text', text: '{"result":"a"}' }] }],
+    [{ response: { output: 1 } }, { content: [{ type: 'text', text: '{"output":1}' }] }],
+    [
+      { response: { output: 'a', error: 'b' } },
+      { content: [{ type: 'text', text: '{"output":"a","error":"b"}' }] },
+    ],
+    [{ response: 'a' }, { content: [{ type: 'text', text: 'a' }] }],
+    [{}, { content: [] }],
+    [{ parts: [{ text: 'a', thought: true }] }, { content: [{ type: 'text', text: 'a' }] }],
+  ])('%j is read', (functionResponse, wanted) => {
+    const { type, toolCallId, toolName, extensions, ...said } = {
+      ...resultOf(functionResponse),
+    } as JsonObject;
+    expect(said).toEqual(wanted);
+  });
+
+  test('is said under the name of its call, its texts as one, an error by its name', () => {
+    const said = (
+      content: Extract<Message, { role: 'tool' }>['content'][number]['content'],
+      isError = false,
+    ) =>
+      encode({
+        messages: [
+          {
+            role: 'tool',
+            content: [{ type: 'tool-result', toolCallId: 'c', toolName: 'f', isError, content }],
+          },
+        ],
+      }).contents;
+    const turn = (more: JsonObject) => [
+      { role: 'user', parts: [{ functionResponse: { id: 'c', name: 'f', ...more } }] },
+    ];
+    const [a, b] = [
+      { type: 'text' as const, text: 'a' },
+      { type: 'text' as const, text: 'b' },
+    ];
+    expect(said([a, b])).toEqual(turn({ response: { output: 'a\nb' } }));
+    expect(said([a], true)).toEqual(turn({ response: { error: 'a' } }));
+    expect(said([], true)).toEqual(turn({ response: { error: '' } }));
+    expect(said([])).toStrictEqual(turn({}));
+    const whole = { gemini: { wholeResponse: true } };
+    const messages: Message[] = [
+      {
+        role: 'tool',
+        content: [
+          {
+            type: 'tool-result',
+            toolCallId: 'c',
+            toolName: 'f',
+            content: [{ ...a, text: '[1' }],
+            extensions: whole,
+          },
+        ],
+      },
+    ];
+    expect(encode({ messages }).contents).toEqual(turn({ response: { output: '[1' } }));
+  });
+
+  test('without a name anywhere is refused by its place', () => {
+    const messages: Message[] = [
+      { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c', content: [] }] },
+    ];
+    expect(refusal(() => encode({ messages }))).toBe(
+      'messages[0].content[0].toolName: a result without a tool name belongs to no call of the conversation',
+    );
+  });
+});
+
+test('a cached prompt goes to its server apart from the messages, and comes back as it was', () => {
+  const request = decode({
+    cachedContent: 'cachedContents/1',
+    systemInstruction: { parts: [{ text: 'a' }] },
+  });
+  const body = encode(request);
+  expect(body.cachedContent).toBe('cachedContents/1');
+  expect(body.systemInstruction).toEqual({ parts: [{ text: 'a' }] });
+  const opaque = (format: string, value: JsonObject): Message[] => [
+    { role: 'system', content: [{ type: 'opaque', format, value }] },
+  ];
+  expect(encode({ messages: opaque('gemini', { text: 'a' }) })).not.toHaveProperty('cachedContent');
+  expect(refusal(() => encode({ messages: opaque('openai', { cachedContent: 'a' }) }))).toBe(
+    'messages[0].content[0]: only a server of the openai format can serve this',
+  );
+});
+
+test('whether a prompt is text alone is told to the answer', () => {
+  const isTextOnly = (...parts: JsonObject[]) => decoded({ contents: [{ parts }] }).call.wire.textOnly;
+  const picture = { inlineData: { mimeType: 'image/png', data: 'AA' } };
+  expect(isTextOnly({ text: 'a' }, { functionResponse: { name: 'f', response: {} } })).toBe(true);
+  expect(isTextOnly({ text: 'a' }, picture)).toBe(false);
+  expect(isTextOnly({ odd: 1 })).toBe(false);
+  expect(isTextOnly({ functionResponse: { name: 'f', response: {}, parts: [picture] } })).toBe(false);
+});
+
+describe('function calling', () => {
+  const configure = (functionCallingConfig: JsonObject) => decode({ toolConfig: { functionCallingConfig } });
+
+  test.each<[JsonObject, JsonObject | undefined]>([
+    [{}, undefined],
+    [{ mode: 'MODE_UNSPECIFIED' }, undefined],
+    [{ mode: 'auto' }, { type: 'auto' }],
+    [{ mode: 'AUTO', allowedFunctionNames: [] }, { type: 'auto' }],
+    [{ mode: 'ANY' }, { type: 'required' }],
+    [
+      { mode: 'ANY', allowedFunctionNames: 'f' },
+      { type: 'tool', name: 'f' },
+    ],
+    [
+      { mode: 'ANY', allowedFunctionNames: ['f', 'g'] },
+      { type: 'required', allowed: ['f', 'g'] },
+    ],
+    [{ mode: 'NONE' }, { type: 'none' }],
+    [
+      { mode: 'VALIDATED', allowedFunctionNames: ['f'] },
+      { type: 'auto', allowed: ['f'] },
+    ],
+    [{ mode: 'VALIDATED' }, { type: 'auto' }],
+  ])('%j means %j', (wire, choice) => {
+    expect(configure(wire).toolChoice).toStrictEqual(choice);
+  });
+
+  test('that only its servers know comes back', () => {
+    for (const wire of [{ mode: 'VALIDATED' }, { mode: 'AUTO', odd: 1 }]) {
+      expect(encode(configure(wire)).toolConfig).toEqual({ functionCallingConfig: wire });
+    }
+    expect(encode(configure({ odd: 1 })).toolConfig).toEqual({ functionCallingConfig: { odd: 1 } });
+    expect(encode(configure({ mode: 'MODE_UNSPECIFIED' }))).not.toHaveProperty('toolConfig');
+    const tools = [{ type: 'function' as const, name: 'f', parameters: {} }];
+    expect(() => encode({ tools, parallelToolCalls: false, toolChoice: { type: 'none' } })).not.toThrow();
+    expect(refusal(() => encode({ tools, parallelToolCalls: false, toolChoice: { type: 'auto' } }))).toBe(
+      'parallelToolCalls: a server of the gemini format can not be held to one call per answer',
+    );
+  });
+});
+
+describe('pages of models', () => {
+  const models = ['a', 'b', 'c'].map((id) => ({ id, displayName: id, createdAt: 0 }));
+
+  test('are refused for a size or a token that is none', () => {
+    for (const pageSize of ['1x', 'x1', '-1', '1234567890']) {
+      expect(refusal(() => encodeModelList(models, { pageSize }))).toBe(
+        'pageSize: expected a number of 0 or more',
+      );
+    }
+    for (const token of ['offset:1x', 'xoffset:1', 'offset:', 'offset:1234567890']) {
+      expect(refusal(() => encodeModelList(models, { pageToken: btoa(token) }))).toBe(
+        'pageToken: not a token of this list',
+      );
+    }
+    expect(refusal(() => encodeModelList(models, { pageToken: '!' }))).toBe(
+      'pageToken: not a token of this list',
+    );
+  });
+
+  test('show the models as they are', () => {
+    expect(encodeModelList(models, { page_size: '1', page_token: btoa('offset:2') })).toStrictEqual({
+      models: [
+        {
+          name: 'models/c',
+          baseModelId: 'c',
+          version: '1',
+          displayName: 'c',
+          description: '',
+          supportedGenerationMethods: ['generateContent', 'countTokens', 'streamGenerateContent'],
+        },
+      ],
+    });
+  });
+});
+
+test('a stream tells the usage that is known, and sums what several choices used', () => {
+  const wire = { sse: true, includeThoughts: false, textOnly: true };
+  const encoder = createStreamEncoder({ stream: true, model: 'm', choices: 2, requestId: 'r', wire });
+  const push = (event: GenerationEvent, choice: number) =>
+    encoder
+      .push(event, choice)
+      .split('\n\n')
+      .filter(Boolean)
+      .map((line): JsonObject => JSON.parse(line.slice(6)));
+  const start: GenerationEvent = { type: 'start', id: 'g', createdAt: 0, model: 'm' };
+  push({ ...start, inputTokens: 5 }, 0);
+  push({ ...start, id: 'h', inputTokens: 7 }, 1);
+  expect(push({ type: 'text-delta', block: 0, text: 'a' }, 1)).toEqual([
+    {
+      candidates: [{ content: { role: 'model', parts: [{ text: 'a' }] }, index: 1 }],
+      usageMetadata: { promptTokenCount: 5, totalTokenCount: 5 },
+      modelVersion: 'm',
+      responseId: 'g',
+    },
+  ]);
+  expect(push({ type: 'reasoning-delta', block: 1, text: 'hm' }, 1)).toEqual([]);
+  push({ type: 'finish', reason: 'stop', usage: { inputTokens: 5, outputTokens: 2, reasoningTokens: 1 } }, 1);
+  expect(push({ type: 'finish', reason: 'stop', usage: { outputTokens: 3 } }, 0)).toMatchObject([
+    {
+      usageMetadata: {
+        promptTokenCount: 5,
+        candidatesTokenCount: 4,
+        thoughtsTokenCount: 1,
+        totalTokenCount: 10,
+        promptTokensDetails: [{ modality: 'TEXT', tokenCount: 5 }],
+      },
+    },
+  ]);
+});
