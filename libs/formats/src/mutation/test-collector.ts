@@ -40,3 +40,6 @@ export const test = Object.assign(declare, {
   runIf: (condition: boolean) => (condition ? declare : () => undefined),
 });
 export const describe = Object.assign(open, { each: openEach });
+
+/** The other name of `test`. */
+export const it = test;
