@@ -1,4 +1,4 @@
-import { extend, type Json, type JsonObject, type MediaPart, type Opaque } from '@sluice/canonical';
+import { extend, isJsonObject, type JsonObject, type MediaPart, type Opaque } from '@sluice/canonical';
 import type { MediaReference, ReferenceHandling } from '../codec.ts';
 import { type Encoding, ownFields, unsayable } from './encoding.ts';
 import { base64Source, fileSource, format, mediaBlock, parseWire, urlSource } from './wire.ts';
@@ -66,7 +66,7 @@ export function encodeMedia(part: MediaPart, path: string, encoding: Encoding): 
   }
   return {
     type: isImage ? 'image' : 'document',
-    source: { ...source, ...asFields(keptSource) },
+    source: { ...source, ...(isJsonObject(keptSource) && keptSource) },
     ...(!isImage && part.filename !== undefined && { title: part.filename }),
     ...own,
   };
@@ -90,8 +90,4 @@ function encodeSource({ mediaType, source }: MediaPart, isImage: boolean): JsonO
     media_type: 'text/plain',
     data: Buffer.from(source.data, 'base64').toString('utf8'),
   };
-}
-
-function asFields(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }
