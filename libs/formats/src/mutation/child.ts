@@ -125,7 +125,11 @@ async function decideEach(): Promise<void> {
   const costs = await measureCosts();
   const quickestFirst = [...costs.keys()].sort((left, right) => (costs[left] ?? 0) - (costs[right] ?? 0));
   const askers = findAskers(quickestFirst);
-  for (const [at, id] of ids.split(',').entries()) {
+  const chosen = ids.split(',');
+  // Awake is no mutant of this id. Else whatever loading again breaks by itself would count for the mutants.
+  if (chosen.some((id) => atLoad.has(id)) && (await findNoticingAtLoad('none', quickestFirst)) !== undefined)
+    throw new TypeError('the unchanged sources fail when they are loaded again');
+  for (const [at, id] of chosen.entries()) {
     say(`${id} `);
     let index = await findNoticing(id, askers.get(id) ?? [], questions);
     if (index === undefined && atLoad.has(id)) index = await findNoticingAtLoad(id, quickestFirst);
