@@ -33,7 +33,7 @@ export class Answer {
   private readonly services: Services;
   private readonly onEvents: (choice: number, events: GenerationEvent[]) => void;
   private readonly onDefect: (error: unknown) => void;
-  private readonly generations: (Dispatched | undefined)[] = [];
+  private readonly generations: (Dispatched | undefined)[];
   private ticket: Ticket | undefined;
   private usage: Usage | undefined;
   private claimedAt: number | undefined;
@@ -53,6 +53,7 @@ export class Answer {
     this.onEvents = onEvents;
     this.onDefect = onDefect;
     this.open = plan.call.choices;
+    this.generations = Array.from({ length: plan.call.choices });
   }
 
   /** Admits the request and puts its generations into the queue. Throws the refusal, or `unavailable`. */

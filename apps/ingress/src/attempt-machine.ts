@@ -47,7 +47,8 @@ export class AttemptMachine {
   private isFruitful = false;
   /** Block of the last tool call whose end was delivered. */
   private endedCall = -1;
-  private readonly fenced = new Set<string>();
+  /** Attempts that were told to stop; absent until the first. */
+  private fenced: Set<string> | undefined;
   private readonly collector = new Collector();
   private readonly effects: AttemptEffects;
   private readonly facts: AttemptFacts;
@@ -101,7 +102,7 @@ export class AttemptMachine {
   /** A heartbeat says how far an attempt is: what it has published and we have not seen was lost. */
   running(worker: string, attempt: number, next: number): void {
     // Whoever still beats has not heard that it should stop, and is told again.
-    this.fenced.delete(`${worker} ${attempt}`);
+    this.fenced?.delete(`${worker} ${attempt}`);
     if (!this.isOurs(worker, attempt)) return;
     this.worker = worker;
     if (next > this.frames.expected && !this.isPaused) this.askAgain();
@@ -170,6 +171,7 @@ export class AttemptMachine {
     if (!this.isClosed && attempt === this.attempt && (this.worker === undefined || this.worker === worker))
       return true;
     const key = `${worker} ${attempt}`;
+    this.fenced ??= new Set();
     if (!this.fenced.has(key)) {
       this.fenced.add(key);
       this.effects.order(worker, { kind: 'cancel', attempt, sequence: 0 });

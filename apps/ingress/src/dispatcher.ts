@@ -38,11 +38,13 @@ export interface Dispatched {
 export class Dispatcher {
   private readonly open = new Map<string, OpenGeneration>();
   private readonly options: DispatcherOptions;
+  private readonly services: GenerationServices;
   private readonly poolEmptySince = new Map<string, number>();
   private isLooking = false;
 
   constructor(options: DispatcherOptions) {
     this.options = options;
+    this.services = { ...options, onClosed: (requestId) => this.open.delete(requestId) };
   }
 
   get count(): number {
@@ -51,35 +53,15 @@ export class Dispatcher {
 
   /** Puts a generation into its queue. Throws `unavailable` when Redis does not take it. */
   async dispatch(plan: GenerationPlan): Promise<Dispatched> {
-    const generation = new OpenGeneration(
-      {
-        ...plan,
-        onEvents: (events) => {
-          if (generation.machine.phase === 'closed') this.open.delete(plan.requestId);
-          plan.onEvents(events);
-        },
-      },
-      this.options,
-    );
+    const generation = new OpenGeneration(plan, this.services);
     this.open.set(plan.requestId, generation);
     try {
       await generation.begin();
     } catch (error) {
-      this.cancel(generation);
+      generation.cancel();
       throw error;
     }
-    const { machine } = generation;
-    return {
-      cancel: () => this.cancel(generation),
-      pause: () => machine.pause(),
-      resume: () => machine.resume(),
-      get deliveredTokens() {
-        return machine.deliveredTokens;
-      },
-      get attempts() {
-        return machine.attempt;
-      },
-    };
+    return generation;
   }
 
   /** Takes one message of a worker. */
@@ -192,11 +174,6 @@ export class Dispatcher {
     this.poolEmptySince.set(pool, since);
     if (at - since < noWorkerLimitMs) return;
     generation.fail({ kind: 'unavailable', message: 'no worker serves this model now', retryAfterMs: 5_000 });
-  }
-
-  private cancel(generation: OpenGeneration): void {
-    this.open.delete(generation.plan.requestId);
-    generation.machine.cancel();
   }
 
   /** The generation that a worker speaks of. A worker that runs what nobody waits for is told to stop. */

@@ -6,7 +6,10 @@ const holdLimit = 512;
 /** Puts the frames of one attempt in order: each is given out once, and only when all before it were. */
 export class FrameOrder {
   private due = 0;
-  private readonly held = new Map<number, GenerationEvent[]>();
+  /** The frame that is due, once it is here. */
+  private next: GenerationEvent[] | undefined;
+  /** Frames behind one that is missing; absent until the first gap, which most attempts never have. */
+  private held: Map<number, GenerationEvent[]> | undefined;
 
   /** Sequence of the frame that comes next. */
   get expected(): number {
@@ -15,25 +18,33 @@ export class FrameOrder {
 
   /** Whether frames are held behind one that is missing. */
   get hasGap(): boolean {
-    return this.held.size > 0;
+    return this.next === undefined && this.held !== undefined;
   }
 
   /** Takes in a frame that is not older than the expected one. */
   put(sequence: number, events: GenerationEvent[]): void {
-    if (sequence === this.due || this.held.size < holdLimit) this.held.set(sequence, events);
+    if (sequence === this.due) {
+      this.next = events;
+      return;
+    }
+    this.held ??= new Map();
+    if (this.held.size < holdLimit) this.held.set(sequence, events);
   }
 
   /** Gives out the frame that is due; absent while it is missing. */
   take(): GenerationEvent[] | undefined {
-    const events = this.held.get(this.due);
+    const events = this.next;
     if (!events) return undefined;
-    this.held.delete(this.due);
     this.due += 1;
+    this.next = this.held?.get(this.due);
+    this.held?.delete(this.due);
+    if (this.held?.size === 0) this.held = undefined;
     return events;
   }
 
   /** Lets go of what is held; it can be asked for again. */
   clear(): void {
-    this.held.clear();
+    this.next = undefined;
+    this.held = undefined;
   }
 }

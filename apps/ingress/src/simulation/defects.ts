@@ -12,17 +12,34 @@ export const defects: Readonly<Record<string, CreateMachine>> = {
   'no check of the sequence': (effects, facts) => new Unnumbered(effects, facts),
   'no resend': (effects, facts) =>
     new AttemptMachine(
-      { ...effects, order: (worker, order) => order.kind !== 'resend' && effects.order(worker, order) },
+      {
+        ...passing(effects),
+        order: (worker, order) => order.kind !== 'resend' && effects.order(worker, order),
+      },
       facts,
     ),
   'frames accepted after the end': (effects, facts) => new Endless(effects, facts),
   'a lost worker is not replaced': (effects, facts) => new Faithful(effects, facts),
   'a new attempt does not know what was delivered': (effects, facts) =>
     new AttemptMachine(
-      { ...effects, enqueue: (attempt, _resume, reason) => effects.enqueue(attempt, undefined, reason) },
+      {
+        ...passing(effects),
+        enqueue: (attempt, _resume, reason) => effects.enqueue(attempt, undefined, reason),
+      },
       facts,
     ),
 };
+
+/** The effects in a form of which single ones can be replaced. */
+function passing(effects: AttemptEffects): AttemptEffects {
+  return {
+    enqueue: (attempt, resume, reason) => effects.enqueue(attempt, resume, reason),
+    withdraw: (attempt) => effects.withdraw(attempt),
+    order: (worker, order) => effects.order(worker, order),
+    deliver: (events) => effects.deliver(events),
+    dropped: (reason) => effects.dropped(reason),
+  };
+}
 
 class Unfenced extends AttemptMachine {
   override frame(worker: string, _attempt: number, sequence: number, events: GenerationEvent[]): void {
