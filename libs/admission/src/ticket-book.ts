@@ -19,12 +19,40 @@ interface NewTicket {
   onSettle(): void;
 }
 
+/** What stays of a part once it is reserved: its leases, which want to be renewed. */
+interface HeldPart {
+  readonly slot: Slot;
+  readonly leases: Renewal['leases'];
+  readonly meanKey: string | undefined;
+}
+
 /** An admitted request of this process that is not settled. */
-interface OpenTicket {
+class OpenTicket implements Ticket {
   readonly requestId: string;
-  readonly parts: readonly Part[];
+  readonly priority: number;
+  readonly estimatedInputTokens: number;
+  readonly parts: readonly HeldPart[];
   /** Output tokens seen so far. */
-  seen: number;
+  seen = 0;
+  readonly onSettle: () => void;
+  private readonly book: TicketBook;
+
+  constructor(book: TicketBook, { claim, parts, priority, onSettle }: NewTicket) {
+    this.book = book;
+    this.onSettle = onSettle;
+    this.requestId = claim.requestId;
+    this.estimatedInputTokens = claim.estimatedInputTokens;
+    this.parts = parts.map(({ slot, holds, meanKey }) => ({ slot, leases: leasesOf(holds), meanKey }));
+    this.priority = priority;
+  }
+
+  sawOutput(tokens: number): void {
+    this.seen = Math.max(this.seen, tokens);
+  }
+
+  settle(outcome: Outcome): Promise<void> {
+    return this.book.settleTicket(this, outcome);
+  }
 }
 
 export interface TicketBookOptions {
@@ -90,28 +118,22 @@ export class TicketBook {
   }
 
   /** Renews what the request holds from now until its ticket is settled, of which `onSettle` is told. */
-  open({ claim, parts, priority, onSettle }: NewTicket): Ticket {
-    const { requestId, estimatedInputTokens } = claim;
-    const ticket: OpenTicket = { requestId, parts, seen: 0 };
-    this.tickets.set(requestId, ticket);
-    return {
-      requestId,
-      priority,
-      sawOutput: (tokens) => {
-        ticket.seen = Math.max(ticket.seen, tokens);
-      },
-      settle: async (outcome) => {
-        if (this.tickets.get(requestId) !== ticket) return;
-        this.tickets.delete(requestId);
-        onSettle();
-        const charge = chargeOf(outcome, { inputTokens: estimatedInputTokens, outputTokens: ticket.seen });
-        await Promise.all(
-          parts.map(({ slot, meanKey }) =>
-            this.settle(slot, settlementOf(requestId, charge, outcome, meanKey)),
-          ),
-        );
-      },
-    };
+  open(reserved: NewTicket): Ticket {
+    const ticket = new OpenTicket(this, reserved);
+    this.tickets.set(ticket.requestId, ticket);
+    return ticket;
+  }
+
+  /** Settles all that a ticket of this book holds. Only the first call counts. */
+  async settleTicket(ticket: OpenTicket, outcome: Outcome): Promise<void> {
+    const { requestId, estimatedInputTokens, parts, seen } = ticket;
+    if (this.tickets.get(requestId) !== ticket) return;
+    this.tickets.delete(requestId);
+    ticket.onSettle();
+    const charge = chargeOf(outcome, { inputTokens: estimatedInputTokens, outputTokens: seen });
+    await Promise.all(
+      parts.map(({ slot, meanKey }) => this.settle(slot, settlementOf(requestId, charge, outcome, meanKey))),
+    );
   }
 
   /** Never rejects: a settlement that Redis didn't take waits for the next round. */
@@ -202,11 +224,13 @@ export class TicketBook {
 }
 
 function renewalOf({ requestId, parts, seen }: OpenTicket, slot: Slot): Renewal {
-  const holds = parts.find((part) => part.slot === slot)?.holds ?? [];
-  const leases = holds.flatMap(({ primitive, key, amount }) =>
+  return { id: requestId, seen, leases: parts.find((part) => part.slot === slot)?.leases ?? [] };
+}
+
+function leasesOf(holds: readonly Hold[]): Renewal['leases'] {
+  return holds.flatMap(({ primitive, key, amount }) =>
     primitive === 'lease' ? [{ primitive, key, amount }] : [],
   );
-  return { id: requestId, seen, leases };
 }
 
 function settlementOf(
