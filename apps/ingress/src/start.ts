@@ -88,11 +88,12 @@ export async function startIngress(environment: Environment): Promise<void> {
   const stopAnnouncing = await announceIngress(links.commands, ingress);
   lifecycle.onDrain('presence', stopAnnouncing);
 
-  const ticker = createTicker(tickIntervalMs);
-  ticker.add(() => dispatcher.tick());
+  const ticker = createTicker();
+  const ticking = setInterval(() => dispatcher.tick(), tickIntervalMs);
   const looking = setInterval(() => void dispatcher.lookForLost(), lookIntervalMs);
   lifecycle.onDrain('ticks', async () => {
     clearInterval(looking);
+    clearInterval(ticking);
     ticker.close();
   });
   measurePools(metrics, catalog, directory.slotsOf.bind(directory), queue.depth, links.isUp);

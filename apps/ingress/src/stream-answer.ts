@@ -1,57 +1,121 @@
-import type { ServerResponse } from 'node:http';
-import type { ServerCodec } from '@sluice/formats';
+import type { Server, ServerResponse } from 'node:http';
+import type { ErrorInfo } from '@sluice/canonical';
+import type { ServerCodec, StreamEncoder } from '@sluice/formats';
 import { Answer, type AnswerPlan } from './answer.ts';
 import { type Exchange, noteError } from './exchange.ts';
-import { Relay } from './relay.ts';
+import { releaseParser } from './parser-release.ts';
+import { Relay, type RelayOptions } from './relay.ts';
 import { replyHeaders, writeError } from './reply.ts';
 import type { Services } from './services.ts';
 
-/**
- * Answers with a stream on a response that the framework has let go of. Throws what refuses the request
- * before anything was written.
- */
+/** Where a stream is written to: a response that the framework has let go of, and the server that it is of. */
+export interface StreamTarget {
+  response: ServerResponse;
+  server: Server;
+}
+
+/** Answers with a stream. Throws what refuses the request before anything was written. */
 export async function streamAnswer(
   plan: AnswerPlan,
   codec: ServerCodec,
   exchange: Exchange,
-  response: ServerResponse,
+  target: StreamTarget,
   services: Services,
 ): Promise<void> {
-  const relay = new Relay({
-    response,
-    encoder: codec.createStreamEncoder(plan.call),
-    choices: plan.call.choices,
-    headers: () => replyHeaders(exchange),
-    keepAliveMs: services.keepAliveMs,
-    stallLimitMs: services.stallLimitMs,
-    now: services.monotonic,
-    refuse: (error) => writeError(response, codec, error, exchange),
-    onFull: () => answer.pause(),
-    onDrained: () => answer.resume(),
-    onStalled: () => {
-      services.metrics.slowReaders.inc();
-      exchange.outcome = 'cut';
-    },
-  });
-  const answer = new Answer(
-    plan,
-    exchange,
-    services,
-    (choice, events) => relay.push(choice, events),
-    (error) => {
-      services.logger.error({ err: error, requestId: exchange.requestId }, 'internal error');
-      noteError(exchange, 'internal');
-      response.destroy();
-    },
-  );
-  const stopTicking = services.ticker.add(() => relay.tick());
-  // Before the observer's own listener, which tells the outcome.
-  response.prependOnceListener('close', () => {
-    stopTicking();
-    relay.closed();
-    if (exchange.outcome === undefined) noteError(exchange, 'cancelled');
-    answer.cancel();
-  });
-  if (response.destroyed) return;
-  await answer.begin();
+  await new StreamAnswer(plan, codec, exchange, target, services).begin();
+}
+
+/** A relay and the answer that it writes, and what each wants of the other. */
+class StreamAnswer implements RelayOptions {
+  readonly response: ServerResponse;
+  readonly encoder: StreamEncoder;
+  readonly choices: number;
+  private readonly server: Server;
+  private readonly codec: ServerCodec;
+  private readonly exchange: Exchange;
+  private readonly services: Services;
+  private readonly relay: Relay;
+  private readonly answer: Answer;
+
+  constructor(
+    plan: AnswerPlan,
+    codec: ServerCodec,
+    exchange: Exchange,
+    { response, server }: StreamTarget,
+    services: Services,
+  ) {
+    this.response = response;
+    this.server = server;
+    this.encoder = codec.createStreamEncoder(plan.call);
+    this.choices = plan.call.choices;
+    this.codec = codec;
+    this.exchange = exchange;
+    this.services = services;
+    this.relay = new Relay(this);
+    this.answer = new Answer(
+      plan,
+      exchange,
+      services,
+      (choice, events) => this.relay.push(choice, events),
+      (error) => this.breakOff(error),
+    );
+  }
+
+  get keepAliveMs(): number {
+    return this.services.keepAliveMs;
+  }
+
+  get stallLimitMs(): number {
+    return this.services.stallLimitMs;
+  }
+
+  async begin(): Promise<void> {
+    this.services.ticker.add(this.relay);
+    // Before the observer's own listener, which tells the outcome.
+    this.response.prependListener('close', () => this.close());
+    if (!this.response.destroyed) await this.answer.begin();
+  }
+
+  now(): number {
+    return this.services.monotonic();
+  }
+
+  headers(): Record<string, string> {
+    return replyHeaders(this.exchange);
+  }
+
+  refuse(error: ErrorInfo): void {
+    writeError(this.response, this.codec, error, this.exchange);
+  }
+
+  onFull(): void {
+    this.answer.pause();
+  }
+
+  onDrained(): void {
+    this.answer.resume();
+  }
+
+  onRest(): void {
+    releaseParser(this.server, this.response);
+  }
+
+  onStalled(): void {
+    this.services.metrics.slowReaders.inc();
+    this.exchange.outcome = 'cut';
+  }
+
+  private breakOff(error: unknown): void {
+    const { services, exchange, response } = this;
+    services.logger.error({ err: error, requestId: exchange.requestId }, 'internal error');
+    noteError(exchange, 'internal');
+    response.destroy();
+  }
+
+  private close(): void {
+    this.services.ticker.delete(this.relay);
+    this.relay.closed();
+    if (this.exchange.outcome === undefined) noteError(this.exchange, 'cancelled');
+    this.answer.cancel();
+  }
 }

@@ -17,11 +17,11 @@ export function registerConnections(app: FastifyInstance): void {
       return;
     }
     unused.add(socket);
-    socket.once('close', () => unused.delete(socket));
+    socket.on('close', () => unused.delete(socket));
   });
   app.server.on('request', ({ socket }, response) => {
     unused.delete(socket);
-    response.once('close', () => isClosing && socket.destroySoon());
+    response.on('close', () => isClosing && socket.destroySoon());
   });
   app.addHook('preClose', (done) => {
     isClosing = true;

@@ -29,7 +29,7 @@ export function openExchange(http: FastifyRequest, reply: FastifyReply, services
   reply.headers(replyHeaders(exchange));
   // The listener holds the response alone: a stream that is open for minutes needs nothing of the framework's.
   const { raw } = reply;
-  raw.once('close', () => closeExchange(exchange, raw.statusCode, services));
+  raw.on('close', () => closeExchange(exchange, raw.statusCode, services));
   return exchange;
 }
 
@@ -40,6 +40,6 @@ export function registerObservation(app: FastifyInstance, services: Services): v
   });
   app.server.on('connection', (socket) => {
     services.metrics.openConnections.inc();
-    socket.once('close', () => services.metrics.openConnections.dec());
+    socket.on('close', () => services.metrics.openConnections.dec());
   });
 }

@@ -58,7 +58,8 @@ async function answerCall(
     reply.headers(replyHeaders(exchange));
     return sendJson(reply, codec.encodeResponse(generations, call));
   }
-  await streamAnswer(plan, codec, exchange, reply.raw, services);
+  const target = { response: reply.raw, server: http.server.server };
+  await streamAnswer(plan, codec, exchange, target, services);
   reply.hijack();
   return undefined;
 }
