@@ -61,7 +61,9 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     if (this.hasEnded) this.close();
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: HttpHeaders): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: HttpHeaders): void {
+    // Pieces of the buffer that was read, which they would hold as long as the answer lasts: 2.2 KB per stream.
+    controller.rawHeaders = null;
     // Interim answers (103 and the like) announce the real one.
     if (this.hasEnded || status < 200) return;
     this.plan.onContact(true);
