@@ -16,12 +16,14 @@ export function releaseParser(server: Server, response: ServerResponse): void {
   if (!request.complete || socket.destroyed || !handOver(server, response)) return;
   // Announced where the head can still say it.
   if (!response.headersSent) response.shouldKeepAlive = false;
+  // The headers were read in their other form.
+  request.rawHeaders = [];
   // All that Node's own listeners, which are gone, did for an answer under way.
   socket.on('drain', () => response.emit('drain'));
   socket.on('timeout', () => response.emit('timeout'));
   socket.on('error', ignore);
   socket.on('end', () => socket.end());
-  response.once('finish', () => socket.destroySoon());
+  response.on('finish', () => socket.destroySoon());
   socket.resume();
 }
 
