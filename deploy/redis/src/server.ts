@@ -71,6 +71,15 @@ export async function findFreePort(): Promise<number> {
   return address.port;
 }
 
+/**
+ * Runs a program (its name and its arguments) that never outlives this process, whatever ends it. The returned
+ * process is its guard: it ends with the program, and the program with its channel.
+ */
+export function runGuarded(program: readonly string[]): ChildProcess {
+  // Its own session: a Ctrl-C in the terminal must not end Redis before those who still need it.
+  return fork(guard, program, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true, execArgv: [] });
+}
+
 type Launch =
   | { outcome: 'ready'; guard: ChildProcess; pid: number; exited: Promise<void> }
   | { outcome: 'failed'; complaint: string };
@@ -82,12 +91,7 @@ async function launch(options: RedisServerOptions, port: number, directory: stri
     ...['--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction'],
     ...(options.arguments ?? []),
   ];
-  // Its own session: a Ctrl-C in the terminal must not end Redis before those who still need it.
-  const child = fork(guard, program, {
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    detached: true,
-    execArgv: [],
-  });
+  const child = runGuarded(program);
   const exited = once(child, 'exit').then(() => undefined);
   const lines: string[] = [];
   const started = new Promise<number>((resolve) => {

@@ -1,4 +1,11 @@
-import { startCluster, startSentinel, startSingle, type Topology, until } from '@sluice/testing';
+import {
+  type ClusterTopology,
+  startCluster,
+  startSentinel,
+  startSingle,
+  type Topology,
+  until,
+} from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isIngressAlive } from './ingress-presence.ts';
 import { createJobConsumer } from './job-consumer.ts';
@@ -190,6 +197,27 @@ describe('when one master of a cluster is away', () => {
     await until(() => channels.every((channel) => heard.includes(channel)));
   });
 
+  it('and then all of them, the subscriptions stand again, too', async () => {
+    const { bus } = await connections.createBus(topology.url, 'command');
+    const channels = Array.from({ length: 12 }, (_, index) => `sluice:shard:${index}`);
+    for (const channel of channels) await bus.subscribe(channel, () => undefined);
+    let times = 0;
+    bus.onResubscribed(() => {
+      times += 1;
+    });
+    for (const node of topology.nodes) await node.down();
+    await until(() => !bus.isUp(), { what: 'the bus to notice' });
+    const before = times;
+    await Promise.all(topology.nodes.map((node) => node.up()));
+    await until(() => bus.isUp() && times > before, { timeoutMs: 40_000, what: 'the bus to be up' });
+    for (const channel of channels) {
+      await until(() => bus.publish(channel, 'after').then((receivers) => receivers === 1), {
+        timeoutMs: 30_000,
+        what: `somebody to listen on ${channel}`,
+      });
+    }
+  }, 120_000);
+
   it('a command fails in time, and works again when it is back', async () => {
     const commands = await connections.connect(topology.url, 'command');
     const queue = createJobQueue(commands);
@@ -205,4 +233,71 @@ describe('when one master of a cluster is away', () => {
       await until(() => queue.enqueue(pool, createJob('after'), 1).then(() => true), { timeoutMs: 30_000 });
     }
   });
+});
+
+describe('when a replica of a cluster takes over', () => {
+  let cluster: ClusterTopology;
+  beforeEach(async () => {
+    cluster = await startCluster({ replicas: 1 });
+    topology = cluster;
+  });
+  const followLimitMs = 30_000;
+
+  it('subscriptions move to each new master, and the bus says so', async () => {
+    const { bus } = await connections.createBus(topology.url, 'command');
+    const channels = Array.from({ length: 12 }, (_, index) => `sluice:shard:${index}`);
+    const heard = new Set<string>();
+    for (const channel of channels) await bus.subscribe(channel, (text) => heard.add(text));
+    let times = 0;
+    bus.onResubscribed(() => {
+      times += 1;
+    });
+    for (let shard = 0; shard < 3; shard += 1) {
+      const before = times;
+      const master = await cluster.masterOf(shard);
+      await master.down();
+      await until(() => bus.isUp() && times > before, {
+        timeoutMs: followLimitMs,
+        what: 'the subscriptions to stand on the new master',
+      });
+      // From the moment that it says so nothing is lost any more.
+      const said = channels.map((channel) => `${channel} after ${shard}`);
+      const receivers = await Promise.all(
+        channels.map((channel, index) => bus.publish(channel, said[index] ?? '')),
+      );
+      expect(receivers).toEqual(channels.map(() => 1));
+      await until(() => said.every((text) => heard.has(text)), { what: 'the messages' });
+      await master.up();
+      await cluster.settled();
+    }
+  }, 180_000);
+
+  it('commands and workers follow it', async () => {
+    const queue = createJobQueue(await connections.connect(topology.url, 'command'));
+    const pools = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const taken = new Set<string>();
+    const redis = await connections.connect(topology.url, 'worker');
+    const consumers = pools.map((pool) =>
+      createJobConsumer({
+        ...{ pool, slots: 1, redis, onError: () => undefined },
+        run: async ({ requestId }) => void taken.add(`${pool} ${requestId}`),
+      }),
+    );
+    for (const consumer of consumers) consumer.start();
+    for (let shard = 0; shard < 3; shard += 1) {
+      const master = await cluster.masterOf(shard);
+      await master.down();
+      for (const pool of pools) {
+        const add = () => queue.enqueue(pool, createJob(`after-${shard}`), 1).then(() => true);
+        await until(add, { timeoutMs: followLimitMs, what: `pool ${pool} to take a job` });
+      }
+      await until(() => pools.every((pool) => taken.has(`${pool} after-${shard}`)), {
+        timeoutMs: followLimitMs,
+        what: 'the workers to take every job',
+      });
+      await master.up();
+      await cluster.settled();
+    }
+    await Promise.all(consumers.map((consumer) => consumer.stop()));
+  }, 180_000);
 });
