@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SluiceError } from '@sluice/canonical';
+import { SluiceError } from '@sluice/canonical';
 import { Job, Worker } from 'bullmq';
+import { Cluster } from 'ioredis';
 import type { RedisClient } from './connection.ts';
 import { type InferenceJob, parseJob } from './job.ts';
 import { queueName, queuePrefix } from './names.ts';
@@ -37,6 +38,13 @@ const errorPauseMs = 250;
  * four commands per job for nothing. The stall check still returns what a dying process left active.
  */
 const token = '0';
+/** Seconds. A blocked fetch that Redis forgot in a failover costs at most this. */
+const blockLimitSeconds = 1;
+/**
+ * A blocked fetch in a cluster that takes longer has been lost: when masters change while BullMQ renews its blocking
+ * connection, the two libraries can wait for each other for ever (bullmq 6.7.0, ioredis 6.0.0).
+ */
+const lostFetchMs = 1_000 * blockLimitSeconds + 3_000;
 
 /**
  * Takes jobs and finishes them at once ("finish at claim"): from then on the reply protocol, not BullMQ's
@@ -44,22 +52,7 @@ const token = '0';
  * completion, and lets a completion bring the next job along.
  */
 export function createJobConsumer({ pool, slots, redis, run, onError }: ConsumerOptions): JobConsumer {
-  const worker = new Worker<InferenceJob>(queueName(pool), null, {
-    connection: redis,
-    prefix: queuePrefix(pool),
-    autorun: false,
-    // A blocked fetch that Redis forgot in a failover costs at most this many seconds.
-    drainDelay: 1,
-    runRetryDelay: 250,
-    // Only a process that dies between the claim and its completion leaves a job active: look after it soon.
-    stalledInterval: 5_000,
-    removeOnComplete: { count: 0 },
-    removeOnFail: { count: 0 },
-    skipVersionCheck: true,
-  });
-  // Every fetch and completion rejects by itself, and the owner of the connection hears of outages.
-  worker.on('error', () => undefined);
-
+  let worker = createWorker(pool, redis);
   let busy = 0;
   const chains = new Set<Promise<void>>();
   let isStopping = false;
@@ -116,6 +109,40 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
     }
   };
 
+  const take = (job: Job<InferenceJob>): void => {
+    const running = chain(job).finally(() => {
+      chains.delete(running);
+      wake?.();
+    });
+    chains.add(running);
+  };
+
+  /** Waits for a job, as long as that can be trusted; a fetch that was lost is left to itself, with its worker. */
+  const fetchBlocked = async (): Promise<Job<InferenceJob> | undefined> => {
+    const fetched = worker.getNextJob(token, { block: true });
+    if (!(redis instanceof Cluster)) return fetched;
+    let outcome: Job<InferenceJob> | undefined | 'late';
+    do {
+      outcome = await Promise.race([fetched, sleep(lostFetchMs, 'late' as const, { ref: false })]);
+      if (isStopping) return undefined;
+      // While the whole cluster is away every command waits, and none of them is lost.
+    } while (outcome === 'late' && redis.status !== 'ready');
+    if (outcome !== 'late') return outcome;
+    // What it brings after all holds a claim and runs, if need be beyond the slots.
+    void fetched.then(
+      (job) => {
+        if (!job) return;
+        busy += 1;
+        take(job);
+      },
+      () => undefined,
+    );
+    worker.close(true).catch(() => undefined);
+    worker = createWorker(pool, redis);
+    void worker.startStalledCheckTimer();
+    throw new SluiceError('unavailable', 'a fetch was lost, the connection for it is opened anew');
+  };
+
   const fetchLoop = async (): Promise<void> => {
     let isDrained = false;
     while (!isStopping) {
@@ -126,7 +153,7 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
       busy += 1;
       let job: Job<InferenceJob> | undefined;
       try {
-        job = await worker.getNextJob(token, { block: isDrained });
+        job = await (isDrained ? fetchBlocked() : worker.getNextJob(token, { block: false }));
       } catch (error) {
         if (!isStopping) onError(error as Error);
         await sleep(errorPauseMs);
@@ -136,11 +163,7 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
         release();
         continue;
       }
-      const running = chain(job).finally(() => {
-        chains.delete(running);
-        wake?.();
-      });
-      chains.add(running);
+      take(job);
     }
   };
 
@@ -161,6 +184,24 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
       await Promise.race([Promise.all([closed, finished]), sleep(stopLimitMs, undefined, { ref: false })]);
     },
   };
+}
+
+function createWorker(pool: string, redis: RedisClient): Worker<InferenceJob> {
+  const worker = new Worker<InferenceJob>(queueName(pool), null, {
+    connection: redis,
+    prefix: queuePrefix(pool),
+    autorun: false,
+    drainDelay: blockLimitSeconds,
+    runRetryDelay: 250,
+    // Only a process that dies between the claim and its completion leaves a job active: look after it soon.
+    stalledInterval: 5_000,
+    removeOnComplete: { count: 0 },
+    removeOnFail: { count: 0 },
+    skipVersionCheck: true,
+  });
+  // Every fetch and completion rejects by itself, and the owner of the connection hears of outages.
+  worker.on('error', () => undefined);
+  return worker;
 }
 
 /** A job from what a completing script returned; absent when it brought none. */
