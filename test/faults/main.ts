@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { type Figure, formatTable } from './figure.ts';
 import { measureAborts, measureBudget, measureSlowReaders } from './figures/clients.ts';
+import { measureFailovers } from './figures/failover.ts';
 import { measureOutage, measureRestarts, measureSubscriberKills } from './figures/redis-away.ts';
 import { measureRollingRestart } from './figures/rolling-restart.ts';
 import { measureAllFaults, measureWorkerFaults } from './figures/under-faults.ts';
@@ -12,6 +13,7 @@ const help = `Breaks whole gateways and prints the targets with their figures.
   --faults N        faults among them, at least (500)
   --concurrency N   requests at the same time (60)
   --seed N          the same seed breaks the same things (1)
+  --redis-down S    outages of Redis, in seconds, with commas between (2,20)
   --log-to FILE     writes the log of the run under all faults, to look into a violation
   --only WORDS      figures whose name holds one of these, with commas between
 `;
@@ -23,6 +25,7 @@ const { values } = parseArgs({
     concurrency: { type: 'string', default: '60' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
+    'redis-down': { type: 'string', default: '2,20' },
     'log-to': { type: 'string', default: '' },
     help: { type: 'boolean', default: false },
   },
@@ -34,6 +37,8 @@ const [requests, faults, concurrency, seed] = [
   values.concurrency,
   values.seed,
 ].map(Number) as [number, number, number, number];
+
+const outages = values['redis-down'].split(',').map((seconds) => 1_000 * Number(seconds));
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -53,9 +58,10 @@ const measurements: Readonly<Record<string, () => Promise<Figure[]>>> = {
       },
     }),
   'redis-restarts': () => measureRestarts(5),
+  failovers: () => measureFailovers(6, 60),
   'worker-kill': measureWorkerKill,
   'subscriber-kills': () => measureSubscriberKills(60_000),
-  'redis-outage': () => measureOutage([2_000, 20_000]),
+  'redis-outage': () => measureOutage(outages),
   aborts: () => measureAborts(100),
   budget: () => measureBudget(500, 10),
   'rolling-restart': measureRollingRestart,

@@ -1,112 +1,87 @@
-import { referenceText } from '@sluice/engines';
-import { startCluster, startSentinel, type Topology, until } from '@sluice/testing';
+import { startCluster } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Answer, call, formats } from '../support/call.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { formats } from '../support/call.ts';
+import { isComplete } from './check-answers.ts';
+import {
+  entranceOf,
+  type Failover,
+  servedAfter,
+  startClusterBench,
+  startGatewayOn,
+  startSentinelBench,
+} from './failover.ts';
+import { type Entrance, openStreams, plainPlan } from './figures/scenario.ts';
+import type { Observation } from './observation.ts';
+import { expectedText } from './plan.ts';
 
-let topology: Topology | undefined;
-let gateway: Gateway | undefined;
+/** What was started, in the order in which it stands on each other. */
+let stack = new AsyncDisposableStack();
 afterEach(async () => {
-  await gateway?.stop();
-  await topology?.stop();
-});
+  await stack.disposeAsync();
+  stack = new AsyncDisposableStack();
+}, 60_000);
 
-const tokens = 100;
-/** A sentinel that was short of time refuses to act for half a minute. */
-const patienceMs = 90_000;
+const streams = 18;
 const testLimitMs = 240_000;
 
-async function startOver(started: Topology): Promise<Gateway> {
-  topology = started;
-  const [first] = started.nodes;
-  if (!first) throw new TypeError('a topology has nodes');
-  const { port, prefix, stop } = first;
-  const redis = { url: started.url, port, prefix, stop, [Symbol.asyncDispose]: stop };
-  gateway = await startGateway({ workers: 2, redis });
-  return gateway;
+/** Streams of every format that have begun. */
+function openMany(entrance: Entrance): Promise<{ ended: Promise<Observation[]> }> {
+  const plans = Array.from({ length: streams }, (_, index) =>
+    plainPlan(index, { format: formats[index % 3] ?? 'openai', tokens: 100, gapMs: 25 }),
+  );
+  return openStreams(entrance, plans);
 }
 
-type Seeded = Answer & { seed: number };
-
-/** Streams of every format; resolves when each has shown some text. */
-async function openStreams({ baseUrl, apiKey }: Gateway): Promise<{ ended: Promise<Seeded[]> }> {
-  const began: Promise<void>[] = [];
-  const ended = Promise.all(
-    Array.from({ length: 18 }, (_, seed) => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      began.push(promise);
-      const prompt = `[[sim tokens=${tokens} ttft=0 gap=25ms seed=${seed}]]`;
-      const onText = (text: string) => text !== '' && resolve();
-      const format = formats[seed % 3] ?? 'openai';
-      return call({ baseUrl, apiKey, format, prompt, stream: true, onText }).then((answer) => ({
-        ...answer,
-        seed,
-      }));
-    }),
-  );
-  await Promise.all(began);
-  return { ended };
+/** What a failing test shows: how those ended that are not whole. */
+function brokenOf(observations: readonly Observation[]): string[] {
+  return observations
+    .filter((each) => !isComplete(each) || each.answer.text !== expectedText(each.plan))
+    .map(({ plan, end, status, answer }) => `${plan.index}: ${end} ${status} ${answer.error?.message ?? ''}`);
 }
 
-function expectWhole(answers: readonly Seeded[]): void {
-  const broken = answers.filter(
-    ({ isComplete, text, seed }) => !isComplete || text !== referenceText(seed, 0, tokens),
-  );
-  expect(broken).toEqual([]);
-}
-
-/** New requests are served again, with the keys that were minted before. */
-async function expectService({ baseUrl, apiKey }: Gateway): Promise<void> {
-  await until(
-    async () => {
-      const prompt = '[[sim tokens=3 seed=1]]';
-      const answer = await call({ baseUrl, apiKey, format: 'openai', prompt, stream: false });
-      return answer.text === referenceText(1, 0, 3);
-    },
-    { timeoutMs: patienceMs, what: 'a new request to be served' },
-  );
+function expectWhole({ streams: observed }: Failover): void {
+  expect(brokenOf(observed)).toEqual([]);
+  expect(observed).toHaveLength(streams);
 }
 
 describe('a gateway on a Redis with sentinels', () => {
-  it(
-    'carries its streams over a failover and serves on',
-    async () => {
-      const sentinel = await startSentinel();
-      const running = await startOver(sentinel);
-      const { ended } = await openStreams(running);
-      await sentinel.nodes[0]?.down();
-      expectWhole(await ended);
-      await expectService(running);
-    },
-    testLimitMs,
-  );
+  it('carries its streams over a failover and serves on', { timeout: testLimitMs }, async () => {
+    const bench = await startSentinelBench();
+    stack.defer(() => bench.stop());
+    expectWhole(await bench.failOver(streams));
+  });
 });
 
 describe('a gateway on a Redis Cluster', () => {
-  it(
-    'carries its streams over the death of a worker',
-    async () => {
-      const running = await startOver(await startCluster());
-      const { ended } = await openStreams(running);
-      process.kill(running.workers[0]?.ready.workers?.[0]?.pid ?? 0, 'SIGKILL');
-      expectWhole(await ended);
-      await expectService(running);
-    },
-    testLimitMs,
-  );
+  it('carries its streams over the death of any master and serves on', { timeout: testLimitMs }, async () => {
+    const bench = await startClusterBench();
+    stack.defer(() => bench.stop());
+    for (let shard = 0; shard < 3; shard += 1) expectWhole(await bench.failOver(streams));
+  });
 
-  it(
-    'carries its streams over a restart of every master with its data',
-    async () => {
-      const cluster = await startCluster();
-      const running = await startOver(cluster);
-      for (const node of cluster.nodes) {
-        const { ended } = await openStreams(running);
-        await node.restart({ keepData: true });
-        expectWhole(await ended);
-        await expectService(running);
-      }
-    },
-    testLimitMs,
-  );
+  it('carries its streams over the death of a worker', { timeout: testLimitMs }, async () => {
+    const cluster = await startCluster();
+    stack.defer(() => cluster.stop());
+    const gateway = await startGatewayOn(cluster);
+    stack.defer(() => gateway.stop());
+    const { ended } = await openMany(entranceOf(gateway));
+    process.kill(gateway.workers[0]?.ready.workers?.[0]?.pid ?? 0, 'SIGKILL');
+    expect(brokenOf(await ended)).toEqual([]);
+    await servedAfter(entranceOf(gateway));
+  });
+
+  it('carries its streams over a restart of every master with its data', {
+    timeout: testLimitMs,
+  }, async () => {
+    const cluster = await startCluster();
+    stack.defer(() => cluster.stop());
+    const gateway = await startGatewayOn(cluster);
+    stack.defer(() => gateway.stop());
+    for (const node of cluster.nodes) {
+      const { ended } = await openMany(entranceOf(gateway));
+      await node.restart({ keepData: true });
+      expect(brokenOf(await ended)).toEqual([]);
+      await servedAfter(entranceOf(gateway));
+    }
+  });
 });

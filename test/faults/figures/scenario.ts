@@ -1,5 +1,4 @@
 import { observeRequest } from '../client.ts';
-import type { Installation } from '../installation.ts';
 import type { Observation } from '../observation.ts';
 import { type RequestPlan, tenantName } from '../plan.ts';
 
@@ -20,23 +19,32 @@ export function plainPlan(index: number, changes: Partial<RequestPlan> = {}): Re
   };
 }
 
+/** Where requests are sent: an installation, or a gateway on another topology of Redis. */
+export interface Entrance {
+  readonly ingresses: readonly { readonly clientProxy: { readonly port: number } | undefined }[];
+  /** Credential by tenant. */
+  readonly apiKeys: ReadonlyMap<string, string>;
+  /** Deadline of every request. */
+  readonly deadlineMs: number;
+}
+
 /** Sends one request past the fault proxies' records: what the client saw, and nothing else. */
 export function send(
-  installation: Installation,
+  entrance: Entrance,
   plan: RequestPlan,
   onPiece?: (piece: Buffer) => void,
 ): Promise<Observation> {
   return observeRequest(plan, {
-    port: installation.ingresses[plan.ingress]?.clientProxy?.port ?? 0,
-    apiKey: installation.apiKeys.get(plan.tenant) ?? '',
-    patienceMs: installation.deadlineMs + 20_000,
+    port: entrance.ingresses[plan.ingress]?.clientProxy?.port ?? 0,
+    apiKey: entrance.apiKeys.get(plan.tenant) ?? '',
+    patienceMs: entrance.deadlineMs + 20_000,
     ...(onPiece && { onPiece }),
   });
 }
 
-/** Starts requests and resolves when each has received something; `ended` resolves with all of them. */
+/** Starts requests and resolves when each has received something or has ended; `ended` resolves with all of them. */
 export async function openStreams(
-  installation: Installation,
+  entrance: Entrance,
   plans: readonly RequestPlan[],
 ): Promise<{ ended: Promise<Observation[]> }> {
   const began: Promise<void>[] = [];
@@ -44,7 +52,7 @@ export async function openStreams(
     plans.map((plan) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       began.push(promise);
-      return send(installation, plan, () => resolve()).finally(resolve);
+      return send(entrance, plan, () => resolve()).finally(resolve);
     }),
   );
   await Promise.all(began);
@@ -53,7 +61,7 @@ export async function openStreams(
 
 /** Clients that send one request after the other until they are told to stop. */
 export function keepBusy(
-  installation: Installation,
+  entrance: Entrance,
   clients: number,
   planOf: (index: number) => RequestPlan,
 ): { stop(): Promise<Observation[]> } {
@@ -62,7 +70,7 @@ export function keepBusy(
   const observations: Observation[] = [];
   const work = async (): Promise<void> => {
     while (!isOver) {
-      observations.push(await send(installation, planOf(index++)));
+      observations.push(await send(entrance, planOf(index++)));
     }
   };
   const running = Promise.all(Array.from({ length: clients }, work));
