@@ -249,8 +249,9 @@ describe('a worker that is lost', () => {
     expect(ordersOf('cancel')).toEqual([{ worker: 'a', kind: 'cancel', attempt: 1, sequence: 0 }]);
   });
 
-  it('twice is poison, however well the request could go on', () => {
-    const { machine, enqueued, last } = createMidway({ resume: 'exact' });
+  it('twice before a word is poison, however well the request could go on', () => {
+    const { machine, enqueued, last } = createBench({ resume: 'exact' });
+    machine.claimed('a', 1);
     machine.workerLost('a', 'exited');
     machine.claimed('b', 2);
     machine.workerLost('b', 'exited');
@@ -263,6 +264,15 @@ describe('a worker that is lost', () => {
 });
 
 describe('a bystander', () => {
+  it('that was moved to the worker that its neighbour took down next goes on', () => {
+    const { machine, enqueued, text: received } = createMidway({ resume: 'exact' });
+    machine.workerLost('a', 'exited');
+    machine.claimed('b', 2);
+    machine.workerLost('b', 'exited');
+    machine.frame('c', 3, 0, [start, text('two'), finish]);
+    expect([enqueued.length, received(), machine.phase]).toEqual([2, 'one two', 'closed']);
+  });
+
   it('whose answer got on each time outlives two deaths, and not a third', () => {
     const { machine, enqueued, last } = createMidway({ resume: 'exact' });
     machine.workerLost('a', 'exited');

@@ -235,11 +235,16 @@ describe('a client that leaves', () => {
 });
 
 describe('a job that neither waits nor runs', () => {
+  /** Looks once a second, while these workers live. */
   const look = async (
-    { dispatcher }: Awaited<ReturnType<typeof createWaiting>>,
+    { dispatcher, advance }: Awaited<ReturnType<typeof createWaiting>>,
     times: number,
+    living: readonly string[] = ['w1'],
   ): Promise<void> => {
-    for (let time = 0; time < times; time += 1) await dispatcher.lookForLost();
+    for (let time = 0; time < times; time += 1) {
+      await dispatcher.lookForLost();
+      advance(1_000, living);
+    }
   };
 
   it('is sent again before all others, when two looks have missed it', async () => {
@@ -257,8 +262,46 @@ describe('a job that neither waits nor runs', () => {
     const bench = await createWaiting();
     bench.queue.jobs.clear();
     bench.advance(1_750);
-    await look(bench, 5);
+    for (let time = 0; time < 5; time += 1) await bench.dispatcher.lookForLost();
     expect(bench.queue.sent).toHaveLength(1);
+  });
+
+  it('may be with a worker that lives and had no time to say so', async () => {
+    const bench = await createWaiting();
+    bench.queue.jobs.clear();
+    bench.advance(1_000, ['w1', 'w2']);
+    // From here on w2 is short of time: it is still heard, and its own announcements are not.
+    for (let second = 0; second < 4; second += 1) {
+      bench.say({}, 'w2');
+      await look(bench, 1);
+    }
+    expect(bench.queue.sent).toHaveLength(1);
+    bench.claim(1, 'w2');
+    await look(bench, 5, ['w1', 'w2']);
+    expect(bench.queue.sent).toHaveLength(1);
+  });
+
+  it('is sent again when the worker that may have it falls silent', async () => {
+    const bench = await createWaiting();
+    bench.queue.jobs.clear();
+    bench.advance(2_250, ['w1', 'w2']);
+    await look(bench, 3);
+    expect(bench.queue.sent).toHaveLength(1);
+    await look(bench, 1);
+    expect(bench.queue.sent).toHaveLength(2);
+  });
+
+  it('is not missed while we could not hear of a claim', async () => {
+    const bench = await createWaiting();
+    bench.queue.jobs.clear();
+    bench.advance(2_250);
+    await look(bench, 1);
+    bench.listen(false);
+    await look(bench, 9);
+    expect(bench.queue.sent).toHaveLength(1);
+    bench.listen(true);
+    await look(bench, 2);
+    expect(bench.queue.sent).toHaveLength(2);
   });
 
   it('is not missed while it waits, or when it was claimed between two looks', async () => {

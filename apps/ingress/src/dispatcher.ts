@@ -4,8 +4,6 @@ import { type GenerationPlan, type GenerationServices, OpenGeneration } from './
 
 /** A generation with a job in nobody's hands is looked for only after this long. */
 const lookAfterMs = 2_000;
-/** Looks in a row that must miss a job before it counts as lost; claims travel meanwhile. */
-const looksBeforeLost = 2;
 /** How long a request may wait while no worker of its pool lives. */
 const noWorkerLimitMs = 10_000;
 const lookLimit = 500;
@@ -150,20 +148,23 @@ export class Dispatcher {
     }
   }
 
-  private async look(pool: string, generations: OpenGeneration[]): Promise<void> {
+  private async look(pool: string, generations: readonly OpenGeneration[]): Promise<void> {
+    const { directory, logger, now, queue, isListening } = this.options;
     const attempts = generations.map(({ plan, machine }) => ({
       requestId: plan.requestId,
       attempt: machine.attempt,
     }));
-    const areWaiting = await this.options.queue.areWaiting(pool, attempts);
+    const areWaiting = await queue.areWaiting(pool, attempts);
+    const beats = directory.beatsOf(pool);
     for (const [index, generation] of generations.entries()) {
       const isStillQueued =
         generation.machine.phase === 'queued' && generation.machine.attempt === attempts[index]?.attempt;
       if (!isStillQueued) continue;
-      generation.missedLooks = areWaiting[index] ? 0 : generation.missedLooks + 1;
-      if (generation.missedLooks < looksBeforeLost) continue;
-      this.options.logger.warn({ requestId: generation.plan.requestId }, 'job lost');
-      generation.machine.jobLost();
+      if (areWaiting[index] || !isListening()) generation.missing.reset();
+      else if (generation.missing.miss(now(), beats)) {
+        logger.warn({ requestId: generation.plan.requestId }, 'job lost');
+        generation.machine.jobLost();
+      }
     }
   }
 

@@ -3,6 +3,7 @@ import type { AttemptReason, DroppedFrameReason, IngressMetrics } from '@sluice/
 import type { InferenceJob, JobQueue, Order, OrderSender } from '@sluice/transport';
 import type { AttemptEffects, AttemptFacts } from './attempt-effects.ts';
 import { AttemptMachine } from './attempt-machine.ts';
+import { MissingJob } from './missing-job.ts';
 
 /** What the dispatcher needs to know of one generation. */
 export interface GenerationPlan {
@@ -43,8 +44,8 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
   readonly machine: AttemptMachine;
   /** When the current attempt was put into the queue, epoch milliseconds; absent while it is on its way there. */
   enqueuedAt: number | undefined;
-  /** How many looks in a row found the attempt neither waiting nor claimed. */
-  missedLooks = 0;
+  /** Whether the current attempt is lost when it neither waits nor is claimed. */
+  readonly missing = new MissingJob();
   /** When the worker that holds the current attempt last spoke of it, epoch milliseconds; 0 before the first time. */
   heardAt = 0;
   /** An attempt that Redis did not take; the next tick tries again. */
@@ -161,7 +162,7 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
   private async send(attempt: number, resume: Resume | undefined): Promise<void> {
     const { job, pool, priority } = this.plan;
     const enqueuedAt = this.services.now();
-    this.missedLooks = 0;
+    this.missing.reset();
     this.enqueuedAt = undefined;
     const attemptJob: InferenceJob = { ...job, attempt, enqueuedAt, ...(resume && { resume }) };
     // A later attempt goes before all that wait: its client has waited already.

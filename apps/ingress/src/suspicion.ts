@@ -1,19 +1,20 @@
 /**
  * How much the loss of a worker speaks against the request that it held. Whoever got on with the answer was more
- * likely taken down by another, and silence may be the network's: so what kills two workers before they say
- * anything is poison, while a bystander outlives two deaths and an outage.
+ * likely taken down by another, and silence may be the network's. So two workers that die before the request has said
+ * anything make it poison, else the third that dies does; a bystander that got on at one of two deaths goes on, also
+ * when it had just been moved to the worker that its neighbour took down next.
  */
 const points: Readonly<Record<'exited' | 'silent', { idle: number; fruitful: number }>> = {
-  exited: { idle: 2, fruitful: 1 },
-  silent: { idle: 1, fruitful: 0 },
+  exited: { idle: 3, fruitful: 2 },
+  silent: { idle: 2, fruitful: 0 },
 };
-const poisonLimit = 3;
+const poisonLimit = 6;
 
 /** Whether a request takes its workers down: what speaks for it adds up over its attempts. */
 export class Suspicion {
   private sum = 0;
 
-  /** A worker was lost with the request; `isFruitful` when it had delivered something of the answer. */
+  /** A worker was lost with the request; `isFruitful` when this attempt had delivered something of the answer. */
   add(reason: 'exited' | 'silent', isFruitful: boolean): void {
     this.sum += points[reason][isFruitful ? 'fruitful' : 'idle'];
   }

@@ -2,7 +2,7 @@ import type { ErrorKind, GenerationEvent } from '@sluice/canonical';
 import type { Engine, GenerationRun } from '@sluice/engines';
 import { FakeClock } from '@sluice/runtime';
 import type { InferenceJob } from '@sluice/transport';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { Generation, type StopReason } from './generation.ts';
 
 const start: GenerationEvent = { type: 'start', id: 'r1', model: 'm', createdAt: 0 };
@@ -10,7 +10,10 @@ const word: GenerationEvent = { type: 'text-delta', block: 0, text: 'word' };
 const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
 
 /** A generation whose engine the test plays. */
-function begin(play: (run: GenerationRun) => Promise<void> | void, lifeMs = 60_000) {
+function begin(
+  play: (run: GenerationRun) => Promise<void> | void,
+  { lifeMs = 60_000, announced = Promise.resolve() } = {},
+) {
   const clock = new FakeClock();
   const abandonment = new AbortController();
   const written: GenerationEvent[] = [];
@@ -37,9 +40,19 @@ function begin(play: (run: GenerationRun) => Promise<void> | void, lifeMs = 60_0
     engine,
     backendModel: 'm',
     clock,
-    writer: { write: (event) => written.push(event), abandoned: abandonment.signal },
+    writer: {
+      ...{ write: (event) => written.push(event), abandoned: abandonment.signal },
+      announced,
+    },
   });
   return { generation, clock, abandonment, written, outcome: generation.run() };
+}
+
+/** A generation whose engine has said one word and waits for its signal. */
+async function beginStalled(options?: { lifeMs: number }) {
+  const begun = begin(stall, options);
+  await vi.waitUntil(() => begun.written.length === 2);
+  return begun;
 }
 
 /** An engine that says one word and then waits for its signal. */
@@ -53,6 +66,31 @@ async function stall(run: GenerationRun): Promise<void> {
 }
 
 describe('a generation', () => {
+  test('reaches the engine only when its ingress is told who runs it', async () => {
+    const { promise: announced, resolve } = Promise.withResolvers<void>();
+    let isRunning = false;
+    const { outcome } = begin(
+      (run) => {
+        isRunning = true;
+        run.emit(finish);
+      },
+      { announced },
+    );
+    await new Promise(setImmediate);
+    expect(isRunning).toBe(false);
+    resolve();
+    expect(await outcome).toMatchObject({ kind: 'ok' });
+  });
+
+  test('that is cancelled before does not reach it at all', async () => {
+    const { promise: announced, resolve } = Promise.withResolvers<void>();
+    const { generation, outcome, written } = begin(() => expect.fail('the engine was called'), { announced });
+    generation.stop('cancelled');
+    resolve();
+    expect(await outcome).toEqual({ kind: 'cancelled' });
+    expect(written).toEqual([]);
+  });
+
   test('hands on what the engine says and ends with its end', async () => {
     const { outcome, written } = begin((run) => {
       for (const event of [start, word, finish]) run.emit(event);
@@ -97,28 +135,28 @@ describe('a generation', () => {
   });
 
   test('that was cancelled aborts the engine and says nothing more', async () => {
-    const { generation, outcome, written } = begin(stall);
+    const { generation, outcome, written } = await beginStalled();
     generation.stop('cancelled');
     expect(await outcome).toMatchObject({ kind: 'cancelled' });
     expect(written).toEqual([start, word]);
   });
 
   test('that nobody listens to any more is aborted', async () => {
-    const { abandonment, outcome, written } = begin(stall);
+    const { abandonment, outcome, written } = await beginStalled();
     abandonment.abort();
     expect(await outcome).toMatchObject({ kind: 'cancelled' });
     expect(written).toEqual([start, word]);
   });
 
   test('past its deadline is aborted and says so', async () => {
-    const { clock, outcome, written } = begin(stall, 1_000);
+    const { clock, outcome, written } = await beginStalled({ lifeMs: 1_000 });
     await clock.advance(1_000);
     expect(await outcome).toMatchObject({ kind: 'deadline-exceeded' });
     expect(written.at(-1)).toMatchObject({ type: 'error', error: { kind: 'deadline-exceeded' } });
   });
 
   test('that is drained says that it may go on elsewhere', async () => {
-    const { generation, outcome, written } = begin(stall);
+    const { generation, outcome, written } = await beginStalled();
     generation.stop('drained');
     await outcome;
     expect(written.at(-1)).toMatchObject({ type: 'error', error: { detail: 'drained' } });
@@ -128,7 +166,7 @@ describe('a generation', () => {
     ['deadline', 'deadline-exceeded'],
     ['drained', 'unavailable'],
   ])('that was stopped by %s hears no second reason', async (reason, kind) => {
-    const { generation, outcome, written } = begin(stall);
+    const { generation, outcome, written } = await beginStalled();
     generation.stop(reason);
     generation.stop('cancelled');
     expect(await outcome).toMatchObject({ kind });

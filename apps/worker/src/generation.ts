@@ -53,20 +53,15 @@ export class Generation {
   /** Never rejects. */
   async run(): Promise<GenerationOutcome> {
     const { job, services } = this;
-    const { engine, writer, clock, backendModel, maxOutputTokens } = services;
+    const { writer, clock } = services;
     const deadline = clock.after(job.deadlineAt - clock.now(), () => this.stop('deadline'));
     writer.abandoned.addEventListener('abort', () => this.stop('abandoned'), { once: true });
+    // Whoever takes this process down in the engine must be known by name before: its ingress counts the deaths.
+    await writer.announced;
     const startedAt = clock.monotonic();
     let cause: unknown;
     try {
-      await engine.generate(job.request, {
-        id: job.requestId,
-        backendModel,
-        ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-        signal: this.aborting.signal,
-        ...(job.resume && { resume: job.resume }),
-        emit: (event) => this.emit(event),
-      });
+      if (this.outcome === undefined) await this.generate();
       this.endIfOpen({ kind: 'internal', message: 'the engine stopped without an end' });
     } catch (thrown) {
       cause = thrown;
@@ -90,6 +85,19 @@ export class Generation {
     if (error) this.services.writer.write({ type: 'error', error });
     this.outcome = error?.kind ?? 'cancelled';
     this.aborting.abort();
+  }
+
+  private async generate(): Promise<void> {
+    const { job } = this;
+    const { engine, backendModel, maxOutputTokens } = this.services;
+    await engine.generate(job.request, {
+      id: job.requestId,
+      backendModel,
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      signal: this.aborting.signal,
+      ...(job.resume && { resume: job.resume }),
+      emit: (event) => this.emit(event),
+    });
   }
 
   private emit(event: GenerationEvent): void {

@@ -65,6 +65,23 @@ async function createBench() {
 }
 
 describe('an attempt', () => {
+  it('knows when its ingress was told of it, before any event and also without Redis', async () => {
+    for (const isUp of [true, false]) {
+      const { bus, open, endTurn, told, publisher } = await createBench();
+      bus.isConnected = isUp;
+      let isAnnounced = false;
+      void open().announced.then(() => {
+        isAnnounced = true;
+      });
+      await Promise.resolve();
+      expect(isAnnounced).toBe(false);
+      await endTurn();
+      expect(isAnnounced).toBe(true);
+      expect(told().map(({ claims }) => claims)).toEqual(isUp ? [[r1]] : []);
+      await publisher.close();
+    }
+  });
+
   it('is announced with its first events, in one message', async () => {
     const { open, endTurn, told } = await createBench();
     const writer = open();

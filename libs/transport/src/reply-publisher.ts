@@ -56,7 +56,7 @@ export interface PublisherOptions {
 
 /** What waits for one ingress in this event-loop turn. */
 interface Outbox {
-  claims: Claim[];
+  opened: AttemptFrames[];
   dirty: AttemptFrames[];
   asked: Map<string, Gone>;
   isScheduled: boolean;
@@ -77,7 +77,7 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
   const outboxOf = (ingress: string): Outbox => {
     let outbox = outboxes.get(ingress);
     if (!outbox) {
-      outbox = { claims: [], dirty: [], asked: new Map(), isScheduled: false, missedAt: undefined };
+      outbox = { opened: [], dirty: [], asked: new Map(), isScheduled: false, missedAt: undefined };
       outboxes.set(ingress, outbox);
     }
     return outbox;
@@ -90,9 +90,9 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
   };
 
   const flush = (ingress: string, outbox: Outbox): void => {
-    const { dirty, asked } = outbox;
-    let { claims } = outbox;
-    [outbox.claims, outbox.dirty, outbox.asked, outbox.isScheduled] = [[], [], new Map(), false];
+    const { opened, dirty, asked } = outbox;
+    let claims = opened.map(({ claim }) => claim);
+    [outbox.opened, outbox.dirty, outbox.asked, outbox.isScheduled] = [[], [], new Map(), false];
     let frames: string[] = [];
     let bytes = 0;
     const add = (text: string): void => {
@@ -110,10 +110,12 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
       if (attempt.isEnded) attempt.finishedAt = now();
       add(text);
     }
-    if (claims.length + frames.length + found.length + gone.length === 0) return;
-    // How far each is goes last: whoever got less than that asks for the rest at once.
-    const running = found.map(({ claim, next }) => ({ ...claim, next }));
-    publish(ingress, outbox, encodeBatch({ worker, claims, frames, running, gone }), frames.length);
+    if (claims.length + frames.length + found.length + gone.length > 0) {
+      // How far each is goes last: whoever got less than that asks for the rest at once.
+      const running = found.map(({ claim, next }) => ({ ...claim, next }));
+      publish(ingress, outbox, encodeBatch({ worker, claims, frames, running, gone }), frames.length);
+    }
+    for (const attempt of opened) attempt.announce();
   };
 
   const repeat = (asked: ReadonlyMap<string, Gone>, add: (text: string) => void) => {
@@ -213,7 +215,7 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
         schedule(replyTo, outbox);
       });
       attempts.set(keyOf(claim), frames);
-      outbox.claims.push(claim);
+      outbox.opened.push(frames);
       schedule(replyTo, outbox);
       return frames;
     },

@@ -8,6 +8,8 @@ export const keptLimitBytes = 4 * 1024 * 1024;
 export interface ReplyWriter {
   /** Takes the event over (it may be merged into others) and publishes it with this event-loop turn's batch. */
   write(event: GenerationEvent): void;
+  /** Resolves when the claim is on its way to the ingress: from now on it knows whom the work would take down. */
+  readonly announced: Promise<void>;
   /** Aborts when no one listens on the reply channel any more. */
   readonly abandoned: AbortSignal;
 }
@@ -15,6 +17,9 @@ export interface ReplyWriter {
 /** The frames of one attempt: pending, published, kept until acknowledged. */
 export class AttemptFrames implements ReplyWriter {
   readonly claim: Claim;
+  readonly announced: Promise<void>;
+  /** The claim has been handed to the connection, or there is none. */
+  readonly announce: () => void;
   readonly ingress: string;
   /** Sequence of the next frame. */
   next = 0;
@@ -31,6 +36,9 @@ export class AttemptFrames implements ReplyWriter {
   private readonly onWrite: (frames: AttemptFrames) => void;
 
   constructor(claim: Claim, ingress: string, onWrite: (frames: AttemptFrames) => void) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.announced = promise;
+    this.announce = resolve;
     this.claim = claim;
     this.ingress = ingress;
     this.onWrite = onWrite;

@@ -164,3 +164,35 @@ describe('a pool', () => {
     expect(directory.resumeOf('chat')).toBe('prefix');
   });
 });
+
+describe('signs of life', () => {
+  it('are counted for each worker of a pool, and not those of others', () => {
+    const { directory } = createBench();
+    directory.receive(presence('w1'));
+    directory.receive(presence('w1'));
+    directory.receive(presence('w2', { pools: { other: { slots: 1, busy: 0, resume: 'none' } } }));
+    directory.heard('w1');
+    expect([...directory.beatsOf('chat')]).toEqual([['w1', 2]]);
+    expect([...directory.beatsOf('other')]).toEqual([['w2', 1]]);
+  });
+
+  it('are those of any worker that does not say what it serves: it may have taken a job before', () => {
+    const { directory } = createBench();
+    directory.receive(presence('w1', { pools: {} }));
+    directory.heard('w2');
+    expect([...directory.beatsOf('chat')]).toEqual([
+      ['w1', 1],
+      ['w2', 0],
+    ]);
+  });
+
+  it('end with the worker, and begin anew with one that comes back', () => {
+    const { directory, advance } = createBench();
+    directory.receive(presence('w1'));
+    directory.receive(presence('w1'));
+    advance(2_250);
+    expect([...directory.beatsOf('chat')]).toEqual([]);
+    directory.receive(presence('w1'));
+    expect([...directory.beatsOf('chat')]).toEqual([['w1', 1]]);
+  });
+});

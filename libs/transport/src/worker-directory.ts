@@ -15,6 +15,8 @@ interface Entry {
   heardAt: number;
   pools: Record<string, PoolPresence>;
   isDraining: boolean;
+  /** How often it has announced itself. */
+  beats: number;
 }
 
 /** What an ingress knows of the workers: who lives, what they serve, who fell silent. */
@@ -41,7 +43,8 @@ export class WorkerDirectory {
     const before = this.workers.get(news.worker);
     const isDraining = news.state === 'draining';
     for (const [pool, { resume }] of Object.entries(news.pools)) this.lastResume.set(pool, resume);
-    this.workers.set(news.worker, { heardAt: this.options.now(), pools: news.pools, isDraining });
+    const beats = (before?.beats ?? 0) + 1;
+    this.workers.set(news.worker, { heardAt: this.options.now(), pools: news.pools, isDraining, beats });
     if (isDraining && !before?.isDraining) this.options.onLost(news.worker, 'draining');
   }
 
@@ -50,7 +53,9 @@ export class WorkerDirectory {
     const entry = this.workers.get(worker);
     const heardAt = this.options.now();
     if (entry) entry.heardAt = heardAt;
-    else if (!this.exited.has(worker)) this.workers.set(worker, { heardAt, pools: {}, isDraining: false });
+    else if (!this.exited.has(worker)) {
+      this.workers.set(worker, { heardAt, pools: {}, isDraining: false, beats: 0 });
+    }
   }
 
   /**
@@ -83,6 +88,16 @@ export class WorkerDirectory {
     for (const { pools, isDraining } of this.workers.values())
       if (!isDraining) slots += pools[pool]?.slots ?? 0;
     return slots;
+  }
+
+  /** How often each living worker that may hold jobs of this pool has announced itself. */
+  beatsOf(pool: string): ReadonlyMap<string, number> {
+    const beats = new Map<string, number>();
+    for (const [worker, entry] of this.workers) {
+      // Who takes no further jobs names no pools, but still runs what it has.
+      if (entry.pools[pool] || Object.keys(entry.pools).length === 0) beats.set(worker, entry.beats);
+    }
+    return beats;
   }
 
   /**

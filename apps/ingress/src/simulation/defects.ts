@@ -1,4 +1,5 @@
 import type { GenerationEvent } from '@sluice/canonical';
+import { WorkerDirectory } from '@sluice/transport';
 import type { AttemptEffects, AttemptFacts } from '../attempt-effects.ts';
 import { AttemptMachine } from '../attempt-machine.ts';
 import type { CreateMachine } from './play.ts';
@@ -80,5 +81,12 @@ class Endless extends AttemptMachine {
 class Faithful extends AttemptMachine {
   override workerLost(): void {
     // It hopes.
+  }
+}
+
+/** Waits for no worker's word: a job that two looks have missed counts as lost. */
+export class HastyDirectory extends WorkerDirectory {
+  override beatsOf(): ReadonlyMap<string, number> {
+    return new Map();
   }
 }

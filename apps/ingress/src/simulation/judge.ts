@@ -15,6 +15,8 @@ export interface Scene {
   readonly dispatcher: Pick<Dispatcher, 'count'>;
   /** Workers that the ingress gave up for dead. */
   readonly lostWorkers: number;
+  /** Jobs that Redis took without saying so. */
+  readonly lostAnswers: number;
 }
 
 /**
@@ -31,7 +33,8 @@ export function findBrokenPromise(scene: Scene): string | undefined {
   return busy && `${busy.id} holds what nobody waits for`;
 }
 
-function findBrokenTo(client: SimulatedClient, { schedule, runs, lostWorkers }: Scene): string | undefined {
+function findBrokenTo(client: SimulatedClient, scene: Scene): string | undefined {
+  const { schedule, runs, lostWorkers } = scene;
   const { faults, resume, bus } = schedule;
   const { id, isOver, machine, outcome, request } = client;
   if (!isOver) return 'has no end';
@@ -39,8 +42,11 @@ function findBrokenTo(client: SimulatedClient, { schedule, runs, lostWorkers }: 
   const count = runs.filter(({ requestId }) => requestId === id).length;
   const twice = faults.filter(({ kind }) => kind === 'job-given-out-twice').length;
   // A command that Redis executed and whose answer was lost is sent again: its attempt can run twice, too.
-  const explained = (machine?.attempt ?? 0) + twice + (bus.loss > 0 ? 2 : 0);
+  const explained = (machine?.attempt ?? 0) + twice + scene.lostAnswers;
   if (count > explained) return `ran ${count} times in ${machine?.attempt} attempts`;
+
+  const killed = findKilled(client, scene);
+  if (killed !== undefined) return killed;
 
   if (outcome !== 'error' || request.oddity) return undefined;
   // Who drains says so in a message that can be lost, and in an error that can't.
@@ -50,4 +56,15 @@ function findBrokenTo(client: SimulatedClient, { schedule, runs, lostWorkers }: 
   const isPresenceHeard = bus.loss === 0 && !faults.some(({ at }) => at < firstPresenceMs);
   if (resume === 'exact' && isPresenceHeard && lostWorkers < 2) return 'failed with its first worker';
   return undefined;
+}
+
+/** Three deaths are the most that a request may cause, and two when nothing was ever heard of it. */
+function findKilled({ id, request }: SimulatedClient, { schedule, runs }: Scene): string | undefined {
+  const { oddity } = request;
+  if (oddity !== 'kills-its-worker' && oddity !== 'kills-at-once') return undefined;
+  // Where messages are lost a death may go to another's account, or to nobody's.
+  const isHeard = schedule.bus.loss === 0 && schedule.faults.every(({ kind }) => kind === 'crash');
+  const killed = runs.filter((run) => run.requestId === id && run.endedAt === undefined).length;
+  const most = oddity === 'kills-at-once' ? 2 : 3;
+  return isHeard && killed > most ? `took ${killed} workers along` : undefined;
 }

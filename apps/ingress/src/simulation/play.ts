@@ -10,6 +10,7 @@ import {
 import { AttemptMachine } from '../attempt-machine.ts';
 import { Dispatcher } from '../dispatcher.ts';
 import type { GenerationServices } from '../generation.ts';
+import { HastyDirectory } from './defects.ts';
 import { findBrokenPromise } from './judge.ts';
 import { between, createRandom } from './random.ts';
 import { calmAt, type Fault, type Schedule } from './schedule.ts';
@@ -31,6 +32,8 @@ export interface PlayOptions {
   createMachine?: CreateMachine;
   /** The defect of an ingress that asks nothing after a reconnect. Default: false. */
   isIncurious?: boolean;
+  /** The defect of an ingress that takes a late claim for a lost job. Default: false. */
+  isHasty?: boolean;
   /** Told what happens, one line each. Absent: nobody listens, and nothing is put into words. */
   trace?(line: string): void;
 }
@@ -91,7 +94,7 @@ class Play {
     this.clients = schedule.requests.map(
       (request, index) => new SimulatedClient(`r${index}`, request, this.runs, () => world.now),
     );
-    this.directory = new WorkerDirectory({
+    this.directory = new (options.isHasty ? HastyDirectory : WorkerDirectory)({
       now: () => world.now,
       silenceLimitMs,
       onLost: (worker, reason) => {
@@ -126,6 +129,10 @@ class Play {
     for (const fault of schedule.faults) world.after(fault.at, () => this.strike(fault));
     await world.run(calmAt + patienceMs, () => this.broken !== undefined || this.isOver());
     if (this.broken !== undefined) throw this.broken;
+  }
+
+  get lostAnswers(): number {
+    return this.redis.lostAnswers;
   }
 
   outcome(failure: string | undefined): Outcome {

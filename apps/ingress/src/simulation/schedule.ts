@@ -11,6 +11,9 @@ export type Fault =
   | { kind: 'job-lost'; at: number }
   | { kind: 'job-given-out-twice'; at: number; againAfterMs: number };
 
+/** `kills-its-worker` after its first events, `kills-at-once` the moment that its engine is called. */
+export type Oddity = 'kills-its-worker' | 'kills-at-once' | 'refuses-at-first';
+
 export interface SimulatedRequest {
   at: number;
   /** Length of the answer. */
@@ -20,7 +23,7 @@ export interface SimulatedRequest {
   /** When its client stops reading, and for how long; absent: it reads. */
   pauses?: { at: number; forMs: number };
   /** What its engine does beside answering; absent: nothing. */
-  oddity?: 'kills-its-worker' | 'refuses-at-first';
+  oddity?: Oddity;
 }
 
 /** One play of the simulation, as data: the same schedule always gives the same course of events. */
@@ -98,6 +101,33 @@ export function drawCuts(seed: number): Schedule {
   };
 }
 
+/** A schedule in which nothing is lost, and the workers hardly get any time: what they have to say comes late. */
+export function drawStarvation(seed: number): Schedule {
+  const schedule = drawSchedule(seed);
+  const random = createRandom(seed ^ 0x1b873593);
+  const faults: Fault[] = [];
+  for (let worker = 0; worker < schedule.workers; worker += 1) {
+    // Shorter than what makes a worker count as silent, one after the other.
+    for (let at = between(random, 0, 200); at < 12_000; ) {
+      const forMs = between(random, 400, 1_400);
+      faults.push({ kind: 'stall', at, worker, forMs });
+      at += forMs + 1;
+    }
+  }
+  return {
+    ...schedule,
+    slots: 1,
+    tokenMs: 20,
+    bus: { loss: 0, duplication: 0, delayMs: 5, isOrdered: true },
+    // More than there are slots: some wait for long, and may be looked for the moment that they are taken.
+    requests: Array.from({ length: between(random, 3, 6) }, () => ({
+      at: between(random, 0, 300),
+      tokens: between(random, 1, 4),
+    })),
+    faults,
+  };
+}
+
 /** Every smaller schedule that is one step away, for the search for the smallest that still fails. */
 export function* smallerSchedules(schedule: Schedule): Generator<Schedule> {
   const { faults, requests, bus } = schedule;
@@ -127,7 +157,9 @@ function drawRequest(random: Random): SimulatedRequest {
     tokens: pick(random, [1, 4, 12, 30]),
     ...(fate < 0.12 && { leavesAt: at + between(random, 0, 800) }),
     ...(fate > 0.85 && { pauses: { at: at + between(random, 0, 300), forMs: between(random, 1, 1_500) } }),
-    ...(random() < 0.08 && { oddity: pick(random, ['kills-its-worker', 'refuses-at-first'] as const) }),
+    ...(random() < 0.08 && {
+      oddity: pick(random, ['kills-its-worker', 'kills-at-once', 'refuses-at-first'] as const),
+    }),
   };
 }
 

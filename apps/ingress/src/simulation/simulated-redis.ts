@@ -23,6 +23,8 @@ export class SimulatedRedis {
   isDown = false;
   /** Whether the ingress's sign of life is there; a Redis that lost everything has none until it is renewed. */
   knowsIngress = true;
+  /** Jobs that were put into the queue without their ingress hearing of it: it sends them again. */
+  lostAnswers = 0;
   /** Called when a job waits or may be taken again. */
   onWaiting: () => void = () => undefined;
   private readonly lines: Line[] = [];
@@ -115,6 +117,7 @@ export class SimulatedRedis {
       }
       // The answer to a command that was executed can be lost, too.
       if (this.world.now < calmAt && this.random() < this.settings.loss / 4) {
+        this.lostAnswers += 1;
         throw new SluiceError('unavailable', 'the queue is not reachable');
       }
     },

@@ -47,6 +47,9 @@ interface Generation {
   isOver: boolean;
 }
 
+/** What Redis answers takes this long at most. */
+const replyMs = 3;
+
 /** The text of one token: its place in the answer, which never varies, and the run that produced it. */
 export const tokenText = (position: number, run: number): string => `${position}:${run} `;
 
@@ -65,6 +68,8 @@ export class SimulatedWorker implements Peer {
   private isDead = false;
   private isStopped = false;
   private state: 'ready' | 'closing' | 'draining' = 'ready';
+  /** Jobs that Redis has given out and that are on their way here. */
+  private arriving = 0;
 
   constructor(id: string, services: WorkerServices) {
     this.id = id;
@@ -79,7 +84,7 @@ export class SimulatedWorker implements Peer {
       now: () => world.now,
       isIngressAlive: async () => redis.knowsIngress,
       afterTurn: (callback) => this.after(0, callback),
-      every: (intervalMs, callback) => world.every(intervalMs, () => this.run(callback)),
+      every: (intervalMs, callback) => this.every(intervalMs, callback),
     });
     this.publisher.start();
     void subscribeOrders(bus, id, (order, ingress) => this.receive(order, ingress));
@@ -91,7 +96,7 @@ export class SimulatedWorker implements Peer {
       this.announce();
       this.publisher.tell();
     });
-    world.every(presenceIntervalMs, () => this.run(() => this.announce()));
+    this.every(presenceIntervalMs, () => this.announce());
     this.announce();
     this.wake();
   }
@@ -158,6 +163,19 @@ export class SimulatedWorker implements Peer {
     this.services.world.after(delayMs, () => this.run(callback));
   }
 
+  /** As the timer of a real process, which does not make up for what it missed while it stood still. */
+  private every(intervalMs: number, callback: () => void): () => void {
+    let isDue = false;
+    return this.services.world.every(intervalMs, () => {
+      if (isDue) return;
+      isDue = true;
+      this.run(() => {
+        isDue = false;
+        callback();
+      });
+    });
+  }
+
   private announce(): void {
     const { slots, resume } = this.services.schedule;
     const pools = this.state === 'ready' ? { pool: { slots, busy: this.running.size, resume } } : {};
@@ -166,18 +184,25 @@ export class SimulatedWorker implements Peer {
   }
 
   private fetch(): void {
-    const { redis, schedule } = this.services;
-    while (this.state === 'ready' && !this.isDead && this.running.size < schedule.slots) {
+    const { random, redis, schedule } = this.services;
+    while (this.state === 'ready' && !this.isDead && this.running.size + this.arriving < schedule.slots) {
       const job = redis.take();
       if (!job) return;
-      this.start(job);
+      this.arriving += 1;
+      this.after(between(random, 0, replyMs), () => {
+        this.arriving -= 1;
+        this.start(job);
+      });
     }
   }
 
   private start(job: InferenceJob): void {
     const { services, id } = this;
     const writer = this.publisher.open(job);
-    if (!writer) return;
+    if (!writer) {
+      this.wake();
+      return;
+    }
     const { requestId, attempt, resume } = job;
     const [part] = resume?.content ?? [];
     const delivered = part?.type === 'text' ? part.text.trimEnd().split(' ').length : 0;
@@ -196,7 +221,19 @@ export class SimulatedWorker implements Peer {
     );
     const generation: Generation = { run, job, writer, position: resume?.outputTokens ?? 0, isOver: false };
     this.running.set(`${requestId}-${attempt}`, generation);
-    writer.write({ type: 'start', id: requestId, model: 'simulated', createdAt: services.world.now });
+    // The engine is called when the claim is out, as in the real one.
+    this.after(0, () => this.begin(generation));
+  }
+
+  private begin(generation: Generation): void {
+    if (generation.isOver) return;
+    const { requestId } = generation.job;
+    const { requestOf, world } = this.services;
+    if (requestOf(requestId).oddity === 'kills-at-once') {
+      this.crash(true);
+      return;
+    }
+    generation.writer.write({ type: 'start', id: requestId, model: 'simulated', createdAt: world.now });
     this.step(generation);
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defects } from './defects.ts';
 import { type Outcome, type PlayOptions, play } from './play.ts';
-import { drawCuts, drawSchedule, type Schedule } from './schedule.ts';
+import { drawCuts, drawSchedule, drawStarvation, type Schedule } from './schedule.ts';
 import { describeCounterexample, shrink } from './shrink.ts';
 
 const schedules = 100_000;
@@ -73,6 +73,23 @@ describe('the delivery protocol under faults', () => {
       expect(outcome.runs).toHaveLength(schedule.requests.length);
       expect(repairTime(outcome, schedule), `seed ${seed}`).toBeLessThanOrEqual(repairMs);
     }
+  });
+
+  it('takes no late claim for a lost job, however little time the workers get', async () => {
+    for (let seed = 1; seed <= 2_000; seed += 1) {
+      const { failure, clients, runs } = await play(drawStarvation(seed));
+      expect(failure, `seed ${seed}`).toBeUndefined();
+      expect(runs.length, `seed ${seed}`).toBe(clients.length);
+    }
+  });
+
+  it('notices when an ingress does not wait for the word of its workers', async () => {
+    let needless = 0;
+    for (let seed = 1; seed <= 500; seed += 1) {
+      const { clients, runs } = await play(drawStarvation(seed), { isHasty: true });
+      needless += runs.length - clients.length;
+    }
+    expect(needless).toBeGreaterThan(10);
   });
 
   it('notices when nobody asks after a reconnect', async () => {

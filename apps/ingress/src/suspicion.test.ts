@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { Suspicion } from './suspicion.ts';
+
+type Loss = 'dead before a word' | 'dead midway' | 'silent before a word' | 'silent midway';
+
+/** After how many of these losses the request is poison; absent: after none of them. */
+function poisonAfter(...losses: readonly Loss[]): number | undefined {
+  const suspicion = new Suspicion();
+  for (const [index, loss] of losses.entries()) {
+    suspicion.add(loss.startsWith('dead') ? 'exited' : 'silent', loss.endsWith('midway'));
+    if (suspicion.isPoison) return index + 1;
+  }
+  return undefined;
+}
+
+describe('a request is poison', () => {
+  it('when two workers died before it said anything', () => {
+    expect(poisonAfter('dead before a word', 'dead before a word')).toBe(2);
+  });
+
+  it.each<Loss[][]>([
+    [['dead midway', 'dead before a word', 'dead before a word']],
+    [['dead midway', 'dead midway', 'dead before a word']],
+    [['dead midway', 'dead midway', 'dead midway']],
+    [['dead before a word', 'dead midway', 'dead midway']],
+  ])('when a third worker died, however far it had come: %j', (losses) => {
+    expect(poisonAfter(...losses)).toBe(3);
+  });
+
+  it('when three workers fell silent before it said anything', () => {
+    expect(poisonAfter('silent before a word', 'silent before a word', 'silent before a word')).toBe(3);
+  });
+});
+
+describe('a bystander goes on', () => {
+  it('after a neighbour took down its worker and the next one, where it had no time to say anything', () => {
+    expect(poisonAfter('dead midway', 'dead before a word')).toBeUndefined();
+    expect(poisonAfter('dead before a word', 'dead midway')).toBeUndefined();
+  });
+
+  it('after a death and an outage of the network', () => {
+    expect(poisonAfter('dead before a word', 'silent before a word')).toBeUndefined();
+  });
+
+  it('through any number of outages in which its answer had got on', () => {
+    expect(poisonAfter(...Array<Loss>(7).fill('silent midway'))).toBeUndefined();
+  });
+});
