@@ -63,15 +63,24 @@ async function countHeld(operator: Redis): Promise<Record<string, number>> {
 /** What every tenant's budget says now. */
 export async function sampleBudgets({ operator, budget }: Installation): Promise<BudgetSample[]> {
   if (budget === undefined) return [];
-  const keys = await operator.keys('sluice:{t:*}:token-budget:tenant');
+  const keys = await budgetKeys(operator);
   const at = Date.now();
   return Promise.all(
     keys.map(async (key) => {
       const [spent, reserved] = await operator.hmget(key, 'spent', 'reserved');
-      const tenant = /\{t:([^}]+)\}/.exec(key)?.[1] ?? '';
-      return { at, tenant, spent: Number(spent), reserved: Number(reserved), limit: budget };
+      return { at, tenant: tenantOf(key), spent: Number(spent), reserved: Number(reserved), limit: budget };
     }),
   );
+}
+
+/** Where the budgets of tenants are kept. */
+export function budgetKeys(operator: Redis): Promise<string[]> {
+  return operator.keys('sluice:{t:*}:token-budget:tenant');
+}
+
+/** Whose key it is. */
+export function tenantOf(key: string): string {
+  return /\{t:([^}]+)\}/.exec(key)?.[1] ?? '';
 }
 
 /** Everything in Redis as text: keys and values of every type. */

@@ -1,8 +1,11 @@
 import { isComplete } from './check-answers.ts';
-import type { Observation, RunLog } from './observation.ts';
+import type { FaultRecord, Observation, RunLog } from './observation.ts';
+import { dataLoss } from './redis-faults.ts';
 import { type LoggedRequest, requestsLogged } from './request-lines.ts';
 import type { Violation } from './violation.ts';
 
+/** Whoever meets a lease that expired settles it within this. */
+const settleLimitMs = 30_000;
 /** No prompt of the workload is estimated higher. */
 const inputLimit = 120;
 
@@ -20,11 +23,16 @@ export interface Charge {
  * delivered, as its ingress logged it, or nothing if it never ran. Only where the ingress died there is no line, and
  * then anything up to the whole answer.
  */
-export function chargesOf({ budgets, observations, lines }: RunLog): Charge[] {
+export function chargesOf({ budgets, observations, lines, faults, lostCharges }: RunLog): Charge[] {
   const logged = requestsLogged(lines);
+  const losses = faults.filter(({ kind }) => kind === dataLoss);
   const last = new Map(budgets.map((sample) => [sample.tenant, sample.spent]));
   const charges = new Map<string, Charge>();
   for (const [tenant, spent] of last) charges.set(tenant, { tenant, spent, least: 0, most: 0 });
+  for (const { tenant, spent } of lostCharges) {
+    const charge = charges.get(tenant);
+    if (charge) charge.spent += spent;
+  }
   for (const observation of observations) {
     const charge = charges.get(observation.plan.tenant);
     if (!charge) continue;
@@ -34,9 +42,14 @@ export function chargesOf({ budgets, observations, lines }: RunLog): Charge[] {
       ? usage.inputTokens + usage.outputTokens
       : mostOf(observation, logged.get(observation.requestId ?? ''));
     charge.most += most;
-    if (isWhole) charge.least += most;
+    if (isWhole && !mayBeForgotten(observation, losses)) charge.least += most;
   }
   return [...charges.values()];
+}
+
+/** Whether Redis lost its data between the reservation of a request and the end of all attempts to settle it. */
+function mayBeForgotten({ startedAt, endedAt }: Observation, losses: readonly FaultRecord[]): boolean {
+  return losses.some((loss) => loss.startedAt <= endedAt + settleLimitMs && loss.endedAt >= startedAt);
 }
 
 function mostOf({ status, plan }: Observation, line: LoggedRequest | undefined): number {
@@ -48,7 +61,6 @@ function mostOf({ status, plan }: Observation, line: LoggedRequest | undefined):
 
 /** Invariant 5: nobody pays twice, and nobody too little. */
 export function checkCharges(log: RunLog): Violation[] {
-  if (log.hasLostData) return [];
   return chargesOf(log).flatMap(({ tenant, spent, least, most }): Violation[] => {
     const detail = `${tenant} was charged ${spent} for ${least} to ${most} tokens`;
     if (spent > most) return [{ invariant: 5, kind: 'charged-twice', detail }];

@@ -11,11 +11,14 @@ const stopSlackMs = 2_500;
 /** What a request may be tried for failures of its upstream alone. */
 const upstreamRetries = 2;
 const attemptLimit = 8;
+/** What a heap at rest may be after a load, as a multiple of what it was before. */
+const heapGrowthLimit = 1.1;
 
 /** Invariants 4 to 8: what clients can't see. */
 export function checkSystem(log: RunLog): Violation[] {
   return [
     ...checkLeftovers(log),
+    ...checkHeaps(log),
     ...checkCharges(log),
     ...checkBudgets(log),
     ...checkRuns(log),
@@ -34,6 +37,22 @@ function checkLeftovers({ leftovers }: RunLog): Violation[] {
       .map(([name, value]) => leak(`${name} is ${value}`)),
     ...leftovers.keysWithoutExpiry.map((key) => leak(`the key ${key} never expires`)),
   ];
+}
+
+/** A process that holds more than before, at rest, has kept something of those that it served. */
+function checkHeaps({ heaps }: RunLog): Violation[] {
+  if (!heaps) return [];
+  const bytesBefore = new Map(heaps.before.map(({ pid, bytes }) => [pid, bytes]));
+  return heaps.after.flatMap(({ process, pid, bytes }): Violation[] => {
+    const before = bytesBefore.get(pid);
+    const inMegabytes = (size: number): string => (size / 1e6).toFixed(1);
+    const detail =
+      before === undefined
+        ? `${process} did not live through the load`
+        : `${process} went from ${inMegabytes(before)} to ${inMegabytes(bytes)} MB`;
+    if (before !== undefined && bytes <= before * heapGrowthLimit) return [];
+    return [{ invariant: 4, kind: 'heap-grown', detail }];
+  });
 }
 
 function checkBudgets({ budgets }: RunLog): Violation[] {

@@ -18,5 +18,8 @@ export const workerFaults: readonly FaultKind[] = processFaults.filter(({ name }
   name.startsWith('worker'),
 );
 
-/** Everything that loses no data of Redis. */
-export const allFaults: readonly FaultKind[] = [...processFaults, ...redisFaults, ...proxyFaults];
+/** Everything between processes, and Redis; all of it leaves the processes of the gateway alive. */
+export const survivableFaults: readonly FaultKind[] = [...redisFaults, ...proxyFaults];
+
+/** Everything that there is. */
+export const allFaults: readonly FaultKind[] = [...processFaults, ...survivableFaults];

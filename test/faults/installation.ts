@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { Directory } from '@sluice/tenancy';
 import { type OwnTestRedis, startOwnRedis, startProcess, type TestProcess, until } from '@sluice/testing';
 import { Redis } from 'ioredis';
+import { HeapGauge, inspectable } from './heap.ts';
 import { Member, type Role } from './member.ts';
+import type { LostCharge } from './observation.ts';
 import { tenantName } from './plan.ts';
 import { type FaultProxy, startFaultProxy } from './tcp-proxy.ts';
 import { type MockUpstream, startMockUpstream } from './upstream.ts';
@@ -42,6 +44,11 @@ export class Installation {
   readonly budget: number | undefined;
   /** Credential by tenant. */
   readonly apiKeys = new Map<string, string>();
+  /** Every credential that was ever valid. */
+  readonly credentials = new Set<string>();
+  /** What was charged when Redis lost its data, each time. */
+  readonly lostCharges: LostCharge[] = [];
+  readonly heaps = new HeapGauge();
   private readonly folder: string;
 
   private constructor(
@@ -87,6 +94,7 @@ export class Installation {
       await directory.upsertTenant(tenant);
       const { credential } = await directory.mint({ tenant });
       this.apiKeys.set(tenant, credential);
+      this.credentials.add(credential);
       if (this.budget !== undefined)
         await directory.changeTenantLimits(tenant, { 'token-budget': { max: this.budget } });
     }
@@ -112,6 +120,7 @@ export class Installation {
       SLUICE_OPS_PORT: '0',
       SLUICE_PROCESSES: String(processes),
       SLUICE_DRAIN_LIMIT_MS: '2000',
+      ...inspectable,
       ...options.environment,
     };
     await this.mintKeys(tenants);

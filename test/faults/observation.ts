@@ -77,6 +77,25 @@ export interface Leftovers {
   keysWithoutExpiry: string[];
 }
 
+/** Live JavaScript objects of one process, after forced collections. */
+export interface HeapSample {
+  process: string;
+  pid: number;
+  bytes: number;
+}
+
+/** The heaps of processes that lived through a load of its own, at rest before it and at rest after it. */
+export interface Heaps {
+  before: HeapSample[];
+  after: HeapSample[];
+}
+
+/** What a tenant had been charged when Redis lost it. */
+export interface LostCharge {
+  tenant: string;
+  spent: number;
+}
+
 /** What a tenant's budget said at one moment. */
 export interface BudgetSample {
   at: number;
@@ -97,8 +116,10 @@ export interface RunLog {
   counters: Record<string, number>;
   leftovers: Leftovers;
   budgets: BudgetSample[];
-  /** Whether Redis lost data on purpose: then what was spent can't be compared. */
-  hasLostData: boolean;
+  /** What was charged and went with Redis's data, each time that it lost them on purpose. */
+  lostCharges: LostCharge[];
+  /** Absent when nobody looked. */
+  heaps?: Heaps;
   /** Strings that must not be found, by what they are. */
   canaries: { what: string; text: string }[];
   /** Texts that must hold no canary, by where they were found. */

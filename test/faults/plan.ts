@@ -44,12 +44,15 @@ export interface WorkloadOptions {
   hasMisbehaviour?: boolean;
   /** Tokens of a long answer at most; default 300. */
   longestTokens?: number;
+  /** Index of the first request; default 0. No two requests of a run may have the same. */
+  firstIndex?: number;
 }
 
 /** Three formats × stream and single × short and long × tenants, with some clients and upstreams that misbehave. */
 export function planWorkload(options: WorkloadOptions): RequestPlan[] {
   const random = createRandom(options.seed);
-  return Array.from({ length: options.requests }, (_, index) => planRequest(index, options, random));
+  const { requests, firstIndex = 0 } = options;
+  return Array.from({ length: requests }, (_, index) => planRequest(firstIndex + index, options, random));
 }
 
 function planRequest(index: number, options: WorkloadOptions, random: Random): RequestPlan {

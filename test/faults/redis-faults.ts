@@ -1,8 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@sluice/testing';
+import { budgetKeys, tenantOf } from './aftermath.ts';
 import type { FaultKind } from './fault-kinds.ts';
 import type { Installation } from './installation.ts';
 import type { Random } from './random.ts';
+
+/** The only fault that loses what Redis knows: keys, charges, reservations, jobs. */
+export const dataLoss = 'redis restarted without its data';
 
 type Deed = (installation: Installation, random: Random) => Promise<void>;
 
@@ -15,9 +19,10 @@ const deeds: readonly { name: string; deed: Deed }[] = [
   { name: 'redis suspended', deed: suspendRedis },
   { name: 'redis pubsub buffer limit', deed: shrinkBuffers },
   { name: 'redis restarted with its data', deed: (installation) => restartRedis(installation) },
+  { name: dataLoss, deed: loseData },
 ];
 
-/** What operators, load and bad luck do to Redis, without a loss of data. */
+/** What operators, load and bad luck do to Redis. */
 export const redisFaults: readonly FaultKind[] = deeds.map(({ name, deed }) => ({
   name,
   target: () => 'redis',
@@ -59,4 +64,24 @@ async function shrinkBuffers({ operator }: Installation): Promise<void> {
 export async function restartRedis({ redis, operator }: Installation): Promise<void> {
   await redis.restart();
   await until(async () => (await operator.ping()) === 'PONG', { what: 'Redis to answer again' });
+}
+
+/**
+ * Redis forgets everything and restarts; then the operator mints keys and sets budgets again, as after a disaster.
+ * What had been charged is read in the same instant in which it is lost, so that no charge escapes the checker.
+ */
+async function loseData(installation: Installation): Promise<void> {
+  const { operator, lostCharges, apiKeys } = installation;
+  const limits = { timeoutMs: 60_000, what: 'Redis to take commands' };
+  await until(async () => {
+    const keys = await budgetKeys(operator);
+    const transaction = operator.multi();
+    for (const key of keys) transaction.hget(key, 'spent');
+    const answers = await transaction.flushall().exec();
+    for (const [index, key] of keys.entries())
+      lostCharges.push({ tenant: tenantOf(key), spent: Number(answers?.[index]?.[1]) });
+    return true;
+  }, limits);
+  await restartRedis(installation);
+  await until(() => installation.mintKeys(apiKeys.size).then(() => true), limits);
 }

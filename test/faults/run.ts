@@ -3,7 +3,7 @@ import type { FaultKind } from './fault-kinds.ts';
 import type { Installation } from './installation.ts';
 import { runLoad } from './load.ts';
 import { Nemesis } from './nemesis.ts';
-import type { BudgetSample, Observation, RunLog } from './observation.ts';
+import type { BudgetSample, FaultRecord, Heaps, Leftovers, Observation, RunLog } from './observation.ts';
 import { canaryPrompt, type RequestPlan } from './plan.ts';
 import { createRandom } from './random.ts';
 
@@ -19,6 +19,17 @@ export interface RunOptions {
   /** Goes on with requests of the same plans under new numbers until `faults` have happened; default false. */
   repeatUntilFaultsAreOver?: boolean;
   onObservation?(observation: Observation): void;
+  /**
+   * Afterwards this load under faults that no process dies of, with a look into the heaps before and after it. The
+   * one before comes after a warm-up: what a process needs once is no leak. Absent: nobody looks.
+   */
+  heapLoad?: HeapLoad;
+}
+
+export interface HeapLoad {
+  warmUp: readonly RequestPlan[];
+  plans: readonly RequestPlan[];
+  kinds: readonly FaultKind[];
 }
 
 const budgetSampleMs = 1_000;
@@ -48,8 +59,15 @@ export async function runUnderFaults(installation: Installation, options: RunOpt
     ...(onObservation && { onObservation }),
   });
   await nemesis.stop();
+  let leftovers = await settleDown(installation);
+  let heaps: Heaps | undefined;
+  if (options.heapLoad) {
+    const under = await measureHeaps(installation, options, options.heapLoad);
+    observations.push(...under.observations);
+    nemesis.faults.push(...under.faults);
+    ({ heaps, leftovers } = under);
+  }
   clearInterval(sampling);
-  const leftovers = await settleDown(installation);
   await sample();
   const metrics = await Promise.all(installation.members.map((member) => member.metricsTexts()));
   return {
@@ -61,16 +79,36 @@ export async function runUnderFaults(installation: Installation, options: RunOpt
     counters: await sumCounters(installation),
     leftovers,
     budgets,
-    hasLostData: false,
+    lostCharges: [...installation.lostCharges],
+    ...(heaps && { heaps }),
     canaries: [
       { what: 'a prompt', text: canaryPrompt },
-      ...[...installation.apiKeys.values()].map((text) => ({ what: 'a credential', text })),
+      ...[...installation.credentials].map((text) => ({ what: 'a credential', text })),
     ],
     haystacks: [
       { where: 'the metrics', text: metrics.flat().join('\n') },
       { where: 'Redis', text: await dumpRedis(installation.operator) },
     ],
   };
+}
+
+/** Looks into the heaps around a load that all processes live through. */
+async function measureHeaps(
+  installation: Installation,
+  { concurrency, seed }: RunOptions,
+  { warmUp, plans, kinds }: HeapLoad,
+): Promise<{ heaps: Heaps; observations: Observation[]; faults: FaultRecord[]; leftovers: Leftovers }> {
+  const { heaps: gauge, members } = installation;
+  const warm = await runLoad(installation, { plans: warmUp, concurrency });
+  await settleDown(installation);
+  const before = await gauge.sample(members);
+  const nemesis = new Nemesis({ installation, random: createRandom(seed + 1), kinds });
+  nemesis.start();
+  const observations = [...warm, ...(await runLoad(installation, { plans, concurrency }))];
+  await nemesis.stop();
+  const leftovers = await settleDown(installation);
+  const after = await gauge.sample(members);
+  return { heaps: { before, after }, observations, faults: nemesis.faults, leftovers };
 }
 
 /** The plans, and again with new numbers (and so new texts) until it is over. */

@@ -1,6 +1,6 @@
 import { referenceToken } from '@sluice/engines';
 import { readAnswer } from './answer-reader.ts';
-import type { FaultRecord, Observation, RunLog } from './observation.ts';
+import type { FaultRecord, HeapSample, Observation, RunLog } from './observation.ts';
 import { canaryPrompt, type RequestPlan, tenantName } from './plan.ts';
 import type { ViolationKind } from './violation.ts';
 
@@ -37,13 +37,14 @@ export function createSoundLog(): RunLog {
       reserved: 0,
       limit: 10_000,
     })),
-    hasLostData: false,
+    lostCharges: [],
+    heaps: { before: [heapOf(20_000_000)], after: [heapOf(21_000_000)] },
     canaries: [{ what: 'a prompt', text: canaryPrompt }],
     haystacks: [{ where: 'Redis', text: 'sluice:{tenancy}:tenants ["tenant-0"]' }],
   };
 }
 
-/** The twelve bugs that the checker must know, in the order of the design, and two of its last invariants. */
+/** The twelve bugs that the checker must know, in the order of the design, and three of its other invariants. */
 export const seededBugs: readonly SeededBug[] = [
   {
     name: 'no fence: an older attempt goes on beside the new one',
@@ -65,6 +66,13 @@ export const seededBugs: readonly SeededBug[] = [
     caughtAs: 'leaked',
     doctor: (log) => {
       log.leftovers.redis['sluice:{p:sim}:open'] = 1;
+    },
+  },
+  {
+    name: 'what belongs to a request is kept for ever in memory',
+    caughtAs: 'heap-grown',
+    doctor: (log) => {
+      log.heaps?.after.splice(0, 1, heapOf(23_000_000));
     },
   },
   {
@@ -142,6 +150,10 @@ export const seededBugs: readonly SeededBug[] = [
     },
   },
 ];
+
+function heapOf(bytes: number): HeapSample {
+  return { process: 'ingress 0', pid: 1, bytes };
+}
 
 function planOf(index: number): RequestPlan {
   return {

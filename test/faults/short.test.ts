@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isComplete } from './check-answers.ts';
 import { check } from './checker.ts';
 import { allFaults } from './fault-kinds.ts';
+import { planHeapLoad } from './figures/under-faults.ts';
 import { Installation } from './installation.ts';
 import { planWorkload } from './plan.ts';
 import { runUnderFaults } from './run.ts';
@@ -23,6 +24,7 @@ test('nothing is cut short, doubled, mixed up, leaked or charged twice, whatever
   const log = await runUnderFaults(installation, {
     ...{ plans, concurrency: 30, kinds: allFaults, seed, faults: 14, lanes: 2 },
     repeatUntilFaultsAreOver: true,
+    heapLoad: planHeapLoad({ requests: 200, seed }),
   });
   expect([...check(log), ...(await replayThroughSdks(log.observations))]).toEqual([]);
   expect(log.faults.length).toBeGreaterThanOrEqual(14);

@@ -29,6 +29,7 @@ export type ViolationKind =
   | 'malformed'
   | 'sdk-disagrees'
   | 'leaked'
+  | 'heap-grown'
   | 'charged-twice'
   | 'charged-too-little'
   | 'over-budget'

@@ -3,12 +3,12 @@ import { isComplete } from '../check-answers.ts';
 import { chargesOf } from '../check-charges.ts';
 import { check } from '../checker.ts';
 import { faultsDuring } from '../explain.ts';
-import { allFaults, type FaultKind, workerFaults } from '../fault-kinds.ts';
+import { allFaults, type FaultKind, survivableFaults, workerFaults } from '../fault-kinds.ts';
 import type { Figure } from '../figure.ts';
 import { Installation } from '../installation.ts';
 import type { RunLog } from '../observation.ts';
 import { planWorkload } from '../plan.ts';
-import { runUnderFaults } from '../run.ts';
+import { type HeapLoad, runUnderFaults } from '../run.ts';
 import { replayThroughSdks } from '../sdk-replay.ts';
 import type { Violation, ViolationKind } from '../violation.ts';
 
@@ -27,6 +27,8 @@ const keepsData = ['--appendonly', 'yes', '--appendfsync', 'always', '--enable-d
 const keepsNothing = ['--appendonly', 'no'];
 /** So much that no tenant reaches it: the run is about what is booked and not about refusals. */
 const budget = 50_000_000;
+/** Far beyond the requests of any run. */
+const heapLoadIndex = 1_000_000;
 
 /** All faults between all processes under the whole workload. */
 export async function measureAllFaults(options: FaultRunOptions): Promise<Figure[]> {
@@ -94,12 +96,23 @@ async function runOnce(
     ...{ plans, concurrency, kinds, seed, faults, lanes: shape.lanes },
     // The load lasts as long as the faults do.
     repeatUntilFaultsAreOver: true,
+    ...(!isOnlyWorkers && { heapLoad: planHeapLoad({ requests: Math.ceil(requests / 10), seed }) }),
   });
   if (logTo !== '') await writeFile(logTo, JSON.stringify(log));
   const violations = [...check(log), ...(await replayThroughSdks(log.observations))];
   for (const line of [...describe(log), ...describePower(log)]) print(line);
   for (const violation of violations.slice(0, 50)) print(`VIOLATION ${JSON.stringify(violation)}`);
   return { log, violations };
+}
+
+/** The load around which heaps are compared, and one before it of the same size. */
+export function planHeapLoad({ requests, seed }: { requests: number; seed: number }): HeapLoad {
+  const shape = { requests, seed, tenants: 50, ingresses: 2 };
+  return {
+    warmUp: planWorkload({ ...shape, firstIndex: heapLoadIndex }),
+    plans: planWorkload({ ...shape, firstIndex: heapLoadIndex + requests }),
+    kinds: survivableFaults,
+  };
 }
 
 /** The share of complete answers among those that a server was there for and that their client waited for. */
@@ -134,8 +147,19 @@ export function describePower(log: RunLog): string[] {
   const calm = log.observations.filter((observation) => faultsDuring(observation, log).length === 0).length;
   return [
     `  charges: ${sum(({ spent }) => spent)} tokens booked, by the answers ${sum(({ least }) => least)} to ${sum(({ most }) => most)}`,
+    ...describeHeaps(log),
     `  requests with no fault around, whose failure nothing would have excused: ${calm} of ${log.observations.length}`,
   ];
+}
+
+function describeHeaps({ heaps }: RunLog): string[] {
+  if (!heaps) return [];
+  const inMegabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
+  const each = heaps.after.map(({ process, pid, bytes }) => {
+    const before = heaps.before.find((sample) => sample.pid === pid)?.bytes ?? 0;
+    return `${process} ${inMegabytes(before)} to ${inMegabytes(bytes)} MB`;
+  });
+  return [`  heaps at rest, before and after a load of their own: ${each.join(', ')}`];
 }
 
 function tally(names: readonly string[]): [name: string, count: number][] {

@@ -89,7 +89,7 @@ function onlyLog(observation: Observation): Parameters<typeof check>[0] {
   return {
     ...{ deadlineMs: 60_000, observations: [observation], faults: [], upstreamRuns: [], lines: [] },
     ...{ counters: {}, leftovers: { gauges: {}, redis: {}, keysWithoutExpiry: [] }, budgets: [] },
-    ...{ hasLostData: false, canaries: [], haystacks: [] },
+    ...{ lostCharges: [], canaries: [], haystacks: [] },
   };
 }
 
