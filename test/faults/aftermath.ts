@@ -60,15 +60,16 @@ async function countHeld(operator: Redis): Promise<Record<string, number>> {
   return held;
 }
 
-/** What every tenant's budget says now. */
-export async function sampleBudgets({ operator, budget }: Installation): Promise<BudgetSample[]> {
+/** What every tenant's budget says now; nothing was booked where there is none, or not since Redis lost its data. */
+export async function sampleBudgets({ operator, budget, apiKeys }: Installation): Promise<BudgetSample[]> {
   if (budget === undefined) return [];
-  const keys = await budgetKeys(operator);
+  const keys = new Map((await budgetKeys(operator)).map((key) => [tenantOf(key), key]));
   const at = Date.now();
   return Promise.all(
-    keys.map(async (key) => {
-      const [spent, reserved] = await operator.hmget(key, 'spent', 'reserved');
-      return { at, tenant: tenantOf(key), spent: Number(spent), reserved: Number(reserved), limit: budget };
+    [...apiKeys.keys()].map(async (tenant) => {
+      const key = keys.get(tenant);
+      const [spent, reserved] = key === undefined ? [0, 0] : await operator.hmget(key, 'spent', 'reserved');
+      return { at, tenant, spent: Number(spent), reserved: Number(reserved), limit: budget };
     }),
   );
 }

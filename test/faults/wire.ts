@@ -48,8 +48,11 @@ export class Wire {
   }
 
   reset(): void {
-    this.client.resetAndDestroy();
-    this.server.resetAndDestroy();
+    for (const socket of [this.client, this.server]) {
+      // libuv refuses to reset what is shutting down, and Node then never closes it: the process could not end.
+      if (socket.writableEnded) socket.destroy();
+      else socket.resetAndDestroy();
+    }
     this.toServer.stop();
     this.toClient.stop();
     this.closed();
