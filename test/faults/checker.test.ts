@@ -41,6 +41,63 @@ describe('what a fault explains is no violation:', () => {
   });
 });
 
+describe('when Redis lost its data', () => {
+  const loss = {
+    kind: 'redis restarted without its data',
+    target: 'redis',
+    startedAt: 1_500,
+    endedAt: 1_700,
+  };
+  const forget = (log: RunLog): void => {
+    log.faults.push(loss);
+    // Three answers of 70 tokens each belong to every tenant.
+    for (const sample of log.budgets) sample.spent = 0;
+  };
+
+  it('nothing needs to have been charged for what it met', () => {
+    expect(verdictOn(forget)).toEqual([]);
+  });
+
+  it('all that was charged before and after it still counts against a second charge', () => {
+    expect(
+      verdictOn((log) => {
+        forget(log);
+        log.lostCharges.push({ tenant: 'tenant-0', spent: 140 }, { tenant: 'tenant-0', spent: 140 });
+      }),
+    ).toEqual(['charged-twice']);
+  });
+
+  it('what began later is charged as ever', () => {
+    expect(
+      verdictOn((log) => {
+        forget(log);
+        for (const { plan } of log.observations.slice(0, 1)) {
+          const [observation] = log.observations.filter((each) => each.plan === plan);
+          Object.assign(observation ?? {}, { startedAt: 2_000, endedAt: 3_000 });
+        }
+      }),
+    ).toEqual(['charged-too-little']);
+  });
+});
+
+describe('heaps', () => {
+  it('of a process that died in between can not be compared, and that is said', () => {
+    expect(
+      verdictOn((log) => {
+        for (const sample of log.heaps?.after ?? []) sample.pid += 1;
+      }),
+    ).toEqual(['heap-grown']);
+  });
+
+  it('need not have been looked at', () => {
+    expect(
+      verdictOn((log) => {
+        delete log.heaps;
+      }),
+    ).toEqual([]);
+  });
+});
+
 describe('what no fault explains:', () => {
   it('a budget that was exceeded at one moment', () => {
     expect(
