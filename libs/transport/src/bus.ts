@@ -1,5 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster } from 'ioredis';
 import type { RedisClient } from './connection.ts';
+
+const askPauseMs = 250;
+/** ioredis tries a command again for some 2 s while a cluster finds its new master. */
+const askLimitMs = 5_000;
 
 /**
  * Pub/sub over one command and one subscriber connection. In a cluster it is sharded pub/sub, so that a
@@ -40,7 +45,13 @@ export function createBus(
     }
   };
   subscriber.on(isSharded ? 'smessage' : 'message', receive);
-  const shards = isSharded ? watchShards(subscriber, () => tellResubscribed()) : undefined;
+  const shards = isSharded
+    ? watchShards(
+        subscriber,
+        () => listeners.keys(),
+        () => tellResubscribed(),
+      )
+    : undefined;
   subscriber.on('ready', () => {
     if (wasUp && !isSharded) void subscribeAgain();
     wasUp = true;
@@ -81,24 +92,58 @@ export function createBus(
 }
 
 /**
- * A cluster's subscriber has one connection per master and stays 'ready' when it loses one of them. `onAgain` is
- * called when all stand again, subscriptions included.
+ * A cluster's subscriber has one connection per master, stays 'ready' when it loses one of them, and renews them
+ * without saying which subscriptions stand. So after every loss each channel is asked for again until Redis has
+ * acknowledged it; that costs nothing where it stands. `onAgain` is called when all do.
  */
-function watchShards(subscriber: Cluster, onAgain: () => void): { areAllUp(): boolean } {
-  let isLost = false;
-  let hasFailed = false;
+function watchShards(
+  subscriber: Cluster,
+  channels: () => Iterable<string>,
+  onAgain: () => void,
+): { areAllUp(): boolean } {
+  const missing = new Set<string>();
+  let losses = 0;
+  let isAsking = false;
+
+  const ask = async (): Promise<void> => {
+    if (isAsking) return;
+    isAsking = true;
+    const failed = new Set<string>();
+    while (missing.size > 0 && subscriber.status !== 'end') {
+      for (const channel of [...missing]) {
+        const lossesBefore = losses;
+        const stands = subscriber.status === 'ready' && (await subscribeAgain(channel, failed.has(channel)));
+        if (!stands) failed.add(channel);
+        else if (losses === lossesBefore) missing.delete(channel);
+      }
+      if (missing.size > 0) await sleep(askPauseMs, undefined, { ref: false });
+    }
+    isAsking = false;
+    if (missing.size === 0) onAgain();
+  };
+  const subscribeAgain = async (channel: string, hasFailed: boolean): Promise<boolean> => {
+    // ioredis notes a channel once more with every attempt, and forgets all of them with this.
+    if (hasFailed) await settled(subscriber.sunsubscribe(channel));
+    return settled(subscriber.ssubscribe(channel));
+  };
+  const lose = (): void => {
+    losses += 1;
+    for (const channel of channels()) missing.add(channel);
+    if (missing.size > 0) void ask();
+  };
   // Only a subscriber's loss names the node; the same event without a name is about commands.
   subscriber.on('-node', (_node: unknown, key?: string) => {
-    if (key !== undefined) isLost = true;
+    if (key !== undefined) lose();
   });
-  subscriber.on('error', () => {
-    hasFailed = isLost;
-  });
-  // It comes after every attempt to replace what was lost, also after one that failed.
-  subscriber.on('subscribersReady', () => {
-    isLost = hasFailed;
-    hasFailed = false;
-    if (!isLost) onAgain();
-  });
-  return { areAllUp: () => !isLost };
+  subscriber.on('ready', lose);
+  return { areAllUp: () => missing.size === 0 };
+}
+
+/** Whether a command succeeds, in time: one that ioredis has lost on its way must not hold the others. */
+async function settled(command: Promise<unknown>): Promise<boolean> {
+  const succeeded = command.then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([succeeded, sleep(askLimitMs, false, { ref: false })]);
 }

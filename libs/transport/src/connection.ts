@@ -150,12 +150,14 @@ function openTopology(url: string, options: Settings): RedisClient {
     case 'redis+cluster://': {
       const { nodes, credentials } = parseNodes(url.slice(kind.length), redisPort);
       const { retryStrategy, enableOfflineQueue = true, connectionName: _each, ...redisOptions } = options;
-      return new Cluster(nodes, {
+      const cluster = new Cluster(nodes, {
         redisOptions: { ...redisOptions, ...credentials },
         enableOfflineQueue,
         shardedSubscribers: true,
         clusterRetryStrategy: (times) => Number(retryStrategy?.(times) ?? reconnectLimitMs),
       });
+      cluster.on('close', () => freeSubscribers(cluster));
+      return cluster;
     }
     default:
       throw new SluiceError(
@@ -163,6 +165,23 @@ function openTopology(url: string, options: Settings): RedisClient {
         'a Redis URL starts with redis://, rediss://, redis+sentinel:// or redis+cluster://',
       );
   }
+}
+
+/**
+ * ioredis 6.0.0 waits for ever for a subscriber that it was connecting when it lost the whole cluster, and then renews
+ * none of them any more: the process would stay deaf. When everything is closed there is nothing to wait for.
+ */
+function freeSubscribers(cluster: Cluster): void {
+  // Private in ioredis, whose version is pinned; a test takes the whole cluster away.
+  const group = (cluster as unknown as { shardedSubscribers?: SubscriberGroup }).shardedSubscribers;
+  if (!group) return;
+  group.isResetting = false;
+  group.pendingReset = null;
+}
+
+interface SubscriberGroup {
+  isResetting: boolean;
+  pendingReset: object | null;
 }
 
 /** Reads what follows the scheme: `[user:password@]host[:port],host[:port][/path]`. An IPv6 host stands in brackets. */
