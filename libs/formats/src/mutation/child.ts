@@ -21,7 +21,7 @@ interface Switches {
 
 const standIns = new Map([
   ['vitest', new URL('./test-collector.ts', import.meta.url).href],
-  ['fast-check', new URL('./quick-check.ts', import.meta.url).href],
+  ['fast-check', new URL('./test-properties.ts', import.meta.url).href],
 ]);
 const sources = new URL('..', import.meta.url).href;
 /** Above zero every module of the package is loaded again. */

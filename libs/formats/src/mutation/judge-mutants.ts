@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { createSandbox, type Mutant } from './sandbox.ts';
+import { createSandbox, type Mutant } from './test-sandbox.ts';
 
 /**
  * `noticed`: a test that is green on the sources is red with the mutant. `timeout`: a test does not end, or the process

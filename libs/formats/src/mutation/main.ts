@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { Random } from '../corpus/random.ts';
 import { type JudgedMutant, judgeMutants, type Verdict } from './judge-mutants.ts';
-import type { Mutant } from './sandbox.ts';
 import { scoreOf } from './score.ts';
+import type { Mutant } from './test-sandbox.ts';
 
 const usage =
   'usage: npm run mutation -- [--folder openai]… [--file tools.ts]… [--sample 800] [--seed 1] [--least 85]\n' +
