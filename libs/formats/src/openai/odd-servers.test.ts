@@ -236,6 +236,14 @@ describe('pieces of calls', () => {
       ['a f {}', 'b f {}'],
     ],
     [
+      'repeat id and name each time',
+      [
+        { index: 0, id: 'a', name: 'f', args: '{' },
+        { index: 0, id: 'a', name: 'f', args: '}' },
+      ],
+      ['a f {}'],
+    ],
+    [
       'go on with a call under another id without a name',
       [
         { index: 0, id: 'a', name: 'f', args: '{' },
