@@ -103,7 +103,6 @@ async function createBench(changes: Partial<RelayOptions> = {}) {
     },
     onFull: () => told.push('full'),
     onDrained: () => told.push('drained'),
-    onRest: () => told.push('rest'),
     onStalled: () => told.push('stalled'),
     ...changes,
   });
@@ -118,25 +117,6 @@ async function createBench(changes: Partial<RelayOptions> = {}) {
     },
   };
 }
-
-describe('a stream that has been silent for a second', () => {
-  it('is told to rest, once', async () => {
-    const { relay, told, advance } = await createBench();
-    relay.push(0, [start, text('a')]);
-    advance(999);
-    expect(told).toEqual([]);
-    advance(1);
-    advance(1_000);
-    expect(told).toEqual(['rest']);
-  });
-
-  it('is not told while its client is behind', async () => {
-    const { relay, told, advance } = await createBench();
-    relay.push(0, [start, text('x'.repeat(32 * 1024 * 1024))]);
-    advance(5_000);
-    expect(told).toEqual(['full']);
-  });
-});
 
 describe('the status line', () => {
   it('waits for the first event that says something', async () => {

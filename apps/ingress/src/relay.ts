@@ -8,8 +8,6 @@ import { BodyWriter } from './body-writer.ts';
  * than 256 KiB of memory (`npm run faults -- --only slow-readers`; a limit of 256 KiB cost 294).
  */
 const bufferLimitBytes = 160 * 1024;
-/** Silence after which a stream is taken for one that will be silent for longer. */
-const restAfterMs = 1_000;
 
 export interface RelayOptions {
   response: ServerResponse;
@@ -27,8 +25,6 @@ export interface RelayOptions {
   /** The buffer is full: events are not wanted until `onDrained`. */
   onFull(): void;
   onDrained(): void;
-  /** The stream is silent: what it can do without while it waits may go. Called once. */
-  onRest(): void;
   /** The client took nothing for too long and its socket was destroyed. */
   onStalled(): void;
 }
@@ -45,7 +41,6 @@ export class Relay {
   private readonly body: BodyWriter;
   private isOpen = false;
   private isFull = false;
-  private isResting = false;
   private isEnded = false;
   private finished = 0;
   private writtenAt: number;
@@ -91,19 +86,10 @@ export class Relay {
 
   /** Keeps the connection alive. Call it at least once a second. */
   tick(): void {
-    const { response, keepAliveMs } = this.options;
-    if (response.destroyed || this.isFull || this.isEnded) return;
-    const silentMs = this.options.now() - this.writtenAt;
-    if (silentMs >= restAfterMs || silentMs >= keepAliveMs) this.rest();
-    if (silentMs < keepAliveMs) return;
+    const { response, now, keepAliveMs } = this.options;
+    if (response.destroyed || this.isFull || this.isEnded || now() - this.writtenAt < keepAliveMs) return;
     const text = this.isOpen ? '' : this.open();
     this.write(text + this.options.encoder.keepAlive());
-  }
-
-  private rest(): void {
-    if (this.isResting) return;
-    this.isResting = true;
-    this.options.onRest();
   }
 
   /** The client's socket is gone. */

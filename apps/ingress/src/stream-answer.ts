@@ -1,28 +1,24 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { ErrorInfo } from '@sluice/canonical';
 import type { ServerCodec, StreamEncoder } from '@sluice/formats';
 import { Answer, type AnswerPlan } from './answer.ts';
 import { type Exchange, noteError } from './exchange.ts';
-import { releaseParser } from './parser-release.ts';
 import { Relay, type RelayOptions } from './relay.ts';
 import { replyHeaders, writeError } from './reply.ts';
 import type { Services } from './services.ts';
 
-/** Where a stream is written to: a response that the framework has let go of, and the server that it is of. */
-export interface StreamTarget {
-  response: ServerResponse;
-  server: Server;
-}
-
-/** Answers with a stream. Throws what refuses the request before anything was written. */
+/**
+ * Answers with a stream on a response that the framework has let go of. Throws what refuses the request
+ * before anything was written.
+ */
 export async function streamAnswer(
   plan: AnswerPlan,
   codec: ServerCodec,
   exchange: Exchange,
-  target: StreamTarget,
+  response: ServerResponse,
   services: Services,
 ): Promise<void> {
-  await new StreamAnswer(plan, codec, exchange, target, services).begin();
+  await new StreamAnswer(plan, codec, exchange, response, services).begin();
 }
 
 /** A relay and the answer that it writes, and what each wants of the other. */
@@ -30,7 +26,6 @@ class StreamAnswer implements RelayOptions {
   readonly response: ServerResponse;
   readonly encoder: StreamEncoder;
   readonly choices: number;
-  private readonly server: Server;
   private readonly codec: ServerCodec;
   private readonly exchange: Exchange;
   private readonly services: Services;
@@ -41,11 +36,10 @@ class StreamAnswer implements RelayOptions {
     plan: AnswerPlan,
     codec: ServerCodec,
     exchange: Exchange,
-    { response, server }: StreamTarget,
+    response: ServerResponse,
     services: Services,
   ) {
     this.response = response;
-    this.server = server;
     this.encoder = codec.createStreamEncoder(plan.call);
     this.choices = plan.call.choices;
     this.codec = codec;
@@ -94,10 +88,6 @@ class StreamAnswer implements RelayOptions {
 
   onDrained(): void {
     this.answer.resume();
-  }
-
-  onRest(): void {
-    releaseParser(this.server, this.response);
   }
 
   onStalled(): void {

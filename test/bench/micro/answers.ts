@@ -86,7 +86,7 @@ export const relay: Subject = {
         new Relay({
           ...{ response, encoder: codec.createStreamEncoder(call), choices: 1 },
           ...{ headers: () => ({}), keepAliveMs: 10_000, stallLimitMs: 30_000, now: () => performance.now() },
-          ...{ refuse: ignore, onFull: ignore, onDrained: ignore, onRest: ignore, onStalled: ignore },
+          ...{ refuse: ignore, onFull: ignore, onDrained: ignore, onStalled: ignore },
         }),
     );
     for (const each of relays) each.push(0, [start]);

@@ -58,8 +58,7 @@ async function answerCall(
     reply.headers(replyHeaders(exchange));
     return sendJson(reply, codec.encodeResponse(generations, call));
   }
-  const target = { response: reply.raw, server: http.server.server };
-  await streamAnswer(plan, codec, exchange, target, services);
+  await streamAnswer(plan, codec, exchange, reply.raw, services);
   reply.hijack();
   return undefined;
 }
