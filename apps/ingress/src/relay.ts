@@ -86,10 +86,11 @@ export class Relay {
 
   /** Keeps the connection alive. Call it at least once a second. */
   tick(): void {
-    const { response, now, keepAliveMs } = this.options;
-    if (response.destroyed || this.isFull || this.isEnded || now() - this.writtenAt < keepAliveMs) return;
+    const { options } = this;
+    if (options.response.destroyed || this.isFull || this.isEnded) return;
+    if (options.now() - this.writtenAt < options.keepAliveMs) return;
     const text = this.isOpen ? '' : this.open();
-    this.write(text + this.options.encoder.keepAlive());
+    this.write(text + options.encoder.keepAlive());
   }
 
   /** The client's socket is gone. */
