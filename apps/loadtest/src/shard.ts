@@ -70,6 +70,7 @@ class ShardRun {
   private readonly inFlight = new Set<Exchange>();
   private readonly continuations = new Map<Exchange, () => void>();
   private readonly timers: NodeJS.Timeout[] = [];
+  private intervalTimer: NodeJS.Timeout | undefined;
   private interval = 0;
   private arrivalsMs: number | undefined;
   private readonly ended = Promise.withResolvers<void>();
@@ -122,7 +123,7 @@ class ShardRun {
     if (signal.aborted) stop();
     await this.ended.promise;
     signal.removeEventListener('abort', stop);
-    for (const timer of this.timers) clearTimeout(timer);
+    for (const timer of [...this.timers, this.intervalTimer]) clearTimeout(timer);
     this.pool.close();
     this.options.onInterval(this.recorder.takeInterval(this.interval));
     return this.result();
@@ -180,19 +181,16 @@ class ShardRun {
 
   private scheduleInterval(): void {
     const closesAt = this.plan.startAt + (this.interval + 1) * intervalMs;
-    this.timers.push(
-      setTimeout(
-        () => {
-          this.options.onInterval(this.recorder.takeInterval(this.interval));
-          // A client that could not keep up has skipped seconds; they stay empty.
-          const now = this.options.clock.now();
-          this.interval = Math.max(this.interval + 1, Math.floor((now - this.plan.startAt) / intervalMs));
-          this.scheduleInterval();
-        },
-        Math.max(0, closesAt - this.options.clock.now()),
-      ),
+    this.intervalTimer = setTimeout(
+      () => {
+        this.options.onInterval(this.recorder.takeInterval(this.interval));
+        // A client that could not keep up has skipped seconds; they stay empty.
+        const now = this.options.clock.now();
+        this.interval = Math.max(this.interval + 1, Math.floor((now - this.plan.startAt) / intervalMs));
+        this.scheduleInterval();
+      },
+      Math.max(0, closesAt - this.options.clock.now()),
     );
-    if (this.timers.length > 16) this.timers.splice(3, this.timers.length - 6);
   }
 
   private result(): ShardResult {
