@@ -72,7 +72,8 @@ export class Authenticator {
     subscriber.off('-subscriber', this.unsubscribed);
     subscriber.off('+subscriber', this.subscribe);
     this.unsubscribed();
-    if (subscriber.status === 'ready') await subscriber.unsubscribe(changes);
+    // Not waited for: a Redis that is gone would hold the whole drain up.
+    if (subscriber.status === 'ready') subscriber.unsubscribe(changes).catch(() => undefined);
   }
 
   /** The first good credential wins. Throws `unauthenticated`, or `unavailable` where Redis can't be asked. */
