@@ -2,7 +2,7 @@ import { describeEngine, type EngineSubject } from './engine-suite.ts';
 import { SimulatedEngine } from './simulated/engine.ts';
 import { ChatServer } from './upstream/chat-server.ts';
 import { createUpstreamEngine } from './upstream/engine.ts';
-import { upstreamOptions } from './upstream/kind.ts';
+import { upstreamOptions } from './upstream/options.ts';
 
 const services = { now: Date.now, onExtensionsDropped: () => {}, onMediaFetched: () => {} };
 

@@ -2,7 +2,10 @@ import type { GenerationEvent } from '@sluice/canonical';
 import { WorkerDirectory } from '@sluice/transport';
 import type { AttemptEffects, AttemptFacts } from '../attempt-effects.ts';
 import { AttemptMachine } from '../attempt-machine.ts';
-import type { CreateMachine } from './play.ts';
+import type { GenerationServices } from '../generation.ts';
+
+/** Makes the attempt machine of a generation. */
+export type CreateMachine = NonNullable<GenerationServices['createMachine']>;
 
 /**
  * Machines with one safeguard taken out. The simulation has to find each: one that it misses would be a

@@ -9,8 +9,7 @@ import {
 } from '@sluice/transport';
 import { AttemptMachine } from '../attempt-machine.ts';
 import { Dispatcher } from '../dispatcher.ts';
-import type { GenerationServices } from '../generation.ts';
-import { HastyDirectory } from './defects.ts';
+import { type CreateMachine, HastyDirectory } from './defects.ts';
 import { findBrokenPromise } from './judge.ts';
 import { between, createRandom } from './random.ts';
 import { calmAt, type Fault, type Schedule } from './schedule.ts';
@@ -24,8 +23,6 @@ const patienceMs = 20_000;
 const ingress = 'ingress';
 const pool = 'pool';
 const silenceLimitMs = 2_000;
-
-export type CreateMachine = NonNullable<GenerationServices['createMachine']>;
 
 export interface PlayOptions {
   /** Default: the real machine. */

@@ -8,7 +8,7 @@ import {
 import type { Engine, EngineServices, GenerationRun } from '../engine.ts';
 import { compose } from './compose.ts';
 import { DeliveredFilter } from './delivered.ts';
-import type { SimulatedOptions } from './kind.ts';
+import type { SimulatedOptions } from './options.ts';
 import { Player } from './player.ts';
 import type { Script } from './script.ts';
 import { Teller } from './teller.ts';

@@ -7,7 +7,7 @@ import { askFor, record, runOf, textOf } from '../engine-suite.ts';
 import { referenceText } from '../simulated/reference.ts';
 import { ChatServer } from './chat-server.ts';
 import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
-import { upstreamOptions } from './kind.ts';
+import { upstreamOptions } from './options.ts';
 
 const credential = 'sk-operator-secret';
 const dropped: [string, string][] = [];

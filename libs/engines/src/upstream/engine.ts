@@ -9,7 +9,7 @@ import { createAnswerReader } from './answer-reader.ts';
 import { UpstreamCall } from './call.ts';
 import { Connections } from './connections.ts';
 import { type Continuation, continueAnswer, lost } from './continuation.ts';
-import type { UpstreamOptions } from './kind.ts';
+import type { UpstreamOptions } from './options.ts';
 import { Probe } from './probe.ts';
 
 /** For dialects that demand a limit where neither the request nor the model has one. */

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { askFor, runOf, textOf } from '../engine-suite.ts';
 import { ChatServer } from './chat-server.ts';
 import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
-import { upstreamOptions } from './kind.ts';
+import { upstreamOptions } from './options.ts';
 
 const png = Buffer.from('\x89PNG\r\n\x1a\n and the rest', 'latin1');
 const signature = 'signature=not-for-anyone';

@@ -1,0 +1,67 @@
+import { findClientCodec, formats } from '@sluice/formats';
+import { z } from 'zod';
+import { mediaOptions } from '../media/media-options.ts';
+
+const timeoutMs = z.int().min(1).max(3_600_000);
+/** Dialects whose servers go on from an assistant message that stands last. */
+const continuing: ReadonlySet<string> = new Set(['openai', 'anthropic']);
+
+/** Configuration of the upstream engine. Any string may be `{ env: "NAME" }` instead. */
+export const upstreamOptions = z
+  .strictObject({
+    dialect: z
+      .string()
+      .refine((name) => findClientCodec(name) !== undefined, {
+        message: `must be one of ${formats.map((format) => format.client.format).join(', ')}`,
+      })
+      .default('openai')
+      .describe('The format that the server speaks.'),
+    baseUrl: z
+      .url({ protocol: /^https?$/ })
+      .describe(
+        "The server's base address as the SDKs of its dialect take it: with /v1 for openai, without for the others.",
+      ),
+    credential: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Sent as the dialect demands. Absent: the server wants none.'),
+    headers: z
+      .record(z.string(), z.string())
+      .default({})
+      .describe('More headers for every request; they win over ours.'),
+    slots: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .default(64)
+      .describe('Concurrent generations, each a connection of its own.'),
+    connectTimeoutMs: timeoutMs.default(5000).describe('Longest wait for a connection, TLS included.'),
+    firstEventTimeoutMs: timeoutMs
+      .default(120_000)
+      .describe('Longest wait for the first event of an answer. Comments and pings are no events.'),
+    idleTimeoutMs: timeoutMs.default(60_000).describe('Longest silence between two events of an answer.'),
+    startTimeoutMs: timeoutMs
+      .default(60_000)
+      .describe('How long a worker that starts waits for the server to be there.'),
+    probeIntervalMs: timeoutMs
+      .default(10_000)
+      .describe('How often the server is asked whether it lives while nobody calls it.'),
+    probePath: z
+      .string()
+      .optional()
+      .describe('Path below baseUrl for that question. Absent: the model list of the dialect.'),
+    media: mediaOptions.prefault({}),
+    resume: z
+      .enum(['none', 'prefix'])
+      .default('none')
+      .describe(
+        'prefix: a generation lost midway goes on after its delivered text (plain text only). Needs a server that continues ' +
+          'an assistant message: vLLM, SGLang, llama.cpp for openai.',
+      ),
+  })
+  .refine(({ resume, dialect }) => resume === 'none' || continuing.has(dialect), {
+    path: ['resume'],
+    message: `prefix needs one of the dialects ${[...continuing].join(', ')}`,
+  });
+export type UpstreamOptions = z.infer<typeof upstreamOptions>;
