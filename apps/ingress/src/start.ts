@@ -27,6 +27,7 @@ import { createTicker } from './ticker.ts';
 /** Names of other processes, which compose files and shells often share. */
 const otherNames = ['SLUICE_POOLS', 'SLUICE_WORKER_ID', 'SLUICE_UPSTREAM_KEY'];
 const tickIntervalMs = 250;
+const relayTickMs = 1_000;
 const lookIntervalMs = 1_000;
 
 /** Brings an ingress process up, in the order in which its parts stand on each other. Throws a sentence for the operator. */
@@ -88,7 +89,8 @@ export async function startIngress(environment: Environment): Promise<void> {
   const stopAnnouncing = await announceIngress(links.commands, ingress);
   lifecycle.onDrain('presence', stopAnnouncing);
 
-  const ticker = createTicker();
+  // A keep-alive is late by a period at most: with a short interval the relays are looked at as often.
+  const ticker = createTicker(Math.min(relayTickMs, config.SLUICE_KEEP_ALIVE_MS));
   const ticking = setInterval(() => dispatcher.tick(), tickIntervalMs);
   const looking = setInterval(() => void dispatcher.lookForLost(), lookIntervalMs);
   lifecycle.onDrain('ticks', async () => {

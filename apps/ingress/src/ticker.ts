@@ -1,19 +1,19 @@
-/** Something that looks after itself once a second. */
+/** Something that looks after itself once a period. */
 export interface Ticking {
   tick(): void;
 }
 
-/** Calls everything that wants to be called once a second from one timer, so that an open stream costs none. */
+/** Calls everything that wants to be called once a period from one timer, so that an open stream costs none. */
 export interface Ticker {
   add(ticking: Ticking): void;
   delete(ticking: Ticking): void;
   close(): void;
 }
 
-const periodMs = 1_000;
+/** In how many parts of a period the calls are spread, so that thousands don't come at once. */
+const shares = 4;
 
-/** `shares`: in how many parts of the second the calls are spread, so that thousands don't come at once. */
-export function createTicker(shares = 4): Ticker {
+export function createTicker(periodMs: number): Ticker {
   const wheel = Array.from({ length: shares }, () => new Set<Ticking>());
   let at = 0;
   const timer = setInterval(() => {
