@@ -14,6 +14,8 @@ export interface LoadPlan {
   model: string;
   /** Users in a closed loop. */
   users?: number;
+  /** Users start evenly within this time; default 200 ms. */
+  rampUpMs?: number;
   /** Instants at which requests are due, in milliseconds: an open loop instead of users. */
   arrivals?: readonly number[];
   /** Single bodies instead of streams. */
@@ -143,9 +145,10 @@ export async function runLoadtest(
 }
 
 async function planFlags(plan: LoadPlan, folder: string): Promise<string[]> {
-  const { model, users, arrivals, single, warmupMs, durationMs } = plan;
+  const { model, users, rampUpMs, arrivals, single, warmupMs, durationMs } = plan;
   const flags = ['-m', model, '-d', `${durationMs}ms`, '--warmup', `${warmupMs}ms`];
   if (single) flags.push('--single');
+  if (rampUpMs !== undefined) flags.push('--ramp-up', `${rampUpMs}ms`);
   if (arrivals === undefined) return [...flags, '-u', String(users ?? 1)];
   const trace = join(folder, 'arrivals.csv');
   await writeFile(trace, ['at_ms', ...arrivals, ''].join('\n'));

@@ -13,3 +13,6 @@ export const models = {
   /** One token, then silence for an hour. */
   idle: 'paced-t0-n2-g3600000',
 } as const;
+
+/** How long a stream of `models.paced` lasts: users who start evenly within it never bunch. */
+export const pacedLifeMs = 127 * 20;

@@ -7,7 +7,7 @@ import { type Costs, readProfile } from './cpu-profile.ts';
 import { type Gateway, repository, startGateway } from './gateway.ts';
 import { openIdleStreams } from './idle-streams.ts';
 import { type LoadPlan, runLoad } from './load.ts';
-import { models } from './models.ts';
+import { models, pacedLifeMs } from './models.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /** What is profiled, and what its cost is divided by. */
@@ -19,7 +19,7 @@ interface Subject {
 const subjects: Readonly<Record<string, Subject>> = {
   requests: { plan: { model: models.one, users: 256, single: true }, unit: 'request' },
   one: { plan: { model: models.one, users: 1, single: true }, unit: 'request' },
-  paced: { plan: { model: models.paced, users: 256 }, unit: 'token' },
+  paced: { plan: { model: models.paced, users: 256, rampUpMs: pacedLifeMs }, unit: 'token' },
   rush: { plan: { model: models.rush, users: 32 }, unit: 'token' },
 };
 

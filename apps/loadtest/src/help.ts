@@ -17,7 +17,7 @@ Load (one of; default --rate 10)
   -u, --users N              closed loop of N users
       --think DIST           pause between an answer and the next request
       --pace TIME            intended time between a user's requests
-      --burst                all users start at once (default: within 200 ms)
+      --ramp-up TIME         users start evenly within this time (default 200ms); --burst: all at once
 
 Run
   -t, --target URL           default http://127.0.0.1:8080

@@ -34,6 +34,7 @@ describe('a scenario from flags', () => {
       thinkMs: { kind: 'exponential', mean: 2000 },
       rampUpMs: 0,
     });
+    expect(scenario({ users: '8', 'ramp-up': '2.5s' }).load).toMatchObject({ users: 8, rampUpMs: 2500 });
     expect(scenario({ trace: 'a.csv', 'trace-speed': '2' }).load).toEqual({
       kind: 'trace',
       file: 'a.csv',

@@ -21,6 +21,7 @@ export const scenarioFlags = {
   users: { type: 'string', short: 'u' },
   think: { type: 'string' },
   pace: { type: 'string' },
+  'ramp-up': { type: 'string' },
   burst: { type: 'boolean' },
   format: { type: 'string', short: 'f' },
   model: { type: 'string', short: 'm' },
@@ -105,7 +106,7 @@ function load(flags: ScenarioFlagValues, file: Fields | undefined, durationMs: u
   const isClosed = flags.users !== undefined || file?.kind === 'closed';
   if (isClosed && kinds.length === (flags.users === undefined ? 0 : 1)) {
     const users = number(flags.users);
-    const rampUpMs = flags.burst === true ? 0 : undefined;
+    const rampUpMs = flags.burst === true ? 0 : flags['ramp-up'];
     const values = { kind: 'closed', users, thinkMs: flags.think, paceMs: flags.pace, rampUpMs };
     return { ...(file?.kind === 'closed' && file), ...given(values) };
   }

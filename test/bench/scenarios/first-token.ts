@@ -1,6 +1,6 @@
 import type { Contender } from '../contender.ts';
 import type { Measures } from '../measures.ts';
-import { models } from '../models.ts';
+import { models, pacedLifeMs } from '../models.ts';
 import { type Bench, cpuPer, everyKind, present, type Scenario, stackPer } from '../scenario.ts';
 
 /** Time to first token of one stream at a time. */
@@ -72,10 +72,11 @@ export const oneBody: Scenario = {
 
 /** The load of `pacedStreams`, for whoever wants its cost beside something else. */
 export async function measurePaced(contender: Contender, bench: Bench): Promise<Measures> {
-  // A stream lasts 2.5 s: the first ones are not measured, so that their starts have spread.
+  // Starts are spread over the 2.5 s that a stream lasts, and stay so. Whoever starts in the first round is not measured.
   const outcome = await bench.load(contender, {
     model: models.paced,
     users: 256,
+    rampUpMs: pacedLifeMs,
     warmupMs: 2600,
     durationMs: 2600 + 6000 * bench.pace,
     flags: ['--verify', 'tokens'],
