@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 const lasting = [
   /^sluice:\{tenancy\}:/,
   /^sluice:\{t:[^}]+\}:/,
-  /^sluice:\{p:[^}]+\}:inference-[a-z0-9-]+:(meta|id|events|marker|stalled-check)$/,
+  /^sluice:\{p:[^}]+\}:inference-[a-z0-9-]+:(meta|id|events|marker|pc)$/,
   /^sluice:\{p:[^}]+\}:service:mean$/,
   /^sluice:admission:slots$/,
 ];

@@ -1,10 +1,10 @@
 import { SluiceError } from '@sluice/canonical';
+import { TurnBatch } from '@sluice/runtime';
 import type { Cluster, Redis } from 'ioredis';
 import { z } from 'zod';
 import type { Check } from './limit.ts';
 import { bookKeys, type Slot } from './names.ts';
 import { readScript, runScript } from './script.ts';
-import { TurnBatch } from './turn-batch.ts';
 
 /** A check and where it counts. */
 export type Hold = Check & { key: string };

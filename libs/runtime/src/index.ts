@@ -23,4 +23,5 @@ export * from './process-pool.ts';
 export { isSecretName, mask, maskSecrets, maskText } from './secrets.ts';
 export * from './settings-file.ts';
 export * from './spelling.ts';
+export * from './turn-batch.ts';
 export * from './zod-problems.ts';

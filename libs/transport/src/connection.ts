@@ -62,8 +62,8 @@ export interface ConnectionOptions {
  * twice a second. Throws `invalid-request` for a URL of another kind.
  */
 export function openRedis(url: string, { profile, name, onError }: ConnectionOptions): RedisClient {
-  // What opens further connections by itself (a cluster for its subscriptions, BullMQ for its blocking fetch) hands
-  // on its options and nothing else: there ioredis' own limit must do, which counts the time.
+  // What opens further connections by itself (a cluster for its subscriptions, a twin) hands on its options and
+  // nothing else: there ioredis' own limit must do, which counts the time.
   const isWatchedHere = profile === 'command' || (profile === 'subscriber' && !url.startsWith(clusterScheme));
   const options: Settings = {
     ...byProfile[profile],
@@ -90,6 +90,16 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
     if (pace) coalesceWrites(node, pace);
   });
   return client;
+}
+
+/** Opens a second connection like this one, for commands that block. Its owner closes it. */
+export function openTwin(client: RedisClient): RedisClient {
+  const twin =
+    client instanceof Cluster ? client.duplicate([], { shardedSubscribers: false }) : client.duplicate();
+  // Each command rejects by itself, and the owner of the first connection hears of outages.
+  twin.on('error', () => undefined);
+  eachNode(twin, (node) => coalesceWrites(node, 'step'));
+  return twin;
 }
 
 /** One of a cluster's nodes is a connection of its own, and comes and goes. */

@@ -1,8 +1,10 @@
 import { SluiceError } from '@sluice/canonical';
-import { type JobsOptions, Queue } from 'bullmq';
+import { TurnBatch } from '@sluice/runtime';
+import { Queue } from 'bullmq';
 import type { RedisClient } from './connection.ts';
 import type { InferenceJob } from './job.ts';
-import { jobId, queueName, queuePrefix, waitingKey } from './names.ts';
+import { jobId, queueName, queuePrefix } from './names.ts';
+import { enqueueJobs, type PoolQueueKeys, poolQueueKeys, type QueuedJob } from './queue-scripts.ts';
 
 /** The ingress's end of the pools' queues. */
 export interface JobQueue {
@@ -17,33 +19,27 @@ export interface JobQueue {
   close(): Promise<void>;
 }
 
-/**
- * A job is deleted the moment it is claimed or fails: prompts do not outlive their request in Redis, and the
- * frames' protocol, not BullMQ, protects a generation that runs.
- */
-const jobOptions: JobsOptions = { removeOnComplete: true, removeOnFail: true, attempts: 1 };
+interface PoolQueue {
+  readonly keys: PoolQueueKeys;
+  /** What one event-loop turn enqueues goes in one script run. */
+  readonly entrance: TurnBatch<QueuedJob, true>;
+  /** For what is rare. */
+  readonly bullmq: Queue;
+}
 
 export function createJobQueue(redis: RedisClient): JobQueue {
-  const queues = new Map<string, Queue<InferenceJob>>();
-  const queueOf = (pool: string): Queue<InferenceJob> => {
-    let queue = queues.get(pool);
+  const pools = new Map<string, PoolQueue>();
+  const queueOf = (pool: string): PoolQueue => {
+    let queue = pools.get(pool);
     if (!queue) {
-      queue = new Queue<InferenceJob>(queueName(pool), {
-        connection: redis,
-        prefix: queuePrefix(pool),
-        // BullMQ's event log serves nobody here and would grow to 10,000 entries.
-        streams: { events: { maxLen: 100 } },
-        skipVersionCheck: true,
-      });
-      // Every command's own promise rejects, too; the connection's owner logs its errors.
-      queue.on('error', () => undefined);
-      queues.set(pool, queue);
+      queue = openPoolQueue(redis, pool);
+      pools.set(pool, queue);
     }
     return queue;
   };
   const guard = async <Result>(command: () => Promise<Result>): Promise<Result> => {
     try {
-      // A queue that is made while Redis is away would wait for it before its first command.
+      // BullMQ would wait for a Redis that is away before its first command.
       if (redis.status !== 'ready') throw new Error('not connected');
       return await command();
     } catch (cause) {
@@ -53,21 +49,39 @@ export function createJobQueue(redis: RedisClient): JobQueue {
 
   return {
     enqueue: async (pool, job, priority) => {
-      const options = { ...jobOptions, jobId: jobId(job.requestId, job.attempt), priority };
-      await guard(() => queueOf(pool).add('generate', job, options));
+      const id = jobId(job.requestId, job.attempt);
+      await guard(() => queueOf(pool).entrance.add({ id, data: JSON.stringify(job), priority }));
     },
     remove: async (pool, requestId, attempt) => {
-      await guard(() => queueOf(pool).remove(jobId(requestId, attempt)));
+      await guard(() => queueOf(pool).bullmq.remove(jobId(requestId, attempt)));
     },
-    depth: async (pool) => guard(() => redis.zcard(waitingKey(pool))),
+    depth: async (pool) => guard(() => redis.zcard(queueOf(pool).keys.waiting)),
     areWaiting: async (pool, attempts) => {
       if (attempts.length === 0) return [];
       const ids = attempts.map(({ requestId, attempt }) => jobId(requestId, attempt));
-      const scores = await guard(() => redis.zmscore(waitingKey(pool), ...ids));
+      const scores = await guard(() => redis.zmscore(queueOf(pool).keys.waiting, ...ids));
       return scores.map((score) => score !== null);
     },
     close: async () => {
-      await Promise.allSettled([...queues.values()].map((queue) => queue.close()));
+      await Promise.allSettled([...pools.values()].map(({ bullmq }) => bullmq.close()));
     },
   };
+}
+
+function openPoolQueue(redis: RedisClient, pool: string): PoolQueue {
+  const keys = poolQueueKeys(pool);
+  const bullmq = new Queue(queueName(pool), {
+    connection: redis,
+    prefix: queuePrefix(pool),
+    skipVersionCheck: true,
+    // Its log of events serves nobody here.
+    streams: { events: { maxLen: 100 } },
+  });
+  // Every command's own promise rejects, too; the connection's owner logs its errors.
+  bullmq.on('error', () => undefined);
+  const entrance = new TurnBatch<QueuedJob, true>(async (jobs) => {
+    await enqueueJobs(redis, keys, jobs);
+    return jobs.map(() => true);
+  });
+  return { keys, entrance, bullmq };
 }

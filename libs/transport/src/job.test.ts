@@ -10,15 +10,16 @@ describe('a stored job', () => {
       traceparent: '00-a-b-01',
       resume: { content: [{ type: 'text', text: 'so far' }], outputTokens: 2 },
     });
-    expect(parseJob(JSON.parse(JSON.stringify(job)))).toEqual(job);
+    expect(parseJob(JSON.stringify(job))).toEqual(job);
   });
 
   it.each([
-    ['another version', { ...createJob('r'), version: 2 }],
-    ['no attempt', { ...createJob('r'), attempt: 0 }],
-    ['no request', { ...createJob('r'), request: undefined }],
-    ['nothing', undefined],
-    ['text', 'job'],
+    ['another version', JSON.stringify({ ...createJob('r'), version: 2 })],
+    ['no attempt', JSON.stringify({ ...createJob('r'), attempt: 0 })],
+    ['no request', JSON.stringify({ ...createJob('r'), request: undefined })],
+    ['nothing', ''],
+    ['text', '"job"'],
+    ['no JSON', 'job'],
   ])('of an unknown version is refused: %s', (_what, data) => {
     expect(() => parseJob(data)).toThrow('a job of an unknown version');
   });

@@ -41,10 +41,19 @@ const envelope = z.looseObject({
  * Reads a stored job at pickup. The envelope is checked because another version may have written it; the
  * request inside was built by our own ingress from validated input. Throws `internal` for anything else.
  */
-export function parseJob(data: unknown): InferenceJob {
-  const parsed = envelope.safeParse(data);
+export function parseJob(data: string): InferenceJob {
+  const parsed = envelope.safeParse(readJson(data));
   if (!parsed.success)
     throw new SluiceError('internal', 'a job of an unknown version', { cause: parsed.error });
   // The schema names the envelope's fields; the request's inner types are the writer's promise by `version`.
   return parsed.data as unknown as InferenceJob;
+}
+
+/** Absent for what is no JSON: its text may hold a prompt, and the parser's error would repeat some of it. */
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -7,8 +7,8 @@ const root = 'sluice';
 
 export const queueName = (pool: string): string => `inference-${pool}`;
 export const queuePrefix = (pool: string): string => `${root}:{p:${pool}}`;
-/** Where BullMQ keeps the waiting jobs of a pool; every job has a priority, so it is the only such place. */
-export const waitingKey = (pool: string): string => `${queuePrefix(pool)}:${queueName(pool)}:prioritized`;
+/** A worker that waits for jobs waits for this, too, so that it can be woken alone. */
+export const bellKey = (pool: string, consumer: string): string => `${root}:{p:${pool}}:bell:${consumer}`;
 
 /** Frames from all workers to one ingress process. */
 export const replyChannel = (ingress: string): string => `${root}:reply:${ingress}`;

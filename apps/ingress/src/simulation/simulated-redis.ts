@@ -28,7 +28,7 @@ export class SimulatedRedis {
   /** Called when a job waits or may be taken again. */
   onWaiting: () => void = () => undefined;
   private readonly lines: Line[] = [];
-  /** Waiting jobs in order; what a stall check gave back is not listed as waiting. */
+  /** Waiting jobs in order; what a failover gave back is not listed as waiting. */
   private jobs: { job: InferenceJob; priority: number; isListed: boolean }[] = [];
   private giveOutAgainAfterMs: number | undefined;
   private readonly world: World;
@@ -84,7 +84,7 @@ export class SimulatedRedis {
     this.jobs.shift();
   }
 
-  /** The completion of the next job that is taken gets lost: it comes back after this long. */
+  /** That the next job was taken gets lost in a failover: it comes back after this long. */
   giveOutAgain(afterMs: number): void {
     this.giveOutAgainAfterMs = afterMs;
   }

@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { ReplyError } from 'ioredis';
+import type { RedisClient } from './connection.ts';
+
+/** A script that runs inside Redis. */
+export interface LuaScript {
+  readonly source: string;
+  readonly sha: string;
+}
+
+/** Reads a script from one or more files, in their order. */
+export function readLuaScript(...files: readonly URL[]): LuaScript {
+  const source = files.map((file) => readFileSync(file, 'utf8')).join('\n');
+  return { source, sha: createHash('sha1').update(source).digest('hex') };
+}
+
+/** Runs a script by its digest, and sends its text only to a Redis that doesn't know it (yet, or any more). */
+export async function runLuaScript(
+  redis: RedisClient,
+  script: LuaScript,
+  keys: readonly string[],
+  values: readonly (string | number)[],
+): Promise<unknown> {
+  try {
+    return await redis.evalsha(script.sha, keys.length, ...keys, ...values);
+  } catch (error) {
+    if (!(error instanceof ReplyError && String(error).includes('NOSCRIPT'))) throw error;
+    return redis.eval(script.source, keys.length, ...keys, ...values);
+  }
+}

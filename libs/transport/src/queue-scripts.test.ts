@@ -1,0 +1,131 @@
+import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
+import { Queue, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { queueName, queuePrefix } from './names.ts';
+import { claimJobs, enqueueJobs, type PoolQueueKeys, poolQueueKeys } from './queue-scripts.ts';
+
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
+
+let server: OwnTestRedis;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startOwnRedis();
+  redis = new Redis(server.url, { maxRetriesPerRequest: null });
+});
+afterEach(() => redis.flushall());
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+const pool = 'chat';
+const keys: PoolQueueKeys = poolQueueKeys(pool);
+const jobOf = (id: string, priority = 1) => ({ id, data: JSON.stringify({ is: id }), priority });
+const idsOf = (claimed: readonly string[]): string[] => claimed.map((data) => JSON.parse(data).is);
+
+/** BullMQ's own view of the same queue. */
+async function withBullmq(look: (queue: Queue) => Promise<void>): Promise<void> {
+  const queue = new Queue(queueName(pool), { connection: redis, prefix: queuePrefix(pool) });
+  try {
+    await look(queue);
+  } finally {
+    await queue.close();
+  }
+}
+
+describe('jobs that we put in', () => {
+  it('come out in the order of their priority, and within one in the order in which they came', async () => {
+    await enqueueJobs(redis, keys, [jobOf('c', 5), jobOf('a', 1), jobOf('d', 5)]);
+    await enqueueJobs(redis, keys, [jobOf('b', 1), jobOf('e', 2_097_151)]);
+    expect(idsOf(await claimJobs(redis, keys, 3))).toEqual(['a', 'b', 'c']);
+    expect(idsOf(await claimJobs(redis, keys, 3))).toEqual(['d', 'e']);
+    expect(await claimJobs(redis, keys, 3)).toEqual([]);
+  });
+
+  it('leave nothing of theirs in Redis once they are claimed', async () => {
+    await enqueueJobs(redis, keys, [jobOf('a'), jobOf('b')]);
+    await claimJobs(redis, keys, 2);
+    expect(await redis.keys('*')).toEqual([keys.marker]);
+  });
+
+  it('stay as they are when they are put in again while they wait', async () => {
+    await enqueueJobs(redis, keys, [jobOf('a', 3), jobOf('b', 3)]);
+    await enqueueJobs(redis, keys, [{ ...jobOf('b', 1), data: '{"is":"another"}' }]);
+    expect(idsOf(await claimJobs(redis, keys, 9))).toEqual(['a', 'b']);
+  });
+
+  it('leave a sign for the next worker while there are more', async () => {
+    await enqueueJobs(redis, keys, [jobOf('a'), jobOf('b')]);
+    await redis.del(keys.marker);
+    await claimJobs(redis, keys, 1);
+    expect(await redis.exists(keys.marker)).toBe(1);
+    await redis.del(keys.marker);
+    await claimJobs(redis, keys, 1);
+    expect(await redis.exists(keys.marker)).toBe(0);
+  });
+
+  it('can be claimed when Redis has no memory left', async () => {
+    await enqueueJobs(redis, keys, [jobOf('a'), jobOf('b')]);
+    const before = await redis.config('GET', 'maxmemory');
+    await redis.config('SET', 'maxmemory', '1');
+    try {
+      await expect(enqueueJobs(redis, keys, [jobOf('c')])).rejects.toThrow('OOM');
+      expect(idsOf(await claimJobs(redis, keys, 1))).toEqual(['a']);
+    } finally {
+      await redis.config('SET', 'maxmemory', String((before as string[])[1]));
+    }
+    expect(idsOf(await claimJobs(redis, keys, 9))).toEqual(['b']);
+  });
+});
+
+describe('to BullMQ itself', () => {
+  it('our jobs are its own: it lists, counts and removes them', async () => {
+    await enqueueJobs(redis, keys, [jobOf('a-1', 7), jobOf('b-1', 8)]);
+    await withBullmq(async (queue) => {
+      expect(await queue.getPrioritizedCount()).toBe(2);
+      const job = await queue.getJob('a-1');
+      expect(job).toMatchObject({ id: 'a-1', name: 'generate', data: { is: 'a-1' }, priority: 7 });
+      expect(job?.opts).toMatchObject({ removeOnComplete: true, removeOnFail: true, attempts: 1 });
+      expect(await queue.remove('a-1')).toBe(1);
+    });
+    expect(idsOf(await claimJobs(redis, keys, 9))).toEqual(['b-1']);
+  });
+
+  it('a worker of its own takes them, woken by them, and leaves nothing', async () => {
+    const taken: unknown[] = [];
+    const worker = new Worker(queueName(pool), async (job) => void taken.push(job.data), {
+      connection: redis,
+      prefix: queuePrefix(pool),
+    });
+    worker.on('error', () => undefined);
+    await worker.waitUntilReady();
+    await until(async () => String(await redis.call('CLIENT', 'LIST')).includes('cmd=bzpopmin'));
+    await enqueueJobs(redis, keys, [jobOf('a-1'), jobOf('b-1')]);
+    await until(() => taken.length === 2);
+    await worker.close();
+    expect(taken).toEqual([{ is: 'a-1' }, { is: 'b-1' }]);
+    expect(await redis.keys('*-1')).toEqual([]);
+  });
+
+  it('what it puts in is ours to claim, in one order with our own', async () => {
+    await withBullmq(async (queue) => {
+      await queue.add('generate', { is: 'theirs' }, { jobId: 'x-1', priority: 2 });
+      await enqueueJobs(redis, keys, [jobOf('later', 2), jobOf('first', 1)]);
+      expect(idsOf(await claimJobs(redis, keys, 9))).toEqual(['first', 'theirs', 'later']);
+    });
+  });
+
+  it('a queue that it pauses gives us nothing, and wakes us when it goes on', async () => {
+    await withBullmq(async (queue) => {
+      await queue.pause();
+      await enqueueJobs(redis, keys, [jobOf('a')]);
+      expect(await redis.exists(keys.marker)).toBe(0);
+      expect(await claimJobs(redis, keys, 9)).toEqual([]);
+      await queue.resume();
+      expect(await redis.exists(keys.marker)).toBe(1);
+      expect(idsOf(await claimJobs(redis, keys, 9))).toEqual(['a']);
+    });
+  });
+});

@@ -1,0 +1,65 @@
+import { QueueKeys } from 'bullmq';
+import { z } from 'zod';
+import type { RedisClient } from './connection.ts';
+import { readLuaScript, runLuaScript } from './lua-script.ts';
+import { queueName, queuePrefix } from './names.ts';
+
+/** Where BullMQ keeps a pool's queue. */
+export interface PoolQueueKeys {
+  /** Of both scripts, in their order. */
+  readonly ofScripts: readonly string[];
+  /** What the jobs' keys begin with. */
+  readonly jobPrefix: string;
+  /** The jobs that wait: every job has a priority, so there is no other such place. */
+  readonly waiting: string;
+  /** Gets a member when there is something to take. */
+  readonly marker: string;
+}
+
+export interface QueuedJob {
+  id: string;
+  /** JSON. */
+  data: string;
+  /** 1 (first) to 2^21-1. */
+  priority: number;
+}
+
+const enqueueScript = readLuaScript(new URL('./scripts/enqueue.lua', import.meta.url));
+const claimScript = readLuaScript(new URL('./scripts/claim.lua', import.meta.url));
+const claimedSchema = z.array(z.string());
+
+export function poolQueueKeys(pool: string): PoolQueueKeys {
+  const keys = new QueueKeys(queuePrefix(pool)).getKeys(queueName(pool));
+  const keyOf = (name: string): string => {
+    const key = keys[name];
+    if (key === undefined) throw new TypeError(`BullMQ has no key ${name}`);
+    return key;
+  };
+  const [waiting, marker] = [keyOf('prioritized'), keyOf('marker')];
+  return { ofScripts: [keyOf('meta'), waiting, keyOf('pc'), marker], jobPrefix: keyOf(''), waiting, marker };
+}
+
+/*
+ * BullMQ's own scripts take one job at a time, and two runs to claim it; these take many in one run. The queue stays
+ * BullMQ's in every key: what one side puts in, the other can see, pause, remove and take (`queue-scripts.test.ts`).
+ */
+
+/** Puts jobs into the queue. A job that waits there already stays as it is. */
+export async function enqueueJobs(
+  redis: RedisClient,
+  { ofScripts, jobPrefix }: PoolQueueKeys,
+  jobs: readonly QueuedJob[],
+): Promise<void> {
+  const values: (string | number)[] = [jobPrefix, Date.now()];
+  for (const { id, data, priority } of jobs) values.push(id, data, priority);
+  await runLuaScript(redis, enqueueScript, ofScripts, values);
+}
+
+/** Takes up to `count` jobs in the queue's order and returns their data; none while the queue is paused. */
+export async function claimJobs(
+  redis: RedisClient,
+  { ofScripts, jobPrefix }: PoolQueueKeys,
+  count: number,
+): Promise<string[]> {
+  return claimedSchema.parse(await runLuaScript(redis, claimScript, ofScripts, [jobPrefix, count]));
+}

@@ -1,0 +1,23 @@
+-- Takes the first jobs of a pool's queue, and takes them out of Redis: from here on they belong to their worker.
+--   KEYS[1] meta   KEYS[2] prioritized   KEYS[3] counter of the order within a priority   KEYS[4] marker
+--   ARGV[1] what the jobs' keys begin with   ARGV[2] how many at most
+-- Answer: the data of each.
+
+if redis.call('HEXISTS', KEYS[1], 'paused') == 1 then return {} end
+
+local popped = redis.call('ZPOPMIN', KEYS[2], ARGV[2])
+local keys, claimed = {}, {}
+for index = 1, #popped, 2 do
+  local key = ARGV[1] .. popped[index]
+  keys[#keys + 1] = key
+  -- Absent when somebody deleted the job and left its place.
+  claimed[#claimed + 1] = redis.call('HGET', key, 'data') or nil
+end
+if #keys > 0 then redis.call('DEL', unpack(keys)) end
+
+if redis.call('EXISTS', KEYS[2]) == 1 then
+  redis.call('ZADD', KEYS[4], 0, '0')
+else
+  redis.call('DEL', KEYS[3])
+end
+return claimed
