@@ -1,6 +1,6 @@
 import { findFreePort } from '@sluice/redis';
 import { type OwnTestRedis, startOwnRedis } from './redis.ts';
-import { ask, type Topology } from './topology.ts';
+import { ask, syncAtOnce, type Topology } from './topology.ts';
 import { until } from './until.ts';
 
 export interface StartClusterOptions {
@@ -36,7 +36,7 @@ const portAttempts = 5;
 export async function startCluster({ replicas = 0 }: StartClusterOptions = {}): Promise<ClusterTopology> {
   await using stack = new AsyncDisposableStack();
   const nodes: Node[] = [];
-  const settings = replicas === 0 ? [] : failoverSettings;
+  const settings = replicas === 0 ? [] : [...failoverSettings, ...syncAtOnce];
   // One after the other: none takes the port that another one has just found free.
   for (let count = ranges.length * (1 + replicas); count > 0; count -= 1) {
     const node = await startNode(settings);

@@ -10,6 +10,8 @@ import { until } from './until.ts';
 /** Servers need hundredths of a second to start, and a machine that is short of time needs many. */
 const startLimitMs = 30_000;
 const askLimitMs = 5_000;
+/** By itself a master waits 5 s for more replicas before it sends its data to the first: longer than most tests take. */
+export const syncAtOnce = ['--repl-diskless-sync-delay', '0'] as const;
 
 /** Redis servers of one topology, started for a test file. */
 export interface Topology {
@@ -29,9 +31,9 @@ export async function startSingle(): Promise<Topology> {
 /** A master, its replica, and one sentinel that moves the role within a second or two. Leaves nothing behind when it fails. */
 export async function startSentinel(): Promise<Topology> {
   await using stack = new AsyncDisposableStack();
-  const master = stack.use(await startOwnRedis());
+  const master = stack.use(await startOwnRedis({ arguments: syncAtOnce }));
   const replicaOf = ['--replicaof', '127.0.0.1', String(master.port)];
-  const replica = stack.use(await startOwnRedis({ arguments: replicaOf }));
+  const replica = stack.use(await startOwnRedis({ arguments: [...syncAtOnce, ...replicaOf] }));
   await until(
     async () => (await ask(replica.port, 'INFO', 'replication')).includes('master_link_status:up'),
     { timeoutMs: startLimitMs, what: 'the replica to follow its master' },
