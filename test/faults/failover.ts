@@ -18,7 +18,7 @@ export interface Failover {
 
 /** A gateway on a Redis whose masters have replicas. */
 export interface FailoverBench {
-  /** Kills a master under so many streams and waits until everything stands as before. */
+  /** Kills a master under so many streams; whom the call before has killed is back by then, as a replica. */
   failOver(streams: number): Promise<Failover>;
   stop(): Promise<void>;
 }
@@ -37,17 +37,20 @@ export async function startSentinelBench(): Promise<FailoverBench> {
   const gateway = await startGatewayOn(sentinel);
   stack.defer(() => gateway.stop());
   const running = stack.move();
+  let killed: OwnTestRedis | undefined;
+  const bringBack = async (old: OwnTestRedis): Promise<void> => {
+    await old.up();
+    await until(() => isReplica(old), {
+      timeoutMs: patienceMs,
+      what: 'the sentinel to make the old master a replica',
+    });
+  };
   return {
     failOver: async (streams) => {
-      const [master] = await mastersOf(sentinel.nodes);
-      if (!master) throw new Error('no server is a master');
-      const failover = await killUnderStreams(gateway, master, streams);
-      await master.up();
-      await until(async () => isReplica(master), {
-        timeoutMs: patienceMs,
-        what: 'the sentinel to make the old master a replica',
-      });
-      return failover;
+      if (killed) await bringBack(killed);
+      [killed] = await mastersOf(sentinel.nodes);
+      if (!killed) throw new Error('no server is a master');
+      return killUnderStreams(gateway, killed, streams);
     },
     stop: () => running.disposeAsync(),
   };
@@ -61,15 +64,15 @@ export async function startClusterBench(): Promise<FailoverBench> {
   const gateway = await startGatewayOn(cluster);
   stack.defer(() => gateway.stop());
   const running = stack.move();
+  let killed: OwnTestRedis | undefined;
   let round = 0;
   return {
     failOver: async (streams) => {
-      const master = await cluster.masterOf(round % 3);
-      round += 1;
-      const failover = await killUnderStreams(gateway, master, streams);
-      await master.up();
+      await killed?.up();
       await cluster.settled();
-      return failover;
+      killed = await cluster.masterOf(round % 3);
+      round += 1;
+      return killUnderStreams(gateway, killed, streams);
     },
     stop: () => running.disposeAsync(),
   };
