@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createHttp, type RequestListener } from 'node:http';
 import { createServer as createTcp, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createHostClock } from './clock.ts';
+import { type Clock, createHostClock } from './clock.ts';
 import { createRandom } from './random.ts';
 import type { RunResult } from './result.ts';
 import { runScenario } from './run.ts';
@@ -32,10 +32,16 @@ async function upstream(): Promise<{ target: string; stats: UpstreamStats }> {
 const serve = (listener: RequestListener) => listen(createHttp(listener));
 
 /** A run of so many requests by a few users, one after another. */
-function run(target: string, input: ScenarioInput, requests = 20): Promise<RunResult> {
+function run(
+  target: string,
+  input: ScenarioInput,
+  requests = 20,
+  clock: Clock = createHostClock(),
+): Promise<RunResult> {
   const load = { kind: 'closed' as const, users: 4, rampUpMs: '0' };
   return runScenario(parseScenario({ target, requests, load, timeoutMs: '20s', ...input }), {
     signal: never,
+    clock,
   });
 }
 
@@ -187,16 +193,19 @@ describe('coordinated omission', () => {
   });
 
   it('corrects an unpaced closed loop for a stall', async () => {
+    const host = createHostClock();
+    let stalledMs = 0;
     let answered = 0;
     const target = await serve((_, response) => {
       answered += 1;
+      // For the client's clock the server takes ten seconds for this answer.
+      if (answered === 50) stalledMs = 10_000;
       const answer = { choices: [{ message: { content: 'x' } }] };
-      const reply = () => response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
-      if (answered === 50) setTimeout(reply, 400);
-      else reply();
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
     });
     const load = { kind: 'closed' as const, users: 1, rampUpMs: '0' };
-    const result = await run(target, { load, traffic: [{ streamShare: 0 }] }, 100);
+    const clock = { now: () => host.now() + stalledMs };
+    const result = await run(target, { load, traffic: [{ streamShare: 0 }] }, 100, clock);
     expect(result.correction.by).toBe('expected-interval');
     expect(result.metrics.endToEndFromSend.count).toBe(100);
     expect(result.metrics.endToEnd.count).toBeGreaterThan(100);
