@@ -44,6 +44,7 @@ const schemas: Readonly<Record<string, Json>> = {
   'large integers': { type: 'integer', minimum: 5000 },
   'narrow numbers': { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 0.001 },
   multiples: { type: 'integer', multipleOf: 7, minimum: 20 },
+  'multiples that meet': { type: 'integer', allOf: [{ multipleOf: 4 }, { multipleOf: 6 }], minimum: 1 },
   'multiples of a cent': { type: 'number', multipleOf: 0.01, minimum: 0, maximum: 1 },
   'array lengths': { type: 'array', items: whole, minItems: 4, maxItems: 6 },
   'empty arrays': { type: 'array', maxItems: 0 },
@@ -181,6 +182,11 @@ describe('an instance of a JSON schema', () => {
     const schema = schemas['plain types'] ?? true;
     expect(generateInstance(schema, 5)).toEqual(generateInstance(schema, 5));
     expect(generateInstance(schema, 5)).not.toEqual(generateInstance(schema, 6));
+  });
+
+  it('keeps to a proper keyword beside one that is none', () => {
+    const schema = { type: 'integer', multipleOf: 50, allOf: [{ multipleOf: {} }, { multipleOf: [] }] };
+    for (let seed = 0; seed < 25; seed += 1) expect(Number(generateInstance(schema, seed)) % 50).toBe(0);
   });
 
   it('keeps the key order of the schema', () => {

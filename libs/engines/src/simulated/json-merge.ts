@@ -6,6 +6,12 @@ const tighterLow: Merge = (left, right) =>
   typeof left === 'number' && typeof right === 'number' ? Math.max(left, right) : right;
 const tighterHigh: Merge = (left, right) =>
   typeof left === 'number' && typeof right === 'number' ? Math.min(left, right) : right;
+const commonMultiple: Merge = (left, right) => {
+  if (typeof left !== 'number' || typeof right !== 'number') return right;
+  return Number.isInteger(left) && Number.isInteger(right)
+    ? (left * right) / divisor(left, right)
+    : Math.max(left, right);
+};
 const both: Merge = (left, right) => ({ allOf: [left, right] });
 const either: Merge = (left, right) => left === true || right === true;
 
@@ -31,12 +37,7 @@ const merges: Readonly<Record<string, Merge>> = {
     return arrayOf(right).filter((value) => known.has(JSON.stringify(value)));
   },
   type: (left, right) => commonTypes(typesOf(left), typesOf(right)),
-  multipleOf: (left, right) => {
-    const [low, high] = [Number(left), Number(right)];
-    return Number.isInteger(low) && Number.isInteger(high)
-      ? (low * high) / divisor(low, high)
-      : Math.max(low, high);
-  },
+  multipleOf: commonMultiple,
   properties: (left, right) => mergeProperties(left, right),
   patternProperties: (left, right) => mergeProperties(left, right),
 };
