@@ -1,12 +1,6 @@
-import {
-  type InferenceRequest,
-  type Json,
-  type JsonObject,
-  type Message,
-  type Reasoning,
-  SluiceError,
-} from '@sluice/canonical';
+import type { InferenceRequest, Json, JsonObject, Message, Reasoning } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { refusalOf } from '../test-refusal.ts';
 import { createEncoding } from './encoding.ts';
 import { anthropic } from './index.ts';
 import { encodeModelList } from './models.ts';
@@ -31,15 +25,7 @@ function encode(request: Partial<InferenceRequest>): JsonObject {
   return encodeRequest({ model: 'm', messages: [user], sampling: {}, ...request }, target).body;
 }
 
-function refusal(attempt: () => unknown): string {
-  try {
-    attempt();
-  } catch (thrown) {
-    if (thrown instanceof SluiceError) return thrown.message;
-    throw thrown;
-  }
-  return 'not refused';
-}
+const refusal = (attempt: () => unknown): string => refusalOf(attempt).message;
 
 describe('a bad field is refused with its place and what was expected:', () => {
   const asked = (...content: Json[]) => ({ messages: [{ role: 'user', content }] });

@@ -1,5 +1,6 @@
 import { type ErrorInfo, errorInfoOf, type InferenceRequest, type Message } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { refusalOf } from '../test-refusal.ts';
 import { anthropic } from './index.ts';
 
 const { client, server } = anthropic;
@@ -13,14 +14,7 @@ function encode(request: Partial<InferenceRequest>, model = target.model) {
   );
 }
 
-function refusal(run: () => unknown): ErrorInfo {
-  try {
-    run();
-  } catch (thrown) {
-    return errorInfoOf(thrown);
-  }
-  return expect.fail('nothing was refused');
-}
+const refusal = (attempt: () => unknown): ErrorInfo => errorInfoOf(refusalOf(attempt));
 
 function decode(body: object, headers: Record<string, string> = {}) {
   const whole = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }], ...body };

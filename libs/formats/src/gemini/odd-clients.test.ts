@@ -1,11 +1,6 @@
-import {
-  type GenerationEvent,
-  type InferenceRequest,
-  type JsonObject,
-  type Message,
-  SluiceError,
-} from '@sluice/canonical';
+import type { GenerationEvent, InferenceRequest, JsonObject, Message } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { refusalOf } from '../test-refusal.ts';
 import { CallLedger } from './calls.ts';
 import { normalizeFields } from './casing.ts';
 import { encodeModelList } from './models.ts';
@@ -30,15 +25,7 @@ function encode(request: Partial<InferenceRequest>): JsonObject {
   return encodeRequest({ model: 'm', messages: [], sampling: {}, ...request }, target).body;
 }
 
-function refusal(attempt: () => unknown): string {
-  try {
-    attempt();
-  } catch (thrown) {
-    if (thrown instanceof SluiceError) return thrown.message;
-    throw thrown;
-  }
-  return 'not refused';
-}
+const refusal = (attempt: () => unknown): string => refusalOf(attempt).message;
 
 describe('a bad field is refused with its place and what was expected:', () => {
   test.each<[JsonObject, string]>([

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Files that only assemble, hold types, or serve the golden tests. */
+/** Files that only assemble, hold types, or serve the tests. */
 const leftOut: Readonly<Record<string, readonly string[]>> = {
-  shared: ['codec.ts', 'golden-case.ts', 'golden-run.ts', 'index.ts', 'registry.ts'],
+  shared: ['codec.ts', 'golden-case.ts', 'golden-run.ts', 'index.ts', 'registry.ts', 'test-refusal.ts'],
 };
 const assembling: readonly string[] = ['document.ts', 'index.ts'];
 

@@ -1,5 +1,6 @@
-import { type InferenceRequest, type MediaPart, type Message, SluiceError } from '@sluice/canonical';
+import type { InferenceRequest, MediaPart, Message } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { refusalOf } from '../test-refusal.ts';
 import { encodeModel, encodeModelList } from './models.ts';
 import { decodeRequest, encodeRequest } from './request.ts';
 
@@ -11,15 +12,7 @@ function decode(fields: object): InferenceRequest {
     .request;
 }
 
-function refusal(fields: object): string {
-  try {
-    decode(fields);
-  } catch (thrown) {
-    if (thrown instanceof SluiceError) return thrown.message;
-    throw thrown;
-  }
-  return 'not refused';
-}
+const refusal = (fields: object): string => refusalOf(() => decode(fields)).message;
 
 function encode(request: Partial<InferenceRequest>, model = 'm') {
   const whole = { model: 'm', messages: [], sampling: {}, ...request };

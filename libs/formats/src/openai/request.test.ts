@@ -1,6 +1,7 @@
-import { type InferenceRequest, SluiceError } from '@sluice/canonical';
+import type { InferenceRequest } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
 import type { UpstreamTarget } from '../codec.ts';
+import { refusalOf } from '../test-refusal.ts';
 import { decodeRequest, encodeRequest } from './request.ts';
 
 const target: UpstreamTarget = { model: 'backend', stream: true, maxOutputTokens: 4096 };
@@ -10,15 +11,7 @@ function decode(body: unknown) {
   return decodeRequest({ path: '/v1/chat/completions', headers: {}, query: {}, requestId: 'r', body });
 }
 
-function refusal(body: unknown): SluiceError {
-  try {
-    decode(body);
-  } catch (thrown) {
-    if (thrown instanceof SluiceError) return thrown;
-    throw thrown;
-  }
-  throw new SluiceError('internal', 'the body was not refused');
-}
+const refusal = (body: unknown) => refusalOf(() => decode(body));
 
 function encode(request: Partial<InferenceRequest>, to = target) {
   return encodeRequest({ model: 'm', messages: [], sampling: {}, ...request }, to);
