@@ -1,4 +1,4 @@
-import type { GenerationEvent, InferenceRequest, JsonObject, Message } from '@sluice/canonical';
+import type { GenerationEvent, InferenceRequest, Json, JsonObject, Message } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../test-refusal.ts';
 import { CallLedger } from './calls.ts';
@@ -116,24 +116,34 @@ describe('numbers', () => {
 
 describe('names', () => {
   test('are read in snake_case, but for those of the caller’s own data', () => {
-    const own = [
-      'args',
-      'response',
-      'parameters',
-      'parametersJsonSchema',
-      'responseSchema',
-      'responseJsonSchema',
-      'properties',
-      'labels',
-      'partMetadata',
-      'headers',
-    ];
-    for (const name of own) {
-      expect(normalizeFields({ [name]: { a_b: null } })).toEqual({ [name]: { a_b: null } });
-    }
-    expect(normalizeFields({ part_metadata: { a_b: 1 }, other: [{ a_b: 1, c: null }] })).toEqual({
-      partMetadata: { a_b: 1 },
-      other: [{ aB: 1 }],
+    const own = { a_b: null, c: [{ d_e: null }] };
+    const written = {
+      system_instruction: { parts: [{ text: 'a', inline_data: null, part_metadata: own }] },
+      contents: [
+        { parts: [{ function_call: { name: 'f', args: own } }] },
+        { parts: [{ function_response: { name: 'f', response: own } }] },
+      ],
+      tools: [
+        { function_declarations: [{ parameters: own, response: own }, { parameters_json_schema: own }] },
+        { mcp_servers: [{ streamable_http_transport: { headers: own } }] },
+      ],
+      generation_config: { response_schema: own, response_json_schema: own, top_k: null },
+      labels: own,
+      new_field: [{ new_schema: { properties: own, min_items: null } }],
+    };
+    expect(normalizeFields(written)).toEqual({
+      systemInstruction: { parts: [{ text: 'a', partMetadata: own }] },
+      contents: [
+        { parts: [{ functionCall: { name: 'f', args: own } }] },
+        { parts: [{ functionResponse: { name: 'f', response: own } }] },
+      ],
+      tools: [
+        { functionDeclarations: [{ parameters: own, response: own }, { parametersJsonSchema: own }] },
+        { mcpServers: [{ streamableHttpTransport: { headers: own } }] },
+      ],
+      generationConfig: { responseSchema: own, responseJsonSchema: own },
+      labels: own,
+      newField: [{ newSchema: { properties: own } }],
     });
   });
 
@@ -142,62 +152,77 @@ describe('names', () => {
       expect(normalizeFields({ [name]: 1 })).toEqual({ [name]: 1 });
     }
     expect(normalizeFields({ a_b_c: 1, dE_f: 2, a_1: 3 })).toEqual({ aBC: 1, dEF: 2, a1: 3 });
+    expect(Object.keys(normalizeFields(JSON.parse('{ "__proto__": { "a": 1 }, "b": 2 }')) ?? {})).toEqual([
+      'b',
+    ]);
   });
 });
 
 describe('a schema', () => {
-  const upper = { type: 'STRING' };
-  const lower = { type: 'string' };
+  /** As it stands in a request that was written with changes to some of its values. */
+  const rewritten = (schema: JsonObject, change: (name: string, value: Json) => Json): JsonObject =>
+    JSON.parse(JSON.stringify(schema), change);
 
-  test('is lower-cased under every keyword that holds schemas, and nowhere else', () => {
-    const single = [
-      'items',
-      'additionalProperties',
-      'not',
-      'if',
-      'then',
-      'else',
-      'contains',
-      'propertyNames',
-      'unevaluatedItems',
-      'unevaluatedProperties',
-    ];
-    for (const keyword of single) expect(decodeSchema({ [keyword]: upper })).toEqual({ [keyword]: lower });
-    expect(decodeSchema({ items: [upper, true] })).toEqual({ items: [lower, true] });
-    for (const keyword of ['anyOf', 'oneOf', 'allOf', 'prefixItems']) {
-      expect(decodeSchema({ [keyword]: [upper] })).toEqual({ [keyword]: [lower] });
-      expect(decodeSchema({ [keyword]: upper })).toEqual({ [keyword]: upper });
-    }
-    for (const keyword of ['properties', '$defs', 'definitions', 'patternProperties', 'dependentSchemas']) {
-      expect(decodeSchema({ [keyword]: { a: upper, b: true } })).toEqual({
-        [keyword]: { a: lower, b: true },
-      });
-      expect(decodeSchema({ [keyword]: [upper] })).toEqual({ [keyword]: [upper] });
-    }
-    expect(decodeSchema({ default: upper, example: [upper] })).toEqual({ default: upper, example: [upper] });
-    expect(decodeSchema({ type: ['STRING', 7] })).toEqual({ type: ['string', 7] });
-    expect(decodeSchema({ type: 7 })).toEqual({ type: 7 });
+  test('whose types are in upper case is the one that it would be in lower case', () => {
+    const schema: JsonObject = {
+      type: 'object',
+      properties: {
+        lines: {
+          type: 'array',
+          items: { type: 'object', properties: { type: { type: ['string', 'null'] } } },
+          contains: { type: 'object' },
+          unevaluatedItems: { type: 'null' },
+        },
+        size: { type: 'array', prefixItems: [{ type: 'number' }, { type: 'string' }], items: false },
+        place: { type: 'array', items: [{ type: 'number' }, true] },
+        payment: { oneOf: [{ type: 'string' }, { type: 'object' }], not: { type: 'boolean' } },
+        note: { anyOf: [{ type: 'string' }, { allOf: [{ type: 'integer' }, { minimum: 3 }] }] },
+        kind: { type: 'string', enum: ['STRING'], default: { type: 'DATA' }, example: [{ type: 'DATA' }] },
+      },
+      patternProperties: { '^x-': { type: 'string' } },
+      additionalProperties: { type: 'number' },
+      unevaluatedProperties: { type: 'string' },
+      propertyNames: { type: 'string' },
+      dependentSchemas: { note: { type: 'object' } },
+      if: { type: 'object' },
+      ...Object.fromEntries([['then', { type: 'object' }]]),
+      else: { type: 'object' },
+      $defs: { line: { type: 'string' }, any: true },
+      definitions: { line: { type: 'string' } },
+    };
+    const inUpperCase = (value: Json): Json => (typeof value === 'string' ? value.toUpperCase() : value);
+    const written = rewritten(schema, (name, value) => {
+      if (name !== 'type') return value;
+      return Array.isArray(value) ? value.map(inUpperCase) : inUpperCase(value);
+    });
+    expect(written).not.toEqual(schema);
+    expect(decodeSchema(written)).toEqual(schema);
   });
 
-  test('has numbers for every count that came as text', () => {
-    for (const keyword of [
-      'minItems',
-      'maxItems',
-      'minLength',
-      'maxLength',
-      'minProperties',
-      'maxProperties',
-    ]) {
-      expect(decodeSchema({ [keyword]: '12' })).toEqual({ [keyword]: 12 });
-      expect(decodeSchema({ [keyword]: '1x' })).toEqual({ [keyword]: '1x' });
-      expect(decodeSchema({ [keyword]: 'x1' })).toEqual({ [keyword]: 'x1' });
-      expect(decodeSchema({ [keyword]: true })).toEqual({ [keyword]: true });
-    }
-    expect(decodeSchema({ any_of: [upper], max_length: '3', min_value: 1 })).toEqual({
-      anyOf: [lower],
-      maxLength: 3,
-      min_value: 1,
-    });
+  test('keeps what no schema can be, where one should stand', () => {
+    const schemas: JsonObject[] = [
+      { anyOf: { type: 'STRING' } },
+      { properties: [{ type: 'STRING' }] },
+      { type: 7 },
+    ];
+    for (const schema of schemas) expect(decodeSchema(schema)).toEqual(schema);
+    expect(decodeSchema({ type: ['STRING', 7] })).toEqual({ type: ['string', 7] });
+  });
+
+  test('whose counts are text, as protobuf writes them, is the one with numbers', () => {
+    const schema: JsonObject = {
+      minProperties: 1,
+      maxProperties: 12,
+      properties: { names: { minItems: 1, maxItems: 20, items: { minLength: 2, maxLength: 305 } } },
+    };
+    const written = rewritten(schema, (_name, value) => (typeof value === 'number' ? String(value) : value));
+    expect(decodeSchema(written)).toEqual(schema);
+    for (const minItems of ['1x', 'x1', '', true]) expect(decodeSchema({ minItems })).toEqual({ minItems });
+  });
+
+  test('has its own keywords in snake_case, too, and those of others as they are', () => {
+    const written = { any_of: [{ type: 'STRING' }], max_length: '3', min_value: 1 };
+    expect(decodeSchema(written)).toEqual({ anyOf: [{ type: 'string' }], maxLength: 3, min_value: 1 });
   });
 
   test('without properties to order loses the order', () => {
