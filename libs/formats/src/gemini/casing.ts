@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { isJsonObject, type Json } from '@sluice/canonical';
 
 /** Fields whose inside is the caller's own data: its keys are names, not fields of the dialect. */
 const callersOwn: ReadonlySet<string> = new Set([
@@ -38,9 +38,4 @@ export function camelCase(name: string): string {
   return snakeCase.test(name)
     ? name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
     : name;
-}
-
-/** Fields of an object in camelCase, their values untouched. */
-export function camelCaseKeys(object: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(object).map(([name, value]) => [camelCase(name), value]));
 }
