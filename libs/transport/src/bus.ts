@@ -123,8 +123,8 @@ function watchShards(
   };
   const subscribeAgain = async (channel: string, hasFailed: boolean): Promise<boolean> => {
     // ioredis notes a channel once more with every attempt, and forgets all of them with this.
-    if (hasFailed) await settled(subscriber.sunsubscribe(channel));
-    return settled(subscriber.ssubscribe(channel));
+    if (hasFailed) await succeedsInTime(subscriber.sunsubscribe(channel));
+    return succeedsInTime(subscriber.ssubscribe(channel));
   };
   const lose = (): void => {
     losses += 1;
@@ -139,8 +139,8 @@ function watchShards(
   return { areAllUp: () => missing.size === 0 };
 }
 
-/** Whether a command succeeds, in time: one that ioredis has lost on its way must not hold the others. */
-async function settled(command: Promise<unknown>): Promise<boolean> {
+/** One that ioredis has lost on its way must not hold the others. */
+async function succeedsInTime(command: Promise<unknown>): Promise<boolean> {
   const succeeded = command.then(
     () => true,
     () => false,
