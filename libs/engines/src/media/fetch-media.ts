@@ -149,7 +149,7 @@ export class MediaFetcher {
     return mediaType === undefined ? wrongType : { outcome: 'ok', mediaType, data: bytes.toString('base64') };
   }
 
-  /** `announced` is not a number where the server did not say how much will come. */
+  /** `announced`: 0 where the server did not say how much will come. */
   private async collect(
     body: AsyncIterable<Buffer>,
     announced: number,
