@@ -199,6 +199,15 @@ describe('an instance of a JSON schema', () => {
       'only contains itself': { type: 'object', properties: { self: { $ref: '#' } }, required: ['self'] },
       'refers to nothing': { $ref: '#/$defs/missing' },
       'refers to itself at once': { $ref: '#' },
+      'refers twice to what refers twice': {
+        $ref: '#/$defs/a0',
+        $defs: Object.fromEntries(
+          Array.from({ length: 26 }, (_, index) => {
+            const next = { $ref: `#/$defs/a${index + 1}` };
+            return [`a${index}`, index === 25 ? whole : { allOf: [next, next] }];
+          }),
+        ),
+      },
       'allows nothing': false,
       'wants too many items': {
         type: 'array',

@@ -3,6 +3,8 @@ import { mergeSchemas, typesOf } from './json-merge.ts';
 
 /** How many references and combinators may stand in each other's way before there is a value. */
 const maxHops = 64;
+/** How many may be followed for one instance: twenty-five references that each stand twice would be millions. */
+const maxFollowed = 50_000;
 const maxHeight = 16;
 
 /** Chooses one of the branches of `anyOf` or `oneOf`. */
@@ -12,6 +14,7 @@ export type ChooseBranch = (branches: readonly Json[]) => Json;
 export class SchemaResolver {
   private readonly root: Json;
   private readonly heights = new Map<JsonObject, number[]>();
+  private followed = 0;
 
   constructor(root: Json) {
     this.root = root;
@@ -19,6 +22,8 @@ export class SchemaResolver {
 
   /** The schema as plain keywords: no `$ref`, `allOf`, `anyOf`, `oneOf` or `if` is left in it. */
   flatten(schema: Json, choose: ChooseBranch, hops = 0): JsonObject {
+    this.followed += 1;
+    if (this.followed > maxFollowed) throw unsatisfiable('it refers too often');
     if (hops > maxHops) throw unsatisfiable('its references lead nowhere');
     if (schema === false) throw unsatisfiable('a part of it allows nothing');
     if (!isJsonObject(schema)) return {};
