@@ -206,15 +206,35 @@ it('other pools do not count for the place in this one', async () => {
   expect((await ingress.admit(bed.claim())).priority).toBe(1);
 });
 
-it('a tenant without limits costs one script, one with limits two', async () => {
+it('what comes in one turn costs one script to admit and one to settle, whoever it is and whatever binds him', async () => {
   const ingress = await bed.admission();
-  const scripts = async (limits: Limits) => {
-    await ingress.admit(bed.claim({ limits: ofTenant(limits) }));
+  const scripts = async (work: () => Promise<unknown>) => {
     await ingress.redis.config('RESETSTAT');
-    await ingress.admit(bed.claim({ limits: ofTenant(limits) }));
+    await work();
     return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await ingress.redis.info('commandstats'))?.[1]);
   };
-  expect([await scripts({}), await scripts({ concurrency: { max: 9 } })]).toEqual([1, 2]);
+  const limits = ofTenant({ concurrency: { max: 9 } });
+  const claims = () => ['a', 'b'].flatMap((tenant) => [bed.claim({ tenant }), bed.claim({ tenant, limits })]);
+  const admit = () => Promise.all(claims().map((claim) => ingress.admit(claim)));
+  const tickets = await admit();
+  expect(await scripts(() => Promise.all(tickets.map((ticket) => ticket.settle({}))))).toBe(1);
+  expect(await scripts(admit)).toBe(1);
+});
+
+it('policies change nothing about the place in the pool', async () => {
+  const ingress = await bed.admission();
+  const priorities = async (pool: string, limits: Limits) => {
+    const found: number[] = [];
+    for (let index = 0; index < 5; index += 1) {
+      const poolPolicy = { slots: 1, waitBudgetMs: 100_000 };
+      found.push((await ingress.admit(bed.claim({ pool, poolPolicy, limits: ofTenant(limits) }))).priority);
+    }
+    return found;
+  };
+  const free = await priorities('one', {});
+  expect(new Set(free).size).toBeGreaterThan(2);
+  const bound = await priorities('two', { concurrency: { max: 9 }, 'token-budget': { max: 9999 } });
+  for (const [index, priority] of bound.entries()) expect(priority).toBeCloseTo(free[index] ?? 0, -3);
 });
 
 it('nothing breaks when Redis forgets the scripts', async () => {

@@ -5,10 +5,9 @@ import type { Cluster, Redis } from 'ioredis';
 import type { Claim, Ticket } from './claim.ts';
 import { fairPriority } from './fair-priority.ts';
 import { FullPools } from './full-pools.ts';
-import { type Answer, type Hold, Ledger } from './ledger.ts';
+import { type Answer, type Hold, Ledger, type Part, type Reservation } from './ledger.ts';
 import type { Check, Estimate, Scope } from './limit.ts';
 import {
-  meanKey,
   poolCheck,
   priorMeanMs,
   refuseSaturated,
@@ -19,7 +18,7 @@ import type { MemoryGate } from './memory-gate.ts';
 import { type AdmissionNames, admissionNames, countKey, type Slot } from './names.ts';
 import { bindLimits, type ScopedLimit } from './policy.ts';
 import { limits } from './registry.ts';
-import { type Part, TicketBook } from './ticket-book.ts';
+import { TicketBook } from './ticket-book.ts';
 
 export interface AdmissionOptions {
   /** Connection for commands; best one that fails fast, since a waiting request waits with it. */
@@ -135,12 +134,29 @@ class RedisAdmission implements Admission {
   async admit(claim: Claim): Promise<Ticket> {
     this.options.memoryGate?.check(() => this.options.onRefusal?.('memory'));
     if (claim.poolPolicy.slots <= 0) throw this.refusal('workers', refuseWithoutWorkers(claim));
-    const { pool, jobs } = claim;
+    const { requestId, pool, jobs } = claim;
     this.checkPools([pool], jobs);
     const estimate = this.estimate(claim);
-    const tenantPart = await this.reserveForTenant(claim, estimate);
-    const { part: poolPart, priority } = await this.reserveInPool(claim, tenantPart);
-    const parts = tenantPart ? [tenantPart, poolPart] : [poolPart];
+    const bound = bindLimits(claim.limits);
+    const slot = this.names.tenantSlot(claim.tenant);
+    const holds = bound.map((each) => holdOf(each, slot, claim, estimate));
+    const poolPart = this.poolPart(claim);
+    const parts = holds.length > 0 ? [{ slot, holds }, poolPart] : [poolPart];
+    // Places that were given back go to those whom no policy refuses, and with policies only the answer tells.
+    const early = holds.length > 0 ? undefined : this.fullPools.ask(pool, jobs);
+    const answer = await this.reserve({ requestId, inputTokens: estimate.inputTokens, parts });
+    this.refuseByPolicy(bound, holds, answer);
+    const permission = early ?? this.fullPools.ask(pool, jobs);
+    const { refused, busyForMs, meanMs = priorMeanMs } = answer;
+    const { [holds.length]: inPool = 0, [holds.length + 1]: outstanding = 0 } = answer.levels;
+    if (refused !== undefined) {
+      const refusal = refuseSaturated(claim, inPool, meanMs);
+      this.fullPools.refused(pool, jobs, refusal);
+      throw this.refusal('saturation', refusal);
+    }
+    this.fullPools.admitted(pool, permission);
+    const { slots } = claim.poolPolicy;
+    const priority = fairPriority({ outstanding, slots, meanMs, busyForMs });
     return this.book.open({ claim, parts, priority, onSettle: () => this.fullPools.freed(pool, jobs) });
   }
 
@@ -179,72 +195,41 @@ class RedisAdmission implements Admission {
     return { inputTokens, totalTokens: inputTokens + jobs * (maxOutputTokens ?? this.assumedOutputTokens) };
   }
 
-  /** Absent where neither tenant nor key has a policy: then there is nothing to ask. */
-  private async reserveForTenant(claim: Claim, estimate: Estimate): Promise<Part | undefined> {
-    const bound = bindLimits(claim.limits);
-    if (bound.length === 0) return undefined;
-    const slot = this.names.tenantSlot(claim.tenant);
-    const holds = bound.map((each) => holdOf(each, slot, claim, estimate));
-    const answer = await this.reserve({ slot, holds }, claim.requestId, estimate);
-    if (answer.refused === undefined) return { slot, holds };
-    const refusing = bound[answer.refused];
-    const hold = holds[answer.refused];
-    if (!refusing || !hold)
-      throw new SluiceError('internal', 'the ledger refused a check that was not asked');
-    const { scope, limit } = refusing;
-    const level = answer.levels[answer.refused] ?? 0;
-    const error = limit.refuse(
-      { scope, level, ...(answer.waitMs !== undefined && { waitMs: answer.waitMs }) },
-      hold,
-    );
-    throw this.refusal(limit.name, error);
-  }
-
-  private async reserveInPool(
-    claim: Claim,
-    tenantPart: Part | undefined,
-  ): Promise<{ part: Part; priority: number }> {
+  private poolPart(claim: Claim): Part {
     const slot = this.names.poolSlot(claim.pool);
     const holds: Hold[] = [
       { ...poolCheck(claim, slot), key: countKey(slot, 'leases', 'all') },
       { ...tenantShareCheck(claim), key: countKey(slot, 'leases', `of:${encodeURIComponent(claim.tenant)}`) },
     ];
-    const part = { slot, holds, meanKey: meanKey(slot) };
-    const { pool, jobs, poolPolicy } = claim;
+    return { slot, holds };
+  }
+
+  private async reserve(reservation: Reservation): Promise<Answer> {
+    const { requestId, parts } = reservation;
+    for (const { slot } of parts) this.book.announce(slot);
     try {
-      // Places that were given back go to those whom no policy refuses: hence not before the tenant was asked.
-      this.checkPools([pool], jobs);
-      const permission = this.fullPools.ask(pool, jobs);
-      const answer = await this.reserve(part, claim.requestId, { inputTokens: 0 });
-      const { busyForMs, meanMs = priorMeanMs } = answer;
-      const [inPool = 0, outstanding = 0] = answer.levels;
-      if (answer.refused === undefined) {
-        this.fullPools.admitted(pool, permission);
-        const { slots } = poolPolicy;
-        return { part, priority: fairPriority({ outstanding, slots, meanMs, busyForMs }) };
-      }
-      const refusal = refuseSaturated(claim, inPool, meanMs);
-      this.fullPools.refused(pool, jobs, refusal);
-      throw this.refusal('saturation', refusal);
-    } catch (error) {
-      if (tenantPart) await this.book.settle(tenantPart.slot, { requestId: claim.requestId });
-      throw error;
+      return await this.ledger.reserve(reservation);
+    } catch (cause) {
+      // The script may have run although its answer was lost.
+      await this.book.settle({ requestId, slots: parts.map(({ slot }) => slot) });
+      throw new SluiceError('unavailable', 'admission does not answer', { retryAfterMs: 1000, cause });
     }
   }
 
-  private async reserve(
-    part: Part,
-    requestId: string,
-    { inputTokens }: Pick<Estimate, 'inputTokens'>,
-  ): Promise<Answer> {
-    this.book.announce(part.slot);
-    try {
-      return await this.ledger.reserve(part.slot, { requestId, inputTokens, holds: part.holds });
-    } catch (cause) {
-      // The script may have run although its answer was lost.
-      await this.book.settle(part.slot, { requestId });
-      throw new SluiceError('unavailable', 'admission does not answer', { retryAfterMs: 1000, cause });
-    }
+  /** Throws if the hold that said no belongs to a policy; those of the policies are the first. */
+  private refuseByPolicy(
+    bound: readonly ScopedLimit[],
+    holds: readonly Hold[],
+    { refused = -1, levels, waitMs }: Answer,
+  ): void {
+    const [policy, hold] = [bound[refused], holds[refused]];
+    if (!policy || !hold) return;
+    const { scope, limit } = policy;
+    const level = levels[refused] ?? 0;
+    throw this.refusal(
+      limit.name,
+      limit.refuse({ scope, level, ...(waitMs !== undefined && { waitMs }) }, hold),
+    );
   }
 
   private refusal(name: string, error: SluiceError): SluiceError {

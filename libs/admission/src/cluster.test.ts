@@ -1,10 +1,10 @@
 import { createKeyStore } from '@sluice/tenancy';
-import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
+import { type OwnTestRedis, until } from '@sluice/testing';
 import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createAdmission } from './admission.ts';
 import { createMemoryGate } from './memory-gate.ts';
-import { TestBed } from './test-bed.ts';
+import { startClusterOfOne, TestBed } from './test-bed.ts';
 
 // Redis servers start, die and come back here, on machines that may be busy.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
@@ -12,14 +12,8 @@ vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 let bed: TestBed<OwnTestRedis>;
 let cluster: Cluster;
 
-// One node that owns all slots refuses a script that spans two of them as a large cluster does.
 beforeAll(async () => {
-  bed = new TestBed(
-    await startOwnRedis({ arguments: ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'] }),
-  );
-  const node = await bed.connect();
-  await node.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
-  await until(async () => String(await node.call('CLUSTER', 'INFO')).includes('cluster_state:ok'));
+  bed = new TestBed(await startClusterOfOne());
   cluster = new Cluster([{ host: '127.0.0.1', port: bed.server.port }]);
 });
 afterAll(async () => {

@@ -41,7 +41,7 @@ export class FullPools {
     return full.refusal;
   }
 
-  /** Call it for a request that asks, after `refusal` found nothing against it. */
+  /** Call it for a request that asks the pool or has just asked it, after `refusal` found nothing against it. */
   ask(pool: string, jobs: number): Permission {
     const full = this.pools.get(pool);
     if (!full || jobs < full.jobs) return 'open';

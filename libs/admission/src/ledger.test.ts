@@ -2,7 +2,7 @@ import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import type { Ticket } from './claim.ts';
-import { Ledger } from './ledger.ts';
+import { type Hold, Ledger } from './ledger.ts';
 import { TestBed } from './test-bed.ts';
 
 // Redis servers start, die and come back here, on machines that may be busy.
@@ -17,6 +17,11 @@ afterAll(() => bed.close());
 
 const slot = 'sluice:{t:acme}';
 const longMs = 86_400_000_000;
+const request = (requestId: string, hold: Hold) => ({
+  requestId,
+  inputTokens: 40,
+  parts: [{ slot, holds: [hold] }],
+});
 
 it('whatever the order of admissions and settlements, the sum charged is the sum of what they spent', async () => {
   const ingresses = [await bed.admission(), await bed.admission()];
@@ -68,7 +73,7 @@ it('a rate never lets more through than a full bucket and what flowed in since',
       settles: false,
       key: `${slot}:rate`,
     } as const;
-    const { refused } = await ledger.reserve(slot, { requestId: `r${index}`, inputTokens: 0, holds: [hold] });
+    const { refused } = await ledger.reserve(request(`r${index}`, hold));
     if (refused === undefined) granted += 1;
     const flowed = ((performance.now() - startedAt + 1) * max) / periodMs;
     expect(granted).toBeLessThanOrEqual(max + flowed);
@@ -87,15 +92,11 @@ it('a refused rate fits after exactly the wait that it named', async () => {
     settles: false,
     key: `${slot}:rate`,
   } as const;
-  await ledger.reserve(slot, { requestId: 'first', inputTokens: 0, holds: [hold] });
-  const { refused, waitMs = 0 } = await ledger.reserve(slot, {
-    requestId: 'second',
-    inputTokens: 0,
-    holds: [hold],
-  });
+  await ledger.reserve(request('first', hold));
+  const { refused, waitMs = 0 } = await ledger.reserve(request('second', hold));
   expect([refused, waitMs > 0, waitMs <= 200]).toEqual([0, true, true]);
   await until(async () => {
-    const answer = await ledger.reserve(slot, { requestId: 'third', inputTokens: 0, holds: [hold] });
+    const answer = await ledger.reserve(request('third', hold));
     return answer.refused === undefined;
   });
 });
@@ -115,9 +116,9 @@ it('a budget with a period begins anew, and what is reserved stays reserved', as
 it('a settlement has an effect once and says so', async () => {
   const ledger = new Ledger(await bed.connect(), 15_000);
   const hold = { primitive: 'budget', amount: 100, max: 1000, key: `${slot}:budget` } as const;
-  await ledger.reserve(slot, { requestId: 'r', inputTokens: 40, holds: [hold] });
-  expect(await ledger.settle(slot, { requestId: 'r', charge: 60 })).toBe(true);
-  expect(await ledger.settle(slot, { requestId: 'r', charge: 60 })).toBe(false);
+  await ledger.reserve(request('r', hold));
+  expect(await ledger.settle({ requestId: 'r', slots: [slot], charge: 60 })).toBe(true);
+  expect(await ledger.settle({ requestId: 'r', slots: [slot], charge: 60 })).toBe(false);
   expect(await ledger.inspect(slot, [hold])).toEqual({ requests: 0, reserved: 0, levels: [60] });
 });
 
@@ -132,10 +133,9 @@ it('tokens corrected at the end make room in a rate, or take it', async () => {
     key: `${slot}:rate`,
   } as const;
   const level = async () => Math.round((await ledger.inspect(slot, [hold])).levels[0] ?? 0);
-  for (const requestId of ['a', 'b'])
-    await ledger.reserve(slot, { requestId, inputTokens: 0, holds: [hold] });
-  await ledger.settle(slot, { requestId: 'a', charge: 100 });
+  for (const requestId of ['a', 'b']) await ledger.reserve(request(requestId, hold));
+  await ledger.settle({ requestId: 'a', slots: [slot], charge: 100 });
   expect(await level()).toBe(600);
-  await ledger.settle(slot, { requestId: 'b', charge: 1500 });
+  await ledger.settle({ requestId: 'b', slots: [slot], charge: 1500 });
   expect(await level()).toBe(1600);
 });

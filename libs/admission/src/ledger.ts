@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 import { TurnBatch } from '@sluice/runtime';
-import type { Cluster, Redis } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import { z } from 'zod';
 import type { Check } from './limit.ts';
 import { bookKeys, type Slot } from './names.ts';
@@ -9,13 +9,20 @@ import { readScript, runScript } from './script.ts';
 /** A check and where it counts. */
 export type Hold = Check & { key: string };
 
+/** What a request asks for in one slot. */
+export interface Part {
+  readonly slot: Slot;
+  readonly holds: readonly Hold[];
+}
+
 export interface Reservation {
   requestId: string;
   inputTokens: number;
-  holds: readonly Hold[];
+  /** Asked in this order. */
+  parts: readonly Part[];
 }
 
-/** What Redis says to a reservation. */
+/** What Redis says to a reservation. Holds are numbered through all of its parts. */
 export interface Answer {
   /** The hold that said no, so that none was taken; absent means that all were. */
   refused?: number;
@@ -37,10 +44,12 @@ export interface Renewal {
 
 export interface Settlement {
   requestId: string;
+  /** Where it has parts; that of its pool is the last. */
+  slots: readonly Slot[];
   /** Tokens to book; absent gives everything back as if it had never been taken. */
   charge?: number;
-  /** Adds this generation to the mean service time under `key`. */
-  service?: { key: string; durationMs: number };
+  /** Adds this generation to the mean service time of the pool. */
+  durationMs?: number;
 }
 
 export interface Holdings {
@@ -56,11 +65,13 @@ const settledSchema = z.array(z.number());
 const holdingsSchema = z.object({ requests: z.number(), reserved: z.number(), levels });
 
 /**
- * The book of reservations in Redis, slot by slot. Every method is one script, atomic and safe to repeat; what is
- * reserved, and what is settled, in one event-loop turn shares one.
+ * The books of reservations in Redis, one per slot. Every method is one script, atomic and safe to repeat; what is
+ * reserved, and what is settled, in one event-loop turn shares one. Not so in a Cluster: slots live on different
+ * nodes there, so each has scripts of its own.
  */
 export class Ledger {
   private readonly redis: Redis | Cluster;
+  private readonly isCluster: boolean;
   private readonly leaseMs: number;
   private readonly reserves = new Map<Slot, TurnBatch<Reservation, Answer>>();
   private readonly settles = new Map<Slot, TurnBatch<Settlement, boolean>>();
@@ -74,18 +85,24 @@ export class Ledger {
   /** `leaseMs`: how long a reservation lives without renewal. */
   constructor(redis: Redis | Cluster, leaseMs: number) {
     this.redis = redis;
+    this.isCluster = redis instanceof Cluster;
     this.leaseMs = leaseMs;
   }
 
-  reserve(slot: Slot, reservation: Reservation): Promise<Answer> {
-    return batchOf(this.reserves, slot, (reservations) => this.reserveAll(slot, reservations)).add(
-      reservation,
-    );
+  /** Takes all parts or none. After a rejection nobody knows what was taken: then it wants to be settled. */
+  reserve(reservation: Reservation): Promise<Answer> {
+    return this.isCluster ? this.reserveApart(reservation) : this.reserveIn(everySlot, reservation);
   }
 
   /** True if there was something to settle: not before, and not by somebody who found the lease dead. */
-  settle(slot: Slot, settlement: Settlement): Promise<boolean> {
-    return batchOf(this.settles, slot, (settlements) => this.settleAll(slot, settlements)).add(settlement);
+  async settle(settlement: Settlement): Promise<boolean> {
+    if (!this.isCluster) return this.settleIn(everySlot, settlement);
+    const { durationMs, slots, ...request } = settlement;
+    const last = slots.length - 1;
+    const each = slots.map((slot, index) =>
+      this.settleIn(slot, index === last ? { ...settlement, slots: [slot] } : { ...request, slots: [slot] }),
+    );
+    return (await Promise.all(each)).includes(true);
   }
 
   async renew(slot: Slot, renewals: readonly Renewal[]): Promise<void> {
@@ -98,14 +115,37 @@ export class Ledger {
     return holdingsSchema.parse(JSON.parse(String(reply)));
   }
 
-  private async reserveAll(slot: Slot, reservations: readonly Reservation[]): Promise<Answer[]> {
-    const values = reservations.flatMap(({ requestId, inputTokens, holds }) => [
-      requestId,
-      inputTokens,
-      JSON.stringify(holds),
-    ]);
-    const script = this.scripts.reserve;
-    return answersOf(await runScript(this.redis, script, bookKeys(slot), [this.leaseMs, ...values])).map(
+  /** Node by node; what was taken is given back when the next one refuses. */
+  private async reserveApart({ requestId, inputTokens, parts }: Reservation): Promise<Answer> {
+    let known: Answer = { busyForMs: 0, levels: [] };
+    for (const [index, part] of parts.entries()) {
+      const answer = await this.reserveIn(part.slot, { requestId, inputTokens, parts: [part] });
+      const { refused } = answer;
+      const before = known.levels;
+      known = { ...known, ...answer, levels: [...before, ...answer.levels] };
+      if (refused === undefined) continue;
+      await this.settle({ requestId, slots: parts.slice(0, index).map(({ slot }) => slot) });
+      return { ...known, refused: before.length + refused };
+    }
+    return known;
+  }
+
+  private reserveIn(name: Slot, reservation: Reservation): Promise<Answer> {
+    return batchOf(this.reserves, name, this.reserveAll).add(reservation);
+  }
+
+  private settleIn(name: Slot, settlement: Settlement): Promise<boolean> {
+    return batchOf(this.settles, name, this.settleAll).add(settlement);
+  }
+
+  private readonly reserveAll = async (reservations: readonly Reservation[]): Promise<Answer[]> => {
+    const books = new Books();
+    const values: (string | number)[] = [this.leaseMs];
+    for (const { requestId, inputTokens, parts } of reservations) {
+      values.push(requestId, inputTokens, books.numbersOf(parts.map(({ slot }) => slot)));
+      for (const { holds } of parts) values.push(JSON.stringify(holds));
+    }
+    return answersOf(await runScript(this.redis, this.scripts.reserve, books.keys, values)).map(
       ([refused = -1, waitMs = -1, meanMs = -1, busyForMs = 0, ...levels]) => ({
         levels,
         busyForMs,
@@ -114,21 +154,45 @@ export class Ledger {
         ...(meanMs >= 0 && { meanMs }),
       }),
     );
+  };
+
+  private readonly settleAll = async (settlements: readonly Settlement[]): Promise<boolean[]> => {
+    const books = new Books();
+    const values: (string | number)[] = [];
+    for (const { requestId, slots, charge = '', durationMs = '' } of settlements) {
+      values.push(requestId, books.numbersOf(slots), charge, durationMs);
+    }
+    const reply = await runScript(this.redis, this.scripts.settle, books.keys, values);
+    return settledSchema.parse(reply).map((settled) => settled === 1);
+  };
+}
+
+/** The books in which a run works, as it numbers them. */
+class Books {
+  readonly keys: string[] = [];
+  private readonly numbers = new Map<Slot, number>();
+
+  /** As a script reads them: `2 1`. */
+  numbersOf(slots: readonly Slot[]): string {
+    let numbers = '';
+    for (const slot of slots) numbers += numbers === '' ? this.numberOf(slot) : ` ${this.numberOf(slot)}`;
+    return numbers;
   }
 
-  private async settleAll(slot: Slot, settlements: readonly Settlement[]): Promise<boolean[]> {
-    const values = settlements.flatMap(({ requestId, charge, service }) => [
-      requestId,
-      charge ?? '',
-      service?.key ?? '',
-      service?.durationMs ?? '',
-    ]);
-    const reply = await runScript(this.redis, this.scripts.settle, bookKeys(slot), values);
-    return settledSchema.parse(reply).map((settled) => settled === 1);
+  private numberOf(slot: Slot): number {
+    const known = this.numbers.get(slot);
+    if (known !== undefined) return known;
+    const number = this.numbers.size + 1;
+    this.keys.push(...bookKeys(slot));
+    this.numbers.set(slot, number);
+    return number;
   }
 }
 
-/** Slots are pools and tenants: a batch for each that was seen lately. */
+/** Name of the one batch where a script may work on every slot. */
+const everySlot: Slot = '';
+
+/** In a Cluster there is a batch for each slot, a pool or a tenant, that was seen lately. */
 const batchesKept = 10_000;
 
 function batchOf<Item, Reply>(

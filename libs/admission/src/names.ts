@@ -21,9 +21,14 @@ export function admissionNames(prefix: string): AdmissionNames {
   };
 }
 
-/** The two keys that every script works on: see scripts/ledger.lua. */
-export function bookKeys(slot: Slot): [open: string, records: string] {
-  return [`${slot}:open`, `${slot}:records`];
+/** The keys of a slot's book, which every script works on: see scripts/ledger.lua. */
+export function bookKeys(slot: Slot): [open: string, records: string, mean: string] {
+  return [`${slot}:open`, `${slot}:records`, meanKey(slot)];
+}
+
+/** Where the mean service time of a pool is kept. */
+export function meanKey(slot: Slot): string {
+  return countKey(slot, 'service', 'mean');
 }
 
 /** Where a limit counts for one scope, as `sluice:{t:acme}:concurrency:key:key_1`. */

@@ -127,6 +127,8 @@ it('a reservation whose answer was lost is given back', async () => {
   }
   await until(async () => (await ingress.inspect()).unsettled === 0);
   expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([0, 0]);
+  const none = { requests: 0, reservedTokens: 0 };
+  expect((await ingress.inspect()).slots).toEqual({ 'sluice:{p:gpu}': none, 'sluice:{t:acme}': none });
 });
 
 it('reservations that Redis lost without their budget are not counted for ever', async () => {

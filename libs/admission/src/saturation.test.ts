@@ -110,6 +110,19 @@ it('a full pool is asked once per place that came back, and refuses the others b
   expect(refusals).toEqual(['saturation', 'saturation']);
 });
 
+it('who has policies is refused by a full pool without asking, too, and opens it again', async () => {
+  const ingress = await bed.admission();
+  const limits = { tenant: { concurrency: { max: 5 } }, key: {} };
+  const claim = () => bed.claim({ limits, poolPolicy: { slots: 1, waitBudgetMs: 0, maxWaiting: 0 } });
+  const ticket = await ingress.admit(claim());
+  await expect(ingress.admit(claim())).rejects.toMatchObject({ kind: 'saturated' });
+  expect(() => ingress.checkPools(['gpu'])).toThrow('pool gpu is saturated: 1 requests for 1 slots');
+  await ticket.settle({});
+  await ingress.admit(claim());
+  // The place that came back is used up.
+  expect(() => ingress.checkPools(['gpu'])).toThrow('pool gpu is saturated: 1 requests for 1 slots');
+});
+
 it('places go to those whom no policy of their own refuses', async () => {
   const ingress = await bed.admission();
   const poolPolicy = { slots: 1, waitBudgetMs: 0, maxWaiting: 0 };

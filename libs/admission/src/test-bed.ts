@@ -1,3 +1,4 @@
+import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { type Admission, type AdmissionOptions, createAdmission } from './admission.ts';
 import type { Claim } from './claim.ts';
@@ -82,6 +83,18 @@ export class TestBed<Given extends Server = Server> {
     await this.reset();
     await this.server.stop();
   }
+}
+
+/** A Cluster of one node that owns all slots: it refuses a script that spans two of them as a large one does. */
+export async function startClusterOfOne(): Promise<OwnTestRedis> {
+  const server = await startOwnRedis({
+    arguments: ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'],
+  });
+  const node = new Redis(server.url);
+  await node.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+  await until(async () => String(await node.call('CLUSTER', 'INFO')).includes('cluster_state:ok'));
+  node.disconnect();
+  return server;
 }
 
 /** How many of the promises were kept, and what the others were broken with. */

@@ -1,16 +1,8 @@
 import type { Clock, Timer } from '@sluice/runtime';
 import type { Cluster, Redis } from 'ioredis';
 import type { Claim, Outcome, Ticket } from './claim.ts';
-import type { Hold, Ledger, Renewal, Settlement } from './ledger.ts';
+import type { Hold, Ledger, Part, Renewal, Settlement } from './ledger.ts';
 import type { Slot } from './names.ts';
-
-/** What a request holds in one slot. */
-export interface Part {
-  readonly slot: Slot;
-  readonly holds: readonly Hold[];
-  /** Key of the mean service time that this request adds to; absent means none. */
-  readonly meanKey?: string;
-}
 
 interface NewTicket {
   claim: Claim;
@@ -23,7 +15,6 @@ interface NewTicket {
 interface HeldPart {
   readonly slot: Slot;
   readonly leases: Renewal['leases'];
-  readonly meanKey: string | undefined;
 }
 
 /** An admitted request of this process that is not settled. */
@@ -42,7 +33,7 @@ class OpenTicket implements Ticket {
     this.onSettle = onSettle;
     this.requestId = claim.requestId;
     this.estimatedInputTokens = claim.estimatedInputTokens;
-    this.parts = parts.map(({ slot, holds, meanKey }) => ({ slot, leases: leasesOf(holds), meanKey }));
+    this.parts = parts.map(({ slot, holds }) => ({ slot, leases: leasesOf(holds) }));
     this.priority = priority;
   }
 
@@ -78,7 +69,7 @@ const slotsInUseLifeMs = 7 * 24 * 3600 * 1000;
 export class TicketBook {
   private readonly options: TicketBookOptions;
   private readonly tickets = new Map<string, OpenTicket>();
-  private readonly unsettled = new Map<string, { slot: Slot; settlement: Settlement }>();
+  private readonly unsettled = new Map<string, Settlement>();
   /** Slots that this process told the others of since the last round. */
   private readonly announced = new Set<Slot>();
   private timer: Timer | undefined;
@@ -131,19 +122,19 @@ export class TicketBook {
     this.tickets.delete(requestId);
     ticket.onSettle();
     const charge = chargeOf(outcome, { inputTokens: estimatedInputTokens, outputTokens: seen });
-    await Promise.all(
-      parts.map(({ slot, meanKey }) => this.settle(slot, settlementOf(requestId, charge, outcome, meanKey))),
-    );
+    const { durationMs } = outcome;
+    const slots = parts.map(({ slot }) => slot);
+    await this.settle({ requestId, slots, charge, ...(durationMs !== undefined && { durationMs }) });
   }
 
   /** Never rejects: a settlement that Redis didn't take waits for the next round. */
-  async settle(slot: Slot, settlement: Settlement): Promise<void> {
+  async settle(settlement: Settlement): Promise<void> {
     try {
-      await this.options.ledger.settle(slot, settlement);
+      await this.options.ledger.settle(settlement);
     } catch {
       const [oldest] = this.unsettled.keys();
       if (this.unsettled.size >= maxUnsettled && oldest !== undefined) this.unsettled.delete(oldest);
-      this.unsettled.set(`${slot} ${settlement.requestId}`, { slot, settlement });
+      this.unsettled.set(`${settlement.slots.join(' ')} ${settlement.requestId}`, settlement);
     }
   }
 
@@ -171,8 +162,8 @@ export class TicketBook {
   }
 
   private async settleLeftovers(): Promise<void> {
-    for (const [name, { slot, settlement }] of this.unsettled) {
-      await this.options.ledger.settle(slot, settlement);
+    for (const [name, settlement] of this.unsettled) {
+      await this.options.ledger.settle(settlement);
       this.unsettled.delete(name);
     }
   }
@@ -231,16 +222,6 @@ function leasesOf(holds: readonly Hold[]): Renewal['leases'] {
   return holds.flatMap(({ primitive, key, amount }) =>
     primitive === 'lease' ? [{ primitive, key, amount }] : [],
   );
-}
-
-function settlementOf(
-  requestId: string,
-  charge: number,
-  { durationMs }: Outcome,
-  meanKey: string | undefined,
-): Settlement {
-  if (durationMs === undefined || meanKey === undefined) return { requestId, charge };
-  return { requestId, charge, service: { key: meanKey, durationMs } };
 }
 
 /** The written rule: what was reported, and in its place the input estimate and the output that was seen. */

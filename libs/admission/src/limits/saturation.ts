@@ -1,7 +1,7 @@
 import { SluiceError } from '@sluice/canonical';
 import type { Claim } from '../claim.ts';
 import type { Check } from '../limit.ts';
-import { countKey, type Slot } from '../names.ts';
+import { countKey, meanKey, type Slot } from '../names.ts';
 import { saturationRetryAfterMs } from '../retry-after.ts';
 
 /** Two seconds: a short answer of a mid-sized model. One measured generation replaces it. */
@@ -31,11 +31,6 @@ export function poolCheck({ poolPolicy, jobs }: Claim, slot: Slot): Check {
 /** Places of one tenant in a pool: never refused, only counted, for fairness. */
 export function tenantShareCheck({ jobs }: Claim): Check {
   return { primitive: 'lease', amount: jobs };
-}
-
-/** Where the mean service time of a pool is kept. */
-export function meanKey(slot: Slot): string {
-  return countKey(slot, 'service', 'mean');
 }
 
 export function refuseSaturated(claim: Claim, inFlight: number, meanMs: number): SluiceError {

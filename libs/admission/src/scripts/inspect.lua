@@ -3,9 +3,10 @@
 -- Answer, JSON: { requests, reserved: tokens held for them, levels, spent: per check, budgets only }
 
 local at = clock()
-sweep(at)
+local book = books[1]
+sweep(book, at)
 local reservedTokens = 0
-for _, text in ipairs(redis.call('HVALS', KEYS[2])) do
+for _, text in ipairs(redis.call('HVALS', book.recordsKey)) do
   local _, _, holds = parseRecord(text)
   for _, hold in ipairs(parseHolds(holds)) do
     if hold.settles or hold.primitive == 'budget' then reservedTokens = reservedTokens + hold.amount end
@@ -21,4 +22,4 @@ local level = {
 }
 local levels = {}
 for index, check in ipairs(cjson.decode(ARGV[1])) do levels[index] = level[check.primitive](check) end
-return cjson.encode({ requests = redis.call('ZCARD', KEYS[1]), reserved = reservedTokens, levels = levels })
+return cjson.encode({ requests = redis.call('ZCARD', book.openKey), reserved = reservedTokens, levels = levels })

@@ -1,12 +1,13 @@
--- The book of one slot, included before every other script.
---   KEYS[1]  open: zset, request id by the instant (ms, Redis time) at which its lease dies
---   KEYS[2]  records: hash, request id -> 'input seen holds': tokens estimated, tokens seen, and in JSON the checks
---            as they were asked: what each took is settled or given back under the same key and amount
--- The checks name further keys; all of them carry the slot's hash tag, so a Cluster runs this on one node.
+-- The books of the slots in which a run works, included before every other script. Of book n:
+--   KEYS[3n-2]  open: zset, request id by the instant (ms, Redis time) at which its lease dies
+--   KEYS[3n-1]  records: hash, request id -> 'input seen holds': tokens estimated, tokens seen, and in JSON the
+--               checks as they were asked: what each took is settled or given back under the same key and amount
+--   KEYS[3n]    mean: mean service time in ms, of a pool
+-- The checks name further keys; all of them carry the slot's hash tag, so a Cluster runs one book on one node.
 -- Records are kept as text and parsed late: encoding them as one JSON value cost a third of the script.
 --
 -- One run serves many requests, most of which share their keys. So a run reads each key once, counts in Lua, and
--- writes each key once, in `writeBook`: a third of the time per request at 64 requests a run.
+-- writes each key once, in `writeBooks`: a third of the time per request at 64 requests a run.
 
 local bookLifeMs = 7 * 24 * 3600 * 1000
 
@@ -19,25 +20,58 @@ local function number(text)
   return string.format('%.17g', text)
 end
 
-local function keepBook()
-  redis.call('PEXPIRE', KEYS[1], bookLifeMs)
-  redis.call('PEXPIRE', KEYS[2], bookLifeMs)
+-- In each book the records that were read, and those to be written; one that is absent, or gone in this run, is
+-- false.
+local books = {}
+for index = 1, #KEYS, 3 do
+  books[#books + 1] = {
+    openKey = KEYS[index],
+    recordsKey = KEYS[index + 1],
+    meanKey = KEYS[index + 2],
+    wanted = {},
+    records = {},
+    toWrite = {},
+    toDelete = {},
+  }
 end
 
--- What was read, and what is to be written. A record that is absent, or gone in this run, is false.
-local records, counts, rates, budgets = {}, {}, {}, {}
+-- The books that a request names by their numbers, as '2 1'; most requests of a run name the same ones.
+local listsOfBooks = {}
+local function booksOf(numbers)
+  local list = listsOfBooks[numbers]
+  if not list then
+    -- One number needs no pattern: a microsecond of a run for a single request.
+    list = { books[tonumber(numbers)] }
+    if #list == 0 then
+      for each in string.gmatch(numbers, '%d+') do list[#list + 1] = books[tonumber(each)] end
+    end
+    listsOfBooks[numbers] = list
+  end
+  return list
+end
+
+local function keepBook(book)
+  redis.call('PEXPIRE', book.openKey, bookLifeMs)
+  redis.call('PEXPIRE', book.recordsKey, bookLifeMs)
+end
+
+-- Of all other keys: what was read, and what is to be written.
+local counts, rates, budgets = {}, {}, {}
 local toAdd, toRemove, toKeep = {}, {}, {}
-local recordsToWrite, recordsToDelete = {}, {}
 
 local function listOf(lists, key)
-  local list = lists[key] or {}
-  lists[key] = list
+  local list = lists[key]
+  if not list then
+    list = {}
+    lists[key] = list
+  end
   return list
 end
 
 local function addMember(key, score, name)
   local list = listOf(toAdd, key)
-  list[#list + 1], list[#list + 2] = score, name
+  local size = #list
+  list[size + 1], list[size + 2] = score, name
 end
 
 local function removeMember(key, name)
@@ -45,20 +79,35 @@ local function removeMember(key, name)
   list[#list + 1] = name
 end
 
-local function readRecords(ids)
-  if #ids == 0 then return end
-  for index, text in ipairs(redis.call('HMGET', KEYS[2], unpack(ids))) do records[ids[index]] = text end
+local function wantRecord(book, id)
+  local list = book.wanted
+  list[#list + 1] = id
 end
 
-local function writeRecord(id, input, seen, holds)
+-- Reads the wanted records of each book at once.
+local function readRecords()
+  for _, book in ipairs(books) do
+    local ids = book.wanted
+    if #ids > 0 then
+      local records, texts = book.records, redis.call('HMGET', book.recordsKey, unpack(ids))
+      for index = 1, #ids do records[ids[index]] = texts[index] end
+      book.wanted = {}
+    end
+  end
+end
+
+local function writeRecord(book, id, input, seen, holds)
   local text = input .. ' ' .. seen .. ' ' .. holds
-  records[id] = text
-  recordsToWrite[#recordsToWrite + 1], recordsToWrite[#recordsToWrite + 2] = id, text
+  local list = book.toWrite
+  local size = #list
+  book.records[id] = text
+  list[size + 1], list[size + 2] = id, text
 end
 
-local function deleteRecord(id)
-  records[id] = false
-  recordsToDelete[#recordsToDelete + 1] = id
+local function deleteRecord(book, id)
+  local list = book.toDelete
+  book.records[id] = false
+  list[#list + 1] = id
 end
 
 local function parseRecord(text)
@@ -154,17 +203,19 @@ local function writeBudget(key, budget)
 end
 
 -- Writes all that changed, and forgets what was read. What died goes first: the same request may have come again.
-local function writeBook()
+local function writeBooks()
   for key, members in pairs(toRemove) do redis.call('ZREM', key, unpack(members)) end
-  if #recordsToDelete > 0 then redis.call('HDEL', KEYS[2], unpack(recordsToDelete)) end
   for key, members in pairs(toAdd) do redis.call('ZADD', key, unpack(members)) end
-  if #recordsToWrite > 0 then redis.call('HSET', KEYS[2], unpack(recordsToWrite)) end
+  for _, book in ipairs(books) do
+    if #book.toDelete > 0 then redis.call('HDEL', book.recordsKey, unpack(book.toDelete)) end
+    if #book.toWrite > 0 then redis.call('HSET', book.recordsKey, unpack(book.toWrite)) end
+    book.records, book.toWrite, book.toDelete = {}, {}, {}
+  end
   for _, key in ipairs(toKeep) do redis.call('PEXPIRE', key, bookLifeMs) end
   for key, rate in pairs(rates) do writeRate(key, rate) end
   for key, budget in pairs(budgets) do writeBudget(key, budget) end
-  records, counts, rates, budgets = {}, {}, {}, {}
+  counts, rates, budgets = {}, {}, {}
   toAdd, toRemove, toKeep = {}, {}, {}
-  recordsToWrite, recordsToDelete = {}, {}
 end
 
 local settleHold = {
@@ -189,26 +240,28 @@ local settleHold = {
   end,
 }
 
--- Ends a request's part in this slot, once: without a record there is nothing left to do. The record must be read.
+-- Ends a request's part in this book, once: without a record there is nothing left to do. The record must be read.
 -- charge: tokens to book; nil gives everything back as if it had never been asked for.
-local function settle(id, charge, at)
-  local text = records[id]
-  removeMember(KEYS[1], id)
-  if not text then return 0 end
-  deleteRecord(id)
+local function settle(book, id, charge, at)
+  local text = book.records[id]
+  removeMember(book.openKey, id)
+  if not text then return false end
+  deleteRecord(book, id)
   local _, _, holds = parseRecord(text)
-  for _, hold in ipairs(parseHolds(holds)) do settleHold[hold.primitive](hold, id, charge, at) end
-  return 1
+  local taken = parseHolds(holds)
+  for index = 1, #taken do settleHold[taken[index].primitive](taken[index], id, charge, at) end
+  return true
 end
 
 -- Requests whose ingress is gone: whoever comes by books the input estimate and the output that was seen.
-local function sweep(at)
-  local dead = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', at, 'LIMIT', 0, 100)
+local function sweep(book, at)
+  local dead = redis.call('ZRANGEBYSCORE', book.openKey, '-inf', at, 'LIMIT', 0, 100)
   if #dead == 0 then return end
-  readRecords(dead)
+  for _, id in ipairs(dead) do wantRecord(book, id) end
+  readRecords()
   for _, id in ipairs(dead) do
-    local input, seen = parseRecord(records[id] or '0 0 []')
-    settle(id, input + seen, at)
+    local input, seen = parseRecord(book.records[id] or '0 0 []')
+    settle(book, id, input + seen, at)
   end
-  writeBook()
+  writeBooks()
 end

@@ -3,32 +3,32 @@
 -- A request whose record is gone (swept while its ingress could not reach Redis, or lost with Redis) was charged
 -- or never will be; it gets its leases back, because it is still running, and nothing that costs tokens.
 
+local book = books[1]
 local leaseMs = tonumber(ARGV[1])
 local at = clock()
 local tickets = cjson.decode(ARGV[2])
 
-local ids = {}
-for index, ticket in ipairs(tickets) do ids[index] = ticket.id end
-readRecords(ids)
+for _, ticket in ipairs(tickets) do wantRecord(book, ticket.id) end
+readRecords()
 
 local leaseKeys = {}
 for _, ticket in ipairs(tickets) do
-  local text = records[ticket.id]
+  local text = book.records[ticket.id]
   if text then
     local input, seen, holds = parseRecord(text)
-    if seen < ticket.seen then writeRecord(ticket.id, input, ticket.seen, holds) end
+    if seen < ticket.seen then writeRecord(book, ticket.id, input, ticket.seen, holds) end
   else
-    writeRecord(ticket.id, 0, 0, #ticket.leases > 0 and cjson.encode(ticket.leases) or '[]')
+    writeRecord(book, ticket.id, 0, 0, #ticket.leases > 0 and cjson.encode(ticket.leases) or '[]')
   end
-  addMember(KEYS[1], at + leaseMs, ticket.id)
+  addMember(book.openKey, at + leaseMs, ticket.id)
   for _, lease in ipairs(ticket.leases) do
     for index = 1, lease.amount do addMember(lease.key, at + leaseMs, ticket.id .. '#' .. index) end
     leaseKeys[lease.key] = true
   end
 end
 
-writeBook()
+writeBooks()
 for key in pairs(leaseKeys) do redis.call('PEXPIRE', key, bookLifeMs) end
-if #tickets > 0 then keepBook() end
-sweep(at)
+if #tickets > 0 then keepBook(book) end
+sweep(book, at)
 return #tickets

@@ -1,15 +1,17 @@
--- Takes, for each request in turn, all of its checks or none. A repeated request id takes nothing more.
---   ARGV[1] lease ms; then for each request: its id, input tokens (estimate), checks as JSON
--- Answer: for each request { index of the check that said no, or -1; ms after which it would fit, or -1; mean
---         service time in ms, or -1; ms since when the pool is busy; what each check saw before it took, up to
---         the one that said no }
+-- Takes, for each request in turn, all of its parts or none. A repeated request id takes nothing more.
+--   ARGV[1] lease ms; then for each request: its id, input tokens (estimate), numbers of its parts' books, as '2 1';
+--           and for each part its checks as JSON
+-- Answer: for each request { index of the check that said no, among those of all parts, or -1; ms after which it
+--         would fit, or -1; mean service time in ms, or -1; ms since when the pool is busy; what each check saw
+--         before it took, up to the one that said no }
 
 local leaseMs = tonumber(ARGV[1])
 local at = clock()
-sweep(at)
-
-local bookWasEmpty = redis.call('EXISTS', KEYS[2]) == 0
-local bookIsEmpty = bookWasEmpty
+for _, book in ipairs(books) do
+  sweep(book, at)
+  book.wasEmpty = redis.call('EXISTS', book.recordsKey) == 0
+  book.isEmpty = book.wasEmpty
+end
 
 -- A pool is busy from when half of its slots are taken until that was not so for a minute: time enough for whoever
 -- waits to be picked up, even by workers that are slow to do it.
@@ -52,10 +54,10 @@ local look = {
     local over = level + check.amount - check.max
     return level, check.max, math.ceil(over * check.periodMs / check.max)
   end,
-  budget = function(check)
+  budget = function(check, book)
     local spent, reserved = budgetState(check.key, at, check.periodMs)
     -- Nobody holds anything, so what still counts as reserved belonged to records that Redis lost.
-    if bookIsEmpty then reserved = 0 end
+    if book.isEmpty then reserved = 0 end
     local wait = check.periodMs and check.periodMs - at % check.periodMs
     return spent + reserved, check.max, wait
   end,
@@ -68,44 +70,67 @@ local take = {
   rate = function(check, level)
     setRateLevel(check.key, at, check.max, check.periodMs, level + check.amount)
   end,
-  budget = function(check)
+  budget = function(check, _, _, book)
     local spent, reserved = budgetState(check.key, at, check.periodMs)
-    if bookIsEmpty then reserved = 0 end
+    if book.isEmpty then reserved = 0 end
     setBudget(check.key, at, check.periodMs, spent, reserved + check.amount)
   end,
 }
 
-local function reserve(id, input, holds)
-  local checks = parseHolds(holds)
-  local levels = {}
+-- `from` is the place in ARGV of the first part's checks.
+local function reserve(id, input, theirs, from)
   local answer = { -1, -1, -1, 0 }
-  for index, check in ipairs(checks) do
-    local level, max, waitMs, meanMs, busyForMs = look[check.primitive](check)
-    levels[index] = level
-    answer[3], answer[4] = meanMs or answer[3], busyForMs or answer[4]
-    answer[4 + index] = level
-    if not records[id] and max and level + check.amount > max then
-      answer[1], answer[2] = index - 1, waitMs or -1
-      return answer
+  local seen = 4
+  for part = 1, #theirs do
+    local book, checks = theirs[part], parseHolds(ARGV[from + part - 1])
+    local isKnown = book.records[id]
+    for index = 1, #checks do
+      local check = checks[index]
+      local level, max, waitMs, meanMs, busyForMs = look[check.primitive](check, book)
+      seen = seen + 1
+      answer[seen] = level
+      if meanMs then answer[3], answer[4] = meanMs, busyForMs end
+      if not isKnown and max and level + check.amount > max then
+        answer[1], answer[2] = seen - 5, waitMs or -1
+        return answer
+      end
     end
   end
-  if records[id] then return answer end
-  for index, check in ipairs(checks) do take[check.primitive](check, levels[index], id) end
-  addMember(KEYS[1], at + leaseMs, id)
-  writeRecord(id, input, 0, holds)
-  bookIsEmpty = false
+  seen = 4
+  for part = 1, #theirs do
+    local book, holds = theirs[part], ARGV[from + part - 1]
+    local checks = parseHolds(holds)
+    if not book.records[id] then
+      for index = 1, #checks do
+        take[checks[index].primitive](checks[index], answer[seen + index], id, book)
+      end
+      addMember(book.openKey, at + leaseMs, id)
+      writeRecord(book, id, input, 0, holds)
+      book.isEmpty = false
+    end
+    seen = seen + #checks
+  end
   return answer
 end
 
-local ids = {}
-for index = 2, #ARGV, 3 do ids[#ids + 1] = ARGV[index] end
-readRecords(ids)
+local index = 2
+while index < #ARGV do
+  local theirs = booksOf(ARGV[index + 2])
+  for part = 1, #theirs do wantRecord(theirs[part], ARGV[index]) end
+  index = index + 3 + #theirs
+end
+readRecords()
 
 local answers = {}
-for index = 2, #ARGV, 3 do
-  answers[#answers + 1] = reserve(ARGV[index], ARGV[index + 1], ARGV[index + 2])
+index = 2
+while index < #ARGV do
+  local theirs = booksOf(ARGV[index + 2])
+  answers[#answers + 1] = reserve(ARGV[index], ARGV[index + 1], theirs, index + 3)
+  index = index + 3 + #theirs
 end
-writeBook()
+writeBooks()
 writePools()
-if bookWasEmpty and not bookIsEmpty then keepBook() end
+for _, book in ipairs(books) do
+  if book.wasEmpty and not book.isEmpty then keepBook(book) end
+end
 return answers
