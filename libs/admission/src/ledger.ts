@@ -1,10 +1,11 @@
 import { SluiceError } from '@sluice/canonical';
 import { TurnBatch } from '@sluice/runtime';
+import { runLuaScript } from '@sluice/transport';
 import { Cluster, type Redis } from 'ioredis';
 import { z } from 'zod';
 import type { Check } from './limit.ts';
 import { bookKeys, type Slot } from './names.ts';
-import { readScript, runScript } from './script.ts';
+import { readScript } from './script.ts';
 
 /** A check and where it counts. */
 export type Hold = Check & { key: string };
@@ -106,12 +107,17 @@ export class Ledger {
   }
 
   async renew(slot: Slot, renewals: readonly Renewal[]): Promise<void> {
-    await runScript(this.redis, this.scripts.renew, bookKeys(slot), [this.leaseMs, JSON.stringify(renewals)]);
+    await runLuaScript(this.redis, this.scripts.renew, bookKeys(slot), [
+      this.leaseMs,
+      JSON.stringify(renewals),
+    ]);
   }
 
   /** Settles the dead first, so that it is also the way to look after a slot that nobody uses any more. */
   async inspect(slot: Slot, holds: readonly Hold[] = []): Promise<Holdings> {
-    const reply = await runScript(this.redis, this.scripts.inspect, bookKeys(slot), [JSON.stringify(holds)]);
+    const reply = await runLuaScript(this.redis, this.scripts.inspect, bookKeys(slot), [
+      JSON.stringify(holds),
+    ]);
     return holdingsSchema.parse(JSON.parse(String(reply)));
   }
 
@@ -145,7 +151,7 @@ export class Ledger {
       values.push(requestId, inputTokens, books.numbersOf(parts.map(({ slot }) => slot)));
       for (const { holds } of parts) values.push(JSON.stringify(holds));
     }
-    return answersOf(await runScript(this.redis, this.scripts.reserve, books.keys, values)).map(
+    return answersOf(await runLuaScript(this.redis, this.scripts.reserve, books.keys, values)).map(
       ([refused = -1, waitMs = -1, meanMs = -1, busyForMs = 0, ...levels]) => ({
         levels,
         busyForMs,
@@ -162,7 +168,7 @@ export class Ledger {
     for (const { requestId, slots, charge = '', durationMs = '' } of settlements) {
       values.push(requestId, books.numbersOf(slots), charge, durationMs);
     }
-    const reply = await runScript(this.redis, this.scripts.settle, books.keys, values);
+    const reply = await runLuaScript(this.redis, this.scripts.settle, books.keys, values);
     return settledSchema.parse(reply).map((settled) => settled === 1);
   };
 }
