@@ -37,7 +37,9 @@ const handOverMs = 250;
 export async function startProcess(environment: Environment): Promise<void> {
   const { values: config } = parseEnvironment(workerEnvironment, environment);
   const worker = config.SLUICE_WORKER_ID ?? 'w0';
-  const catalog = await loadCatalog(config.SLUICE_CONFIG, environment);
+  const catalog = await loadCatalog(config.SLUICE_CONFIG, environment, (backend, path, pool) =>
+    config.SLUICE_POOLS?.includes(pool) === false ? [] : parseBackend(backend, path, environment).problems,
+  );
   const backends = parseBackends(catalog, config.SLUICE_POOLS, environment);
   const logger = createLogger({ name: 'worker', level: config.SLUICE_LOG_LEVEL }).child({ worker });
   const lifecycle = createLifecycle({ logger, drainLimitMs: config.SLUICE_DRAIN_LIMIT_MS });

@@ -1,6 +1,10 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ConfigError, type Problem } from '@sluice/runtime';
 import { describe, expect, it } from 'vitest';
 import { parseCatalog, toPublicModels } from './catalog.ts';
+import { loadCatalog } from './load.ts';
 import { catalogSpellings, defaultCatalogSettings } from './settings.ts';
 
 const pool = { backend: { engine: 'simulated', slots: 8 } };
@@ -118,6 +122,19 @@ describe('parseCatalog', () => {
       'aliases.self: leads in a circle: self → self',
       'aliases.gpt-*: there is no model or alias "od"; did you mean odd?',
     ]);
+  });
+
+  it('lists the mistakes of backends among its own, for whoever knows the engines', () => {
+    const backend = { engine: 'upstream', baseUrl: 'nowhere' };
+    const asked: unknown[] = [];
+    const raw = { pools: { gpu: { backend, maxWaiting: -1 }, bare: {}, odd: { backend: 5 } }, models: {} };
+    const check = () =>
+      parseCatalog(raw, (...question) => {
+        asked.push(question);
+        return [{ path: 'pools.gpu.backend.baseUrl', message: 'is no URL' }];
+      });
+    expect(check).toThrow(/pools\.gpu\.maxWaiting.*\n(.*\n)*.*pools\.gpu\.backend\.baseUrl: is no URL/);
+    expect(asked).toEqual([[backend, 'pools.gpu.backend', 'gpu']]);
   });
 
   it.each([
@@ -258,4 +275,14 @@ it('every name of the settings is known to overrides', () => {
   expect(catalogSpellings).toEqual(
     expect.arrayContaining(['pools', 'backend', 'maxWaiting', 'requestTimeoutMs', 'aliases']),
   );
+});
+
+describe('loadCatalog', () => {
+  it('says which file is empty', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-catalog-'));
+    const path = join(folder, 'sluice.yaml');
+    await writeFile(path, '# nothing yet\n');
+    await expect(loadCatalog(path, {})).rejects.toThrow(`${path}: 1 mistake\n  is empty; pools and models`);
+    await rm(folder, { recursive: true });
+  });
 });

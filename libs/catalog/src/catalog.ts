@@ -1,5 +1,5 @@
-import { ConfigError, checkSettings } from '@sluice/runtime';
-import { findMistakes, followAlias } from './references.ts';
+import { ConfigError, checkSettings, type Problem } from '@sluice/runtime';
+import { backendsOf, findMistakes, followAlias } from './references.ts';
 import { NameResolver } from './resolve.ts';
 import { type CatalogSettings, catalogSettings } from './settings.ts';
 
@@ -57,11 +57,18 @@ export interface Catalog {
   resolve(name: string): Model | undefined;
 }
 
-/** Reads a catalogue's settings. Throws `ConfigError` with every mistake in them, by path. */
-export function parseCatalog(raw: unknown): Catalog {
+/** The mistakes in the backend of a pool, which only those see who know its engine; `path` is its place. */
+export type CheckBackend = (backend: unknown, path: string, pool: string) => Problem[];
+
+/**
+ * Reads a catalogue's settings. Throws `ConfigError` with every mistake in them, by path. Absent `checkBackend`:
+ * the options of the engines are taken as they are.
+ */
+export function parseCatalog(raw: unknown, checkBackend: CheckBackend = () => []): Catalog {
   const { value: settings, problems } = checkSettings(catalogSettings, raw);
   // What refers to what is checked even in settings of a wrong shape, so that one start shows all mistakes.
   const { problems: mistakes, warnings } = findMistakes(raw);
+  mistakes.push(...backendsOf(raw).flatMap(({ pool, backend, path }) => checkBackend(backend, path, pool)));
   if (!settings || mistakes.length > 0) throw new ConfigError('catalog', [...problems, ...mistakes]);
   return createCatalog(settings, warnings);
 }

@@ -1,13 +1,20 @@
-import { applyOverrides, type Environment, readSettingsFile } from '@sluice/runtime';
-import { type Catalog, parseCatalog } from './catalog.ts';
+import { applyOverrides, ConfigError, type Environment, readSettingsFile } from '@sluice/runtime';
+import { type Catalog, type CheckBackend, parseCatalog } from './catalog.ts';
 import { catalogSpellings, defaultCatalogSettings } from './settings.ts';
 
 /**
  * The catalogue of a process: the settings file (the built-in one where `path` is absent) with the
- * environment's overrides. Throws `ConfigError` with every mistake.
+ * environment's overrides. Throws `ConfigError` with every mistake, those that `checkBackend` finds among them.
  */
-export async function loadCatalog(path: string | undefined, environment: Environment): Promise<Catalog> {
+export async function loadCatalog(
+  path: string | undefined,
+  environment: Environment,
+  checkBackend?: CheckBackend,
+): Promise<Catalog> {
   const file = path === undefined ? defaultCatalogSettings : await readSettingsFile(path);
   const { settings } = applyOverrides(file, environment, { spellings: catalogSpellings });
-  return parseCatalog(settings);
+  if (path !== undefined && settings === undefined) {
+    throw new ConfigError(path, [{ path: '', message: 'is empty; pools and models are expected' }]);
+  }
+  return parseCatalog(settings, checkBackend);
 }

@@ -34,6 +34,16 @@ export function findMistakes(raw: unknown): Mistakes {
   };
 }
 
+/** The backends that name an engine, with their places; the shape of the rest doesn't matter. */
+export function backendsOf(raw: unknown): { pool: string; backend: Group; path: string }[] {
+  return Object.entries(groupOf(groupOf(raw).pools)).flatMap(([pool, settings]) => {
+    const backend = groupOf(groupOf(settings).backend);
+    // One without an engine is a mistake of the schema already.
+    if (typeof backend.engine !== 'string' || backend.engine === '') return [];
+    return [{ pool, backend, path: printPath(['pools', pool, 'backend']) }];
+  });
+}
+
 function missingPools(models: Group, pools: Group): Problem[] {
   return Object.entries(models).flatMap(([id, model]) => {
     const { pool } = groupOf(model);
