@@ -73,12 +73,7 @@ export class Installation {
       ...(flags.upstreamKey === undefined ? {} : { [upstreamKeyName]: flags.upstreamKey }),
     };
     await this.createChildren(shared, host, keySecret);
-    const ready = await Promise.all(
-      [...this.ingresses, ...this.workers].map(async (child) => ({
-        name: child.name,
-        ready: await child.start(this.stopping.signal),
-      })),
-    );
+    const ready = await this.startChildren();
     const shownHost = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
     const baseUrls = this.ingresses.map((_, index) => `http://${shownHost}:${flags.port + index}`);
     return {
@@ -135,6 +130,21 @@ export class Installation {
         new Child({ name: `worker ${index + 1}`, entry: entries.worker, environment, clock, say }),
       );
     }
+  }
+
+  /** In the order of the announcement: ingresses, then workers. */
+  private async startChildren(): Promise<{ name: string; ready: ReadyMessage }[]> {
+    const serve = async (child: Child) => ({
+      name: child.name,
+      ready: await child.start(this.stopping.signal),
+    });
+    // Only a worker sees whether the settings are right in every part. One of them comes first, so that all
+    // mistakes are told together and once, not by whoever is the fastest to stumble.
+    const [scout, ...workers] = this.workers;
+    const first = scout ? [await serve(scout)] : [];
+    const ingresses = Promise.all(this.ingresses.map(serve));
+    const others = Promise.all(workers.map(serve));
+    return (await Promise.all([ingresses, first, others])).flat();
   }
 
   /** The path of the settings file, absent where the built-in ones hold. */

@@ -1,6 +1,9 @@
 import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { findFreePort, startChatServer, until } from '@sluice/testing';
@@ -112,6 +115,28 @@ describe('npm start', { timeout: 60_000 }, () => {
     const child = spawnStart(['--prot', '1']);
     expect(await child.exited).toBe(2);
     expect(child.complaints()).toEqual([expect.stringMatching(/^sluice: Unknown option '--prot'/)]);
+  });
+
+  it('says every mistake in the settings, those of engines too, and says them once', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-start-'));
+    const config = join(folder, 'sluice.json');
+    const backend = { engine: 'upstream', dialect: 'cohere', baseUrl: 'nowhere', colour: 'red' };
+    const settings = { pools: { local: { backend, waitBudgetMs: 'soon' } }, models: { m: { pool: 'far' } } };
+    await writeFile(config, JSON.stringify(settings));
+    const flags = ['--config', config, '--ingresses', '2', '--workers', '2'];
+    const child = spawnStart(['--port', String(await findFreePort()), ...flags]);
+    expect(await child.exited).toBe(1);
+    expect(child.complaints()).toEqual([
+      expect.stringMatching(/^sluice: started Redis/),
+      'sluice worker: catalog: 5 mistakes',
+      '  pools.local.waitBudgetMs: expected a number, got text',
+      '  models.m.pool: there is no pool "far"; known: local',
+      expect.stringMatching(/^ {2}pools\.local\.backend\.dialect: must be one of/),
+      expect.stringMatching(/^ {2}pools\.local\.backend\.baseUrl: /),
+      expect.stringMatching(/^ {2}pools\.local\.backend\.colour: unknown name/),
+      'sluice: worker 1 ended before it served (code 1)',
+    ]);
+    await rm(folder, { recursive: true });
   });
 
   it('says in one sentence that the given Redis does not answer', async () => {
