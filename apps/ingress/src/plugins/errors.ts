@@ -25,9 +25,10 @@ const byFrameworkCode: Readonly<Record<string, ErrorInfo>> = {
 /** Anything thrown, by us or by the framework → the body of the caller's format. */
 export function registerErrors(app: FastifyInstance, services: Services): void {
   app.setErrorHandler((error, http, reply) => sendError(error, http, reply, services));
-  app.setNotFoundHandler((http, reply) =>
-    sendError(new SluiceError('not-found', 'there is nothing at this path'), http, reply, services),
-  );
+  const nothing = () => new SluiceError('not-found', 'there is nothing at this path');
+  app.setNotFoundHandler((http, reply) => sendError(nothing(), http, reply, services));
+  // Before its body is read: what is wrong with that tells nobody that the path is the mistake.
+  app.addHook('onRequest', (http, _reply, done) => (http.is404 ? done(nothing()) : done()));
 }
 
 export function sendError(

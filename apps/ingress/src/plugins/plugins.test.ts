@@ -152,6 +152,12 @@ describe('an error', () => {
     await expect(answer.text()).rejects.toThrow();
   });
 
+  it('says that there is nothing at a path before it looks at the body', async () => {
+    const headers = { 'content-type': 'text/plain', 'content-encoding': 'br' };
+    const answer = await app.inject({ method: 'POST', url: '/nowhere', headers, body: 'x'.repeat(20_000) });
+    expect(answer.statusCode).toBe(404);
+  });
+
   it.each([
     ['/nowhere', 404],
     ['/v1/%zz', 400],
