@@ -22,6 +22,8 @@ export interface ServerCodec {
   recognizes(http: HttpFacts): boolean;
   /** Whether a call of this raw path wants a count of its tokens and no generation: known before its body is read. */
   countsTokens(path: string): boolean;
+  /** Whether this raw path can only be a call, though a route that shows models matches it, too. */
+  isCall(path: string): boolean;
   /** Throws `SluiceError` `invalid-request` naming the path of the first bad field, `not-found` for an unknown action. */
   decodeRequest(wire: WireRequest): DecodedRequest;
   /** One generation per choice that the client asked for, in order. */

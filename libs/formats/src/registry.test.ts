@@ -54,6 +54,15 @@ test.each([
   expect(serverCodecs.find((codec) => codec.format === format)?.countsTokens(path)).toBe(counts);
 });
 
+test.each([
+  ['/v1beta/models/org/name:v1:generateContent', true],
+  ['/v1/models/m:countTokens', true],
+  ['/v1beta/models/org/name:v1', false],
+  ['/v1/models/m', false],
+])('%s can only be a call: %s', (path, expected) => {
+  expect(serverCodecs.some((codec) => codec.isCall(path))).toBe(expected);
+});
+
 test('an upstream dialect is found by its name', () => {
   expect(findClientCodec('openai')?.format).toBe('openai');
   expect(findClientCodec('morse')).toBeUndefined();

@@ -6,6 +6,7 @@ import { exchangeOf } from '../plugins/observe.ts';
 import { sendJson } from '../reply.ts';
 import type { Services } from '../services.ts';
 import { findModel } from './inference.ts';
+import { assertNoCall } from './wrong-method.ts';
 
 /** Registers the model lists. Formats share their paths, so the caller's habits decide who answers. */
 export function registerModels(app: FastifyInstance, services: Services): void {
@@ -13,7 +14,8 @@ export function registerModels(app: FastifyInstance, services: Services): void {
   const paths = new Set(serverCodecs.flatMap((codec) => codec.modelRoutes));
   for (const path of paths) {
     app.get(path, {
-      onRequest: async (http) => {
+      onRequest: async (http, reply) => {
+        assertNoCall(http, reply);
         const exchange = exchangeOf(http);
         exchange.caller = await services.keys.authenticate(readCredentials(exchange.facts));
       },

@@ -1,6 +1,7 @@
 import { SluiceError } from '@sluice/canonical';
 import { serverCodecs } from '@sluice/formats';
-import type { FastifyInstance, HTTPMethods } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import { exchangeOf } from '../plugins/observe.ts';
 
 const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
@@ -13,11 +14,24 @@ export function registerWrongMethods(app: FastifyInstance): void {
     app.route({
       method: methods.filter((method) => !allowed.includes(method)),
       url,
-      onRequest: (_http, reply, done) => {
-        reply.header('allow', allow);
-        done(new SluiceError('method-not-allowed', `this path takes ${allow}`));
-      },
+      onRequest: (http, reply, done) => done(refuseMethod(http, reply, allow)),
       handler: () => undefined,
     });
   }
+}
+
+/** Throws 405 for a method that reads a model, on a path that only a call can mean. */
+export function assertNoCall(http: FastifyRequest, reply: FastifyReply): void {
+  if (isCall(http)) throw refuseMethod(http, reply, 'POST');
+}
+
+function refuseMethod(http: FastifyRequest, reply: FastifyReply, allowed: string): SluiceError {
+  const allow = isCall(http) ? 'POST' : allowed;
+  reply.header('allow', allow);
+  return new SluiceError('method-not-allowed', `this path takes ${allow}`);
+}
+
+function isCall(http: FastifyRequest): boolean {
+  const { path } = exchangeOf(http).facts;
+  return serverCodecs.some((codec) => codec.isCall(path));
 }

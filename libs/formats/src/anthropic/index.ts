@@ -18,6 +18,7 @@ const server: ServerCodec = {
   modelRoutes: ['/v1/models', '/v1/models/*'],
   recognizes,
   countsTokens,
+  isCall: () => false,
   decodeRequest,
   encodeResponse,
   createStreamEncoder: (call) => new AnthropicStreamEncoder(call),

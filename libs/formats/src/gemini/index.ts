@@ -33,6 +33,7 @@ export const gemini: Format = {
     modelRoutes: versions.flatMap((version) => [`${version}/models`, `${version}/models/*`]),
     recognizes,
     countsTokens: (path) => readAction(path) === 'countTokens',
+    isCall: (path) => readAction(path) !== undefined,
     decodeRequest,
     encodeResponse,
     createStreamEncoder,

@@ -14,6 +14,7 @@ const server: ServerCodec = {
   modelRoutes: ['/v1/models', '/v1/models/*'],
   recognizes: () => true,
   countsTokens: () => false,
+  isCall: () => false,
   decodeRequest,
   encodeResponse,
   createStreamEncoder: (call) => new ChatStreamEncoder(call),
