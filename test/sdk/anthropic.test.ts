@@ -77,7 +77,7 @@ describe.each(generations)('the messages SDK $version', ({ Sdk, version }) => {
     });
 
     it('goes on after a system prompt, system messages in between and several turns', async () => {
-      const message = await ask('', {
+      const conversation = {
         model: 'claude-sonnet-5',
         system: [
           { type: 'text', text: 'Be brief.' },
@@ -89,12 +89,21 @@ describe.each(generations)('the messages SDK $version', ({ Sdk, version }) => {
           { role: 'user', content: [{ type: 'text', text: '[[sim tokens=5 seed=3]]' }] },
           { role: 'system', content: 'Now be long.' } as Anthropic.MessageParam,
         ],
-      });
+      } satisfies Partial<Anthropic.MessageCreateParamsNonStreaming>;
+      const message = await ask('', conversation);
       expect(message.content).toMatchObject([{ type: 'text', text: referenceText(3, 0, 5) }]);
       expect(message.model).toBe('claude-sonnet-5');
-      expect(message.usage.input_tokens).toBeGreaterThan(
-        (await ask('[[sim tokens=5 seed=3]]')).usage.input_tokens,
+      // What the model was given shows in what it counts: every turn, and every system prompt.
+      const { system, messages } = conversation;
+      const counted = await Promise.all(
+        [
+          { messages: messages.slice(2, 3) },
+          { messages: messages.slice(0, 3) },
+          { messages: messages.slice(0, 3), system },
+          { messages, system },
+        ].map(async (part) => (await ask('', part)).usage.input_tokens),
       );
+      expect(counted).toEqual([...new Set(counted)].sort((left, right) => left - right));
     });
 
     it('ends before a stop sequence and names it, as a stream too', async () => {

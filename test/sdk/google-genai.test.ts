@@ -66,10 +66,10 @@ describe.each(generations)('the generate-content SDK $version', ({ Sdk, version 
       ];
       const answer = await ask(contents, { systemInstruction: 'Be brief.' });
       expect(answer.text).toBe(referenceText(3, 0, 5));
-      const short = await ask('[[sim tokens=5 seed=3]]');
-      expect(answer.usageMetadata?.promptTokenCount).toBeGreaterThan(
-        short.usageMetadata?.promptTokenCount ?? Infinity,
-      );
+      // What the model was given shows in what it counts: every turn, and the instruction.
+      const others = await Promise.all([ask(contents.slice(2)), ask(contents)]);
+      const counted = [...others, answer].map(({ usageMetadata }) => usageMetadata?.promptTokenCount ?? NaN);
+      expect(counted).toEqual([...new Set(counted)].sort((left, right) => left - right));
     });
 
     it('is a conversation in the chats of the SDK, whole and streamed', async () => {
@@ -107,6 +107,9 @@ describe.each(generations)('the generate-content SDK $version', ({ Sdk, version 
         candidates: [{ finishReason: 'MAX_TOKENS' }],
         usageMetadata: { candidatesTokenCount: 4 },
       });
+      const { items } = await drain(await stream('[[sim tokens=20 seed=7]]', { maxOutputTokens: 4 }));
+      expect(items.map((chunk) => chunk.text ?? '').join('')).toBe(referenceText(7, 0, 4));
+      expect(items.at(-1)?.candidates?.[0]?.finishReason).toBe('MAX_TOKENS');
       const long = await ask('[[sim tokens=5000]]', { maxOutputTokens: 1_000_000 });
       expect(long.usageMetadata?.candidatesTokenCount).toBe(4096);
     });
@@ -339,6 +342,11 @@ describe.each(generations)('the generate-content SDK $version', ({ Sdk, version 
         run: () => ask('hello', config),
         error: { code: 400, status: 'INVALID_ARGUMENT' },
       })),
+      {
+        what: 'a body of a wrong shape',
+        run: () => ask('hello', { httpOptions: { extraBody: { contents: [5] } } }),
+        error: { code: 400, status: 'INVALID_ARGUMENT', message: expect.stringContaining('contents') },
+      },
       {
         what: 'a model that fails inside',
         run: () => ask('[[sim error=500]]'),

@@ -78,8 +78,15 @@ describe('text', () => {
     ];
     const completion = await client.chat.completions.create({ model: 'sim', messages });
     expect(completion.choices[0]?.message.content).toBe(referenceText(3, 0, 5));
-    const short = await ask('[[sim tokens=5 seed=3]]');
-    expect(completion.usage?.prompt_tokens).toBeGreaterThan(short.usage?.prompt_tokens ?? Infinity);
+    // What the model was given shows in what it counts: every turn, and every system message.
+    const turns = messages.filter(({ role }) => role === 'user' || role === 'assistant');
+    const counted = await Promise.all(
+      [messages.slice(4, 5), turns, turns.concat(messages.slice(0, 1)), messages].map(async (part) => {
+        const { usage } = await client.chat.completions.create({ model: 'sim', messages: part });
+        return usage?.prompt_tokens ?? Number.NaN;
+      }),
+    );
+    expect(counted).toEqual([...new Set(counted)].sort((left, right) => left - right));
   });
 
   it('ends before a stop sequence, as a stream too', async () => {
@@ -104,6 +111,12 @@ describe('text', () => {
         finish_reason: 'length',
       });
       expect(completion.usage?.completion_tokens).toBe(4);
+      const parameters = { model: 'sim', messages: [user('[[sim tokens=20 seed=7]]')], ...limit };
+      const streamed = await client.chat.completions.stream(parameters).finalChatCompletion();
+      expect(streamed.choices[0]).toMatchObject({
+        message: { content: referenceText(7, 0, 4) },
+        finish_reason: 'length',
+      });
     }
   });
 
