@@ -3,6 +3,7 @@ import { until } from '@sluice/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call, formats } from '../support/call.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
+import { busyGauges } from '../support/gauges.ts';
 import { leftoverKeys } from '../support/redis-keys.ts';
 
 let gateway: Gateway;
@@ -31,8 +32,8 @@ test('500 concurrent streams of all formats end complete and equal to the refere
 });
 
 test('afterwards every gauge reads 0 and no key of a request is left without an expiry', async () => {
-  await until(async () => (await gateway.metric('sluice_requests_in_flight')) === 0);
-  await until(async () => (await gateway.metric('sluice_queue_depth')) === 0);
+  await until(async () => (await busyGauges(gateway)).length === 0, { what: 'the end of all work' });
+  expect(await gateway.metric('sluice_requests_total')).toBe(500);
   await until(async () => (await leftoverKeys(gateway.redisUrl)).length === 0);
   expect(await leftoverKeys(gateway.redisUrl)).toEqual([]);
 });
