@@ -49,6 +49,18 @@ describe('openRedis', () => {
 });
 
 describe('checkRedis', () => {
+  it('says that a password is asked for, or is the wrong one', async () => {
+    const server = await startRedisServer();
+    const admin = new Redis(server.url);
+    await admin.config('SET', 'requirepass', 'right');
+    admin.disconnect();
+    await expect(checkRedis(server.url)).rejects.toThrow(/asks for a password; .* redis:\/\/:PASSWORD@HOST$/);
+    const wrong = server.url.replace('//', '//:wrong@');
+    await expect(checkRedis(wrong)).rejects.toThrow(/refuses the user or the password of the address$/);
+    await expect(checkRedis(server.url.replace('//', '//:right@'))).resolves.toBeUndefined();
+    await server.stop();
+  });
+
   it('refuses a Redis that evicts, and says how to change it', async () => {
     const server = await startRedisServer();
     const client = new Redis(server.url);

@@ -34,12 +34,17 @@ export async function checkRedis(url: string): Promise<void> {
   } catch (thrown) {
     if (thrown instanceof SluiceError) throw thrown;
     const reason = complaint === 'no connection' && thrown instanceof Error ? thrown.message : complaint;
-    throw new SluiceError('unavailable', `the Redis at ${address} does not answer: ${reason}`, {
-      cause: thrown,
-    });
+    throw new SluiceError('unavailable', `the Redis at ${address} ${describe(reason)}`, { cause: thrown });
   } finally {
     client.disconnect();
   }
+}
+
+function describe(reason: string): string {
+  // Redis's own words for these are about its protocol.
+  if (/^NOAUTH\b/.test(reason)) return 'asks for a password; the address takes it as redis://:PASSWORD@HOST';
+  if (/^WRONGPASS\b/.test(reason)) return 'refuses the user or the password of the address';
+  return `does not answer: ${reason}`;
 }
 
 /** Host and port of an address, without its user and password. */
