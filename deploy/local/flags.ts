@@ -47,7 +47,7 @@ export function parseFlags(words: readonly string[], environment: NodeJS.Process
     port: parseCount('--port', values.port ?? '8080', 65_536 - ingresses),
     ingresses,
     workers: parseCount('--workers', values.workers ?? '1', 64),
-    ...(values.redis === undefined ? {} : { redis: parseUrl('--redis', values.redis, /^redis(s|\+\w+)?:$/) }),
+    ...(values.redis === undefined ? {} : { redis: parseRedis(values.redis) }),
     ...(values.config === undefined ? {} : { config: values.config }),
     ...(values.upstream === undefined ? {} : { upstream: parseUpstream(values.upstream) }),
     ...(upstreamKey ? { upstreamKey } : {}),
@@ -84,13 +84,18 @@ function parseCount(flag: string, text: string, most: number): number {
   throw usage(`${flag} must be a whole number from 1 to ${most}`);
 }
 
-function parseUrl(flag: string, text: string, protocol: RegExp): string {
-  if (URL.canParse(text) && protocol.test(new URL(text).protocol)) return text;
-  throw usage(`${flag} must be a URL`);
+function parseRedis(text: string): string {
+  if (isUrlOf(/^redis(s|\+\w+)?:$/, text)) return text;
+  throw usage('--redis must be a URL such as redis://127.0.0.1:6379');
 }
 
 function parseUpstream(text: string): string {
-  return parseUrl('--upstream', text, /^https?:$/).replace(/\/+$/, '');
+  if (isUrlOf(/^https?:$/, text)) return text.replace(/\/+$/, '');
+  throw usage('--upstream must be a URL such as http://127.0.0.1:8000/v1');
+}
+
+function isUrlOf(protocol: RegExp, text: string): boolean {
+  return URL.canParse(text) && protocol.test(new URL(text).protocol);
 }
 
 function usage(message: string, cause?: unknown): SluiceError {
