@@ -113,7 +113,7 @@ function policies(): string[] {
   return [
     '## Limits',
     '',
-    'Set for a tenant or a key by `node apps/cli/src/main.ts limits set --tenant NAME LIMIT=VALUE …`; both bind.',
+    'Set for a tenant or a key by `npx sluice limits set --tenant NAME LIMIT=VALUE …`; both bind.',
     '',
     ...table(['Limit', 'On the command line', 'Policy as stored', 'Meaning'], rows),
   ];

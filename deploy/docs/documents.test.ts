@@ -3,6 +3,14 @@ import { basename } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { generateDocuments } from './documents.ts';
 
+test.each(['../../README.md', '../../apps/loadtest/README.md', '../../docs/configuration.md'])(
+  '%s runs no TypeScript by the system’s Node, which may be too old for it',
+  (path) => {
+    const text = readFileSync(new URL(path, import.meta.url), 'utf8');
+    expect(text.match(/(^|`)node \S+\.ts\b.*/gm) ?? []).toEqual([]);
+  },
+);
+
 describe('the generated documents', () => {
   const documents = generateDocuments();
 
