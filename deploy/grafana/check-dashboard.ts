@@ -1,11 +1,11 @@
-// Usage: node deploy/grafana/check-dashboard.ts http://127.0.0.1:9090
+// Usage: npm run check -w @sluice/grafana -- http://127.0.0.1:9090
 // Runs the query of every panel and fails when one is refused or gives nothing. Send traffic before.
 import { askEveryQuery } from './prometheus-query.ts';
 
 const limitMs = 30_000;
 const [prometheusUrl] = process.argv.slice(2);
 if (prometheusUrl === undefined || !URL.canParse(prometheusUrl)) {
-  console.error('usage: node deploy/grafana/check-dashboard.ts PROMETHEUS_URL');
+  console.error('usage: npm run check -w @sluice/grafana -- PROMETHEUS_URL');
   process.exit(2);
 }
 const answers = await askEveryQuery(prometheusUrl, AbortSignal.timeout(limitMs));
