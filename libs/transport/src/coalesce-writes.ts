@@ -1,24 +1,12 @@
 import type { Redis } from 'ioredis';
 
 /**
- * When a connection sends what was written since it last sent.
- * - `turn`: at the end of the event-loop turn: one system call for all that the turn's sockets brought.
- * - `step`: after the callback that wrote, with all its promises: for what is written at a turn's end already, where
- *   waiting for the end would mean the next one.
+ * Sends the commands of one step (a callback with all its promises) with one system call: at 256 concurrent requests a
+ * command was a `write` of its own, 23 % of the ingress and of the worker. Waiting for the end of the event-loop turn
+ * gains nothing more, since what can be gathered over a turn is gathered before. ioredis' own auto-pipelining does not
+ * survive our scripts (6.0.0).
  */
-export type Pace = 'turn' | 'step';
-
-const schedule: Readonly<Record<Pace, (flush: () => void) => void>> = {
-  turn: (flush) => void setImmediate(flush),
-  step: (flush) => process.nextTick(flush),
-};
-
-/**
- * Sends the commands of one turn or step with one system call: at 256 concurrent requests a command was a `write`
- * of its own, 23 % of the ingress and of the worker. ioredis' own auto-pipelining does not survive our scripts
- * (6.0.0).
- */
-export function coalesceWrites(node: Redis, pace: Pace): void {
+export function coalesceWrites(node: Redis): void {
   // Every reconnect brings a stream of its own.
   node.on('connect', () => {
     const { stream } = node;
@@ -32,7 +20,7 @@ export function coalesceWrites(node: Redis, pace: Pace): void {
       if (!isCorked) {
         isCorked = true;
         stream.cork();
-        schedule[pace](flush);
+        process.nextTick(flush);
       }
       return write.apply(this, words);
     } as typeof write;

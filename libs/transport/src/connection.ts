@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { coalesceWrites, type Pace } from './coalesce-writes.ts';
+import { coalesceWrites } from './coalesce-writes.ts';
 import { watchSilence } from './watch-silence.ts';
 
 export type RedisClient = Redis | Cluster;
@@ -40,13 +40,6 @@ const byProfile: Readonly<Record<ConnectionProfile, Settings>> = {
   subscriber: { maxRetriesPerRequest: null, autoResubscribe: true },
 };
 
-/** A worker publishes at the end of a turn. A subscriber has nothing to say. */
-const paceOf: Readonly<Record<ConnectionProfile, Pace | undefined>> = {
-  command: 'turn',
-  worker: 'step',
-  subscriber: undefined,
-};
-
 export interface ConnectionOptions {
   profile: ConnectionProfile;
   /** Shown by `CLIENT LIST`. */
@@ -83,11 +76,11 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
     onError(error);
   });
   if (profile === 'subscriber') keepAsking(client);
-  const pace = paceOf[profile];
   const silenceMs = profile === 'command' ? commandSilenceMs : deadAfterMs;
   eachNode(client, (node) => {
     if (isWatchedHere) watchSilence(node, silenceMs);
-    if (pace) coalesceWrites(node, pace);
+    // A subscriber has nothing to say.
+    if (profile !== 'subscriber') coalesceWrites(node);
   });
   return client;
 }
@@ -98,7 +91,7 @@ export function openTwin(client: RedisClient): RedisClient {
     client instanceof Cluster ? client.duplicate([], { shardedSubscribers: false }) : client.duplicate();
   // Each command rejects by itself, and the owner of the first connection hears of outages.
   twin.on('error', () => undefined);
-  eachNode(twin, (node) => coalesceWrites(node, 'step'));
+  eachNode(twin, coalesceWrites);
   return twin;
 }
 
