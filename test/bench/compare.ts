@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { exitOnSignals } from '../support/exit-on-signals.ts';
 import { Account } from './bench-run.ts';
 import { type Gateway, repository, startGateway } from './gateway.ts';
 import { type MeasureName, type Measures, median } from './measures.ts';
@@ -50,6 +51,7 @@ const { values, positionals } = parseArgs({
 const [first = 'HEAD', second = first] = positionals;
 const patch = values.apply === undefined ? undefined : resolve(values.apply);
 const rounds = Number(values.rounds);
+exitOnSignals();
 const trees: Worktree[] = [];
 try {
   trees.push(await openWorktree(repository, first), await openWorktree(repository, second, patch));

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { exitOnSignals } from '../support/exit-on-signals.ts';
 import { runBench } from './bench-run.ts';
 import { runCheck } from './check.ts';
 import type { Contender } from './contender.ts';
@@ -31,6 +32,7 @@ const scenarios: readonly Scenario[] = [
 ];
 const quickPace = 0.4;
 
+exitOnSignals();
 const flags = readFlags();
 if (flags.help) {
   const names = scenarios.map(({ name, title }) => `  ${name.padEnd(10)} ${title}\n`);

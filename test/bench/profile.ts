@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { exitOnSignals } from '../support/exit-on-signals.ts';
 import type { Contender } from './contender.ts';
 import { type Costs, readProfile } from './cpu-profile.ts';
 import { type Gateway, repository, startGateway } from './gateway.ts';
@@ -34,6 +35,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const names = positionals.length > 0 ? positionals : ['requests', 'paced'];
+exitOnSignals();
 const upstream = await startUpstream();
 try {
   for (const name of names) {
