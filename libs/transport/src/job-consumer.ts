@@ -102,7 +102,8 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
       const count = Math.min(isEmpty ? firstClaimLimit : claimLimit, Math.ceil((slots - busy) / 2));
       try {
         const claimed: string[] = await (isEmpty ? claimNext(count) : claimJobs(redis, keys, count));
-        isEmpty = claimed.length === 0;
+        // One job that wakes a worker is mostly all that there is; a queue that was long may be filling up again.
+        isEmpty = claimed.length < (isEmpty ? count : 1);
         for (const data of claimed) begin(data);
       } catch (error) {
         if (isStopping) return;
