@@ -68,7 +68,8 @@ async function startSentinelProcess(
     `logfile ${join(directory, 'sentinel.log')}`,
     `sentinel monitor group 127.0.0.1 ${masterPort} 1`,
     'sentinel down-after-milliseconds group 500',
-    'sentinel failover-timeout group 3000',
+    // A sentinel waits for twice as long from one failover to the next.
+    'sentinel failover-timeout group 1000',
   ];
   await writeFile(file, `${lines.join('\n')}\n`);
   // A sentinel that outlived its test would turn servers of other tests, on the same ports, into replicas.
