@@ -56,7 +56,12 @@ export async function runBench(options: BenchOptions): Promise<BenchResult> {
     for (let round = 1; round <= rounds; round++) {
       for (const contender of taking) {
         const account = new Account(upstream, pace);
-        const measures = await scenario.measure(contender, account);
+        // What one contender can't do must not cost the results of all: its row stays empty.
+        const measures = await scenario.measure(contender, account).catch((error: Error): Measures => {
+          account.findings.push(error.message);
+          say(`${scenario.title}, round ${round}, ${contender.name}: ${error.message}`);
+          return {};
+        });
         const { ownShare, restShare, findings } = account;
         samples.push({
           ...{ scenario: scenario.name, round, contender: contender.name },

@@ -4,6 +4,8 @@ export const models = {
   one: 'paced-t0-n1',
   /** A first token without any timer before it, so that only the way is measured. */
   few: 'paced-t0-n8-g2',
+  /** The same at 50 tokens/s: 32 users of `few` would ask for 1,600 requests/s, which is no moderate load. */
+  some: 'paced-t0-n16-g20',
   /** Streams for thousands of users: 50 tokens/s each, stamped. */
   paced: 'paced-t0-n128-g20-stamp',
   /** A burst is over before the first token is said. */

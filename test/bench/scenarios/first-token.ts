@@ -9,7 +9,7 @@ export const oneStream: Scenario = {
   title: '1 stream',
   kinds: everyKind,
   async measure(contender, bench) {
-    const { p50, p99 } = await firstTokens(contender, bench, 1);
+    const { p50, p99 } = await firstTokens(contender, bench, models.few, 1);
     return { ttft1P50: p50, ttft1P99: p99 };
   },
 };
@@ -20,7 +20,7 @@ export const someStreams: Scenario = {
   title: '32 streams',
   kinds: everyKind,
   async measure(contender, bench) {
-    const { p50, p99 } = await firstTokens(contender, bench, 32);
+    const { p50, p99 } = await firstTokens(contender, bench, models.some, 32);
     return { ttft32P50: p50, ttft32P99: p99 };
   },
 };
@@ -94,9 +94,9 @@ export async function measurePaced(contender: Contender, bench: Bench): Promise<
   });
 }
 
-async function firstTokens(contender: Contender, bench: Bench, users: number) {
+async function firstTokens(contender: Contender, bench: Bench, model: string, users: number) {
   const { result } = await bench.load(contender, {
-    model: models.few,
+    model,
     users,
     warmupMs: 500,
     durationMs: 500 + 4000 * bench.pace,

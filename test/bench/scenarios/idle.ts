@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Contender } from '../contender.ts';
 import { openIdleStreams } from '../idle-streams.ts';
+import { openFilesLimit } from '../machine.ts';
 import type { MeasureName, Measures } from '../measures.ts';
 import { readMemory } from '../processes.ts';
 import { type Bench, present, type Scenario, warmUp } from '../scenario.ts';
@@ -11,6 +12,9 @@ const fewStreams = 1000;
 const manyStreams = 5000;
 /** Until garbage of the opening is collected and buffers have grown. */
 const settleMs = 6000;
+/** Of a proxy. */
+const filesPerStream = 2;
+const spareFiles = 500;
 
 /**
  * What one more idle stream costs, as the slope between 5,000 and 10,000 in processes that did nothing before. Below,
@@ -24,7 +28,8 @@ export const memory: Scenario = {
     const fresh = await contender.startAnother?.();
     if (!fresh) return {};
     try {
-      const growth = await measureGrowth(fresh, bench, manyStreams, 2 * manyStreams);
+      const most = Math.min(2 * manyStreams, Math.floor((openFilesLimit() - spareFiles) / filesPerStream));
+      const growth = await measureGrowth(fresh, bench, manyStreams, most);
       return present({
         memoryPerStream: growth.ingress ?? growth.proxy,
         memoryPerStreamWithWorker:

@@ -94,9 +94,12 @@ function answer(ask: UpstreamAsk, response: ServerResponse, running: Running): v
     if (status === undefined) stats.tokens += tokens;
     reply(response, status ?? 200, status ? errorBody(ask.format, status) : whole(voice, tokens, end));
   };
-  const timer = setTimeout(speak, waitMs);
+  // A timer waits for a millisecond at least.
+  const timer = waitMs > 0 ? setTimeout(speak, waitMs) : undefined;
+  const turn = waitMs > 0 ? undefined : setImmediate(speak);
   response.on('close', () => {
     clearTimeout(timer);
+    clearImmediate(turn);
     over(response.writableFinished);
   });
 }
