@@ -14,7 +14,7 @@ const manyStreams = 5000;
 const settleMs = 6000;
 /** Of a proxy. */
 const filesPerStream = 2;
-const spareFiles = 500;
+const spareFiles = 2_000;
 
 /**
  * What one more idle stream costs, as the slope between 5,000 and 10,000 in processes that did nothing before. Below,
