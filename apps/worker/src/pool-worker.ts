@@ -94,7 +94,7 @@ export class PoolWorker {
     if (clock.now() >= job.deadlineAt) return;
     const model = catalog.models.get(job.model);
     const writer = publisher.open(job);
-    // The queue gave the attempt out twice (its completion was lost): it runs here already.
+    // The queue gave the attempt out twice (a failover forgot the claim): it runs here already.
     if (!writer) return;
     const generation = new Generation(job, {
       engine,
