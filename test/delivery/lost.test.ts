@@ -57,19 +57,23 @@ function expectWhole(answers: (Answer & { seed: number })[]): void {
 
 test('streams go on without a seam when a worker process is killed', async () => {
   const { ended } = await openStreams(30);
-  const [worker] = gateway.workers[0]?.ready.workers ?? [];
-  process.kill(worker?.pid ?? 0, 'SIGKILL');
+  const { pid, generations } = await gateway.busiestWorker();
+  expect(generations).toBeGreaterThan(0);
+  process.kill(pid, 'SIGKILL');
   expectWhole(await ended);
   expect(await gateway.metric('sluice_attempts_total', { reason: 'exited' })).toBeGreaterThan(0);
 });
 
 test('streams go on without a seam when a worker drains at a limit that they exceed', async () => {
   await until(async () => (await gateway.metric('sluice_pool_slots')) === 2 * 2 * 256);
-  const extra = await gateway.startWorker();
+  await gateway.startWorker();
   await until(async () => (await gateway.metric('sluice_pool_slots')) === 2 * 3 * 256);
   const { ended } = await openStreams(30);
-  await extra.stop();
+  const { supervisor, generations } = await gateway.busiestWorker();
+  expect(generations).toBeGreaterThan(0);
+  await supervisor.stop();
   expectWhole(await ended);
+  expect(await gateway.metric('sluice_attempts_total', { reason: 'drained' })).toBeGreaterThan(0);
 });
 
 test('streams go on without a seam when every subscription is cut again and again', async () => {

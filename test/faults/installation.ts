@@ -86,6 +86,17 @@ export class Installation {
     return [...this.ingresses, ...this.workers];
   }
 
+  /** The worker that runs the most generations now. */
+  async busiestWorker(): Promise<Member> {
+    const busy = await Promise.all(
+      this.workers.map(async (worker) => ({ worker, generations: await worker.metric('sluice_slots_busy') })),
+    );
+    const most = Math.max(...busy.map(({ generations }) => generations));
+    const found = busy.find(({ generations }) => generations === most);
+    if (!found || most === 0) throw new Error('No worker runs a generation');
+    return found.worker;
+  }
+
   /** Mints a key for each tenant, and again after Redis lost them. */
   async mintKeys(tenants: number): Promise<void> {
     const directory = new Directory({ redis: this.operator, secret: keySecret });

@@ -27,13 +27,13 @@ describe('kill -9 of a worker in the middle of a stream is invisible to the offi
     });
     await Promise.all(streams.map(({ began }) => began));
     const before = (await ingress?.metric('sluice_attempts_total')) ?? 0;
-    for (const worker of installation.workers.slice(0, 1))
-      for (const pid of worker.workerPids()) process.kill(pid, 'SIGKILL');
+    // Which of them got the jobs is nobody's choice, and the one that died last may still be starting.
+    const busy = await installation.busiestWorker();
+    for (const pid of busy.workerPids()) process.kill(pid, 'SIGKILL');
     const answers = await Promise.all(streams.map(({ ended }) => ended));
     for (const [seed, answer] of answers.entries()) {
       expect(answer).toEqual({ text: referenceText(seed, 0, tokens), outputTokens: tokens, finishes: 1 });
     }
-    // Otherwise no stream was on the worker that died, and the test has shown nothing.
     expect(await ingress?.metric('sluice_attempts_total')).toBeGreaterThan(before);
   });
 });

@@ -36,6 +36,8 @@ export interface Gateway {
   cli(...words: string[]): Promise<string>;
   /** The value of a metric summed over its series and over all ingresses. */
   metric(name: string, labels?: Record<string, string>): Promise<number>;
+  /** The worker process that runs the most generations now: which of them got the jobs is nobody's choice. */
+  busiestWorker(): Promise<{ supervisor: TestProcess; pid: number; generations: number }>;
   stop(): Promise<void>;
 }
 
@@ -106,7 +108,13 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       startIngress,
       startWorker,
       cli,
-      metric: (name, labels) => sumMetric(ingresses, name, labels),
+      metric: (name, labels) =>
+        sumMetric(
+          ingresses.map(({ ready }) => ready.opsPort),
+          name,
+          labels,
+        ),
+      busiestWorker: () => findBusiest(workers),
       stop,
     };
     await until(async () => (await gateway.metric('sluice_pool_slots')) > 0);
@@ -117,15 +125,29 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   }
 }
 
+async function findBusiest(supervisors: readonly TestProcess[]): ReturnType<Gateway['busiestWorker']> {
+  const all = await Promise.all(
+    supervisors.flatMap((supervisor) =>
+      (supervisor.ready.workers ?? []).map(async ({ pid, opsPort }) => ({
+        supervisor,
+        pid,
+        // One that died has no metrics any more.
+        generations: await sumMetric([opsPort], 'sluice_slots_busy').catch(() => 0),
+      })),
+    ),
+  );
+  return all.reduce((most, each) => (each.generations > most.generations ? each : most));
+}
+
 async function sumMetric(
-  processes: readonly TestProcess[],
+  opsPorts: readonly (number | undefined)[],
   name: string,
   labels: Record<string, string> = {},
 ): Promise<number> {
   const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
   let sum = 0;
-  for (const { ready } of processes) {
-    const text = await (await fetch(`http://127.0.0.1:${ready.opsPort}/metrics`)).text();
+  for (const opsPort of opsPorts) {
+    const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
     for (const line of text.split('\n')) {
       if (!line.startsWith(`${name}{`) && !line.startsWith(`${name} `)) continue;
       if (wanted.every((pair) => line.includes(pair))) sum += Number(line.slice(line.lastIndexOf(' ')));
