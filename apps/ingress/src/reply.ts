@@ -23,13 +23,20 @@ export function writeError(
 ): void {
   noteError(exchange, error.kind);
   const { status, headers, body } = codec.encodeError(error, { requestId: exchange.requestId });
+  writeJson(response, status, { ...replyHeaders(exchange), ...headers }, body);
+}
+
+/** Writes a whole JSON answer on a response that the framework has let go of. */
+export function writeJson(
+  response: ServerResponse,
+  status: number,
+  headers: Record<string, string>,
+  body: Json,
+): void {
   const text = JSON.stringify(body);
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(text),
-    ...replyHeaders(exchange),
-    ...headers,
-  });
+  headers['content-type'] = 'application/json';
+  headers['content-length'] = String(Buffer.byteLength(text));
+  response.writeHead(status, headers);
   response.end(text);
 }
 

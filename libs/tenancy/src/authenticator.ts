@@ -76,8 +76,27 @@ export class Authenticator {
     if (subscriber.status === 'ready') subscriber.unsubscribe(changes).catch(() => undefined);
   }
 
+  /**
+   * The caller whom `authenticate` would find without asking anybody; absent when it would have to ask, or would
+   * refuse. Nearly every call has one: it spares them four promises.
+   */
+  recall(credentials: readonly string[]): Caller | undefined {
+    if (!this.subscribed) return undefined;
+    for (let index = 0; index < credentials.length && index < maxCredentials; index += 1) {
+      const credential = credentials[index] ?? '';
+      if (!isCredential(credential)) continue;
+      const kept = this.recent.get(this.hashOf(credential));
+      if (!kept) return undefined;
+      const { caller } = this.judge(kept);
+      if (caller) return caller;
+    }
+    return undefined;
+  }
+
   /** The first good credential wins. Throws `unauthenticated`, or `unavailable` where Redis can't be asked. */
   async authenticate(credentials: readonly string[]): Promise<Caller> {
+    const known = this.recall(credentials);
+    if (known) return known;
     let refusal: string | undefined;
     let outage: SluiceError | undefined;
     for (const credential of credentials.slice(0, maxCredentials)) {

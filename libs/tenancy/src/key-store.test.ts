@@ -251,6 +251,29 @@ it('a cached key costs no question to Redis', async () => {
   expect(await there.redis.info('commandstats')).not.toMatch(/hgetall/);
 });
 
+it('a caller is recalled without asking while nothing speaks against it', async () => {
+  const { here, there, credential, key } = await openWithCachedKey();
+  expect(here.recall([credential])).toBeUndefined();
+  expect(there.recall([credential])?.tenant).toBe('acme');
+  expect(there.recall(['not a key', credential])?.tenant).toBe('acme');
+  // One that was never looked for might be good, and would come first.
+  expect(there.recall([unheardOf, credential])).toBeUndefined();
+  await here.directory.revoke(key.id);
+  await until(() => there.recall([credential]) === undefined);
+});
+
+it('a caller is not recalled after its expiry, nor while changes are not heard', async () => {
+  const { there, credential } = await openWithCachedKey();
+  there.subscriber.disconnect();
+  await until(() => there.recall([credential]) === undefined);
+  const store = await openStore();
+  const { credential: dying } = await store.directory.mint({ tenant: 'acme', expiresAt: now + 1_000 });
+  await store.authenticate([dying]);
+  expect(store.recall([dying])).toBeDefined();
+  now += 1_000;
+  expect(store.recall([dying])).toBeUndefined();
+});
+
 it('without a subscriber every authentication asks Redis', async () => {
   const { here, credential, key } = await openWithCachedKey();
   const alone = createKeyStore({ redis: here.redis, secret, now: () => now });

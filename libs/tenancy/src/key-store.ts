@@ -37,6 +37,8 @@ export interface KeyStore {
   readonly directory: Directory;
   /** The first good credential wins. Throws `unauthenticated`, or `unavailable` where Redis can't be asked. */
   authenticate(credentials: readonly string[]): Promise<Caller>;
+  /** The caller whom `authenticate` would find without asking Redis; absent when it would ask, or refuse. */
+  recall(credentials: readonly string[]): Caller | undefined;
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -64,6 +66,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
   return {
     directory,
     authenticate: (credentials) => authenticator.authenticate(credentials),
+    recall: (credentials) => authenticator.recall(credentials),
     start: () => authenticator.start(),
     close: () => authenticator.stop(),
   };

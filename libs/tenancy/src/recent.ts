@@ -13,10 +13,15 @@ export class Recent<Value> {
   get(name: string): Value | undefined {
     const entry = this.entries.get(name);
     if (!entry) return undefined;
-    this.entries.delete(name);
-    if (entry.diesAt <= this.now()) return undefined;
-    // A map keeps insertion order: what was used last stands last.
-    this.entries.set(name, entry);
+    if (entry.diesAt <= this.now()) {
+      this.entries.delete(name);
+      return undefined;
+    }
+    // A map keeps insertion order: what was used last stands last. That matters only where one must go soon.
+    if (this.entries.size > this.capacity / 2) {
+      this.entries.delete(name);
+      this.entries.set(name, entry);
+    }
     return entry.value;
   }
 

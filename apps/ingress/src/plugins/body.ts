@@ -1,21 +1,15 @@
 import { SluiceError } from '@sluice/canonical';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 /** Deeper bodies are nobody's prompt; recursion over them could end the process. */
 const depthLimit = 200;
 
 /**
- * Reads bodies as JSON: a missing content type counts as JSON, charset parameters are fine, anything
- * compressed or of another type is refused, and so is nesting past the limit, before it is parsed.
+ * Reads bodies as JSON: a missing content type counts as JSON, charset parameters are fine, anything of another
+ * type is refused, and so is nesting past the limit, before it is parsed.
  */
 export function registerBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addHook('preParsing', (http, _reply, _payload, done) => {
-    const encoding = http.headers['content-encoding'];
-    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-      done(new SluiceError('unsupported-media', 'compressed bodies are not accepted'));
-    } else done();
-  });
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (http, body, done) => {
     try {
       done(null, parseBody(http.headers['content-type'], Buffer.isBuffer(body) ? body : Buffer.from(body)));
@@ -23,6 +17,14 @@ export function registerBody(app: FastifyInstance): void {
       done(error as SluiceError);
     }
   });
+}
+
+/** Throws for a body that came compressed. Call it where bodies are read, before they are. */
+export function refuseCompressed({ headers }: FastifyRequest): void {
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new SluiceError('unsupported-media', 'compressed bodies are not accepted');
+  }
 }
 
 function parseBody(contentType: string | undefined, body: Buffer): unknown {

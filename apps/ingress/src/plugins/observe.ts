@@ -5,19 +5,22 @@ import { httpFacts } from '../http-facts.ts';
 import { replyHeaders } from '../reply.ts';
 import type { Services } from '../services.ts';
 
-const exchanges = new WeakMap<FastifyRequest, Exchange>();
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by the first of all hooks. A map beside the requests would cost at every collection of garbage. */
+    exchange?: Exchange;
+  }
+}
 
 /** The facts of a request that is being answered. */
-export function exchangeOf(http: FastifyRequest): Exchange {
-  const exchange = exchanges.get(http);
+export function exchangeOf({ exchange }: FastifyRequest): Exchange {
   if (!exchange) throw new TypeError('a request without its exchange');
   return exchange;
 }
 
 /** Gives a request its id and its exchange, and counts and logs it once when its socket is done with it. */
 export function openExchange(http: FastifyRequest, reply: FastifyReply, services: Services): Exchange {
-  const known = exchanges.get(http);
-  if (known) return known;
+  if (http.exchange) return http.exchange;
   const facts = httpFacts(http);
   const exchange: Exchange = {
     requestId: services.newRequestId(),
@@ -25,7 +28,7 @@ export function openExchange(http: FastifyRequest, reply: FastifyReply, services
     facts,
     format: recognizeFormat(facts).format,
   };
-  exchanges.set(http, exchange);
+  http.exchange = exchange;
   reply.headers(replyHeaders(exchange));
   // The listener holds the response alone: a stream that is open for minutes needs nothing of the framework's.
   const { raw } = reply;
@@ -34,6 +37,7 @@ export function openExchange(http: FastifyRequest, reply: FastifyReply, services
 }
 
 export function registerObservation(app: FastifyInstance, services: Services): void {
+  app.decorateRequest('exchange');
   app.addHook('onRequest', (http, reply, done) => {
     openExchange(http, reply, services);
     done();

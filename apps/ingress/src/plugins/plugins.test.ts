@@ -6,7 +6,7 @@ import { createIngressMetrics, createLogger, renderMetrics } from '@sluice/runti
 import { type FastifyInstance, fastify } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Services } from '../services.ts';
-import { registerBody } from './body.ts';
+import { refuseCompressed, registerBody } from './body.ts';
 import { refuseBrokenHttp } from './broken-http.ts';
 import { registerErrors, sendError } from './errors.ts';
 import { exchangeOf, registerObservation } from './observe.ts';
@@ -42,7 +42,10 @@ beforeEach(async () => {
   registerObservation(app, services);
   registerErrors(app, services);
   registerBody(app);
-  app.post('/v1/chat/completions', async (http) => ({ got: http.body }));
+  app.post('/v1/chat/completions', {
+    onRequest: async (http) => refuseCompressed(http),
+    handler: async (http) => ({ got: http.body }),
+  });
   app.post('/v1/messages', async () => {
     throw new SluiceError('saturated', 'the queue is full', { retryAfterMs: 2_500 });
   });
