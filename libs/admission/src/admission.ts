@@ -2,21 +2,17 @@ import { SluiceError } from '@sluice/canonical';
 import { type Clock, systemClock } from '@sluice/runtime';
 import type { ScopedLimits } from '@sluice/tenancy';
 import type { Cluster, Redis } from 'ioredis';
+import { CheckBook } from './caller-checks.ts';
+import { type Part, slotsOf } from './check-list.ts';
 import type { Claim, Ticket } from './claim.ts';
 import { fairPriority } from './fair-priority.ts';
 import { FullPools } from './full-pools.ts';
-import { type Answer, type Hold, Ledger, type Part, type Reservation } from './ledger.ts';
-import type { Check, Estimate, Scope } from './limit.ts';
-import {
-  poolCheck,
-  priorMeanMs,
-  refuseSaturated,
-  refuseWithoutWorkers,
-  tenantShareCheck,
-} from './limits/saturation.ts';
+import { type Answer, Ledger, type Reservation } from './ledger.ts';
+import type { Estimate, Scope } from './limit.ts';
+import { priorMeanMs, refuseSaturated, refuseWithoutWorkers } from './limits/saturation.ts';
 import type { MemoryGate } from './memory-gate.ts';
-import { type AdmissionNames, admissionNames, countKey, type Slot } from './names.ts';
-import { bindLimits, type ScopedLimit } from './policy.ts';
+import { type AdmissionNames, admissionNames, type Slot } from './names.ts';
+import type { ScopedLimit } from './policy.ts';
 import { limits } from './registry.ts';
 import { TicketBook } from './ticket-book.ts';
 
@@ -97,6 +93,7 @@ class RedisAdmission implements Admission {
   private readonly names: AdmissionNames;
   private readonly ledger: Ledger;
   private readonly book: TicketBook;
+  private readonly checks: CheckBook;
   private readonly fullPools: FullPools;
   private readonly assumedOutputTokens: number;
 
@@ -112,6 +109,7 @@ class RedisAdmission implements Admission {
     this.assumedOutputTokens = assumedOutputTokens;
     this.names = admissionNames(prefix);
     this.ledger = new Ledger(redis, leaseMs);
+    this.checks = new CheckBook(this.names);
     this.fullPools = new FullPools(() => clock.monotonic());
     this.book = new TicketBook({
       redis,
@@ -135,20 +133,22 @@ class RedisAdmission implements Admission {
     this.options.memoryGate?.check(() => this.options.onRefusal?.('memory'));
     if (claim.poolPolicy.slots <= 0) throw this.refusal('workers', refuseWithoutWorkers(claim));
     const { requestId, pool, jobs } = claim;
-    this.checkPools([pool], jobs);
+    const full = this.fullPools.refusal(pool, jobs);
+    if (full) throw this.refusal('saturation', full);
     const estimate = this.estimate(claim);
-    const bound = bindLimits(claim.limits);
-    const slot = this.names.tenantSlot(claim.tenant);
-    const holds = bound.map((each) => holdOf(each, slot, claim, estimate));
-    const poolPart = this.poolPart(claim);
-    const parts = holds.length > 0 ? [{ slot, holds }, poolPart] : [poolPart];
+    const caller = this.checks.ofCaller(claim);
+    const { policies } = caller;
+    const amounts = policies.map(({ limit }) => limit.amount(claim, estimate));
+    const ofPool = { list: this.checks.ofPool(caller, pool, claim.poolPolicy), amounts: [jobs, jobs] };
+    const parts: Part[] = amounts.length > 0 ? [{ list: caller.list, amounts }, ofPool] : [ofPool];
     // Places that were given back go to those whom no policy refuses, and with policies only the answer tells.
-    const early = holds.length > 0 ? undefined : this.fullPools.ask(pool, jobs);
+    const early = amounts.length > 0 ? undefined : this.fullPools.ask(pool, jobs);
     const answer = await this.reserve({ requestId, inputTokens: estimate.inputTokens, parts });
-    this.refuseByPolicy(bound, holds, answer);
+    this.refuseByPolicy(policies, amounts, answer);
     const permission = early ?? this.fullPools.ask(pool, jobs);
-    const { refused, busyForMs, meanMs = priorMeanMs } = answer;
-    const { [holds.length]: inPool = 0, [holds.length + 1]: outstanding = 0 } = answer.levels;
+    const { refused, busyForMs, meanMs = priorMeanMs, levels } = answer;
+    const inPool = levels[amounts.length] ?? 0;
+    const outstanding = levels[amounts.length + 1] ?? 0;
     if (refused !== undefined) {
       const refusal = refuseSaturated(claim, inPool, meanMs);
       this.fullPools.refused(pool, jobs, refusal);
@@ -160,10 +160,10 @@ class RedisAdmission implements Admission {
     return this.book.open({ claim, parts, priority, onSettle: () => this.fullPools.freed(pool, jobs) });
   }
 
-  checkPools(pools: Iterable<string>, jobs = 1): void {
+  checkPools(pools: Iterable<string>): void {
     let refusal: SluiceError | undefined;
     for (const pool of pools) {
-      refusal = this.fullPools.refusal(pool, jobs);
+      refusal = this.fullPools.refusal(pool, 1);
       if (!refusal) return;
     }
     if (refusal) throw this.refusal('saturation', refusal);
@@ -179,13 +179,11 @@ class RedisAdmission implements Admission {
   }
 
   async usage(subject: { tenant: string; keyId?: string; limits: ScopedLimits }): Promise<LimitUsage[]> {
-    const claim: Claim = { ...anyClaim, tenant: subject.tenant, keyId: subject.keyId ?? '' };
-    const slot = this.names.tenantSlot(subject.tenant);
-    const bound = bindLimits(subject.limits);
-    const holds = bound.map((each) => holdOf(each, slot, claim, this.estimate(claim)));
-    const { levels } = await this.ledger.inspect(slot, holds);
-    return bound.map(({ scope, limit }, index) => {
-      const max = holds[index]?.max;
+    const { tenant, keyId = '', limits } = subject;
+    const { policies, list } = this.checks.ofCaller({ tenant, keyId, limits });
+    const { levels } = await this.ledger.inspect(list.slot, list.holds);
+    return policies.map(({ scope, limit }, index) => {
+      const { max } = limit.check;
       return { scope, limit: limit.name, used: levels[index] ?? 0, ...(max !== undefined && { max }) };
     });
   }
@@ -195,68 +193,34 @@ class RedisAdmission implements Admission {
     return { inputTokens, totalTokens: inputTokens + jobs * (maxOutputTokens ?? this.assumedOutputTokens) };
   }
 
-  private poolPart(claim: Claim): Part {
-    const slot = this.names.poolSlot(claim.pool);
-    const holds: Hold[] = [
-      { ...poolCheck(claim, slot), key: countKey(slot, 'leases', 'all') },
-      { ...tenantShareCheck(claim), key: countKey(slot, 'leases', `of:${encodeURIComponent(claim.tenant)}`) },
-    ];
-    return { slot, holds };
-  }
-
   private async reserve(reservation: Reservation): Promise<Answer> {
     const { requestId, parts } = reservation;
-    for (const { slot } of parts) this.book.announce(slot);
+    for (const { list } of parts) this.book.announce(list.slot);
     try {
       return await this.ledger.reserve(reservation);
     } catch (cause) {
       // The script may have run although its answer was lost.
-      await this.book.settle({ requestId, slots: parts.map(({ slot }) => slot) });
+      await this.book.settle({ requestId, slots: slotsOf(parts) });
       throw new SluiceError('unavailable', 'admission does not answer', { retryAfterMs: 1000, cause });
     }
   }
 
-  /** Throws if the hold that said no belongs to a policy; those of the policies are the first. */
+  /** Throws if the check that said no belongs to a policy; those of the policies are the first. */
   private refuseByPolicy(
-    bound: readonly ScopedLimit[],
-    holds: readonly Hold[],
+    policies: readonly ScopedLimit[],
+    amounts: readonly number[],
     { refused = -1, levels, waitMs }: Answer,
   ): void {
-    const [policy, hold] = [bound[refused], holds[refused]];
-    if (!policy || !hold) return;
+    const policy = policies[refused];
+    if (!policy) return;
     const { scope, limit } = policy;
-    const level = levels[refused] ?? 0;
-    throw this.refusal(
-      limit.name,
-      limit.refuse({ scope, level, ...(waitMs !== undefined && { waitMs }) }, hold),
-    );
+    const [amount = 0, level = 0] = [amounts[refused], levels[refused]];
+    const error = limit.refuse({ scope, amount, level, ...(waitMs !== undefined && { waitMs }) });
+    throw this.refusal(limit.name, error);
   }
 
   private refusal(name: string, error: SluiceError): SluiceError {
     this.options.onRefusal?.(name);
     return error;
   }
-}
-
-/** Asks for nothing in particular: to learn where a policy counts. */
-const anyClaim: Claim = {
-  requestId: '',
-  tenant: '',
-  keyId: '',
-  model: '',
-  pool: '',
-  jobs: 1,
-  estimatedInputTokens: 0,
-  limits: { tenant: {}, key: {} },
-  poolPolicy: { slots: 0, waitBudgetMs: 0 },
-};
-
-function holdOf(
-  { scope, limit }: ScopedLimit,
-  slot: Slot,
-  claim: Claim,
-  estimate: Estimate,
-): Check & { key: string } {
-  const counted = scope === 'tenant' ? 'tenant' : `key:${encodeURIComponent(claim.keyId)}`;
-  return { ...limit.check(claim, estimate), key: countKey(slot, limit.name, counted) };
 }

@@ -2,8 +2,8 @@ import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import type { Ticket } from './claim.ts';
-import { type Hold, Ledger } from './ledger.ts';
-import { TestBed } from './test-bed.ts';
+import { Ledger } from './ledger.ts';
+import { type Asked, partOf, TestBed } from './test-bed.ts';
 
 // Redis servers start, die and come back here, on machines that may be busy.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
@@ -17,10 +17,10 @@ afterAll(() => bed.close());
 
 const slot = 'sluice:{t:acme}';
 const longMs = 86_400_000_000;
-const request = (requestId: string, hold: Hold) => ({
+const request = (requestId: string, asked: Asked) => ({
   requestId,
   inputTokens: 40,
-  parts: [{ slot, holds: [hold] }],
+  parts: [partOf(slot, [asked])],
 });
 
 it('whatever the order of admissions and settlements, the sum charged is the sum of what they spent', async () => {

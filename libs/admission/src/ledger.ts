@@ -3,18 +3,10 @@ import { TurnBatch } from '@sluice/runtime';
 import { runLuaScript } from '@sluice/transport';
 import { Cluster, type Redis } from 'ioredis';
 import { z } from 'zod';
-import type { Check } from './limit.ts';
+import { type CheckList, type Hold, type Part, slotsOf } from './check-list.ts';
 import { bookKeys, type Slot } from './names.ts';
+import { Numbering } from './numbering.ts';
 import { readScript } from './script.ts';
-
-/** A check and where it counts. */
-export type Hold = Check & { key: string };
-
-/** What a request asks for in one slot. */
-export interface Part {
-  readonly slot: Slot;
-  readonly holds: readonly Hold[];
-}
 
 export interface Reservation {
   requestId: string;
@@ -26,11 +18,11 @@ export interface Reservation {
 /** What Redis says to a reservation. Holds are numbered through all of its parts. */
 export interface Answer {
   /** The hold that said no, so that none was taken; absent means that all were. */
-  refused?: number;
+  refused: number | undefined;
   /** After which time the refused hold would have fitted; absent means not known. */
-  waitMs?: number;
+  waitMs: number | undefined;
   /** Mean service time of the pool, if a hold asked for it. */
-  meanMs?: number;
+  meanMs: number | undefined;
   /** For how long the pool has been busy; 0 while it is not. */
   busyForMs: number;
   /** What each hold saw before it took, up to the one that said no. */
@@ -50,7 +42,7 @@ export interface Settlement {
   /** Tokens to book; absent gives everything back as if it had never been taken. */
   charge?: number;
   /** Adds this generation to the mean service time of the pool. */
-  durationMs?: number;
+  durationMs?: number | undefined;
 }
 
 export interface Holdings {
@@ -62,7 +54,6 @@ export interface Holdings {
 
 // An empty Lua table has no telling whether it is a list.
 const levels = z.preprocess((value) => (Array.isArray(value) ? value : []), z.array(z.number()));
-const settledSchema = z.array(z.number());
 const holdingsSchema = z.object({ requests: z.number(), reserved: z.number(), levels });
 
 /**
@@ -96,14 +87,8 @@ export class Ledger {
   }
 
   /** True if there was something to settle: not before, and not by somebody who found the lease dead. */
-  async settle(settlement: Settlement): Promise<boolean> {
-    if (!this.isCluster) return this.settleIn(everySlot, settlement);
-    const { durationMs, slots, ...request } = settlement;
-    const last = slots.length - 1;
-    const each = slots.map((slot, index) =>
-      this.settleIn(slot, index === last ? { ...settlement, slots: [slot] } : { ...request, slots: [slot] }),
-    );
-    return (await Promise.all(each)).includes(true);
+  settle(settlement: Settlement): Promise<boolean> {
+    return this.isCluster ? this.settleApart(settlement) : this.settleIn(everySlot, settlement);
   }
 
   async renew(slot: Slot, renewals: readonly Renewal[]): Promise<void> {
@@ -123,17 +108,28 @@ export class Ledger {
 
   /** Node by node; what was taken is given back when the next one refuses. */
   private async reserveApart({ requestId, inputTokens, parts }: Reservation): Promise<Answer> {
-    let known: Answer = { busyForMs: 0, levels: [] };
+    const levels: number[] = [];
+    let answer: Answer = { refused: undefined, waitMs: undefined, meanMs: undefined, busyForMs: 0, levels };
     for (const [index, part] of parts.entries()) {
-      const answer = await this.reserveIn(part.slot, { requestId, inputTokens, parts: [part] });
+      answer = await this.reserveIn(part.list.slot, { requestId, inputTokens, parts: [part] });
       const { refused } = answer;
-      const before = known.levels;
-      known = { ...known, ...answer, levels: [...before, ...answer.levels] };
+      const before = levels.length;
+      levels.push(...answer.levels);
       if (refused === undefined) continue;
-      await this.settle({ requestId, slots: parts.slice(0, index).map(({ slot }) => slot) });
-      return { ...known, refused: before.length + refused };
+      await this.settle({ requestId, slots: slotsOf(parts.slice(0, index)) });
+      return { ...answer, levels, refused: before + refused };
     }
-    return known;
+    // The pool is the last, and nothing but a pool has a mean and is busy.
+    return { ...answer, levels };
+  }
+
+  private async settleApart(settlement: Settlement): Promise<boolean> {
+    const { durationMs, slots, ...request } = settlement;
+    const last = slots.length - 1;
+    const each = slots.map((slot, index) =>
+      this.settleIn(slot, index === last ? { ...settlement, slots: [slot] } : { ...request, slots: [slot] }),
+    );
+    return (await Promise.all(each)).includes(true);
   }
 
   private reserveIn(name: Slot, reservation: Reservation): Promise<Answer> {
@@ -145,53 +141,32 @@ export class Ledger {
   }
 
   private readonly reserveAll = async (reservations: readonly Reservation[]): Promise<Answer[]> => {
-    const books = new Books();
-    const values: (string | number)[] = [this.leaseMs];
+    const [books, lists] = [new Numbering<Slot>(), new Numbering<CheckList>()];
+    const requests: (string | number)[] = [];
     for (const { requestId, inputTokens, parts } of reservations) {
-      values.push(requestId, inputTokens, books.numbersOf(parts.map(({ slot }) => slot)));
-      for (const { holds } of parts) values.push(JSON.stringify(holds));
+      requests.push(requestId, inputTokens, lists.numbersOf(parts.map(({ list }) => list)));
+      for (const { amounts } of parts) requests.push(amounts.join());
     }
-    return answersOf(await runLuaScript(this.redis, this.scripts.reserve, books.keys, values)).map(
-      ([refused = -1, waitMs = -1, meanMs = -1, busyForMs = 0, ...levels]) => ({
-        levels,
-        busyForMs,
-        ...(refused >= 0 && { refused }),
-        ...(waitMs >= 0 && { waitMs }),
-        ...(meanMs >= 0 && { meanMs }),
-      }),
-    );
+    const asked = lists.things.flatMap(({ slot, json }) => [books.numberOf(slot), json]);
+    const values = [this.leaseMs, asked.length / 2, ...asked, ...requests];
+    return answersOf(await this.run('reserve', books, values));
   };
 
   private readonly settleAll = async (settlements: readonly Settlement[]): Promise<boolean[]> => {
-    const books = new Books();
+    const books = new Numbering<Slot>();
     const values: (string | number)[] = [];
     for (const { requestId, slots, charge = '', durationMs = '' } of settlements) {
       values.push(requestId, books.numbersOf(slots), charge, durationMs);
     }
-    const reply = await runLuaScript(this.redis, this.scripts.settle, books.keys, values);
-    return settledSchema.parse(reply).map((settled) => settled === 1);
+    return numbersOf(await this.run('settle', books, values)).map((settled) => settled === 1);
   };
-}
 
-/** The books in which a run works, as it numbers them. */
-class Books {
-  readonly keys: string[] = [];
-  private readonly numbers = new Map<Slot, number>();
-
-  /** As a script reads them: `2 1`. */
-  numbersOf(slots: readonly Slot[]): string {
-    let numbers = '';
-    for (const slot of slots) numbers += numbers === '' ? this.numberOf(slot) : ` ${this.numberOf(slot)}`;
-    return numbers;
-  }
-
-  private numberOf(slot: Slot): number {
-    const known = this.numbers.get(slot);
-    if (known !== undefined) return known;
-    const number = this.numbers.size + 1;
-    this.keys.push(...bookKeys(slot));
-    this.numbers.set(slot, number);
-    return number;
+  private run(
+    name: 'reserve' | 'settle',
+    books: Numbering<Slot>,
+    values: readonly (string | number)[],
+  ): Promise<unknown> {
+    return runLuaScript(this.redis, this.scripts[name], books.things.flatMap(bookKeys), values);
   }
 }
 
@@ -216,8 +191,32 @@ function batchOf<Item, Reply>(
   return batch;
 }
 
+/** As scripts/reserve.lua writes them, one behind the other. */
+function answersOf(reply: unknown): Answer[] {
+  const numbers = numbersOf(reply);
+  const answers: Answer[] = [];
+  let from = 0;
+  while (from < numbers.length) {
+    const firstLevel = from + 5;
+    const end = firstLevel + (numbers[from + 4] ?? 0);
+    answers.push({
+      refused: known(numbers[from]),
+      waitMs: known(numbers[from + 1]),
+      meanMs: known(numbers[from + 2]),
+      busyForMs: numbers[from + 3] ?? 0,
+      levels: numbers.slice(firstLevel, end),
+    });
+    from = end;
+  }
+  return answers;
+}
+
+function known(number = -1): number | undefined {
+  return number >= 0 ? number : undefined;
+}
+
 /** The scripts are ours and travel with this file: a look at the shape is enough, and costs nothing per request. */
-function answersOf(reply: unknown): number[][] {
-  if (Array.isArray(reply) && reply.every(Array.isArray)) return reply;
+function numbersOf(reply: unknown): number[] {
+  if (Array.isArray(reply)) return reply;
   throw new SluiceError('internal', 'the ledger answered in an unknown shape');
 }

@@ -6,15 +6,15 @@ import type { Claim } from './claim.ts';
 export type Scope = 'tenant' | 'key';
 
 /**
- * One question to the ledger, of three kinds. `amount` is what is taken, `max` the most that may be taken.
+ * One question to the ledger, of three kinds; a claim adds the amount that it takes. `max` is the most that may be taken.
  * - lease: held until the request ends, or until nobody renews it.
  * - rate: a bucket that runs empty within `periodMs`. `settles`: the estimate is replaced by the tokens spent.
  * - budget: the estimate is reserved, the tokens spent are booked; `periodMs` absent means for ever.
  */
 export type Check =
-  | { primitive: 'lease'; amount: number; max?: number; backlog?: Backlog }
-  | { primitive: 'rate'; amount: number; max: number; periodMs: number; settles: boolean }
-  | { primitive: 'budget'; amount: number; max: number; periodMs?: number };
+  | { primitive: 'lease'; max?: number; backlog?: Backlog }
+  | { primitive: 'rate'; max: number; periodMs: number; settles: boolean }
+  | { primitive: 'budget'; max: number; periodMs?: number };
 
 /** A lease's `max` that follows from how long the pool takes for a generation. */
 export interface Backlog {
@@ -40,6 +40,8 @@ export interface Estimate {
 /** Why a check said no. */
 export interface Refused {
   scope: Scope;
+  /** What the claim would have taken. */
+  amount: number;
   /** What was taken already. */
   level: number;
   /** After which time the claim would have fitted; absent means not known. */
@@ -54,16 +56,19 @@ export interface LimitDefinition<Policy> {
   /** Short form of a policy on the command line, for people: `60/1m`. */
   readonly example: string;
   readonly policy: z.ZodType<Policy>;
-  check(claim: Claim, policy: Policy, estimate: Estimate): Check;
+  check(policy: Policy): Check;
+  /** What a claim takes of it. */
+  amount(claim: Claim, policy: Policy, estimate: Estimate): number;
   /** The error that a refused caller sees. It names the limit, whom it binds and its size. */
-  refuse(policy: Policy, refused: Refused, check: Check): SluiceError;
+  refuse(policy: Policy, refused: Refused): SluiceError;
 }
 
 /** A policy that was read and waits for claims. */
 export interface BoundLimit {
   readonly name: string;
-  check(claim: Claim, estimate: Estimate): Check;
-  refuse(refused: Refused, check: Check): SluiceError;
+  readonly check: Check;
+  amount(claim: Claim, estimate: Estimate): number;
+  refuse(refused: Refused): SluiceError;
 }
 
 /** A limit whose policy type is its own business. */
@@ -86,8 +91,9 @@ export function defineLimit<Policy>(definition: LimitDefinition<Policy>): Limit 
       }
       return {
         name,
-        check: (claim, estimate) => definition.check(claim, parsed.data, estimate),
-        refuse: (refused, check) => definition.refuse(parsed.data, refused, check),
+        check: definition.check(parsed.data),
+        amount: (claim, estimate) => definition.amount(claim, parsed.data, estimate),
+        refuse: (refused) => definition.refuse(parsed.data, refused),
       };
     },
   };

@@ -1,7 +1,9 @@
 import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { type Admission, type AdmissionOptions, createAdmission } from './admission.ts';
+import { checkList, type Hold, type Part } from './check-list.ts';
 import type { Claim } from './claim.ts';
+import type { Slot } from './names.ts';
 
 /** A test's own Redis, as far as this needs to know it. */
 interface Server {
@@ -83,6 +85,14 @@ export class TestBed<Given extends Server = Server> {
     await this.reset();
     await this.server.stop();
   }
+}
+
+/** A check and how much is asked of it. */
+export type Asked = Hold & { readonly amount: number };
+
+export function partOf(slot: Slot, asked: readonly Asked[]): Part {
+  const holds = asked.map(({ amount: _, ...hold }) => hold);
+  return { list: checkList(slot, holds), amounts: asked.map(({ amount }) => amount) };
 }
 
 /** A Cluster of one node that owns all slots: it refuses a script that spans two of them as a large one does. */

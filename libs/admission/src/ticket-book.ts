@@ -1,7 +1,8 @@
 import type { Clock, Timer } from '@sluice/runtime';
 import type { Cluster, Redis } from 'ioredis';
+import { type Part, slotsOf } from './check-list.ts';
 import type { Claim, Outcome, Ticket } from './claim.ts';
-import type { Hold, Ledger, Part, Renewal, Settlement } from './ledger.ts';
+import type { Ledger, Renewal, Settlement } from './ledger.ts';
 import type { Slot } from './names.ts';
 
 interface NewTicket {
@@ -11,18 +12,12 @@ interface NewTicket {
   onSettle(): void;
 }
 
-/** What stays of a part once it is reserved: its leases, which want to be renewed. */
-interface HeldPart {
-  readonly slot: Slot;
-  readonly leases: Renewal['leases'];
-}
-
 /** An admitted request of this process that is not settled. */
 class OpenTicket implements Ticket {
   readonly requestId: string;
   readonly priority: number;
   readonly estimatedInputTokens: number;
-  readonly parts: readonly HeldPart[];
+  readonly parts: readonly Part[];
   /** Output tokens seen so far. */
   seen = 0;
   readonly onSettle: () => void;
@@ -33,7 +28,7 @@ class OpenTicket implements Ticket {
     this.onSettle = onSettle;
     this.requestId = claim.requestId;
     this.estimatedInputTokens = claim.estimatedInputTokens;
-    this.parts = parts.map(({ slot, holds }) => ({ slot, leases: leasesOf(holds) }));
+    this.parts = parts;
     this.priority = priority;
   }
 
@@ -116,15 +111,13 @@ export class TicketBook {
   }
 
   /** Settles all that a ticket of this book holds. Only the first call counts. */
-  async settleTicket(ticket: OpenTicket, outcome: Outcome): Promise<void> {
+  settleTicket(ticket: OpenTicket, outcome: Outcome): Promise<void> {
     const { requestId, estimatedInputTokens, parts, seen } = ticket;
-    if (this.tickets.get(requestId) !== ticket) return;
+    if (this.tickets.get(requestId) !== ticket) return Promise.resolve();
     this.tickets.delete(requestId);
     ticket.onSettle();
     const charge = chargeOf(outcome, { inputTokens: estimatedInputTokens, outputTokens: seen });
-    const { durationMs } = outcome;
-    const slots = parts.map(({ slot }) => slot);
-    await this.settle({ requestId, slots, charge, ...(durationMs !== undefined && { durationMs }) });
+    return this.settle({ requestId, slots: slotsOf(parts), charge, durationMs: outcome.durationMs });
   }
 
   /** Never rejects: a settlement that Redis didn't take waits for the next round. */
@@ -171,7 +164,7 @@ export class TicketBook {
   private async renew(): Promise<void> {
     const bySlot = new Map<Slot, OpenTicket[]>();
     for (const ticket of this.tickets.values()) {
-      for (const { slot } of ticket.parts) {
+      for (const slot of slotsOf(ticket.parts)) {
         const tickets = bySlot.get(slot);
         if (tickets) tickets.push(ticket);
         else bySlot.set(slot, [ticket]);
@@ -215,12 +208,13 @@ export class TicketBook {
 }
 
 function renewalOf({ requestId, parts, seen }: OpenTicket, slot: Slot): Renewal {
-  return { id: requestId, seen, leases: parts.find((part) => part.slot === slot)?.leases ?? [] };
+  const part = parts.find(({ list }) => list.slot === slot);
+  return { id: requestId, seen, leases: part ? leasesOf(part) : [] };
 }
 
-function leasesOf(holds: readonly Hold[]): Renewal['leases'] {
-  return holds.flatMap(({ primitive, key, amount }) =>
-    primitive === 'lease' ? [{ primitive, key, amount }] : [],
+function leasesOf({ list, amounts }: Part): Renewal['leases'] {
+  return list.holds.flatMap(({ primitive, key }, index) =>
+    primitive === 'lease' ? [{ primitive, key, amount: amounts[index] ?? 0 }] : [],
   );
 }
 

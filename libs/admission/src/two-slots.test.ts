@@ -3,7 +3,7 @@ import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Ledger } from './ledger.ts';
 import { meanKey } from './names.ts';
-import { startClusterOfOne } from './test-bed.ts';
+import { partOf, startClusterOfOne } from './test-bed.ts';
 
 // Redis servers start here, on machines that may be busy.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
@@ -18,10 +18,7 @@ const places = (max: number) => [{ primitive: 'lease', amount: 1, max, key: `${p
 const request = (requestId: string, { max = 9 } = {}) => ({
   requestId,
   inputTokens: 40,
-  parts: [
-    { slot: tenant, holds: policies },
-    { slot: pool, holds: places(max) },
-  ],
+  parts: [partOf(tenant, policies), partOf(pool, places(max))],
 });
 
 describe.each([

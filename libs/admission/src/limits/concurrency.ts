@@ -11,8 +11,9 @@ export const concurrency = defineLimit({
   summary: 'How many generations may be waiting or running at once; one request with n choices counts n.',
   example: '10',
   policy,
-  check: ({ jobs }, { max }) => ({ primitive: 'lease', amount: jobs, max }),
-  refuse({ max }, { scope }, { amount }) {
+  check: ({ max }) => ({ primitive: 'lease', max }),
+  amount: ({ jobs }) => jobs,
+  refuse({ max }, { scope, amount }) {
     const fits = amount <= max;
     return new SluiceError(
       'rate-limited',

@@ -16,7 +16,8 @@ export const requestRate = defineLimit({
   summary: 'How many requests may start per period; a whole period may be used at once and refills evenly.',
   example: '60/1m',
   policy,
-  check: (_claim, { max, periodMs }) => ({ primitive: 'rate', amount: 1, max, periodMs, settles: false }),
+  check: ({ max, periodMs }) => ({ primitive: 'rate', max, periodMs, settles: false }),
+  amount: () => 1,
   refuse: ({ max, periodMs }, { scope, waitMs }) =>
     new SluiceError(
       'rate-limited',

@@ -1,5 +1,5 @@
 import { SluiceError } from '@sluice/canonical';
-import type { Claim } from '../claim.ts';
+import type { Claim, PoolPolicy } from '../claim.ts';
 import type { Check } from '../limit.ts';
 import { countKey, meanKey, type Slot } from '../names.ts';
 import { saturationRetryAfterMs } from '../retry-after.ts';
@@ -11,11 +11,9 @@ export const priorMeanMs = 2_000;
 const minWaiting = 1;
 
 /** Places of a pool, running or waiting. */
-export function poolCheck({ poolPolicy, jobs }: Claim, slot: Slot): Check {
-  const { slots, waitBudgetMs, maxWaiting } = poolPolicy;
+export function poolCheck({ slots, waitBudgetMs, maxWaiting }: PoolPolicy, slot: Slot): Check {
   return {
     primitive: 'lease',
-    amount: jobs,
     backlog: {
       slots,
       waitBudgetMs,
@@ -29,9 +27,7 @@ export function poolCheck({ poolPolicy, jobs }: Claim, slot: Slot): Check {
 }
 
 /** Places of one tenant in a pool: never refused, only counted, for fairness. */
-export function tenantShareCheck({ jobs }: Claim): Check {
-  return { primitive: 'lease', amount: jobs };
-}
+export const tenantShareCheck: Check = { primitive: 'lease' };
 
 export function refuseSaturated(claim: Claim, inFlight: number, meanMs: number): SluiceError {
   const { slots } = claim.poolPolicy;

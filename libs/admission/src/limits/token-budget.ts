@@ -20,13 +20,9 @@ export const tokenBudget = defineLimit({
     'How many input and output tokens may be spent in all, or per period; what may still come is reserved.',
   example: '1000000',
   policy,
-  check: (_claim, { max, periodMs }, { totalTokens }) => ({
-    primitive: 'budget',
-    amount: totalTokens,
-    max,
-    ...(periodMs !== undefined && { periodMs }),
-  }),
-  refuse({ max, periodMs }, { scope, level }, { amount }) {
+  check: ({ max, periodMs }) => ({ primitive: 'budget', max, ...(periodMs !== undefined && { periodMs }) }),
+  amount: (_claim, _policy, { totalTokens }) => totalTokens,
+  refuse({ max, periodMs }, { scope, amount, level }) {
     const renewal = periodMs === undefined ? '' : ` per ${formatDuration(periodMs)}`;
     return new SluiceError(
       'budget-exhausted',

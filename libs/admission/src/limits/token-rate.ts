@@ -16,16 +16,12 @@ export const tokenRate = defineLimit({
   summary: 'How many input and output tokens may be used per period; estimated first, corrected at the end.',
   example: '100000/1m',
   policy,
-  check: (_claim, { max, periodMs }, { inputTokens, totalTokens }) => ({
-    primitive: 'rate',
-    // Clients ask for far more output than they get: a claim that a full bucket can't hold waits for a full bucket,
-    // unless the input alone is too long for ever.
-    amount: inputTokens > max ? inputTokens : Math.min(totalTokens, max),
-    max,
-    periodMs,
-    settles: true,
-  }),
-  refuse({ max, periodMs }, { scope, waitMs }, { amount }) {
+  check: ({ max, periodMs }) => ({ primitive: 'rate', max, periodMs, settles: true }),
+  // Clients ask for far more output than they get: a claim that a full bucket can't hold waits for a full bucket,
+  // unless the input alone is too long for ever.
+  amount: (_claim, { max }, { inputTokens, totalTokens }) =>
+    inputTokens > max ? inputTokens : Math.min(totalTokens, max),
+  refuse({ max, periodMs }, { scope, amount, waitMs }) {
     const rate = `${max} tokens per ${formatDuration(periodMs)}`;
     if (amount > max) {
       return new SluiceError(

@@ -1,5 +1,5 @@
 -- What a slot holds right now, after the dead were settled.
---   ARGV[1] checks as JSON, whose levels are wanted; their amounts don't matter
+--   ARGV[1] checks as JSON, whose levels are wanted
 -- Answer, JSON: { requests, reserved: tokens held for them, levels, spent: per check, budgets only }
 
 local at = clock()
@@ -7,9 +7,12 @@ local book = books[1]
 sweep(book, at)
 local reservedTokens = 0
 for _, text in ipairs(redis.call('HVALS', book.recordsKey)) do
-  local _, _, holds = parseRecord(text)
-  for _, hold in ipairs(parseHolds(holds)) do
-    if hold.settles or hold.primitive == 'budget' then reservedTokens = reservedTokens + hold.amount end
+  local _, _, amounts, checks = parseRecord(text)
+  local amountOf = parseAmounts(amounts)
+  for index, hold in ipairs(parseChecks(checks)) do
+    if hold.settles or hold.primitive == 'budget' then
+      reservedTokens = reservedTokens + (amountOf[index] or hold.amount)
+    end
   end
 end
 local level = {

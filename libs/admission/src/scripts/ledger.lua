@@ -1,7 +1,8 @@
 -- The books of the slots in which a run works, included before every other script. Of book n:
 --   KEYS[3n-2]  open: zset, request id by the instant (ms, Redis time) at which its lease dies
---   KEYS[3n-1]  records: hash, request id -> 'input seen holds': tokens estimated, tokens seen, and in JSON the
---               checks as they were asked: what each took is settled or given back under the same key and amount
+--   KEYS[3n-1]  records: hash, request id -> 'input seen amounts checks': tokens estimated, tokens seen, as '1,300'
+--               what was taken of each check, and in JSON the checks as they were asked: it is settled or given back
+--               under the same key and amount. The checks of a record without amounts name them themselves.
 --   KEYS[3n]    mean: mean service time in ms, of a pool
 -- The checks name further keys; all of them carry the slot's hash tag, so a Cluster runs one book on one node.
 -- Records are kept as text and parsed late: encoding them as one JSON value cost a third of the script.
@@ -35,19 +36,21 @@ for index = 1, #KEYS, 3 do
   }
 end
 
--- The books that a request names by their numbers, as '2 1'; most requests of a run name the same ones.
-local listsOfBooks = {}
-local function booksOf(numbers)
-  local list = listsOfBooks[numbers]
-  if not list then
-    -- One number needs no pattern: a microsecond of a run for a single request.
-    list = { books[tonumber(numbers)] }
-    if #list == 0 then
-      for each in string.gmatch(numbers, '%d+') do list[#list + 1] = books[tonumber(each)] end
+-- Tells those of `things` that a request names by their numbers, as '2 1'; most requests of a run name the same ones.
+local function namedOf(things)
+  local lists = {}
+  return function(numbers)
+    local list = lists[numbers]
+    if not list then
+      -- One number needs no pattern: a microsecond of a run for a single request.
+      list = { things[tonumber(numbers)] }
+      if #list == 0 then
+        for each in string.gmatch(numbers, '%d+') do list[#list + 1] = things[tonumber(each)] end
+      end
+      lists[numbers] = list
     end
-    listsOfBooks[numbers] = list
+    return list
   end
-  return list
 end
 
 local function keepBook(book)
@@ -96,8 +99,8 @@ local function readRecords()
   end
 end
 
-local function writeRecord(book, id, input, seen, holds)
-  local text = input .. ' ' .. seen .. ' ' .. holds
+local function writeRecord(book, id, input, seen, amounts, checks)
+  local text = input .. ' ' .. seen .. ' ' .. amounts .. ' ' .. checks
   local list = book.toWrite
   local size = #list
   book.records[id] = text
@@ -111,16 +114,27 @@ local function deleteRecord(book, id)
 end
 
 local function parseRecord(text)
-  local input, seen, holds = string.match(text, '^(%S+) (%S+) (.*)$')
-  return tonumber(input), tonumber(seen), holds
+  local input, seen, amounts, checks = string.match(text, '^(%S+) (%S+) ([^%[ ]*) ?(%[.*)$')
+  return tonumber(input), tonumber(seen), amounts, checks
 end
 
 -- Requests of one key and policy carry the same text.
-local holdsByText = {}
-local function parseHolds(text)
-  local holds = holdsByText[text] or cjson.decode(text)
-  holdsByText[text] = holds
-  return holds
+local checksByText = {}
+local function parseChecks(text)
+  local checks = checksByText[text] or cjson.decode(text)
+  checksByText[text] = checks
+  return checks
+end
+
+local amountsByText = {}
+local function parseAmounts(text)
+  local amounts = amountsByText[text]
+  if not amounts then
+    amounts = {}
+    for each in string.gmatch(text, '[^,]+') do amounts[#amounts + 1] = tonumber(each) end
+    amountsByText[text] = amounts
+  end
+  return amounts
 end
 
 -- A lease set's expired members don't count, whether or not somebody removed them.
@@ -219,24 +233,24 @@ local function writeBooks()
 end
 
 local settleHold = {
-  lease = function(hold, id)
-    dropLease(hold.key, id, hold.amount)
+  lease = function(hold, amount, id)
+    dropLease(hold.key, id, amount)
   end,
-  rate = function(hold, _, charge, at)
+  rate = function(hold, amount, _, charge, at)
     local correction
     if charge == nil then
-      correction = -hold.amount
+      correction = -amount
     elseif hold.settles then
-      correction = charge - hold.amount
+      correction = charge - amount
     else
       return
     end
     local level = rateLevel(hold.key, at, hold.max, hold.periodMs)
     setRateLevel(hold.key, at, hold.max, hold.periodMs, level + correction)
   end,
-  budget = function(hold, _, charge, at)
+  budget = function(hold, amount, _, charge, at)
     local spent, reserved = budgetState(hold.key, at, hold.periodMs)
-    setBudget(hold.key, at, hold.periodMs, spent + (charge or 0), reserved - hold.amount)
+    setBudget(hold.key, at, hold.periodMs, spent + (charge or 0), reserved - amount)
   end,
 }
 
@@ -247,9 +261,12 @@ local function settle(book, id, charge, at)
   removeMember(book.openKey, id)
   if not text then return false end
   deleteRecord(book, id)
-  local _, _, holds = parseRecord(text)
-  local taken = parseHolds(holds)
-  for index = 1, #taken do settleHold[taken[index].primitive](taken[index], id, charge, at) end
+  local _, _, amounts, checks = parseRecord(text)
+  local taken, amountOf = parseChecks(checks), parseAmounts(amounts)
+  for index = 1, #taken do
+    local hold = taken[index]
+    settleHold[hold.primitive](hold, amountOf[index] or hold.amount, id, charge, at)
+  end
   return true
 end
 

@@ -15,10 +15,10 @@ local leaseKeys = {}
 for _, ticket in ipairs(tickets) do
   local text = book.records[ticket.id]
   if text then
-    local input, seen, holds = parseRecord(text)
-    if seen < ticket.seen then writeRecord(book, ticket.id, input, ticket.seen, holds) end
+    local input, seen, amounts, checks = parseRecord(text)
+    if seen < ticket.seen then writeRecord(book, ticket.id, input, ticket.seen, amounts, checks) end
   else
-    writeRecord(book, ticket.id, 0, 0, #ticket.leases > 0 and cjson.encode(ticket.leases) or '[]')
+    writeRecord(book, ticket.id, 0, 0, '', #ticket.leases > 0 and cjson.encode(ticket.leases) or '[]')
   end
   addMember(book.openKey, at + leaseMs, ticket.id)
   for _, lease in ipairs(ticket.leases) do

@@ -1,12 +1,15 @@
 -- Takes, for each request in turn, all of its parts or none. A repeated request id takes nothing more.
---   ARGV[1] lease ms; then for each request: its id, input tokens (estimate), numbers of its parts' books, as '2 1';
---           and for each part its checks as JSON
--- Answer: for each request { index of the check that said no, among those of all parts, or -1; ms after which it
---         would fit, or -1; mean service time in ms, or -1; ms since when the pool is busy; what each check saw
---         before it took, up to the one that said no }
+--   ARGV[1] lease ms   ARGV[2] number of lists of checks; for each: number of its book, and the checks as JSON
+--   then for each request: its id, input tokens (estimate), numbers of the lists that its parts ask, as '2 1'; and for
+--   each part the amounts that it asks of them, as '1,300'
+-- Answer, one list for all requests: index of the check that said no, among those of all parts, or -1; ms after which
+--         it would fit, or -1; mean service time in ms, or -1; ms since when the pool is busy; and what each check saw
+--         before it took, up to the one that said no, after their number
 
 local leaseMs = tonumber(ARGV[1])
 local at = clock()
+-- As text, since Redis takes half a microsecond to write such a number, for every member that gets it.
+local diesAt = string.format('%.0f', at + leaseMs)
 for _, book in ipairs(books) do
   sweep(book, at)
   book.wasEmpty = redis.call('EXISTS', book.recordsKey) == 0
@@ -49,12 +52,12 @@ local look = {
     if backlog.maxWaiting then waiting = math.min(waiting, backlog.maxWaiting) end
     return level, backlog.slots + waiting, nil, meanMs, pool.busySince and at - pool.busySince or 0
   end,
-  rate = function(check)
+  rate = function(check, amount)
     local level = rateLevel(check.key, at, check.max, check.periodMs)
-    local over = level + check.amount - check.max
+    local over = level + amount - check.max
     return level, check.max, math.ceil(over * check.periodMs / check.max)
   end,
-  budget = function(check, book)
+  budget = function(check, _, book)
     local spent, reserved = budgetState(check.key, at, check.periodMs)
     -- Nobody holds anything, so what still counts as reserved belonged to records that Redis lost.
     if book.isEmpty then reserved = 0 end
@@ -64,69 +67,87 @@ local look = {
 }
 
 local take = {
-  lease = function(check, _, id)
-    takeLease(check.key, id, check.amount, at + leaseMs)
+  lease = function(check, amount, _, id)
+    takeLease(check.key, id, amount, diesAt)
   end,
-  rate = function(check, level)
-    setRateLevel(check.key, at, check.max, check.periodMs, level + check.amount)
+  rate = function(check, amount, level)
+    setRateLevel(check.key, at, check.max, check.periodMs, level + amount)
   end,
-  budget = function(check, _, _, book)
+  budget = function(check, amount, _, _, book)
     local spent, reserved = budgetState(check.key, at, check.periodMs)
     if book.isEmpty then reserved = 0 end
-    setBudget(check.key, at, check.periodMs, spent, reserved + check.amount)
+    setBudget(check.key, at, check.periodMs, spent, reserved + amount)
   end,
 }
 
--- `from` is the place in ARGV of the first part's checks.
-local function reserve(id, input, theirs, from)
-  local answer = { -1, -1, -1, 0 }
-  local seen = 4
-  for part = 1, #theirs do
-    local book, checks = theirs[part], parseHolds(ARGV[from + part - 1])
+local lists = {}
+local first = 3
+for number = 1, tonumber(ARGV[2]) do
+  lists[number] = { book = books[tonumber(ARGV[first])], text = ARGV[first + 1], checks = parseChecks(ARGV[first + 1]) }
+  first = first + 2
+end
+local listsOf = namedOf(lists)
+
+local answers = {}
+local size = 0
+
+-- Looks at all that a request asks: what to take, or nil where a check says no. `from` is the place in ARGV of the
+-- first part's amounts.
+local function reserve(id, input, asked, from)
+  local levels = size + 5
+  local seen = levels
+  local refused, waitMs, mean, busyMs = -1, -1, -1, 0
+  for part = 1, #asked do
+    local list, amounts = asked[part], parseAmounts(ARGV[from + part])
+    local book, checks = list.book, list.checks
     local isKnown = book.records[id]
     for index = 1, #checks do
-      local check = checks[index]
-      local level, max, waitMs, meanMs, busyForMs = look[check.primitive](check, book)
+      local check, amount = checks[index], amounts[index]
+      local level, max, wait, meanMs, busyForMs = look[check.primitive](check, amount, book)
       seen = seen + 1
-      answer[seen] = level
-      if meanMs then answer[3], answer[4] = meanMs, busyForMs end
-      if not isKnown and max and level + check.amount > max then
-        answer[1], answer[2] = seen - 5, waitMs or -1
-        return answer
+      answers[seen] = level
+      if meanMs then mean, busyMs = meanMs, busyForMs end
+      if not isKnown and max and level + amount > max then
+        refused, waitMs = seen - levels - 1, wait or -1
+        break
       end
     end
+    if refused >= 0 then break end
   end
-  seen = 4
-  for part = 1, #theirs do
-    local book, holds = theirs[part], ARGV[from + part - 1]
-    local checks = parseHolds(holds)
+  answers[size + 1], answers[size + 2], answers[size + 3], answers[size + 4] = refused, waitMs, mean, busyMs
+  answers[levels] = seen - levels
+  size = seen
+  if refused >= 0 then return end
+  seen = levels
+  for part = 1, #asked do
+    local list, text = asked[part], ARGV[from + part]
+    local book, checks = list.book, list.checks
     if not book.records[id] then
+      local amounts = parseAmounts(text)
       for index = 1, #checks do
-        take[checks[index].primitive](checks[index], answer[seen + index], id, book)
+        take[checks[index].primitive](checks[index], amounts[index], answers[seen + index], id, book)
       end
-      addMember(book.openKey, at + leaseMs, id)
-      writeRecord(book, id, input, 0, holds)
+      addMember(book.openKey, diesAt, id)
+      writeRecord(book, id, input, 0, text, list.text)
       book.isEmpty = false
     end
     seen = seen + #checks
   end
-  return answer
 end
 
-local index = 2
-while index < #ARGV do
-  local theirs = booksOf(ARGV[index + 2])
-  for part = 1, #theirs do wantRecord(theirs[part], ARGV[index]) end
-  index = index + 3 + #theirs
+local index, count = first, #ARGV
+while index < count do
+  local asked = listsOf(ARGV[index + 2])
+  for part = 1, #asked do wantRecord(asked[part].book, ARGV[index]) end
+  index = index + 3 + #asked
 end
 readRecords()
 
-local answers = {}
-index = 2
-while index < #ARGV do
-  local theirs = booksOf(ARGV[index + 2])
-  answers[#answers + 1] = reserve(ARGV[index], ARGV[index + 1], theirs, index + 3)
-  index = index + 3 + #theirs
+index = first
+while index < count do
+  local asked = listsOf(ARGV[index + 2])
+  reserve(ARGV[index], ARGV[index + 1], asked, index + 2)
+  index = index + 3 + #asked
 end
 writeBooks()
 writePools()

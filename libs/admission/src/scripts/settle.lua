@@ -12,6 +12,7 @@ local function addToMean(key, sample)
   means[key] = mean and (tonumber(mean) * 0.9 + sample * 0.1) or sample
 end
 
+local booksOf = namedOf(books)
 for index = 1, #ARGV, 4 do
   local theirs = booksOf(ARGV[index + 1])
   for part = 1, #theirs do wantRecord(theirs[part], ARGV[index]) end

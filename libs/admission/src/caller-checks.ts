@@ -1,0 +1,80 @@
+import type { ScopedLimits } from '@sluice/tenancy';
+import { type CheckList, checkList, type Hold } from './check-list.ts';
+import type { Claim, PoolPolicy } from './claim.ts';
+import { poolCheck, tenantShareCheck } from './limits/saturation.ts';
+import { type AdmissionNames, countKey, type Slot } from './names.ts';
+import { bindLimits, type ScopedLimit } from './policy.ts';
+
+/** Who is asked for. */
+type Subject = Pick<Claim, 'tenant' | 'keyId' | 'limits'>;
+
+/** What one caller is asked, whatever its claims are about. */
+interface CallerChecks {
+  readonly tenant: string;
+  readonly keyId: string;
+  readonly policies: readonly ScopedLimit[];
+  /** Of the policies, in their order. */
+  readonly list: CheckList;
+  readonly pools: Map<string, PoolChecks>;
+}
+
+interface PoolChecks {
+  readonly policy: PoolPolicy;
+  readonly list: CheckList;
+}
+
+/**
+ * Knows the checks of every caller. They are made once and not per request, because a cached caller keeps its limits
+ * object.
+ */
+export class CheckBook {
+  private readonly names: AdmissionNames;
+  private readonly callers = new WeakMap<ScopedLimits, CallerChecks>();
+
+  constructor(names: AdmissionNames) {
+    this.names = names;
+  }
+
+  /** The policies of a caller with their checks. */
+  ofCaller(subject: Subject): CallerChecks {
+    const { tenant, keyId, limits } = subject;
+    const known = this.callers.get(limits);
+    if (known?.tenant === tenant && known.keyId === keyId) return known;
+    const policies = bindLimits(limits);
+    const slot = this.names.tenantSlot(tenant);
+    const list = checkList(
+      slot,
+      policies.map((policy) => policyCheck(policy, slot, keyId)),
+    );
+    const checks = { tenant, keyId, policies, list, pools: new Map() };
+    this.callers.set(limits, checks);
+    return checks;
+  }
+
+  /** Places of a pool, and those that the caller's tenant has in it. */
+  ofPool({ tenant, pools }: CallerChecks, pool: string, policy: PoolPolicy): CheckList {
+    const known = pools.get(pool);
+    if (known && isSame(known.policy, policy)) return known.list;
+    const slot = this.names.poolSlot(pool);
+    const list = checkList(slot, [
+      { ...poolCheck(policy, slot), key: countKey(slot, 'leases', 'all') },
+      { ...tenantShareCheck, key: countKey(slot, 'leases', `of:${encodeURIComponent(tenant)}`) },
+    ]);
+    pools.set(pool, { policy, list });
+    return list;
+  }
+}
+
+function policyCheck({ scope, limit }: ScopedLimit, slot: Slot, keyId: string): Hold {
+  const counted = scope === 'tenant' ? 'tenant' : `key:${encodeURIComponent(keyId)}`;
+  return { ...limit.check, key: countKey(slot, limit.name, counted) };
+}
+
+/** A pool's slots change with its workers. */
+function isSame(one: PoolPolicy, other: PoolPolicy): boolean {
+  return (
+    one.slots === other.slots &&
+    one.waitBudgetMs === other.waitBudgetMs &&
+    one.maxWaiting === other.maxWaiting
+  );
+}
