@@ -8,7 +8,10 @@ export type Hold = Check & { readonly key: string };
 export interface CheckList {
   readonly slot: Slot;
   readonly holds: readonly Hold[];
-  readonly json: string;
+  /** In JSON, as Redis is asked. */
+  readonly asked: string;
+  /** As a record keeps them, see scripts/ledger.lua: as little as can be, for Lua hashes all text that it touches. */
+  readonly kept: string;
 }
 
 /** What a request asks for in one slot: so much of each check, in their order. */
@@ -18,7 +21,14 @@ export interface Part {
 }
 
 export function checkList(slot: Slot, holds: readonly Hold[]): CheckList {
-  return { slot, holds, json: JSON.stringify(holds) };
+  const kept = holds.map((hold) => keptOf(hold, hold.key.slice(slot.length + 1)));
+  return { slot, holds, asked: JSON.stringify(holds), kept: JSON.stringify(kept) };
+}
+
+function keptOf(hold: Hold, key: string): readonly unknown[] {
+  if (hold.primitive === 'lease') return ['lease', key];
+  if (hold.primitive === 'rate') return ['rate', key, hold.periodMs, hold.max, hold.settles];
+  return hold.periodMs === undefined ? ['budget', key] : ['budget', key, hold.periodMs];
 }
 
 export function slotsOf(parts: readonly Part[]): Slot[] {

@@ -139,3 +139,14 @@ it('tokens corrected at the end make room in a rate, or take it', async () => {
   await ledger.settle({ requestId: 'b', slots: [slot], charge: 1500 });
   expect(await level()).toBe(1600);
 });
+
+it('a record that names its amounts itself, as a renewal makes it, is settled by them', async () => {
+  const redis = await bed.connect();
+  const ledger = new Ledger(redis, 15_000);
+  const budget = { primitive: 'budget', max: 1000, key: `${slot}:budget` } as const;
+  await redis.hset(budget.key, { spent: 0, reserved: 100 });
+  await redis.hset(`${slot}:records`, 'r', `40 0 ${JSON.stringify([{ ...budget, amount: 100 }])}`);
+  expect(await ledger.inspect(slot, [budget])).toEqual({ requests: 0, reserved: 100, levels: [100] });
+  expect(await ledger.settle({ requestId: 'r', slots: [slot], charge: 60 })).toBe(true);
+  expect(await ledger.inspect(slot, [budget])).toEqual({ requests: 0, reserved: 0, levels: [60] });
+});

@@ -147,8 +147,9 @@ export class Ledger {
       requests.push(requestId, inputTokens, lists.numbersOf(parts.map(({ list }) => list)));
       for (const { amounts } of parts) requests.push(amounts.join());
     }
-    const asked = lists.things.flatMap(({ slot, json }) => [books.numberOf(slot), json]);
-    const values = [this.leaseMs, asked.length / 2, ...asked, ...requests];
+    const { things } = lists;
+    const checks = things.flatMap(({ slot, asked, kept }) => [books.numberOf(slot), asked, kept]);
+    const values = [this.leaseMs, things.length, ...checks, ...requests];
     return answersOf(await this.run('reserve', books, values));
   };
 

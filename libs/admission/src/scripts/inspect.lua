@@ -7,9 +7,9 @@ local book = books[1]
 sweep(book, at)
 local reservedTokens = 0
 for _, text in ipairs(redis.call('HVALS', book.recordsKey)) do
-  local _, _, amounts, checks = parseRecord(text)
+  local _, _, amounts, holds = parseRecord(text)
   local amountOf = parseAmounts(amounts)
-  for index, hold in ipairs(parseChecks(checks)) do
+  for index, hold in ipairs(parseHolds(book, holds)) do
     if hold.settles or hold.primitive == 'budget' then
       reservedTokens = reservedTokens + (amountOf[index] or hold.amount)
     end

@@ -1,8 +1,9 @@
 -- The books of the slots in which a run works, included before every other script. Of book n:
 --   KEYS[3n-2]  open: zset, request id by the instant (ms, Redis time) at which its lease dies
---   KEYS[3n-1]  records: hash, request id -> 'input seen amounts checks': tokens estimated, tokens seen, as '1,300'
---               what was taken of each check, and in JSON the checks as they were asked: it is settled or given back
---               under the same key and amount. The checks of a record without amounts name them themselves.
+--   KEYS[3n-1]  records: hash, request id -> 'input seen amounts holds': tokens estimated, tokens seen, as '1,300'
+--               the amounts taken, and in JSON of what, so that each is settled or given back under the same key and
+--               amount: a list of [primitive, key after the slot, periodMs, max, settles]. A record that a renewal has
+--               made anew has no amounts, and its holds are objects that name theirs and the whole key.
 --   KEYS[3n]    mean: mean service time in ms, of a pool
 -- The checks name further keys; all of them carry the slot's hash tag, so a Cluster runs one book on one node.
 -- Records are kept as text and parsed late: encoding them as one JSON value cost a third of the script.
@@ -29,6 +30,7 @@ for index = 1, #KEYS, 3 do
     openKey = KEYS[index],
     recordsKey = KEYS[index + 1],
     meanKey = KEYS[index + 2],
+    holds = {},
     wanted = {},
     records = {},
     toWrite = {},
@@ -99,8 +101,8 @@ local function readRecords()
   end
 end
 
-local function writeRecord(book, id, input, seen, amounts, checks)
-  local text = input .. ' ' .. seen .. ' ' .. amounts .. ' ' .. checks
+local function writeRecord(book, id, input, seen, amounts, holds)
+  local text = input .. ' ' .. seen .. ' ' .. amounts .. ' ' .. holds
   local list = book.toWrite
   local size = #list
   book.records[id] = text
@@ -114,16 +116,24 @@ local function deleteRecord(book, id)
 end
 
 local function parseRecord(text)
-  local input, seen, amounts, checks = string.match(text, '^(%S+) (%S+) ([^%[ ]*) ?(%[.*)$')
-  return tonumber(input), tonumber(seen), amounts, checks
+  local input, seen, amounts, holds = string.match(text, '^(%S+) (%S+) ([^%[ ]*) ?(%[.*)$')
+  return tonumber(input), tonumber(seen), amounts, holds
 end
 
 -- Requests of one key and policy carry the same text.
-local checksByText = {}
-local function parseChecks(text)
-  local checks = checksByText[text] or cjson.decode(text)
-  checksByText[text] = checks
-  return checks
+local function parseHolds(book, text)
+  local holds = book.holds[text]
+  if holds then return holds end
+  holds = cjson.decode(text)
+  for index, hold in ipairs(holds) do
+    local primitive, key, periodMs, max, settles = unpack(hold)
+    if primitive then
+      key = string.sub(book.openKey, 1, -5) .. key
+      holds[index] = { primitive = primitive, key = key, periodMs = periodMs, max = max, settles = settles }
+    end
+  end
+  book.holds[text] = holds
+  return holds
 end
 
 local amountsByText = {}
@@ -144,16 +154,24 @@ local function leaseCount(key, at)
   return count
 end
 
+-- The names of a lease's members begin with the request's id. Kept, since Lua is slow to write numbers.
+local suffixes = {}
+local function suffix(index)
+  local text = suffixes[index] or '#' .. index
+  suffixes[index] = text
+  return text
+end
+
 local function takeLease(key, id, amount, diesAt)
   local count = counts[key]
-  for index = 1, amount do addMember(key, diesAt, id .. '#' .. index) end
+  for index = 1, amount do addMember(key, diesAt, id .. suffix(index)) end
   -- Renewals keep the key from here on.
   if count == 0 then toKeep[#toKeep + 1] = key end
   counts[key] = count + amount
 end
 
 local function dropLease(key, id, amount)
-  for index = 1, amount do removeMember(key, id .. '#' .. index) end
+  for index = 1, amount do removeMember(key, id .. suffix(index)) end
 end
 
 -- A rate is a bucket that fills by what is taken and runs empty in one period.
@@ -261,8 +279,9 @@ local function settle(book, id, charge, at)
   removeMember(book.openKey, id)
   if not text then return false end
   deleteRecord(book, id)
-  local _, _, amounts, checks = parseRecord(text)
-  local taken, amountOf = parseChecks(checks), parseAmounts(amounts)
+  -- Without what is not needed here: every text that Lua makes costs it a hash of the whole.
+  local amounts, holds = string.match(text, '^%S+ %S+ ([^%[ ]*) ?(%[.*)$')
+  local taken, amountOf = parseHolds(book, holds), parseAmounts(amounts)
   for index = 1, #taken do
     local hold = taken[index]
     settleHold[hold.primitive](hold, amountOf[index] or hold.amount, id, charge, at)

@@ -15,14 +15,14 @@ local leaseKeys = {}
 for _, ticket in ipairs(tickets) do
   local text = book.records[ticket.id]
   if text then
-    local input, seen, amounts, checks = parseRecord(text)
-    if seen < ticket.seen then writeRecord(book, ticket.id, input, ticket.seen, amounts, checks) end
+    local input, seen, amounts, holds = parseRecord(text)
+    if seen < ticket.seen then writeRecord(book, ticket.id, input, ticket.seen, amounts, holds) end
   else
     writeRecord(book, ticket.id, 0, 0, '', #ticket.leases > 0 and cjson.encode(ticket.leases) or '[]')
   end
   addMember(book.openKey, at + leaseMs, ticket.id)
   for _, lease in ipairs(ticket.leases) do
-    for index = 1, lease.amount do addMember(lease.key, at + leaseMs, ticket.id .. '#' .. index) end
+    for index = 1, lease.amount do addMember(lease.key, at + leaseMs, ticket.id .. suffix(index)) end
     leaseKeys[lease.key] = true
   end
 end

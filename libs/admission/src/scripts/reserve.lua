@@ -1,5 +1,6 @@
 -- Takes, for each request in turn, all of its parts or none. A repeated request id takes nothing more.
---   ARGV[1] lease ms   ARGV[2] number of lists of checks; for each: number of its book, and the checks as JSON
+--   ARGV[1] lease ms   ARGV[2] number of lists of checks; for each: number of its book, the checks as JSON, and as a
+--           record keeps them
 --   then for each request: its id, input tokens (estimate), numbers of the lists that its parts ask, as '2 1'; and for
 --   each part the amounts that it asks of them, as '1,300'
 -- Answer, one list for all requests: index of the check that said no, among those of all parts, or -1; ms after which
@@ -83,8 +84,9 @@ local take = {
 local lists = {}
 local first = 3
 for number = 1, tonumber(ARGV[2]) do
-  lists[number] = { book = books[tonumber(ARGV[first])], text = ARGV[first + 1], checks = parseChecks(ARGV[first + 1]) }
-  first = first + 2
+  local book, asked, kept = ARGV[first], ARGV[first + 1], ARGV[first + 2]
+  lists[number] = { book = books[tonumber(book)], checks = cjson.decode(asked), kept = kept }
+  first = first + 3
 end
 local listsOf = namedOf(lists)
 
@@ -128,7 +130,7 @@ local function reserve(id, input, asked, from)
         take[checks[index].primitive](checks[index], amounts[index], answers[seen + index], id, book)
       end
       addMember(book.openKey, diesAt, id)
-      writeRecord(book, id, input, 0, text, list.text)
+      writeRecord(book, id, input, '0', text, list.kept)
       book.isEmpty = false
     end
     seen = seen + #checks
