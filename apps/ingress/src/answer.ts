@@ -1,4 +1,4 @@
-import type { Ticket } from '@sluice/admission';
+import type { Claim, Outcome, Ticket } from '@sluice/admission';
 import {
   estimateInputTokens,
   type GenerationEvent,
@@ -9,9 +9,14 @@ import {
 import type { Model, Pool } from '@sluice/catalog';
 import type { ClientCall } from '@sluice/formats';
 import type { Caller } from '@sluice/tenancy';
+import { type InferenceJob, type QueueEntry, queueEntry } from '@sluice/transport';
 import type { Dispatched } from './dispatcher.ts';
 import { addUsage, type Exchange, noteEvents } from './exchange.ts';
+import type { GenerationPlan } from './generation.ts';
 import type { Services } from './services.ts';
+
+/** Characters of jobs that go to Redis with the question whether they may: more than that only once they may. */
+const largeEntries = 32 * 1024;
 
 export interface AnswerPlan {
   request: InferenceRequest;
@@ -56,39 +61,26 @@ export class Answer {
     this.generations = Array.from({ length: plan.call.choices });
   }
 
-  /** Admits the request and puts its generations into the queue. Throws the refusal, or `unavailable`. */
+  /**
+   * Admits the request and lets its generations into the queue, in one step. Throws the refusal, or `unavailable`.
+   */
   async begin(): Promise<void> {
-    const { plan, exchange, services } = this;
-    const { model, pool, request, call, caller } = plan;
-    const maxOutputTokens = request.sampling.maxOutputTokens ?? model.maxOutputTokens;
-    this.ticket = await services.admission.admit({
-      requestId: exchange.requestId,
-      tenant: caller.tenant,
-      keyId: caller.keyId,
-      model: model.id,
-      pool: pool.name,
-      jobs: call.choices,
-      estimatedInputTokens: estimateInputTokens(request),
-      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-      limits: caller.limits,
-      poolPolicy: {
-        slots: services.directory.slotsOf(pool.name),
-        waitBudgetMs: pool.waitBudgetMs,
-        ...(pool.maxWaiting !== undefined && { maxWaiting: pool.maxWaiting }),
-      },
-    });
-    services.metrics.requestsInFlight.inc({ format: exchange.format });
-    if (this.isSettled) {
-      // The client left while we asked.
-      this.releaseTicket();
-      return;
-    }
+    const admitted = Promise.withResolvers<void>();
+    const ready: InferenceJob[] = [];
+    const enter = (job: InferenceJob): Promise<void> => {
+      ready.push(job);
+      if (ready.length === this.generations.length) this.admit(ready).then(admitted.resolve, admitted.reject);
+      return admitted.promise;
+    };
     try {
-      await Promise.all(Array.from({ length: call.choices }, (_, choice) => this.dispatch(choice)));
+      if (this.generations.length === 1) await this.dispatch(0, enter);
+      else await Promise.all(Array.from(this.generations, (_, choice) => this.dispatch(choice, enter)));
     } catch (error) {
       this.cancel();
       throw error;
     }
+    // The client left, or had its whole answer, while we asked.
+    if (this.isSettled) this.releaseTicket();
   }
 
   /** Stops everything and settles by what was delivered. Harmless after the end. */
@@ -106,30 +98,61 @@ export class Answer {
     for (const generation of this.generations) generation?.resume();
   }
 
-  private async dispatch(choice: number): Promise<void> {
+  private async admit(jobs: readonly InferenceJob[]): Promise<void> {
+    const { plan, exchange, services } = this;
+    const { model, pool, request, caller } = plan;
+    const claim: Claim = {
+      requestId: exchange.requestId,
+      tenant: caller.tenant,
+      keyId: caller.keyId,
+      model: model.id,
+      pool: pool.name,
+      jobs: jobs.length,
+      estimatedInputTokens: estimateInputTokens(request),
+      limits: caller.limits,
+      poolPolicy: { slots: services.directory.slotsOf(pool.name), waitBudgetMs: pool.waitBudgetMs },
+    };
+    const maxOutputTokens = request.sampling.maxOutputTokens ?? model.maxOutputTokens;
+    if (maxOutputTokens !== undefined) claim.maxOutputTokens = maxOutputTokens;
+    if (pool.maxWaiting !== undefined) claim.poolPolicy.maxWaiting = pool.maxWaiting;
+    let isLarge = false;
+    const entries = (): QueueEntry[] => {
+      const all = jobs.map(queueEntry);
+      isLarge = all.reduce((size, { data }) => size + data.length, 0) > largeEntries;
+      return isLarge ? [] : all;
+    };
+    const isRunning = () => this.claimedAt !== undefined;
+    this.ticket = await services.admission.admit(claim, { entries, isRunning });
+    services.metrics.requestsInFlight.inc({ format: exchange.format });
+    const { priority } = this.ticket;
+    if (isLarge) await Promise.all(jobs.map((job) => services.queue.enqueue(pool.name, job, priority)));
+  }
+
+  private async dispatch(choice: number, enter: GenerationPlan['enter']): Promise<void> {
     const { plan, exchange, services } = this;
     const { model, request, caller } = plan;
     const requestId = choice === 0 ? exchange.requestId : `${exchange.requestId}c${choice}`;
-    const generation = await services.dispatcher.dispatch({
+    const job: GenerationPlan['job'] = {
+      version: 1,
+      requestId,
+      replyTo: services.ingress,
+      tenant: caller.tenant,
+      model: model.id,
+      deadlineAt: services.now() + (model.requestTimeoutMs ?? services.requestTimeoutMs),
+      request: withChoiceSeed(request, choice),
+    };
+    if (plan.traceparent !== undefined) job.traceparent = plan.traceparent;
+    const generation = services.dispatcher.dispatch({
       requestId,
       pool: model.pool,
-      priority: this.ticket?.priority ?? 1,
       isPlainText: request.tools === undefined && request.output?.type !== 'json',
-      job: {
-        version: 1,
-        requestId,
-        replyTo: services.ingress,
-        tenant: caller.tenant,
-        model: model.id,
-        deadlineAt: services.now() + (model.requestTimeoutMs ?? services.requestTimeoutMs),
-        request: withChoiceSeed(request, choice),
-        ...(plan.traceparent !== undefined && { traceparent: plan.traceparent }),
-      },
+      job,
+      enter,
       onEvents: (events) => this.receive(choice, events),
       onClaimed: (queueWaitMs) => this.claimed(queueWaitMs),
     });
     this.generations[choice] = generation;
-    if (this.isSettled) generation.cancel();
+    await generation.begin();
   }
 
   private claimed(queueWaitMs: number): void {
@@ -168,12 +191,16 @@ export class Answer {
 
   private settle(): void {
     this.isSettled = true;
-    this.exchange.attempts = Math.max(0, ...this.generations.map((generation) => generation?.attempts ?? 0));
-    if (this.ticket) this.releaseTicket();
+    const hasBegun = this.ticket !== undefined || this.claimedAt !== undefined;
+    this.exchange.attempts = hasBegun ? Math.max(...this.generations.map((each) => each?.attempts ?? 0)) : 0;
+    this.releaseTicket();
   }
 
+  /** Settles what is reserved, once. An answer can be whole before we hear that it was admitted. */
   private releaseTicket(): void {
-    const { services, exchange, claimedAt } = this;
+    const { services, exchange, claimedAt, ticket } = this;
+    if (!ticket) return;
+    this.ticket = undefined;
     services.metrics.requestsInFlight.dec({ format: exchange.format });
     const delivered = this.deliveredTokens();
     // Nothing ran: nothing is charged. Something ran without a report: the ticket's own rule fills the gaps.
@@ -181,11 +208,9 @@ export class Answer {
       this.usage ??
       (claimedAt === undefined ? { inputTokens: 0, outputTokens: 0 } : { outputTokens: delivered });
     exchange.usage ??= usage;
-    const isWhole = this.open === 0 && claimedAt !== undefined;
-    void this.ticket?.settle({
-      usage,
-      ...(isWhole && { durationMs: services.monotonic() - claimedAt }),
-    });
+    const outcome: Outcome = { usage };
+    if (this.open === 0 && claimedAt !== undefined) outcome.durationMs = services.monotonic() - claimedAt;
+    void ticket.settle(outcome);
   }
 }
 

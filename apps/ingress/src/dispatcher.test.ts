@@ -72,8 +72,8 @@ function createBench() {
   const plan = (changes: Partial<GenerationPlan> = {}): GenerationPlan => ({
     requestId: 'r',
     pool: 'chat',
-    priority: 7,
     isPlainText: true,
+    enter: (job) => queue.enqueue('chat', job, 7),
     job: {
       version: 1,
       requestId: changes.requestId ?? 'r',
@@ -121,7 +121,8 @@ function createBench() {
 /** A bench with a request in its queue. */
 async function createWaiting(changes?: Partial<GenerationPlan>) {
   const bench = createBench();
-  const dispatched = await bench.dispatcher.dispatch(bench.plan(changes));
+  const dispatched = bench.dispatcher.dispatch(bench.plan(changes));
+  await dispatched.begin();
   return { ...bench, dispatched };
 }
 
@@ -140,16 +141,16 @@ describe('a generation', () => {
   it('that Redis does not take is refused, and nothing of it stays', async () => {
     const { dispatcher, queue, plan } = createBench();
     queue.isAway = true;
-    await expect(dispatcher.dispatch(plan())).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(dispatcher.dispatch(plan()).begin()).rejects.toMatchObject({ kind: 'unavailable' });
     expect(dispatcher.count).toBe(0);
   });
 
   it('gets its own frames, until its end', async () => {
     const bench = await createWaiting();
     const others: GenerationEvent[] = [];
-    await bench.dispatcher.dispatch(
-      bench.plan({ requestId: 'other', onEvents: (events) => others.push(...events) }),
-    );
+    await bench.dispatcher
+      .dispatch(bench.plan({ requestId: 'other', onEvents: (events) => others.push(...events) }))
+      .begin();
     bench.claim();
     bench.frame(0, [start, text('a')]);
     expect(bench.dispatched.deliveredTokens).toBe(1);
@@ -455,7 +456,7 @@ describe('a worker', () => {
 
   it('is asked by all its requests when our subscription was away', async () => {
     const bench = await createWaiting();
-    await bench.dispatcher.dispatch(bench.plan({ requestId: 's' }));
+    await bench.dispatcher.dispatch(bench.plan({ requestId: 's' })).begin();
     bench.claim();
     bench.say({ claims: [{ requestId: 's', attempt: 1 }] });
     bench.dispatcher.resubscribed();

@@ -19,6 +19,8 @@ export interface DispatcherOptions extends GenerationServices {
 
 /** A handle on one dispatched generation. */
 export interface Dispatched {
+  /** Sends it through its queue. Throws what its plan's `enter` refuses it with; then nothing of it is left. */
+  begin(): Promise<void>;
   /** Nobody wants the answer any more. Safe to call at any time, also after the end. */
   cancel(): void;
   /** Stops delivery until `resume`; what comes meanwhile is dropped and asked for again. */
@@ -49,16 +51,10 @@ export class Dispatcher {
     return this.open.size;
   }
 
-  /** Puts a generation into its queue. Throws `unavailable` when Redis does not take it. */
-  async dispatch(plan: GenerationPlan): Promise<Dispatched> {
+  /** Opens a generation, which waits for its `begin`. */
+  dispatch(plan: GenerationPlan): Dispatched {
     const generation = new OpenGeneration(plan, this.services);
     this.open.set(plan.requestId, generation);
-    try {
-      await generation.begin();
-    } catch (error) {
-      generation.cancel();
-      throw error;
-    }
     return generation;
   }
 

@@ -1,19 +1,26 @@
-import type { ErrorInfo, GenerationEvent, Resume } from '@sluice/canonical';
+import { type ErrorInfo, type GenerationEvent, type Resume, SluiceError } from '@sluice/canonical';
 import type { AttemptReason, DroppedFrameReason, IngressMetrics } from '@sluice/runtime';
 import type { InferenceJob, JobQueue, Order, OrderSender } from '@sluice/transport';
 import type { AttemptEffects, AttemptFacts } from './attempt-effects.ts';
 import { AttemptMachine } from './attempt-machine.ts';
 import { MissingJob } from './missing-job.ts';
 
+/** The priority of a later attempt: it goes before all that wait, since its client has waited already. */
+const urgent = 1;
+
 /** What the dispatcher needs to know of one generation. */
 export interface GenerationPlan {
   /** Id of the generation, unique among all requests. */
   requestId: string;
   pool: string;
-  priority: number;
   /** Everything of the job that no attempt changes. */
   job: Omit<InferenceJob, 'attempt' | 'enqueuedAt' | 'resume'>;
   isPlainText: boolean;
+  /**
+   * Asks for the first attempt to be let into its queue. Rejects with `unavailable` where nobody knows whether it
+   * waits there; any other error is a refusal, and then it doesn't. Later attempts need no permission.
+   */
+  enter(job: InferenceJob): Promise<void>;
   /** Each event once and in order; the terminal one is last. */
   onEvents(events: GenerationEvent[]): void;
   /** The first attempt was picked up this long after it was put into the queue. */
@@ -51,6 +58,8 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
   /** An attempt that Redis did not take; the next tick tries again. */
   private unsent: (() => void) | undefined;
   private hasBeenClaimed = false;
+  /** Whether the first attempt may have come to the queue, from where it can be taken. */
+  private hasEntered = false;
   private readonly services: GenerationServices;
 
   constructor(plan: GenerationPlan, services: GenerationServices) {
@@ -68,9 +77,17 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
     return this.machine.attempt;
   }
 
-  /** Puts the first attempt into the queue. Throws `unavailable` when Redis does not take it. */
+  /** Lets the first attempt into the queue. Throws what refuses it; then nothing of the generation is left. */
   async begin(): Promise<void> {
-    await this.send(1, undefined);
+    try {
+      await this.send(1, undefined);
+      this.entered(true);
+    } catch (error) {
+      // Where Redis did not answer, nobody knows.
+      this.entered(error instanceof SluiceError && error.kind === 'unavailable');
+      this.cancel();
+      throw error;
+    }
   }
 
   /** Nobody wants the answer any more. Safe to call at any time, also after the end. */
@@ -132,6 +149,7 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
   }
 
   withdraw(attempt: number): void {
+    if (!this.hasEntered) return;
     const { requestId, pool } = this.plan;
     // A job that stays because Redis is away is claimed some day and then told to stop: nobody knows it here.
     this.services.queue.remove(pool, requestId, attempt).catch(() => undefined);
@@ -151,6 +169,12 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
     this.services.metrics.framesDropped.inc({ reason });
   }
 
+  private entered(hasEntered: boolean): void {
+    this.hasEntered = hasEntered;
+    // The client left while we asked.
+    if (this.machine.phase === 'closed' && !this.hasBeenClaimed) this.withdraw(1);
+  }
+
   private noteHeard(worker: string, attempt: number, at: number): void {
     if (this.machine.worker !== worker || this.machine.attempt !== attempt) return;
     this.heardAt = at;
@@ -160,13 +184,13 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
   }
 
   private async send(attempt: number, resume: Resume | undefined): Promise<void> {
-    const { job, pool, priority } = this.plan;
+    const { job, pool } = this.plan;
     const enqueuedAt = this.services.now();
     this.missing.reset();
     this.enqueuedAt = undefined;
     const attemptJob: InferenceJob = { ...job, attempt, enqueuedAt, ...(resume && { resume }) };
-    // A later attempt goes before all that wait: its client has waited already.
-    const sent = this.services.queue.enqueue(pool, attemptJob, attempt === 1 ? priority : 1);
+    const sent =
+      attempt === 1 ? this.plan.enter(attemptJob) : this.services.queue.enqueue(pool, attemptJob, urgent);
     this.enqueuedAt = enqueuedAt;
     await sent;
   }

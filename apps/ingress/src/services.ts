@@ -2,7 +2,7 @@ import type { Admission } from '@sluice/admission';
 import type { Catalog } from '@sluice/catalog';
 import type { IngressMetrics, Logger, Readiness } from '@sluice/runtime';
 import type { KeyStore } from '@sluice/tenancy';
-import type { WorkerDirectory } from '@sluice/transport';
+import type { JobQueue, WorkerDirectory } from '@sluice/transport';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Overload } from './overload.ts';
 import type { Ticker } from './ticker.ts';
@@ -13,6 +13,7 @@ export interface Services {
   catalog: Catalog;
   admission: Admission;
   overload: Pick<Overload, 'check'>;
+  queue: Pick<JobQueue, 'enqueue'>;
   directory: WorkerDirectory;
   dispatcher: Dispatcher;
   ticker: Ticker;

@@ -112,6 +112,7 @@ export async function startIngress(environment: Environment): Promise<void> {
     catalog,
     admission,
     overload,
+    queue,
     directory,
     dispatcher,
     ticker,

@@ -4,8 +4,7 @@ import type { ScopedLimits } from '@sluice/tenancy';
 import type { Cluster, Redis } from 'ioredis';
 import { CheckBook } from './caller-checks.ts';
 import { type Part, slotsOf } from './check-list.ts';
-import type { Claim, Ticket } from './claim.ts';
-import { fairPriority } from './fair-priority.ts';
+import type { Claim, Entrance, Ticket } from './claim.ts';
 import { FullPools } from './full-pools.ts';
 import { type Answer, Ledger, type Reservation } from './ledger.ts';
 import type { Estimate, Scope } from './limit.ts';
@@ -59,8 +58,11 @@ export interface Admission {
   /**
    * Reserves all that the claim needs, or nothing. Throws `rate-limited`, `budget-exhausted`, `saturated`, each
    * naming its limit, or `unavailable` where no worker is there, Redis is full, or Redis doesn't answer.
+   *
+   * With an `entrance`, what is admitted enters the pool's queue in the same step: there is no moment in which it
+   * has its place and is not there, and the first token comes a trip to Redis earlier.
    */
-  admit(claim: Claim): Promise<Ticket>;
+  admit(claim: Claim, entrance?: Entrance): Promise<Ticket>;
   /**
    * Throws `saturated` if each of these pools would refuse every claim at this moment, without asking Redis: a
    * flood can be refused before its bodies are read. That it doesn't throw means nothing.
@@ -82,6 +84,18 @@ export const refusalNames: readonly string[] = [
   'workers',
   'memory',
 ];
+
+/** Nothing enters a queue with the claim. */
+const noEntrance: Entrance = { entries: () => [], isRunning: () => false };
+
+/** What Redis must have said to a reservation whose jobs run. */
+const admittedUnheard: Answer = {
+  refused: undefined,
+  waitMs: undefined,
+  meanMs: undefined,
+  priority: undefined,
+  levels: [],
+};
 
 /** Opens the admission of one process. */
 export function createAdmission(options: AdmissionOptions): Admission {
@@ -129,7 +143,7 @@ class RedisAdmission implements Admission {
     return this.book.close();
   }
 
-  async admit(claim: Claim): Promise<Ticket> {
+  async admit(claim: Claim, entrance = noEntrance): Promise<Ticket> {
     this.options.memoryGate?.check(() => this.options.onRefusal?.('memory'));
     if (claim.poolPolicy.slots <= 0) throw this.refusal('workers', refuseWithoutWorkers(claim));
     const { requestId, pool, jobs } = claim;
@@ -143,20 +157,19 @@ class RedisAdmission implements Admission {
     const parts: Part[] = amounts.length > 0 ? [{ list: caller.list, amounts }, ofPool] : [ofPool];
     // Places that were given back go to those whom no policy refuses, and with policies only the answer tells.
     const early = amounts.length > 0 ? undefined : this.fullPools.ask(pool, jobs);
-    const answer = await this.reserve({ requestId, inputTokens: estimate.inputTokens, parts });
+    const entries = entrance.entries();
+    const reservation: Reservation = { requestId, inputTokens: estimate.inputTokens, parts, entries };
+    const answer = await this.reserve(reservation, entrance);
     this.refuseByPolicy(policies, amounts, answer);
     const permission = early ?? this.fullPools.ask(pool, jobs);
-    const { refused, busyForMs, meanMs = priorMeanMs, levels } = answer;
-    const inPool = levels[amounts.length] ?? 0;
-    const outstanding = levels[amounts.length + 1] ?? 0;
+    const { refused, priority = 1, meanMs = priorMeanMs, levels } = answer;
     if (refused !== undefined) {
+      const inPool = levels[amounts.length] ?? 0;
       const refusal = refuseSaturated(claim, inPool, meanMs);
       this.fullPools.refused(pool, jobs, refusal);
       throw this.refusal('saturation', refusal);
     }
     this.fullPools.admitted(pool, permission);
-    const { slots } = claim.poolPolicy;
-    const priority = fairPriority({ outstanding, slots, meanMs, busyForMs });
     return this.book.open({ claim, parts, priority, onSettle: () => this.fullPools.freed(pool, jobs) });
   }
 
@@ -193,13 +206,14 @@ class RedisAdmission implements Admission {
     return { inputTokens, totalTokens: inputTokens + jobs * (maxOutputTokens ?? this.assumedOutputTokens) };
   }
 
-  private async reserve(reservation: Reservation): Promise<Answer> {
+  private async reserve(reservation: Reservation, { isRunning }: Entrance): Promise<Answer> {
     const { requestId, parts } = reservation;
     for (const { list } of parts) this.book.announce(list.slot);
     try {
       return await this.ledger.reserve(reservation);
     } catch (cause) {
-      // The script may have run although its answer was lost.
+      // The script may have run although its answer was lost; what runs already was admitted by it.
+      if (isRunning()) return admittedUnheard;
       await this.book.settle({ requestId, slots: slotsOf(parts) });
       throw new SluiceError('unavailable', 'admission does not answer', { retryAfterMs: 1000, cause });
     }

@@ -57,7 +57,7 @@ export class CheckBook {
     if (known && isSame(known.policy, policy)) return known.list;
     const slot = this.names.poolSlot(pool);
     const list = checkList(slot, [
-      { ...poolCheck(policy, slot), key: countKey(slot, 'leases', 'all') },
+      { ...poolCheck(pool, policy, slot), key: countKey(slot, 'leases', 'all') },
       { ...tenantShareCheck, key: countKey(slot, 'leases', `of:${encodeURIComponent(tenant)}`) },
     ]);
     pools.set(pool, { policy, list });

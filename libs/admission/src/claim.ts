@@ -1,5 +1,6 @@
 import type { Usage } from '@sluice/canonical';
 import type { ScopedLimits } from '@sluice/tenancy';
+import type { QueueEntry } from '@sluice/transport';
 
 /** What a request asks for before it may enter the queue. */
 export interface Claim {
@@ -29,6 +30,14 @@ export interface PoolPolicy {
   maxWaiting?: number;
 }
 
+/** What enters the pool's queue in the step that admits it. */
+export interface Entrance {
+  /** One for each job of the claim. Asked for once, when nothing that is known here refuses the claim. */
+  entries(): readonly QueueEntry[];
+  /** Whether a worker has spoken of one of them: then they were admitted, although the answer may be lost. */
+  isRunning(): boolean;
+}
+
 /** How a request ended. */
 export interface Outcome {
   /**
@@ -43,7 +52,7 @@ export interface Outcome {
 /** An admitted request's reservations. It must be settled, whatever happens to the request. */
 export interface Ticket {
   readonly requestId: string;
-  /** BullMQ priority, 1 (first) to 2,097,151: see `fairPriority`. */
+  /** BullMQ priority, 1 (first) to 2,097,151: see scripts/fair-priority.lua. */
   readonly priority: number;
   /** Notes the output tokens so far, which are charged if this process dies. Cheap: Redis hears it with the next renewal. */
   sawOutput(tokens: number): void;

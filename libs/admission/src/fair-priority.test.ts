@@ -1,6 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
-import { fairPriority, type Place } from './fair-priority.ts';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+interface Place {
+  outstanding: number;
+  slots: number;
+  meanMs: number;
+  busyForMs: number;
+}
+
+const source = `${readFileSync(new URL('./scripts/fair-priority.lua', import.meta.url), 'utf8')}
+return fairPriority(tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))`;
+
+let server: OwnTestRedis;
+let redis: Redis;
+beforeAll(async () => {
+  server = await startOwnRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+async function fairPriority({ outstanding, slots, meanMs, busyForMs }: Place): Promise<number> {
+  return Number(await redis.eval(source, 0, outstanding, slots, meanMs, busyForMs));
+}
 
 const last = 2 ** 21 - 1;
 const dayMs = 24 * 3600 * 1000;
@@ -11,15 +38,15 @@ const place = fc.record<Place>({
   busyForMs: fc.integer({ min: 0, max: 200 * dayMs }),
 });
 
-it('a priority is a whole number that BullMQ takes, and grows with the places and with the time', () => {
-  fc.assert(
-    fc.property(place, fc.nat({ max: 1000 }), fc.nat({ max: dayMs }), (given, more, laterMs) => {
-      const priority = fairPriority(given);
+it('a priority is a whole number that BullMQ takes, and grows with the places and with the time', async () => {
+  await fc.assert(
+    fc.asyncProperty(place, fc.nat({ max: 1000 }), fc.nat({ max: dayMs }), async (given, more, laterMs) => {
+      const priority = await fairPriority(given);
       expect(Number.isInteger(priority) && priority >= 1 && priority <= last).toBe(true);
-      expect(fairPriority({ ...given, outstanding: given.outstanding + more })).toBeGreaterThanOrEqual(
+      expect(await fairPriority({ ...given, outstanding: given.outstanding + more })).toBeGreaterThanOrEqual(
         priority,
       );
-      expect(fairPriority({ ...given, busyForMs: given.busyForMs + laterMs })).toBeGreaterThanOrEqual(
+      expect(await fairPriority({ ...given, busyForMs: given.busyForMs + laterMs })).toBeGreaterThanOrEqual(
         priority,
       );
     }),
@@ -31,13 +58,18 @@ it.each([
   [20, 3600 * 1000],
   [500, dayMs],
   [15_000, 30 * dayMs],
-])('a turn that comes %d ms later is told apart while a pool is full for %d ms', (laterMs, busyForMs) => {
-  const given = { outstanding: 0, slots: 1, meanMs: 1000, busyForMs };
-  expect(fairPriority({ ...given, busyForMs: busyForMs + 2 * laterMs })).toBeGreaterThan(fairPriority(given));
-});
+])(
+  'a turn that comes %d ms later is told apart while a pool is full for %d ms',
+  async (laterMs, busyForMs) => {
+    const given = { outstanding: 0, slots: 1, meanMs: 1000, busyForMs };
+    expect(await fairPriority({ ...given, busyForMs: busyForMs + 2 * laterMs })).toBeGreaterThan(
+      await fairPriority(given),
+    );
+  },
+);
 
 /** A pool in slow motion: who waits is served by priority, then by age, as BullMQ does it. */
-function waits({
+async function waits({
   slots,
   waiting,
   burst,
@@ -52,7 +84,8 @@ function waits({
     for (let index = 0; at % everyMs === 0 && index < burst; index += 1) {
       const outstanding = running.length + queue.length;
       if (outstanding >= slots + waiting) continue;
-      queue.push({ priority: fairPriority({ outstanding, slots, meanMs: serviceMs, busyForMs: at }), at });
+      const priority = await fairPriority({ outstanding, slots, meanMs: serviceMs, busyForMs: at });
+      queue.push({ priority, at });
     }
     queue.sort((a, b) => a.priority - b.priority || a.at - b.at);
     while (running.length < slots && queue.length > 0) {
@@ -71,9 +104,9 @@ it.each([
   [100, 100],
 ])(
   'in bursts of %d every %d ms into a full pool, nobody waits much longer than the room takes',
-  (burst, everyMs) => {
+  async (burst, everyMs) => {
     const [slots, waiting] = [32, 64];
-    expect(Math.max(...waits({ slots, waiting, burst, everyMs }))).toBeLessThan(
+    expect(Math.max(...(await waits({ slots, waiting, burst, everyMs })))).toBeLessThan(
       1.5 * (waiting / slots) * 120,
     );
   },

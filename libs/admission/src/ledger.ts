@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 import { TurnBatch } from '@sluice/runtime';
-import { runLuaScript } from '@sluice/transport';
+import { type QueueEntry, runLuaScript } from '@sluice/transport';
 import { Cluster, type Redis } from 'ioredis';
 import { z } from 'zod';
 import { type CheckList, type Hold, type Part, slotsOf } from './check-list.ts';
@@ -11,8 +11,10 @@ import { readScript } from './script.ts';
 export interface Reservation {
   requestId: string;
   inputTokens: number;
-  /** Asked in this order. */
+  /** Asked in this order; the pool is the last. */
   parts: readonly Part[];
+  /** What enters the pool's queue when all parts are taken; absent means nothing. */
+  entries?: readonly QueueEntry[];
 }
 
 /** What Redis says to a reservation. Holds are numbered through all of its parts. */
@@ -23,8 +25,8 @@ export interface Answer {
   waitMs: number | undefined;
   /** Mean service time of the pool, if a hold asked for it. */
   meanMs: number | undefined;
-  /** For how long the pool has been busy; 0 while it is not. */
-  busyForMs: number;
+  /** BullMQ priority of what enters the pool's queue: see scripts/fair-priority.lua. Absent where nothing may. */
+  priority: number | undefined;
   /** What each hold saw before it took, up to the one that said no. */
   levels: number[];
 }
@@ -107,11 +109,20 @@ export class Ledger {
   }
 
   /** Node by node; what was taken is given back when the next one refuses. */
-  private async reserveApart({ requestId, inputTokens, parts }: Reservation): Promise<Answer> {
+  private async reserveApart({ parts, entries = [], ...request }: Reservation): Promise<Answer> {
+    const { requestId } = request;
     const levels: number[] = [];
-    let answer: Answer = { refused: undefined, waitMs: undefined, meanMs: undefined, busyForMs: 0, levels };
+    let answer: Answer = {
+      ...{ refused: undefined, waitMs: undefined, meanMs: undefined, priority: undefined },
+      levels,
+    };
     for (const [index, part] of parts.entries()) {
-      answer = await this.reserveIn(part.list.slot, { requestId, inputTokens, parts: [part] });
+      const isLast = index === parts.length - 1;
+      answer = await this.reserveIn(part.list.slot, {
+        ...request,
+        parts: [part],
+        entries: isLast ? entries : [],
+      });
       const { refused } = answer;
       const before = levels.length;
       levels.push(...answer.levels);
@@ -119,7 +130,7 @@ export class Ledger {
       await this.settle({ requestId, slots: slotsOf(parts.slice(0, index)) });
       return { ...answer, levels, refused: before + refused };
     }
-    // The pool is the last, and nothing but a pool has a mean and is busy.
+    // The pool is the last, and nothing but a pool has a mean and a queue.
     return { ...answer, levels };
   }
 
@@ -143,9 +154,11 @@ export class Ledger {
   private readonly reserveAll = async (reservations: readonly Reservation[]): Promise<Answer[]> => {
     const [books, lists] = [new Numbering<Slot>(), new Numbering<CheckList>()];
     const requests: (string | number)[] = [];
-    for (const { requestId, inputTokens, parts } of reservations) {
+    for (const { requestId, inputTokens, parts, entries = [] } of reservations) {
       requests.push(requestId, inputTokens, lists.numbersOf(parts.map(({ list }) => list)));
       for (const { amounts } of parts) requests.push(amounts.join());
+      requests.push(entries.length);
+      for (const { id, data } of entries) requests.push(id, data);
     }
     const { things } = lists;
     const checks = things.flatMap(({ slot, asked, kept }) => [books.numberOf(slot), asked, kept]);
@@ -204,7 +217,7 @@ function answersOf(reply: unknown): Answer[] {
       refused: known(numbers[from]),
       waitMs: known(numbers[from + 1]),
       meanMs: known(numbers[from + 2]),
-      busyForMs: numbers[from + 3] ?? 0,
+      priority: known(numbers[from + 3]),
       levels: numbers.slice(firstLevel, end),
     });
     from = end;

@@ -1,4 +1,5 @@
 import { type Json, SluiceError } from '@sluice/canonical';
+import type { PutJobsQueue } from '@sluice/transport';
 import type { z } from 'zod';
 import type { Claim } from './claim.ts';
 
@@ -16,7 +17,10 @@ export type Check =
   | { primitive: 'rate'; max: number; periodMs: number; settles: boolean }
   | { primitive: 'budget'; max: number; periodMs?: number };
 
-/** A lease's `max` that follows from how long the pool takes for a generation. */
+/**
+ * A lease's `max` that follows from how long the pool takes for a generation. The check behind it counts those of the
+ * caller's tenant.
+ */
 export interface Backlog {
   slots: number;
   waitBudgetMs: number;
@@ -28,6 +32,8 @@ export interface Backlog {
   busyKey: string;
   /** Mean service time in milliseconds before anything was measured. */
   priorMeanMs: number;
+  /** Where its jobs wait, as scripts of the queue name it. */
+  queue: PutJobsQueue;
 }
 
 /** What a claim is expected to cost. */

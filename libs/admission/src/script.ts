@@ -1,6 +1,10 @@
-import { type LuaScript, readLuaScript } from '@sluice/transport';
+import { type LuaScript, putJobsFile, readLuaScript } from '@sluice/transport';
+
+const own = (name: string): URL => new URL(`./scripts/${name}.lua`, import.meta.url);
 
 /** Reads a script of scripts/, with the ledger's functions before it. */
 export function readScript(name: 'reserve' | 'settle' | 'renew' | 'inspect'): LuaScript {
-  return readLuaScript(...['ledger', name].map((each) => new URL(`./scripts/${each}.lua`, import.meta.url)));
+  const files = [own('ledger'), own(name)];
+  if (name === 'reserve') files.unshift(putJobsFile, own('fair-priority'));
+  return readLuaScript(...files);
 }

@@ -4,7 +4,13 @@ import { Queue } from 'bullmq';
 import type { RedisClient } from './connection.ts';
 import type { InferenceJob } from './job.ts';
 import { jobId, queueName, queuePrefix } from './names.ts';
-import { enqueueJobs, type PoolQueueKeys, poolQueueKeys, type QueuedJob } from './queue-scripts.ts';
+import {
+  enqueueJobs,
+  type PoolQueueKeys,
+  poolQueueKeys,
+  type QueuedJob,
+  type QueueEntry,
+} from './queue-scripts.ts';
 
 /** The ingress's end of the pools' queues. */
 export interface JobQueue {
@@ -49,8 +55,8 @@ export function createJobQueue(redis: RedisClient): JobQueue {
 
   return {
     enqueue: async (pool, job, priority) => {
-      const id = jobId(job.requestId, job.attempt);
-      await guard(() => queueOf(pool).entrance.add({ id, data: JSON.stringify(job), priority }));
+      const { id, data } = queueEntry(job);
+      await guard(() => queueOf(pool).entrance.add({ id, data, priority }));
     },
     remove: async (pool, requestId, attempt) => {
       await guard(() => queueOf(pool).bullmq.remove(jobId(requestId, attempt)));
@@ -66,6 +72,11 @@ export function createJobQueue(redis: RedisClient): JobQueue {
       await Promise.allSettled([...pools.values()].map(({ bullmq }) => bullmq.close()));
     },
   };
+}
+
+/** What the queue keeps of an attempt. */
+export function queueEntry(job: InferenceJob): QueueEntry {
+  return { id: jobId(job.requestId, job.attempt), data: JSON.stringify(job) };
 }
 
 function openPoolQueue(redis: RedisClient, pool: string): PoolQueue {

@@ -16,15 +16,30 @@ export interface PoolQueueKeys {
   readonly marker: string;
 }
 
-export interface QueuedJob {
+/** A pool's queue as `putJobs` of the scripts takes it. */
+export interface PutJobsQueue {
+  readonly jobPrefix: string;
+  readonly meta: string;
+  readonly prioritized: string;
+  readonly order: string;
+  readonly marker: string;
+}
+
+/** An attempt as the queue keeps it. */
+export interface QueueEntry {
   id: string;
   /** JSON. */
   data: string;
+}
+
+export interface QueuedJob extends QueueEntry {
   /** 1 (first) to 2^21-1. */
   priority: number;
 }
 
-const enqueueScript = readLuaScript(new URL('./scripts/enqueue.lua', import.meta.url));
+/** Defines `putJobs`, for every script that has something to put into a queue. */
+export const putJobsFile = new URL('./scripts/put-jobs.lua', import.meta.url);
+const enqueueScript = readLuaScript(putJobsFile, new URL('./scripts/enqueue.lua', import.meta.url));
 const claimScript = readLuaScript(new URL('./scripts/claim.lua', import.meta.url));
 const claimedSchema = z.array(z.string());
 
@@ -37,6 +52,13 @@ export function poolQueueKeys(pool: string): PoolQueueKeys {
   };
   const [waiting, marker] = [keyOf('prioritized'), keyOf('marker')];
   return { ofScripts: [keyOf('meta'), waiting, keyOf('pc'), marker], jobPrefix: keyOf(''), waiting, marker };
+}
+
+/** For scripts that put jobs into a pool's queue among other things. */
+export function putJobsQueue(pool: string): PutJobsQueue {
+  const { jobPrefix, ofScripts } = poolQueueKeys(pool);
+  const [meta = '', prioritized = '', order = '', marker = ''] = ofScripts;
+  return { jobPrefix, meta, prioritized, order, marker };
 }
 
 /*

@@ -170,8 +170,8 @@ class Play {
       const dispatched = this.dispatcher.dispatch({
         requestId: client.id,
         pool,
-        priority: 5,
         isPlainText: true,
+        enter: (job) => this.redis.queue.enqueue(pool, job, 5),
         job: {
           version: 1,
           requestId: client.id,
@@ -185,13 +185,8 @@ class Play {
         onEvents: (events) => this.deliver(client, events),
         onClaimed: () => undefined,
       });
-      dispatched.then(
-        (handle) => {
-          client.handle = handle;
-          if (client.hasLeft) handle.cancel();
-        },
-        () => client.refuse(),
-      );
+      client.handle = dispatched;
+      dispatched.begin().catch(() => client.refuse());
       client.machine = this.newest;
     });
     if (leavesAt !== undefined) {

@@ -1,4 +1,5 @@
 import { SluiceError } from '@sluice/canonical';
+import { putJobsQueue } from '@sluice/transport';
 import type { Claim, PoolPolicy } from '../claim.ts';
 import type { Check } from '../limit.ts';
 import { countKey, meanKey, type Slot } from '../names.ts';
@@ -11,7 +12,7 @@ export const priorMeanMs = 2_000;
 const minWaiting = 1;
 
 /** Places of a pool, running or waiting. */
-export function poolCheck({ slots, waitBudgetMs, maxWaiting }: PoolPolicy, slot: Slot): Check {
+export function poolCheck(pool: string, { slots, waitBudgetMs, maxWaiting }: PoolPolicy, slot: Slot): Check {
   return {
     primitive: 'lease',
     backlog: {
@@ -22,6 +23,7 @@ export function poolCheck({ slots, waitBudgetMs, maxWaiting }: PoolPolicy, slot:
       meanKey: meanKey(slot),
       busyKey: countKey(slot, 'busy', 'since'),
       priorMeanMs,
+      queue: putJobsQueue(pool),
     },
   };
 }

@@ -1,10 +1,11 @@
--- Takes, for each request in turn, all of its parts or none. A repeated request id takes nothing more.
+-- Takes, for each request in turn, all of its parts or none, and puts the jobs of those that got theirs into the
+-- queue of their pool. A repeated request id takes nothing more.
 --   ARGV[1] lease ms   ARGV[2] number of lists of checks; for each: number of its book, the checks as JSON, and as a
 --           record keeps them
 --   then for each request: its id, input tokens (estimate), numbers of the lists that its parts ask, as '2 1'; and for
---   each part the amounts that it asks of them, as '1,300'
+--   each part the amounts that it asks of them, as '1,300'; then the number of its jobs, and the id and data of each
 -- Answer, one list for all requests: index of the check that said no, among those of all parts, or -1; ms after which
---         it would fit, or -1; mean service time in ms, or -1; ms since when the pool is busy; and what each check saw
+--         it would fit, or -1; mean service time in ms, or -1; priority of its jobs, or -1; and what each check saw
 --         before it took, up to the one that said no, after their number
 
 local leaseMs = tonumber(ARGV[1])
@@ -51,7 +52,7 @@ local look = {
     if 2 * level >= backlog.slots then pool.isBusy, pool.busySince = true, pool.busySince or at end
     local waiting = math.max(backlog.minWaiting, math.floor(backlog.slots * backlog.waitBudgetMs / meanMs))
     if backlog.maxWaiting then waiting = math.min(waiting, backlog.maxWaiting) end
-    return level, backlog.slots + waiting, nil, meanMs, pool.busySince and at - pool.busySince or 0
+    return level, backlog.slots + waiting, nil, pool
   end,
   rate = function(check, amount)
     local level = rateLevel(check.key, at, check.max, check.periodMs)
@@ -93,22 +94,43 @@ local listsOf = namedOf(lists)
 local answers = {}
 local size = 0
 
--- Looks at all that a request asks: what to take, or nil where a check says no. `from` is the place in ARGV of the
--- first part's amounts.
+-- What enters the queues, by queue: ids, data and priorities.
+local entering = {}
+
+-- `from` is the place in ARGV of the number of jobs.
+local function enter(backlog, priority, from)
+  local jobs = tonumber(ARGV[from])
+  if jobs == 0 then return end
+  local queue = backlog.queue
+  local list = entering[queue.prioritized] or { queue = queue, jobs = {} }
+  entering[queue.prioritized] = list
+  for index = from + 1, from + 2 * jobs, 2 do
+    local last = #list.jobs
+    list.jobs[last + 1], list.jobs[last + 2], list.jobs[last + 3] = ARGV[index], ARGV[index + 1], priority
+  end
+end
+
+-- The check behind that of a pool's places counts those that the request's tenant has there.
+local function priorityOf(pool, slots, ofTenant)
+  return fairPriority(ofTenant, slots, pool.meanMs, pool.busySince and at - pool.busySince or 0)
+end
+
+-- Takes all that a request asks, if no check says no. `from` is the place in ARGV before the first part's amounts.
 local function reserve(id, input, asked, from)
   local levels = size + 5
   local seen = levels
-  local refused, waitMs, mean, busyMs = -1, -1, -1, 0
+  local refused, waitMs, priority = -1, -1, -1
+  local pool, backlog
   for part = 1, #asked do
     local list, amounts = asked[part], parseAmounts(ARGV[from + part])
     local book, checks = list.book, list.checks
     local isKnown = book.records[id]
     for index = 1, #checks do
       local check, amount = checks[index], amounts[index]
-      local level, max, wait, meanMs, busyForMs = look[check.primitive](check, amount, book)
+      local level, max, wait, itsPool = look[check.primitive](check, amount, book)
       seen = seen + 1
       answers[seen] = level
-      if meanMs then mean, busyMs = meanMs, busyForMs end
+      if itsPool then pool, backlog = itsPool, check.backlog end
       if not isKnown and max and level + amount > max then
         refused, waitMs = seen - levels - 1, wait or -1
         break
@@ -116,10 +138,13 @@ local function reserve(id, input, asked, from)
     end
     if refused >= 0 then break end
   end
-  answers[size + 1], answers[size + 2], answers[size + 3], answers[size + 4] = refused, waitMs, mean, busyMs
+  if pool and refused < 0 then priority = priorityOf(pool, backlog.slots, answers[seen]) end
+  answers[size + 1], answers[size + 2] = refused, waitMs
+  answers[size + 3], answers[size + 4] = pool and pool.meanMs or -1, priority
   answers[levels] = seen - levels
   size = seen
   if refused >= 0 then return end
+  enter(backlog, priority, from + #asked + 1)
   seen = levels
   for part = 1, #asked do
     local list, text = asked[part], ARGV[from + part]
@@ -137,23 +162,26 @@ local function reserve(id, input, asked, from)
   end
 end
 
-local index, count = first, #ARGV
-while index < count do
-  local asked = listsOf(ARGV[index + 2])
-  for part = 1, #asked do wantRecord(asked[part].book, ARGV[index]) end
-  index = index + 3 + #asked
+-- Calls `visit` with each request: its id, its input, the lists that it asks, and its place in ARGV before the amounts.
+local function eachRequest(visit)
+  local index = first
+  while index < #ARGV do
+    local asked = listsOf(ARGV[index + 2])
+    visit(ARGV[index], ARGV[index + 1], asked, index + 2)
+    local jobs = index + 3 + #asked
+    index = jobs + 1 + 2 * tonumber(ARGV[jobs])
+  end
 end
-readRecords()
 
-index = first
-while index < count do
-  local asked = listsOf(ARGV[index + 2])
-  reserve(ARGV[index], ARGV[index + 1], asked, index + 2)
-  index = index + 3 + #asked
-end
+eachRequest(function(id, _, asked)
+  for part = 1, #asked do wantRecord(asked[part].book, id) end
+end)
+readRecords()
+eachRequest(reserve)
 writeBooks()
 writePools()
 for _, book in ipairs(books) do
   if book.wasEmpty and not book.isEmpty then keepBook(book) end
 end
+for _, list in pairs(entering) do putJobs(list.queue, at, list.jobs) end
 return answers
