@@ -156,7 +156,7 @@ export class Ledger {
     const requests: (string | number)[] = [];
     for (const { requestId, inputTokens, parts, entries = [] } of reservations) {
       requests.push(requestId, inputTokens, lists.numbersOf(parts.map(({ list }) => list)));
-      for (const { amounts } of parts) requests.push(amounts.join());
+      for (const { amounts } of parts) requests.push(`[${amounts.join()}]`);
       requests.push(entries.length);
       for (const { id, data } of entries) requests.push(id, data);
     }

@@ -7,11 +7,10 @@ local book = books[1]
 sweep(book, at)
 local reservedTokens = 0
 for _, text in ipairs(redis.call('HVALS', book.recordsKey)) do
-  local _, _, amounts, holds = parseRecord(text)
-  local amountOf = parseAmounts(amounts)
-  for index, hold in ipairs(parseHolds(book, holds)) do
+  local holds, amounts = heldOf(book, text)
+  for index, hold in ipairs(holds) do
     if hold.settles or hold.primitive == 'budget' then
-      reservedTokens = reservedTokens + (amountOf[index] or hold.amount)
+      reservedTokens = reservedTokens + (amounts[index] or hold.amount)
     end
   end
 end

@@ -1,9 +1,9 @@
 -- The books of the slots in which a run works, included before every other script. Of book n:
 --   KEYS[3n-2]  open: zset, request id by the instant (ms, Redis time) at which its lease dies
---   KEYS[3n-1]  records: hash, request id -> 'input seen amounts holds': tokens estimated, tokens seen, as '1,300'
---               the amounts taken, and in JSON of what, so that each is settled or given back under the same key and
---               amount: a list of [primitive, key after the slot, periodMs, max, settles]. A record that a renewal has
---               made anew has no amounts, and its holds are objects that name theirs and the whole key.
+--   KEYS[3n-1]  records: hash, request id -> 'input seen amounts holds': tokens estimated, tokens seen, in JSON
+--               the amounts taken, and of what, so that each is settled or given back under the same key and amount: a
+--               list of [primitive, key after the slot, periodMs, max, settles]. A record that a renewal has made anew
+--               has no amounts, and its holds are objects that name theirs and the whole key.
 --   KEYS[3n]    mean: mean service time in ms, of a pool
 -- The checks name further keys; all of them carry the slot's hash tag, so a Cluster runs one book on one node.
 -- Records are kept as text and parsed late: encoding them as one JSON value cost a third of the script.
@@ -101,8 +101,7 @@ local function readRecords()
   end
 end
 
-local function writeRecord(book, id, input, seen, amounts, holds)
-  local text = input .. ' ' .. seen .. ' ' .. amounts .. ' ' .. holds
+local function writeRecord(book, id, text)
   local list = book.toWrite
   local size = #list
   book.records[id] = text
@@ -116,8 +115,15 @@ local function deleteRecord(book, id)
 end
 
 local function parseRecord(text)
-  local input, seen, amounts, holds = string.match(text, '^(%S+) (%S+) ([^%[ ]*) ?(%[.*)$')
-  return tonumber(input), tonumber(seen), amounts, holds
+  local input, seen, held = string.match(text, '^(%S+) (%S+) (.*)$')
+  return tonumber(input), tonumber(seen), held
+end
+
+local amountsByText = {}
+local function parseAmounts(text)
+  local amounts = amountsByText[text] or cjson.decode(text)
+  amountsByText[text] = amounts
+  return amounts
 end
 
 -- Requests of one key and policy carry the same text.
@@ -136,15 +142,12 @@ local function parseHolds(book, text)
   return holds
 end
 
-local amountsByText = {}
-local function parseAmounts(text)
-  local amounts = amountsByText[text]
-  if not amounts then
-    amounts = {}
-    for each in string.gmatch(text, '[^,]+') do amounts[#amounts + 1] = tonumber(each) end
-    amountsByText[text] = amounts
-  end
-  return amounts
+-- What a record holds, and how much of each. It makes no text that is not needed, since Lua hashes the whole of each.
+local function heldOf(book, text)
+  local amounts, holds = string.match(text, '^%S+ %S+ (%S+) (.+)$')
+  -- Records once had no place for amounts.
+  if not holds then amounts, holds = '[]', string.match(text, '%[.*$') end
+  return parseHolds(book, holds), parseAmounts(amounts)
 end
 
 -- A lease set's expired members don't count, whether or not somebody removed them.
@@ -187,8 +190,10 @@ local function rateLevel(key, at, max, periodMs)
   return level
 end
 
+-- The level must have been read.
 local function setRateLevel(key, at, max, periodMs, level)
-  rates[key] = { level = math.max(0, level), at = at, lifeMs = math.ceil(level * periodMs / max) + 1000 }
+  local rate = rates[key]
+  rate.level, rate.at, rate.max, rate.periodMs = level > 0 and level or 0, at, max, periodMs
 end
 
 -- A budget counts what is spent and what is reserved; with a period, what is spent is forgotten at its end.
@@ -203,14 +208,11 @@ local function budgetState(key, at, periodMs)
   return budget.spent, budget.reserved
 end
 
+-- The state must have been read.
 local function setBudget(key, at, periodMs, spent, reserved)
-  budgets[key] = {
-    spent = spent,
-    reserved = math.max(0, reserved),
-    isChanged = true,
-    periodMs = periodMs,
-    window = periodMs and math.floor(at / periodMs),
-  }
+  local budget = budgets[key]
+  budget.spent, budget.reserved = spent, math.max(0, reserved)
+  budget.isChanged, budget.periodMs, budget.window = true, periodMs, periodMs and math.floor(at / periodMs)
 end
 
 local function writeRate(key, rate)
@@ -220,7 +222,7 @@ local function writeRate(key, rate)
     return
   end
   redis.call('HSET', key, 'level', number(rate.level), 'at', number(rate.at))
-  redis.call('PEXPIRE', key, rate.lifeMs)
+  redis.call('PEXPIRE', key, math.ceil(rate.level * rate.periodMs / rate.max) + 1000)
 end
 
 local function writeBudget(key, budget)
@@ -279,12 +281,10 @@ local function settle(book, id, charge, at)
   removeMember(book.openKey, id)
   if not text then return false end
   deleteRecord(book, id)
-  -- Without what is not needed here: every text that Lua makes costs it a hash of the whole.
-  local amounts, holds = string.match(text, '^%S+ %S+ ([^%[ ]*) ?(%[.*)$')
-  local taken, amountOf = parseHolds(book, holds), parseAmounts(amounts)
-  for index = 1, #taken do
-    local hold = taken[index]
-    settleHold[hold.primitive](hold, amountOf[index] or hold.amount, id, charge, at)
+  local holds, amounts = heldOf(book, text)
+  for index = 1, #holds do
+    local hold = holds[index]
+    settleHold[hold.primitive](hold, amounts[index] or hold.amount, id, charge, at)
   end
   return true
 end
@@ -296,7 +296,7 @@ local function sweep(book, at)
   for _, id in ipairs(dead) do wantRecord(book, id) end
   readRecords()
   for _, id in ipairs(dead) do
-    local input, seen = parseRecord(book.records[id] or '0 0 []')
+    local input, seen = parseRecord(book.records[id] or '0 0 [] []')
     settle(book, id, input + seen, at)
   end
   writeBooks()

@@ -15,10 +15,10 @@ local leaseKeys = {}
 for _, ticket in ipairs(tickets) do
   local text = book.records[ticket.id]
   if text then
-    local input, seen, amounts, holds = parseRecord(text)
-    if seen < ticket.seen then writeRecord(book, ticket.id, input, ticket.seen, amounts, holds) end
+    local input, seen, held = parseRecord(text)
+    if seen < ticket.seen then writeRecord(book, ticket.id, input .. ' ' .. ticket.seen .. ' ' .. held) end
   else
-    writeRecord(book, ticket.id, 0, 0, '', #ticket.leases > 0 and cjson.encode(ticket.leases) or '[]')
+    writeRecord(book, ticket.id, '0 0 [] ' .. (#ticket.leases > 0 and cjson.encode(ticket.leases) or '[]'))
   end
   addMember(book.openKey, at + leaseMs, ticket.id)
   for _, lease in ipairs(ticket.leases) do

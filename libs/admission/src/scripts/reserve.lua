@@ -3,7 +3,7 @@
 --   ARGV[1] lease ms   ARGV[2] number of lists of checks; for each: number of its book, the checks as JSON, and as a
 --           record keeps them
 --   then for each request: its id, input tokens (estimate), numbers of the lists that its parts ask, as '2 1'; and for
---   each part the amounts that it asks of them, as '1,300'; then the number of its jobs, and the id and data of each
+--   each part the amounts that it asks of them, in JSON; then the number of its jobs, and the id and data of each
 -- Answer, one list for all requests: index of the check that said no, among those of all parts, or -1; ms after which
 --         it would fit, or -1; mean service time in ms, or -1; priority of its jobs, or -1; and what each check saw
 --         before it took, up to the one that said no, after their number
@@ -35,6 +35,12 @@ local function poolOf(backlog)
   return pool
 end
 
+local function mostIn(backlog, meanMs)
+  local waiting = math.max(backlog.minWaiting, math.floor(backlog.slots * backlog.waitBudgetMs / meanMs))
+  if backlog.maxWaiting then waiting = math.min(waiting, backlog.maxWaiting) end
+  return backlog.slots + waiting
+end
+
 local function writePools()
   for _, pool in pairs(pools) do
     if pool.isBusy then redis.call('SET', pool.busyKey, number(pool.busySince), 'PX', calmAfterMs) end
@@ -48,11 +54,9 @@ local look = {
     local backlog = check.backlog
     if not backlog then return level, check.max end
     local pool = poolOf(backlog)
-    local meanMs = pool.meanMs
     if 2 * level >= backlog.slots then pool.isBusy, pool.busySince = true, pool.busySince or at end
-    local waiting = math.max(backlog.minWaiting, math.floor(backlog.slots * backlog.waitBudgetMs / meanMs))
-    if backlog.maxWaiting then waiting = math.min(waiting, backlog.maxWaiting) end
-    return level, backlog.slots + waiting, nil, pool
+    check.max = check.max or mostIn(backlog, pool.meanMs)
+    return level, check.max, nil, pool
   end,
   rate = function(check, amount)
     local level = rateLevel(check.key, at, check.max, check.periodMs)
@@ -155,7 +159,7 @@ local function reserve(id, input, asked, from)
         take[checks[index].primitive](checks[index], amounts[index], answers[seen + index], id, book)
       end
       addMember(book.openKey, diesAt, id)
-      writeRecord(book, id, input, '0', text, list.kept)
+      writeRecord(book, id, input .. ' 0 ' .. text .. ' ' .. list.kept)
       book.isEmpty = false
     end
     seen = seen + #checks
