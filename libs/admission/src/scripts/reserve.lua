@@ -47,7 +47,7 @@ local function writePools()
   end
 end
 
--- Each looks without taking: level seen, the most it may be, and after which time a refused one would fit.
+-- Each looks without taking: level seen, the most it may be, and the pool if it is one.
 local look = {
   lease = function(check)
     local level = leaseCount(check.key, at)
@@ -56,20 +56,24 @@ local look = {
     local pool = poolOf(backlog)
     if 2 * level >= backlog.slots then pool.isBusy, pool.busySince = true, pool.busySince or at end
     check.max = check.max or mostIn(backlog, pool.meanMs)
-    return level, check.max, nil, pool
+    return level, check.max, pool
   end,
-  rate = function(check, amount)
-    local level = rateLevel(check.key, at, check.max, check.periodMs)
-    local over = level + amount - check.max
-    return level, check.max, math.ceil(over * check.periodMs / check.max)
+  rate = function(check)
+    return rateLevel(check.key, at, check.max, check.periodMs), check.max
   end,
-  budget = function(check, _, book)
+  budget = function(check, book)
     local spent, reserved = budgetState(check.key, at, check.periodMs)
     -- Nobody holds anything, so what still counts as reserved belonged to records that Redis lost.
     if book.isEmpty then reserved = 0 end
-    local wait = check.periodMs and check.periodMs - at % check.periodMs
-    return spent + reserved, check.max, wait
+    return spent + reserved, check.max
   end,
+}
+
+-- After which time a check that said no would fit, given by how much it was too much.
+local waitMs = {
+  lease = function() end,
+  rate = function(check, over) return math.ceil(over * check.periodMs / check.max) end,
+  budget = function(check) return check.periodMs and check.periodMs - at % check.periodMs end,
 }
 
 local take = {
@@ -119,50 +123,56 @@ local function priorityOf(pool, slots, ofTenant)
   return fairPriority(ofTenant, slots, pool.meanMs, pool.busySince and at - pool.busySince or 0)
 end
 
--- Takes all that a request asks, if no check says no. `from` is the place in ARGV before the first part's amounts.
-local function reserve(id, input, asked, from)
-  local levels = size + 5
-  local seen = levels
-  local refused, waitMs, priority = -1, -1, -1
+-- Answers a request, and tells whether all said yes, and the backlog of its pool. `from` is the place in ARGV before its
+-- amounts.
+local function ask(id, asked, from)
+  local start, seen = size, size + 5
   local pool, backlog
+  answers[start + 1], answers[start + 2], answers[start + 3], answers[start + 4] = -1, -1, -1, -1
   for part = 1, #asked do
     local list, amounts = asked[part], parseAmounts(ARGV[from + part])
     local book, checks = list.book, list.checks
     local isKnown = book.records[id]
     for index = 1, #checks do
-      local check, amount = checks[index], amounts[index]
-      local level, max, wait, itsPool = look[check.primitive](check, amount, book)
+      local check = checks[index]
+      local level, max, itsPool = look[check.primitive](check, book)
       seen = seen + 1
       answers[seen] = level
-      if itsPool then pool, backlog = itsPool, check.backlog end
-      if not isKnown and max and level + amount > max then
-        refused, waitMs = seen - levels - 1, wait or -1
-        break
+      if itsPool then
+        pool, backlog = itsPool, check.backlog
+        answers[start + 3] = pool.meanMs
+      end
+      local over = max and not isKnown and level + amounts[index] - max or 0
+      if over > 0 then
+        answers[start + 1], answers[start + 2] = seen - start - 6, waitMs[check.primitive](check, over) or -1
+        answers[start + 5] = seen - start - 5
+        size = seen
+        return false
       end
     end
-    if refused >= 0 then break end
   end
-  if pool and refused < 0 then priority = priorityOf(pool, backlog.slots, answers[seen]) end
-  answers[size + 1], answers[size + 2] = refused, waitMs
-  answers[size + 3], answers[size + 4] = pool and pool.meanMs or -1, priority
-  answers[levels] = seen - levels
+  if pool then answers[start + 4] = priorityOf(pool, backlog.slots, answers[seen]) end
+  answers[start + 5] = seen - start - 5
   size = seen
-  if refused >= 0 then return end
-  enter(backlog, priority, from + #asked + 1)
-  seen = levels
+  return true, backlog
+end
+
+-- `levels` is the place in the answers before what its checks saw.
+local function takeAll(id, input, asked, from, levels)
   for part = 1, #asked do
     local list, text = asked[part], ARGV[from + part]
     local book, checks = list.book, list.checks
     if not book.records[id] then
       local amounts = parseAmounts(text)
       for index = 1, #checks do
-        take[checks[index].primitive](checks[index], amounts[index], answers[seen + index], id, book)
+        local check = checks[index]
+        take[check.primitive](check, amounts[index], answers[levels + index], id, book)
       end
       addMember(book.openKey, diesAt, id)
       writeRecord(book, id, input .. ' 0 ' .. text .. ' ' .. list.kept)
       book.isEmpty = false
     end
-    seen = seen + #checks
+    levels = levels + #checks
   end
 end
 
@@ -181,7 +191,13 @@ eachRequest(function(id, _, asked)
   for part = 1, #asked do wantRecord(asked[part].book, id) end
 end)
 readRecords()
-eachRequest(reserve)
+eachRequest(function(id, input, asked, from)
+  local levels = size + 5
+  local isAdmitted, backlog = ask(id, asked, from)
+  if not isAdmitted then return end
+  takeAll(id, input, asked, from, levels)
+  enter(backlog, answers[levels - 1], from + #asked + 1)
+end)
 writeBooks()
 writePools()
 for _, book in ipairs(books) do
