@@ -28,11 +28,11 @@ export class TurnBatch<Item, Reply> {
     this.pending = [];
     this.ask(batch.map(({ item }) => item)).then(
       (replies) => {
-        for (const [index, { resolve, reject }] of batch.entries()) {
+        batch.forEach(({ resolve, reject }, index) => {
           const reply = replies[index];
           if (reply === undefined) reject(new TypeError('a batch came back with too few answers'));
           else resolve(reply);
-        }
+        });
       },
       (error: unknown) => {
         for (const { reject } of batch) reject(error);
