@@ -11,15 +11,9 @@
 -- One run serves many requests, most of which share their keys. So a run reads each key once, counts in Lua, and
 -- writes each key once, in `writeBooks`: a third of the time per request at 64 requests a run.
 
-local bookLifeMs = 7 * 24 * 3600 * 1000
-
 local function clock()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
-end
-
-local function number(text)
-  return string.format('%.17g', text)
 end
 
 -- In each book the records that were read, and those to be written; one that is absent, or gone in this run, is
@@ -58,30 +52,6 @@ end
 local function keepBook(book)
   redis.call('PEXPIRE', book.openKey, bookLifeMs)
   redis.call('PEXPIRE', book.recordsKey, bookLifeMs)
-end
-
--- Of all other keys: what was read, and what is to be written.
-local counts, rates, budgets = {}, {}, {}
-local toAdd, toRemove, toKeep = {}, {}, {}
-
-local function listOf(lists, key)
-  local list = lists[key]
-  if not list then
-    list = {}
-    lists[key] = list
-  end
-  return list
-end
-
-local function addMember(key, score, name)
-  local list = listOf(toAdd, key)
-  local size = #list
-  list[size + 1], list[size + 2] = score, name
-end
-
-local function removeMember(key, name)
-  local list = listOf(toRemove, key)
-  list[#list + 1] = name
 end
 
 local function wantRecord(book, id)
@@ -150,106 +120,14 @@ local function heldOf(book, text)
   return parseHolds(book, holds), parseAmounts(amounts)
 end
 
--- A lease set's expired members don't count, whether or not somebody removed them.
-local function leaseCount(key, at)
-  local count = counts[key] or redis.call('ZCOUNT', key, '(' .. at, '+inf')
-  counts[key] = count
-  return count
-end
-
--- The names of a lease's members begin with the request's id. Kept, since Lua is slow to write numbers.
-local suffixes = {}
-local function suffix(index)
-  local text = suffixes[index] or '#' .. index
-  suffixes[index] = text
-  return text
-end
-
-local function takeLease(key, id, amount, diesAt)
-  local count = counts[key]
-  for index = 1, amount do addMember(key, diesAt, id .. suffix(index)) end
-  -- Renewals keep the key from here on.
-  if count == 0 then toKeep[#toKeep + 1] = key end
-  counts[key] = count + amount
-end
-
-local function dropLease(key, id, amount)
-  for index = 1, amount do removeMember(key, id .. suffix(index)) end
-end
-
--- A rate is a bucket that fills by what is taken and runs empty in one period.
-local function rateLevel(key, at, max, periodMs)
-  local rate = rates[key]
-  if rate then return rate.level end
-  local bucket = redis.call('HMGET', key, 'level', 'at')
-  local level = 0
-  if bucket[1] then
-    level = math.max(0, tonumber(bucket[1]) - math.max(0, at - tonumber(bucket[2])) * max / periodMs)
-  end
-  rates[key] = { level = level }
-  return level
-end
-
--- The level must have been read.
-local function setRateLevel(key, at, max, periodMs, level)
-  local rate = rates[key]
-  rate.level, rate.at, rate.max, rate.periodMs = level > 0 and level or 0, at, max, periodMs
-end
-
--- A budget counts what is spent and what is reserved; with a period, what is spent is forgotten at its end.
-local function budgetState(key, at, periodMs)
-  local budget = budgets[key]
-  if not budget then
-    local state = redis.call('HMGET', key, 'spent', 'reserved', 'window')
-    budget = { spent = tonumber(state[1] or '0'), reserved = tonumber(state[2] or '0') }
-    if periodMs and tonumber(state[3] or '-1') ~= math.floor(at / periodMs) then budget.spent = 0 end
-    budgets[key] = budget
-  end
-  return budget.spent, budget.reserved
-end
-
--- The state must have been read.
-local function setBudget(key, at, periodMs, spent, reserved)
-  local budget = budgets[key]
-  budget.spent, budget.reserved = spent, math.max(0, reserved)
-  budget.isChanged, budget.periodMs, budget.window = true, periodMs, periodMs and math.floor(at / periodMs)
-end
-
-local function writeRate(key, rate)
-  if not rate.at then return end
-  if rate.level <= 0 then
-    redis.call('DEL', key)
-    return
-  end
-  redis.call('HSET', key, 'level', number(rate.level), 'at', number(rate.at))
-  redis.call('PEXPIRE', key, math.ceil(rate.level * rate.periodMs / rate.max) + 1000)
-end
-
-local function writeBudget(key, budget)
-  if not budget.isChanged then return end
-  redis.call('HSET', key, 'spent', number(budget.spent), 'reserved', number(budget.reserved))
-  if budget.periodMs then
-    redis.call('HSET', key, 'window', number(budget.window))
-    redis.call('PEXPIRE', key, 2 * budget.periodMs + bookLifeMs)
-  else
-    redis.call('PERSIST', key)
-  end
-end
-
 -- Writes all that changed, and forgets what was read. What died goes first: the same request may have come again.
 local function writeBooks()
-  for key, members in pairs(toRemove) do redis.call('ZREM', key, unpack(members)) end
-  for key, members in pairs(toAdd) do redis.call('ZADD', key, unpack(members)) end
   for _, book in ipairs(books) do
     if #book.toDelete > 0 then redis.call('HDEL', book.recordsKey, unpack(book.toDelete)) end
     if #book.toWrite > 0 then redis.call('HSET', book.recordsKey, unpack(book.toWrite)) end
     book.records, book.toWrite, book.toDelete = {}, {}, {}
   end
-  for _, key in ipairs(toKeep) do redis.call('PEXPIRE', key, bookLifeMs) end
-  for key, rate in pairs(rates) do writeRate(key, rate) end
-  for key, budget in pairs(budgets) do writeBudget(key, budget) end
-  counts, rates, budgets = {}, {}, {}
-  toAdd, toRemove, toKeep = {}, {}, {}
+  writeCounts()
 end
 
 local settleHold = {
