@@ -7,7 +7,7 @@ import {
   type ReplyBatch,
   WorkerDirectory,
 } from '@sluice/transport';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Dispatcher } from './dispatcher.ts';
 import type { GenerationPlan } from './generation.ts';
 
@@ -204,6 +204,59 @@ describe('a generation', () => {
     expect(delivered).toEqual([]);
     dispatched.resume();
     expect(orders).toMatchObject([{ kind: 'resend', sequence: 0 }]);
+  });
+});
+
+describe('a generation that asks whether it may enter', () => {
+  it('and may not leaves nothing, and takes nothing out of the queue', async () => {
+    const { dispatcher, plan, queue } = createBench();
+    const removed = vi.spyOn(queue, 'remove');
+    const enter = async (): Promise<void> => {
+      throw new SluiceError('saturated', 'full');
+    };
+    await expect(dispatcher.dispatch(plan({ enter })).begin()).rejects.toMatchObject({ kind: 'saturated' });
+    expect([dispatcher.count, removed.mock.calls]).toEqual([0, []]);
+  });
+
+  it('and hears nothing is taken out, since it may be there', async () => {
+    const { dispatcher, plan, queue } = createBench();
+    const enter = async (job: InferenceJob): Promise<void> => {
+      await queue.enqueue('chat', job, 7);
+      throw new SluiceError('unavailable', 'no answer');
+    };
+    await expect(dispatcher.dispatch(plan({ enter })).begin()).rejects.toMatchObject({ kind: 'unavailable' });
+    await settle();
+    expect([dispatcher.count, queue.jobs.size]).toEqual([0, 0]);
+  });
+
+  it('is taken out when its client left meanwhile', async () => {
+    const { dispatcher, plan, queue } = createBench();
+    const answer = Promise.withResolvers<void>();
+    const enter = (job: InferenceJob): Promise<void> =>
+      answer.promise.then(() => queue.enqueue('chat', job, 7));
+    const dispatched = dispatcher.dispatch(plan({ enter }));
+    const begun = dispatched.begin();
+    dispatched.cancel();
+    answer.resolve();
+    await begun;
+    await settle();
+    expect([queue.sent.length, queue.jobs.size, dispatcher.count]).toEqual([1, 0, 0]);
+  });
+
+  it('can be answered, and held back, before it hears that it may', async () => {
+    const bench = createBench();
+    const answer = Promise.withResolvers<void>();
+    const dispatched = bench.dispatcher.dispatch(bench.plan({ enter: () => answer.promise }));
+    const begun = dispatched.begin();
+    bench.frame(0, [start]);
+    dispatched.pause();
+    bench.frame(1, [finish]);
+    expect(bench.delivered).toEqual([start]);
+    answer.resolve();
+    await begun;
+    dispatched.resume();
+    bench.frame(1, [finish]);
+    expect(bench.delivered).toEqual([start, finish]);
   });
 });
 

@@ -131,6 +131,20 @@ it('a reservation whose answer was lost is given back', async () => {
   expect((await ingress.inspect()).slots).toEqual({ 'sluice:{p:gpu}': none, 'sluice:{t:acme}': none });
 });
 
+it('a reservation whose answer was lost is kept and charged when its job runs', async () => {
+  const ingress = await bed.admission({ renewEveryMs: 50 });
+  await ingress.start();
+  const claim = bed.claim({ limits });
+  const entries = () => [{ id: 'job', data: '{}' }];
+  bed.server.suspend();
+  const asked = ingress.admit(claim, { entries, isRunning: () => true });
+  // Only the script that admits puts the job where it runs.
+  const ticket = await asked.finally(() => bed.server.resume());
+  await until(async () => (await ingress.usage(claim))[0]?.used === 1);
+  await ticket.settle({ usage: { inputTokens: 40, outputTokens: 2 } });
+  expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([0, 42]);
+});
+
 it('reservations that Redis lost without their budget are not counted for ever', async () => {
   const ingress = await bed.admission();
   const claim = bed.claim({ limits: { tenant: { 'token-budget': { max: 150 } }, key: {} } });

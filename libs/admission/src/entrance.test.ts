@@ -1,0 +1,97 @@
+import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
+import { putJobsQueue } from '@sluice/transport';
+import { Cluster, Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Admission, createAdmission } from './admission.ts';
+import type { Entrance } from './claim.ts';
+import { startClusterOfOne, TestBed } from './test-bed.ts';
+
+// Redis servers start here, on machines that may be busy.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
+
+const queue = putJobsQueue('gpu');
+const jobs = (...ids: string[]): Entrance => ({
+  entries: () => ids.map((id) => ({ id, data: `{"of":"${id}"}` })),
+  isRunning: () => false,
+});
+
+describe.each([
+  {
+    name: 'a single Redis',
+    start: () => startOwnRedis(),
+    connect: ({ url }: OwnTestRedis) => new Redis(url),
+  },
+  {
+    name: 'a Cluster',
+    start: startClusterOfOne,
+    connect: ({ port }: OwnTestRedis) => new Cluster([{ host: '127.0.0.1', port }]),
+  },
+])('what is admitted on $name', ({ start, connect }) => {
+  let bed: TestBed<OwnTestRedis>;
+  let redis: Redis | Cluster;
+  let admission: Admission;
+  beforeAll(async () => {
+    bed = new TestBed(await start());
+    redis = connect(bed.server);
+  });
+  beforeEach(async () => {
+    await redis.flushall();
+    admission = createAdmission({ redis });
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await bed.server.stop();
+  });
+
+  const waiting = () => redis.zrange(queue.prioritized, '0', '-1');
+  const ofTenant = { tenant: { concurrency: { max: 1 } }, key: {} };
+
+  it('waits in the queue of its pool, with all its jobs', async () => {
+    await admission.admit(bed.claim({ jobs: 2 }), jobs('a', 'b'));
+    expect(await waiting()).toEqual(['a', 'b']);
+    expect(await redis.hget(`${queue.jobPrefix}b`, 'data')).toBe('{"of":"b"}');
+    expect(await redis.exists(queue.marker)).toBe(1);
+  });
+
+  it('stands in fair order there, and its ticket tells the priority', async () => {
+    const poolPolicy = { slots: 1, waitBudgetMs: 100_000 };
+    const tickets = [];
+    for (const id of ['b1', 'b2', 'b3']) {
+      tickets.push(await admission.admit(bed.claim({ tenant: 'busy', poolPolicy }), jobs(id)));
+    }
+    tickets.push(await admission.admit(bed.claim({ tenant: 'calm', poolPolicy }), jobs('c1')));
+    expect(await waiting()).toEqual(['b1', 'c1', 'b2', 'b3']);
+    const scores = await redis.zrange(queue.prioritized, '0', '-1', 'WITHSCORES');
+    const priorities = [1, 5, 7, 3].map((index) => Math.floor(Number(scores[index]) / 2 ** 32));
+    expect(tickets.map(({ priority }) => priority)).toEqual(priorities);
+  });
+
+  it('of one turn enters together, in the order of asking', async () => {
+    const ids = Array.from({ length: 100 }, (_, index) => `r${index}`);
+    await Promise.all(ids.map((id) => admission.admit(bed.claim({ tenant: id }), jobs(id))));
+    expect(await waiting()).toEqual(ids);
+  });
+
+  it('alone enters: what a policy, the pool or a lack of workers refuses leaves nothing', async () => {
+    await admission.admit(bed.claim({ limits: ofTenant }), jobs('first'));
+    const refusals = [
+      admission.admit(bed.claim({ limits: ofTenant }), jobs('limited')),
+      admission.admit(bed.claim({ poolPolicy: { slots: 1, waitBudgetMs: 0, maxWaiting: 0 } }), jobs('full')),
+      admission.admit(bed.claim({ poolPolicy: { slots: 0, waitBudgetMs: 0 } }), jobs('unserved')),
+    ];
+    const kinds = await Promise.allSettled(refusals);
+    expect(kinds.map((each) => each.status === 'rejected' && each.reason.kind)).toEqual([
+      'rate-limited',
+      'saturated',
+      'unavailable',
+    ]);
+    expect(await waiting()).toEqual(['first']);
+    expect(await redis.keys(`${queue.jobPrefix}*`)).not.toContain(`${queue.jobPrefix}limited`);
+  });
+
+  it('wakes nobody while the queue is paused', async () => {
+    await redis.hset(queue.meta, 'paused', 1);
+    await admission.admit(bed.claim(), jobs('a'));
+    expect([await waiting(), await redis.exists(queue.marker)]).toEqual([['a'], 0]);
+  });
+});
