@@ -1,12 +1,19 @@
 import { type GenerationEvent, SluiceError } from '@sluice/canonical';
-import { type ClientCodec, type GenerationContext, type HttpHeaders, SseParser } from '@sluice/formats';
+import {
+  type ClientCodec,
+  type GenerationContext,
+  type HttpHeaders,
+  type SseMessage,
+  SseParser,
+  type StreamDecoder,
+} from '@sluice/formats';
 
 /** Reads the body of one answer piece by piece. */
 export interface AnswerReader {
   /** The events that this piece completes. */
-  push(chunk: Uint8Array): GenerationEvent[];
+  push(chunk: Uint8Array): readonly GenerationEvent[];
   /** The events that only the end of the body completes; the terminal is among them if it did not come before. */
-  end(): GenerationEvent[];
+  end(): readonly GenerationEvent[];
 }
 
 const maxErrorBytes = 64 * 1024;
@@ -33,9 +40,16 @@ function createStreamReader(codec: ClientCodec, context: GenerationContext): Ans
   const parser = new SseParser();
   const decoder = codec.createStreamDecoder(context);
   return {
-    push: (chunk) => parser.push(chunk).flatMap((message) => decoder.push(message)),
-    end: () => [...parser.end().flatMap((message) => decoder.push(message)), ...decoder.end()],
+    push: (chunk) => decodeAll(parser.push(chunk), decoder),
+    end: () => [...decodeAll(parser.end(), decoder), ...decoder.end()],
   };
+}
+
+/** Most pieces are one message: its events are handed on as they are. */
+function decodeAll(messages: readonly SseMessage[], decoder: StreamDecoder): readonly GenerationEvent[] {
+  const [first] = messages;
+  if (messages.length === 1 && first) return decoder.push(first);
+  return messages.flatMap((message) => decoder.push(message));
 }
 
 function createSingleReader(codec: ClientCodec, context: GenerationContext): AnswerReader {

@@ -5,25 +5,33 @@ import {
   type GenerationEvent,
   isTerminal,
 } from '@sluice/canonical';
-import type { HttpHeaders } from '@sluice/formats';
+import type { ClientCodec, GenerationContext, HttpHeaders } from '@sluice/formats';
 import type { Dispatcher } from 'undici';
-import type { AnswerReader } from './answer-reader.ts';
+import { type AnswerReader, createAnswerReader } from './answer-reader.ts';
 import type { Connections } from './connections.ts';
 import { cutOff, presentFailure, silent, unreachable, wasStaleConnection } from './failure.ts';
+import type { Limited, TimeLimits } from './time-limits.ts';
 
 /** How long a finished answer may take to close its body, so that the connection can be used again. */
-const lingerMs = 1000;
+export const lingerMs = 1000;
 
-export interface CallPlan {
-  request: Dispatcher.DispatchOptions;
+/** What all calls to one server have in common. */
+export interface CallServices {
+  connections: Connections;
+  limits: TimeLimits;
+  codec: ClientCodec;
   credential: string | undefined;
   firstEventTimeoutMs: number;
   idleTimeoutMs: number;
-  signal: AbortSignal;
-  createReader(status: number, headers: HttpHeaders): AnswerReader;
-  emit(event: GenerationEvent): void;
   /** Told once for each answer or failed connection: whether the server is there. */
   onContact(isThere: boolean): void;
+}
+
+export interface CallPlan {
+  request: Dispatcher.DispatchOptions;
+  context: GenerationContext;
+  signal: AbortSignal;
+  emit(event: GenerationEvent): void;
   onEnd(): void;
 }
 
@@ -31,28 +39,27 @@ export interface CallPlan {
  * One generation over HTTP: sends the request, reads the answer, guards its time and closes the connection.
  * Exactly one terminal event is emitted, or nothing more once the signal has aborted.
  */
-export class UpstreamCall implements Dispatcher.DispatchHandler {
-  private readonly connections: Connections;
+export class UpstreamCall implements Dispatcher.DispatchHandler, Limited {
+  dueAt: number;
+  private readonly services: CallServices;
   private readonly plan: CallPlan;
   private controller: Dispatcher.DispatchController | undefined;
   private reader: AnswerReader | undefined;
-  private timer: NodeJS.Timeout | undefined;
-  private isOverdue = false;
   private hasEvents = false;
   private hasEnded = false;
   private isBodyComplete = false;
   private wasRepeated = false;
   private readonly abort = () => this.finish();
 
-  constructor(connections: Connections, plan: CallPlan) {
-    this.connections = connections;
+  constructor(services: CallServices, plan: CallPlan) {
+    this.services = services;
     this.plan = plan;
+    this.dueAt = services.limits.after(services.firstEventTimeoutMs);
   }
 
   open(): void {
-    const { signal, firstEventTimeoutMs } = this.plan;
-    signal.addEventListener('abort', this.abort, { once: true });
-    this.timer = setTimeout(() => this.expire(), firstEventTimeoutMs);
+    this.plan.signal.addEventListener('abort', this.abort);
+    this.services.limits.watch(this);
     this.send();
   }
 
@@ -66,29 +73,38 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     controller.rawHeaders = null;
     // Interim answers (103 and the like) announce the real one.
     if (this.hasEnded || status < 200) return;
-    this.plan.onContact(true);
-    this.attempt(() => {
-      this.reader = this.plan.createReader(status, headers);
-    });
+    this.services.onContact(true);
+    try {
+      this.reader = createAnswerReader(this.services.codec, this.plan.context, status, headers);
+    } catch (thrown) {
+      this.refuse(thrown);
+    }
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const { reader } = this;
-    if (!this.hasEnded && reader) this.attempt(() => this.pass(reader.push(chunk)));
+    if (this.hasEnded || !this.reader) return;
+    try {
+      this.pass(this.reader.push(chunk));
+    } catch (thrown) {
+      this.refuse(thrown);
+    }
   }
 
   onResponseEnd(): void {
     this.isBodyComplete = true;
-    const { reader } = this;
-    if (!this.hasEnded && reader) this.attempt(() => this.pass(reader.end()));
+    try {
+      if (!this.hasEnded && this.reader) this.pass(this.reader.end());
+    } catch (thrown) {
+      this.refuse(thrown);
+    }
     if (!this.hasEnded) this.fail(cutOff());
-    clearTimeout(this.timer);
+    this.services.limits.forget(this);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.isBodyComplete = true;
     if (this.hasEnded) {
-      clearTimeout(this.timer);
+      this.services.limits.forget(this);
       return;
     }
     if (this.reader) {
@@ -101,26 +117,39 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
       this.send();
       return;
     }
-    this.plan.onContact(false);
+    this.services.onContact(false);
     this.fail(unreachable(error));
   }
 
+  /** Timers run before sockets are read: if we stood still ourselves, the event may be there. */
+  expire(): void {
+    this.dueAt = Number.POSITIVE_INFINITY;
+    if (this.hasEnded) {
+      this.close();
+      return;
+    }
+    setImmediate(() => {
+      if (this.dueAt === Number.POSITIVE_INFINITY && !this.hasEnded) this.failSilent();
+    });
+  }
+
   private send(): void {
-    this.attempt(() => this.connections.dispatch(this.plan.request, this));
+    try {
+      this.services.connections.dispatch(this.plan.request, this);
+    } catch (thrown) {
+      this.refuse(thrown);
+    }
   }
 
   /** A codec's complaint about the answer is the generation's failure, not the process's. */
-  private attempt(step: () => void): void {
-    try {
-      step();
-    } catch (thrown) {
-      if (!this.hasEnded) this.fail(errorInfoOf(thrown));
-    }
+  private refuse(thrown: unknown): void {
+    if (!this.hasEnded) this.fail(errorInfoOf(thrown));
   }
 
   private pass(events: readonly GenerationEvent[]): void {
     if (events.length === 0) return;
-    this.restartTimer();
+    this.hasEvents = true;
+    this.dueAt = this.services.limits.after(this.services.idleTimeoutMs);
     for (const event of events) {
       // A receiver may abort in the middle of a batch.
       if (this.hasEnded) return;
@@ -129,27 +158,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     }
   }
 
-  private restartTimer(): void {
-    this.isOverdue = false;
-    if (this.hasEvents) {
-      this.timer?.refresh();
-      return;
-    }
-    this.hasEvents = true;
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.expire(), this.plan.idleTimeoutMs);
-  }
-
-  /** Timers run before sockets are read: if we stood still ourselves, the event may be there. */
-  private expire(): void {
-    this.isOverdue = true;
-    setImmediate(() => {
-      if (this.isOverdue && !this.hasEnded) this.failSilent();
-    });
-  }
-
   private failSilent(): void {
-    const { firstEventTimeoutMs, idleTimeoutMs } = this.plan;
+    const { firstEventTimeoutMs, idleTimeoutMs } = this.services;
     this.fail(silent(this.hasEvents ? idleTimeoutMs : firstEventTimeoutMs, !this.hasEvents));
   }
 
@@ -159,7 +169,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   }
 
   private fail(info: ErrorInfo, event: Pick<ErrorEvent, 'usage'> = {}): void {
-    const error = presentFailure(info, this.plan.credential);
+    const error = presentFailure(info, this.services.credential);
     this.plan.emit({ type: 'error', error, ...(event.usage && { usage: event.usage }) });
     if (!this.hasEnded) this.finish();
   }
@@ -167,18 +177,19 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   /** The answer is whole: its connection may be used again once the body has ended. */
   private settle(): void {
     this.release();
-    if (!this.isBodyComplete) this.timer = setTimeout(() => this.close(), lingerMs);
+    if (this.isBodyComplete) this.services.limits.forget(this);
+    else this.dueAt = this.services.limits.after(lingerMs);
   }
 
   /** The rest of the answer, if there is any, is not wanted. */
   private finish(): void {
     this.release();
+    this.services.limits.forget(this);
     if (!this.isBodyComplete) this.close();
   }
 
   private release(): void {
     this.hasEnded = true;
-    clearTimeout(this.timer);
     this.plan.signal.removeEventListener('abort', this.abort);
     this.plan.onEnd();
   }

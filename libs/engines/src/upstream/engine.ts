@@ -1,16 +1,22 @@
-import { errorInfoOf, type InferenceRequest, SluiceError } from '@sluice/canonical';
+import {
+  errorInfoOf,
+  type GenerationEvent,
+  type InferenceRequest,
+  type JsonObject,
+  SluiceError,
+} from '@sluice/canonical';
 import { type ClientCodec, findClientCodec } from '@sluice/formats';
 import { Client, type Dispatcher } from 'undici';
 import type { Engine, EngineServices, GenerationRun, ResumeAbility } from '../engine.ts';
 import { MediaFetcher } from '../media/fetch-media.ts';
 import { findReferences, inlineMedia, type Reference } from '../media/inline-media.ts';
 import { type Address, parseAddress } from './address.ts';
-import { createAnswerReader } from './answer-reader.ts';
-import { UpstreamCall } from './call.ts';
+import { type CallServices, lingerMs, UpstreamCall } from './call.ts';
 import { Connections } from './connections.ts';
 import { type Continuation, continueAnswer, lost } from './continuation.ts';
 import type { UpstreamOptions } from './options.ts';
 import { Probe } from './probe.ts';
+import { TimeLimits } from './time-limits.ts';
 
 /** For dialects that demand a limit where neither the request nor the model has one. */
 const defaultMaxOutputTokens = 8192;
@@ -32,10 +38,12 @@ export class UpstreamEngine implements Engine {
   private readonly services: EngineServices;
   private readonly address: Address;
   private readonly connections: Connections;
+  private readonly callServices: CallServices;
   /** A connection of its own for questions, which must not wait for answers. */
   private readonly probeClient: Client;
   private readonly probe: Probe;
   private readonly media: MediaFetcher;
+  private sent: { encoded: Record<string, string>; headers: Record<string, string> } | undefined;
 
   constructor(options: UpstreamOptions, codec: ClientCodec, services: EngineServices) {
     this.slots = options.slots;
@@ -62,8 +70,17 @@ export class UpstreamEngine implements Engine {
       intervalMs: options.probeIntervalMs,
       now: services.now,
     });
+    const { credential, firstEventTimeoutMs, idleTimeoutMs } = options;
+    const now = () => performance.now();
+    this.callServices = {
+      connections: this.connections,
+      limits: new TimeLimits(Math.min(firstEventTimeoutMs, idleTimeoutMs, lingerMs), now),
+      codec,
+      ...{ credential, firstEventTimeoutMs, idleTimeoutMs },
+      onContact: (isThere) => this.probe.note(isThere),
+    };
     this.media = new MediaFetcher(options.media, {
-      now: () => performance.now(),
+      now,
       onFetched: (outcome, durationMs) => services.onMediaFetched(outcome, durationMs),
     });
   }
@@ -116,43 +133,28 @@ export class UpstreamEngine implements Engine {
   }
 
   private ask(request: InferenceRequest, run: GenerationRun): Promise<void> {
-    let open: (onEnd: () => void) => void;
+    const context = { id: run.id, createdAt: this.services.now(), model: request.model };
+    let continuation: Continuation | undefined;
+    let dispatch: Dispatcher.DispatchOptions;
     try {
-      open = this.prepare(request, run);
+      const limited = limitOutput(request, run.maxOutputTokens);
+      continuation = this.continuationOf(limited, run);
+      if (continuation?.missing) {
+        run.emit({ type: 'start', ...context });
+        run.emit(continuation.missing);
+        return Promise.resolve();
+      }
+      dispatch = this.encode(continuation?.request ?? limited, run, continuation?.flags);
     } catch (thrown) {
       run.emit({ type: 'error', error: errorInfoOf(thrown) });
       return Promise.resolve();
     }
-    return new Promise(open);
-  }
-
-  /** Everything that can go wrong before a byte is sent. */
-  private prepare(request: InferenceRequest, run: GenerationRun): (onEnd: () => void) => void {
-    const limited = limitOutput(request, run.maxOutputTokens);
-    const context = { id: run.id, createdAt: this.services.now(), model: request.model };
-    const continuation = this.continuationOf(limited, run);
-    const missing = continuation?.missing;
-    if (missing) {
-      return (onEnd) => {
-        run.emit({ type: 'start', ...context });
-        run.emit(missing);
-        onEnd();
-      };
-    }
-    const dispatch = this.encode(continuation?.request ?? limited, run, continuation);
-    const { credential, firstEventTimeoutMs, idleTimeoutMs } = this.options;
-    return (onEnd) =>
-      new UpstreamCall(this.connections, {
-        request: dispatch,
-        credential,
-        firstEventTimeoutMs,
-        idleTimeoutMs,
-        signal: run.signal,
-        createReader: (status, headers) => createAnswerReader(this.codec, context, status, headers),
-        emit: continuation ? (event) => run.emit(continuation.translate(event)) : run.emit,
-        onContact: (isThere) => this.probe.note(isThere),
-        onEnd,
-      }).open();
+    const emit = continuation ? translated(continuation, run) : run.emit;
+    return new Promise((onEnd) =>
+      new UpstreamCall(this.callServices, {
+        ...{ request: dispatch, context, signal: run.signal, emit, onEnd },
+      }).open(),
+    );
   }
 
   private continuationOf(request: InferenceRequest, { resume }: GenerationRun): Continuation | undefined {
@@ -164,7 +166,7 @@ export class UpstreamEngine implements Engine {
   private encode(
     request: InferenceRequest,
     run: GenerationRun,
-    continuation?: Continuation,
+    flags?: JsonObject,
   ): Dispatcher.DispatchOptions {
     const encoded = this.codec.encodeRequest(request, {
       model: run.backendModel,
@@ -177,11 +179,17 @@ export class UpstreamEngine implements Engine {
       path: this.address.pathTo(encoded.path),
       method: 'POST',
       headers: this.headers(encoded.headers),
-      body: JSON.stringify({ ...encoded.body, ...continuation?.flags }),
+      body: JSON.stringify(flags ? { ...encoded.body, ...flags } : encoded.body),
     };
   }
 
+  /** Most dialects send the same headers with every request: those of the last one are kept. */
   private headers(encoded: Record<string, string>): Record<string, string> {
+    if (this.sent?.encoded !== encoded) this.sent = { encoded, headers: this.joinHeaders(encoded) };
+    return this.sent.headers;
+  }
+
+  private joinHeaders(encoded: Record<string, string>): Record<string, string> {
     const ours = {
       'content-type': 'application/json',
       accept: 'text/event-stream, application/json',
@@ -208,7 +216,12 @@ export function createUpstreamEngine(options: UpstreamOptions, services: EngineS
 
 /** The request's own limit or the model's, whichever is lower. */
 function limitOutput(request: InferenceRequest, maxOutputTokens: number | undefined): InferenceRequest {
-  if (maxOutputTokens === undefined) return request;
-  const own = request.sampling.maxOutputTokens ?? maxOutputTokens;
-  return { ...request, sampling: { ...request.sampling, maxOutputTokens: Math.min(own, maxOutputTokens) } };
+  const own = request.sampling.maxOutputTokens ?? Number.POSITIVE_INFINITY;
+  if (maxOutputTokens === undefined || own <= maxOutputTokens) return request;
+  return { ...request, sampling: { ...request.sampling, maxOutputTokens } };
+}
+
+/** Takes the events of a continuation as the whole answer would have had them. */
+function translated(continuation: Continuation, run: GenerationRun): (event: GenerationEvent) => void {
+  return (event) => run.emit(continuation.translate(event));
 }

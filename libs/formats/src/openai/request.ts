@@ -145,6 +145,10 @@ function decodeRest(wire: Body, understood: { output: boolean; effort: boolean }
 /** OpenAI's own reasoning models refuse `max_tokens`; every other server knows it, and some nothing else. */
 const demandsCompletionLimit = /^(?:.*\/)?(?:o[1-9](?:-|$)|gpt-[5-9])/;
 
+/** The same objects for every request, so that whoever adds to them may do it once. */
+const streamHeaders = { 'content-type': 'application/json', accept: 'text/event-stream' };
+const singleHeaders = { 'content-type': 'application/json', accept: 'application/json' };
+
 /** The streaming or single request for a server. Throws `invalid-request` for what the dialect can't say. */
 export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
   const dropped: FormatId[] = [];
@@ -164,13 +168,8 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
     ...(logprobs && { logprobs: true, top_logprobs: logprobs.alternatives }),
     ...(endUser !== undefined && { user: endUser }),
   };
-  const accept = target.stream ? 'text/event-stream' : 'application/json';
-  return {
-    path: '/chat/completions',
-    headers: { 'content-type': 'application/json', accept },
-    body,
-    dropped,
-  };
+  const headers = target.stream ? streamHeaders : singleHeaders;
+  return { path: '/chat/completions', headers, body, dropped };
 }
 
 function encodeSampling(sampling: Sampling, model: string): JsonObject {
