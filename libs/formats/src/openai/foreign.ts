@@ -9,7 +9,8 @@ import { FORMAT, invalid } from './wire.ts';
 
 /** This dialect's own fields of a thing. Those of other dialects can't be said here: each is noted in `dropped`. */
 export function ownFields(thing: Extensible, dropped: FormatId[]): JsonObject {
-  for (const format of Object.keys(thing.extensions ?? {})) if (format !== FORMAT) dropped.push(format);
+  if (!thing.extensions) return {};
+  for (const format of Object.keys(thing.extensions)) if (format !== FORMAT) dropped.push(format);
   return extensionsOf(thing, FORMAT) ?? {};
 }
 

@@ -141,6 +141,8 @@ export function encodeContent(
   path: string,
   dropped: FormatId[],
 ): string | JsonObject[] {
+  const [only] = parts;
+  if (parts.length === 1 && only?.type === 'text' && !only.extensions) return only.text;
   const encoded = parts.map((part, index) => encodePart(part, `${path}[${index}]`, dropped));
   const [first] = encoded;
   if (!first) return '';

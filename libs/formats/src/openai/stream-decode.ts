@@ -13,7 +13,7 @@ import { ChunkTemplate } from './chunk-template.ts';
 import { decodeInBandError } from './error.ts';
 import { decodeFinishWord } from './finish.ts';
 import { decodeUsage } from './usage.ts';
-import { FORMAT, keptFields } from './wire.ts';
+import { FORMAT, keptBeside } from './wire.ts';
 
 const PREMATURE: ErrorInfo = {
   kind: 'upstream-failed',
@@ -22,6 +22,19 @@ const PREMATURE: ErrorInfo = {
 
 /** A server whose chunks never repeat (a random field in each) is not learned again and again. */
 const MAX_LESSONS = 4;
+
+/** The fields of a chunk, of a choice and of a delta that are read by name. */
+const chunkFields = new Set(['id', 'object', 'created', 'model', 'choices', 'usage']);
+const choiceFields = new Set(['index', 'delta', 'message', 'finish_reason', 'logprobs']);
+const deltaFields = new Set([
+  'role',
+  'content',
+  'refusal',
+  'reasoning_content',
+  'reasoning',
+  'tool_calls',
+  'function_call',
+]);
 
 /**
  * Reads the chunks of any server that speaks the dialect, with guards in place of a schema: one is read for
@@ -35,12 +48,13 @@ export class ChatStreamDecoder implements StreamDecoder {
   private usage: Usage = {};
   private isOver = false;
   private readonly message: JsonObject = {};
-  private choice: JsonObject = {};
-  private body: JsonObject = {};
+  private readonly choice: JsonObject = {};
+  private readonly body: JsonObject = {};
   private readonly logprobs: Json[] = [];
   /** How this server says thinking and text, once seen. */
   private readonly templates: { reasoning?: ChunkTemplate; text?: ChunkTemplate } = {};
   private lessons = 0;
+  private lastSaid: 'reasoning' | 'text' | undefined;
 
   constructor(context: GenerationContext) {
     this.context = context;
@@ -86,8 +100,8 @@ export class ChatStreamDecoder implements StreamDecoder {
         message: 'the upstream sent a message that is not an object',
       });
     }
-    const { id, object, created, model, choices, usage, ...rest } = chunk;
-    const events = this.readBody(keptFields(rest));
+    const { choices, usage } = chunk;
+    const events = this.readBody(keptBeside(chunk, chunkFields));
     if (isJsonObject(usage)) this.usage = decodeUsage(usage);
     for (const choice of Array.isArray(choices) ? choices : []) {
       // One answer was asked for; a server that sends more gets its first one read.
@@ -110,9 +124,14 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (events.length !== 1 || this.lessons >= MAX_LESSONS) return;
     if (event?.type !== 'text-delta' && event?.type !== 'reasoning-delta') return;
     if (event.type === 'text-delta' && event.logprobs) return;
+    const kind = event.type === 'text-delta' ? 'text' : 'reasoning';
+    // The first chunk may be the only one, and a lesson costs as much as reading two: 3 µs.
+    const isFirst = this.lastSaid !== kind;
+    this.lastSaid = kind;
+    if (isFirst) return;
     this.lessons += 1;
     const template = ChunkTemplate.learn(data, event.text);
-    if (template) this.templates[event.type === 'text-delta' ? 'text' : 'reasoning'] = template;
+    if (template) this.templates[kind] = template;
   }
 
   private readBody(fields: JsonObject): GenerationEvent[] {
@@ -127,8 +146,8 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   private readChoice(wire: JsonObject): GenerationEvent[] {
-    const { index, delta, message, finish_reason, logprobs, ...rest } = wire;
-    this.choice = { ...this.choice, ...keptFields(rest) };
+    const { delta, message, finish_reason, logprobs } = wire;
+    Object.assign(this.choice, keptBeside(wire, choiceFields));
     const said = delta ?? message;
     const events = this.readDelta(isJsonObject(said) ? said : {}, readLogprobs(logprobs));
     if (typeof finish_reason === 'string' && finish_reason !== '') this.word = finish_reason;
@@ -136,8 +155,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   private readDelta(delta: JsonObject, logprobs: Json[] | undefined): GenerationEvent[] {
-    const { role, content, refusal, reasoning_content, reasoning, tool_calls, function_call, ...rest } =
-      delta;
+    const { content, refusal, reasoning_content, reasoning, tool_calls, function_call } = delta;
     const events: GenerationEvent[] = [];
     const thinking = reasoning_content || reasoning;
     if (typeof thinking === 'string' && thinking !== '')
@@ -156,7 +174,8 @@ export class ChatStreamDecoder implements StreamDecoder {
       if (isJsonObject(item)) events.push(...this.blocks.call(item));
     }
     if (isJsonObject(function_call)) events.push(...this.blocks.call({ index: 0, function: function_call }));
-    return [...events, ...this.readUnknown(keptFields(rest))];
+    events.push(...this.readUnknown(keptBeside(delta, deltaFields)));
+    return events;
   }
 
   /** A few servers send a list of parts in place of a text. */

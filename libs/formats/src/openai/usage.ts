@@ -1,5 +1,12 @@
-import { extensionsOf, isJsonObject, type Json, type JsonObject, type Usage } from '@sluice/canonical';
-import { FORMAT, keptFields } from './wire.ts';
+import {
+  extend,
+  extensionsOf,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type Usage,
+} from '@sluice/canonical';
+import { FORMAT, keptBeside } from './wire.ts';
 
 /** The usage of a whole answer; absent when the backend reported nothing, for zeros would be a lie. */
 export function encodeUsage(usages: readonly Usage[]): JsonObject | undefined {
@@ -36,33 +43,35 @@ function sum(counts: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : known.reduce((total, count) => total + count, 0);
 }
 
+/** The fields of a usage and of its details that are read by name. */
+const usageFields = new Set([
+  'prompt_tokens',
+  'completion_tokens',
+  'total_tokens',
+  'prompt_tokens_details',
+  'completion_tokens_details',
+]);
+const promptFields = new Set(['cached_tokens', 'cache_write_tokens']);
+const completionFields = new Set(['reasoning_tokens']);
+
 /** What a server reported. Anything that is not a count is passed over. */
 export function decodeUsage(wire: JsonObject): Usage {
-  const {
-    prompt_tokens,
-    completion_tokens,
-    total_tokens,
-    prompt_tokens_details,
-    completion_tokens_details,
-    prompt_cache_hit_tokens,
-    ...rest
-  } = wire;
-  const { cached_tokens, cache_write_tokens, ...promptRest } = objectOr(prompt_tokens_details);
-  const { reasoning_tokens, ...completionRest } = objectOr(completion_tokens_details);
-  const inputTokens = count(prompt_tokens);
-  const reasoningTokens = count(reasoning_tokens);
-  const cacheReadTokens = count(cached_tokens) ?? count(prompt_cache_hit_tokens);
-  const cacheWriteTokens = count(cache_write_tokens);
+  const prompt = objectOr(wire.prompt_tokens_details);
+  const completion = objectOr(wire.completion_tokens_details);
+  const inputTokens = count(wire.prompt_tokens);
+  const reasoningTokens = count(completion.reasoning_tokens);
+  const cacheReadTokens = count(prompt.cached_tokens) ?? count(wire.prompt_cache_hit_tokens);
+  const cacheWriteTokens = count(prompt.cache_write_tokens);
   const outputTokens = inclusiveOutput(
     inputTokens,
-    count(completion_tokens),
+    count(wire.completion_tokens),
     reasoningTokens,
-    count(total_tokens),
+    count(wire.total_tokens),
   );
-  const kept: JsonObject = {
-    ...keptFields({ ...rest, prompt_cache_hit_tokens }),
-    ...nonEmpty('prompt_tokens_details', keptFields(promptRest)),
-    ...nonEmpty('completion_tokens_details', keptFields(completionRest)),
+  const kept = {
+    ...keptBeside(wire, usageFields),
+    ...nonEmpty('prompt_tokens_details', keptBeside(prompt, promptFields)),
+    ...nonEmpty('completion_tokens_details', keptBeside(completion, completionFields)),
   };
   return {
     ...(inputTokens !== undefined && { inputTokens }),
@@ -70,7 +79,7 @@ export function decodeUsage(wire: JsonObject): Usage {
     ...(cacheReadTokens !== undefined && { cacheReadTokens }),
     ...(cacheWriteTokens !== undefined && { cacheWriteTokens }),
     ...(reasoningTokens !== undefined && { reasoningTokens }),
-    ...(Object.keys(kept).length > 0 && { extensions: { [FORMAT]: kept } }),
+    ...extend(FORMAT, kept),
   };
 }
 
@@ -81,9 +90,8 @@ function inclusiveOutput(
   reasoning: number | undefined,
   total: number | undefined,
 ): number | undefined {
-  const apart = sum([output, reasoning]);
-  const isApart = input !== undefined && output !== undefined && total === sum([input, apart]);
-  return isApart ? apart : output;
+  if (input === undefined || output === undefined || reasoning === undefined) return output;
+  return total === input + output + reasoning ? output + reasoning : output;
 }
 
 function objectOr(value: Json | undefined): JsonObject {

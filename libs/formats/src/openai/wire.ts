@@ -144,6 +144,17 @@ export function keptFields(rest: Readonly<Record<string, unknown>>): JsonObject 
   return kept;
 }
 
+/** `keptFields` of a thing without those that are read by name. A rest pattern copies as much again, and is slower. */
+export function keptBeside(wire: JsonObject, known: ReadonlySet<string>): JsonObject {
+  const kept: JsonObject = {};
+  for (const name in wire) {
+    const value = wire[name];
+    if (value === null || value === undefined || known.has(name) || name === '__proto__') continue;
+    kept[name] = value;
+  }
+  return kept;
+}
+
 /** `keptFields` of a thing and of the object inside it that holds its body, filed as they stand on the wire. */
 export function keptNested(
   rest: Readonly<Record<string, unknown>>,
