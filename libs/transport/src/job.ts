@@ -1,6 +1,5 @@
 import type { InferenceRequest, Resume } from '@sluice/canonical';
-import { SluiceError } from '@sluice/canonical';
-import { z } from 'zod';
+import { isJsonObject, SluiceError } from '@sluice/canonical';
 
 /** One attempt at one generation, as it waits in a pool's queue. */
 export interface InferenceJob {
@@ -25,29 +24,40 @@ export interface InferenceJob {
   traceparent?: string;
 }
 
-const envelope = z.looseObject({
-  version: z.literal(1),
-  requestId: z.string().min(1),
-  attempt: z.int().min(1),
-  replyTo: z.string().min(1),
-  tenant: z.string(),
-  model: z.string(),
-  enqueuedAt: z.number(),
-  deadlineAt: z.number(),
-  request: z.looseObject({ model: z.string(), messages: z.array(z.unknown()), sampling: z.looseObject({}) }),
-});
-
 /**
  * Reads a stored job at pickup. The envelope is checked because another version may have written it; the
  * request inside was built by our own ingress from validated input. Throws `internal` for anything else.
  */
 export function parseJob(data: string): InferenceJob {
-  const parsed = envelope.safeParse(readJson(data));
-  if (!parsed.success)
-    throw new SluiceError('internal', 'a job of an unknown version', { cause: parsed.error });
-  // The schema names the envelope's fields; the request's inner types are the writer's promise by `version`.
-  return parsed.data as unknown as InferenceJob;
+  const job = readJson(data);
+  const fault = findFault(job);
+  if (fault !== undefined) {
+    const cause = new TypeError(`${fault} is not what it is in version 1`);
+    throw new SluiceError('internal', 'a job of an unknown version', { cause });
+  }
+  // The envelope's fields are as they were checked; the request's inner types are the writer's promise by `version`.
+  return job as InferenceJob;
 }
+
+/** The first field of the envelope that is not as it must be. Checked by hand: a schema took 0.6 µs more, and 1.6 KB. */
+function findFault(job: unknown): string | undefined {
+  if (!isJsonObject(job)) return 'the job';
+  if (job.version !== 1) return 'version';
+  if (!isName(job.requestId)) return 'requestId';
+  if (!Number.isSafeInteger(job.attempt) || Number(job.attempt) < 1) return 'attempt';
+  if (!isName(job.replyTo)) return 'replyTo';
+  if (typeof job.tenant !== 'string') return 'tenant';
+  if (typeof job.model !== 'string') return 'model';
+  if (!Number.isFinite(job.enqueuedAt)) return 'enqueuedAt';
+  if (!Number.isFinite(job.deadlineAt)) return 'deadlineAt';
+  const { request } = job;
+  if (!isJsonObject(request)) return 'request';
+  if (typeof request.model !== 'string') return 'request.model';
+  if (!Array.isArray(request.messages)) return 'request.messages';
+  return isJsonObject(request.sampling) ? undefined : 'request.sampling';
+}
+
+const isName = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
 /** Absent for what is no JSON: its text may hold a prompt, and the parser's error would repeat some of it. */
 function readJson(text: string): unknown {
