@@ -1,5 +1,5 @@
 import { type ErrorInfo, errorInfoOf, type GenerationEvent, isContent, isTerminal } from '@sluice/canonical';
-import type { Engine } from '@sluice/engines';
+import type { Engine, GenerationRun } from '@sluice/engines';
 import type { Clock, Outcome } from '@sluice/runtime';
 import type { InferenceJob, ReplyWriter } from '@sluice/transport';
 
@@ -40,14 +40,14 @@ export class Generation {
   private stopReason: StopReason | undefined;
   private outcome: Outcome | undefined;
   private firstContentAt: number | undefined;
-  private release: () => void = () => undefined;
+  private readonly release: () => void;
 
   constructor(job: InferenceJob, services: GenerationServices) {
     this.job = job;
     this.services = services;
-    this.ended = new Promise((resolve) => {
-      this.release = resolve;
-    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ended = promise;
+    this.release = resolve;
   }
 
   /** Never rejects. */
@@ -61,7 +61,7 @@ export class Generation {
     const startedAt = clock.monotonic();
     let cause: unknown;
     try {
-      if (this.outcome === undefined) await this.generate();
+      if (this.outcome === undefined) await services.engine.generate(job.request, this.order());
       this.endIfOpen({ kind: 'internal', message: 'the engine stopped without an end' });
     } catch (thrown) {
       cause = thrown;
@@ -87,17 +87,17 @@ export class Generation {
     this.aborting.abort();
   }
 
-  private async generate(): Promise<void> {
+  private order(): GenerationRun {
     const { job } = this;
-    const { engine, backendModel, maxOutputTokens } = this.services;
-    await engine.generate(job.request, {
+    const { backendModel, maxOutputTokens } = this.services;
+    return {
       id: job.requestId,
       backendModel,
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       signal: this.aborting.signal,
       ...(job.resume && { resume: job.resume }),
       emit: (event) => this.emit(event),
-    });
+    };
   }
 
   private emit(event: GenerationEvent): void {

@@ -64,7 +64,8 @@ export class AttemptFrames implements ReplyWriter {
   /** The pending events as one frame's text; absent when nothing is pending. */
   takeFrame(): string | undefined {
     if (this.pending.length === 0) return undefined;
-    const text = encodeFrame({ ...this.claim, sequence: this.next, events: this.pending });
+    const { requestId, attempt } = this.claim;
+    const text = encodeFrame({ requestId, attempt, sequence: this.next, events: this.pending });
     this.pending = [];
     this.next += 1;
     this.kept.push(text);
