@@ -39,6 +39,33 @@ describe('SseParser', () => {
     ]);
   });
 
+  test('reads bytes that are no UTF-8 as the web does, wherever they are cut', () => {
+    const byte = fc.constantFrom(
+      0x41,
+      0xc0,
+      0xc3,
+      0xa9,
+      0xe2,
+      0x82,
+      0xac,
+      0xed,
+      0xef,
+      0xbb,
+      0xbf,
+      0xf0,
+      0x9f,
+      0xff,
+    );
+    const bytes = fc.array(byte, { minLength: 1, maxLength: 16 });
+    fc.assert(
+      fc.property(bytes, fc.array(fc.nat()), (said, places) => {
+        const line = Uint8Array.of(...Buffer.from('data:'), ...said, 10, 10);
+        const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(said));
+        expect(parse(...cut(line, places))).toEqual([{ data: text }]);
+      }),
+    );
+  });
+
   test('joins data lines with a line feed and strips one leading space only', () => {
     expect(parse('data:a\ndata:  b\ndata\ndata: c\n\n')).toEqual([{ data: 'a\n b\n\nc' }]);
   });
