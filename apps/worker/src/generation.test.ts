@@ -15,7 +15,7 @@ function begin(
   { lifeMs = 60_000, announced = Promise.resolve() } = {},
 ) {
   const clock = new FakeClock();
-  const abandonment = new AbortController();
+  let abandon: () => void = () => expect.fail('nobody wants to know');
   const written: GenerationEvent[] = [];
   const job: InferenceJob = {
     version: 1,
@@ -41,11 +41,15 @@ function begin(
     backendModel: 'm',
     clock,
     writer: {
-      ...{ write: (event) => written.push(event), abandoned: abandonment.signal },
+      write: (event) => written.push(event),
+      whenAbandoned: (callback) => {
+        abandon = callback;
+      },
       announced,
     },
   });
-  return { generation, clock, abandonment, written, outcome: generation.run() };
+  const outcome = generation.run();
+  return { generation, clock, abandon, written, outcome };
 }
 
 /** A generation whose engine has said one word and waits for its signal. */
@@ -142,8 +146,8 @@ describe('a generation', () => {
   });
 
   test('that nobody listens to any more is aborted', async () => {
-    const { abandonment, outcome, written } = await beginStalled();
-    abandonment.abort();
+    const { abandon, outcome, written } = await beginStalled();
+    abandon();
     expect(await outcome).toMatchObject({ kind: 'cancelled' });
     expect(written).toEqual([start, word]);
   });

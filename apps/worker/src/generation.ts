@@ -55,7 +55,7 @@ export class Generation {
     const { job, services } = this;
     const { writer, clock } = services;
     const deadline = clock.after(job.deadlineAt - clock.now(), () => this.stop('deadline'));
-    writer.abandoned.addEventListener('abort', () => this.stop('abandoned'), { once: true });
+    writer.whenAbandoned(() => this.stop('abandoned'));
     // Whoever takes this process down in the engine must be known by name before: its ingress counts the deaths.
     await writer.announced;
     const startedAt = clock.monotonic();

@@ -10,8 +10,8 @@ export interface ReplyWriter {
   write(event: GenerationEvent): void;
   /** Resolves when the claim is on its way to the ingress: from now on it knows whom the work would take down. */
   readonly announced: Promise<void>;
-  /** Aborts when no one listens on the reply channel any more. */
-  readonly abandoned: AbortSignal;
+  /** Has this called when no one listens on the reply channel any more. One callback; a signal took 0.3 µs and 1 KB. */
+  whenAbandoned(callback: () => void): void;
 }
 
 /** The frames of one attempt: pending, published, kept until acknowledged. */
@@ -32,7 +32,7 @@ export class AttemptFrames implements ReplyWriter {
   private kept: string[] = [];
   private keptFrom = 0;
   private hasEnded = false;
-  private readonly abandonment = new AbortController();
+  private onAbandoned: (() => void) | undefined;
   private readonly onWrite: (frames: AttemptFrames) => void;
 
   constructor(claim: Claim, ingress: string, onWrite: (frames: AttemptFrames) => void) {
@@ -44,8 +44,8 @@ export class AttemptFrames implements ReplyWriter {
     this.onWrite = onWrite;
   }
 
-  get abandoned(): AbortSignal {
-    return this.abandonment.signal;
+  whenAbandoned(callback: () => void): void {
+    this.onAbandoned = callback;
   }
 
   get isEnded(): boolean {
@@ -97,7 +97,7 @@ export class AttemptFrames implements ReplyWriter {
   }
 
   abandon(): void {
-    this.abandonment.abort();
+    this.onAbandoned?.();
   }
 
   private dropOldest(): void {
