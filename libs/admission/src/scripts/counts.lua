@@ -7,6 +7,11 @@ local function number(text)
   return string.format('%.17g', text)
 end
 
+-- The instant of the whole run, in ms by Redis, as a number and as text, since Lua is slow to write numbers.
+local time = redis.call('TIME')
+local at = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = string.format('%.0f', at)
+
 -- Of all other keys: what was read, and what is to be written.
 local counts, rates, budgets = {}, {}, {}
 local toAdd, toRemove, toKeep = {}, {}, {}
@@ -32,13 +37,13 @@ local function removeMember(key, name)
 end
 
 -- A lease set's expired members don't count, whether or not somebody removed them.
-local function leaseCount(key, at)
-  local count = counts[key] or redis.call('ZCOUNT', key, '(' .. at, '+inf')
+local function leaseCount(key)
+  local count = counts[key] or redis.call('ZCOUNT', key, '(' .. now, '+inf')
   counts[key] = count
   return count
 end
 
--- The names of a lease's members begin with the request's id. Kept, since Lua is slow to write numbers.
+-- The names of a lease's members begin with the request's id.
 local suffixes = {}
 local function suffix(index)
   local text = suffixes[index] or '#' .. index
@@ -59,7 +64,7 @@ local function dropLease(key, id, amount)
 end
 
 -- A rate is a bucket that fills by what is taken and runs empty in one period.
-local function rateLevel(key, at, max, periodMs)
+local function rateLevel(key, max, periodMs)
   local rate = rates[key]
   if rate then return rate.level end
   local bucket = redis.call('HMGET', key, 'level', 'at')
@@ -72,13 +77,13 @@ local function rateLevel(key, at, max, periodMs)
 end
 
 -- The level must have been read.
-local function setRateLevel(key, at, max, periodMs, level)
+local function setRateLevel(key, max, periodMs, level)
   local rate = rates[key]
-  rate.level, rate.at, rate.max, rate.periodMs = level > 0 and level or 0, at, max, periodMs
+  rate.level, rate.isChanged, rate.max, rate.periodMs = level > 0 and level or 0, true, max, periodMs
 end
 
 -- A budget counts what is spent and what is reserved; with a period, what is spent is forgotten at its end.
-local function budgetState(key, at, periodMs)
+local function budgetState(key, periodMs)
   local budget = budgets[key]
   if not budget then
     local state = redis.call('HMGET', key, 'spent', 'reserved', 'window')
@@ -90,19 +95,19 @@ local function budgetState(key, at, periodMs)
 end
 
 -- The state must have been read.
-local function setBudget(key, at, periodMs, spent, reserved)
+local function setBudget(key, periodMs, spent, reserved)
   local budget = budgets[key]
   budget.spent, budget.reserved = spent, math.max(0, reserved)
   budget.isChanged, budget.periodMs, budget.window = true, periodMs, periodMs and math.floor(at / periodMs)
 end
 
 local function writeRate(key, rate)
-  if not rate.at then return end
+  if not rate.isChanged then return end
   if rate.level <= 0 then
     redis.call('DEL', key)
     return
   end
-  redis.call('HSET', key, 'level', number(rate.level), 'at', number(rate.at))
+  redis.call('HSET', key, 'level', number(rate.level), 'at', now)
   redis.call('PEXPIRE', key, math.ceil(rate.level * rate.periodMs / rate.max) + 1000)
 end
 

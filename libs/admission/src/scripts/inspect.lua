@@ -2,9 +2,8 @@
 --   ARGV[1] checks as JSON, whose levels are wanted
 -- Answer, JSON: { requests, reserved: tokens held for them, levels, spent: per check, budgets only }
 
-local at = clock()
 local book = books[1]
-sweep(book, at)
+sweep(book)
 local reservedTokens = 0
 for _, text in ipairs(redis.call('HVALS', book.recordsKey)) do
   local holds, amounts = heldOf(book, text)
@@ -15,10 +14,10 @@ for _, text in ipairs(redis.call('HVALS', book.recordsKey)) do
   end
 end
 local level = {
-  lease = function(check) return leaseCount(check.key, at) end,
-  rate = function(check) return rateLevel(check.key, at, check.max, check.periodMs) end,
+  lease = function(check) return leaseCount(check.key) end,
+  rate = function(check) return rateLevel(check.key, check.max, check.periodMs) end,
   budget = function(check)
-    local spent, reserved = budgetState(check.key, at, check.periodMs)
+    local spent, reserved = budgetState(check.key, check.periodMs)
     return spent + reserved
   end,
 }

@@ -11,11 +11,6 @@
 -- One run serves many requests, most of which share their keys. So a run reads each key once, counts in Lua, and
 -- writes each key once, in `writeBooks`: a third of the time per request at 64 requests a run.
 
-local function clock()
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
-end
-
 -- In each book the records that were read, and those to be written; one that is absent, or gone in this run, is
 -- false.
 local books = {}
@@ -134,7 +129,7 @@ local settleHold = {
   lease = function(hold, amount, id)
     dropLease(hold.key, id, amount)
   end,
-  rate = function(hold, amount, _, charge, at)
+  rate = function(hold, amount, _, charge)
     local correction
     if charge == nil then
       correction = -amount
@@ -143,18 +138,18 @@ local settleHold = {
     else
       return
     end
-    local level = rateLevel(hold.key, at, hold.max, hold.periodMs)
-    setRateLevel(hold.key, at, hold.max, hold.periodMs, level + correction)
+    local level = rateLevel(hold.key, hold.max, hold.periodMs)
+    setRateLevel(hold.key, hold.max, hold.periodMs, level + correction)
   end,
-  budget = function(hold, amount, _, charge, at)
-    local spent, reserved = budgetState(hold.key, at, hold.periodMs)
-    setBudget(hold.key, at, hold.periodMs, spent + (charge or 0), reserved - amount)
+  budget = function(hold, amount, _, charge)
+    local spent, reserved = budgetState(hold.key, hold.periodMs)
+    setBudget(hold.key, hold.periodMs, spent + (charge or 0), reserved - amount)
   end,
 }
 
 -- Ends a request's part in this book, once: without a record there is nothing left to do. The record must be read.
 -- charge: tokens to book; nil gives everything back as if it had never been asked for.
-local function settle(book, id, charge, at)
+local function settle(book, id, charge)
   local text = book.records[id]
   removeMember(book.openKey, id)
   if not text then return false end
@@ -162,20 +157,20 @@ local function settle(book, id, charge, at)
   local holds, amounts = heldOf(book, text)
   for index = 1, #holds do
     local hold = holds[index]
-    settleHold[hold.primitive](hold, amounts[index] or hold.amount, id, charge, at)
+    settleHold[hold.primitive](hold, amounts[index] or hold.amount, id, charge)
   end
   return true
 end
 
 -- Requests whose ingress is gone: whoever comes by books the input estimate and the output that was seen.
-local function sweep(book, at)
-  local dead = redis.call('ZRANGEBYSCORE', book.openKey, '-inf', at, 'LIMIT', 0, 100)
+local function sweep(book)
+  local dead = redis.call('ZRANGEBYSCORE', book.openKey, '-inf', now, 'LIMIT', 0, 100)
   if #dead == 0 then return end
   for _, id in ipairs(dead) do wantRecord(book, id) end
   readRecords()
   for _, id in ipairs(dead) do
     local input, seen = parseRecord(book.records[id] or '0 0 [] []')
-    settle(book, id, input + seen, at)
+    settle(book, id, input + seen)
   end
   writeBooks()
 end

@@ -5,7 +5,7 @@
 
 local book = books[1]
 local leaseMs = tonumber(ARGV[1])
-local at = clock()
+local diesAt = string.format('%.0f', at + leaseMs)
 local tickets = cjson.decode(ARGV[2])
 
 for _, ticket in ipairs(tickets) do wantRecord(book, ticket.id) end
@@ -20,9 +20,9 @@ for _, ticket in ipairs(tickets) do
   else
     writeRecord(book, ticket.id, '0 0 [] ' .. (#ticket.leases > 0 and cjson.encode(ticket.leases) or '[]'))
   end
-  addMember(book.openKey, at + leaseMs, ticket.id)
+  addMember(book.openKey, diesAt, ticket.id)
   for _, lease in ipairs(ticket.leases) do
-    for index = 1, lease.amount do addMember(lease.key, at + leaseMs, ticket.id .. suffix(index)) end
+    for index = 1, lease.amount do addMember(lease.key, diesAt, ticket.id .. suffix(index)) end
     leaseKeys[lease.key] = true
   end
 end
@@ -30,5 +30,5 @@ end
 writeBooks()
 for key in pairs(leaseKeys) do redis.call('PEXPIRE', key, bookLifeMs) end
 if #tickets > 0 then keepBook(book) end
-sweep(book, at)
+sweep(book)
 return #tickets

@@ -3,8 +3,6 @@
 --         service time of this generation in ms, or '', which goes into the mean of its last book
 -- Answer: for each request 1 if there was something to settle.
 
-local at = clock()
-
 local means = {}
 local function addToMean(key, sample)
   local mean = means[key] or redis.call('GET', key)
@@ -24,7 +22,7 @@ for index = 1, #ARGV, 4 do
   local theirs, charge, durationMs = booksOf(ARGV[index + 1]), tonumber(ARGV[index + 2]), ARGV[index + 3]
   local settled = 0
   for part = 1, #theirs do
-    if settle(theirs[part], ARGV[index], charge, at) then
+    if settle(theirs[part], ARGV[index], charge) then
       settled = 1
       if part == #theirs and durationMs ~= '' then addToMean(theirs[part].meanKey, tonumber(durationMs)) end
     end
