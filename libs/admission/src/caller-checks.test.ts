@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import { CheckBook } from './caller-checks.ts';
+import { admissionNames } from './names.ts';
+
+const book = new CheckBook(admissionNames('sluice'));
+const limits = { tenant: { concurrency: { max: 3 } }, key: { 'request-rate': { max: 9, periodMs: 1000 } } };
+const caller = (changes = {}) => book.ofCaller({ tenant: 'acme', keyId: 'key_1', limits, ...changes });
+const keysOf = ({ list }: ReturnType<typeof caller>) => list.holds.map(({ key }) => key);
+
+it('a caller is asked the same list again, and another one under the same limits his own', () => {
+  expect(caller()).toBe(caller());
+  expect(keysOf(caller())).toEqual([
+    'sluice:{t:acme}:request-rate:key:key_1',
+    'sluice:{t:acme}:concurrency:tenant',
+  ]);
+  expect(keysOf(caller({ keyId: 'key_2' }))).toEqual([
+    'sluice:{t:acme}:request-rate:key:key_2',
+    'sluice:{t:acme}:concurrency:tenant',
+  ]);
+  expect(keysOf(caller({ tenant: 'other' }))).toEqual([
+    'sluice:{t:other}:request-rate:key:key_1',
+    'sluice:{t:other}:concurrency:tenant',
+  ]);
+});
+
+it('changed limits come as another object and are asked at once', () => {
+  const changed = { ...limits, tenant: { concurrency: { max: 4 } } };
+  expect(caller({ limits: changed }).list.holds[1]).toMatchObject({ max: 4 });
+  expect(caller().list.holds[1]).toMatchObject({ max: 3 });
+});
+
+it.each([{ slots: 3 }, { waitBudgetMs: 6 }, { maxWaiting: 7 }])('a pool with %j is asked anew', (change) => {
+  const policy = { slots: 2, waitBudgetMs: 5 };
+  const before = book.ofPool(caller(), 'gpu', policy);
+  expect(book.ofPool(caller(), 'gpu', { ...policy })).toBe(before);
+  expect(book.ofPool(caller(), 'other', policy)).not.toBe(before);
+  const [places] = book.ofPool(caller(), 'gpu', { ...policy, ...change }).holds;
+  expect(places).toMatchObject({ key: 'sluice:{p:gpu}:leases:all', backlog: { ...policy, ...change } });
+});
+
+it('a record keeps of a check what settles it', () => {
+  const limits = {
+    tenant: { concurrency: { max: 3 }, 'token-budget': { max: 50 } },
+    key: { 'token-rate': { max: 9, periodMs: 1000 }, 'token-budget': { max: 5, periodMs: 2000 } },
+  };
+  expect(JSON.parse(caller({ limits }).list.kept)).toEqual([
+    ['rate', 'token-rate:key:key_1', 1000, 9, true],
+    ['budget', 'token-budget:key:key_1', 2000],
+    ['lease', 'concurrency:tenant'],
+    ['budget', 'token-budget:tenant'],
+  ]);
+});
