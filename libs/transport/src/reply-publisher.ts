@@ -208,13 +208,14 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     },
     open: ({ requestId, attempt, replyTo }) => {
       const claim: Claim = { requestId, attempt };
-      if (attempts.has(keyOf(claim))) return undefined;
+      const key = keyOf(claim);
+      if (attempts.has(key)) return undefined;
       const outbox = outboxOf(replyTo);
       const frames = new AttemptFrames(claim, replyTo, (dirty) => {
         outbox.dirty.push(dirty);
         schedule(replyTo, outbox);
       });
-      attempts.set(keyOf(claim), frames);
+      attempts.set(key, frames);
       outbox.opened.push(frames);
       schedule(replyTo, outbox);
       return frames;

@@ -10,7 +10,7 @@ export interface ReplyWriter {
   write(event: GenerationEvent): void;
   /** Resolves when the claim is on its way to the ingress: from now on it knows whom the work would take down. */
   readonly announced: Promise<void>;
-  /** Has this called when no one listens on the reply channel any more. One callback; a signal took 0.3 µs and 1 KB. */
+  /** Has this called when no one listens on the reply channel any more. One callback; a signal took 0.2 µs and 0.9 KB. */
   whenAbandoned(callback: () => void): void;
 }
 

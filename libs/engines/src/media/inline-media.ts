@@ -32,7 +32,6 @@ export function findReferences(
   const found: Reference[] = [];
   const visit = (parts: Message['content'], path: string): void => {
     for (const [index, part] of parts.entries()) {
-      if (part.type === 'text') continue;
       const place = `${path}[${index}]`;
       if (part.type === 'tool-result') visit(part.content, `${place}.content`);
       if (part.type !== 'media' || part.source.type !== 'url') continue;
