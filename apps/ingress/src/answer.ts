@@ -142,7 +142,7 @@ export class Answer {
       request: withChoiceSeed(request, choice),
     };
     if (plan.traceparent !== undefined) job.traceparent = plan.traceparent;
-    const generation = services.dispatcher.dispatch({
+    const generation = services.dispatcher.open({
       requestId,
       pool: model.pool,
       isPlainText: request.tools === undefined && request.output?.type !== 'json',

@@ -121,7 +121,7 @@ function createBench() {
 /** A bench with a request in its queue. */
 async function createWaiting(changes?: Partial<GenerationPlan>) {
   const bench = createBench();
-  const dispatched = bench.dispatcher.dispatch(bench.plan(changes));
+  const dispatched = bench.dispatcher.open(bench.plan(changes));
   await dispatched.begin();
   return { ...bench, dispatched };
 }
@@ -141,7 +141,7 @@ describe('a generation', () => {
   it('that Redis does not take is refused, and nothing of it stays', async () => {
     const { dispatcher, queue, plan } = createBench();
     queue.isAway = true;
-    await expect(dispatcher.dispatch(plan()).begin()).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(dispatcher.open(plan()).begin()).rejects.toMatchObject({ kind: 'unavailable' });
     expect(dispatcher.count).toBe(0);
   });
 
@@ -149,7 +149,7 @@ describe('a generation', () => {
     const bench = await createWaiting();
     const others: GenerationEvent[] = [];
     await bench.dispatcher
-      .dispatch(bench.plan({ requestId: 'other', onEvents: (events) => others.push(...events) }))
+      .open(bench.plan({ requestId: 'other', onEvents: (events) => others.push(...events) }))
       .begin();
     bench.claim();
     bench.frame(0, [start, text('a')]);
@@ -214,7 +214,7 @@ describe('a generation that asks whether it may enter', () => {
     const enter = async (): Promise<void> => {
       throw new SluiceError('saturated', 'full');
     };
-    await expect(dispatcher.dispatch(plan({ enter })).begin()).rejects.toMatchObject({ kind: 'saturated' });
+    await expect(dispatcher.open(plan({ enter })).begin()).rejects.toMatchObject({ kind: 'saturated' });
     expect([dispatcher.count, removed.mock.calls]).toEqual([0, []]);
   });
 
@@ -224,7 +224,7 @@ describe('a generation that asks whether it may enter', () => {
       await queue.enqueue('chat', job, 7);
       throw new SluiceError('unavailable', 'no answer');
     };
-    await expect(dispatcher.dispatch(plan({ enter })).begin()).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(dispatcher.open(plan({ enter })).begin()).rejects.toMatchObject({ kind: 'unavailable' });
     await settle();
     expect([dispatcher.count, queue.jobs.size]).toEqual([0, 0]);
   });
@@ -234,7 +234,7 @@ describe('a generation that asks whether it may enter', () => {
     const answer = Promise.withResolvers<void>();
     const enter = (job: InferenceJob): Promise<void> =>
       answer.promise.then(() => queue.enqueue('chat', job, 7));
-    const dispatched = dispatcher.dispatch(plan({ enter }));
+    const dispatched = dispatcher.open(plan({ enter }));
     const begun = dispatched.begin();
     dispatched.cancel();
     answer.resolve();
@@ -246,7 +246,7 @@ describe('a generation that asks whether it may enter', () => {
   it('can be answered, and held back, before it hears that it may', async () => {
     const bench = createBench();
     const answer = Promise.withResolvers<void>();
-    const dispatched = bench.dispatcher.dispatch(bench.plan({ enter: () => answer.promise }));
+    const dispatched = bench.dispatcher.open(bench.plan({ enter: () => answer.promise }));
     const begun = dispatched.begin();
     bench.frame(0, [start]);
     dispatched.pause();
@@ -509,7 +509,7 @@ describe('a worker', () => {
 
   it('is asked by all its requests when our subscription was away', async () => {
     const bench = await createWaiting();
-    await bench.dispatcher.dispatch(bench.plan({ requestId: 's' })).begin();
+    await bench.dispatcher.open(bench.plan({ requestId: 's' })).begin();
     bench.claim();
     bench.say({ claims: [{ requestId: 's', attempt: 1 }] });
     bench.dispatcher.resubscribed();

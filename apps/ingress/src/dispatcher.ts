@@ -36,7 +36,7 @@ export interface Dispatched {
  * All of its time-outs hang on two ticks, so that an open stream costs no timer.
  */
 export class Dispatcher {
-  private readonly open = new Map<string, OpenGeneration>();
+  private readonly generations = new Map<string, OpenGeneration>();
   private readonly options: DispatcherOptions;
   private readonly services: GenerationServices;
   private readonly poolEmptySince = new Map<string, number>();
@@ -44,17 +44,17 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.options = options;
-    this.services = { ...options, onClosed: (requestId) => this.open.delete(requestId) };
+    this.services = { ...options, onClosed: (requestId) => this.generations.delete(requestId) };
   }
 
   get count(): number {
-    return this.open.size;
+    return this.generations.size;
   }
 
   /** Opens a generation, which waits for its `begin`. */
-  dispatch(plan: GenerationPlan): Dispatched {
+  open(plan: GenerationPlan): Dispatched {
     const generation = new OpenGeneration(plan, this.services);
-    this.open.set(plan.requestId, generation);
+    this.generations.set(plan.requestId, generation);
     return generation;
   }
 
@@ -86,12 +86,12 @@ export class Dispatcher {
 
   /** A worker is gone: every generation that it held goes on elsewhere or ends. */
   workerLost(worker: string, reason: LostReason): void {
-    for (const generation of [...this.open.values()]) generation.machine.workerLost(worker, reason);
+    for (const generation of [...this.generations.values()]) generation.machine.workerLost(worker, reason);
   }
 
   /** Our subscription was away. */
   resubscribed(): void {
-    for (const generation of [...this.open.values()]) generation.machine.askForMissed();
+    for (const generation of [...this.generations.values()]) generation.machine.askForMissed();
   }
 
   /** Holds deadlines and looks after the unclaimed. Call it four times a second. */
@@ -102,7 +102,7 @@ export class Dispatcher {
     for (const pool of this.poolEmptySince.keys()) {
       if (directory.slotsOf(pool) > 0 || !isListening()) this.poolEmptySince.delete(pool);
     }
-    for (const generation of [...this.open.values()]) {
+    for (const generation of [...this.generations.values()]) {
       if (at >= generation.plan.job.deadlineAt) {
         generation.fail({ kind: 'deadline-exceeded', message: 'the deadline of the request has passed' });
       } else if (generation.machine.phase === 'queued') {
@@ -122,7 +122,7 @@ export class Dispatcher {
     try {
       const before = this.options.now() - lookAfterMs;
       const byPool = new Map<string, OpenGeneration[]>();
-      for (const generation of this.open.values()) {
+      for (const generation of this.generations.values()) {
         const { enqueuedAt, machine, plan } = generation;
         if (machine.phase !== 'queued' || enqueuedAt === undefined || enqueuedAt > before) continue;
         const list = byPool.get(plan.pool);
@@ -139,7 +139,7 @@ export class Dispatcher {
 
   /** Ends everything that is open, as the drain limit demands. */
   failAll(): void {
-    for (const generation of [...this.open.values()]) {
+    for (const generation of [...this.generations.values()]) {
       generation.fail({ kind: 'unavailable', message: 'the gateway is shutting down', detail: 'drained' });
     }
   }
@@ -175,7 +175,7 @@ export class Dispatcher {
 
   /** The generation that a worker speaks of. A worker that runs what nobody waits for is told to stop. */
   private of(worker: string, { requestId, attempt }: Claim): OpenGeneration | undefined {
-    const generation = this.open.get(requestId);
+    const generation = this.generations.get(requestId);
     if (!generation) this.options.orders.send(worker, { kind: 'cancel', requestId, attempt, sequence: 0 });
     return generation;
   }

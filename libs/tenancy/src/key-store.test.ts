@@ -263,11 +263,12 @@ it('a caller is recalled without asking while nothing speaks against it', async 
 });
 
 it('a caller is not recalled after its expiry, nor while changes are not heard', async () => {
-  const { there, credential } = await openWithCachedKey();
+  const { here, there, credential } = await openWithCachedKey();
   there.subscriber.disconnect();
   await until(() => there.recall([credential]) === undefined);
+  const { credential: dying } = await here.directory.mint({ tenant: 'acme', expiresAt: now + 1_000 });
+  // Opened after the minting, so that it hears nothing of it.
   const store = await openStore();
-  const { credential: dying } = await store.directory.mint({ tenant: 'acme', expiresAt: now + 1_000 });
   await store.authenticate([dying]);
   expect(store.recall([dying])).toBeDefined();
   now += 1_000;

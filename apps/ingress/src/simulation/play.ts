@@ -167,7 +167,7 @@ class Play {
     const { world } = this;
     const { at, leavesAt, pauses } = client.request;
     world.after(at, () => {
-      const dispatched = this.dispatcher.dispatch({
+      const dispatched = this.dispatcher.open({
         requestId: client.id,
         pool,
         isPlainText: true,
