@@ -69,7 +69,9 @@ export class Answer {
     const ready: InferenceJob[] = [];
     const enter = (job: InferenceJob): Promise<void> => {
       ready.push(job);
-      if (ready.length === this.generations.length) this.admit(ready).then(admitted.resolve, admitted.reject);
+      // Taken out of the list, which lives as long as the answer.
+      if (ready.length === this.generations.length)
+        this.admit(ready.splice(0)).then(admitted.resolve, admitted.reject);
       return admitted.promise;
     };
     try {
