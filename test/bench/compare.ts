@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
 import { Account } from './bench-run.ts';
+import { readCommandLine } from './command-line.ts';
 import { type Gateway, repository, startGateway } from './gateway.ts';
 import { type MeasureName, type Measures, median } from './measures.ts';
 import { measureMicro } from './micro-process.ts';
@@ -37,17 +38,28 @@ const comparisons: readonly Comparison[] = [
   { name: 'ttft256P50', title: 'first token p50, 256 paced, ms', isJudged: false },
 ];
 
-const { values, positionals } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    pace: { type: 'string', default: '0.4' },
-    /** A patch for the second commit. */
-    apply: { type: 'string' },
-    /** Micro-benchmarks alone. */
-    'micro-only': { type: 'boolean', default: false },
-  },
-  allowPositionals: true,
-});
+const help = `npm run bench:compare -- [flags] [FIRST [SECOND]]
+
+  Measures two commits in turns and tells whether the second is slower; then the exit code is 1. Default: HEAD, and
+  the first again. A dot is the checkout as it is.
+
+  --apply FILE    a patch for the second
+  --micro-only    micro-benchmarks alone: two minutes
+  --rounds N      rounds of both, interleaved (5)
+  --pace X        length of the loads, 1 as in the benchmark (0.4)
+`;
+const { values, positionals } = readCommandLine(help, () =>
+  parseArgs({
+    options: {
+      rounds: { type: 'string', default: '5' },
+      pace: { type: 'string', default: '0.4' },
+      apply: { type: 'string' },
+      'micro-only': { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h' },
+    },
+    allowPositionals: true,
+  }),
+);
 const [first = 'HEAD', second = first] = positionals;
 const patch = values.apply === undefined ? undefined : resolve(values.apply);
 const rounds = Number(values.rounds);

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { readCommandLine } from './command-line.ts';
 import { repository } from './gateway.ts';
 import { admissions } from './micro/admission.ts';
 import { machine, relay } from './micro/answers.ts';
@@ -8,17 +9,24 @@ import { measureSubject, type Subject } from './micro/subject.ts';
 
 const subjects: readonly Subject[] = [...encoders, decoder, frames, publisher, machine, relay, ...admissions];
 
-const { values } = parseArgs({
-  options: {
-    /** Another checkout. */
-    root: { type: 'string', default: repository },
-    only: { type: 'string' },
-    json: { type: 'boolean', default: false },
-  },
-});
-const wanted = values.only?.split(',');
+const help = `npm run bench:micro -- [flags]
+
+  --only NAME     only this one (repeatable): ${subjects.map(({ name }) => `"${name}"`).join(', ')}
+  --root FOLDER   another checkout
+  --json          a line of JSON for each
+`;
+const { values } = readCommandLine(help, () =>
+  parseArgs({
+    options: {
+      root: { type: 'string', default: repository },
+      only: { type: 'string', multiple: true },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h' },
+    },
+  }),
+);
 for (const subject of subjects) {
-  if (wanted && !wanted.includes(subject.name)) continue;
+  if (values.only && !values.only.includes(subject.name)) continue;
   const cost = await measureSubject(subject, values.root);
   if (values.json) process.stdout.write(`${JSON.stringify(cost)}\n`);
   else {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
+import { readCommandLine } from './command-line.ts';
 import type { Contender } from './contender.ts';
 import { type Costs, readProfile } from './cpu-profile.ts';
 import { type Gateway, repository, startGateway } from './gateway.ts';
@@ -24,16 +25,27 @@ const subjects: Readonly<Record<string, Subject>> = {
   rush: { plan: { model: models.rush, users: 32 }, unit: 'token' },
 };
 
-const { values, positionals } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '6' },
-    lines: { type: 'string', default: '25' },
-    idle: { type: 'string', default: '0' },
-    /** More options of Node for the gateway's processes. */
-    node: { type: 'string', default: '' },
-  },
-  allowPositionals: true,
-});
+const help = `npm run bench:profile -- [flags] [NAME …]
+
+  Profiles ingress and worker under one load after the other: ${Object.keys(subjects).join(', ')} (requests paced).
+
+  --seconds N     length of each load (6)
+  --lines N       functions that are shown (25)
+  --idle N        open streams beside the load (0)
+  --node OPTIONS  more options of Node for the gateway's processes
+`;
+const { values, positionals } = readCommandLine(help, () =>
+  parseArgs({
+    options: {
+      seconds: { type: 'string', default: '6' },
+      lines: { type: 'string', default: '25' },
+      idle: { type: 'string', default: '0' },
+      node: { type: 'string', default: '' },
+      help: { type: 'boolean', short: 'h' },
+    },
+    allowPositionals: true,
+  }),
+);
 const names = positionals.length > 0 ? positionals : ['requests', 'paced'];
 exitOnSignals();
 const upstream = await startUpstream();
