@@ -75,8 +75,7 @@ export class Answer {
       return admitted.promise;
     };
     try {
-      if (this.generations.length === 1) await this.dispatch(0, enter);
-      else await Promise.all(Array.from(this.generations, (_, choice) => this.dispatch(choice, enter)));
+      await Promise.all(Array.from(this.generations, (_, choice) => this.dispatch(choice, enter)));
     } catch (error) {
       this.cancel();
       throw error;

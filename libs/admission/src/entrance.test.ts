@@ -1,5 +1,5 @@
 import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
-import { putJobsQueue } from '@sluice/transport';
+import { poolQueueKeys } from '@sluice/transport';
 import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Admission, createAdmission } from './admission.ts';
@@ -9,7 +9,7 @@ import { startClusterOfOne, TestBed } from './test-bed.ts';
 // Redis servers start here, on machines that may be busy.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
-const queue = putJobsQueue('gpu');
+const queue = poolQueueKeys('gpu');
 const jobs = (...ids: string[]): Entrance => ({
   entries: () => ids.map((id) => ({ id, data: `{"of":"${id}"}` })),
   isRunning: () => false,

@@ -1,5 +1,5 @@
 import { type Json, SluiceError } from '@sluice/canonical';
-import type { PutJobsQueue } from '@sluice/transport';
+import type { PoolQueueKeys } from '@sluice/transport';
 import type { z } from 'zod';
 import type { Claim } from './claim.ts';
 
@@ -33,7 +33,7 @@ export interface Backlog {
   /** Mean service time in milliseconds before anything was measured. */
   priorMeanMs: number;
   /** Where its jobs wait, as scripts of the queue name it. */
-  queue: PutJobsQueue;
+  queue: PoolQueueKeys;
 }
 
 /** What a claim is expected to cost. */

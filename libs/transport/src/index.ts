@@ -9,7 +9,7 @@ export * from './job-queue.ts';
 export * from './lua-script.ts';
 export { jobId, queueName, queuePrefix } from './names.ts';
 export * from './presence.ts';
-export { type PutJobsQueue, putJobsFile, putJobsQueue, type QueueEntry } from './queue-scripts.ts';
+export { type PoolQueueKeys, poolQueueKeys, putJobsFile, type QueueEntry } from './queue-scripts.ts';
 export * from './redis-policy.ts';
 export * from './reply-publisher.ts';
 export type { ReplyWriter } from './reply-writer.ts';

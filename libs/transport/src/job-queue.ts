@@ -61,11 +61,11 @@ export function createJobQueue(redis: RedisClient): JobQueue {
     remove: async (pool, requestId, attempt) => {
       await guard(() => queueOf(pool).bullmq.remove(jobId(requestId, attempt)));
     },
-    depth: async (pool) => guard(() => redis.zcard(queueOf(pool).keys.waiting)),
+    depth: async (pool) => guard(() => redis.zcard(queueOf(pool).keys.prioritized)),
     areWaiting: async (pool, attempts) => {
       if (attempts.length === 0) return [];
       const ids = attempts.map(({ requestId, attempt }) => jobId(requestId, attempt));
-      const scores = await guard(() => redis.zmscore(queueOf(pool).keys.waiting, ...ids));
+      const scores = await guard(() => redis.zmscore(queueOf(pool).keys.prioritized, ...ids));
       return scores.map((score) => score !== null);
     },
     close: async () => {

@@ -4,24 +4,17 @@ import type { RedisClient } from './connection.ts';
 import { readLuaScript, runLuaScript } from './lua-script.ts';
 import { queueName, queuePrefix } from './names.ts';
 
-/** Where BullMQ keeps a pool's queue. */
+/** Where BullMQ keeps a pool's queue. `putJobs` of the scripts reads it under these names. */
 export interface PoolQueueKeys {
-  /** Of both scripts, in their order. */
-  readonly ofScripts: readonly string[];
   /** What the jobs' keys begin with. */
   readonly jobPrefix: string;
-  /** The jobs that wait: every job has a priority, so there is no other such place. */
-  readonly waiting: string;
-  /** Gets a member when there is something to take. */
-  readonly marker: string;
-}
-
-/** A pool's queue as `putJobs` of the scripts takes it. */
-export interface PutJobsQueue {
-  readonly jobPrefix: string;
+  /** Tells whether the queue is paused. */
   readonly meta: string;
+  /** The jobs that wait: every job has a priority, so there is no other such place. */
   readonly prioritized: string;
+  /** Counts the order within a priority. */
   readonly order: string;
+  /** Gets a member when there is something to take. */
   readonly marker: string;
 }
 
@@ -50,15 +43,18 @@ export function poolQueueKeys(pool: string): PoolQueueKeys {
     if (key === undefined) throw new TypeError(`BullMQ has no key ${name}`);
     return key;
   };
-  const [waiting, marker] = [keyOf('prioritized'), keyOf('marker')];
-  return { ofScripts: [keyOf('meta'), waiting, keyOf('pc'), marker], jobPrefix: keyOf(''), waiting, marker };
+  return {
+    jobPrefix: keyOf(''),
+    meta: keyOf('meta'),
+    prioritized: keyOf('prioritized'),
+    order: keyOf('pc'),
+    marker: keyOf('marker'),
+  };
 }
 
-/** For scripts that put jobs into a pool's queue among other things. */
-export function putJobsQueue(pool: string): PutJobsQueue {
-  const { jobPrefix, ofScripts } = poolQueueKeys(pool);
-  const [meta = '', prioritized = '', order = '', marker = ''] = ofScripts;
-  return { jobPrefix, meta, prioritized, order, marker };
+/** As enqueue.lua and claim.lua number them. */
+function numbered({ meta, prioritized, order, marker }: PoolQueueKeys): string[] {
+  return [meta, prioritized, order, marker];
 }
 
 /*
@@ -69,19 +65,15 @@ export function putJobsQueue(pool: string): PutJobsQueue {
 /** Puts jobs into the queue. A job that waits there already stays as it is. */
 export async function enqueueJobs(
   redis: RedisClient,
-  { ofScripts, jobPrefix }: PoolQueueKeys,
+  keys: PoolQueueKeys,
   jobs: readonly QueuedJob[],
 ): Promise<void> {
-  const values: (string | number)[] = [jobPrefix, Date.now()];
+  const values: (string | number)[] = [keys.jobPrefix, Date.now()];
   for (const { id, data, priority } of jobs) values.push(id, data, priority);
-  await runLuaScript(redis, enqueueScript, ofScripts, values);
+  await runLuaScript(redis, enqueueScript, numbered(keys), values);
 }
 
 /** Takes up to `count` jobs in the queue's order and returns their data; none while the queue is paused. */
-export async function claimJobs(
-  redis: RedisClient,
-  { ofScripts, jobPrefix }: PoolQueueKeys,
-  count: number,
-): Promise<string[]> {
-  return claimedSchema.parse(await runLuaScript(redis, claimScript, ofScripts, [jobPrefix, count]));
+export async function claimJobs(redis: RedisClient, keys: PoolQueueKeys, count: number): Promise<string[]> {
+  return claimedSchema.parse(await runLuaScript(redis, claimScript, numbered(keys), [keys.jobPrefix, count]));
 }

@@ -1,5 +1,5 @@
 import { SluiceError } from '@sluice/canonical';
-import { putJobsQueue } from '@sluice/transport';
+import { poolQueueKeys } from '@sluice/transport';
 import type { Claim, PoolPolicy } from '../claim.ts';
 import type { Check } from '../limit.ts';
 import { countKey, meanKey, type Slot } from '../names.ts';
@@ -23,7 +23,7 @@ export function poolCheck(pool: string, { slots, waitBudgetMs, maxWaiting }: Poo
       meanKey: meanKey(slot),
       busyKey: countKey(slot, 'busy', 'since'),
       priorMeanMs,
-      queue: putJobsQueue(pool),
+      queue: poolQueueKeys(pool),
     },
   };
 }

@@ -11,7 +11,7 @@ import type { Engine, EngineServices, GenerationRun, ResumeAbility } from '../en
 import { MediaFetcher } from '../media/fetch-media.ts';
 import { findReferences, inlineMedia, type Reference } from '../media/inline-media.ts';
 import { type Address, parseAddress } from './address.ts';
-import { type CallServices, lingerMs, UpstreamCall } from './call.ts';
+import { type CallPlan, type CallServices, lingerMs, UpstreamCall } from './call.ts';
 import { Connections } from './connections.ts';
 import { type Continuation, continueAnswer, lost } from './continuation.ts';
 import type { UpstreamOptions } from './options.ts';
@@ -150,11 +150,10 @@ export class UpstreamEngine implements Engine {
       return Promise.resolve();
     }
     const emit = continuation ? translated(continuation, run) : run.emit;
-    return new Promise((onEnd) =>
-      new UpstreamCall(this.callServices, {
-        ...{ request: dispatch, context, signal: run.signal, emit, onEnd },
-      }).open(),
-    );
+    return new Promise((onEnd) => {
+      const plan: CallPlan = { request: dispatch, context, signal: run.signal, emit, onEnd };
+      new UpstreamCall(this.callServices, plan).open();
+    });
   }
 
   private continuationOf(request: InferenceRequest, { resume }: GenerationRun): Continuation | undefined {
