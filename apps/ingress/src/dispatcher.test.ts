@@ -229,14 +229,16 @@ describe('a generation that asks whether it may enter', () => {
     expect([dispatcher.count, queue.jobs.size]).toEqual([0, 0]);
   });
 
-  it('is taken out when its client left meanwhile', async () => {
+  it('is taken out, and not before it is there, when its client left meanwhile', async () => {
     const { dispatcher, plan, queue } = createBench();
+    const removed = vi.spyOn(queue, 'remove');
     const answer = Promise.withResolvers<void>();
     const enter = (job: InferenceJob): Promise<void> =>
       answer.promise.then(() => queue.enqueue('chat', job, 7));
     const dispatched = dispatcher.open(plan({ enter }));
     const begun = dispatched.begin();
     dispatched.cancel();
+    expect(removed).not.toHaveBeenCalled();
     answer.resolve();
     await begun;
     await settle();
