@@ -2,30 +2,40 @@ import { type FastifyInstance, fastify } from 'fastify';
 import { registerDocumentation } from './openapi/routes.ts';
 import { registerBody } from './plugins/body.ts';
 import { refuseBrokenHttp } from './plugins/broken-http.ts';
-import { registerConnections } from './plugins/connections.ts';
+import { type Connections, registerConnections } from './plugins/connections.ts';
 import { registerEarlyRefusal } from './plugins/early-refusal.ts';
 import { registerErrors, sendError } from './plugins/errors.ts';
 import { registerObservation } from './plugins/observe.ts';
-import { registerInference } from './routes/inference.ts';
+import { registerInference, routeInference } from './routes/inference.ts';
 import { registerModels } from './routes/models.ts';
 import { registerOperations } from './routes/operations.ts';
 import { registerWrongMethods } from './routes/wrong-method.ts';
 import type { Services } from './services.ts';
 
+/** How long a connection may wait for its next request: longer than balancers keep theirs. */
+const keepAliveMs = 75_000;
+
+/** The HTTP server of an ingress. */
+export interface App extends Connections {
+  fastify: FastifyInstance;
+}
+
 /** Builds the HTTP application: what surrounds every call first, then the routes. It does not listen yet. */
-export async function buildApp(services: Services): Promise<FastifyInstance> {
+export async function buildApp(services: Services): Promise<App> {
   const app = fastify({
     bodyLimit: services.bodyLimitBytes,
     // Node's own limits, which fastify switches off by default: a client that dawdles over its request is cut.
     requestTimeout: 60_000,
     http: { headersTimeout: 20_000, connectionsCheckingInterval: 1_000 },
-    keepAliveTimeout: 75_000,
+    keepAliveTimeout: keepAliveMs,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreDuplicateSlashes: true, maxParamLength: 4_096 },
     clientErrorHandler: refuseBrokenHttp,
     frameworkErrors: (error, http, reply) => sendError(error, http, reply, services),
   });
-  registerConnections(app);
+  const { bodyLimitBytes, now } = services;
+  const route = routeInference(services);
+  const connections = registerConnections(app, { keepAliveMs, bodyLimitBytes, route, now });
   registerObservation(app, services);
   registerErrors(app, services);
   registerEarlyRefusal(app);
@@ -36,5 +46,5 @@ export async function buildApp(services: Services): Promise<FastifyInstance> {
   registerInference(app, services);
   registerWrongMethods(app);
   await app.ready();
-  return app;
+  return { fastify: app, ...connections };
 }

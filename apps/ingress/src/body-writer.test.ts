@@ -1,33 +1,20 @@
 import { once } from 'node:events';
-import { Agent, createServer, request, type Server, type ServerResponse } from 'node:http';
+import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BodyWriter } from './body-writer.ts';
+import { openTestServer, plainRequest, type TestServer, ways } from './fast-path/test-server.ts';
+import type { ResponseWriter } from './response-writer.ts';
 
-let server: Server;
-let answer: (response: ServerResponse) => void;
+let server: TestServer;
+let answer: (response: ResponseWriter) => void;
 const agent = new Agent({ keepAlive: true });
 
-beforeEach(async () => {
-  server = createServer((_request, response) => answer(response));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-});
-afterEach(() => {
-  server.closeAllConnections();
-  server.close();
-});
-
-function portOf(): number {
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port');
-  return address.port;
-}
-
 async function read(): Promise<string> {
-  const asked = request({ port: portOf(), host: '127.0.0.1', agent });
-  asked.end();
+  const headers = { 'content-length': '2' };
+  const asked = request({ method: 'POST', headers, port: server.port, host: '127.0.0.1', agent });
+  asked.end('{}');
   const [message] = await once(asked, 'response');
   let text = '';
   message.setEncoding('utf8');
@@ -35,7 +22,12 @@ async function read(): Promise<string> {
   return text;
 }
 
-describe('BodyWriter', () => {
+describe.each(ways)('BodyWriter, over %s', (way) => {
+  beforeEach(async () => {
+    server = await openTestServer(way, (response) => answer(response));
+  });
+  afterEach(() => server.close());
+
   it('brings any pieces whole and in order, answer after answer on one connection', async () => {
     const piece = fc.oneof(
       fc.string({ minLength: 1, unit: 'grapheme' }),
@@ -45,6 +37,7 @@ describe('BodyWriter', () => {
     await fc.assert(
       fc.asyncProperty(turns, async (pieces) => {
         answer = async (response) => {
+          response.writeHead(200, {});
           const body = new BodyWriter(response);
           for (const { text, waits } of pieces) {
             body.write(text);
@@ -60,31 +53,34 @@ describe('BodyWriter', () => {
 
   it('tells of a client that does not read, and of one that reads again', async () => {
     const told: string[] = [];
-    const answered = new Promise<ServerResponse>((resolve) => {
+    const answered = new Promise<ResponseWriter>((resolve) => {
       answer = resolve;
     });
-    const socket = connect(portOf(), '127.0.0.1');
+    const socket = connect(server.port, '127.0.0.1');
     socket.pause();
-    socket.write('GET / HTTP/1.1\r\nhost: test\r\n\r\n');
+    socket.write(plainRequest);
     const response = await answered;
+    const drained = new Promise<void>((resolve) => response.on('drain', resolve));
     response.on('drain', () => told.push('drain'));
+    response.writeHead(200, {});
     const body = new BodyWriter(response);
     while (response.writableLength < 1_000_000) body.write('some text of a few bytes');
     expect(told).toEqual([]);
     socket.resume();
-    await once(response, 'drain');
+    await drained;
     expect(response.writableLength).toBe(0);
     socket.destroy();
   });
 
   it('writes no chunks to a client that does not know them', async () => {
     answer = (response) => {
+      response.writeHead(200, {});
       const body = new BodyWriter(response);
       body.write('one ');
       body.write('two');
       response.end();
     };
-    const socket = connect(portOf(), '127.0.0.1');
+    const socket = connect(server.port, '127.0.0.1');
     socket.write('GET / HTTP/1.0\r\n\r\n');
     let text = '';
     socket.setEncoding('utf8');

@@ -1,4 +1,5 @@
-import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ResponseWriter } from './response-writer.ts';
 
 /** Longer pieces gain nothing, and may fill a socket's buffer at once. In UTF-16 units. */
 const shortPiece = 4_096;
@@ -10,10 +11,10 @@ const shortPiece = 4_096;
  * per token (`npm run bench:micro -- --only relay`), and one buffered piece instead of four.
  */
 export class BodyWriter {
-  private readonly response: ServerResponse;
+  private readonly response: ResponseWriter;
   private hasBegun = false;
 
-  constructor(response: ServerResponse) {
+  constructor(response: ResponseWriter) {
     this.response = response;
   }
 
@@ -28,8 +29,13 @@ export class BodyWriter {
       response.write(text);
       return;
     }
-    const bytes = Buffer.byteLength(text);
-    // As many bytes as letters: ASCII, for which the other encoding has a faster way.
-    socket.write(`${bytes.toString(16)}\r\n${text}\r\n`, bytes === text.length ? 'latin1' : 'utf8');
+    writeChunk(socket, text);
   }
+}
+
+/** Writes `before`, which is ASCII, and one HTTP chunk as one string. */
+export function writeChunk(socket: Socket, text: string, before = ''): void {
+  const bytes = Buffer.byteLength(text);
+  // As many bytes as letters: ASCII, for which the other encoding has a faster way.
+  socket.write(`${before}${bytes.toString(16)}\r\n${text}\r\n`, bytes === text.length ? 'latin1' : 'utf8');
 }

@@ -1,11 +1,11 @@
-import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { ErrorInfo, GenerationEvent } from '@sluice/canonical';
 import type { StreamEncoder } from '@sluice/formats';
 import { until } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openTestServer, plainRequest, type TestServer, type Way, ways } from './fast-path/test-server.ts';
 import { Relay, type RelayOptions } from './relay.ts';
+import type { ResponseWriter } from './response-writer.ts';
 
 const start: GenerationEvent = { type: 'start', id: 'r', model: 'm', createdAt: 1 };
 const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
@@ -39,7 +39,7 @@ class Client {
     this.socket.on('close', () => {
       this.isClosed = true;
     });
-    this.socket.write('GET / HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n');
+    this.socket.write(plainRequest);
   }
 
   get status(): string | undefined {
@@ -63,31 +63,33 @@ class Client {
   }
 }
 
-let server: Server;
-let accept: (response: ServerResponse) => void;
+let server: TestServer;
+let accept: (response: ResponseWriter) => void;
 let client: Client;
-beforeEach(async () => {
-  server = createServer((_request, response) => accept(response));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-});
-afterEach(() => {
-  client.socket.destroy();
-  server.closeAllConnections();
-  server.close();
-});
+
+/** A server of this kind for each test of a group. */
+function serve(way: Way): void {
+  beforeEach(async () => {
+    server = await openTestServer(way, (response) => accept(response));
+  });
+  afterEach(() => {
+    client.socket.destroy();
+    server.close();
+  });
+}
+
+const closeOf = (response: ResponseWriter): Promise<void> =>
+  new Promise((resolve) => response.on('close', resolve));
 
 /** A relay to a client that has asked. */
 async function createBench(changes: Partial<RelayOptions> = {}) {
   let now = 0;
   const refused: ErrorInfo[] = [];
   const told: string[] = [];
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port');
-  const accepted = new Promise<ServerResponse>((resolve) => {
+  const accepted = new Promise<ResponseWriter>((resolve) => {
     accept = resolve;
   });
-  client = new Client(address.port);
+  client = new Client(server.port);
   const response = await accepted;
   const relay = new Relay({
     response,
@@ -99,7 +101,8 @@ async function createBench(changes: Partial<RelayOptions> = {}) {
     now: () => now,
     refuse: (error) => {
       refused.push(error);
-      response.writeHead(502).end('refused');
+      response.writeHead(502, {});
+      response.end('refused');
     },
     onFull: () => told.push('full'),
     onDrained: () => told.push('drained'),
@@ -118,7 +121,9 @@ async function createBench(changes: Partial<RelayOptions> = {}) {
   };
 }
 
-describe('the status line', () => {
+describe.each(ways)('the status line, over %s', (way) => {
+  serve(way);
+
   it('waits for the first event that says something', async () => {
     const { relay, response } = await createBench();
     relay.push(0, [start]);
@@ -134,7 +139,7 @@ describe('the status line', () => {
   it('is a true one for an error that comes first, also behind a start', async () => {
     const { relay, refused } = await createBench();
     relay.push(0, [start, failure]);
-    await until(() => client.isClosed);
+    await until(() => client.isWhole);
     expect(client.status).toBe('502');
     expect(refused).toEqual([{ kind: 'upstream-failed', message: 'it broke' }]);
   });
@@ -153,19 +158,21 @@ describe('the status line', () => {
     expect(response.headersSent).toBe(false);
     advance(1);
     relay.push(0, [failure]);
-    await until(() => client.isClosed);
+    await until(() => client.isWhole);
     expect(client.status).toBe('200');
     expect(client.body).toBe('0 start\nalive\n0 error\n');
     expect([refused, client.isWhole]).toEqual([[], true]);
   });
 });
 
-describe('the body', () => {
+describe.each(ways)('the body, over %s', (way) => {
+  serve(way);
+
   it('ends cleanly with the end of the answer', async () => {
     const { relay } = await createBench();
     relay.push(0, [start, text('a')]);
     relay.push(0, [text('b'), finish]);
-    await until(() => client.isClosed);
+    await until(() => client.isWhole);
     expect(client.body).toBe('0 start\n0 a\n0 b\n0 finish\n');
     expect(client.isWhole).toBe(true);
   });
@@ -177,7 +184,7 @@ describe('the body', () => {
     await until(() => client.body.includes('1 b'));
     expect(client.isWhole).toBe(false);
     relay.push(1, [finish]);
-    await until(() => client.isClosed);
+    await until(() => client.isWhole);
     expect(client.isWhole).toBe(true);
   });
 
@@ -186,7 +193,7 @@ describe('the body', () => {
     relay.push(0, [text('a')]);
     relay.push(1, [failure]);
     relay.push(0, [text('b'), finish]);
-    await until(() => client.isClosed);
+    await until(() => client.isWhole);
     expect(client.body).toBe('0 a\n1 error\n');
   });
 
@@ -195,7 +202,7 @@ describe('the body', () => {
     relay.push(0, [text('a'), finish, text('b')]);
     relay.push(0, [text('c')]);
     advance(60_000);
-    await until(() => client.isClosed);
+    await until(() => client.isWhole);
     expect(client.body).toBe('0 a\n0 finish\n');
   });
 
@@ -203,16 +210,19 @@ describe('the body', () => {
     const { relay, response } = await createBench();
     relay.push(0, [text('a')]);
     await until(() => client.body.length > 0);
+    const closed = closeOf(response);
     client.socket.destroy();
-    await once(response, 'close');
+    await closed;
     relay.closed();
     relay.push(0, [text('b'), finish]);
     relay.tick();
-    expect(response.writableEnded).toBe(false);
+    expect(response.writableFinished).toBe(false);
   });
 });
 
-describe('signs of life', () => {
+describe.each(ways)('signs of life, over %s', (way) => {
+  serve(way);
+
   it('come after every silence, and not while there is something to say', async () => {
     const { relay, advance } = await createBench();
     relay.push(0, [text('a')]);
@@ -225,7 +235,9 @@ describe('signs of life', () => {
   });
 });
 
-describe('a client that reads slowly', () => {
+describe.each(ways)('a client that reads slowly, over %s', (way) => {
+  serve(way);
+
   const large = text('x'.repeat(64 * 1024));
 
   /** Writes more than the system's own buffers hold. */
@@ -243,9 +255,9 @@ describe('a client that reads slowly', () => {
     await until(() => bench.told.length === 2);
     expect(bench.told).toEqual(['full', 'drained']);
     bench.relay.push(0, [finish]);
-    await until(() => client.isClosed);
+    await until(() => client.isWhole);
     expect(client.received.endsWith('0 finish\n\r\n0\r\n\r\n')).toBe(true);
-    expect(client.received).not.toContain('alive');
+    expect(client.received).not.toContain('\nalive');
   });
 
   it('never has more than the limit and one piece waiting here', async () => {
@@ -257,7 +269,7 @@ describe('a client that reads slowly', () => {
   it('is dropped, and not told that all is well, when it takes nothing for too long', async () => {
     const bench = await createBench({ stallLimitMs: 50 });
     fill(bench);
-    await once(bench.response, 'close');
+    await closeOf(bench.response);
     expect(bench.told).toEqual(['full', 'stalled']);
     client.socket.resume();
     await until(() => client.isClosed);
@@ -268,7 +280,7 @@ describe('a client that reads slowly', () => {
     const bench = await createBench({ stallLimitMs: 50 });
     fill(bench);
     bench.relay.push(0, [finish]);
-    await once(bench.response, 'close');
+    await closeOf(bench.response);
     expect(bench.told).toEqual(['full', 'stalled']);
   });
 

@@ -1,7 +1,7 @@
-import type { ServerResponse } from 'node:http';
 import { type ErrorInfo, type GenerationEvent, isTerminal } from '@sluice/canonical';
 import type { StreamEncoder } from '@sluice/formats';
 import { BodyWriter } from './body-writer.ts';
+import type { ResponseWriter } from './response-writer.ts';
 
 /**
  * What a client may leave unread before its own relay pauses. With the cost of its many small pieces that is less
@@ -10,7 +10,7 @@ import { BodyWriter } from './body-writer.ts';
 const bufferLimitBytes = 160 * 1024;
 
 export interface RelayOptions {
-  response: ServerResponse;
+  response: ResponseWriter;
   encoder: StreamEncoder;
   choices: number;
   headers(): Record<string, string>;

@@ -1,8 +1,8 @@
-import type { ServerResponse } from 'node:http';
 import type { ErrorInfo, Json } from '@sluice/canonical';
 import type { ServerCodec } from '@sluice/formats';
 import type { FastifyReply } from 'fastify';
 import { type Exchange, noteError } from './exchange.ts';
+import type { ResponseWriter } from './response-writer.ts';
 
 /** Headers of every answer, errors included; SDKs differ in the name under which they look for the id. */
 export function replyHeaders(exchange: Exchange): Record<string, string> {
@@ -16,7 +16,7 @@ export function replyHeaders(exchange: Exchange): Record<string, string> {
 
 /** Writes an error in the client's format with its true status. The response must not have begun. */
 export function writeError(
-  response: ServerResponse,
+  response: ResponseWriter,
   codec: ServerCodec,
   error: ErrorInfo,
   exchange: Exchange,
@@ -28,7 +28,7 @@ export function writeError(
 
 /** Writes a whole JSON answer on a response that the framework has let go of. */
 export function writeJson(
-  response: ServerResponse,
+  response: ResponseWriter,
   status: number,
   headers: Record<string, string>,
   body: Json,

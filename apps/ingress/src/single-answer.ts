@@ -1,7 +1,7 @@
-import type { ServerResponse } from 'node:http';
 import { Collector, type Generation, isTerminal, SluiceError } from '@sluice/canonical';
 import { Answer, type AnswerPlan } from './answer.ts';
 import { type Exchange, noteError } from './exchange.ts';
+import type { ResponseWriter } from './response-writer.ts';
 import type { Services } from './services.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { Services } from './services.ts';
 export function singleAnswer(
   plan: AnswerPlan,
   exchange: Exchange,
-  response: ServerResponse,
+  response: ResponseWriter,
   services: Services,
 ): Promise<Generation[]> {
   return new Promise((resolve, reject) => {
@@ -42,7 +42,7 @@ export function singleAnswer(
       }
     };
     // Before the observer's own listener, which tells the outcome.
-    response.prependOnceListener('close', () => {
+    response.prependListener('close', () => {
       if (response.writableFinished) return;
       noteError(exchange, 'cancelled');
       answer.cancel();

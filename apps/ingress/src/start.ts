@@ -20,7 +20,6 @@ import { type IngressConfig, ingressEnvironment } from './config.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { listenToWorkers, openLinks } from './links.ts';
 import { watchOverload } from './overload.ts';
-import { closeServer } from './plugins/connections.ts';
 import type { Services } from './services.ts';
 import { createTicker } from './ticker.ts';
 
@@ -136,11 +135,11 @@ export async function startIngress(environment: Environment): Promise<void> {
   const port = await listen('the API', config.SLUICE_HOST, config.SLUICE_PORT, async (host, wanted) => {
     // A burst of new clients waits in the kernel rather than being turned away.
     const reusePort = config.SLUICE_PROCESS_SEAT !== undefined;
-    await app.listen({ host, port: wanted, backlog: 4_096, ...(reusePort && { reusePort }) });
-    const address = app.server.address();
+    await app.fastify.listen({ host, port: wanted, backlog: 4_096, ...(reusePort && { reusePort }) });
+    const address = app.fastify.server.address();
     return typeof address === 'object' && address !== null ? address.port : wanted;
   });
-  lifecycle.onDrain('http', (limit) => closeServer(app, limit, () => dispatcher.failAll()));
+  lifecycle.onDrain('http', (limit) => app.close(limit, () => dispatcher.failAll()));
   logger.info({ host: config.SLUICE_HOST, port, opsPort: ops.port }, 'serving');
   lifecycle.announceReady({ role: 'ingress', pid: process.pid, port, opsPort: ops.port });
 }

@@ -1,10 +1,10 @@
-import type { ServerResponse } from 'node:http';
 import type { ErrorInfo } from '@sluice/canonical';
 import type { ServerCodec, StreamEncoder } from '@sluice/formats';
 import { Answer, type AnswerPlan } from './answer.ts';
 import { type Exchange, noteError } from './exchange.ts';
 import { Relay, type RelayOptions } from './relay.ts';
 import { replyHeaders, writeError } from './reply.ts';
+import type { ResponseWriter } from './response-writer.ts';
 import type { Services } from './services.ts';
 
 /**
@@ -15,7 +15,7 @@ export async function streamAnswer(
   plan: AnswerPlan,
   codec: ServerCodec,
   exchange: Exchange,
-  response: ServerResponse,
+  response: ResponseWriter,
   services: Services,
 ): Promise<void> {
   await new StreamAnswer(plan, codec, exchange, response, services).begin();
@@ -23,7 +23,7 @@ export async function streamAnswer(
 
 /** A relay and the answer that it writes, and what each wants of the other. */
 class StreamAnswer implements RelayOptions {
-  readonly response: ServerResponse;
+  readonly response: ResponseWriter;
   readonly encoder: StreamEncoder;
   readonly choices: number;
   private readonly codec: ServerCodec;
@@ -36,7 +36,7 @@ class StreamAnswer implements RelayOptions {
     plan: AnswerPlan,
     codec: ServerCodec,
     exchange: Exchange,
-    response: ServerResponse,
+    response: ResponseWriter,
     services: Services,
   ) {
     this.response = response;

@@ -16,7 +16,7 @@ export function registerDocumentation(app: FastifyInstance): void {
   const page = createReferencePage('/openapi.json');
   app.get('/docs', (_http, reply) => reply.redirect('/docs/', 301));
   app.get('/docs/*', async (http, reply) => {
-    const file = await page(httpFacts(http).path);
+    const file = await page(httpFacts(http.raw.url ?? '/', http.headers).path);
     if (!file) return reply.callNotFound();
     return reply
       .header('content-type', file.contentType)

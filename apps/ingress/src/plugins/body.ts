@@ -1,5 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { HttpHeaders } from '@sluice/formats';
+import type { FastifyInstance } from 'fastify';
 
 /** Deeper bodies are nobody's prompt; recursion over them could end the process. */
 const depthLimit = 200;
@@ -20,14 +21,15 @@ export function registerBody(app: FastifyInstance): void {
 }
 
 /** Throws for a body that came compressed. Call it where bodies are read, before they are. */
-export function refuseCompressed({ headers }: FastifyRequest): void {
+export function refuseCompressed(headers: HttpHeaders): void {
   const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+  if (encoding !== undefined && String(encoding).toLowerCase() !== 'identity') {
     throw new SluiceError('unsupported-media', 'compressed bodies are not accepted');
   }
 }
 
-function parseBody(contentType: string | undefined, body: Buffer): unknown {
+/** Throws for what is no JSON, says it is none, or is nested too deep. */
+export function parseBody(contentType: string | undefined, body: Buffer): unknown {
   const type = contentType?.split(';')[0]?.trim().toLowerCase();
   if (type && type !== 'application/json' && !type.endsWith('+json')) {
     throw new SluiceError('unsupported-media', 'the content type must be application/json');

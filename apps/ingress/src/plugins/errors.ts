@@ -1,10 +1,11 @@
 import { type ErrorInfo, errorInfoOf, SluiceError } from '@sluice/canonical';
-import { formats, recognizeFormat, type ServerCodec } from '@sluice/formats';
+import { type EncodedError, formats, recognizeFormat, type ServerCodec } from '@sluice/formats';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Exchange, noteError } from '../exchange.ts';
-import { sendJson } from '../reply.ts';
+import { replyHeaders, sendJson, writeJson } from '../reply.ts';
+import type { ResponseWriter } from '../response-writer.ts';
 import type { Services } from '../services.ts';
-import { openExchange } from './observe.ts';
+import { noteRequest } from './observe.ts';
 
 /** What the framework's own refusals mean. Everything else that it throws is a defect. */
 const byFrameworkCode: Readonly<Record<string, ErrorInfo>> = {
@@ -31,6 +32,7 @@ export function registerErrors(app: FastifyInstance, services: Services): void {
   app.addHook('onRequest', (http, _reply, done) => (http.is404 ? done(nothing()) : done()));
 }
 
+/** Sends the error of a request that the framework handles. */
 export function sendError(
   error: unknown,
   http: FastifyRequest,
@@ -38,18 +40,39 @@ export function sendError(
   services: Services,
 ): FastifyReply {
   // The framework refuses some calls (a path that is no URL) before any hook has seen them.
-  const exchange = openExchange(http, reply, services);
+  const exchange = noteRequest(http, reply, services);
+  const encoded = encodeFailure(error, exchange, reply.raw, services);
+  return encoded ? sendJson(reply.code(encoded.status).headers(encoded.headers), encoded.body) : reply;
+}
+
+/** Writes the error of a request that the framework never saw. */
+export function writeFailure(
+  error: unknown,
+  exchange: Exchange,
+  response: ResponseWriter,
+  services: Services,
+): void {
+  const encoded = encodeFailure(error, exchange, response, services);
+  if (!encoded) return;
+  writeJson(response, encoded.status, { ...replyHeaders(exchange), ...encoded.headers }, encoded.body);
+}
+
+/** Absent when it is too late for a status: then the socket is cut, which is the only honest end. */
+function encodeFailure(
+  error: unknown,
+  exchange: Exchange,
+  response: ResponseWriter,
+  services: Services,
+): EncodedError | undefined {
   const info = errorOf(error);
   if (info.kind === 'internal')
     services.logger.error({ err: error, requestId: exchange.requestId }, 'internal error');
-  if (reply.raw.headersSent || reply.raw.destroyed) {
-    // Too late for a status: a cut socket is the only honest end.
-    reply.raw.destroy();
-    return reply;
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return undefined;
   }
   noteError(exchange, info.kind);
-  const { status, headers, body } = codecOf(exchange).encodeError(info, exchange);
-  return sendJson(reply.code(status).headers(headers), body);
+  return codecOf(exchange).encodeError(info, exchange);
 }
 
 function errorOf(error: unknown): ErrorInfo {

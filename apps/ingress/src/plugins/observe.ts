@@ -1,8 +1,9 @@
-import { recognizeFormat } from '@sluice/formats';
+import { type HttpFacts, recognizeFormat } from '@sluice/formats';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { closeExchange, type Exchange } from '../exchange.ts';
 import { httpFacts } from '../http-facts.ts';
 import { replyHeaders } from '../reply.ts';
+import type { ResponseWriter } from '../response-writer.ts';
 import type { Services } from '../services.ts';
 
 declare module 'fastify' {
@@ -18,28 +19,32 @@ export function exchangeOf({ exchange }: FastifyRequest): Exchange {
   return exchange;
 }
 
-/** Gives a request its id and its exchange, and counts and logs it once when its socket is done with it. */
-export function openExchange(http: FastifyRequest, reply: FastifyReply, services: Services): Exchange {
-  if (http.exchange) return http.exchange;
-  const facts = httpFacts(http);
+/** Gives a request its id, and counts and logs it once when its response is over. */
+export function openExchange(facts: HttpFacts, response: ResponseWriter, services: Services): Exchange {
   const exchange: Exchange = {
     requestId: services.newRequestId(),
     arrivedAt: services.monotonic(),
     facts,
     format: recognizeFormat(facts).format,
   };
+  // The listener holds the response alone: a stream that is open for minutes needs nothing of the framework's.
+  response.on('close', () => closeExchange(exchange, response.statusCode, services));
+  return exchange;
+}
+
+/** The exchange of a request that the framework handles, which gets one if no hook has seen it yet. */
+export function noteRequest(http: FastifyRequest, reply: FastifyReply, services: Services): Exchange {
+  if (http.exchange) return http.exchange;
+  const exchange = openExchange(httpFacts(http.raw.url ?? '/', http.headers), reply.raw, services);
   http.exchange = exchange;
   reply.headers(replyHeaders(exchange));
-  // The listener holds the response alone: a stream that is open for minutes needs nothing of the framework's.
-  const { raw } = reply;
-  raw.on('close', () => closeExchange(exchange, raw.statusCode, services));
   return exchange;
 }
 
 export function registerObservation(app: FastifyInstance, services: Services): void {
   app.decorateRequest('exchange');
   app.addHook('onRequest', (http, reply, done) => {
-    openExchange(http, reply, services);
+    noteRequest(http, reply, services);
     done();
   });
   app.server.on('connection', (socket) => {

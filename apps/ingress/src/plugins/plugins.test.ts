@@ -43,7 +43,7 @@ beforeEach(async () => {
   registerErrors(app, services);
   registerBody(app);
   app.post('/v1/chat/completions', {
-    onRequest: async (http) => refuseCompressed(http),
+    onRequest: async (http) => refuseCompressed(http.headers),
     handler: async (http) => ({ got: http.body }),
   });
   app.post('/v1/messages', async () => {

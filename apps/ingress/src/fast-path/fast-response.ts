@@ -1,0 +1,119 @@
+import { EventEmitter } from 'node:events';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { writeChunk } from '../body-writer.ts';
+import type { ResponseWriter } from '../response-writer.ts';
+
+/** What a response needs of the connection that it is written to. */
+export interface ResponseConnection {
+  readonly socket: Socket;
+  /** How long the client may keep the connection for its next request, milliseconds; absent when it will be closed. */
+  readonly keepAliveMs: number | undefined;
+  /** The instant as HTTP spells it. */
+  date(): string;
+  /** The kernel has all of the answer. */
+  responseEnded(): void;
+}
+
+/** What no header may hold: it would end its line, or is not the same in every encoding. */
+const unsafe = /[^\t\x20-\x7e]/;
+const lastChunk = '0\r\n\r\n';
+
+/** One answer of HTTP/1.1 on a connection of the fast path: a body of a known length, or one in chunks. */
+export class FastResponse extends EventEmitter implements ResponseWriter {
+  statusCode = 200;
+  headersSent = false;
+  destroyed = false;
+  writableFinished = false;
+  chunkedEncoding = false;
+  private readonly connection: ResponseConnection;
+  /** The head, until the first piece of the body takes it along. */
+  private head = '';
+  private bodyBytes = 0;
+  private hasEnded = false;
+
+  constructor(connection: ResponseConnection) {
+    super();
+    this.connection = connection;
+  }
+
+  get socket(): Socket {
+    return this.connection.socket;
+  }
+
+  get writableLength(): number {
+    return this.connection.socket.writableLength;
+  }
+
+  /** Throws for a second head, and for a value that no header may hold. */
+  writeHead(status: number, headers: Record<string, string>): void {
+    if (this.headersSent) throw new TypeError('an answer has one head');
+    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+    for (const name in headers) {
+      const value = headers[name] ?? '';
+      if (unsafe.test(value)) throw new TypeError(`the header ${name} holds what no header may`);
+      head += `${name}: ${value}\r\n`;
+    }
+    const length = headers['content-length'];
+    this.chunkedEncoding = length === undefined;
+    this.bodyBytes = Number(length ?? 0);
+    const { keepAliveMs } = this.connection;
+    const connection =
+      keepAliveMs === undefined
+        ? 'close'
+        : `keep-alive\r\nkeep-alive: timeout=${Math.floor(keepAliveMs / 1_000)}`;
+    const framing = this.chunkedEncoding ? 'transfer-encoding: chunked\r\n' : '';
+    this.head = `${head}date: ${this.connection.date()}\r\nconnection: ${connection}\r\n${framing}\r\n`;
+    this.statusCode = status;
+    this.headersSent = true;
+  }
+
+  /** Throws before the head. */
+  write(text: string): void {
+    this.assertBegun();
+    if (this.hasEnded || text === '') return;
+    writeChunk(this.socket, text, this.takeHead());
+  }
+
+  /** Ends the body, which in the form of a known length is `text`. Throws before the head. */
+  end(text = ''): void {
+    this.assertBegun();
+    if (this.hasEnded) return;
+    if (this.chunkedEncoding) this.write(text);
+    this.hasEnded = true;
+    const rest = this.takeHead() + (this.chunkedEncoding ? lastChunk : text);
+    const isAscii = this.chunkedEncoding || this.bodyBytes === text.length;
+    const { socket } = this;
+    socket.write(rest, isAscii ? 'latin1' : 'utf8', (error) => {
+      if (error) return;
+      this.writableFinished = true;
+      this.connection.responseEnded();
+    });
+    // It was taken at once, as nearly always: whoever asks now needs no timer for a client that does not read.
+    if (socket.writableLength === 0) this.writableFinished = true;
+  }
+
+  setTimeout(ms: number): void {
+    this.socket.setTimeout(ms);
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  /** Tells whoever writes that this answer is over. */
+  close(): void {
+    this.destroyed = true;
+    this.emit('close');
+  }
+
+  private assertBegun(): void {
+    if (!this.headersSent) throw new TypeError('an answer begins with its head');
+  }
+
+  private takeHead(): string {
+    const { head } = this;
+    this.head = '';
+    return head;
+  }
+}

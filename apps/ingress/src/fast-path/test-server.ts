@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { ResponseWriter } from '../response-writer.ts';
+import { openFastPath } from './fast-path.ts';
+
+/** Who reads a request and writes its answer. */
+export const ways = ["Node's own server", 'the fast path'] as const;
+export type Way = (typeof ways)[number];
+
+export interface TestServer {
+  port: number;
+  close(): void;
+}
+
+/** Serves every request by one way: `answer` gets what its answer is to be written to. The connections stay open. */
+export async function openTestServer(
+  way: Way,
+  answer: (response: ResponseWriter) => void,
+): Promise<TestServer> {
+  const server = createServer((_request, response) => answer(response));
+  const fastPath = openFastPath(server, {
+    keepAliveMs: 5_000,
+    bodyLimitBytes: 1_000,
+    isClosing: () => false,
+    route: () => (way === 'the fast path' ? (_head, _body, response) => answer(response) : undefined),
+    now: () => 0,
+    onHandOver: () => undefined,
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port');
+  return {
+    port: address.port,
+    close: () => {
+      fastPath.cut();
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** A request that either way takes. */
+export const plainRequest = 'POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 2\r\n\r\n{}';

@@ -1,0 +1,24 @@
+import type { ServerResponse } from 'node:http';
+
+/** What an answer is written to: Node's own response, or the one of the fast path. Its words are Node's. */
+export interface ResponseWriter
+  extends Pick<
+    ServerResponse,
+    | 'statusCode'
+    | 'headersSent'
+    | 'destroyed'
+    | 'writableLength'
+    | 'writableFinished'
+    | 'chunkedEncoding'
+    | 'socket'
+  > {
+  writeHead(status: number, headers: Record<string, string>): unknown;
+  write(text: string): unknown;
+  end(text?: string): unknown;
+  /** Tells `timeout` when the client took nothing for so many milliseconds; 0 tells nothing more. */
+  setTimeout(ms: number): unknown;
+  destroy(): unknown;
+  /** `close` comes once, when all is written or the client is gone: `writableFinished` says which. */
+  on(event: 'close' | 'drain' | 'timeout', listener: () => void): unknown;
+  prependListener(event: 'close', listener: () => void): unknown;
+}
