@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Shedder, watchOverload } from './overload.ts';
 
 const limitMs = 100;
@@ -55,9 +55,13 @@ it('the refused are spread as evenly as their share allows', () => {
 
 it('a process whose turns stay long refuses, and says when to come back', async () => {
   let refusals = 0;
-  const overload = watchOverload(10, () => {
-    refusals += 1;
-  });
+  const overload = watchOverload(
+    10,
+    () => performance.now(),
+    () => {
+      refusals += 1;
+    },
+  );
   let refusal: unknown;
   while (refusal === undefined) {
     const end = performance.now() + 40;
@@ -73,6 +77,39 @@ it('a process whose turns stay long refuses, and says when to come back', async 
   overload.close();
   expect(refusal).toMatchObject({ kind: 'saturated', options: { retryAfterMs: 1_000 } });
   expect(refusals).toBe(1);
+});
+
+it.each([
+  { what: 'short turns', turns: [10], limit: 1, isRefusing: false },
+  {
+    what: 'one long turn among short ones',
+    turns: [400, ...Array(100).fill(10)],
+    limit: 50,
+    isRefusing: false,
+  },
+  // Two of three instants fall into the long turns, though only one of six turns is long.
+  { what: 'long turns among short ones', turns: [100, 10, 10, 10, 10, 10], limit: 50, isRefusing: true },
+])('$what: what a request meets is what counts', ({ turns, limit, isRefusing }) => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  let now = 0;
+  const overload = watchOverload(
+    limit,
+    () => now,
+    () => undefined,
+  );
+  let refused = 0;
+  for (let turn = 0; turn < 600; turn += 1) {
+    now += turns[turn % turns.length] ?? 0;
+    vi.advanceTimersByTime(10);
+    try {
+      overload.check();
+    } catch {
+      refused += 1;
+    }
+  }
+  overload.close();
+  vi.useRealTimers();
+  expect(refused > 0).toBe(isRefusing);
 });
 
 /** A process that can do so much work per second: what it can't do at once waits, and that is the delay. */

@@ -20,6 +20,7 @@ import { type IngressConfig, ingressEnvironment } from './config.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { listenToWorkers, openLinks } from './links.ts';
 import { watchOverload } from './overload.ts';
+import { createRequestIds } from './request-ids.ts';
 import type { Services } from './services.ts';
 import { createTicker } from './ticker.ts';
 
@@ -63,7 +64,8 @@ export async function startIngress(environment: Environment): Promise<void> {
   await admission.start();
   lifecycle.onDrain('admission', () => admission.close());
 
-  const overload = watchOverload(config.SLUICE_LOOP_DELAY_LIMIT_MS, () =>
+  const monotonic = () => performance.now();
+  const overload = watchOverload(config.SLUICE_LOOP_DELAY_LIMIT_MS, monotonic, () =>
     metrics.refusals.inc({ limit: 'overload' }),
   );
   lifecycle.onDrain('overload', async () => overload.close());
@@ -123,8 +125,8 @@ export async function startIngress(environment: Environment): Promise<void> {
     stallLimitMs: config.SLUICE_STALL_LIMIT_MS,
     bodyLimitBytes: config.SLUICE_BODY_LIMIT_BYTES,
     now: Date.now,
-    monotonic: () => performance.now(),
-    newRequestId: () => randomUUID().replaceAll('-', ''),
+    monotonic,
+    newRequestId: createRequestIds(),
     isReady,
   };
   const app = await buildApp(services);
