@@ -5,9 +5,14 @@ import { admissions } from './micro/admission.ts';
 import { machine, relay } from './micro/answers.ts';
 import { decoder, encoders } from './micro/codecs.ts';
 import { frames, publisher } from './micro/frames.ts';
+import { nodeRequests, plainRequests } from './micro/plain-requests.ts';
 import { measureSubject, type Subject } from './micro/subject.ts';
 
-const subjects: readonly Subject[] = [...encoders, decoder, frames, publisher, machine, relay, ...admissions];
+const subjects: readonly Subject[] = [
+  ...encoders,
+  ...[decoder, frames, publisher, machine, relay, nodeRequests, plainRequests],
+  ...admissions,
+];
 
 const help = `npm run bench:micro -- [flags]
 

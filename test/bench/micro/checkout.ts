@@ -1,8 +1,10 @@
+import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /** The parts of the ingress that have no door of their own to the outside. */
-interface IngressParts {
+export interface IngressParts {
+  openFastPath(server: Server, options: Record<string, unknown>): void;
   Relay: new (
     options: Record<string, unknown>,
   ) => {
