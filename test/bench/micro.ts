@@ -18,7 +18,7 @@ const help = `npm run bench:micro -- [flags]
 
   --only NAME     only this one (repeatable): ${subjects.map(({ name }) => `"${name}"`).join(', ')}
   --root FOLDER   another checkout
-  --json          a line of JSON for each
+  --json          a line of JSON for each, without what is not ours
 `;
 const { values } = readCommandLine(help, () =>
   parseArgs({
@@ -32,6 +32,7 @@ const { values } = readCommandLine(help, () =>
 );
 for (const subject of subjects) {
   if (values.only && !values.only.includes(subject.name)) continue;
+  if (values.json && subject.isReference) continue;
   const cost = await measureSubject(subject, values.root);
   if (values.json) process.stdout.write(`${JSON.stringify(cost)}\n`);
   else {

@@ -30,6 +30,7 @@ function reply(response: Response): void {
 export const nodeRequests: Subject = {
   name: 'request, Node',
   unit: 'request',
+  isReference: true,
   open: () => openServer(),
 };
 

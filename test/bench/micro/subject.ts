@@ -4,6 +4,8 @@ export interface Subject {
   readonly name: string;
   /** What one operation is. */
   readonly unit: string;
+  /** Somebody else's work, for the eye: it says nothing of a checkout and is left out of comparisons. */
+  readonly isReference?: boolean;
   /** Prepares the piece of the checkout in `root`. */
   open(root: string): Promise<Ready>;
 }
