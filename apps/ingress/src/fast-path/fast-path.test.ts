@@ -332,6 +332,19 @@ describe('a connection', () => {
     expect(response?.writableFinished).toBe(false);
   });
 
+  it('tells of an answer that was cut before the client had it all, and answers nothing behind it', async () => {
+    held = [];
+    await client.send(post('a') + post('b'));
+    await until(() => asked.length === 1);
+    const [response] = held;
+    const closed = new Promise<void>((resolve) => response?.on('close', resolve));
+    client.socket.pause();
+    if (response) reply(response, 'x'.repeat(20_000_000));
+    response?.destroy();
+    await closed;
+    expect([response?.writableFinished, asked]).toEqual([false, ['fast a']]);
+  });
+
   it('forgets with an answer how long that one might have taken', async () => {
     held = [];
     await client.send(post('a'));

@@ -1,8 +1,8 @@
 import { type ErrorInfo, errorInfoOf, SluiceError } from '@sluice/canonical';
-import { type EncodedError, formats, recognizeFormat, type ServerCodec } from '@sluice/formats';
+import { formats, recognizeFormat, type ServerCodec } from '@sluice/formats';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Exchange, noteError } from '../exchange.ts';
-import { replyHeaders, sendJson, writeJson } from '../reply.ts';
+import { sendJson, writeError } from '../reply.ts';
 import type { ResponseWriter } from '../response-writer.ts';
 import type { Services } from '../services.ts';
 import { noteRequest } from './observe.ts';
@@ -41,8 +41,11 @@ export function sendError(
 ): FastifyReply {
   // The framework refuses some calls (a path that is no URL) before any hook has seen them.
   const exchange = noteRequest(http, reply, services);
-  const encoded = encodeFailure(error, exchange, reply.raw, services);
-  return encoded ? sendJson(reply.code(encoded.status).headers(encoded.headers), encoded.body) : reply;
+  const info = refusalOf(error, exchange, reply.raw, services);
+  if (!info) return reply;
+  noteError(exchange, info.kind);
+  const { status, headers, body } = codecOf(exchange).encodeError(info, exchange);
+  return sendJson(reply.code(status).headers(headers), body);
 }
 
 /** Writes the error of a request that the framework never saw. */
@@ -52,27 +55,23 @@ export function writeFailure(
   response: ResponseWriter,
   services: Services,
 ): void {
-  const encoded = encodeFailure(error, exchange, response, services);
-  if (!encoded) return;
-  writeJson(response, encoded.status, { ...replyHeaders(exchange), ...encoded.headers }, encoded.body);
+  const info = refusalOf(error, exchange, response, services);
+  if (info) writeError(response, codecOf(exchange), info, exchange);
 }
 
 /** Absent when it is too late for a status: then the socket is cut, which is the only honest end. */
-function encodeFailure(
+function refusalOf(
   error: unknown,
   exchange: Exchange,
   response: ResponseWriter,
   services: Services,
-): EncodedError | undefined {
+): ErrorInfo | undefined {
   const info = errorOf(error);
   if (info.kind === 'internal')
     services.logger.error({ err: error, requestId: exchange.requestId }, 'internal error');
-  if (response.headersSent || response.destroyed) {
-    response.destroy();
-    return undefined;
-  }
-  noteError(exchange, info.kind);
-  return codecOf(exchange).encodeError(info, exchange);
+  if (!response.headersSent && !response.destroyed) return info;
+  response.destroy();
+  return undefined;
 }
 
 function errorOf(error: unknown): ErrorInfo {

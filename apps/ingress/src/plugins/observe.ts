@@ -20,12 +20,17 @@ export function exchangeOf({ exchange }: FastifyRequest): Exchange {
 }
 
 /** Gives a request its id, and counts and logs it once when its response is over. */
-export function openExchange(facts: HttpFacts, response: ResponseWriter, services: Services): Exchange {
+export function openExchange(
+  facts: HttpFacts,
+  format: string,
+  response: ResponseWriter,
+  services: Services,
+): Exchange {
   const exchange: Exchange = {
     requestId: services.newRequestId(),
     arrivedAt: services.monotonic(),
     facts,
-    format: recognizeFormat(facts).format,
+    format,
   };
   // The listener holds the response alone: a stream that is open for minutes needs nothing of the framework's.
   response.on('close', () => closeExchange(exchange, response.statusCode, services));
@@ -35,7 +40,8 @@ export function openExchange(facts: HttpFacts, response: ResponseWriter, service
 /** The exchange of a request that the framework handles, which gets one if no hook has seen it yet. */
 export function noteRequest(http: FastifyRequest, reply: FastifyReply, services: Services): Exchange {
   if (http.exchange) return http.exchange;
-  const exchange = openExchange(httpFacts(http.raw.url ?? '/', http.headers), reply.raw, services);
+  const facts = httpFacts(http.raw.url ?? '/', http.headers);
+  const exchange = openExchange(facts, recognizeFormat(facts).format, reply.raw, services);
   http.exchange = exchange;
   reply.headers(replyHeaders(exchange));
   return exchange;

@@ -22,7 +22,9 @@ export function registerInference(app: FastifyInstance, services: Services): voi
     for (const path of codec.routes) {
       app.post(path, {
         onRequest: (http, _reply, done) => {
-          const look = authenticate(exchangeOf(http), codec, services);
+          const exchange = exchangeOf(http);
+          exchange.format = codec.format;
+          const look = authenticate(exchange, codec, services);
           if (look) look.then(() => done(), done);
           else done();
         },
@@ -42,7 +44,8 @@ export function routeInference(services: Services): (path: string) => FastHandle
   const below: [prefix: string, handler: FastHandler][] = [];
   for (const codec of serverCodecs) {
     const handler: FastHandler = (head, body, response) => {
-      const exchange = openExchange(httpFacts(head.url, head.headers), response, services);
+      const facts = httpFacts(head.url, head.headers);
+      const exchange = openExchange(facts, codec.format, response, services);
       const answer = () =>
         answerCall(exchange, parseBody(head.headers['content-type'], body), response, codec, services);
       const fail = (error: unknown) => writeFailure(error, exchange, response, services);
@@ -67,7 +70,6 @@ export function routeInference(services: Services): (path: string) => FastHandle
  */
 function authenticate(exchange: Exchange, codec: ServerCodec, services: Services): Promise<void> | undefined {
   const { facts } = exchange;
-  exchange.format = codec.format;
   services.overload.check();
   const credentials = readCredentials(facts);
   const welcome = (caller: Caller): void => {
