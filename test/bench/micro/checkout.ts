@@ -2,6 +2,9 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
+/** Where the ingress has its files in a checkout. */
+export const ingressSource = 'apps/ingress/src';
+
 /** The parts of the ingress that have no door of their own to the outside. */
 export interface IngressParts {
   openFastPath(server: Server, options: Record<string, unknown>): void;
@@ -32,7 +35,7 @@ export async function importIngress<Name extends keyof IngressParts>(
   name: Name,
 ): Promise<IngressParts[Name]> {
   // As above; the parts are described here because an app exports nothing.
-  const parts = (await importFile(join(root, 'apps/ingress/src', file))) as IngressParts;
+  const parts = (await importFile(join(root, ingressSource, file))) as IngressParts;
   return parts[name];
 }
 
