@@ -24,7 +24,7 @@ afterEach(async () => {
 
 describe('npm start', { timeout: 60_000 }, () => {
   it('says on one line what serves, and all of it serves', async () => {
-    const { announcement } = await start(['--ingresses', '2']);
+    const { announcement } = await start(['--ingresses', '2'], 2);
     expect(announcement.models).toEqual(['sim']);
     expect(announcement.baseUrls).toHaveLength(2);
     expect(announcement.processes.map(({ role }) => role)).toEqual([
@@ -124,7 +124,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     const settings = { pools: { local: { backend, waitBudgetMs: 'soon' } }, models: { m: { pool: 'far' } } };
     await writeFile(config, JSON.stringify(settings));
     const flags = ['--config', config, '--ingresses', '2', '--workers', '2'];
-    const child = spawnStart(['--port', String(await findFreePort()), ...flags]);
+    const child = spawnStart(['--port', String(await findFreePort(2)), ...flags]);
     expect(await child.exited).toBe(1);
     expect(child.complaints()).toEqual([
       expect.stringMatching(/^sluice: started Redis/),
@@ -224,8 +224,8 @@ function spawnStart(words: readonly string[], program = entry): Started {
   return started;
 }
 
-async function start(words: readonly string[] = []) {
-  const child = spawnStart(['--json', '--port', String(await findFreePort()), ...words]);
+async function start(words: readonly string[] = [], ports = 1) {
+  const child = spawnStart(['--json', '--port', String(await findFreePort(ports)), ...words]);
   const announcement: Announcement = JSON.parse(await child.printed(/^\{/));
   return { child, announcement };
 }

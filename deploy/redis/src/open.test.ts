@@ -1,8 +1,9 @@
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
+import { findFreePort } from './free-port.ts';
 import { openRedis } from './open.ts';
 import { checkRedis, printableAddress } from './policy.ts';
-import { findFreePort, startRedisServer } from './server.ts';
+import { startRedisServer } from './server.ts';
 
 const searchPath = process.env.PATH ?? '';
 

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { findFreePort, startRedisServer } from './server.ts';
+import { findFreePort } from './free-port.ts';
+import { startRedisServer } from './server.ts';
 
 describe('startRedisServer', () => {
   it('says what the server said when it can not start', async () => {

@@ -1,12 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { SluiceError } from '@sluice/canonical';
+import { findFreePort } from './free-port.ts';
 
 export interface RedisServerOptions {
   /** The server program. Default: `redis-server`, looked up on PATH. */
@@ -57,18 +57,6 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
     await removeDirectory();
     throw thrown;
   }
-}
-
-/** A TCP port of 127.0.0.1 that nobody listens on at this moment. */
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const closed = once(server, 'close');
-  server.close();
-  await closed;
-  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port');
-  return address.port;
 }
 
 /**
