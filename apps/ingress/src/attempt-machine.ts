@@ -180,7 +180,8 @@ export class AttemptMachine {
   }
 
   private accept(events: GenerationEvent[]): void {
-    const fresh = this.hasStarted ? events.filter((event) => this.isNews(event)) : events;
+    const isAgain = this.hasStarted && this.attempt > 1;
+    const fresh = isAgain ? events.filter((event) => this.isNews(event)) : events;
     this.hasStarted ||= fresh[0]?.type === 'start';
     const last = fresh[fresh.length - 1];
     if (!last || !isTerminal(last)) {

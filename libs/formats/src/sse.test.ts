@@ -77,6 +77,17 @@ describe('SseParser', () => {
     ]);
   });
 
+  test('takes what comes as one piece and a message for the message, wherever the stream stands', () => {
+    const whole = 'data: a\n\n';
+    expect(parse(whole, whole)).toEqual([{ data: 'a' }, { data: 'a' }]);
+    expect(parse('event: x\n', whole)).toEqual([{ event: 'x', data: 'a' }]);
+    expect(parse('data: b\n', whole)).toEqual([{ data: 'b\na' }]);
+    expect(parse(': said in ', whole, whole)).toEqual([{ data: 'a' }]);
+    expect(parse('data: b\n\r', whole)).toEqual([{ data: 'b' }, { data: 'a' }]);
+    expect(parse(whole, `\uFEFF${whole}`)).toEqual([{ data: 'a' }]);
+    expect(parse('data: a\rdata: b\n\n', 'data: \n\n')).toEqual([{ data: 'a\nb' }, { data: '' }]);
+  });
+
   test('keeps a byte order mark that is not the first character', () => {
     expect(parse('data: \uFEFF\n\n')).toEqual([{ data: '\uFEFF' }]);
     const two = new TextEncoder().encode('\uFEFF\uFEFFdata: a\n\ndata: b\n\n');

@@ -7,6 +7,7 @@ export interface SseParserOptions {
   maxMessageBytes?: number;
 }
 
+const dataField = 'data: ';
 const DEFAULT_MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -39,6 +40,10 @@ export class SseParser {
   }
 
   private read(text: string): SseMessage[] {
+    if (this.isWholeMessage(text)) {
+      this.atStart = false;
+      return [{ data: text.slice(dataField.length, -2) }];
+    }
     const messages: SseMessage[] = [];
     let position = this.skipPrefix(text);
     let lineFeed = text.indexOf('\n', position);
@@ -59,6 +64,23 @@ export class SseParser {
     this.line += text.slice(position);
     this.checkSize(this.line.length);
     return messages;
+  }
+
+  /** Whether a piece is one message of one `data` line and nothing else, as nearly every token comes. */
+  private isWholeMessage(text: string): boolean {
+    const end = text.length - 2;
+    return (
+      text.slice(0, dataField.length) === dataField &&
+      text.indexOf('\n') === end &&
+      text.endsWith('\n\n') &&
+      !text.includes('\r') &&
+      text.length <= this.maxMessageBytes &&
+      this.isBetweenMessages
+    );
+  }
+
+  private get isBetweenMessages(): boolean {
+    return this.line === '' && this.event === undefined && this.data === undefined && !this.skipLineFeed;
   }
 
   /** Passes over a byte order mark, and over a line feed whose carriage return ended the piece before. */

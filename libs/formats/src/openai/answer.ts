@@ -105,7 +105,8 @@ export class AnswerBlocks {
     }
     const { block } = this;
     if (kind === 'reasoning') events.push({ type: 'reasoning-delta', block, text });
-    else events.push({ type: 'text-delta', block, text, ...(logprobs && { logprobs }) });
+    else if (logprobs) events.push({ type: 'text-delta', block, text, logprobs });
+    else events.push({ type: 'text-delta', block, text });
     return events;
   }
 
