@@ -16,6 +16,7 @@ import { scale } from './scenarios/scale.ts';
 import { requests, tokens } from './scenarios/throughput.ts';
 import { countGoals, formatTable } from './table.ts';
 import { startUpstream } from './upstream.ts';
+import { compareMachines } from './yardstick.ts';
 
 const scenarios: readonly Scenario[] = [
   oneStream,
@@ -72,11 +73,13 @@ async function runAll(flags: Flags): Promise<number> {
     const own = Math.max(0, ...samples.map(({ ownShare }) => ownShare));
     const rest = Math.max(0, ...samples.map(({ restShare }) => restShare));
     const goals = countGoals(columns);
+    const machines = compareMachines(columns);
     print(
       `${formatTable(columns)}\n\n` +
         `${machine.processor}, ${machine.cores} cores, ${machine.memoryGiB} GiB, Linux ${machine.kernel}, Node ${machine.node}; ` +
         `medians of ${result.rounds} interleaved rounds; at most ${percent(own)} of the machine was ours, ` +
         `at most ${percent(rest)} anybody else's.\n` +
+        (machines ? `${machines}\n` : '') +
         `Goals: ${goals.held + goals.moonshot} held (${goals.moonshot} of them moonshots), ${goals.missed} missed. Everything is in ${path}.\n`,
     );
     return goals.missed > 0 ? 1 : 0;

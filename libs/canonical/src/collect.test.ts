@@ -65,6 +65,25 @@ describe('events add up to', () => {
     );
   });
 
+  it('the whole text of many deltas, whenever it is asked for', () => {
+    const collector = new Collector();
+    const texts: string[] = [];
+    for (let index = 0; index < 100; index += 1) {
+      collector.push(text(0, `${index},`));
+      texts.push(`${index},`);
+      if (index % 7 === 0) expect(collector.content).toEqual([{ type: 'text', text: texts.join('') }]);
+    }
+    collector.push({ type: 'tool-call-start', block: 1, id: 'c', name: 'f' });
+    for (const digit of '1234567890'.repeat(5))
+      collector.push({ type: 'tool-call-delta', block: 1, arguments: digit });
+    collector.push(text(2, 'end'));
+    expect(collector.content).toEqual([
+      { type: 'text', text: texts.join('') },
+      { type: 'tool-call', id: 'c', name: 'f', arguments: '1234567890'.repeat(5) },
+      { type: 'text', text: 'end' },
+    ]);
+  });
+
   it('log probabilities in order, and none where none were reported', () => {
     const delta = (value: number): GenerationEvent => ({
       type: 'text-delta',

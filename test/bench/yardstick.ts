@@ -1,0 +1,23 @@
+import type { MeasureName } from './measures.ts';
+import type { Column } from './table.ts';
+
+/** What the bare proxy took on the machine for which the goals were written. */
+const whereGoalsWereSet: readonly { what: string; name: MeasureName; unit: string; value: number }[] = [
+  { what: 'per request', name: 'stackPerRequest', unit: 'µs', value: 17 },
+  { what: 'per paced token', name: 'stackPerToken', unit: 'µs', value: 13 },
+];
+
+/**
+ * How fast this machine is beside the one of the goals, by what the bare proxy costs on both. The goals stay as they
+ * are; absent where nothing of it was measured.
+ */
+export function compareMachines(columns: readonly Column[]): string | undefined {
+  const proxy = columns.find(({ name }) => name === 'nginx')?.measures;
+  const parts = whereGoalsWereSet.flatMap(({ what, name, unit, value }) => {
+    const here = proxy?.[name];
+    if (here === undefined) return [];
+    return [`${here.toFixed(1)} ${unit} ${what} here, ${value} there (× ${(here / value).toFixed(2)})`];
+  });
+  if (parts.length === 0) return undefined;
+  return `This machine beside that of the goals, by the CPU time of nginx: ${parts.join('; ')}.`;
+}
