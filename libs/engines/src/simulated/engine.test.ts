@@ -311,8 +311,9 @@ describe('a resumed generation', () => {
     for (let cut = 1; cut < whole.length; cut += 1) {
       const delivered = new Collector();
       for (const event of whole.slice(0, cut)) delivered.push(event);
-      const { content, outputTokens } = structuredClone({ ...delivered });
-      const again = await runToEnd(request, { resume: { content, outputTokens } });
+      const { content, outputTokens } = delivered;
+      const resume = structuredClone({ content, outputTokens });
+      const again = await runToEnd(request, { resume });
       expect(again[0]).toEqual(whole[0]);
       const rest = again.slice(1);
       // The end of the last delivered call is said again; the receiver drops it.
