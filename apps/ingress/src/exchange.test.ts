@@ -1,0 +1,93 @@
+import type { GenerationEvent } from '@sluice/canonical';
+import { createIngressMetrics, createLogger, type IngressMetrics, renderMetrics } from '@sluice/runtime';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { closeExchange, type Exchange, noteEvents } from './exchange.ts';
+
+let at: number;
+let lines: Record<string, unknown>[];
+let metrics: IngressMetrics;
+let exchange: Exchange;
+
+beforeEach(() => {
+  at = 1_000;
+  lines = [];
+  metrics = createIngressMetrics();
+  exchange = {
+    requestId: 'r1',
+    facts: { path: '/v1/chat/completions', headers: {}, query: {} },
+    arrivedAt: at,
+    format: 'openai',
+    model: 'm',
+  };
+});
+
+const services = () => ({
+  metrics,
+  logger: createLogger({
+    name: 'test',
+    destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
+  }),
+  monotonic: () => at,
+});
+const text = (value: string): GenerationEvent => ({ type: 'text-delta', block: 0, text: value });
+const start: GenerationEvent = { type: 'start', id: 'r1', model: 'm', createdAt: 1 };
+const finish: GenerationEvent = {
+  type: 'finish',
+  reason: 'stop',
+  usage: { inputTokens: 7, outputTokens: 3 },
+};
+
+/** What was handed to the client, and after how many milliseconds since the last. */
+function note(afterMs: number, ...events: GenerationEvent[]): void {
+  at += afterMs;
+  noteEvents(exchange, events, services());
+}
+
+async function sampleOf(series: string): Promise<number> {
+  const { body } = await renderMetrics(metrics.registry);
+  const line = body.split('\n').find((each) => each.startsWith(`${series} `));
+  return Number(line?.slice(series.length + 1));
+}
+
+describe('an exchange', () => {
+  it('counts the time to the first token, and the time between those that follow', async () => {
+    note(20, start);
+    note(10, text('a'));
+    note(5, text('b'), text('c'));
+    note(50, { type: 'block-annotation', block: 0, extensions: {} });
+    note(15, text('d'), finish);
+    expect(await sampleOf('sluice_time_to_first_token_seconds_count{format="openai",model="m"}')).toBe(1);
+    expect(await sampleOf('sluice_time_to_first_token_seconds_sum{format="openai",model="m"}')).toBe(0.03);
+    expect(await sampleOf('sluice_inter_token_latency_seconds_count{format="openai"}')).toBe(2);
+    expect(await sampleOf('sluice_inter_token_latency_seconds_sum{format="openai"}')).toBe(0.07);
+  });
+
+  it('tells its end once in the log, with times and tokens and none of its text', async () => {
+    note(30, start, text('secret words'));
+    note(10, text('more'), finish);
+    closeExchange(exchange, 200, services());
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatchObject({
+      ...{ requestId: 'r1', format: 'openai', model: 'm', status: 200, outcome: 'ok' },
+      ...{ durationMs: 40, ttftMs: 30, inputTokens: 7, outputTokens: 3 },
+    });
+    expect(JSON.stringify(lines)).not.toContain('secret');
+    expect(await sampleOf('sluice_requests_total{format="openai",outcome="ok"}')).toBe(1);
+    expect(await sampleOf('sluice_tokens_total{model="m",direction="output"}')).toBe(3);
+    expect(await sampleOf('sluice_time_per_output_token_seconds_sum{format="openai"}')).toBe(0.005);
+  });
+
+  it('has the outcome of an error, whatever was said before, and else of how it was cut', () => {
+    note(1, start, text('a'), { type: 'error', error: { kind: 'upstream-failed', message: 'gone' } });
+    closeExchange(exchange, 200, services());
+    exchange = { requestId: 'r2', facts: exchange.facts, arrivedAt: at, format: 'openai' };
+    closeExchange(exchange, 499, services());
+    expect(lines.map(({ outcome }) => outcome)).toEqual(['upstream-failed', 'cut']);
+  });
+
+  it('adds up the output of several answers, and counts their prompt once', () => {
+    note(1, start, text('a'), finish);
+    note(1, start, text('b'), finish);
+    expect(exchange.usage).toEqual({ inputTokens: 7, outputTokens: 6 });
+  });
+});
