@@ -2,9 +2,9 @@ import type { MeasureName } from './measures.ts';
 import type { Column } from './table.ts';
 
 /** What the bare proxy took on the machine for which the goals were written. */
-const whereGoalsWereSet: readonly { what: string; name: MeasureName; unit: string; value: number }[] = [
-  { what: 'per request', name: 'stackPerRequest', unit: 'µs', value: 17 },
-  { what: 'per paced token', name: 'stackPerToken', unit: 'µs', value: 13 },
+const whereGoalsWereSet: readonly { what: string; name: MeasureName; us: number }[] = [
+  { what: 'per request', name: 'stackPerRequest', us: 17 },
+  { what: 'per paced token', name: 'stackPerToken', us: 13 },
 ];
 
 /**
@@ -13,10 +13,10 @@ const whereGoalsWereSet: readonly { what: string; name: MeasureName; unit: strin
  */
 export function compareMachines(columns: readonly Column[]): string | undefined {
   const proxy = columns.find(({ name }) => name === 'nginx')?.measures;
-  const parts = whereGoalsWereSet.flatMap(({ what, name, unit, value }) => {
+  const parts = whereGoalsWereSet.flatMap(({ what, name, us }) => {
     const here = proxy?.[name];
     if (here === undefined) return [];
-    return [`${here.toFixed(1)} ${unit} ${what} here, ${value} there (× ${(here / value).toFixed(2)})`];
+    return [`${here.toFixed(1)} µs ${what} here, ${us} there (× ${(here / us).toFixed(2)})`];
   });
   if (parts.length === 0) return undefined;
   return `This machine beside that of the goals, by the CPU time of nginx: ${parts.join('; ')}.`;

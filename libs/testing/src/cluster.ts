@@ -69,7 +69,7 @@ async function startNode(settings: readonly string[]): Promise<Node> {
   for (let attempt = 1; ; attempt += 1) {
     const busPort = await findFreePort();
     try {
-      // By default the bus takes the port 10,000 above, which many free ports leave no room for.
+      // By default the bus takes the port 10,000 above, which an outgoing connection may have.
       const ports = ['--cluster-announce-ip', '127.0.0.1', '--cluster-port', String(busPort)];
       return {
         redis: await startOwnRedis({ arguments: ['--cluster-enabled', 'yes', ...ports, ...settings] }),
