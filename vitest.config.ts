@@ -18,6 +18,7 @@ export default defineConfig({
         'canonical',
         'runtime',
         'catalog',
+        'http',
         'formats',
         'transport',
         'tenancy',

@@ -17,7 +17,7 @@ const heavy = [...servers, 'prom-client', 'pino', 'node-llama-cpp'];
  * layer:app      ingress  worker  cli  loadtest        layer:local   deploy/local  deploy/redis
  * layer:policy   admission        layer:engine  engines
  * layer:infra    transport  tenancy  layer:codec  formats
- * layer:base     canonical  runtime  catalog           layer:testing (for tests of any layer)
+ * layer:base     canonical  runtime  catalog  http     layer:testing (for tests of any layer)
  * ```
  */
 export const rules: Rules = {

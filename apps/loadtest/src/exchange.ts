@@ -1,7 +1,6 @@
+import type { Call, Connection, Failure, ResponseHead, WireRequest } from '@sluice/http';
 import type { Clock } from './clock.ts';
 import type { EventFacts } from './dialects/dialect.ts';
-import type { Call, Connection, Failure } from './http/connection.ts';
-import type { ResponseHead } from './http/response-parser.ts';
 import type { Finished, Outcome, Recorder } from './recorder.ts';
 import type { PlannedRequest } from './request-factory.ts';
 import { type LineShape, type ScannerSink, SseScanner } from './sse-scanner.ts';
@@ -25,8 +24,7 @@ export interface ExchangeContext {
 
 /** One request from its arrival to its end, and all that was measured on the way. */
 export class Exchange implements Call, ScannerSink, Finished {
-  readonly request: string;
-  readonly isAscii: boolean;
+  readonly request: WireRequest;
   readonly readBytesPerSecond: number | undefined;
   connection: Connection | undefined;
   readonly intendedAt: number;
@@ -56,8 +54,7 @@ export class Exchange implements Call, ScannerSink, Finished {
   constructor(plan: PlannedRequest, context: ExchangeContext, intendedAt: number, isMeasured: boolean) {
     this.plan = plan;
     this.context = context;
-    this.request = plan.text;
-    this.isAscii = plan.isAscii;
+    this.request = plan.wire;
     this.readBytesPerSecond = plan.readBytesPerSecond;
     this.intendedAt = intendedAt;
     this.isMeasured = isMeasured;
@@ -77,8 +74,8 @@ export class Exchange implements Call, ScannerSink, Finished {
 
   head(head: ResponseHead): void {
     this.status = head.status;
-    this.queueWaitMs = head.queueWaitMs;
-    if (head.status === 200 && this.plan.isStream && head.contentType === 'text/event-stream') {
+    this.queueWaitMs = readNumber(head.header('x-sluice-queue-wait-ms'));
+    if (head.status === 200 && this.plan.isStream && isEventStream(head.header('content-type'))) {
       const shape = this.context.shapes[this.plan.dialect.format];
       if (shape) this.scanner = new SseScanner(this.plan.dialect, shape, this);
     } else {
@@ -230,6 +227,15 @@ export class Exchange implements Call, ScannerSink, Finished {
     this.context.recorder.finished(this, outcome);
     this.context.over(this);
   }
+}
+
+function isEventStream(contentType = ''): boolean {
+  return contentType.split(';')[0]?.trim().toLowerCase() === 'text/event-stream';
+}
+
+function readNumber(text: string | undefined): number | undefined {
+  const value = Number(text ?? Number.NaN);
+  return Number.isNaN(value) ? undefined : value;
 }
 
 /** An error type from the outside as a class name: short, one line. */

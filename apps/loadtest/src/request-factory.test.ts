@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { parseTarget } from './http/target.ts';
 import { createRandom } from './random.ts';
 import { createRequestFactory } from './request-factory.ts';
 import { parseScenario, type ScenarioInput } from './scenario.ts';
+import { parseTarget } from './target.ts';
 
 function factory(input: ScenarioInput, keys: string[] = [], promptFiles: Record<string, string[]> = {}) {
   const scenario = parseScenario(input);
@@ -22,12 +22,12 @@ describe('requests', () => {
       { prompt: { template, tokens: '3', seeds: 1 }, outputTokens: '12', body: { temperature: 0.5 } },
     ];
     const request = factory({ traffic })(4);
-    const { head, body, length } = parts(request.text);
+    const { head, body, length } = parts(request.wire.text);
     expect(body).toMatchObject({ max_tokens: 12, temperature: 0.5, stream: true });
     expect(body.messages[0].content).toMatch(/^Grüße 4: \[\[sim tokens=12 seed=0\]\] "\w+ \w+ \w+"$/);
     expect(head).toContain(`content-length: ${length}`);
     expect(head).toContain('POST /base/v1/chat/completions HTTP/1.1');
-    expect(request.isAscii).toBe(false);
+    expect(request.wire.isAscii).toBe(false);
   });
 
   it.each([
@@ -35,14 +35,14 @@ describe('requests', () => {
     ['anthropic', 'x-api-key: sk-1'],
     ['gemini', 'x-goog-api-key: sk-1'],
   ] as const)('carry the key as %s clients do', (format, header) => {
-    expect(factory({ traffic: [{ format }] }, ['sk-1'])(0).text).toContain(`\r\n${header}\r\n`);
+    expect(factory({ traffic: [{ format }] }, ['sk-1'])(0).wire.text).toContain(`\r\n${header}\r\n`);
   });
 
   it('use keys in turn, or a few of them much', () => {
     const keys = Array.from({ length: 50 }, (_, at) => `sk-${at}`);
     const used = (pick: 'in-turn' | 'skewed') => {
       const make = factory({ keys: { pick } }, keys);
-      return Array.from({ length: 500 }, (_, at) => /Bearer (\S+)/.exec(make(at).text)?.[1]);
+      return Array.from({ length: 500 }, (_, at) => /Bearer (\S+)/.exec(make(at).wire.text)?.[1]);
     };
     const count = (found: (string | undefined)[], key: string) => found.filter((name) => name === key).length;
     expect(new Set(used('in-turn')).size).toBe(50);
@@ -52,8 +52,8 @@ describe('requests', () => {
 
   it('take lengths from a trace and prompts from a file', () => {
     const make = factory({ traffic: [{ prompt: { file: 'p' } }] }, [], { p: ['one', 'two'] });
-    expect(parts(make(3).text).body.messages[0].content).toBe('two');
-    const traced = parts(factory({})(0, { atMs: 0, promptTokens: 5, outputTokens: 6 }).text).body;
+    expect(parts(make(3).wire.text).body.messages[0].content).toBe('two');
+    const traced = parts(factory({})(0, { atMs: 0, promptTokens: 5, outputTokens: 6 }).wire.text).body;
     expect(traced.messages[0].content.split(' ')).toHaveLength(5);
     expect(traced.max_tokens).toBe(6);
   });
@@ -61,7 +61,9 @@ describe('requests', () => {
   it('generate as many words as asked, also very many', () => {
     for (const words of [1, 100, 8192, 30_000]) {
       const traffic = [{ prompt: { tokens: String(words) } }];
-      expect(parts(factory({ traffic })(0).text).body.messages[0].content.split(' ')).toHaveLength(words);
+      expect(parts(factory({ traffic })(0).wire.text).body.messages[0].content.split(' ')).toHaveLength(
+        words,
+      );
     }
   });
 

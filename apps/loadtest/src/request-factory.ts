@@ -1,20 +1,19 @@
 import { SluiceError } from '@sluice/canonical';
+import { beginRequest, completeRequest, type WireRequest } from '@sluice/http';
 import type { Dialect } from './dialects/dialect.ts';
 import { dialects } from './dialects/registry.ts';
 import { pick, sample, sampleCount } from './distribution.ts';
-import type { Target } from './http/target.ts';
 import { createPrompts, type PromptSource } from './prompt.ts';
 import { index, type Random } from './random.ts';
 import type { Scenario, Traffic } from './scenario.ts';
+import type { Target } from './target.ts';
 import type { TraceEntry } from './trace.ts';
 
 /** One request, ready to be sent. */
 export interface PlannedRequest {
   dialect: Dialect;
   isStream: boolean;
-  /** Head and body. */
-  text: string;
-  isAscii: boolean;
+  wire: WireRequest;
   /** What was asked, whatever the format: equal questions may be expected to get equal answers. */
   question: string;
   /** The client leaves after so many tokens. */
@@ -74,7 +73,6 @@ export function createRequestFactory(options: FactoryOptions): RequestFactory {
       (traffic.outputTokens ? sampleCount(traffic.outputTokens, random, 1) : undefined);
     const prompt = entry.prompts({ arrival, limit, words: trace?.promptTokens });
     const body = entry.bodies[isStream ? 'stream' : 'single'](prompt, limit);
-    const length = Buffer.byteLength(body);
     const key = pickKey(arrival);
     const headName = `${entries.indexOf(entry)} ${isStream} ${key}`;
     let head = heads.get(headName);
@@ -82,12 +80,10 @@ export function createRequestFactory(options: FactoryOptions): RequestFactory {
       head = requestHead(dialect, target, traffic.model, isStream, key);
       if (heads.size < 10_000) heads.set(headName, head);
     }
-    const text = `${head}${length}\r\n\r\n${body}`;
     return {
       dialect,
       isStream,
-      text,
-      isAscii: length === body.length,
+      wire: completeRequest(head, body),
       question: `${limit} ${prompt}`,
       ...conduct(traffic, random),
     };
@@ -114,16 +110,16 @@ function requestHead(
   isStream: boolean,
   key?: string,
 ): string {
-  const lines = [
-    `POST ${target.prefix}${dialect.path(model, isStream)} HTTP/1.1\r\n`,
-    `host: ${target.authority}\r\n`,
-    'content-type: application/json\r\n',
-    `accept: ${isStream ? 'text/event-stream' : 'application/json'}\r\n`,
-    'user-agent: sluice-loadtest\r\n',
-    dialect.headers(key),
-    'content-length: ',
-  ];
-  return lines.join('');
+  return beginRequest({
+    path: target.prefix + dialect.path(model, isStream),
+    authority: target.origin.authority,
+    headers: {
+      'content-type': 'application/json',
+      accept: isStream ? 'text/event-stream' : 'application/json',
+      'user-agent': 'sluice-loadtest',
+      ...dialect.headers(key),
+    },
+  });
 }
 
 type BodyTemplate = (prompt: string, limit: number | undefined) => string;

@@ -1,10 +1,9 @@
 import { SluiceError } from '@sluice/canonical';
+import { Pool } from '@sluice/http';
 import type { Clock } from './clock.ts';
 import { formatNames } from './dialects/dialect.ts';
 import { dialects } from './dialects/registry.ts';
 import { Exchange, type ExchangeContext } from './exchange.ts';
-import { Pool } from './http/pool.ts';
-import { parseTarget } from './http/target.ts';
 import { createDriver, type LoadDriver, type Share } from './load-driver.ts';
 import { createRandom } from './random.ts';
 import { type Interval, type MetricName, metricNames, Recorder, type Totals } from './recorder.ts';
@@ -12,6 +11,7 @@ import { createRequestFactory, type RequestFactory } from './request-factory.ts'
 import type { Scenario } from './scenario.ts';
 import { type SelfLoad, SelfWatch } from './self-watch.ts';
 import { LineShape } from './sse-scanner.ts';
+import { parseTarget } from './target.ts';
 import { expectRepetition, expectText } from './text-check.ts';
 import type { TraceEntry } from './trace.ts';
 
@@ -82,7 +82,12 @@ class ShardRun {
     this.plan = plan;
     this.options = options;
     this.recorder = new Recorder(scenario.slo);
-    this.pool = new Pool({ target, maxConnections: scenario.maxConnections });
+    this.pool = new Pool({
+      origin: target.origin,
+      maxConnections: scenario.maxConnections,
+      connectTimeoutMs: scenario.timeoutMs,
+      now: () => clock.now(),
+    });
     const random = createRandom(scenario.seed + 104_729 * (share.index + 1));
     this.factory = createRequestFactory({ ...plan, target, random });
     this.driver = createDriver({

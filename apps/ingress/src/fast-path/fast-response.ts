@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { isHeaderValue } from '@sluice/http';
 import { writeChunk } from '../body-writer.ts';
 import type { ResponseWriter } from '../response-writer.ts';
 
@@ -15,8 +16,6 @@ export interface ResponseConnection {
   responseEnded(): void;
 }
 
-/** What no header may hold: it would end its line, or is not the same in every encoding. */
-const unsafe = /[^\t\x20-\x7e]/;
 const lastChunk = '0\r\n\r\n';
 
 /** One answer of HTTP/1.1 on a connection of the fast path: a body of a known length, or one in chunks. */
@@ -51,7 +50,7 @@ export class FastResponse extends EventEmitter implements ResponseWriter {
     let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
     for (const name in headers) {
       const value = headers[name] ?? '';
-      if (unsafe.test(value)) throw new TypeError(`the header ${name} holds what no header may`);
+      if (!isHeaderValue(value)) throw new TypeError(`the header ${name} holds what no header may`);
       head += `${name}: ${value}\r\n`;
     }
     const length = headers['content-length'];

@@ -6,7 +6,7 @@ export const anthropic: Dialect = {
   format: 'anthropic',
   textKey: '"text":"',
   path: () => '/v1/messages',
-  headers: (key) => `anthropic-version: 2023-06-01\r\n${key === undefined ? '' : `x-api-key: ${key}\r\n`}`,
+  headers: (key) => ({ 'anthropic-version': '2023-06-01', ...(key !== undefined && { 'x-api-key': key }) }),
   body: ({ model, prompt, maxTokens, isStream }) => ({
     model,
     messages: [{ role: 'user', content: prompt }],

@@ -30,8 +30,8 @@ export interface Dialect {
   readonly textKey: string;
   /** The whole path with its query. */
   path(model: string, isStream: boolean): string;
-  /** Header lines, each ended by CRLF. */
-  headers(key: string | undefined): string;
+  /** What its clients send beside what every client sends. */
+  headers(key: string | undefined): Record<string, string>;
   body(ask: Ask): Record<string, unknown>;
   /** `data` is the text of one `data:` line. Throws a SyntaxError when it is not JSON. */
   readEvent(data: string): EventFacts;

@@ -10,7 +10,7 @@ export const gemini: Dialect = {
     const name = encodeURIComponent(model).replaceAll('%2F', '/').replaceAll('%3A', ':');
     return `/v1beta/models/${name}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
   },
-  headers: (key) => (key === undefined ? '' : `x-goog-api-key: ${key}\r\n`),
+  headers: (key) => (key === undefined ? {} : { 'x-goog-api-key': key }),
   body: ({ prompt, maxTokens }) => ({
     contents: [{ role: 'user', parts: [{ text: prompt }] }],
     ...(maxTokens !== undefined && { generationConfig: { maxOutputTokens: maxTokens } }),

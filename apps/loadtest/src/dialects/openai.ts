@@ -6,7 +6,7 @@ export const openai: Dialect = {
   format: 'openai',
   textKey: '"content":"',
   path: () => '/v1/chat/completions',
-  headers: (key) => (key === undefined ? '' : `authorization: Bearer ${key}\r\n`),
+  headers: (key) => (key === undefined ? {} : { authorization: `Bearer ${key}` }),
   body: ({ model, prompt, maxTokens, isStream }) => ({
     model,
     messages: [{ role: 'user', content: prompt }],

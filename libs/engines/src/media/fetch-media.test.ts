@@ -4,9 +4,9 @@ import { createServer as createHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { testCertificate } from '../test-certificate.ts';
 import { MediaFetcher, type MediaFetcherServices, type MediaOrder } from './fetch-media.ts';
 import { mediaOptions } from './media-options.ts';
-import { testCertificate } from './test-certificate.ts';
 
 const png = Buffer.from('\x89PNG\r\n\x1a\n and the rest', 'latin1');
 const cannot = 'the URL cannot be fetched';

@@ -2,15 +2,15 @@ import { type GenerationEvent, SluiceError } from '@sluice/canonical';
 import {
   type ClientCodec,
   type GenerationContext,
-  type HttpHeaders,
   type SseMessage,
   SseParser,
   type StreamDecoder,
 } from '@sluice/formats';
+import type { ResponseHead } from '@sluice/http';
 
 /** Reads the body of one answer piece by piece. */
 export interface AnswerReader {
-  /** The events that this piece completes. */
+  /** The events that this piece completes. The piece is there during the call only. */
   push(chunk: Uint8Array): readonly GenerationEvent[];
   /** The events that only the end of the body completes; the terminal is among them if it did not come before. */
   end(): readonly GenerationEvent[];
@@ -19,20 +19,19 @@ export interface AnswerReader {
 const maxErrorBytes = 64 * 1024;
 const maxSingleBytes = 64 * 1024 * 1024;
 
-/** The reader that fits the status and the type of an answer. */
+/** The reader that fits the status and the type of an answer. Throws `upstream-failed` for an encoded one. */
 export function createAnswerReader(
   codec: ClientCodec,
   context: GenerationContext,
-  status: number,
-  headers: HttpHeaders,
+  head: ResponseHead,
 ): AnswerReader {
-  if (status < 200 || status > 299) return createErrorReader(codec, status, headers);
-  const encoding = headers['content-encoding'];
+  if (head.status > 299) return createErrorReader(codec, head);
+  const encoding = head.header('content-encoding');
   if (encoding !== undefined && encoding !== 'identity') {
     throw new SluiceError('upstream-failed', 'the upstream compressed its answer unasked');
   }
   // What does not call itself JSON is taken for a stream: some servers name no type, or text/plain.
-  const isSingle = String(headers['content-type'] ?? '').includes('json');
+  const isSingle = head.header('content-type')?.toLowerCase().includes('json');
   return isSingle ? createSingleReader(codec, context) : createStreamReader(codec, context);
 }
 
@@ -69,7 +68,9 @@ function createSingleReader(codec: ClientCodec, context: GenerationContext): Ans
 }
 
 /** What exceeds the cap of an error body is left out; the status alone gives a true kind. */
-function createErrorReader(codec: ClientCodec, status: number, headers: HttpHeaders): AnswerReader {
+function createErrorReader(codec: ClientCodec, head: ResponseHead): AnswerReader {
+  const { status } = head;
+  const headers = head.headers();
   const body = new BodyCollector(maxErrorBytes);
   return {
     push(chunk) {
@@ -89,11 +90,11 @@ class BodyCollector {
     this.maxBytes = maxBytes;
   }
 
-  /** False when it did not fit; then nothing of it is kept. */
+  /** Keeps a copy. False when it did not fit; then nothing of it is kept. */
   add(chunk: Uint8Array): boolean {
     if (this.bytes + chunk.byteLength > this.maxBytes) return false;
     this.bytes += chunk.byteLength;
-    this.chunks.push(chunk);
+    this.chunks.push(Buffer.from(chunk));
     return true;
   }
 

@@ -5,19 +5,20 @@ import {
   type GenerationEvent,
   isTerminal,
 } from '@sluice/canonical';
-import type { ClientCodec, GenerationContext, HttpHeaders } from '@sluice/formats';
-import type { Dispatcher } from 'undici';
+import type { ClientCodec, GenerationContext } from '@sluice/formats';
+import type { Call, Connection, Failure, Pool, ResponseHead, WireRequest } from '@sluice/http';
 import { type AnswerReader, createAnswerReader } from './answer-reader.ts';
-import type { Connections } from './connections.ts';
-import { cutOff, presentFailure, silent, unreachable, wasStaleConnection } from './failure.ts';
+import { connectionFailure, cutOff, presentFailure, silent } from './failure.ts';
 import type { Limited, TimeLimits } from './time-limits.ts';
 
 /** How long a finished answer may take to close its body, so that the connection can be used again. */
 export const lingerMs = 1000;
 
+const nothing: WireRequest = { text: '', isAscii: true };
+
 /** What all calls to one server have in common. */
 export interface CallServices {
-  connections: Connections;
+  pool: Pool;
   limits: TimeLimits;
   codec: ClientCodec;
   credential: string | undefined;
@@ -28,7 +29,6 @@ export interface CallServices {
 }
 
 export interface CallPlan {
-  request: Dispatcher.DispatchOptions;
   context: GenerationContext;
   signal: AbortSignal;
   emit(event: GenerationEvent): void;
@@ -39,86 +39,73 @@ export interface CallPlan {
  * One generation over HTTP: sends the request, reads the answer, guards its time and closes the connection.
  * Exactly one terminal event is emitted, or nothing more once the signal has aborted.
  */
-export class UpstreamCall implements Dispatcher.DispatchHandler, Limited {
+export class UpstreamCall implements Call, Limited {
+  request: WireRequest;
+  connection: Connection | undefined;
   dueAt: number;
   private readonly services: CallServices;
   private readonly plan: CallPlan;
-  private controller: Dispatcher.DispatchController | undefined;
   private reader: AnswerReader | undefined;
   private hasEvents = false;
   private hasEnded = false;
   private isBodyComplete = false;
-  private wasRepeated = false;
   private readonly abort = () => this.finish();
 
-  constructor(services: CallServices, plan: CallPlan) {
+  constructor(services: CallServices, request: WireRequest, plan: CallPlan) {
     this.services = services;
     this.plan = plan;
+    this.request = request;
     this.dueAt = services.limits.after(services.firstEventTimeoutMs);
   }
 
   open(): void {
     this.plan.signal.addEventListener('abort', this.abort);
     this.services.limits.watch(this);
-    this.send();
+    this.services.pool.send(this);
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.controller = controller;
-    if (this.hasEnded) this.close();
-  }
+  /** The time for the first event has begun already: waiting for a connection counts. */
+  sent(): void {}
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: HttpHeaders): void {
-    // Pieces of the buffer that was read, which they would hold as long as the answer lasts: 2.2 KB per stream.
-    controller.rawHeaders = null;
-    // Interim answers (103 and the like) announce the real one.
-    if (this.hasEnded || status < 200) return;
+  head(head: ResponseHead): void {
     this.services.onContact(true);
+    // It will not be sent again, and may hold pictures.
+    this.request = nothing;
     try {
-      this.reader = createAnswerReader(this.services.codec, this.plan.context, status, headers);
+      this.reader = createAnswerReader(this.services.codec, this.plan.context, head);
     } catch (thrown) {
       this.refuse(thrown);
     }
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  body(bytes: Buffer, start: number, end: number): void {
     if (this.hasEnded || !this.reader) return;
     try {
-      this.pass(this.reader.push(chunk));
+      this.pass(this.reader.push(bytes.subarray(start, end)));
     } catch (thrown) {
       this.refuse(thrown);
     }
   }
 
-  onResponseEnd(): void {
+  end(): void {
     this.isBodyComplete = true;
     try {
       if (!this.hasEnded && this.reader) this.pass(this.reader.end());
     } catch (thrown) {
       this.refuse(thrown);
     }
-    if (!this.hasEnded) this.fail(cutOff());
+    if (!this.hasEnded) this.failWith(cutOff());
     this.services.limits.forget(this);
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+  fail(failure: Failure): void {
     this.isBodyComplete = true;
     if (this.hasEnded) {
       this.services.limits.forget(this);
       return;
     }
-    if (this.reader) {
-      this.fail(cutOff());
-      return;
-    }
-    if (!this.wasRepeated && wasStaleConnection(error)) {
-      this.wasRepeated = true;
-      this.isBodyComplete = false;
-      this.send();
-      return;
-    }
-    this.services.onContact(false);
-    this.fail(unreachable(error));
+    if (!this.reader) this.services.onContact(false);
+    this.failWith(connectionFailure(failure, this.reader !== undefined));
   }
 
   /** Timers run before sockets are read: if we stood still ourselves, the event may be there. */
@@ -133,17 +120,9 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Limited {
     });
   }
 
-  private send(): void {
-    try {
-      this.services.connections.dispatch(this.plan.request, this);
-    } catch (thrown) {
-      this.refuse(thrown);
-    }
-  }
-
   /** A codec's complaint about the answer is the generation's failure, not the process's. */
   private refuse(thrown: unknown): void {
-    if (!this.hasEnded) this.fail(errorInfoOf(thrown));
+    if (!this.hasEnded) this.failWith(errorInfoOf(thrown));
   }
 
   private pass(events: readonly GenerationEvent[]): void {
@@ -153,14 +132,14 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Limited {
     for (const event of events) {
       // A receiver may abort in the middle of a batch.
       if (this.hasEnded) return;
-      if (event.type === 'error') this.fail(event.error, event);
+      if (event.type === 'error') this.failWith(event.error, event);
       else this.emit(event);
     }
   }
 
   private failSilent(): void {
     const { firstEventTimeoutMs, idleTimeoutMs } = this.services;
-    this.fail(silent(this.hasEvents ? idleTimeoutMs : firstEventTimeoutMs, !this.hasEvents));
+    this.failWith(silent(this.hasEvents ? idleTimeoutMs : firstEventTimeoutMs, !this.hasEvents));
   }
 
   private emit(event: GenerationEvent): void {
@@ -168,7 +147,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Limited {
     if (isTerminal(event) && !this.hasEnded) this.settle();
   }
 
-  private fail(info: ErrorInfo, event: Pick<ErrorEvent, 'usage'> = {}): void {
+  private failWith(info: ErrorInfo, event: Pick<ErrorEvent, 'usage'> = {}): void {
     const error = presentFailure(info, this.services.credential);
     this.plan.emit({ type: 'error', error, ...(event.usage && { usage: event.usage }) });
     if (!this.hasEnded) this.finish();
@@ -195,6 +174,6 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Limited {
   }
 
   private close(): void {
-    this.controller?.abort(new Error('the answer is not wanted any more'));
+    this.services.pool.abort(this);
   }
 }

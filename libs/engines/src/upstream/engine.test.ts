@@ -99,10 +99,9 @@ describe('a request to an upstream', () => {
 
   it('is sent again when the kept connection was just being closed', async () => {
     const engine = createEngine();
-    // A single body ends with its answer, so that its connection is free one turn later.
+    // A single body ends with its answer: its connection is free at once.
     answerWith(200, single('first'));
     await runOf(engine, askFor('hi'));
-    await new Promise(setImmediate);
     let isFirst = true;
     server.answer = (response) => {
       if (isFirst) response.socket?.end();
@@ -117,6 +116,20 @@ describe('a request to an upstream', () => {
     server.answer = (response) => response.socket?.destroy();
     expect(await failureOf(createEngine())).toMatchObject({ kind: 'unavailable', retryAfterMs: 1000 });
     expect(server.seen).toHaveLength(1);
+  });
+});
+
+describe('the options of an upstream', () => {
+  it('hold nothing that no header may, and the complaint does not repeat it', () => {
+    const headers = { 'x a': 'b', 'x-b': 'line\nbreak' };
+    const wrong = { baseUrl: 'https://m.example/v1', credential: 'sk-\u200b1', headers };
+    const { error } = upstreamOptions.safeParse(wrong);
+    expect(error?.issues.map(({ path }) => path.join('.'))).toEqual([
+      'credential',
+      'headers.x a',
+      'headers.x-b',
+    ]);
+    expect(error?.message).not.toMatch(/sk-|line|break/);
   });
 });
 

@@ -6,13 +6,13 @@ import {
   SluiceError,
 } from '@sluice/canonical';
 import { type ClientCodec, findClientCodec } from '@sluice/formats';
-import { Client, type Dispatcher } from 'undici';
+import { beginRequest, completeRequest, type Origin, originOf, Pool, type WireRequest } from '@sluice/http';
+import { Client } from 'undici';
 import type { Engine, EngineServices, GenerationRun, ResumeAbility } from '../engine.ts';
 import { MediaFetcher } from '../media/fetch-media.ts';
 import { findReferences, inlineMedia, type Reference } from '../media/inline-media.ts';
 import { type Address, parseAddress } from './address.ts';
 import { type CallPlan, type CallServices, lingerMs, UpstreamCall } from './call.ts';
-import { Connections } from './connections.ts';
 import { type Continuation, continueAnswer, lost } from './continuation.ts';
 import type { UpstreamOptions } from './options.ts';
 import { Probe } from './probe.ts';
@@ -37,13 +37,14 @@ export class UpstreamEngine implements Engine {
   private readonly codec: ClientCodec;
   private readonly services: EngineServices;
   private readonly address: Address;
-  private readonly connections: Connections;
+  private readonly origin: Origin;
+  private readonly pool: Pool;
   private readonly callServices: CallServices;
   /** A connection of its own for questions, which must not wait for answers. */
   private readonly probeClient: Client;
   private readonly probe: Probe;
   private readonly media: MediaFetcher;
-  private sent: { encoded: Record<string, string>; headers: Record<string, string> } | undefined;
+  private sent: { path: string; headers: Record<string, string>; head: string } | undefined;
 
   constructor(options: UpstreamOptions, codec: ClientCodec, services: EngineServices) {
     this.slots = options.slots;
@@ -52,16 +53,19 @@ export class UpstreamEngine implements Engine {
     this.codec = codec;
     this.services = services;
     this.address = parseAddress(options.baseUrl);
-    const connection: Client.Options = {
-      // One connection per answer: aborting an answer closes a socket, which every server understands.
+    this.origin = originOf(new URL(options.baseUrl));
+    const now = () => performance.now();
+    // One connection per answer: aborting an answer closes a socket, which every server understands.
+    this.pool = new Pool({
+      origin: this.origin,
+      maxConnections: options.slots + spareConnections,
+      connectTimeoutMs: options.connectTimeoutMs,
+      now,
+    });
+    this.probeClient = new Client(this.address.origin, {
       allowH2: false,
       connect: { timeout: options.connectTimeoutMs },
-      // Silence is measured in events, not in bytes: see `UpstreamCall`.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    };
-    this.connections = new Connections(this.address.origin, options.slots + spareConnections, connection);
-    this.probeClient = new Client(this.address.origin, connection);
+    });
     this.probe = new Probe(this.probeClient, {
       origin: this.address.origin,
       path: this.address.pathTo(options.probePath ?? modelLists[options.dialect] ?? ''),
@@ -71,9 +75,8 @@ export class UpstreamEngine implements Engine {
       now: services.now,
     });
     const { credential, firstEventTimeoutMs, idleTimeoutMs } = options;
-    const now = () => performance.now();
     this.callServices = {
-      connections: this.connections,
+      pool: this.pool,
       limits: new TimeLimits(Math.min(firstEventTimeoutMs, idleTimeoutMs, lingerMs), now),
       codec,
       ...{ credential, firstEventTimeoutMs, idleTimeoutMs },
@@ -105,7 +108,8 @@ export class UpstreamEngine implements Engine {
   async stop(): Promise<void> {
     this.probe.stop();
     this.media.close();
-    await Promise.all([this.connections.destroy(), this.probeClient.destroy()]);
+    this.pool.close();
+    await this.probeClient.destroy();
   }
 
   /** False for a lost answer that can't go on or lacks its end alone: neither is worth a fetch. */
@@ -135,7 +139,7 @@ export class UpstreamEngine implements Engine {
   private ask(request: InferenceRequest, run: GenerationRun): Promise<void> {
     const context = { id: run.id, createdAt: this.services.now(), model: request.model };
     let continuation: Continuation | undefined;
-    let dispatch: Dispatcher.DispatchOptions;
+    let wire: WireRequest;
     try {
       const limited = limitOutput(request, run.maxOutputTokens);
       continuation = this.continuationOf(limited, run);
@@ -144,15 +148,15 @@ export class UpstreamEngine implements Engine {
         run.emit(continuation.missing);
         return Promise.resolve();
       }
-      dispatch = this.encode(continuation?.request ?? limited, run, continuation?.flags);
+      wire = this.encode(continuation?.request ?? limited, run, continuation?.flags);
     } catch (thrown) {
       run.emit({ type: 'error', error: errorInfoOf(thrown) });
       return Promise.resolve();
     }
     const emit = continuation ? translated(continuation, run) : run.emit;
     return new Promise((onEnd) => {
-      const plan: CallPlan = { request: dispatch, context, signal: run.signal, emit, onEnd };
-      new UpstreamCall(this.callServices, plan).open();
+      const plan: CallPlan = { context, signal: run.signal, emit, onEnd };
+      new UpstreamCall(this.callServices, wire, plan).open();
     });
   }
 
@@ -162,33 +166,28 @@ export class UpstreamEngine implements Engine {
     return continueAnswer(request, resume, this.options.dialect);
   }
 
-  private encode(
-    request: InferenceRequest,
-    run: GenerationRun,
-    flags?: JsonObject,
-  ): Dispatcher.DispatchOptions {
+  private encode(request: InferenceRequest, run: GenerationRun, flags?: JsonObject): WireRequest {
     const encoded = this.codec.encodeRequest(request, {
       model: run.backendModel,
       stream: true,
       maxOutputTokens: run.maxOutputTokens ?? defaultMaxOutputTokens,
     });
     for (const from of encoded.dropped) this.services.onExtensionsDropped(from, this.codec.format);
-    return {
-      origin: this.address.origin,
-      path: this.address.pathTo(encoded.path),
-      method: 'POST',
-      headers: this.headers(encoded.headers),
-      body: JSON.stringify(flags ? { ...encoded.body, ...flags } : encoded.body),
-    };
+    const body = JSON.stringify(flags ? { ...encoded.body, ...flags } : encoded.body);
+    return completeRequest(this.head(encoded.path, encoded.headers), body);
   }
 
-  /** Most dialects send the same headers with every request: those of the last one are kept. */
+  /** Most requests differ in their body alone: the head of the last one is kept. */
+  private head(path: string, headers: Record<string, string>): string {
+    if (this.sent?.path !== path || this.sent.headers !== headers) {
+      const { authority } = this.origin;
+      const facts = { path: this.address.pathTo(path), authority, headers: this.headers(headers) };
+      this.sent = { path, headers, head: beginRequest(facts) };
+    }
+    return this.sent.head;
+  }
+
   private headers(encoded: Record<string, string>): Record<string, string> {
-    if (this.sent?.encoded !== encoded) this.sent = { encoded, headers: this.joinHeaders(encoded) };
-    return this.sent.headers;
-  }
-
-  private joinHeaders(encoded: Record<string, string>): Record<string, string> {
     const ours = {
       'content-type': 'application/json',
       accept: 'text/event-stream, application/json',

@@ -1,4 +1,5 @@
 import type { ErrorInfo, ErrorKind } from '@sluice/canonical';
+import type { Failure } from '@sluice/http';
 
 const maxMessageLength = 500;
 /** What to wait where a server that is not there says nothing of it. */
@@ -38,12 +39,23 @@ export function presentFailure(info: ErrorInfo, credential: string | undefined):
   return { ...presented, message: message.slice(0, maxMessageLength) };
 }
 
-/** A connection that could not be made, or broke before there was an answer: nothing was generated. */
-export function unreachable(error: Error): ErrorInfo {
-  const fact = isConnectTimeout(error)
-    ? 'the upstream did not accept a connection in time'
-    : 'the upstream cannot be reached';
-  return { kind: 'unavailable', message: fact, retryAfterMs: reconnectAfterMs };
+/** A connection that failed under a request. Before there was an answer, nothing was generated. */
+export function connectionFailure(failure: Failure, hasAnswer: boolean): ErrorInfo {
+  if (hasAnswer) return cutOff();
+  switch (failure) {
+    case 'connect-timeout':
+      return unreachable('did not accept a connection in time');
+    case 'protocol':
+      return { kind: 'upstream-failed', message: 'the upstream does not answer in HTTP' };
+    case 'connect':
+    case 'reset':
+    case 'closed':
+      return unreachable('cannot be reached');
+  }
+}
+
+function unreachable(fact: string): ErrorInfo {
+  return { kind: 'unavailable', message: `the upstream ${fact}`, retryAfterMs: reconnectAfterMs };
 }
 
 /** An answer that broke off. */
@@ -57,23 +69,7 @@ export function silent(durationMs: number, isFirst: boolean): ErrorInfo {
   return { kind: 'upstream-failed', message: `the upstream ${what} for ${durationMs} ms` };
 }
 
-/**
- * Whether a request was lost with a kept-alive connection that the server was closing just then. It had
- * carried an answer before, and not a byte of this one came: the request may be sent again.
- */
-export function wasStaleConnection(error: Error): boolean {
-  if (codeOf(error) !== 'UND_ERR_SOCKET' || !('socket' in error)) return false;
-  const { socket } = error;
-  return (
-    typeof socket === 'object' && socket !== null && 'bytesRead' in socket && Number(socket.bytesRead) > 0
-  );
-}
-
 /** The code that Node or the HTTP client gave the failure; for logs and for start-up sentences. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-}
-
-function isConnectTimeout(error: Error): boolean {
-  return codeOf(error) === 'UND_ERR_CONNECT_TIMEOUT' || codeOf(error) === 'ETIMEDOUT';
 }

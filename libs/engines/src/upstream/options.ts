@@ -1,7 +1,10 @@
 import { findClientCodec, formats } from '@sluice/formats';
+import { isHeaderName, isHeaderValue } from '@sluice/http';
 import { z } from 'zod';
 import { mediaOptions } from '../media/media-options.ts';
 
+const headerValue = z.string().refine(isHeaderValue, 'holds a character that no header may');
+const headerName = z.string().refine(isHeaderName, 'is no name of a header');
 const timeoutMs = z.int().min(1).max(3_600_000);
 /** Dialects whose servers go on from an assistant message that stands last. */
 const continuing: ReadonlySet<string> = new Set(['openai', 'anthropic']);
@@ -21,13 +24,12 @@ export const upstreamOptions = z
       .describe(
         "The server's base address as the SDKs of its dialect take it: with /v1 for openai, without for the others.",
       ),
-    credential: z
-      .string()
+    credential: headerValue
       .min(1)
       .optional()
       .describe('Sent as the dialect demands. Absent: the server wants none.'),
     headers: z
-      .record(z.string(), z.string())
+      .record(headerName, headerValue)
       .default({})
       .describe('More headers for every request; they win over ours.'),
     slots: z

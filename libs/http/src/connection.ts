@@ -1,23 +1,25 @@
-import { connect as connectTcp, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import type { Socket } from 'node:net';
+import type { Dialler } from './dial.ts';
+import type { WireRequest } from './request.ts';
+import { ProtocolError, type ResponseHead } from './response-head.ts';
 import { ResponseParser, type ResponseSink } from './response-parser.ts';
-import type { Target } from './target.ts';
 
-/** Why a request got no complete answer. */
-export type Failure = 'connect' | 'reset' | 'protocol';
+/** Why a request got no complete answer; `closed`: by us. */
+export type Failure = 'connect' | 'connect-timeout' | 'reset' | 'protocol' | 'closed';
 
-/** A request and the place for its answer. */
-export interface Call extends ResponseSink {
-  /** Head and body as they go over the wire. */
-  readonly request: string;
-  /** True when `request` holds only one-byte characters, which are cheaper to write. */
-  readonly isAscii: boolean;
+/** A request and the place for its answer: `head`, any number of `body`, then `end`; or `fail` instead of what is left. */
+export interface Call {
+  readonly request: WireRequest;
   /** Bytes per second at which this caller reads; absent reads at once. */
   readonly readBytesPerSecond?: number | undefined;
   /** The connection that serves the call; set and cleared by the connection. */
   connection: Connection | undefined;
   /** The request is about to be written. */
   sent(): void;
+  head(head: ResponseHead): void;
+  /** A piece of the body. The bytes are there during the call only. */
+  body(bytes: Buffer, start: number, end: number): void;
+  end(): void;
   fail(failure: Failure): void;
 }
 
@@ -32,40 +34,39 @@ export interface ConnectionOwner {
 /** Reading from a socket is synchronous, so one buffer serves all connections and nothing is allocated per read. */
 const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 const slowBufferBytes = 1024;
+const keepAliveSeconds = /timeout=(\d{1,6})/;
 
 /** One HTTP/1.1 connection: one call at a time, kept alive between them. */
 export class Connection implements ResponseSink {
+  /** Whether its callers read slowly: such a connection has a small buffer of its own and serves one call. */
+  readonly isSlow: boolean;
+  /** How long the server keeps the connection for its next call, milliseconds; absent when it does not say. */
+  keepAliveMs: number | undefined;
+  /** The instant from which an idle connection is not used any more, as its pool counts. */
+  expiresAt = 0;
+  private call: Call | undefined;
   private readonly socket: Socket;
   private readonly parser = new ResponseParser(this);
   private readonly owner: ConnectionOwner;
-  private readonly isSlow: boolean;
-  /** The call in flight. */
-  call: Call | undefined;
+  private readonly connectTimer: NodeJS.Timeout;
   private keepsAlive = true;
   private isConnected = false;
   private isClosed = false;
   private served = 0;
 
-  constructor(target: Target, owner: ConnectionOwner, isSlow: boolean) {
+  constructor(dialler: Dialler, owner: ConnectionOwner, connectTimeoutMs: number, isSlow: boolean) {
     this.owner = owner;
     this.isSlow = isSlow;
-    const { host, port } = target;
-    if (target.isSecure) {
-      this.socket = connectTls({ host, port, servername: host, ALPNProtocols: ['http/1.1'] });
-      this.socket.on('data', (bytes: Buffer) => {
-        if (!this.receive(bytes, bytes.length)) this.socket.pause();
-      });
-    } else {
-      const buffer = isSlow ? Buffer.allocUnsafeSlow(slowBufferBytes) : sharedBuffer;
-      const callback = (count: number) => this.receive(buffer, count);
-      this.socket = connectTcp({ host, port, noDelay: true, onread: { buffer, callback } });
-    }
-    this.socket.on(target.isSecure ? 'secureConnect' : 'connect', () => {
+    const buffer = isSlow ? Buffer.allocUnsafeSlow(slowBufferBytes) : sharedBuffer;
+    this.socket = dialler.dial({ buffer, callback: (count) => this.receive(buffer, count) });
+    this.connectTimer = setTimeout(() => this.drop('connect-timeout'), connectTimeoutMs);
+    this.socket.on(dialler.origin.isSecure ? 'secureConnect' : 'connect', () => {
       this.isConnected = true;
+      clearTimeout(this.connectTimer);
     });
-    this.socket.on('error', () => this.close());
+    this.socket.on('error', () => this.lost());
     this.socket.on('end', () => this.ended());
-    this.socket.on('close', () => this.close());
+    this.socket.on('close', () => this.lost());
   }
 
   /** Writes the call's request; only for a connection without a call. */
@@ -74,17 +75,25 @@ export class Connection implements ResponseSink {
     call.connection = this;
     this.parser.begin();
     call.sent();
-    this.socket.write(call.request, call.isAscii ? 'latin1' : 'utf8');
+    const { text, isAscii } = call.request;
+    this.socket.write(text, isAscii ? 'latin1' : 'utf8');
   }
 
   /** Ends the connection and forgets its call: the caller has gone. */
   destroy(): void {
     this.release();
-    this.close();
+    this.drop('closed');
   }
 
-  head(head: Parameters<ResponseSink['head']>[0]): void {
+  /** Ends the connection; its call fails. */
+  close(): void {
+    this.drop('closed');
+  }
+
+  head(head: ResponseHead): void {
     this.keepsAlive = head.keepsAlive;
+    // What a server promises once holds for the connection.
+    if (this.served === 0) this.keepAliveMs = readKeepAlive(head);
     this.call?.head(head);
   }
 
@@ -92,13 +101,15 @@ export class Connection implements ResponseSink {
     this.call?.body(bytes, start, end);
   }
 
-  end(): void {
+  end(isAlone: boolean): void {
     const call = this.release();
     this.served += 1;
     call?.end();
-    if (this.isClosed) return;
-    if (this.keepsAlive && !this.isSlow) this.owner.freed(this);
-    else this.close();
+    // Who answers before it has read the whole request, or says more than was asked, can't be asked again: what
+    // comes next might be taken for the answer to somebody else.
+    const isReusable = this.keepsAlive && isAlone && !this.isSlow && this.socket.writableLength === 0;
+    if (isReusable && !this.isClosed) this.owner.freed(this);
+    else this.drop('closed');
   }
 
   /** False asks the socket to stop reading until the pause of a slow reader is over. */
@@ -106,7 +117,8 @@ export class Connection implements ResponseSink {
     if (this.isClosed) return true;
     try {
       this.parser.push(bytes, count);
-    } catch {
+    } catch (thrown) {
+      if (!(thrown instanceof ProtocolError)) throw thrown;
       this.drop('protocol');
       return true;
     }
@@ -118,17 +130,18 @@ export class Connection implements ResponseSink {
 
   private ended(): void {
     this.keepsAlive = false;
-    if (this.parser.close()) return;
-    this.close();
+    this.parser.close();
+    this.lost();
   }
 
-  private close(): void {
+  private lost(): void {
     this.drop(this.isConnected ? 'reset' : 'connect');
   }
 
   private drop(failure: Failure): void {
     if (this.isClosed) return;
     this.isClosed = true;
+    clearTimeout(this.connectTimer);
     this.socket.destroy();
     const call = this.release();
     const isStale = call !== undefined && this.served > 0 && failure === 'reset' && !this.parser.hasBegun;
@@ -137,9 +150,14 @@ export class Connection implements ResponseSink {
   }
 
   private release(): Call | undefined {
-    const call = this.call;
+    const { call } = this;
     this.call = undefined;
     if (call) call.connection = undefined;
     return call;
   }
+}
+
+function readKeepAlive(head: ResponseHead): number | undefined {
+  const seconds = keepAliveSeconds.exec(head.header('keep-alive') ?? '')?.[1];
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
 }

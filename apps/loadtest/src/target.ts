@@ -1,12 +1,9 @@
 import { SluiceError } from '@sluice/canonical';
+import { type Origin, originOf } from '@sluice/http';
 
-/** A server as connections need it. */
+/** The server under test. */
 export interface Target {
-  isSecure: boolean;
-  host: string;
-  port: number;
-  /** The value of the `host` header. */
-  authority: string;
+  origin: Origin;
   /** Put before every path of a format; empty or starting with `/`, without a slash at its end. */
   prefix: string;
 }
@@ -17,12 +14,5 @@ export function parseTarget(address: string): Target {
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw new SluiceError('invalid-request', `not an http address: ${address}`);
   }
-  const isSecure = url.protocol === 'https:';
-  return {
-    isSecure,
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: Number(url.port || (isSecure ? 443 : 80)),
-    authority: url.host,
-    prefix: url.pathname.replace(/\/+$/, ''),
-  };
+  return { origin: originOf(url), prefix: url.pathname.replace(/\/+$/, '') };
 }

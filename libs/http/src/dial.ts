@@ -1,0 +1,53 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
+import type { Origin } from './origin.ts';
+
+/** When a connection that says nothing is asked by the kernel whether it is still there. */
+const probeAfterMs = 60_000;
+
+/** What the reader of a socket gives for it. */
+export interface Reading {
+  /** Where the bytes are put. */
+  buffer: Buffer;
+  /** They are there, so many; false pauses the socket. */
+  callback(count: number): boolean;
+}
+
+/** Opens connections to one origin; they share the certificates that are trusted, and over TLS the last session. */
+export class Dialler {
+  readonly origin: Origin;
+  private secureContext: SecureContext | undefined;
+  private session: Buffer | undefined;
+
+  constructor(origin: Origin) {
+    this.origin = origin;
+  }
+
+  /** The socket is connected, and may be written to its best, when it tells `connect` or, over TLS, `secureConnect`. */
+  dial(onread: Reading): Socket {
+    const { isSecure, host, port } = this.origin;
+    const options = {
+      host,
+      port,
+      onread,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: probeAfterMs,
+    };
+    if (!isSecure) return connectTcp(options);
+    // Made anew for every connection otherwise, with all certificates of the system.
+    this.secureContext ??= createSecureContext();
+    const socket = connectTls({
+      ...options,
+      secureContext: this.secureContext,
+      ALPNProtocols: ['http/1.1'],
+      // An address is no name that a server could be asked for.
+      ...(isIP(host) === 0 && { servername: host }),
+      ...(this.session && { session: this.session }),
+    });
+    socket.on('session', (session) => {
+      this.session = session;
+    });
+    return socket;
+  }
+}

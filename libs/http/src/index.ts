@@ -1,0 +1,6 @@
+export type { Call, Connection, Failure } from './connection.ts';
+export { isHeaderName, isHeaderValue } from './header.ts';
+export { type Origin, originOf } from './origin.ts';
+export { Pool, type PoolOptions } from './pool.ts';
+export { beginRequest, completeRequest, type RequestFacts, type WireRequest } from './request.ts';
+export type { ResponseHead } from './response-head.ts';

@@ -1,0 +1,287 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Call, Connection, Failure } from './connection.ts';
+import { originOf } from './origin.ts';
+import { Pool } from './pool.ts';
+import { beginRequest, completeRequest, type WireRequest } from './request.ts';
+import type { ResponseHead } from './response-head.ts';
+
+let server: Server;
+let pool: Pool;
+let now: number;
+let sockets: number;
+let held: ServerResponse[];
+let arrived: () => void;
+
+beforeEach(async () => {
+  now = 0;
+  sockets = 0;
+  held = [];
+  arrived = () => undefined;
+  server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
+    if (request.url === '/hold') {
+      held.push(response);
+      response.write('begun');
+      arrived();
+    } else if (request.url === '/short') {
+      response.setHeader('keep-alive', 'timeout=2').end('answer');
+    } else response.end('answer');
+  });
+  server.on('connection', () => {
+    sockets += 1;
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  pool = open(server, 3);
+});
+afterEach(() => {
+  pool.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+function open(listening: Server | TcpServer, maxConnections: number, host = 'http://127.0.0.1'): Pool {
+  // A TCP server that listens has an address with a port.
+  const { port } = listening.address() as AddressInfo;
+  const origin = originOf(new URL(`${host}:${port}`));
+  return new Pool({ origin, maxConnections, connectTimeoutMs: 10_000, now: () => now });
+}
+
+/** One request and what became of it. */
+class Asked implements Call {
+  readonly request: WireRequest;
+  readonly readBytesPerSecond: number | undefined;
+  connection: Connection | undefined;
+  status: number | undefined;
+  text = '';
+  readonly over: Promise<string | Failure>;
+  private tell: (outcome: string) => void = () => undefined;
+
+  constructor(path: string, body: string, readBytesPerSecond?: number) {
+    const head = beginRequest({ path, authority: 'test', headers: {} });
+    this.request = completeRequest(head, body);
+    this.readBytesPerSecond = readBytesPerSecond;
+    this.over = new Promise((resolve) => {
+      this.tell = resolve;
+    });
+  }
+
+  sent(): void {}
+  head(head: ResponseHead): void {
+    this.status = head.status;
+  }
+  body(bytes: Buffer, start: number, end: number): void {
+    this.text += bytes.toString('utf8', start, end);
+  }
+  end(): void {
+    this.tell(this.text);
+  }
+  fail(failure: Failure): void {
+    this.tell(failure);
+  }
+}
+
+function ask(path: string, body = 'x'): Asked {
+  const call = new Asked(path, body);
+  pool.send(call);
+  return call;
+}
+
+/** Resolves with the whole body, or with the word for what went wrong. */
+const get = (path: string): Promise<string> => ask(path).over;
+
+/** Resolves when the server holds so many. */
+async function holds(count: number): Promise<void> {
+  while (held.length < count) {
+    await new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+  }
+}
+
+describe('a pool', () => {
+  it('uses a connection again instead of opening another', async () => {
+    for (let call = 0; call < 20; call++) {
+      expect(await get('/')).toBe('answer');
+    }
+    expect(sockets).toBe(1);
+  });
+
+  it('finds a server by its name', async () => {
+    pool = open(server, 1, 'http://localhost');
+    expect([await get('/'), await get('/')]).toEqual(['answer', 'answer']);
+    expect(sockets).toBe(1);
+  });
+
+  it('opens one for each answer at the same time, and no more than the limit', async () => {
+    const answers = ['/hold', '/hold', '/hold', '/hold', '/'].map(get);
+    await holds(3);
+    expect(sockets).toBe(3);
+    held[0]?.end();
+    expect(await answers[0]).toBe('begun');
+    await holds(4);
+    held[1]?.end();
+    expect(await answers[4]).toBe('answer');
+    for (const response of held) response.end();
+    await Promise.all(answers);
+    expect(sockets).toBe(3);
+  });
+
+  it('goes on after connections that were cut', async () => {
+    const cut = get('/hold');
+    await holds(1);
+    held[0]?.destroy();
+    expect(await cut).toBe('reset');
+    expect(await Promise.all(['/', '/', '/', '/', '/', '/'].map(get))).toEqual(Array(6).fill('answer'));
+  });
+
+  it('goes on when the server is there again', async () => {
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+    expect(await Promise.all(['/', '/', '/', '/', '/'].map(get))).toEqual(Array(5).fill('connect'));
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    expect(await Promise.all(['/', '/', '/', '/', '/'].map(get))).toEqual(Array(5).fill('answer'));
+  });
+
+  it('sends a request again that a connection lost which the server was just closing', async () => {
+    expect(await get('/')).toBe('answer');
+    server.closeAllConnections();
+    expect(await get('/')).toBe('answer');
+    expect(pool.repeated).toBe(1);
+  });
+
+  it('takes no idle connection that the server may be closing', async () => {
+    expect(await get('/')).toBe('answer');
+    now += 3_999;
+    expect(await get('/')).toBe('answer');
+    expect(sockets).toBe(1);
+    now += 4_000;
+    expect(await get('/')).toBe('answer');
+    expect(sockets).toBe(2);
+  });
+
+  it('believes the server how long it keeps a connection', async () => {
+    expect(await get('/short')).toBe('answer');
+    now += 1_000;
+    expect(await get('/short')).toBe('answer');
+    expect(sockets).toBe(2);
+  });
+
+  it('closes what nobody needs any more', async () => {
+    const connected = once(server, 'connection');
+    expect(await get('/')).toBe('answer');
+    const [socket] = await connected;
+    now += 4_000;
+    await once(socket, 'close');
+  });
+
+  it('leaves a call: its connection is closed, and those who wait go on', async () => {
+    const [left, ...others] = ['/hold', '/hold', '/hold'].map((path) => ask(path));
+    const waiting = ask('/');
+    const leaving = ask('/');
+    await holds(3);
+    pool.abort(leaving);
+    if (left) pool.abort(left);
+    expect(await waiting.over).toBe('answer');
+    for (const response of held) response.end();
+    expect(await Promise.all(others.map(({ over }) => over))).toEqual(['begun', 'begun']);
+    expect([left?.text, leaving.text]).toEqual(['begun', '']);
+  });
+
+  it('tells everybody when it is closed', async () => {
+    const answers = ['/hold', '/hold', '/hold', '/hold'].map(get);
+    await holds(3);
+    pool.close();
+    expect(await Promise.all(answers)).toEqual(Array(4).fill('closed'));
+    expect(await get('/')).toBe('closed');
+  });
+
+  it('reads slowly for a slow reader, over a connection of its own', async () => {
+    const slow = new Asked('/', 'x', 1_000_000);
+    pool.send(slow);
+    expect(await slow.over).toBe('answer');
+    expect(await get('/')).toBe('answer');
+    expect(sockets).toBe(2);
+  });
+});
+
+describe('a connection to a server that', () => {
+  let raw: TcpServer;
+  let connections: number;
+
+  /** A server that writes these bytes for every piece that it reads. */
+  async function serve(...answers: string[]): Promise<void> {
+    connections = 0;
+    raw = createTcpServer((socket) => {
+      connections += 1;
+      socket.on('error', () => undefined);
+      socket.on('data', () => socket.write(answers.shift() ?? ''));
+    });
+    raw.listen(0, '127.0.0.1');
+    await once(raw, 'listening');
+    pool = open(raw, 1);
+  }
+
+  afterEach(() => {
+    pool.close();
+    raw?.close();
+  });
+
+  it('says more than it was asked is not used again: nobody gets the answer of somebody else', async () => {
+    const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n';
+    await serve(`${answer}a1${answer}b1`, `${answer}a2`);
+    const [first, second] = [get('/'), get('/')];
+    expect(await first).toBe('a1');
+    expect(await second).toBe('a2');
+    expect(connections).toBe(2);
+  });
+
+  it('answers before it has read the request is not used again', async () => {
+    connections = 0;
+    raw = createTcpServer((socket) => {
+      connections += 1;
+      socket.on('error', () => undefined);
+      if (connections > 1) socket.resume();
+      socket.write('HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n');
+    });
+    raw.listen(0, '127.0.0.1');
+    await once(raw, 'listening');
+    pool = open(raw, 1);
+    const [large, next] = [ask('/', 'x'.repeat(50_000_000)), ask('/')];
+    await large.over;
+    await next.over;
+    expect([large.status, next.status, connections]).toEqual([413, 413, 2]);
+  });
+
+  it('does not speak HTTP fails the request', async () => {
+    await serve('220 mail ready\r\n\r\n');
+    expect(await get('/')).toBe('protocol');
+  });
+
+  it('closes at the end of an answer without a length ends it; one that breaks off does not', async () => {
+    connections = 0;
+    raw = createTcpServer((socket) => {
+      socket.once('data', () =>
+        socket.end(`HTTP/1.1 200 OK\r\n${connections++ ? 'content-length: 9\r\n' : ''}\r\nall`),
+      );
+    });
+    raw.listen(0, '127.0.0.1');
+    await once(raw, 'listening');
+    pool = open(raw, 1);
+    expect(await get('/')).toBe('all');
+    expect(await get('/')).toBe('reset');
+  });
+
+  it('does not take a connection in time is not waited for', async () => {
+    // It takes TCP's, but never says a word of TLS.
+    await serve();
+    const origin = { ...originOf(new URL('https://127.0.0.1')), port: (raw.address() as AddressInfo).port };
+    pool = new Pool({ origin, maxConnections: 1, connectTimeoutMs: 20, now: () => now });
+    expect(await get('/')).toBe('connect-timeout');
+  });
+});

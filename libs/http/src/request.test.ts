@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { beginRequest, completeRequest } from './request.ts';
+
+const facts = { path: '/v1/x?a=%C3%BC', authority: 'server:8000', headers: { accept: '*/*', 'x-a': 'b c' } };
+
+describe('a request', () => {
+  it('is its head and its body, counted in bytes', () => {
+    expect(completeRequest(beginRequest(facts), '{"a":"ü"}')).toEqual({
+      text:
+        'POST /v1/x?a=%C3%BC HTTP/1.1\r\nhost: server:8000\r\naccept: */*\r\nx-a: b c\r\n' +
+        'content-length: 10\r\n\r\n{"a":"ü"}',
+      isAscii: false,
+    });
+    expect(completeRequest(beginRequest(facts), '{}').isAscii).toBe(true);
+  });
+
+  it.each([
+    ['a line break in a header', { headers: { a: 'b\r\nhost: other' } }],
+    ['a line break in a name', { headers: { 'a: b\r\nc': 'd' } }],
+    ['a header beyond ASCII', { headers: { a: 'ü' } }],
+    ['a space in a path', { path: '/v1/x HTTP/1.1\r\nhost: other' }],
+    ['a path beyond ASCII', { path: '/ü' }],
+  ])('with %s is not made', (_, wrong) => {
+    expect(() => beginRequest({ ...facts, ...wrong })).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,41 @@
+import { isHeaderName, isHeaderValue } from './header.ts';
+
+/** What a request is before its body is known. */
+export interface RequestFacts {
+  /** Path and query, escaped. */
+  path: string;
+  /** The value of the `host` header. */
+  authority: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+/** A request as it goes over the wire. */
+export interface WireRequest {
+  text: string;
+  /** True when all of it is ASCII, which is cheaper to write. */
+  isAscii: boolean;
+}
+
+const unescaped = /[^\x21-\x7e]/;
+
+/**
+ * The head of a POST up to the value of its last header, the length of its body: requests that differ in the body
+ * alone share it. Throws a `TypeError` for what no head may hold.
+ */
+export function beginRequest({ path, authority, headers }: RequestFacts): string {
+  if (unescaped.test(path)) throw new TypeError('a path holds a character that must be escaped');
+  let head = `POST ${path} HTTP/1.1\r\nhost: ${authority}\r\n`;
+  for (const [name, value] of Object.entries(headers)) {
+    if (!isHeaderName(name)) throw new TypeError('a header has a name that no header may have');
+    if (!isHeaderValue(value)) throw new TypeError(`the header ${name} holds what no header may`);
+    head += `${name}: ${value}\r\n`;
+  }
+  return `${head}content-length: `;
+}
+
+/** The request of a head that `beginRequest` made, and a body. */
+export function completeRequest(head: string, body: string): WireRequest {
+  const bytes = Buffer.byteLength(body);
+  // As many bytes as letters: the head is ASCII anyway.
+  return { text: `${head}${bytes}\r\n\r\n${body}`, isAscii: bytes === body.length };
+}

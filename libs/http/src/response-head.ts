@@ -1,0 +1,68 @@
+/** The bytes were not a response of HTTP/1. */
+export class ProtocolError extends Error {}
+
+/** How the end of a body is found. */
+export type Framing = { kind: 'none' | 'chunked' | 'until-close' } | { kind: 'length'; bytes: number };
+
+const statusLine = /^HTTP\/1\.([01]) ([1-5]\d\d)(?:[ \r]|$)/;
+const bodyLength = /^\d{1,15}$/;
+const lengthHeader = '\r\ncontent-length:';
+const withoutBody = new Set([204, 304]);
+
+/** Status line and headers of a response. Holds their text: let go of it when they have been read. */
+export class ResponseHead {
+  readonly status: number;
+  readonly framing: Framing;
+  /** True when the connection may serve another request after this response. */
+  readonly keepsAlive: boolean;
+  private readonly text: string;
+  private readonly lowerCase: string;
+
+  /** Throws `ProtocolError`. `text` is without the empty line. */
+  constructor(text: string) {
+    const line = statusLine.exec(text);
+    if (!line) throw new ProtocolError('not the head of an HTTP/1 response');
+    this.text = text;
+    this.lowerCase = text.toLowerCase();
+    this.status = Number(line[2]);
+    this.framing = this.readFraming();
+    const connection = this.header('connection')?.toLowerCase();
+    const isWilling = line[1] === '0' ? connection === 'keep-alive' : connection !== 'close';
+    this.keepsAlive = isWilling && this.framing.kind !== 'until-close';
+  }
+
+  /** The first value of a header, by its name in lower case; absent when there is none. */
+  header(name: string): string | undefined {
+    const found = this.lowerCase.indexOf(`\r\n${name}:`);
+    if (found < 0) return undefined;
+    const from = found + name.length + 3;
+    const stop = this.text.indexOf('\r\n', from);
+    return this.text.slice(from, stop < 0 ? undefined : stop).trim();
+  }
+
+  /** All headers, by their names in lower case; several of one name are a list. */
+  headers(): Record<string, string | string[]> {
+    const headers = new Map<string, string | string[]>();
+    for (const line of this.text.split('\r\n').slice(1)) {
+      const colon = line.indexOf(':');
+      if (colon < 1) continue;
+      const name = line.slice(0, colon).toLowerCase();
+      const value = line.slice(colon + 1).trim();
+      const known = headers.get(name);
+      headers.set(name, known === undefined ? value : [known, value].flat());
+    }
+    return Object.fromEntries(headers);
+  }
+
+  private readFraming(): Framing {
+    if (withoutBody.has(this.status)) return { kind: 'none' };
+    const coding = this.header('transfer-encoding')?.toLowerCase();
+    if (coding !== undefined) return { kind: coding.endsWith('chunked') ? 'chunked' : 'until-close' };
+    const length = this.header('content-length');
+    if (length === undefined) return { kind: 'until-close' };
+    const isOne = this.lowerCase.lastIndexOf(lengthHeader) === this.lowerCase.indexOf(lengthHeader);
+    if (!isOne || !bodyLength.test(length)) throw new ProtocolError('not one length of the body');
+    const bytes = Number(length);
+    return bytes === 0 ? { kind: 'none' } : { kind: 'length', bytes };
+  }
+}

@@ -1,0 +1,150 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ProtocolError, type ResponseHead } from './response-head.ts';
+import { ResponseParser } from './response-parser.ts';
+
+interface Heard {
+  heads: ResponseHead[];
+  bodies: string[];
+  /** For each body whether nothing came behind it at once. */
+  alone: boolean[];
+}
+
+/** Feeds the pieces to a parser, which expects one response. */
+function parse(pieces: readonly string[]): Heard & { parser: ResponseParser } {
+  const heard: Heard = { heads: [], bodies: [], alone: [] };
+  let body = '';
+  const parser: ResponseParser = new ResponseParser({
+    head: (head) => heard.heads.push(head),
+    body: (bytes, start, end) => {
+      body += bytes.toString('latin1', start, end);
+    },
+    end: (isAlone) => {
+      heard.bodies.push(body);
+      heard.alone.push(isAlone);
+    },
+  });
+  for (const piece of pieces) {
+    const bytes = Buffer.from(piece, 'latin1');
+    parser.push(bytes, bytes.length);
+  }
+  return { ...heard, parser };
+}
+
+function split(text: string, at: readonly number[]): string[] {
+  const cuts = [0, ...at.map((cut) => cut % (text.length + 1)).sort((a, b) => a - b), text.length];
+  return cuts.slice(1).map((cut, i) => text.slice(cuts[i], cut));
+}
+
+const chunked =
+  'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n' +
+  'X-Queue-Wait: 12.5\r\n\r\n5;ext=1\r\nhello\r\n1\r\n\n\r\nA\r\n world\r\n\r\n\r\n0\r\nx-trailer: 1\r\n\r\n';
+const counted = 'HTTP/1.1 429 Too Many Requests\r\ncontent-length: 4\r\nConnection: close\r\n\r\nbusy';
+
+describe('the response parser', () => {
+  it('reads the same from any split of the bytes', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(chunked, counted), fc.array(fc.nat(), { maxLength: 30 }), (text, cuts) => {
+        const whole = parse([text]);
+        const pieces = parse(split(text, cuts));
+        expect(pieces.heads).toEqual(whole.heads);
+        expect(pieces.bodies).toEqual(whole.bodies);
+        expect(pieces.alone).toEqual([true]);
+        expect(pieces.parser.isIdle).toBe(true);
+      }),
+    );
+  });
+
+  it('reads chunks, their extensions and trailers', () => {
+    const { heads, bodies } = parse([chunked]);
+    expect(bodies).toEqual(['hello\n world\r\n\r\n']);
+    expect(heads).toMatchObject([{ status: 200, keepsAlive: true }]);
+  });
+
+  it('reads counted bodies and says when the connection ends with them', () => {
+    const { heads, bodies } = parse([counted]);
+    expect(bodies).toEqual(['busy']);
+    expect(heads).toMatchObject([{ status: 429, keepsAlive: false }]);
+  });
+
+  it('passes interim answers and answers without a body', () => {
+    const { heads, bodies } = parse(['HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n']);
+    expect(heads.map((head) => head.status)).toEqual([204]);
+    expect(bodies).toEqual(['']);
+  });
+
+  it('takes a body without a length to the end of the connection', () => {
+    const { parser, bodies, heads } = parse(['HTTP/1.1 200 OK\r\n\r\nsome', ' more']);
+    expect(bodies).toEqual([]);
+    parser.close();
+    expect(bodies).toEqual(['some more']);
+    expect(heads[0]?.keepsAlive).toBe(false);
+  });
+
+  it.each([
+    ['counted', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'],
+    ['chunked', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n'],
+  ])('does not take a %s body that was cut for a whole one', (_, text) => {
+    const { parser, bodies } = parse([text]);
+    parser.close();
+    expect(bodies).toEqual([]);
+  });
+
+  it.each([
+    ['a counted body', counted],
+    ['the last chunk', chunked],
+    ['a head without a body', 'HTTP/1.1 204 No Content\r\n\r\n'],
+  ])('says when more came behind %s, and reads none of it', (_, text) => {
+    const { heads, bodies, alone } = parse([`${text}HTTP/1.1 200 OK\r\n\r\nfor somebody else`]);
+    expect(bodies).toEqual(parse([text]).bodies);
+    expect(heads).toHaveLength(1);
+    expect(alone).toEqual([false]);
+  });
+
+  it.each([
+    ['no HTTP at all', ['SSH-2.0-x\r\n\r\n']],
+    ['another version', ['HTTP/2 200 OK\r\n\r\n']],
+    ['a status that is none', ['HTTP/1.1 999 OK\r\n\r\n']],
+    ['a chunk size that is none', ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n']],
+    ['a chunk beyond all size', ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nfffffffffffff\r\n']],
+    ['a chunk longer than its size', ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nab\r\n']],
+    ['a length that is none', ['HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n']],
+    ['two lengths', ['HTTP/1.1 200 OK\r\ncontent-length: 1\r\nContent-Length: 2\r\n\r\n']],
+    ['a head without an end', ['HTTP/1.1 200 OK\r\n', `x: ${'y'.repeat(70_000)}`]],
+    ['bytes that nobody asked for', ['HTTP/1.1 204 x\r\n\r\n', 'HTTP']],
+  ])('throws at %s', (_, pieces) => {
+    expect(() => parse(pieces)).toThrow(ProtocolError);
+  });
+});
+
+describe('the head of a response', () => {
+  const [head] = parse([
+    'HTTP/1.1 200 OK\r\nX-Twice: A\r\nContent-Type:  Text/Plain; q="B" \r\nx-twice: C\r\n__proto__: d\r\n\r\n',
+  ]).heads;
+
+  it('tells a header by its name in lower case, as it was spelled', () => {
+    expect(head?.header('content-type')).toBe('Text/Plain; q="B"');
+    expect(head?.header('x-twice')).toBe('A');
+    expect(head?.header('type')).toBeUndefined();
+  });
+
+  it('tells all of them', () => {
+    expect(Object.entries(head?.headers() ?? {})).toEqual([
+      ['x-twice', ['A', 'C']],
+      ['content-type', 'Text/Plain; q="B"'],
+      ['__proto__', 'd'],
+    ]);
+  });
+
+  it.each([
+    ['HTTP/1.1 200 OK', 'content-length: 0', true],
+    ['HTTP/1.1 200 OK', 'content-length: 0\r\nconnection: Close', false],
+    ['HTTP/1.0 200 OK', 'content-length: 0', false],
+    ['HTTP/1.0 200 OK', 'content-length: 0\r\nConnection: Keep-Alive', true],
+    ['HTTP/1.1 200', 'transfer-encoding: gzip, chunked', true],
+    ['HTTP/1.1 200 OK', 'transfer-encoding: gzip', false],
+    ['HTTP/1.1 304 Not Modified', 'content-length: 12', true],
+  ])('%s with %s: stays open %s', (line, headers, keepsAlive) => {
+    expect(parse([`${line}\r\n${headers}\r\n\r\n`]).heads[0]?.keepsAlive).toBe(keepsAlive);
+  });
+});

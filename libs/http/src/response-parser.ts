@@ -1,0 +1,173 @@
+import { type Framing, ProtocolError, ResponseHead } from './response-head.ts';
+
+/** Where a parsed response goes. */
+export interface ResponseSink {
+  head(head: ResponseHead): void;
+  /** A piece of the body. The bytes are there during the call only. */
+  body(bytes: Buffer, start: number, end: number): void;
+  /** The body is complete. `isAlone` is false when more bytes came with its end: they belong to nobody. */
+  end(isAlone: boolean): void;
+}
+
+type State =
+  | 'head'
+  | 'length'
+  | 'chunk-size'
+  | 'chunk-data'
+  | 'chunk-end'
+  | 'trailers'
+  | 'until-close'
+  | 'done';
+
+const headLimit = 64 * 1024;
+const newline = 10;
+const chunkSize = /^([0-9a-f]{1,12})[ \t]*(?:;|$)/i;
+
+/**
+ * An incremental HTTP/1.1 response parser: any split of the bytes, content-length, chunked with extensions
+ * and trailers, bodies that end with the connection, interim 1xx answers. Throws `ProtocolError` on what is not HTTP.
+ */
+export class ResponseParser {
+  private state: State = 'head';
+  private rest: Buffer | undefined;
+  private remaining = 0;
+  private readonly sink: ResponseSink;
+
+  constructor(sink: ResponseSink) {
+    this.sink = sink;
+  }
+
+  /** True between responses: bytes that come now were not asked for. */
+  get isIdle(): boolean {
+    return this.state === 'done';
+  }
+
+  /** True when any byte of the response has come. */
+  get hasBegun(): boolean {
+    return this.state !== 'head' || this.rest !== undefined;
+  }
+
+  /** Makes the parser expect a response. */
+  begin(): void {
+    this.state = 'head';
+    this.rest = undefined;
+  }
+
+  /** The connection ended, which may be the legal end of the body. */
+  close(): void {
+    if (this.state !== 'until-close') return;
+    this.state = 'done';
+    this.sink.end(true);
+  }
+
+  /** Reads `bytes` up to `end`. */
+  push(bytes: Buffer, end: number): void {
+    let at = 0;
+    while (at < end) {
+      at = this.step(bytes, at, end);
+      if (this.state !== 'done') continue;
+      this.sink.end(at === end);
+      return;
+    }
+  }
+
+  /** Reads on until the state changes; returns where. */
+  private step(bytes: Buffer, at: number, end: number): number {
+    switch (this.state) {
+      case 'head':
+        return this.parseHead(bytes, at, end);
+      case 'length':
+      case 'chunk-data': {
+        const stop = Math.min(end, at + this.remaining);
+        this.remaining -= stop - at;
+        this.sink.body(bytes, at, stop);
+        if (this.remaining === 0) this.state = this.state === 'chunk-data' ? 'chunk-end' : 'done';
+        return stop;
+      }
+      case 'until-close':
+        this.sink.body(bytes, at, end);
+        return end;
+      case 'chunk-size':
+      case 'chunk-end':
+      case 'trailers':
+        return this.parseLine(bytes, at, end);
+      case 'done':
+        throw new ProtocolError('bytes after the end of the response');
+    }
+  }
+
+  private parseHead(bytes: Buffer, at: number, end: number): number {
+    const found = this.rest ? -1 : bytes.indexOf('\r\n\r\n', at, 'latin1');
+    if (found >= 0 && found + 4 <= end) {
+      this.readHead(bytes.toString('latin1', at, found));
+      return found + 4;
+    }
+    const known = this.rest?.length ?? 0;
+    const joined = Buffer.concat([this.rest ?? Buffer.alloc(0), bytes.subarray(at, end)]);
+    const stop = joined.indexOf('\r\n\r\n', Math.max(0, known - 3), 'latin1');
+    if (stop < 0) {
+      if (joined.length > headLimit) throw new ProtocolError('the head of the response is too long');
+      this.rest = joined;
+      return end;
+    }
+    this.rest = undefined;
+    this.readHead(joined.toString('latin1', 0, stop));
+    return at + stop + 4 - known;
+  }
+
+  private readHead(text: string): void {
+    const head = new ResponseHead(text);
+    // 100 Continue and 103 Early Hints precede the real head.
+    if (head.status < 200) return;
+    this.sink.head(head);
+    this.expect(head.framing);
+  }
+
+  private expect(framing: Framing): void {
+    switch (framing.kind) {
+      case 'none':
+        this.state = 'done';
+        return;
+      case 'length':
+        this.state = 'length';
+        this.remaining = framing.bytes;
+        return;
+      case 'chunked':
+        this.state = 'chunk-size';
+        return;
+      case 'until-close':
+        this.state = 'until-close';
+    }
+  }
+
+  /** Chunk sizes, the line end after a chunk, and trailers. */
+  private parseLine(bytes: Buffer, at: number, end: number): number {
+    const found = bytes.indexOf(newline, at);
+    const stop = found < 0 || found >= end ? end : found;
+    if (stop === end) {
+      this.rest = Buffer.concat([this.rest ?? Buffer.alloc(0), bytes.subarray(at, end)]);
+      if (this.rest.length > headLimit) throw new ProtocolError('a line between chunks is too long');
+      return end;
+    }
+    const line = this.rest
+      ? Buffer.concat([this.rest, bytes.subarray(at, stop)]).toString('latin1')
+      : bytes.toString('latin1', at, stop);
+    this.rest = undefined;
+    this.acceptLine(line.endsWith('\r') ? line.slice(0, -1) : line);
+    return stop + 1;
+  }
+
+  private acceptLine(line: string): void {
+    if (this.state === 'chunk-end') {
+      if (line !== '') throw new ProtocolError('a chunk is longer than its size');
+      this.state = 'chunk-size';
+    } else if (this.state === 'trailers') {
+      if (line === '') this.state = 'done';
+    } else {
+      const size = chunkSize.exec(line)?.[1];
+      if (size === undefined) throw new ProtocolError('not the size of a chunk');
+      this.remaining = Number.parseInt(size, 16);
+      this.state = this.remaining === 0 ? 'trailers' : 'chunk-data';
+    }
+  }
+}
