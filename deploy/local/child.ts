@@ -4,13 +4,16 @@ import { SluiceError } from '@sluice/canonical';
 import type { Clock } from '@sluice/runtime';
 import { z } from 'zod';
 
+const member = z.object({ pid: z.number(), opsPort: z.number() });
+
 /** What a program says over IPC when it serves. */
 const readyMessage = z.looseObject({
   type: z.literal('ready'),
   pid: z.number(),
   opsPort: z.number().optional(),
   /** Of a program that only watches over others: those that work. */
-  workers: z.array(z.object({ pid: z.number(), opsPort: z.number() })).optional(),
+  ingresses: z.array(member).optional(),
+  workers: z.array(member).optional(),
 });
 export type ReadyMessage = z.output<typeof readyMessage>;
 

@@ -108,24 +108,22 @@ export class Installation {
   private async createChildren(shared: NodeJS.ProcessEnv, host: string, keySecret: string): Promise<void> {
     const { flags, clock, say } = this.options;
     const { SLUICE_HOST: _host, SLUICE_PORT: _port, SLUICE_KEY_SECRET: _secret, ...common } = shared;
+    // Named beforehand, so that a process that is started again is found where its predecessor was.
+    const findOpsPort = async () => String(await findFreePort(processesOfEach(shared)));
     for (let index = 0; index < flags.ingresses; index++) {
       const environment = {
         ...common,
         SLUICE_HOST: host,
         SLUICE_PORT: String(flags.port + index),
         SLUICE_KEY_SECRET: keySecret,
-        SLUICE_OPS_PORT: String(await findFreePort()),
+        SLUICE_OPS_PORT: await findOpsPort(),
       };
       this.ingresses.push(
         new Child({ name: `ingress ${index + 1}`, entry: entries.ingress, environment, clock, say }),
       );
     }
-    // Named beforehand, so that a process that is started again is found where its predecessor was. Several processes
-    // in one worker need a row of ports, which nobody can promise: they take any.
-    const hasOneProcess = Number(shared.SLUICE_PROCESSES || 1) === 1;
     for (let index = 0; index < flags.workers; index++) {
-      const opsPort = hasOneProcess ? await findFreePort() : 0;
-      const environment = { ...common, SLUICE_OPS_PORT: String(opsPort) };
+      const environment = { ...common, SLUICE_OPS_PORT: await findOpsPort() };
       this.workers.push(
         new Child({ name: `worker ${index + 1}`, entry: entries.worker, environment, clock, say }),
       );
@@ -189,16 +187,25 @@ async function fetchModels(
   }
 }
 
-function metricsUrls({ opsPort, workers = [] }: ReadyMessage): string[] {
-  const ports = opsPort === undefined ? workers.map((worker) => worker.opsPort) : [opsPort];
+/** What the programs will make of it; a mistake is theirs to tell. */
+function processesOfEach({ SLUICE_PROCESSES }: NodeJS.ProcessEnv): number {
+  const processes = Number(SLUICE_PROCESSES || 1);
+  return processes >= 1 && processes <= 64 ? Math.floor(processes) : 1;
+}
+
+function metricsUrls({ opsPort, ingresses, workers }: ReadyMessage): string[] {
+  const ports =
+    (ingresses ?? workers)?.map((member) => member.opsPort) ?? (opsPort === undefined ? [] : [opsPort]);
   return ports.map((port) => `http://127.0.0.1:${port}/metrics`);
 }
 
-function processesOf(name: string, { pid, workers }: ReadyMessage): RunningProcess[] {
-  if (workers === undefined) return [{ role: 'ingress', name, pid }];
+function processesOf(name: string, { pid, ingresses, workers }: ReadyMessage): RunningProcess[] {
+  const role = workers ? 'worker' : 'ingress';
+  const members = ingresses ?? workers;
+  if (!members) return [{ role, name, pid }];
   return [
     { role: 'supervisor', name, pid },
-    ...workers.map((worker) => ({ role: 'worker' as const, name, pid: worker.pid })),
+    ...members.map((member) => ({ role, name, pid: member.pid }) as const),
   ];
 }
 

@@ -45,6 +45,25 @@ describe('npm start', { timeout: 60_000 }, () => {
     }
   });
 
+  it('names every process of an ingress and a worker that have several, and where each is watched', async () => {
+    const { announcement } = await start([], 1, { SLUICE_PROCESSES: '2' });
+    const member = (name: string, role: string) => ({ name, role, pid: expect.any(Number) });
+    expect(announcement.processes.slice(2)).toEqual([
+      member('ingress 1', 'supervisor'),
+      member('ingress 1', 'ingress'),
+      member('ingress 1', 'ingress'),
+      member('worker 1', 'supervisor'),
+      member('worker 1', 'worker'),
+      member('worker 1', 'worker'),
+    ]);
+    const ports = announcement.metricsUrls.map((url) => Number(new URL(url).port));
+    expect(ports).toHaveLength(4);
+    expect([ports[1], ports[3]]).toEqual([Number(ports[0]) + 1, Number(ports[2]) + 1]);
+    for (const url of announcement.metricsUrls) {
+      expect(await (await fetch(url)).text()).toContain('sluice_build_info');
+    }
+  });
+
   it('stops everything when it is told to', async () => {
     const { child, announcement } = await start();
     child.process.kill('SIGINT');
@@ -179,8 +198,8 @@ interface Started {
   said(pattern: RegExp): Promise<string>;
 }
 
-function spawnStart(words: readonly string[], program = entry): Started {
-  const { REDIS_URL: _shared, ...environment } = process.env;
+function spawnStart(words: readonly string[], program = entry, more: NodeJS.ProcessEnv = {}): Started {
+  const { REDIS_URL: _shared, ...environment } = { ...process.env, ...more };
   const child = fork(program, [...words], {
     env: environment,
     execArgv: [],
@@ -224,8 +243,9 @@ function spawnStart(words: readonly string[], program = entry): Started {
   return started;
 }
 
-async function start(words: readonly string[] = [], ports = 1) {
-  const child = spawnStart(['--json', '--port', String(await findFreePort(ports)), ...words]);
+async function start(words: readonly string[] = [], ports = 1, environment: NodeJS.ProcessEnv = {}) {
+  const flags = ['--json', '--port', String(await findFreePort(ports)), ...words];
+  const child = spawnStart(flags, entry, environment);
   const announcement: Announcement = JSON.parse(await child.printed(/^\{/));
   return { child, announcement };
 }

@@ -134,7 +134,7 @@ export class Pool implements ConnectionOwner {
     const call = this.waiting[this.waitingAt];
     if (!call) return undefined;
     this.waitingAt += 1;
-    if (this.waitingAt > 1024) {
+    if (this.waitingAt > 1024 || this.waitingAt === this.waiting.length) {
       this.waiting.splice(0, this.waitingAt);
       this.waitingAt = 0;
     }

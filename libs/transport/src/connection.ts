@@ -14,8 +14,8 @@ export type RedisClient = Redis | Cluster;
 export type ConnectionProfile = 'command' | 'worker' | 'subscriber';
 
 const reconnectLimitMs = 500;
-/** How long a command of somebody who waits may see nothing of Redis. */
-const commandSilenceMs = 1_000;
+/** How long a command of somebody who waits may see nothing of Redis: within a second, looks included, he is told. */
+const commandSilenceMs = 800;
 /**
  * Who says nothing for so long while a command waits for its answer is dead, whatever TCP believes: behind a
  * middlebox that forgot the connection it would take a quarter of an hour to find out. Longer than every
