@@ -11,3 +11,20 @@ export function isHeaderValue(text: string): boolean {
 export function isHeaderName(text: string): boolean {
   return token.test(text);
 }
+
+/** How a message is framed and what becomes of its connection: nobody's affair but that of who writes it. */
+const ofTheConnection = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Whether a header, by its name in lower case, is set by whoever holds the connection. */
+export function isConnectionHeader(name: string): boolean {
+  return ofTheConnection.has(name);
+}

@@ -1,5 +1,5 @@
 export type { Call, Connection, Failure } from './connection.ts';
-export { isHeaderName, isHeaderValue } from './header.ts';
+export { isConnectionHeader, isHeaderName, isHeaderValue } from './header.ts';
 export { type Origin, originOf } from './origin.ts';
 export { Pool, type PoolOptions } from './pool.ts';
 export { beginRequest, completeRequest, type RequestFacts, type WireRequest } from './request.ts';

@@ -14,9 +14,15 @@ describe('a request', () => {
     expect(completeRequest(beginRequest(facts), '{}').isAscii).toBe(true);
   });
 
+  it('asks for the host that its headers name', () => {
+    const head = beginRequest({ ...facts, headers: { host: 'models.example' } });
+    expect(head.match(/host: .*/g)).toEqual(['host: models.example']);
+  });
+
   it.each([
     ['a line break in a header', { headers: { a: 'b\r\nhost: other' } }],
     ['a line break in a name', { headers: { 'a: b\r\nc': 'd' } }],
+    ['a length of its own', { headers: { 'content-length': '1' } }],
     ['a header beyond ASCII', { headers: { a: 'ü' } }],
     ['a space in a path', { path: '/v1/x HTTP/1.1\r\nhost: other' }],
     ['a path beyond ASCII', { path: '/ü' }],

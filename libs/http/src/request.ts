@@ -1,11 +1,12 @@
-import { isHeaderName, isHeaderValue } from './header.ts';
+import { isConnectionHeader, isHeaderName, isHeaderValue } from './header.ts';
 
 /** What a request is before its body is known. */
 export interface RequestFacts {
   /** Path and query, escaped. */
   path: string;
-  /** The value of the `host` header. */
+  /** The value of the `host` header, where `headers` have none. */
   authority: string;
+  /** By names in lower case. */
   headers: Readonly<Record<string, string>>;
 }
 
@@ -24,9 +25,10 @@ const unescaped = /[^\x21-\x7e]/;
  */
 export function beginRequest({ path, authority, headers }: RequestFacts): string {
   if (unescaped.test(path)) throw new TypeError('a path holds a character that must be escaped');
-  let head = `POST ${path} HTTP/1.1\r\nhost: ${authority}\r\n`;
-  for (const [name, value] of Object.entries(headers)) {
-    if (!isHeaderName(name)) throw new TypeError('a header has a name that no header may have');
+  let head = `POST ${path} HTTP/1.1\r\n`;
+  for (const [name, value] of Object.entries({ host: authority, ...headers })) {
+    if (!isHeaderName(name) || isConnectionHeader(name))
+      throw new TypeError('a header has a name that it may not have');
     if (!isHeaderValue(value)) throw new TypeError(`the header ${name} holds what no header may`);
     head += `${name}: ${value}\r\n`;
   }

@@ -1,6 +1,9 @@
+import { type Origin, originOf } from '@sluice/http';
+
 /** A server's base address, taken apart once. */
 export interface Address {
-  /** Scheme, host and port. */
+  server: Origin;
+  /** The same as text: scheme, host and port. */
   origin: string;
   /** The full path and query for a path below the base address. */
   pathTo(relative: string): string;
@@ -12,6 +15,7 @@ export function parseAddress(baseUrl: string): Address {
   const base = url.pathname.replace(/\/+$/, '');
   const query = url.search.slice(1);
   return {
+    server: originOf(url),
     origin: url.origin,
     pathTo(relative) {
       const path = `${base}/${relative.replace(/^\/+/, '')}`;

@@ -68,7 +68,9 @@ async function failureOf(engine: UpstreamEngine, request: InferenceRequest = ask
 
 describe('a request to an upstream', () => {
   it('carries the credential, the model of the backend and the configured headers', async () => {
-    const engine = createEngine({ headers: { 'X-Team': 'blue', 'User-Agent': 'ours' } });
+    const engine = createEngine({
+      headers: { 'X-Team': 'blue', 'User-Agent': 'ours', Host: 'models.example' },
+    });
     await runOf(engine, askFor('[[sim tokens=1]]'), { backendModel: 'llama-3.1', maxOutputTokens: 50 });
     expect(server.seen[0]).toMatchObject({
       path: '/v1/chat/completions',
@@ -76,6 +78,7 @@ describe('a request to an upstream', () => {
         authorization: `Bearer ${credential}`,
         'x-team': 'blue',
         'user-agent': 'ours',
+        host: 'models.example',
         'accept-encoding': 'identity',
       },
       body: { model: 'llama-3.1', stream: true },
@@ -121,13 +124,14 @@ describe('a request to an upstream', () => {
 
 describe('the options of an upstream', () => {
   it('hold nothing that no header may, and the complaint does not repeat it', () => {
-    const headers = { 'x a': 'b', 'x-b': 'line\nbreak' };
+    const headers = { 'x a': 'b', 'x-b': 'line\nbreak', 'Content-Length': '7' };
     const wrong = { baseUrl: 'https://m.example/v1', credential: 'sk-\u200b1', headers };
     const { error } = upstreamOptions.safeParse(wrong);
     expect(error?.issues.map(({ path }) => path.join('.'))).toEqual([
       'credential',
       'headers.x a',
       'headers.x-b',
+      'headers.Content-Length',
     ]);
     expect(error?.message).not.toMatch(/sk-|line|break/);
   });

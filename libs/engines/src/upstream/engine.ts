@@ -6,7 +6,7 @@ import {
   SluiceError,
 } from '@sluice/canonical';
 import { type ClientCodec, findClientCodec } from '@sluice/formats';
-import { beginRequest, completeRequest, type Origin, originOf, Pool, type WireRequest } from '@sluice/http';
+import { beginRequest, completeRequest, Pool, type WireRequest } from '@sluice/http';
 import { Client } from 'undici';
 import type { Engine, EngineServices, GenerationRun, ResumeAbility } from '../engine.ts';
 import { MediaFetcher } from '../media/fetch-media.ts';
@@ -37,7 +37,6 @@ export class UpstreamEngine implements Engine {
   private readonly codec: ClientCodec;
   private readonly services: EngineServices;
   private readonly address: Address;
-  private readonly origin: Origin;
   private readonly pool: Pool;
   private readonly callServices: CallServices;
   /** A connection of its own for questions, which must not wait for answers. */
@@ -53,11 +52,10 @@ export class UpstreamEngine implements Engine {
     this.codec = codec;
     this.services = services;
     this.address = parseAddress(options.baseUrl);
-    this.origin = originOf(new URL(options.baseUrl));
     const now = () => performance.now();
     // One connection per answer: aborting an answer closes a socket, which every server understands.
     this.pool = new Pool({
-      origin: this.origin,
+      origin: this.address.server,
       maxConnections: options.slots + spareConnections,
       connectTimeoutMs: options.connectTimeoutMs,
       now,
@@ -180,8 +178,11 @@ export class UpstreamEngine implements Engine {
   /** Most requests differ in their body alone: the head of the last one is kept. */
   private head(path: string, headers: Record<string, string>): string {
     if (this.sent?.path !== path || this.sent.headers !== headers) {
-      const { authority } = this.origin;
-      const facts = { path: this.address.pathTo(path), authority, headers: this.headers(headers) };
+      const facts = {
+        path: this.address.pathTo(path),
+        authority: this.address.server.authority,
+        headers: this.headers(headers),
+      };
       this.sent = { path, headers, head: beginRequest(facts) };
     }
     return this.sent.head;

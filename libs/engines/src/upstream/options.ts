@@ -1,10 +1,13 @@
 import { findClientCodec, formats } from '@sluice/formats';
-import { isHeaderName, isHeaderValue } from '@sluice/http';
+import { isConnectionHeader, isHeaderName, isHeaderValue } from '@sluice/http';
 import { z } from 'zod';
 import { mediaOptions } from '../media/media-options.ts';
 
 const headerValue = z.string().refine(isHeaderValue, 'holds a character that no header may');
-const headerName = z.string().refine(isHeaderName, 'is no name of a header');
+const headerName = z
+  .string()
+  .refine(isHeaderName, 'is no name of a header')
+  .refine((name) => !isConnectionHeader(name.toLowerCase()), 'is set by the connection itself');
 const timeoutMs = z.int().min(1).max(3_600_000);
 /** Dialects whose servers go on from an assistant message that stands last. */
 const continuing: ReadonlySet<string> = new Set(['openai', 'anthropic']);
