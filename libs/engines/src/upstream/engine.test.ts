@@ -211,6 +211,23 @@ describe('the answer of an upstream', () => {
     });
   });
 
+  it('may come as one JSON body in pieces, while others come', async () => {
+    const engine = createEngine();
+    const [first = '', rest = ''] = JSON.stringify(single('in two pieces')).split(/(?<=two)/);
+    const held: ServerResponse[] = [];
+    server.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      if (held.push(response) === 1) return;
+      // What was begun before has been read when this one is whole.
+      held[0]?.write(first, () => response.end(JSON.stringify(single('in one'))));
+    };
+    const slow = runOf(engine, askFor('hi'));
+    await expect.poll(() => held).toHaveLength(1);
+    expect(textOf(await runOf(engine, askFor('hi')))).toBe('in one');
+    held[0]?.end(rest);
+    expect(textOf(await slow)).toBe('in two pieces');
+  });
+
   it('may be split anywhere', async () => {
     const bytes = Buffer.from(complete('grüße 🙂'));
     server.answer = async (response) => {
