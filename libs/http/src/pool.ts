@@ -24,7 +24,8 @@ export interface PoolOptions {
  * first, so that a pool that was widened by a burst lets the rest grow old.
  *
  * A client for the two programs whose job is many small answers at once, which a general one makes dear: a worker
- * needs 0.77 of the CPU per request that it needed with `undici.dispatch` (`npm run bench -- --only requests`).
+ * needs 0.73 of the CPU per request that it needed with `undici.dispatch`, and has 4 KB less per open stream
+ * (`npm run bench:compare`, `npm run bench -- --only requests,memory`).
  */
 export class Pool implements ConnectionOwner {
   private readonly options: PoolOptions;
