@@ -14,8 +14,8 @@ export interface Call {
   readonly readBytesPerSecond?: number | undefined;
   /** The connection that serves the call; set and cleared by the connection. */
   connection: Connection | undefined;
-  /** The request is about to be written. */
-  sent(): void;
+  /** The request is about to be written. Absent for who does not care when. */
+  sent?(): void;
   head(head: ResponseHead): void;
   /** A piece of the body. The bytes are there during the call only. */
   body(bytes: Buffer, start: number, end: number): void;
@@ -59,7 +59,7 @@ export class Connection implements ResponseSink {
     this.isSlow = isSlow;
     const buffer = isSlow ? Buffer.allocUnsafeSlow(slowBufferBytes) : sharedBuffer;
     this.socket = dialler.dial({ buffer, callback: (count) => this.receive(buffer, count) });
-    this.connectTimer = setTimeout(() => this.drop('connect-timeout'), connectTimeoutMs);
+    this.connectTimer = setTimeout(() => setImmediate(() => this.expire()), connectTimeoutMs);
     this.socket.on(dialler.origin.isSecure ? 'secureConnect' : 'connect', () => {
       this.isConnected = true;
       clearTimeout(this.connectTimer);
@@ -74,7 +74,7 @@ export class Connection implements ResponseSink {
     this.call = call;
     call.connection = this;
     this.parser.begin();
-    call.sent();
+    call.sent?.();
     const { text, isAscii } = call.request;
     this.socket.write(text, isAscii ? 'latin1' : 'utf8');
   }
@@ -126,6 +126,11 @@ export class Connection implements ResponseSink {
     if (pace === undefined) return true;
     setTimeout(() => this.socket.resume(), (count / pace) * 1000).unref();
     return false;
+  }
+
+  /** Timers run before sockets are read: if we stood still ourselves, the connection may be there by now. */
+  private expire(): void {
+    if (!this.isConnected) this.drop('connect-timeout');
   }
 
   private ended(): void {

@@ -23,7 +23,7 @@ export class Dialler {
     this.origin = origin;
   }
 
-  /** The socket is connected, and may be written to its best, when it tells `connect` or, over TLS, `secureConnect`. */
+  /** The socket is connected when it tells `connect` or, over TLS, `secureConnect`; what is written before waits. */
   dial(onread: Reading): Socket {
     const { isSecure, host, port } = this.origin;
     const options = {

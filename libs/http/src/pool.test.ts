@@ -68,7 +68,6 @@ class Asked implements Call {
     });
   }
 
-  sent(): void {}
   head(head: ResponseHead): void {
     this.status = head.status;
   }
@@ -146,6 +145,16 @@ describe('a pool', () => {
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
     expect(await Promise.all(['/', '/', '/', '/', '/'].map(get))).toEqual(Array(5).fill('answer'));
+  });
+
+  it('does not blame the server for a connection that we came too late to see', async () => {
+    const { port } = server.address() as AddressInfo;
+    const origin = originOf(new URL(`http://127.0.0.1:${port}`));
+    pool = new Pool({ origin, maxConnections: 1, connectTimeoutMs: 20, now: () => now });
+    const answer = get('/');
+    // The process stands still; the kernel connects meanwhile.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60);
+    expect(await answer).toBe('answer');
   });
 
   it('sends a request again that a connection lost which the server was just closing', async () => {

@@ -7,6 +7,9 @@ export type Framing = { kind: 'none' | 'chunked' | 'until-close' } | { kind: 'le
 const statusLine = /^HTTP\/1\.([01]) ([1-5]\d\d)(?:[ \r]|$)/;
 const bodyLength = /^\d{1,15}$/;
 const lengthHeader = '\r\ncontent-length:';
+// Options of a connection come in a list.
+const staysOpen = /(?:^|[,\s])keep-alive(?:$|[,\s])/i;
+const closes = /(?:^|[,\s])close(?:$|[,\s])/i;
 const withoutBody = new Set([204, 304]);
 
 /** Status line and headers of a response. Holds their text: let go of it when they have been read. */
@@ -26,8 +29,8 @@ export class ResponseHead {
     this.lowerCase = text.toLowerCase();
     this.status = Number(line[2]);
     this.framing = this.readFraming();
-    const connection = this.header('connection')?.toLowerCase();
-    const isWilling = line[1] === '0' ? connection === 'keep-alive' : connection !== 'close';
+    const connection = this.header('connection') ?? '';
+    const isWilling = line[1] === '0' ? staysOpen.test(connection) : !closes.test(connection);
     this.keepsAlive = isWilling && this.framing.kind !== 'until-close';
   }
 

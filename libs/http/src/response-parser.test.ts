@@ -139,6 +139,8 @@ describe('the head of a response', () => {
   it.each([
     ['HTTP/1.1 200 OK', 'content-length: 0', true],
     ['HTTP/1.1 200 OK', 'content-length: 0\r\nconnection: Close', false],
+    ['HTTP/1.1 200 OK', 'content-length: 0\r\nconnection: x-hop, close', false],
+    ['HTTP/1.1 200 OK', 'content-length: 0\r\nconnection: x-close', true],
     ['HTTP/1.0 200 OK', 'content-length: 0', false],
     ['HTTP/1.0 200 OK', 'content-length: 0\r\nConnection: Keep-Alive', true],
     ['HTTP/1.1 200', 'transfer-encoding: gzip, chunked', true],

@@ -55,6 +55,7 @@ export class UpstreamCall implements Call, Limited {
     this.services = services;
     this.plan = plan;
     this.request = request;
+    // From here on: waiting for a connection counts.
     this.dueAt = services.limits.after(services.firstEventTimeoutMs);
   }
 
@@ -63,9 +64,6 @@ export class UpstreamCall implements Call, Limited {
     this.services.limits.watch(this);
     this.services.pool.send(this);
   }
-
-  /** The time for the first event has begun already: waiting for a connection counts. */
-  sent(): void {}
 
   head(head: ResponseHead): void {
     this.services.onContact(true);
