@@ -21,6 +21,8 @@ export interface Call {
   body(bytes: Buffer, start: number, end: number): void;
   end(): void;
   fail(failure: Failure): void;
+  /** Asked after each read before the end: true leaves what follows unread until `resume`. Absent reads on. */
+  rests?(): boolean;
 }
 
 /** What a connection tells its pool. */
@@ -79,6 +81,11 @@ export class Connection implements ResponseSink {
     this.socket.write(text, isAscii ? 'latin1' : 'utf8');
   }
 
+  /** Reads on after a rest of its call. */
+  resume(): void {
+    this.socket.resume();
+  }
+
   /** Ends the connection and forgets its call: the caller has gone. */
   destroy(): void {
     this.release();
@@ -112,7 +119,7 @@ export class Connection implements ResponseSink {
     else this.drop('closed');
   }
 
-  /** False asks the socket to stop reading until the pause of a slow reader is over. */
+  /** False asks the socket to stop reading. */
   private receive(bytes: Buffer, count: number): boolean {
     if (this.isClosed) return true;
     try {
@@ -123,7 +130,7 @@ export class Connection implements ResponseSink {
       return true;
     }
     const pace = this.call?.readBytesPerSecond;
-    if (pace === undefined) return true;
+    if (pace === undefined) return !this.call?.rests?.();
     setTimeout(() => this.socket.resume(), (count / pace) * 1000).unref();
     return false;
   }

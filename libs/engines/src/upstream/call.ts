@@ -9,6 +9,7 @@ import type { ClientCodec, GenerationContext } from '@sluice/formats';
 import type { Call, Connection, Failure, Pool, ResponseHead, WireRequest } from '@sluice/http';
 import { type AnswerReader, createAnswerReader } from './answer-reader.ts';
 import { connectionFailure, cutOff, presentFailure, silent } from './failure.ts';
+import { type Resting, type Rests, StreamRate } from './rests.ts';
 import type { Limited, TimeLimits } from './time-limits.ts';
 
 /** How long a finished answer may take to close its body, so that the connection can be used again. */
@@ -20,10 +21,13 @@ const nothing: WireRequest = { text: '', isAscii: true };
 export interface CallServices {
   pool: Pool;
   limits: TimeLimits;
+  rests: Rests;
   codec: ClientCodec;
   credential: string | undefined;
   firstEventTimeoutMs: number;
   idleTimeoutMs: number;
+  /** Monotonic milliseconds. */
+  now(): number;
   /** Told once for each answer or failed connection: whether the server is there. */
   onContact(isThere: boolean): void;
 }
@@ -39,12 +43,13 @@ export interface CallPlan {
  * One generation over HTTP: sends the request, reads the answer, guards its time and closes the connection.
  * Exactly one terminal event is emitted, or nothing more once the signal has aborted.
  */
-export class UpstreamCall implements Call, Limited {
+export class UpstreamCall implements Call, Limited, Resting {
   request: WireRequest;
   connection: Connection | undefined;
   dueAt: number;
   private readonly services: CallServices;
   private readonly plan: CallPlan;
+  private readonly rate = new StreamRate();
   private reader: AnswerReader | undefined;
   private hasEvents = false;
   private hasEnded = false;
@@ -106,6 +111,16 @@ export class UpstreamCall implements Call, Limited {
     this.failWith(connectionFailure(failure, this.reader !== undefined));
   }
 
+  rests(): boolean {
+    if (this.hasEnded || !this.rate.isFast(this.services.now())) return false;
+    this.services.rests.add(this);
+    return true;
+  }
+
+  resume(): void {
+    this.connection?.resume();
+  }
+
   /** Timers run before sockets are read: if we stood still ourselves, the event may be there. */
   expire(): void {
     this.dueAt = Number.POSITIVE_INFINITY;
@@ -126,6 +141,7 @@ export class UpstreamCall implements Call, Limited {
   private pass(events: readonly GenerationEvent[]): void {
     if (events.length === 0) return;
     this.hasEvents = true;
+    this.rate.add(events.length);
     this.dueAt = this.services.limits.after(this.services.idleTimeoutMs);
     for (const event of events) {
       // A receiver may abort in the middle of a batch.

@@ -16,6 +16,7 @@ import { type CallPlan, type CallServices, lingerMs, UpstreamCall } from './call
 import { type Continuation, continueAnswer, lost } from './continuation.ts';
 import type { UpstreamOptions } from './options.ts';
 import { Probe } from './probe.ts';
+import { Rests } from './rests.ts';
 import { TimeLimits } from './time-limits.ts';
 
 /** For dialects that demand a limit where neither the request nor the model has one. */
@@ -76,6 +77,8 @@ export class UpstreamEngine implements Engine {
     this.callServices = {
       pool: this.pool,
       limits: new TimeLimits(Math.min(firstEventTimeoutMs, idleTimeoutMs, lingerMs), now),
+      rests: new Rests(),
+      now,
       codec,
       ...{ credential, firstEventTimeoutMs, idleTimeoutMs },
       onContact: (isThere) => this.probe.note(isThere),
