@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { until } from '@sluice/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { call } from '../support/call.ts';
+import { call, formats } from '../support/call.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 
 let gateway: Gateway;
@@ -59,3 +59,24 @@ test('an ingress that drains lets a stream end in its own time', async () => {
   expect(await exit).toEqual({ code: 0, signal: null });
   expect(ingress.lines.join('\n')).not.toContain('drain limit reached');
 });
+
+test.each(formats)(
+  'a worker that drains says the end of its last stream before it is gone (%s)',
+  async (format) => {
+    const worker = gateway.workers.at(-1);
+    const began = Promise.withResolvers<void>();
+    const answer = call({
+      baseUrl: gateway.baseUrl,
+      apiKey: gateway.apiKey,
+      format,
+      prompt: '[[sim tokens=20 ttft=0 gap=10ms]]',
+      stream: true,
+      onText: (text) => text !== '' && began.resolve(),
+    });
+    await began.promise;
+    expect(await worker?.stop()).toEqual({ code: 0, signal: null });
+    // Nobody else is there who could have gone on with it.
+    expect(await answer).toMatchObject({ isComplete: true });
+    await gateway.startWorker();
+  },
+);

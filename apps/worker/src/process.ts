@@ -145,12 +145,15 @@ export async function startProcess(environment: Environment): Promise<void> {
     state = 'closing';
     await announce();
     await Promise.all(pools.map((pool) => pool.drain(limit)));
+    // The last words of what has ended go before the news: an ingress that hears this takes away what is open to it.
+    await publisher.flush();
     // What is left goes on elsewhere where it can; for the rest the ingress hears an error of ours.
     state = 'draining';
     await announce();
     await clock.sleep(handOverMs);
     await Promise.all(pools.map((pool) => pool.stop('drained')));
     clearInterval(presence);
+    await publisher.flush();
     await publishNews(bus, { type: 'exited', worker }).catch(() => 0);
   });
   for (const pool of pools) pool.start();

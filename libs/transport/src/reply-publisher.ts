@@ -9,7 +9,8 @@ const fullBeatEvery = 10;
 const keepLimitMs = 60_000;
 /** How long a channel must have had no receiver. An ingress renews its key in less, also in a Redis that restarted empty. */
 const missLimitMs = 3_000;
-const closeLimitMs = 500;
+/** A Redis that went away meanwhile must not hold up the end of the process. */
+const flushLimitMs = 500;
 const batchLimitBytes = 256 * 1024;
 /** Bytes repeated in one turn, for one attempt and for one ingress; it asks for the rest, so its buffer never overflows. */
 const resendLimitBytes = 256 * 1024;
@@ -35,6 +36,8 @@ export interface ReplyPublisher {
   forget(attempt: Claim): void;
   /** Bytes of frames kept for all attempts. */
   readonly keptBytes: number;
+  /** Publishes what is pending at once. Resolves when Redis has it, or when it can't be reached in time. */
+  flush(): Promise<void>;
   /** Publishes what is pending and stops beating. */
   close(): Promise<void>;
 }
@@ -86,10 +89,10 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
   const schedule = (ingress: string, outbox: Outbox): void => {
     if (outbox.isScheduled) return;
     outbox.isScheduled = true;
-    afterTurn(() => flush(ingress, outbox));
+    afterTurn(() => empty(ingress, outbox));
   };
 
-  const flush = (ingress: string, outbox: Outbox): void => {
+  const empty = (ingress: string, outbox: Outbox): void => {
     const { opened, dirty, asked } = outbox;
     let claims = opened.map(({ claim }) => claim);
     [outbox.opened, outbox.dirty, outbox.asked, outbox.isScheduled] = [[], [], new Map(), false];
@@ -199,6 +202,15 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     return byIngress;
   };
 
+  const flush = async (): Promise<void> => {
+    const published = [...outboxes].map(([ingress, outbox]) => {
+      empty(ingress, outbox);
+      return lastPublish;
+    });
+    const limit = new Promise((resolve) => setTimeout(resolve, flushLimitMs).unref());
+    await Promise.race([Promise.all(published), limit]);
+  };
+
   return {
     tell: (ingress) => {
       list((attempt) => ingress === undefined || attempt.ingress === ingress);
@@ -237,12 +249,11 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
       for (const attempt of attempts.values()) bytes += attempt.keptBytes;
       return bytes;
     },
+    flush,
     close: async () => {
       stopBeating?.();
       stopBeating = undefined;
-      for (const [ingress, outbox] of outboxes) flush(ingress, outbox);
-      // A Redis that went away meanwhile must not hold up the end of the process.
-      await Promise.race([lastPublish, new Promise((resolve) => setTimeout(resolve, closeLimitMs).unref())]);
+      await flush();
     },
   };
 }
