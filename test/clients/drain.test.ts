@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { until } from '@sluice/testing';
+import { startOwnRedis, startProcess, until } from '@sluice/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call, formats } from '../support/call.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -80,3 +80,13 @@ test.each(formats)(
     await gateway.startWorker();
   },
 );
+
+test('a worker ends in its own time when Redis has gone before it', async () => {
+  await using redis = await startOwnRedis();
+  const worker = await startProcess('apps/worker/src/main.ts', {
+    environment: { ...gateway.environment, SLUICE_REDIS_URL: redis.url, SLUICE_DRAIN_LIMIT_MS: '30000' },
+  });
+  await redis.stop();
+  expect(await worker.stop()).toEqual({ code: 0, signal: null });
+  expect(worker.lines.join('\n')).not.toContain('drain limit reached');
+});

@@ -32,6 +32,8 @@ import { PoolWorker } from './pool-worker.ts';
 const connectLimitMs = 5_000;
 /** After a hand-over: what was still pending must reach Redis. */
 const handOverMs = 250;
+/** How long a drain waits until Redis has taken a piece of news. */
+const newsLimitMs = 500;
 
 /** Brings one worker process up: engines, then presence, then jobs. Throws a sentence for the operator. */
 export async function startProcess(environment: Environment): Promise<void> {
@@ -140,21 +142,25 @@ export async function startProcess(environment: Environment): Promise<void> {
     isReady,
     metrics: () => renderMetrics(metrics.registry),
   });
+  // Without Redis nobody hears it, and the end of the process must not wait for that.
+  const tell = async (publish: () => Promise<number>): Promise<void> => {
+    if (bus.canPublish()) await Promise.race([publish().catch(() => 0), clock.sleep(newsLimitMs)]);
+  };
   lifecycle.onDrain('operations', () => ops.close());
   lifecycle.onDrain('generations', async (limit) => {
     state = 'closing';
-    await announce();
+    await tell(announce);
     await Promise.all(pools.map((pool) => pool.drain(limit)));
     // The last words of what has ended go before the news: an ingress that hears this takes away what is open to it.
     await publisher.flush();
     // What is left goes on elsewhere where it can; for the rest the ingress hears an error of ours.
     state = 'draining';
-    await announce();
+    await tell(announce);
     await clock.sleep(handOverMs);
     await Promise.all(pools.map((pool) => pool.stop('drained')));
     clearInterval(presence);
     await publisher.flush();
-    await publishNews(bus, { type: 'exited', worker }).catch(() => 0);
+    await tell(() => publishNews(bus, { type: 'exited', worker }));
   });
   for (const pool of pools) pool.start();
   logger.info({ pools: pools.map((pool) => pool.name), opsPort: ops.port }, 'serving');
