@@ -151,7 +151,7 @@ export async function startProcess(environment: Environment): Promise<void> {
     state = 'closing';
     await tell(announce);
     await Promise.all(pools.map((pool) => pool.drain(limit)));
-    // The last words of what has ended go before the news: an ingress that hears this takes away what is open to it.
+    // The last words of what has ended go before the news, at which an ingress takes away what can go on elsewhere.
     await publisher.flush();
     // What is left goes on elsewhere where it can; for the rest the ingress hears an error of ours.
     state = 'draining';
