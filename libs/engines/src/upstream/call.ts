@@ -9,7 +9,7 @@ import type { ClientCodec, GenerationContext } from '@sluice/formats';
 import type { Call, Connection, Failure, Pool, ResponseHead, WireRequest } from '@sluice/http';
 import { type AnswerReader, createAnswerReader } from './answer-reader.ts';
 import { connectionFailure, cutOff, presentFailure, silent } from './failure.ts';
-import { type Resting, type Rests, StreamRate } from './rests.ts';
+import { type Resting, type Rests, restMs, StreamRate } from './rests.ts';
 import type { Limited, TimeLimits } from './time-limits.ts';
 
 /** How long a finished answer may take to close its body, so that the connection can be used again. */
@@ -114,6 +114,8 @@ export class UpstreamCall implements Call, Limited, Resting {
   rests(): boolean {
     if (this.hasEnded || !this.rate.isFast(this.services.now())) return false;
     this.services.rests.add(this);
+    // The silence of a rest is ours.
+    this.dueAt += restMs;
     return true;
   }
 

@@ -45,6 +45,7 @@ describe('the rate of a stream', () => {
 
 const chunk = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+const silenceMs = restMs - 2;
 const token = chunk({ content: 'a' });
 const end = `${chunk({}, 'stop')}data: [DONE]\n\n`;
 
@@ -75,7 +76,11 @@ describe.each([
     await once(server, 'listening');
     // A server that listens on TCP has an address with a port.
     const { port } = server.address() as AddressInfo;
-    const options = upstreamOptions.parse({ baseUrl: `${scheme}://127.0.0.1:${port}/v1` });
+    const options = upstreamOptions.parse({
+      baseUrl: `${scheme}://127.0.0.1:${port}/v1`,
+      // A rest may be longer than the silence that is allowed to a server.
+      idleTimeoutMs: silenceMs,
+    });
     const services = { now: Date.now, onExtensionsDropped: () => {}, onMediaFetched: () => {} };
     engine = createUpstreamEngine(options, services);
   });
@@ -121,7 +126,7 @@ describe.each([
   });
 
   it('that is slow is read at once', async () => {
-    const { text, done } = await begin(20, 20);
+    const { text, done } = await begin(20, 13);
     answers[0]?.end(end);
     await done;
     expect(text()).toBe('a'.repeat(20));
