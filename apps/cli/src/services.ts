@@ -1,7 +1,6 @@
 import { type Admission, createAdmission } from '@sluice/admission';
-import { SluiceError } from '@sluice/canonical';
 import { Directory } from '@sluice/tenancy';
-import { connected, openRedis } from '@sluice/transport';
+import { openRedis, reached } from '@sluice/transport';
 import type { CliConfig } from './config.ts';
 
 /** What the commands work with. */
@@ -16,21 +15,13 @@ const connectLimitMs = 3_000;
 
 /** Connects to Redis. Throws `unavailable` naming the address, without its password, when it doesn't answer in time. */
 export async function openServices({ redisUrl, keySecret }: CliConfig): Promise<Services> {
-  let lastError = 'no answer';
-  const redis = openRedis(redisUrl, {
-    profile: 'command',
-    name: 'sluice-cli',
-    onError: (error) => {
-      lastError = error.message || lastError;
-    },
-  });
+  // What is in the way is said once, by the refusal.
+  const redis = openRedis(redisUrl, { profile: 'command', name: 'sluice-cli', onError: () => undefined });
   try {
-    await connected(redis, AbortSignal.timeout(connectLimitMs));
-  } catch (cause) {
+    await reached(redisUrl, [redis], AbortSignal.timeout(connectLimitMs));
+  } catch (error) {
     redis.disconnect();
-    throw new SluiceError('unavailable', `redis at ${addressOf(redisUrl)} is not reachable: ${lastError}`, {
-      cause,
-    });
+    throw error;
   }
   return {
     directory: new Directory({ redis, ...(keySecret !== undefined && { secret: keySecret }) }),
@@ -38,8 +29,4 @@ export async function openServices({ redisUrl, keySecret }: CliConfig): Promise<
     admission: createAdmission({ redis }),
     [Symbol.dispose]: () => redis.disconnect(),
   };
-}
-
-function addressOf(redisUrl: string): string {
-  return redisUrl.replace(/^[^/]*\/\//, '').replace(/^.*@/, '');
 }

@@ -14,15 +14,15 @@ import {
   secretNamesOf,
 } from '@sluice/runtime';
 import { createKeyStore } from '@sluice/tenancy';
-import { announceIngress, createJobQueue, createOrderSender } from '@sluice/transport';
+import { announceIngress, createJobQueue, createOrderSender, openLinks } from '@sluice/transport';
 import { buildApp } from './app.ts';
 import { type IngressConfig, ingressEnvironment } from './config.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { listenToWorkers, openLinks } from './links.ts';
 import { watchOverload } from './overload.ts';
 import { createRequestIds } from './request-ids.ts';
 import type { Services } from './services.ts';
 import { createTicker } from './ticker.ts';
+import { createDirectory, listenToWorkers } from './workers.ts';
 
 /** Names of other processes, which compose files and shells often share. */
 const otherNames = ['SLUICE_POOLS', 'SLUICE_WORKER_ID', 'SLUICE_UPSTREAM_KEY'];
@@ -41,8 +41,13 @@ export async function startIngress(environment: Environment): Promise<void> {
 
   const lifecycle = createLifecycle({ logger, drainLimitMs: config.SLUICE_DRAIN_LIMIT_MS });
   const metrics = createIngressMetrics();
-  const links = await openLinks(config.SLUICE_REDIS_URL, ingress, logger);
-  lifecycle.onDrain('redis', () => links.close());
+  const links = await openLinks(config.SLUICE_REDIS_URL, {
+    profile: 'command',
+    name: `ingress-${ingress}`,
+    onConnectionError: (error) => logger.warn({ err: error }, 'redis connection error'),
+    onBadMessage: (error) => logger.error({ err: error }, 'bad message'),
+  });
+  lifecycle.onDrain('redis', async () => links.close());
 
   const keys = createKeyStore({
     redis: links.commands,
@@ -72,7 +77,7 @@ export async function startIngress(environment: Environment): Promise<void> {
 
   const queue = createJobQueue(links.commands);
   lifecycle.onDrain('queue', () => queue.close());
-  const directory = links.createDirectory((worker, reason) => {
+  const directory = createDirectory((worker, reason) => {
     logger.info({ worker, reason }, 'worker lost');
     dispatcher.workerLost(worker, reason);
   });
@@ -86,7 +91,7 @@ export async function startIngress(environment: Environment): Promise<void> {
     resumeAbility: (pool) => directory.resumeOf(pool),
     isListening: () => links.bus.isUp(),
   });
-  await listenToWorkers(links, ingress, dispatcher, directory);
+  await listenToWorkers(links.bus, ingress, dispatcher, directory);
   const stopAnnouncing = await announceIngress(links.commands, ingress);
   lifecycle.onDrain('presence', stopAnnouncing);
 

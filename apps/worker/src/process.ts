@@ -1,39 +1,27 @@
-import { SluiceError } from '@sluice/canonical';
-import { type Catalog, loadCatalog, type Pool } from '@sluice/catalog';
-import { type Backend, parseBackend } from '@sluice/engines';
+import { loadCatalog } from '@sluice/catalog';
+import { parseBackend } from '@sluice/engines';
 import {
-  ConfigError,
   createLifecycle,
   createLogger,
   createWorkerMetrics,
   type Environment,
-  maskText,
   openOpsServer,
-  type Problem,
   parseEnvironment,
   renderMetrics,
   systemClock,
 } from '@sluice/runtime';
 import {
-  checkRedis,
-  connected,
-  createBus,
   createReplyPublisher,
   isIngressAlive,
-  openRedis,
-  presenceIntervalMs,
-  publishNews,
+  openLinks,
   subscribeHello,
   subscribeOrders,
 } from '@sluice/transport';
+import { parseBackends } from './backends.ts';
 import { workerEnvironment } from './config.ts';
+import { drainGenerations } from './drain.ts';
 import { PoolWorker } from './pool-worker.ts';
-
-const connectLimitMs = 5_000;
-/** After a hand-over: what was still pending must reach Redis. */
-const handOverMs = 250;
-/** How long a drain waits until Redis has taken a piece of news. */
-const newsLimitMs = 500;
+import { Presence } from './presence.ts';
 
 /** Brings one worker process up: engines, then presence, then jobs. Throws a sentence for the operator. */
 export async function startProcess(environment: Environment): Promise<void> {
@@ -48,30 +36,16 @@ export async function startProcess(environment: Environment): Promise<void> {
   const metrics = createWorkerMetrics();
   const clock = systemClock;
 
-  const onError = (error: Error) => logger.warn({ err: error }, 'redis connection error');
-  const redis = openRedis(config.SLUICE_REDIS_URL, { profile: 'worker', name: worker, onError });
-  const subscriber = openRedis(config.SLUICE_REDIS_URL, {
-    profile: 'subscriber',
-    name: `${worker}-subscriber`,
-    onError,
+  const links = await openLinks(config.SLUICE_REDIS_URL, {
+    profile: 'worker',
+    name: worker,
+    onConnectionError: (error) => logger.warn({ err: error }, 'redis connection error'),
+    onBadMessage: (error) => logger.error({ err: error }, 'bad message'),
   });
-  try {
-    const limit = AbortSignal.timeout(connectLimitMs);
-    await Promise.all([connected(redis, limit), connected(subscriber, limit)]);
-    await checkRedis(redis);
-  } catch (error) {
-    if (!(error instanceof SluiceError)) throw error;
-    throw new SluiceError('unavailable', `${error.message} (${maskText(config.SLUICE_REDIS_URL)})`, {
-      cause: error,
-    });
-  }
-  lifecycle.onDrain('redis', async () => {
-    redis.disconnect();
-    subscriber.disconnect();
-  });
-  metrics.redisUp.readFrom(() => (redis.status === 'ready' ? 1 : 0));
+  const { commands: redis, bus } = links;
+  lifecycle.onDrain('redis', async () => links.close());
+  metrics.redisUp.readFrom(() => (links.isUp() ? 1 : 0));
 
-  const bus = createBus(redis, subscriber, (error) => logger.error({ err: error }, 'bad message'));
   const publisher = createReplyPublisher({
     bus,
     worker,
@@ -103,37 +77,28 @@ export async function startProcess(environment: Environment): Promise<void> {
     }),
   );
 
-  let state: 'ready' | 'closing' | 'draining' = 'ready';
-  const announce = () =>
-    publishNews(bus, {
-      type: 'presence',
-      worker,
-      state: state === 'draining' ? 'draining' : 'ready',
-      // A worker that takes no further jobs offers no slots, but still speaks for what it runs.
-      pools: state === 'ready' ? Object.fromEntries(pools.map((pool) => [pool.name, pool.presence])) : {},
-    }).catch(() => 0);
+  const presence = new Presence({ bus, worker, pools, clock });
   await subscribeOrders(bus, worker, (order, ingress) => {
     if (order.kind === 'resend') publisher.resend(order, order.sequence, ingress);
     else if (order.kind === 'acknowledge') publisher.acknowledge(order, order.sequence);
     else if (!pools.some((pool) => pool.receive(order))) publisher.forget(order);
   });
   await subscribeHello(bus, (ingress) => {
-    void announce();
+    void presence.announce();
     publisher.tell(ingress);
   });
   bus.onResubscribed(() => {
-    void announce();
+    void presence.announce();
     publisher.tell();
   });
-  const presence = setInterval(() => void announce(), presenceIntervalMs);
-  await announce();
+  await presence.start();
 
   const isReady = () => {
     const reasons = pools
       .filter((pool) => !pool.isReady)
       .map((pool) => `the engine of pool ${pool.name} is not ready`);
     if (lifecycle.draining.aborted) reasons.push('draining');
-    if (redis.status !== 'ready' || !bus.isUp()) reasons.push('redis does not answer');
+    if (!links.isUp() || !bus.isUp()) reasons.push('redis does not answer');
     return { ready: reasons.length === 0, reasons };
   };
   const ops = await openOpsServer({
@@ -142,49 +107,9 @@ export async function startProcess(environment: Environment): Promise<void> {
     isReady,
     metrics: () => renderMetrics(metrics.registry),
   });
-  // Without Redis nobody hears it, and the end of the process must not wait for that.
-  const tell = async (publish: () => Promise<number>): Promise<void> => {
-    if (bus.canPublish()) await Promise.race([publish().catch(() => 0), clock.sleep(newsLimitMs)]);
-  };
   lifecycle.onDrain('operations', () => ops.close());
-  lifecycle.onDrain('generations', async (limit) => {
-    state = 'closing';
-    await tell(announce);
-    await Promise.all(pools.map((pool) => pool.drain(limit)));
-    // The last words of what has ended go before the news, at which an ingress takes away what can go on elsewhere.
-    await publisher.flush();
-    // What is left goes on elsewhere where it can; for the rest the ingress hears an error of ours.
-    state = 'draining';
-    await tell(announce);
-    await clock.sleep(handOverMs);
-    await Promise.all(pools.map((pool) => pool.stop('drained')));
-    clearInterval(presence);
-    await publisher.flush();
-    await tell(() => publishNews(bus, { type: 'exited', worker }));
-  });
+  lifecycle.onDrain('generations', (limit) => drainGenerations({ pools, publisher, presence, clock }, limit));
   for (const pool of pools) pool.start();
   logger.info({ pools: pools.map((pool) => pool.name), opsPort: ops.port }, 'serving');
   lifecycle.announceReady({ role: 'worker', pid: process.pid, opsPort: ops.port });
-}
-
-/** The backends of the pools that this worker serves. Throws `ConfigError` with every mistake in all of them. */
-function parseBackends(
-  catalog: Catalog,
-  wanted: readonly string[] | undefined,
-  environment: Environment,
-): { pool: Pool; backend: Backend }[] {
-  const problems: Problem[] = [];
-  const result: { pool: Pool; backend: Backend }[] = [];
-  for (const name of wanted ?? catalog.pools.keys()) {
-    const pool = catalog.pools.get(name);
-    if (!pool) {
-      problems.push({ path: 'SLUICE_POOLS', message: `there is no pool ${name}` });
-      continue;
-    }
-    const parsed = parseBackend(pool.backend, `pools.${name}.backend`, environment);
-    problems.push(...parsed.problems);
-    if (parsed.backend) result.push({ pool, backend: parsed.backend });
-  }
-  if (problems.length > 0) throw new ConfigError('catalog', problems);
-  return result;
 }

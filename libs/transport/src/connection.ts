@@ -115,18 +115,31 @@ function keepAsking(client: RedisClient): void {
   client.once('end', () => clearInterval(timer));
 }
 
-/** Resolves when the connection can take commands. Rejects with `unavailable` when `signal` aborts first. */
+/**
+ * Resolves when the connection can take commands. Rejects with `unavailable` when `signal` aborts first, in the words of
+ * the last error.
+ */
 export async function connected(client: RedisClient, signal: AbortSignal): Promise<void> {
   if (client.status === 'ready') return;
   await new Promise<void>((resolve, reject) => {
+    let last: Error | undefined;
     const settle = (outcome: () => void) => () => {
       client.off('ready', ready);
+      client.off('error', failed);
       signal.removeEventListener('abort', aborted);
       outcome();
     };
     const ready = settle(resolve);
-    const aborted = settle(() => reject(new SluiceError('unavailable', 'redis does not answer')));
+    const failed = (error: Error): void => {
+      // A cluster says only that all its nodes failed; a node knows why.
+      const ofNode = 'lastNodeError' in error ? error.lastNodeError : undefined;
+      last = ofNode instanceof Error ? ofNode : error;
+    };
+    const aborted = settle(() =>
+      reject(new SluiceError('unavailable', last?.message || 'no answer', { cause: last })),
+    );
     client.on('ready', ready);
+    client.on('error', failed);
     signal.addEventListener('abort', aborted);
     if (signal.aborted) aborted();
   });

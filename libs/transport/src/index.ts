@@ -6,6 +6,7 @@ export * from './ingress-presence.ts';
 export * from './job.ts';
 export * from './job-consumer.ts';
 export * from './job-queue.ts';
+export * from './links.ts';
 export * from './lua-script.ts';
 export { jobId, queueName, queuePrefix } from './names.ts';
 export * from './presence.ts';

@@ -1,0 +1,86 @@
+import { ask, type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openRedis } from './connection.ts';
+import { openLinks, reached } from './links.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+let server: OwnTestRedis;
+beforeEach(async () => {
+  server = await startOwnRedis();
+});
+afterEach(() => server.stop());
+
+const open = (url: string) =>
+  openLinks(url, {
+    profile: 'command',
+    name: 'process',
+    onConnectionError: () => undefined,
+    onBadMessage: () => undefined,
+  });
+
+/** What an operator reads when the Redis of `url` has failed once and is given up then. */
+async function refusalOf(url: string): Promise<string> {
+  const limit = new AbortController();
+  const client = openRedis(url, { profile: 'worker', name: 'process', onError: () => undefined });
+  client.once('reconnecting', () => limit.abort());
+  try {
+    await reached(url, [client], limit.signal);
+  } catch (error) {
+    return String(error);
+  } finally {
+    client.disconnect();
+  }
+  return 'it was reached';
+}
+
+describe('links to Redis', () => {
+  it('carry commands and messages', async () => {
+    const links = await open(server.url);
+    const heard = Promise.withResolvers<string>();
+    await links.bus.subscribe('channel', heard.resolve);
+    await links.bus.publish('channel', 'hello');
+    expect(await heard.promise).toBe('hello');
+    expect(links.isUp()).toBe(true);
+    links.close();
+  });
+
+  it('are not left open to a Redis that we cannot work with', async () => {
+    await ask(server.port, 'CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+    await expect(open(server.url)).rejects.toThrow(/maxmemory-policy allkeys-lru/);
+    await until(async () => !(await ask(server.port, 'CLIENT', 'LIST')).includes('name=process'), {
+      what: 'both connections being closed',
+    });
+  });
+});
+
+describe('a Redis that is not reached', () => {
+  it.each([
+    ['wants a password', 'redis://127.0.0.1', /is not reachable: NOAUTH/],
+    ['wants another password', 'redis://:wrong@127.0.0.1', /is not reachable: WRONGPASS/],
+    ['is no cluster', 'redis+cluster://:hush@127.0.0.1', /is not reachable: ERR .*cluster support/],
+  ])('and %s says so, with its address and no password', async (_why, url, reason) => {
+    await ask(server.port, 'CONFIG', 'SET', 'requirepass', 'hush');
+    const refusal = await refusalOf(`${url}:${server.port}`);
+    expect(refusal).toMatch(reason);
+    expect(refusal).toContain(`redis at 127.0.0.1:${server.port} is not`);
+    expect(refusal).not.toMatch(/hush|wrong/);
+  });
+
+  it('and does not listen says so', async () => {
+    await server.down();
+    expect(await refusalOf(server.url)).toMatch(/is not reachable: connect ECONNREFUSED/);
+  });
+
+  it('and says nothing is told apart', async () => {
+    server.suspend();
+    const client = openRedis(server.url, { profile: 'worker', name: 'process', onError: () => undefined });
+    const isConnected = new Promise((resolve) => client.once('connect', resolve));
+    const limit = new AbortController();
+    const waiting = reached(server.url, [client], limit.signal);
+    await isConnected;
+    limit.abort();
+    await expect(waiting).rejects.toThrow(`redis at 127.0.0.1:${server.port} is not reachable: no answer`);
+    client.disconnect();
+  });
+});

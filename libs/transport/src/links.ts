@@ -1,0 +1,76 @@
+import { SluiceError } from '@sluice/canonical';
+import { type Bus, createBus } from './bus.ts';
+import { type ConnectionProfile, connected, openRedis, type RedisClient } from './connection.ts';
+import { checkRedis } from './redis-policy.ts';
+
+const connectLimitMs = 5_000;
+
+/** What a serving process has of Redis: a connection for commands, one that listens, and the bus over both. */
+export interface Links {
+  commands: RedisClient;
+  subscriber: RedisClient;
+  bus: Bus;
+  /** Whether commands go out at once. */
+  isUp(): boolean;
+  close(): void;
+}
+
+export interface LinksOptions {
+  /** How commands behave when Redis is away. */
+  profile: Exclude<ConnectionProfile, 'subscriber'>;
+  /** Shown by `CLIENT LIST`. */
+  name: string;
+  /** Told about the first error of each outage of each connection. */
+  onConnectionError(error: Error): void;
+  /** Told what a listener of the bus threw. */
+  onBadMessage(error: unknown): void;
+}
+
+/**
+ * Connects to Redis and checks that it is one we can work with. Rejects with a sentence for the operator, and then
+ * nothing is left open.
+ */
+export async function openLinks(url: string, options: LinksOptions): Promise<Links> {
+  const { profile, name, onConnectionError: onError, onBadMessage } = options;
+  const commands = openRedis(url, { profile, name, onError });
+  const subscriber = openRedis(url, { profile: 'subscriber', name: `${name}-subscriber`, onError });
+  const close = (): void => {
+    commands.disconnect();
+    subscriber.disconnect();
+  };
+  try {
+    await reached(url, [commands, subscriber], AbortSignal.timeout(connectLimitMs));
+    await checkRedis(commands);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return {
+    commands,
+    subscriber,
+    bus: createBus(commands, subscriber, onBadMessage),
+    isUp: () => commands.status === 'ready',
+    close,
+  };
+}
+
+/**
+ * Resolves when all connections to the Redis of `url` can take commands. Rejects with `unavailable` when `signal` aborts
+ * first: the address, without its password, and what is in the way.
+ */
+export async function reached(
+  url: string,
+  clients: readonly RedisClient[],
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await Promise.all(clients.map((client) => connected(client, signal)));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : 'no answer';
+    throw new SluiceError('unavailable', `redis at ${addressOf(url)} is not reachable: ${why}`, { cause });
+  }
+}
+
+function addressOf(url: string): string {
+  return url.replace(/^[^/]*\/\//, '').replace(/^.*@/, '');
+}
