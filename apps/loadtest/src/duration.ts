@@ -12,14 +12,10 @@ export function parseDurationMs(text: string): number {
 /** Milliseconds for a reader: three digits and the unit that fits. */
 export function formatMs(value: number): string {
   if (value === 0) return '0 ms';
-  if (value < 0.9995) return `${(value * 1000).toPrecision(3).replace(/\.?0+$/, '')} µs`;
-  if (value < 999.5) return `${threeDigits(value)} ms`;
-  if (value < 59_950) return `${threeDigits(value / 1000)} s`;
+  if (value < 0.9995) return `${(value * 1000).toPrecision(3)} µs`;
+  if (value < 999.5) return `${value.toPrecision(3)} ms`;
+  if (value < 59_950) return `${(value / 1000).toPrecision(3)} s`;
   return `${(value / 60_000).toFixed(1)} min`;
-}
-
-function threeDigits(value: number): string {
-  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }
 
 /** Seconds as a clock: `1:05` or `1:02:05`. */
