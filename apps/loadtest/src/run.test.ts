@@ -277,10 +277,13 @@ describe('a run against servers that misbehave', () => {
     expect(result.errors).toEqual({ timeout: 4 });
   });
 
-  it('gives up on what is unfinished after the grace', async () => {
+  it.each([
+    { kind: 'open' as const, profile: { kind: 'constant' as const, rate: 500 } },
+    { kind: 'closed' as const, users: 5 },
+  ])('gives up on what is unfinished after the grace, in a load that is $kind', async (load) => {
     const target = await serve(() => {});
-    const load = { kind: 'open' as const, profile: { kind: 'constant' as const, rate: 500 } };
-    const result = await run(target, { load, graceMs: '50' }, 5);
+    const times = { durationMs: '300', graceMs: '50', timeoutMs: '1h' };
+    const result = await run(target, { load, ...times }, 5);
     expect(result.errors).toEqual({ unfinished: 5 });
   });
 

@@ -145,8 +145,7 @@ function summarize({ scenario, startedAt, keys, shards, intervals }: Measured): 
     for (const name of metricNames) metrics[name].add(LatencyHistogram.decode(shard.metrics[name]));
     for (const [name, count] of shard.errors) errors[name] = (errors[name] ?? 0) + count;
   }
-  const arrivalsMs = Math.max(...shards.map((shard) => shard.arrivalsMs));
-  const measuredMs = Math.max(1, arrivalsMs - scenario.warmupMs);
+  const measuredMs = Math.max(1, ...shards.map((shard) => shard.measuredMs));
   const correction = correctionOf(scenario.load, metrics.endToEndFromSend);
   if (correction.by === 'expected-interval') {
     metrics.ttft = metrics.ttftFromSend.corrected(correction.intervalMs);

@@ -1,4 +1,3 @@
-import { SluiceError } from '@sluice/canonical';
 import { Pool } from '@sluice/http';
 import type { Clock } from './clock.ts';
 import { formatNames } from './dialects/dialect.ts';
@@ -37,8 +36,8 @@ export interface ShardResult {
   self: SelfLoad;
   connectionsOpened: number;
   requestsRepeated: number;
-  /** From the start to the last arrival, in milliseconds. */
-  arrivalsMs: number;
+  /** How long measured requests kept coming, in milliseconds. */
+  measuredMs: number;
 }
 
 /** Where a running shard reports to. */
@@ -72,7 +71,7 @@ class ShardRun {
   private readonly timers: NodeJS.Timeout[] = [];
   private intervalTimer: NodeJS.Timeout | undefined;
   private interval = 0;
-  private arrivalsMs: number | undefined;
+  private isExhausted = false;
   private readonly ended = Promise.withResolvers<void>();
 
   constructor(plan: ShardPlan, options: ShardOptions) {
@@ -134,7 +133,12 @@ class ShardRun {
     return this.result();
   }
 
-  private begin(arrival: number, intendedAt: number, trace: TraceEntry | undefined, over: () => void): void {
+  private begin(
+    arrival: number,
+    intendedAt: number,
+    trace: TraceEntry | undefined,
+    over: () => void,
+  ): boolean {
     const request = this.factory(arrival, trace);
     const { warmupMs } = this.plan.scenario;
     // A timer may be a little early: without a warm-up that must not leave the first request out.
@@ -144,6 +148,7 @@ class ShardRun {
     this.continuations.set(exchange, over);
     this.recorder.arrived(isMeasured);
     this.pool.send(exchange);
+    return isMeasured;
   }
 
   private over(exchange: Exchange): void {
@@ -155,13 +160,12 @@ class ShardRun {
   }
 
   private exhausted(): void {
-    if (this.arrivalsMs !== undefined) return;
-    const { scenario, startAt } = this.plan;
-    this.arrivalsMs = Math.max(1, this.options.clock.now() - startAt);
+    if (this.isExhausted) return;
+    this.isExhausted = true;
     this.timers.push(
       setTimeout(() => {
         for (const exchange of [...this.inFlight]) exchange.expire('unfinished');
-      }, scenario.graceMs),
+      }, this.plan.scenario.graceMs),
     );
     this.endIfDone();
   }
@@ -173,7 +177,7 @@ class ShardRun {
   }
 
   private endIfDone(): void {
-    if (this.arrivalsMs !== undefined && this.inFlight.size === 0) this.ended.resolve();
+    if (this.isExhausted && this.inFlight.size === 0) this.ended.resolve();
   }
 
   private sweep(): void {
@@ -199,8 +203,7 @@ class ShardRun {
   }
 
   private result(): ShardResult {
-    const { recorder, pool } = this;
-    if (this.arrivalsMs === undefined) throw new SluiceError('internal', 'a shard ended before its arrivals');
+    const { recorder, pool, driver } = this;
     const encoded = metricNames.map((name) => [name, recorder.metrics[name].encode()] as const);
     return {
       totals: recorder.totals,
@@ -210,7 +213,7 @@ class ShardRun {
       self: this.watch.stop(),
       connectionsOpened: pool.opened,
       requestsRepeated: pool.repeated,
-      arrivalsMs: this.arrivalsMs,
+      measuredMs: driver.measuredMs(),
     };
   }
 }

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createDriver, type LoadDriver } from './load-driver.ts';
+import { parseScenario, type ScenarioInput } from './scenario.ts';
+
+let driver: LoadDriver;
+let begun: number;
+let exhaustedAt: number | undefined;
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 0 });
+  begun = 0;
+  exhaustedAt = undefined;
+});
+afterEach(() => vi.useRealTimers());
+
+interface Play {
+  users: number;
+  /** Answers take so long; Infinity never comes. By the number of the request. */
+  answerMs(arrival: number): number;
+  load?: { thinkMs?: string; paceMs?: string };
+  scenario?: ScenarioInput;
+}
+
+/** Plays a load for an hour of the fake clock. */
+async function play({ users, answerMs, load, scenario }: Play): Promise<void> {
+  const parsed = parseScenario({
+    target: 'http://127.0.0.1',
+    durationMs: '1s',
+    load: { kind: 'closed', users, rampUpMs: '0', ...load },
+    ...scenario,
+  });
+  driver = createDriver({
+    scenario: parsed,
+    share: { index: 0, of: 1 },
+    trace: undefined,
+    clock: { now: () => Date.now() },
+    startAt: 0,
+    begin(arrival, intendedAt, _trace, over) {
+      begun += 1;
+      const waitMs = answerMs(arrival);
+      if (waitMs < Number.POSITIVE_INFINITY) setTimeout(over, waitMs);
+      return intendedAt >= parsed.warmupMs;
+    },
+    exhausted() {
+      exhaustedAt = Date.now();
+    },
+  });
+  driver.start();
+  await vi.advanceTimersByTimeAsync(3_600_000);
+}
+
+describe('a closed loop', () => {
+  it('begins nothing after its time, and counts whole rounds', async () => {
+    await play({ users: 4, answerMs: () => 400 });
+    expect(begun).toBe(12);
+    expect(exhaustedAt).toBe(1_000);
+    expect(driver.measuredMs()).toBe(1_200);
+  });
+
+  it('counts from the first measured request of a user', async () => {
+    await play({ users: 4, answerMs: () => 400, scenario: { warmupMs: '500ms' } });
+    expect(begun).toBe(12);
+    // The third round alone, from 800 to 1,200.
+    expect(driver.measuredMs()).toBe(400);
+  });
+
+  it('ends in time when a user never gets his answer, and is counted over the time of the others', async () => {
+    await play({ users: 5, answerMs: (arrival) => (arrival === 2 ? Number.POSITIVE_INFINITY : 400) });
+    expect(exhaustedAt).toBe(1_000);
+    expect(begun).toBe(13);
+    expect(driver.measuredMs()).toBe(1_200);
+  });
+
+  it('does not wait for users who think, and counts their thinking', async () => {
+    await play({ users: 3, answerMs: () => 100, load: { thinkMs: '5s' } });
+    expect(exhaustedAt).toBe(1_000);
+    expect(begun).toBe(3);
+    expect(driver.measuredMs()).toBe(5_100);
+  });
+
+  it('ends when all its requests have their answers', async () => {
+    await play({ users: 4, answerMs: () => 10, scenario: { requests: 10 } });
+    expect(begun).toBe(10);
+    expect(exhaustedAt).toBe(30);
+    expect(driver.measuredMs()).toBe(30);
+  });
+
+  it('keeps the pace that users intend while answers are quicker', async () => {
+    await play({ users: 2, answerMs: () => 10, load: { paceMs: '100ms' } });
+    expect(begun).toBe(20);
+    expect(driver.measuredMs()).toBeCloseTo(1_000, 6);
+  });
+
+  it('can be stopped', async () => {
+    const playing = play({ users: 4, answerMs: () => 400 });
+    driver.stop();
+    await playing;
+    expect(begun).toBe(4);
+    expect(exhaustedAt).toBe(0);
+  });
+});
