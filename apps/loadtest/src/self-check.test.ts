@@ -37,6 +37,16 @@ describe('the client about itself', () => {
     expect(check({}, 20, 1000).isBottleneck).toBe(false);
   });
 
+  it('does not take the first request of a few for a percentile', () => {
+    const sendDelay = new LatencyHistogram();
+    sendDelay.recordMany(0.1, 8);
+    sendDelay.record(20);
+    const facts = { processes: [calm], sendDelay, endToEndFromSend: filled(100) };
+    expect(checkSelf(facts).isBottleneck).toBe(false);
+    sendDelay.recordMany(20, 8);
+    expect(checkSelf(facts).findings).toEqual([expect.stringMatching(/after their instant at the median/)]);
+  });
+
   it('mentions a full machine without blaming the client', () => {
     expect(check({ machineShare: 0.99 })).toMatchObject({
       isBottleneck: false,
