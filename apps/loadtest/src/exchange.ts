@@ -122,9 +122,11 @@ export class Exchange implements Call, ScannerSink, Finished {
     this.settle();
   }
 
-  fail(failure: Failure): void {
+  fail(failure: Failure, code?: string): void {
     const isCut = this.scanner !== undefined && failure === 'reset';
-    this.errorClass ??= isCut ? 'cut stream' : `connection: ${failure}`;
+    // The end of a connection is one class, whoever noticed it; why there was none at all is worth a word.
+    const cause = failure === 'connect' && code !== undefined ? ` ${code}` : '';
+    this.errorClass ??= isCut ? 'cut stream' : `connection: ${failure}${cause}`;
     this.settle();
   }
 

@@ -268,7 +268,7 @@ describe('a run against servers that misbehave', () => {
 
   it('names a server that is not there', async () => {
     const result = await run('http://127.0.0.1:9', {}, 3);
-    expect(result.errors).toEqual({ 'connection: connect': 3 });
+    expect(result.errors).toEqual({ 'connection: connect ECONNREFUSED': 3 });
   });
 
   it('gives up on a server that says nothing', async () => {

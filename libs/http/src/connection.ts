@@ -20,7 +20,8 @@ export interface Call {
   /** A piece of the body. The bytes are there during the call only. */
   body(bytes: Buffer, start: number, end: number): void;
   end(): void;
-  fail(failure: Failure): void;
+  /** `code` is the system's or TLS' own word, such as `ECONNREFUSED`; absent where neither said one. */
+  fail(failure: Failure, code?: string): void;
   /** Asked after each read before the end: true leaves what follows unread until `resume`. Absent reads on. */
   rests?(): boolean;
 }
@@ -54,6 +55,7 @@ export class Connection implements ResponseSink {
   private keepsAlive = true;
   private isConnected = false;
   private isClosed = false;
+  private errorCode: string | undefined;
   private served = 0;
 
   constructor(dialler: Dialler, owner: ConnectionOwner, connectTimeoutMs: number, isSlow: boolean) {
@@ -66,7 +68,10 @@ export class Connection implements ResponseSink {
       this.isConnected = true;
       clearTimeout(this.connectTimer);
     });
-    this.socket.on('error', () => this.lost());
+    this.socket.on('error', (error: NodeJS.ErrnoException) => {
+      this.errorCode = error.code;
+      this.lost();
+    });
     this.socket.on('end', () => this.ended());
     this.socket.on('close', () => this.lost());
   }
@@ -158,7 +163,7 @@ export class Connection implements ResponseSink {
     const call = this.release();
     const isStale = call !== undefined && this.served > 0 && failure === 'reset' && !this.parser.hasBegun;
     this.owner.closed(this, isStale ? call : undefined);
-    if (!isStale) call?.fail(failure);
+    if (!isStale) call?.fail(failure, this.errorCode);
   }
 
   private release(): Call | undefined {
