@@ -71,6 +71,10 @@ export async function startProcess(environment: Environment): Promise<void> {
           metrics.mediaFetches.inc({ outcome });
           metrics.mediaFetchDuration.observe(durationMs);
         },
+        onReadiness: (isReady, why) => {
+          if (isReady) logger.info({ pool: pool.name }, 'the engine is back');
+          else logger.warn({ pool: pool.name, why }, 'the engine is not ready');
+        },
       });
       await engine.start(lifecycle.draining);
       return new PoolWorker({ pool, engine, catalog, redis, publisher, metrics, logger, clock });

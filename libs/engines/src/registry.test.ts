@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { engineKinds, parseBackend } from './registry.ts';
-
-const services = { now: Date.now, onExtensionsDropped: () => {}, onMediaFetched: () => {} };
+import { quietServices } from './test-services.ts';
 
 describe('a backend record', () => {
   it('makes an engine of its kind, with defaults', async () => {
     const { backend, problems } = parseBackend({ engine: 'simulated' }, 'pools.sim.backend', {});
     expect(problems).toEqual([]);
     expect(backend).toMatchObject({ kind: 'simulated', slots: 64 });
-    expect(await backend?.createEngine(services)).toMatchObject({ slots: 64, resume: 'exact' });
+    expect(await backend?.createEngine(quietServices)).toMatchObject({ slots: 64, resume: 'exact' });
   });
 
   it('makes an upstream engine of any dialect', async () => {
@@ -20,7 +19,7 @@ describe('a backend record', () => {
       const raw = { engine: 'upstream', dialect, baseUrl: 'https://example.com/v1', resume, slots: 3 };
       const { backend, problems } = parseBackend(raw, 'b', {});
       expect(problems).toEqual([]);
-      const engine = await backend?.createEngine(services);
+      const engine = await backend?.createEngine(quietServices);
       expect(engine).toMatchObject({ slots: 3, resume });
       await engine?.stop();
     }

@@ -6,6 +6,7 @@ import {
   type Resume,
 } from '@sluice/canonical';
 import { describe, expect, it } from 'vitest';
+import { quietServices } from '../test-services.ts';
 import { SimulatedEngine } from './engine.ts';
 import { referenceText } from './reference.ts';
 import { parseStamps } from './stamp.ts';
@@ -20,7 +21,7 @@ function ask(text: string, rest: Partial<InferenceRequest> = {}): InferenceReque
   };
 }
 
-const services = { now: () => 1_700_000_000_000, onExtensionsDropped: () => {}, onMediaFetched: () => {} };
+const services = { ...quietServices, now: () => 1_700_000_000_000 };
 
 interface RunOptions {
   resume?: Resume;

@@ -29,7 +29,7 @@ export interface CallServices {
   /** Monotonic milliseconds. */
   now(): number;
   /** Told once for each answer or failed connection: whether the server is there. */
-  onContact(isThere: boolean): void;
+  onContact(isThere: boolean, why?: string): void;
 }
 
 export interface CallPlan {
@@ -101,13 +101,13 @@ export class UpstreamCall implements Call, Limited, Resting {
     this.services.limits.forget(this);
   }
 
-  fail(failure: Failure): void {
+  fail(failure: Failure, code?: string): void {
     this.isBodyComplete = true;
     if (this.hasEnded) {
       this.services.limits.forget(this);
       return;
     }
-    if (!this.reader) this.services.onContact(false);
+    if (!this.reader) this.services.onContact(false, code ?? failure);
     this.failWith(connectionFailure(failure, this.reader !== undefined));
   }
 

@@ -4,6 +4,7 @@ import type { ErrorInfo, GenerationEvent, InferenceRequest, Message, Resume, Too
 import { statusOf } from '@sluice/formats';
 import { z } from 'zod';
 import { SimulatedEngine } from '../simulated/engine.ts';
+import { quietServices } from '../test-services.ts';
 
 const toolWire = z.object({
   function: z.object({ name: z.string(), parameters: z.record(z.string(), z.json()) }),
@@ -43,10 +44,7 @@ export class ChatServer {
   readonly sockets = new Set<Socket>();
   answer: Answer | undefined;
   private readonly server: Server;
-  private readonly model = new SimulatedEngine(
-    { slots: 1000, ttftMs: 0, gapMs: 0 },
-    { now: Date.now, onExtensionsDropped: () => {}, onMediaFetched: () => {} },
-  );
+  private readonly model = new SimulatedEngine({ slots: 1000, ttftMs: 0, gapMs: 0 }, quietServices);
 
   private constructor() {
     this.server = createServer((request, response) => void this.receive(request, response));
@@ -56,10 +54,11 @@ export class ChatServer {
     });
   }
 
-  static async open(): Promise<ChatServer> {
+  /** On a port that the system chooses, unless there is one that it shall come back to. */
+  static async open(port = 0): Promise<ChatServer> {
     const server = new ChatServer();
     await server.model.start();
-    await new Promise<void>((resolve) => server.server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => server.server.listen(port, '127.0.0.1', resolve));
     return server;
   }
 

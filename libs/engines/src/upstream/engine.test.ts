@@ -3,18 +3,21 @@ import type { Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { collect, findGrammarError, type InferenceRequest } from '@sluice/canonical';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { EngineServices } from '../engine.ts';
 import { askFor, record, runOf, textOf } from '../engine-suite.ts';
 import { referenceText } from '../simulated/reference.ts';
+import { quietServices } from '../test-services.ts';
 import { ChatServer } from './chat-server.ts';
 import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
 import { upstreamOptions } from './options.ts';
 
 const credential = 'sk-operator-secret';
 const dropped: [string, string][] = [];
-const services = {
-  now: Date.now,
-  onExtensionsDropped: (from: string, to: string) => dropped.push([from, to]),
-  onMediaFetched: () => {},
+const readiness: [boolean, string | undefined][] = [];
+const services: EngineServices = {
+  ...quietServices,
+  onExtensionsDropped: (from, to) => void dropped.push([from, to]),
+  onReadiness: (isReady, why) => void readiness.push([isReady, why]),
 };
 
 let server: ChatServer;
@@ -28,6 +31,7 @@ function createEngine(options: Record<string, unknown> = {}): UpstreamEngine {
 }
 
 beforeEach(async () => {
+  readiness.length = 0;
   server = await ChatServer.open();
 });
 afterEach(async () => {
@@ -434,6 +438,18 @@ describe('the readiness of an upstream engine', () => {
     expect(engine.isReady()).toBe(false);
     server.answer = undefined;
     await expect.poll(() => engine.isReady(), { timeout: 5000 }).toBe(true);
+  });
+
+  it('is told when it changes, and why it was lost', async () => {
+    const engine = createEngine();
+    await engine.start(new AbortController().signal);
+    const port = Number(new URL(server.baseUrl).port);
+    await server.close();
+    await runOf(engine, askFor('hi'));
+    await expect.poll(() => readiness, { timeout: 5000 }).toEqual([[false, 'ECONNREFUSED']]);
+    server = await ChatServer.open(port);
+    await expect.poll(() => readiness, { timeout: 5000 }).toHaveLength(2);
+    expect(readiness[1]).toEqual([true, undefined]);
   });
 
   it('is not lost with an answer that says no', async () => {

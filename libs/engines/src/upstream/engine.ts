@@ -72,6 +72,7 @@ export class UpstreamEngine implements Engine {
       timeoutMs: options.connectTimeoutMs,
       intervalMs: options.probeIntervalMs,
       now: services.now,
+      onChange: (isThere, why) => services.onReadiness(isThere, why),
     });
     const { credential, firstEventTimeoutMs, idleTimeoutMs } = options;
     this.callServices = {
@@ -81,7 +82,7 @@ export class UpstreamEngine implements Engine {
       now,
       codec,
       ...{ credential, firstEventTimeoutMs, idleTimeoutMs },
-      onContact: (isThere) => this.probe.note(isThere),
+      onContact: (isThere, why) => this.probe.note(isThere, why),
     };
     this.media = new MediaFetcher(options.media, {
       now,

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { InferenceRequest } from '@sluice/canonical';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { askFor, runOf, textOf } from '../engine-suite.ts';
+import { quietServices } from '../test-services.ts';
 import { ChatServer } from './chat-server.ts';
 import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
 import { upstreamOptions } from './options.ts';
@@ -49,12 +50,10 @@ function create(media: object): UpstreamEngine {
     baseUrl: chat.baseUrl,
     media: { allowHttp: true, ports, ...media },
   });
-  const services = {
-    now: Date.now,
-    onExtensionsDropped: () => {},
-    onMediaFetched: (outcome: string) => void counted.push(outcome),
-  };
-  engine = createUpstreamEngine(options, services);
+  engine = createUpstreamEngine(options, {
+    ...quietServices,
+    onMediaFetched: (outcome) => void counted.push(outcome),
+  });
   return engine;
 }
 

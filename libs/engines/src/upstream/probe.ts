@@ -14,6 +14,8 @@ export interface ProbeOptions {
   timeoutMs: number;
   intervalMs: number;
   now(): number;
+  /** Told when a server that was there is gone, and why, and when it is back: twice a second at most. */
+  onChange(isThere: boolean, why?: string): void;
 }
 
 /** Knows whether the server is there: from the calls that are made anyway, and by asking when there are none. */
@@ -21,6 +23,8 @@ export class Probe {
   private readonly dispatcher: Dispatcher;
   private readonly options: ProbeOptions;
   private isThere = false;
+  private wasThere = false;
+  private absence: string | undefined;
   private contactAt = 0;
   private isAsking = false;
   private interval: NodeJS.Timeout | undefined;
@@ -35,9 +39,10 @@ export class Probe {
     return this.isThere;
   }
 
-  /** Takes note of what a call found. */
-  note(isThere: boolean): void {
+  /** Takes note of what a call found; `why` it is not there. */
+  note(isThere: boolean, why?: string): void {
     this.isThere = isThere;
+    this.absence = why;
     this.contactAt = this.options.now();
   }
 
@@ -53,7 +58,8 @@ export class Probe {
       const fact = signal.aborted ? 'was not waited for any longer' : `did not answer in ${timeoutMs} ms`;
       throw new SluiceError('unavailable', `${origin} ${fact}: ${found}`);
     }
-    this.interval = setInterval(() => void this.askIfDue(), Math.min(retryMs, this.options.intervalMs));
+    this.wasThere = this.isThere;
+    this.interval = setInterval(() => this.tick(), Math.min(retryMs, this.options.intervalMs));
     // Asking is no reason to keep a process alive.
     this.interval.unref();
   }
@@ -62,6 +68,14 @@ export class Probe {
     clearInterval(this.interval);
     this.stopping.abort();
     this.isThere = false;
+  }
+
+  private tick(): void {
+    if (this.isThere !== this.wasThere) {
+      this.wasThere = this.isThere;
+      this.options.onChange(this.isThere, this.absence);
+    }
+    void this.askIfDue();
   }
 
   private async askIfDue(): Promise<void> {
@@ -84,7 +98,7 @@ export class Probe {
         return statusCode < 500 && statusCode !== 401 ? undefined : String(statusCode);
       })
       .catch((error: unknown) => codeOf(error) ?? 'no answer');
-    if (!signal.aborted) this.note(found === undefined);
+    if (!signal.aborted) this.note(found === undefined, found);
     return found;
   }
 }

@@ -6,6 +6,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { askFor, record, runOf, textOf } from '../engine-suite.ts';
 import { testCertificate } from '../test-certificate.ts';
+import { quietServices } from '../test-services.ts';
 import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
 import { upstreamOptions } from './options.ts';
 import { restMs, StreamRate } from './rests.ts';
@@ -81,8 +82,7 @@ describe.each([
       // A rest may be longer than the silence that is allowed to a server.
       idleTimeoutMs: silenceMs,
     });
-    const services = { now: Date.now, onExtensionsDropped: () => {}, onMediaFetched: () => {} };
-    engine = createUpstreamEngine(options, services);
+    engine = createUpstreamEngine(options, quietServices);
   });
   afterEach(async () => {
     vi.useRealTimers();

@@ -5,6 +5,7 @@ import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'nod
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { askFor, runOf, textOf } from '../engine-suite.ts';
 import { testCertificate } from '../test-certificate.ts';
+import { quietServices } from '../test-services.ts';
 import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
 import { upstreamOptions } from './options.ts';
 
@@ -28,11 +29,10 @@ beforeEach(async () => {
   await once(server, 'listening');
   // A server that listens on TCP has an address with a port.
   const { port } = server.address() as AddressInfo;
-  engine = createUpstreamEngine(upstreamOptions.parse({ baseUrl: `https://127.0.0.1:${port}/v1` }), {
-    now: Date.now,
-    onExtensionsDropped: () => {},
-    onMediaFetched: () => {},
-  });
+  engine = createUpstreamEngine(
+    upstreamOptions.parse({ baseUrl: `https://127.0.0.1:${port}/v1` }),
+    quietServices,
+  );
 });
 afterEach(async () => {
   setDefaultCACertificates(trusted);
