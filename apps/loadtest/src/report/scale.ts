@@ -24,7 +24,9 @@ export function fitScale(values: readonly number[]): ScaleKind {
 function linearScale(values: readonly number[]): Scale {
   const step = niceStep(Math.max(...values, 0) / 5 || 0.2);
   const top = Math.max(step, Math.ceil(Math.max(...values, 0) / step - 1e-9) * step);
-  const ticks = Array.from({ length: Math.round(top / step) + 1 }, (_, at) => at * step);
+  // Three times 0.2 is no number to print.
+  const tick = (at: number) => Number((at * step).toPrecision(12));
+  const ticks = Array.from({ length: Math.round(top / step) + 1 }, (_, at) => tick(at));
   return { place: (value) => value / top, ticks };
 }
 
