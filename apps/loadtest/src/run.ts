@@ -182,7 +182,12 @@ function summarize({ scenario, startedAt, keys, shards, intervals }: Measured): 
       processes,
       connectionsOpened: shards.reduce((sum, shard) => sum + shard.connectionsOpened, 0),
       requestsRepeated: shards.reduce((sum, shard) => sum + shard.requestsRepeated, 0),
-      ...checkSelf({ processes, sendDelay: metrics.sendDelay, endToEndFromSend: metrics.endToEndFromSend }),
+      ...checkSelf({
+        processes,
+        sendDelay: metrics.sendDelay,
+        endToEndFromSend: metrics.endToEndFromSend,
+        errors,
+      }),
     },
   };
 }

@@ -15,6 +15,7 @@ const check = (load: Partial<typeof calm>, sendDelayMs = 0.1, endToEndMs = 100) 
     processes: [calm, { ...calm, ...load }],
     sendDelay: filled(sendDelayMs),
     endToEndFromSend: filled(endToEndMs),
+    errors: { 'http 503': 7 },
   });
 
 describe('the client about itself', () => {
@@ -41,10 +42,20 @@ describe('the client about itself', () => {
     const sendDelay = new LatencyHistogram();
     sendDelay.recordMany(0.1, 8);
     sendDelay.record(20);
-    const facts = { processes: [calm], sendDelay, endToEndFromSend: filled(100) };
+    const facts = { processes: [calm], sendDelay, endToEndFromSend: filled(100), errors: {} };
     expect(checkSelf(facts).isBottleneck).toBe(false);
     sendDelay.recordMany(20, 8);
     expect(checkSelf(facts).findings).toEqual([expect.stringMatching(/after their instant at the median/)]);
+  });
+
+  it('names what the system had no more of', () => {
+    const delays = { sendDelay: filled(0.1), endToEndFromSend: filled(100) };
+    const errors = { 'connection: connect EMFILE': 12, 'connection: reset': 3 };
+    const { isBottleneck, findings } = checkSelf({ processes: [calm], ...delays, errors });
+    expect(isBottleneck).toBe(true);
+    expect(findings).toEqual([
+      '12 connections were not opened: a process may open no more files (ulimit -n)',
+    ]);
   });
 
   it('mentions a full machine without blaming the client', () => {

@@ -9,11 +9,20 @@ const lateSendMs = 5;
 /** Of fewer, the 99th percentile is the slowest one: the first, which found everything cold. */
 const samplesOfTail = 100;
 
+/** What the system refuses a client that asks for too much, by its word for it. */
+const exhausted: Readonly<Record<string, string>> = {
+  EMFILE: 'a process may open no more files (ulimit -n)',
+  ENFILE: 'the machine may open no more files',
+  EADDRNOTAVAIL: 'no port was left for them',
+};
+
 /** What a client can tell of itself after a run. */
 export interface SelfFacts {
   processes: readonly SelfLoad[];
   sendDelay: LatencyHistogram;
   endToEndFromSend: LatencyHistogram;
+  /** Failed requests by class. */
+  errors: Readonly<Record<string, number>>;
 }
 
 /** Says whether the client was itself the bottleneck, and by which signs; empty findings mean a clean run. */
@@ -33,6 +42,10 @@ export function checkSelf(facts: SelfFacts): { isBottleneck: boolean; findings: 
   if (lateMs > Math.max(lateSendMs, facts.endToEndFromSend.percentile(50) / 10)) {
     const which = hasTail ? 'at the 99th percentile' : 'at the median';
     own.push(`requests were sent ${formatMs(lateMs)} after their instant ${which}`);
+  }
+  for (const [errorClass, count] of Object.entries(facts.errors)) {
+    const why = exhausted[errorClass.split(' ').at(-1) ?? ''];
+    if (why !== undefined) own.push(`${count} connections were not opened: ${why}`);
   }
   const machine = Math.max(0, ...facts.processes.map((load) => load.machineShare));
   const shared =
