@@ -61,6 +61,23 @@ describe('a scenario from flags', () => {
     expect(scenario({ users: '5' }, file).load).toMatchObject({ users: 5, thinkMs: { value: 1000 } });
   });
 
+  it('lays flags about a part of a file over that part', () => {
+    const file = {
+      load: { kind: 'trace', file: 'a.csv' },
+      traffic: [{ abort: { share: 0.3, afterMs: '1s' }, slow: { share: 0.1, bytesPerSecond: 50 } }],
+    };
+    const flags = { 'trace-speed': '3', 'abort-after': '2s', 'slow-share': '0.2' };
+    const { load, traffic } = scenario(flags, file);
+    expect(load).toEqual({ kind: 'trace', file: 'a.csv', speed: 3 });
+    expect(traffic[0]?.abort).toMatchObject({ share: 0.3, afterMs: { value: 2000 } });
+    expect(traffic[0]?.slow).toEqual({ share: 0.2, bytesPerSecond: 50 });
+  });
+
+  it('changes the kind of load that a file names', () => {
+    const file = { load: { kind: 'closed', users: 3 } };
+    expect(scenario({ rate: '5' }, file).load).toMatchObject({ kind: 'open', profile: { rate: 5 } });
+  });
+
   it('mixes formats evenly', () => {
     const { traffic } = scenario({ format: 'openai,gemini', model: 'm', single: true });
     expect(traffic.map(({ format, model, streamShare }) => [format, model, streamShare])).toEqual([
@@ -77,8 +94,23 @@ describe('a scenario from flags', () => {
     { format: 'cobol' },
     { duration: 'long' },
     { 'abort-share': '0.5' },
+    { 'abort-after': '5s' },
+    { 'slow-rate': '500' },
+    { single: true, 'stream-share': '0.5' },
+    { warmup: '30s' },
+    { duration: '0' },
   ])('refuses %j', (flags) => {
     expect(() => scenario(flags)).toThrow(SluiceError);
+  });
+
+  it.each([
+    [{ think: '1s' }, '--think goes with --users'],
+    [{ burst: true, rate: '5' }, '--burst goes with --users'],
+    [{ 'trace-speed': '2' }, '--trace-speed goes with --trace'],
+    [{ users: '5', arrivals: 'constant' }, '--arrivals goes with --rate, --ramp and --steps'],
+    [{ ramp: '5' }, '--ramp goes from a rate to another: A..B'],
+  ])('refuses %j, which would change nothing, and says what it lacks', (flags, message) => {
+    expect(() => scenario(flags)).toThrow(message);
   });
 
   it('says everything that is wrong with a file at once', () => {

@@ -100,26 +100,55 @@ function load(flags: ScenarioFlagValues, file: Fields | undefined, durationMs: u
   if (kinds.length > 1) {
     throw new SluiceError('invalid-request', 'give one of --rate, --ramp, --steps, --trace and --users');
   }
-  if (flags.trace !== undefined) {
-    return { kind: 'trace', file: flags.trace, ...given({ speed: number(flags['trace-speed']) }) };
+  const kind = kindOf(flags) ?? file?.kind ?? 'open';
+  refuseIdle(flags, kind);
+  const same = file?.kind === kind ? file : undefined;
+  if (kind === 'trace') {
+    const values = given({ file: flags.trace, speed: number(flags['trace-speed']) });
+    return merged(same, 'trace', values);
   }
-  const isClosed = flags.users !== undefined || file?.kind === 'closed';
-  if (isClosed && kinds.length === (flags.users === undefined ? 0 : 1)) {
+  if (kind === 'closed') {
     const users = number(flags.users);
     const rampUpMs = flags.burst === true ? 0 : flags['ramp-up'];
-    const values = { kind: 'closed', users, thinkMs: flags.think, paceMs: flags.pace, rampUpMs };
-    return { ...(file?.kind === 'closed' && file), ...given(values) };
+    return merged(same, 'closed', given({ users, thinkMs: flags.think, paceMs: flags.pace, rampUpMs }));
   }
-  const profile = rateProfile(flags, durationMs);
-  if (!profile && flags.arrivals === undefined) return undefined;
-  const base = file?.kind === 'open' ? file : { kind: 'open', profile: { kind: 'constant', rate: 10 } };
-  return { ...base, ...given({ profile, spacing: flags.arrivals }) };
+  const values = given({ profile: rateProfile(flags, durationMs), spacing: flags.arrivals });
+  return merged(same ?? { profile: { kind: 'constant', rate: 10 } }, 'open', values);
+}
+
+/** The kind of load that the flags ask for; absent when they leave it to the file. */
+function kindOf(flags: ScenarioFlagValues): string | undefined {
+  if (flags.trace !== undefined) return 'trace';
+  if (flags.users !== undefined) return 'closed';
+  return (flags.rate ?? flags.ramp ?? flags.steps) === undefined ? undefined : 'open';
+}
+
+/** Flags that say something about one kind of load only, and how one asks for that kind. */
+const loadFlags: readonly { names: readonly Name[]; kind: string; asked: string }[] = [
+  { names: ['think', 'pace', 'ramp-up', 'burst'], kind: 'closed', asked: '--users' },
+  { names: ['trace-speed'], kind: 'trace', asked: '--trace' },
+  { names: ['arrivals'], kind: 'open', asked: '--rate, --ramp and --steps' },
+];
+
+/** A flag that would change nothing is a mistake of whoever gave it. */
+function refuseIdle(flags: ScenarioFlagValues, kind: unknown): void {
+  for (const { names, kind: own, asked } of loadFlags) {
+    const idle = names.find((name) => flags[name] !== undefined);
+    if (idle === undefined || own === kind) continue;
+    throw new SluiceError('invalid-request', `--${idle} goes with ${asked}`);
+  }
+}
+
+function merged(base: Fields | undefined, kind: string, values: Fields): Fields | undefined {
+  return Object.keys(values).length === 0 ? undefined : { ...base, kind, ...values };
 }
 
 function rateProfile(flags: ScenarioFlagValues, durationMs: unknown): Fields | undefined {
   if (flags.rate !== undefined) return { kind: 'constant', rate: number(flags.rate) };
   if (flags.ramp !== undefined) {
     const [from, to] = String(flags.ramp).split('..').map(number);
+    if (to === undefined)
+      throw new SluiceError('invalid-request', '--ramp goes from a rate to another: A..B');
     return { kind: 'ramp', from, to, overMs: durationMs ?? '30s' };
   }
   const steps = list(flags.steps)?.map((step) => {
@@ -136,31 +165,30 @@ function traffic(flags: ScenarioFlagValues, file: unknown): Fields[] | undefined
     file: flags['prompt-file'],
     seeds: number(flags.seeds),
   });
-  const [abortShare, slowShare] = [number(flags['abort-share']), number(flags['slow-share'])];
+  const abort = given({
+    share: number(flags['abort-share']),
+    afterTokens: flags['abort-after-tokens'],
+    afterMs: flags['abort-after'],
+  });
+  const slow = given({ share: number(flags['slow-share']), bytesPerSecond: number(flags['slow-rate']) });
+  if (flags.single === true && flags['stream-share'] !== undefined) {
+    throw new SluiceError('invalid-request', 'give one of --single and --stream-share');
+  }
   const changes = given({
     model: flags.model,
     streamShare: flags.single === true ? 0 : number(flags['stream-share']),
     outputTokens: flags['output-tokens'],
     body: flags.body === undefined ? undefined : json(String(flags.body)),
-    abort:
-      abortShare === undefined
-        ? undefined
-        : {
-            share: abortShare,
-            ...given({ afterTokens: flags['abort-after-tokens'], afterMs: flags['abort-after'] }),
-          },
-    slow:
-      slowShare === undefined
-        ? undefined
-        : { share: slowShare, bytesPerSecond: number(flags['slow-rate'] ?? '1000') },
   });
   const formats = list(flags.format);
-  if (!formats && Object.keys({ ...prompt, ...changes }).length === 0) return undefined;
+  if (!formats && Object.keys({ ...prompt, ...abort, ...slow, ...changes }).length === 0) return undefined;
   const entries = (Array.isArray(file) ? file : [{}]).map((entry) => fields(entry) ?? {});
   const changed = entries.map((entry) => ({
     ...entry,
     ...changes,
-    ...(Object.keys(prompt).length > 0 && { prompt: { ...fields(entry.prompt), ...prompt } }),
+    ...section('prompt', entry, prompt),
+    ...section('abort', entry, abort),
+    ...section('slow', entry, slow),
   }));
   return formats ? formats.flatMap((format) => changed.map((entry) => ({ ...entry, format }))) : changed;
 }

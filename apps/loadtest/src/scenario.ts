@@ -39,7 +39,7 @@ const traffic = z.strictObject({
     .refine((abort) => abort.afterTokens ?? abort.afterMs, 'needs afterTokens or afterMs')
     .optional(),
   /** Clients that read slowly: their share and pace. */
-  slow: z.strictObject({ share, bytesPerSecond: z.number().positive() }).optional(),
+  slow: z.strictObject({ share, bytesPerSecond: z.number().positive().default(1000) }).optional(),
 });
 
 const open = z.strictObject({
@@ -75,7 +75,7 @@ const closed = z.strictObject({
   rampUpMs: durationMs.default(200),
 });
 
-export const scenarioSchema = z.strictObject({
+const fields = z.strictObject({
   /** Title in reports. Absent: the load in words. */
   name: z.string().optional(),
   target: z.string().default('http://127.0.0.1:8080'),
@@ -129,6 +129,11 @@ export const scenarioSchema = z.strictObject({
       settleMs: durationMs.default(1000),
     })
     .prefault({}),
+});
+
+export const scenarioSchema = fields.refine(({ warmupMs, durationMs }) => warmupMs < durationMs, {
+  path: ['durationMs'],
+  message: 'leaves no time to measure after the warm-up',
 });
 
 /** A whole load test, as it is after defaults. */

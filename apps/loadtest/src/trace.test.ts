@@ -18,5 +18,6 @@ describe('a trace', () => {
   it('refuses what has no instants', () => {
     expect(() => parseTrace('tokens\n3\n', 1)).toThrow('no column');
     expect(() => parseTrace('at_ms\n3\nx\n', 1)).toThrow('entry 2');
+    expect(() => parseTrace('# nothing\n', 1)).toThrow('no arrivals');
   });
 });

@@ -46,6 +46,7 @@ export function parseTrace(text: string, speed: number): TraceEntry[] {
     if (outputTokens !== undefined) entry.outputTokens = outputTokens;
     return entry;
   });
+  if (entries.length === 0) throw new SluiceError('invalid-request', 'the trace has no arrivals');
   entries.sort((a, b) => a.atMs - b.atMs);
   const origin = entries[0]?.atMs ?? 0;
   for (const entry of entries) entry.atMs = (entry.atMs - origin) / speed;
