@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
 import { Account } from './bench-run.ts';
-import { readCommandLine } from './command-line.ts';
+import { positiveNumber, readCommandLine, wholeNumber } from './command-line.ts';
 import { type Gateway, repository, startGateway } from './gateway.ts';
 import { type MeasureName, type Measures, median } from './measures.ts';
 import { measureMicro } from './micro-process.ts';
@@ -11,7 +11,7 @@ import { measurePaced, oneStream } from './scenarios/first-token.ts';
 import { measureRequests, measureRush } from './scenarios/throughput.ts';
 import { type Judgement, judgeCosts } from './significance.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
-import { openWorktree, type Worktree } from './worktree.ts';
+import { openWorktree, type Worktree, WorktreeError } from './worktree.ts';
 
 /** A figure of whole gateways by which two commits are compared. */
 interface Comparison {
@@ -48,8 +48,8 @@ const help = `npm run bench:compare -- [flags] [FIRST [SECOND]]
   --rounds N      rounds of both, interleaved (5)
   --pace X        length of the loads, 1 as in the benchmark (0.4)
 `;
-const { values, positionals } = readCommandLine(help, () =>
-  parseArgs({
+const words = readCommandLine(help, () => {
+  const { values, positionals } = parseArgs({
     options: {
       rounds: { type: 'string', default: '5' },
       pace: { type: 'string', default: '0.4' },
@@ -58,24 +58,31 @@ const { values, positionals } = readCommandLine(help, () =>
       help: { type: 'boolean', short: 'h' },
     },
     allowPositionals: true,
-  }),
-);
-const [first = 'HEAD', second = first] = positionals;
-const patch = values.apply === undefined ? undefined : resolve(values.apply);
-const rounds = Number(values.rounds);
+  });
+  const rounds = wholeNumber('rounds', values.rounds);
+  return { ...values, rounds, pace: positiveNumber('pace', values.pace), revisions: positionals };
+});
+const [first = 'HEAD', second = first] = words.revisions;
+const patch = words.apply === undefined ? undefined : resolve(words.apply);
+const { rounds, pace } = words;
 exitOnSignals();
 const trees: Worktree[] = [];
 try {
-  trees.push(await openWorktree(repository, first), await openWorktree(repository, second, patch));
+  trees.push(await openWorktree(repository, first));
+  trees.push(await openWorktree(repository, second, patch));
   const [before, after] = trees;
   if (!before || !after) throw new Error('a comparison needs two');
   print(`${after.name} against ${before.name}, ${rounds} interleaved rounds; > 1 is slower\n\n`);
   const judgements = await compareMicro(before, after);
-  if (!values['micro-only']) judgements.push(...(await compareGateways([before, after])));
+  if (!words['micro-only']) judgements.push(...(await compareGateways([before, after])));
   const isSlower = judgements.some(({ change }) => change === 'slower');
   const isUnclear = judgements.some(({ change }) => change === 'unclear');
   print(`\n${isSlower ? 'SLOWER' : isUnclear ? 'NOT SLOWER, as far as the noise lets see' : 'NOT SLOWER'}\n`);
   process.exitCode = isSlower ? 1 : 0;
+} catch (thrown) {
+  if (!(thrown instanceof WorktreeError)) throw thrown;
+  process.stderr.write(`${thrown.message}\n`);
+  process.exitCode = 2;
 } finally {
   for (const tree of trees) await tree.remove();
 }
@@ -108,7 +115,7 @@ async function compareGateways(both: readonly Worktree[]): Promise<Judgement[]> 
 }
 
 async function measureGateways(gateways: readonly Gateway[], upstream: Upstream): Promise<Judgement[]> {
-  const account = new Account(upstream, Number(values.pace));
+  const account = new Account(upstream, pace);
   for (const gateway of gateways) await warmUp(gateway, account);
   const found: Measures[][] = [];
   for (let round = 1; round <= rounds; round++) {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { knownNames, wholeNumber } from './command-line.ts';
 
 /** What the user asked of the benchmark. */
 export interface Flags {
@@ -17,7 +18,7 @@ export interface Flags {
   help: boolean;
 }
 
-export const help = `npm run bench -- [flags]
+const usage = `npm run bench -- [flags]
 
   (none)               every scenario: direct, nginx where installed, the gateway; the table of goals
   --only NAME,…        only these scenarios (names: --help lists them below)
@@ -33,8 +34,14 @@ npm run bench:compare -- REV_A REV_B       two commits in one run, with a verdic
 npm run bench:profile                      where the CPU time of ingress and worker goes
 `;
 
-/** Reads the flags. Throws a sentence about the first that is wrong. */
-export function parseFlags(words: readonly string[]): Flags {
+/** What `--help` says. */
+export function describeFlags(scenarios: readonly { name: string; title: string }[]): string {
+  const names = scenarios.map(({ name, title }) => `  ${name.padEnd(10)} ${title}\n`);
+  return `${usage}\nScenarios:\n${names.join('')}`;
+}
+
+/** Reads the flags; `scenarios` are those that there are. Throws a sentence about the first that is wrong. */
+export function parseFlags(words: readonly string[], scenarios: readonly { name: string }[]): Flags {
   const { values } = parseArgs({
     args: [...words],
     options: {
@@ -51,19 +58,17 @@ export function parseFlags(words: readonly string[]): Flags {
   const quick = values.quick ?? false;
   return {
     quick,
-    only: values.only?.split(',').filter(Boolean) ?? [],
+    only: knownNames(
+      values.only?.split(',').filter(Boolean) ?? [],
+      scenarios.map(({ name }) => name),
+    ),
     urls: (values.url ?? []).map(parseContender),
-    rounds: parseCount('--rounds', values.rounds ?? (quick ? '1' : '3')),
-    ...(values.check !== undefined && { check: parseCount('--check', values.check) }),
+    rounds: wholeNumber('rounds', values.rounds ?? (quick ? '1' : '3')),
+    ...(values.check !== undefined && { check: wholeNumber('check', values.check) }),
     pastSaturation: values['past-saturation'] ?? false,
     output: values.output ?? 'reports/bench',
     help: values.help ?? false,
   };
-}
-
-function parseCount(flag: string, text: string): number {
-  if (/^[1-9]\d*$/.test(text)) return Number(text);
-  throw new Error(`${flag} must be a whole number above 0`);
 }
 
 function parseContender(text: string): Flags['urls'][number] {

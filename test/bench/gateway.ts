@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,6 +8,7 @@ import type { AnotherOptions, Contender } from './contender.ts';
 import { models } from './models.ts';
 import type { Role } from './processes.ts';
 import { startProgram } from './program.ts';
+import { openTemporaryFolder } from './temporary-folder.ts';
 
 /** This checkout. */
 export const repository = fileURLToPath(new URL('../../', import.meta.url));
@@ -49,9 +49,9 @@ const policies = ['request-rate=100000000/1m', 'token-rate=100000000000/1m'];
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { root = repository, processes = 1 } = options;
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'));
+  const folder = openTemporaryFolder('gateway');
   const redis = await startOwnRedis();
-  const config = join(folder, 'sluice.json');
+  const config = join(folder.path, 'sluice.json');
   await writeFile(config, JSON.stringify(settings(options)));
   const environment: Record<string, string> = {
     SLUICE_REDIS_URL: redis.url,
@@ -89,7 +89,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await ingress.stop();
       await worker.stop();
       await redis.stop();
-      await rm(folder, { recursive: true, force: true });
+      folder.remove();
     },
   };
 }

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Contender } from './contender.ts';
 import { readMachineTimes } from './machine.ts';
 import { type CpuByRole, cpuBetween, endedChildrenCpuMs, ownCpuMs, type Role, readCpu } from './processes.ts';
+import { openTemporaryFolder } from './temporary-folder.ts';
 import { loadtest } from './upstream.ts';
 
 /** What one run of the load test is asked to do, in its own flags. */
@@ -86,15 +86,15 @@ export async function runLoad(
   plan: LoadPlan,
   watched: readonly Role[],
 ): Promise<LoadOutcome> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-load-'));
+  const folder = openTemporaryFolder('load');
   try {
-    const flags = [...(await planFlags(plan, folder)), ...(plan.flags ?? [])];
+    const flags = [...(await planFlags(plan, folder.path)), ...(plan.flags ?? [])];
     const roles = [
       ...contender.roles,
       ...watched.filter(({ pid }) => !contender.roles.some((r) => r.pid === pid)),
     ];
     const before = { cpu: readCpu(roles), machine: readMachineTimes(), us: usedByUs() };
-    const result = await runLoadtest(contender, ['run', ...flags], folder);
+    const result = await runLoadtest(contender, ['run', ...flags], folder.path);
     const cpu = cpuBetween(before.cpu, readCpu(roles));
     const machine = readMachineTimes();
     const totalMs = machine.totalMs - before.machine.totalMs;
@@ -110,7 +110,7 @@ export async function runLoad(
       restShare: Math.max(0, (machine.busyMs - before.machine.busyMs - ownMs) / totalMs),
     };
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    folder.remove();
   }
 }
 

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
 import { runBench } from './bench-run.ts';
 import { runCheck } from './check.ts';
+import { readCommandLine } from './command-line.ts';
 import type { Contender } from './contender.ts';
-import { type Flags, help, parseFlags } from './flags.ts';
+import { describeFlags, type Flags, parseFlags } from './flags.ts';
 import { startGateway } from './gateway.ts';
 import { startNginx } from './nginx.ts';
 import { runPastSaturation } from './past-saturation.ts';
@@ -34,14 +35,9 @@ const scenarios: readonly Scenario[] = [
 const quickPace = 0.4;
 
 exitOnSignals();
-const flags = readFlags();
-if (flags.help) {
-  const names = scenarios.map(({ name, title }) => `  ${name.padEnd(10)} ${title}\n`);
-  process.stdout.write(`${help}\nScenarios:\n${names.join('')}`);
-} else {
-  await mkdir(flags.output, { recursive: true });
-  process.exitCode = await run(flags);
-}
+const flags = readCommandLine(describeFlags(scenarios), () => parseFlags(process.argv.slice(2), scenarios));
+await mkdir(flags.output, { recursive: true });
+process.exitCode = await run(flags);
 
 async function run(flags: Flags): Promise<number> {
   if (flags.check !== undefined) return runCheck({ ...flags, streams: flags.check, say, print });
@@ -97,15 +93,6 @@ function asContender({ name, url, key }: Flags['urls'][number]): Contender {
     roles: [],
     stop: async () => undefined,
   };
-}
-
-function readFlags(): Flags {
-  try {
-    return parseFlags(process.argv.slice(2));
-  } catch (thrown) {
-    process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
-    return process.exit(2);
-  }
 }
 
 function percent(share: number): string {

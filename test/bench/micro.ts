@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { readCommandLine } from './command-line.ts';
+import { knownNames, readCommandLine } from './command-line.ts';
 import { repository } from './gateway.ts';
 import { admissions } from './micro/admission.ts';
 import { machine, relay } from './micro/answers.ts';
@@ -20,21 +20,23 @@ const help = `npm run bench:micro -- [flags]
   --root FOLDER   another checkout
   --json          a line of JSON for each, without what is not ours
 `;
-const { values } = readCommandLine(help, () =>
-  parseArgs({
+const words = readCommandLine(help, () => {
+  const { values } = parseArgs({
     options: {
       root: { type: 'string', default: repository },
       only: { type: 'string', multiple: true },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h' },
     },
-  }),
-);
+  });
+  const names = subjects.map(({ name }) => name);
+  return { ...values, only: knownNames(values.only ?? names, names) };
+});
 for (const subject of subjects) {
-  if (values.only && !values.only.includes(subject.name)) continue;
-  if (values.json && subject.isReference) continue;
-  const cost = await measureSubject(subject, values.root);
-  if (values.json) process.stdout.write(`${JSON.stringify(cost)}\n`);
+  if (!words.only.includes(subject.name)) continue;
+  if (words.json && subject.isReference) continue;
+  const cost = await measureSubject(subject, words.root);
+  if (words.json) process.stdout.write(`${JSON.stringify(cost)}\n`);
   else {
     const facts = Object.entries(cost.facts).map(([name, value]) => `, ${value.toFixed(2)} ${name}`);
     const us = (cost.cpuNs / 1000).toFixed(2).padStart(9);

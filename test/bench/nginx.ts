@@ -1,13 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findFreePort } from '@sluice/testing';
 import type { Contender } from './contender.ts';
 import { openFilesLimit } from './machine.ts';
 import { childrenOf } from './processes.ts';
+import { openTemporaryFolder } from './temporary-folder.ts';
 
 const startLimitMs = 5_000;
 const pauseMs = 20;
@@ -15,7 +15,8 @@ const pauseMs = 20;
 /** Starts nginx as a bare, unbuffered proxy with one worker; undefined where it is not installed. */
 export async function startNginx(upstream: string): Promise<Contender | undefined> {
   if (spawnSync('nginx', ['-v']).status !== 0) return undefined;
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-nginx-'));
+  const temporary = openTemporaryFolder('nginx');
+  const folder = temporary.path;
   const port = await findFreePort();
   const config = join(folder, 'nginx.conf');
   await writeFile(config, settings({ folder, port, upstream: new URL(upstream).host }));
@@ -42,7 +43,7 @@ export async function startNginx(upstream: string): Promise<Contender | undefine
       const exited = once(child, 'exit');
       child.kill('SIGTERM');
       await exited;
-      await rm(folder, { recursive: true, force: true });
+      temporary.remove();
     },
   };
 }

@@ -1,9 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Contender } from './contender.ts';
 import { startGateway } from './gateway.ts';
 import { type LoadResult, runLoadtest } from './load.ts';
+import { openTemporaryFolder } from './temporary-folder.ts';
 import { startUpstream } from './upstream.ts';
 
 export interface PastSaturationOptions {
@@ -31,7 +30,7 @@ const goodputShare = 0.9;
 export async function runPastSaturation(options: PastSaturationOptions): Promise<number> {
   const { quick, output, say, print } = options;
   const upstream = await startUpstream();
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-saturation-'));
+  const folder = openTemporaryFolder('saturation');
   try {
     const gateway = await startGateway({ upstream: upstream.url, slots, waitBudgetMs, models: [model] });
     try {
@@ -43,14 +42,14 @@ export async function runPastSaturation(options: PastSaturationOptions): Promise
           ...['search', '-m', model, '-d', duration, '--warmup', '2s', ...slo, '--search-from', '100'],
           ...['--beyond', '1.25,1.5,2,3', '--html', html, '--name', 'past saturation'],
         ],
-        folder,
+        folder.path,
       );
       const saturation = search.search?.saturationRate ?? 0;
       say(`capacity: ${saturation.toFixed(0)} requests/s meet the objective`);
       const best = Math.max(0, ...(search.search?.points ?? []).map(({ goodRate }) => goodRate));
       let isHeld = saturation > 0;
       for (const factor of factors) {
-        const result = await offer(gateway, folder, saturation * factor, duration);
+        const result = await offer(gateway, folder.path, saturation * factor, duration);
         const verdict = judge(result, best);
         isHeld &&= verdict.isHeld;
         print(`${factor} × capacity: ${verdict.text}\n`);
@@ -62,7 +61,7 @@ export async function runPastSaturation(options: PastSaturationOptions): Promise
     }
   } finally {
     await upstream.stop();
-    await rm(folder, { recursive: true, force: true });
+    folder.remove();
   }
 }
 

@@ -1,15 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
-import { readCommandLine } from './command-line.ts';
+import { knownNames, positiveNumber, readCommandLine, wholeNumber } from './command-line.ts';
 import type { Contender } from './contender.ts';
 import { type Costs, readProfile } from './cpu-profile.ts';
 import { type Gateway, repository, startGateway } from './gateway.ts';
 import { openIdleStreams } from './idle-streams.ts';
 import { type LoadPlan, runLoad } from './load.ts';
 import { models, pacedLifeMs } from './models.ts';
+import { openTemporaryFolder } from './temporary-folder.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /** What is profiled, and what its cost is divided by. */
@@ -34,8 +32,8 @@ const help = `npm run bench:profile -- [flags] [NAME …]
   --idle N        open streams beside the load (0)
   --node OPTIONS  more options of Node for the gateway's processes
 `;
-const { values, positionals } = readCommandLine(help, () =>
-  parseArgs({
+const words = readCommandLine(help, () => {
+  const { values, positionals } = parseArgs({
     options: {
       seconds: { type: 'string', default: '6' },
       lines: { type: 'string', default: '25' },
@@ -44,32 +42,39 @@ const { values, positionals } = readCommandLine(help, () =>
       help: { type: 'boolean', short: 'h' },
     },
     allowPositionals: true,
-  }),
-);
-const names = positionals.length > 0 ? positionals : ['requests', 'paced'];
+  });
+  return {
+    help: values.help,
+    names: knownNames(positionals, Object.keys(subjects)),
+    seconds: positiveNumber('seconds', values.seconds),
+    lines: wholeNumber('lines', values.lines),
+    idle: wholeNumber('idle', values.idle, 0),
+    nodeOptions: values.node,
+  };
+});
+const names = words.names.length > 0 ? words.names : ['requests', 'paced'];
 exitOnSignals();
 const upstream = await startUpstream();
 try {
   for (const name of names) {
     const subject = subjects[name];
-    if (!subject) throw new Error(`there is no ${name}; there are ${Object.keys(subjects).join(', ')}`);
-    await profileSubject(name, subject, upstream);
+    if (subject) await profileSubject(name, subject, upstream);
   }
 } finally {
   await upstream.stop();
 }
 
 async function profileSubject(name: string, { plan, unit }: Subject, upstream: Upstream): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-profile-'));
-  const options = `--cpu-prof --cpu-prof-interval=300 --cpu-prof-dir=${folder} ${values.node}`;
+  const folder = openTemporaryFolder('profile');
+  const options = `--cpu-prof --cpu-prof-interval=300 --cpu-prof-dir=${folder.path} ${words.nodeOptions}`;
   const gateway = await startGateway({ upstream: upstream.url, environment: { NODE_OPTIONS: options } });
   let isStopped = false;
   try {
-    const idle = await openIdleStreams(gateway, upstream, Number(values.idle));
+    const idle = await openIdleStreams(gateway, upstream, words.idle);
     const load = (ms: number) => runLoad(gateway, { ...plan, warmupMs: 0, durationMs: ms }, upstream.roles);
     await load(4000);
     const fromUs = nowUs();
-    const outcome = await load(Number(values.seconds) * 1000);
+    const outcome = await load(words.seconds * 1000);
     const window = { fromUs, toUs: nowUs() };
     await idle.close();
     // Profiles are written at the end of a process.
@@ -82,7 +87,7 @@ async function profileSubject(name: string, { plan, unit }: Subject, upstream: U
       process.stdout.write(`${role}: ${((ms * 1000) / units).toFixed(1)} µs of CPU per ${unit}\n`);
     }
     for (const { role, pid } of profiled(gateway)) {
-      const summary = await readProfile(folder, pid, window, repository);
+      const summary = await readProfile(folder.path, pid, window, repository);
       process.stdout.write(
         `\n## ${role}, ${(summary.busyUs / units).toFixed(1)} µs per ${unit} on the main thread\n`,
       );
@@ -92,7 +97,7 @@ async function profileSubject(name: string, { plan, unit }: Subject, upstream: U
     }
   } finally {
     if (!isStopped) await gateway.stop();
-    await rm(folder, { recursive: true, force: true });
+    folder.remove();
   }
 }
 
@@ -101,7 +106,7 @@ function profiled({ roles }: Contender | Gateway) {
 }
 
 function printCosts(title: string, costs: Costs, units: number): void {
-  const lines = costs.slice(0, Number(values.lines)).map(([what, us]) => {
+  const lines = costs.slice(0, words.lines).map(([what, us]) => {
     return `${(us / units).toFixed(2).padStart(9)} µs  ${what}`;
   });
   process.stdout.write(`\n### ${title}\n${lines.join('\n')}\n`);

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, realpath, symlink } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { promisify } from 'node:util';
+import { openTemporaryFolder } from './temporary-folder.ts';
 
 /** A checkout of some commit beside this one. */
 export interface Worktree {
@@ -12,6 +12,9 @@ export interface Worktree {
   readonly name: string;
   remove(): Promise<void>;
 }
+
+/** A revision or a patch that git does not take; the message is git's. */
+export class WorktreeError extends Error {}
 
 const run = promisify(execFile);
 /** Where this repository's own packages are linked. */
@@ -25,26 +28,40 @@ export async function openWorktree(repository: string, revision: string, patch?:
   if (revision === '.' && patch === undefined) {
     return { root: repository, name: 'this checkout', remove: async () => undefined };
   }
-  const git = async (folder: string, ...words: string[]) =>
-    (await run('git', words, { cwd: folder })).stdout.trim();
-  const commit = await git(repository, 'rev-parse', '--short', revision === '.' ? 'HEAD' : revision);
-  const root = join(await realpath(await mkdtemp(join(tmpdir(), 'sluice-bench-tree-'))), commit);
+  const wanted = `${revision === '.' ? 'HEAD' : revision}^{commit}`;
+  const commit = await git(repository, 'rev-parse', '--verify', '--short', wanted).catch((cause) => {
+    throw new WorktreeError(`there is no commit ${revision}`, { cause });
+  });
+  // What an earlier run left, whose folder is gone.
+  await git(repository, 'worktree', 'prune');
+  const folder = openTemporaryFolder('tree');
+  const root = join(folder.path, commit);
+  const remove = async () => {
+    folder.remove();
+    await git(repository, 'worktree', 'prune');
+  };
   await git(repository, 'worktree', 'add', '--detach', root, commit);
   try {
     if (patch !== undefined) await git(root, 'apply', patch);
     await linkPackages(repository, root);
   } catch (thrown) {
-    await git(repository, 'worktree', 'remove', '--force', root);
+    await remove();
     throw thrown;
   }
   return {
     root,
     name: patch === undefined ? commit : `${commit} + ${basename(patch)}`,
-    async remove() {
-      await git(repository, 'worktree', 'remove', '--force', root);
-      await rm(join(root, '..'), { recursive: true, force: true });
-    },
+    remove,
   };
+}
+
+async function git(folder: string, ...words: string[]): Promise<string> {
+  try {
+    return (await run('git', words, { cwd: folder })).stdout.trim();
+  } catch (thrown) {
+    const said = thrown instanceof Error && 'stderr' in thrown ? String(thrown.stderr).trim() : '';
+    throw new WorktreeError(said || String(thrown), { cause: thrown });
+  }
 }
 
 /** Links what is installed here; our own packages point into the new tree, not into this one. */
