@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { positiveNumber, readCommandLine, wholeNumber } from '../support/command-line.ts';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
 import { Account } from './bench-run.ts';
-import { positiveNumber, readCommandLine, wholeNumber } from './command-line.ts';
 import { type Gateway, repository, startGateway } from './gateway.ts';
 import { type MeasureName, type Measures, median } from './measures.ts';
 import { measureMicro } from './micro-process.ts';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { knownNames, wholeNumber } from './command-line.ts';
+import { knownNames, wholeNumber } from '../support/command-line.ts';
 
 /** What the user asked of the benchmark. */
 export interface Flags {

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readCommandLine } from '../support/command-line.ts';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
 import { runBench } from './bench-run.ts';
 import { runCheck } from './check.ts';
-import { readCommandLine } from './command-line.ts';
 import type { Contender } from './contender.ts';
 import { describeFlags, type Flags, parseFlags } from './flags.ts';
 import { startGateway } from './gateway.ts';

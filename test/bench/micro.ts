@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { knownNames, readCommandLine } from './command-line.ts';
+import { knownNames, readCommandLine } from '../support/command-line.ts';
 import { repository } from './gateway.ts';
 import { admissions } from './micro/admission.ts';
 import { machine, relay } from './micro/answers.ts';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
+import { knownNames, positiveNumber, readCommandLine, wholeNumber } from '../support/command-line.ts';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
-import { knownNames, positiveNumber, readCommandLine, wholeNumber } from './command-line.ts';
 import type { Contender } from './contender.ts';
 import { type Costs, readProfile } from './cpu-profile.ts';
 import { type Gateway, repository, startGateway } from './gateway.ts';

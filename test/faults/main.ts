@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import { readCommandLine, wholeNumber } from '../support/command-line.ts';
+import { exitOnSignals } from '../support/exit-on-signals.ts';
 import { type Figure, formatTable } from './figure.ts';
 import { measureAborts, measureBudget, measureSlowReaders } from './figures/clients.ts';
 import { measureFailovers } from './figures/failover.ts';
@@ -18,67 +20,84 @@ const help = `Breaks whole gateways and prints the targets with their figures.
   --only WORDS      figures whose name holds one of these, with commas between
 `;
 
-const { values } = parseArgs({
-  options: {
-    requests: { type: 'string', default: '10000' },
-    faults: { type: 'string', default: '500' },
-    concurrency: { type: 'string', default: '60' },
-    seed: { type: 'string', default: '1' },
-    only: { type: 'string', default: '' },
-    'redis-down': { type: 'string', default: '2,20' },
-    'log-to': { type: 'string', default: '' },
-    help: { type: 'boolean', default: false },
-  },
-});
-
-const [requests, faults, concurrency, seed] = [
-  values.requests,
-  values.faults,
-  values.concurrency,
-  values.seed,
-].map(Number) as [number, number, number, number];
-
-const outages = values['redis-down'].split(',').map((seconds) => 1_000 * Number(seconds));
+interface Words {
+  requests: number;
+  faults: number;
+  concurrency: number;
+  seed: number;
+  /** Words of names; empty means all. */
+  only: string[];
+  /** Milliseconds of each. */
+  outages: number[];
+  /** Empty: nowhere. */
+  logTo: string;
+  help: boolean;
+}
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** In the order of the table. */
-const measurements: Readonly<Record<string, () => Promise<Figure[]>>> = {
-  'all-faults': () =>
-    measureAllFaults({ requests, faults, seed, concurrency, print, logTo: values['log-to'] }),
-  'worker-faults': () =>
+const measurements: Readonly<Record<string, (words: Words) => Promise<Figure[]>>> = {
+  'all-faults': (words) => measureAllFaults({ ...words, print }),
+  'worker-faults': (words) =>
     measureWorkerFaults({
-      ...{
-        requests: Math.round(requests / 5),
-        faults: Math.round(faults / 10),
-        seed,
-        concurrency,
-        print,
-        logTo: '',
-      },
+      ...words,
+      requests: Math.round(words.requests / 5),
+      faults: Math.round(words.faults / 10),
+      print,
+      logTo: '',
     }),
   'redis-restarts': () => measureRestarts(5),
   failovers: () => measureFailovers(6, 60),
   'worker-kill': measureWorkerKill,
   'subscriber-kills': () => measureSubscriberKills(60_000),
-  'redis-outage': () => measureOutage(outages),
+  'redis-outage': ({ outages }) => measureOutage(outages),
   aborts: () => measureAborts(100),
   budget: () => measureBudget(500, 10),
   'rolling-restart': measureRollingRestart,
   'slow-readers': () => measureSlowReaders(1_000),
 };
 
-if (values.help) print(help);
-else {
-  const wanted = values.only.split(',').filter(Boolean);
-  const figures: Figure[] = [];
-  for (const [name, measure] of Object.entries(measurements)) {
-    if (wanted.length > 0 && !wanted.some((word) => name.includes(word))) continue;
-    print(`\n${name} …`);
-    const found = await measure();
-    figures.push(...found);
-    for (const { test, measured } of found) print(`  ${test}: ${measured}`);
+exitOnSignals();
+const words = readCommandLine(help, readWords);
+const figures: Figure[] = [];
+for (const [name, measure] of Object.entries(measurements)) {
+  if (words.only.length > 0 && !words.only.some((word) => name.includes(word))) continue;
+  print(`\n${name} …`);
+  const found = await measure(words);
+  figures.push(...found);
+  for (const { test, measured } of found) print(`  ${test}: ${measured}`);
+}
+print(`\nseed ${words.seed}\n\n${formatTable(figures)}`);
+process.exit(figures.every(({ isMet }) => isMet) ? 0 : 1);
+
+function readWords(): Words {
+  const { values } = parseArgs({
+    options: {
+      requests: { type: 'string', default: '10000' },
+      faults: { type: 'string', default: '500' },
+      concurrency: { type: 'string', default: '60' },
+      seed: { type: 'string', default: '1' },
+      only: { type: 'string', default: '' },
+      'redis-down': { type: 'string', default: '2,20' },
+      'log-to': { type: 'string', default: '' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  const names = Object.keys(measurements);
+  const only = values.only.split(',').filter(Boolean);
+  const stranger = only.find((word) => !names.some((name) => name.includes(word)));
+  if (stranger !== undefined) {
+    throw new Error(`no figure's name holds ${stranger}; there are ${names.join(', ')}`);
   }
-  print(`\nseed ${seed}\n\n${formatTable(figures)}`);
-  process.exit(figures.every(({ isMet }) => isMet) ? 0 : 1);
+  return {
+    requests: wholeNumber('requests', values.requests),
+    faults: wholeNumber('faults', values.faults, 0),
+    concurrency: wholeNumber('concurrency', values.concurrency),
+    seed: wholeNumber('seed', values.seed, 0),
+    only,
+    outages: values['redis-down'].split(',').map((text) => 1_000 * wholeNumber('redis-down', text)),
+    logTo: values['log-to'],
+    help: values.help,
+  };
 }

@@ -1,4 +1,4 @@
-/** What every command of the benchmark reads beside its own flags. */
+/** What every command reads beside its own flags. */
 interface Words {
   help?: boolean | undefined;
 }
