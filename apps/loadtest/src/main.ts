@@ -74,9 +74,9 @@ async function load(
   flags: CommandLine['values'],
 ): Promise<number> {
   const scenario = parseScenario(overlay(file === undefined ? {} : await readScenarioFile(file), flags));
-  const isTerminal = process.stderr.isTTY === true;
   const write = (text: string) => flags.quiet !== true && process.stderr.write(text);
-  const progress = new Progress({ scenario, isTerminal, write });
+  const terminal = process.stderr.isTTY && { columns: () => process.stderr.columns };
+  const progress = new Progress({ scenario, ...terminal, write });
   const options = {
     signal: interrupts(),
     onInterval: (interval: RunResult['intervals'][number]) => progress.interval(interval),

@@ -14,13 +14,13 @@ const second = {
   tokens: 480,
 };
 
-function shown(isTerminal: boolean, show: (progress: Progress) => void): string {
+function shown(columns: number | undefined, show: (progress: Progress) => void): string {
   let text = '';
   const scenario = parseScenario({ durationMs: '40s', warmupMs: '10s' });
   show(
     new Progress({
       scenario,
-      isTerminal,
+      ...(columns !== undefined && { columns: () => columns }),
       write: (part) => {
         text += part;
       },
@@ -31,11 +31,13 @@ function shown(isTerminal: boolean, show: (progress: Progress) => void): string 
 
 describe('live progress', () => {
   it('shows rates, percentiles, what is in flight and the time left', () => {
-    const text = shown(true, (progress) =>
+    const text = shown(80, (progress) =>
       progress.interval({ ...second, failed: 3, ttftP50: 51.2, ttftP99: 130 }),
     );
     expect(text).toMatch(/0:10 {2}ETA 0:30 {2}warming up/);
-    expect(text).toContain('50/s offered  48/s ok  2/s 429  3/s failed  480 tokens/s  4 in flight  3 errors');
+    expect(text).toContain(
+      '50/s offered  48/s ok  2/s 429  3/s failed\n480 tokens/s  4 in flight  3 errors\n',
+    );
     expect(text).toContain('TTFT p50 51.2 ms p99 130 ms');
   });
 
@@ -44,7 +46,14 @@ describe('live progress', () => {
       progress.interval(second);
       progress.interval({ ...second, second: 10 });
     };
-    expect(shown(true, twice)).toContain('\u001b[3A\u001b[J');
-    expect(shown(false, twice)).not.toContain('\u001b');
+    expect(shown(80, twice)).toContain('\u001b[4A\u001b[J');
+    expect(shown(undefined, twice)).not.toContain('\u001b');
+  });
+
+  it.each([80, 40])('leaves no line for a terminal of %i columns to wrap', (columns) => {
+    const busy = { ...second, offered: 12_345, ok: 12_345, tokens: 1_234_567, ttftP50: 51.2, ttftP99: 130 };
+    const text = shown(columns, (progress) => progress.interval(busy));
+    for (const line of text.split('\n')) expect(line.length).toBeLessThan(columns);
+    if (columns === 80) expect(text).toContain('failed\n');
   });
 });

@@ -5,8 +5,8 @@ import type { Scenario } from './scenario.ts';
 /** Where progress is written. */
 export interface ProgressOptions {
   scenario: Scenario;
-  /** A terminal's lines are redrawn; anything else gets a line per second. */
-  isTerminal: boolean;
+  /** Width of the terminal, whose lines are redrawn. Absent: it is none, and gets a line per second. */
+  columns?: () => number;
   write(text: string): void;
 }
 
@@ -27,18 +27,20 @@ export class Progress {
   load(rate: number, phase: SearchPoint['phase']): void {
     this.errors = 0;
     this.title = `${phase === 'beyond' ? 'past saturation' : 'searching'}: ${formatRate(rate)}`;
-    if (!this.options.isTerminal) this.options.write(`${this.title}\n`);
+    if (!this.options.columns) this.options.write(`${this.title}\n`);
   }
 
   interval(interval: IntervalResult): void {
     this.errors += interval.failed;
     const lines = this.lines(interval);
-    if (!this.options.isTerminal) {
+    if (!this.options.columns) {
       this.options.write(`${lines.slice(1).join('  ')}\n`);
       return;
     }
     this.erase();
-    this.options.write(`${lines.join('\n')}\n`);
+    // A line that the terminal wraps would be two to erase.
+    const width = this.options.columns() - 1;
+    this.options.write(`${lines.map((line) => line.slice(0, width)).join('\n')}\n`);
     this.drawn = lines.length;
   }
 
@@ -73,8 +75,8 @@ export class Progress {
       p50 === undefined || p99 === undefined ? '' : `${name} p50 ${formatMs(p50)} p99 ${formatMs(p99)}`;
     return [
       `${this.title === '' ? '' : `${this.title}  `}${bar} ${formatClock(elapsedMs)}  ${left}${phase}`,
-      `${interval.offered}/s offered  ${interval.ok}/s ok  ${interval.refused}/s 429  ${interval.failed}/s failed  ` +
-        `${interval.tokens} tokens/s  ${interval.inFlight} in flight  ${this.errors} errors`,
+      `${interval.offered}/s offered  ${interval.ok}/s ok  ${interval.refused}/s 429  ${interval.failed}/s failed`,
+      `${interval.tokens} tokens/s  ${interval.inFlight} in flight  ${this.errors} errors`,
       [
         latency('TTFT', interval.ttftP50, interval.ttftP99),
         latency('end to end', interval.endToEndP50, interval.endToEndP99),
