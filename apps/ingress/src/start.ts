@@ -16,7 +16,7 @@ import {
 import { createKeyStore } from '@sluice/tenancy';
 import { announceIngress, createJobQueue, createOrderSender, openLinks } from '@sluice/transport';
 import { buildApp } from './app.ts';
-import { type IngressConfig, ingressEnvironment } from './config.ts';
+import { ingressEnvironment } from './config.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { watchOverload } from './overload.ts';
 import { createRequestIds } from './request-ids.ts';
@@ -190,5 +190,3 @@ function measurePools(
     timer.unref();
   }
 }
-
-export type { IngressConfig };
