@@ -9,7 +9,7 @@ import { measureMicro } from './micro-process.ts';
 import { warmUp } from './scenario.ts';
 import { measurePaced, oneStream } from './scenarios/first-token.ts';
 import { measureRequests, measureRush } from './scenarios/throughput.ts';
-import { type Judgement, judgeCosts } from './significance.ts';
+import { fewestRounds, type Judgement, judgeCosts } from './significance.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 import { openWorktree, type Worktree, WorktreeError } from './worktree.ts';
 
@@ -45,7 +45,7 @@ const help = `npm run bench:compare -- [flags] [FIRST [SECOND]]
 
   --apply FILE    a patch for the second
   --micro-only    micro-benchmarks alone: two minutes
-  --rounds N      rounds of both, interleaved (5)
+  --rounds N      rounds of both, interleaved, ${fewestRounds} or more (5)
   --pace X        length of the loads, 1 as in the benchmark (0.4)
 `;
 const words = readCommandLine(help, () => {
@@ -59,7 +59,7 @@ const words = readCommandLine(help, () => {
     },
     allowPositionals: true,
   });
-  const rounds = wholeNumber('rounds', values.rounds);
+  const rounds = wholeNumber('rounds', values.rounds, fewestRounds);
   return { ...values, rounds, pace: positiveNumber('pace', values.pace), revisions: positionals };
 });
 const [first = 'HEAD', second = first] = words.revisions;

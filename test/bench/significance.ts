@@ -11,7 +11,8 @@ export interface Judgement {
 
 /** A change below this is none. */
 const tolerance = 0.05;
-const fewestRounds = 4;
+/** Of fewer rounds nothing can be said. */
+export const fewestRounds = 4;
 /** From the middle deviation of rounds to the standard error of their median, for bell-shaped noise. */
 const errorFactor = 1.48 * 1.25;
 const certainty = 2.5;
