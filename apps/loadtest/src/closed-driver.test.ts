@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createDriver, type LoadDriver } from './load-driver.ts';
+import { createDriver } from './create-driver.ts';
+import type { LoadDriver } from './load-driver.ts';
 import { parseScenario, type ScenarioInput } from './scenario.ts';
 
 let driver: LoadDriver;

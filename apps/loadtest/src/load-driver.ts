@@ -1,9 +1,4 @@
-import { assertNever } from '@sluice/canonical';
-import { arrivalInstants, peakRate } from './arrivals.ts';
 import type { Clock } from './clock.ts';
-import { ClosedDriver } from './closed-driver.ts';
-import { OpenDriver } from './open-driver.ts';
-import { createRandom } from './random.ts';
 import type { Scenario } from './scenario.ts';
 import type { TraceEntry } from './trace.ts';
 
@@ -34,26 +29,4 @@ export interface LoadDriver {
   stop(): void;
   /** How long measured requests kept coming, in milliseconds: what rates are counted over. Asked when all are over. */
   measuredMs(): number;
-}
-
-/** The driver of the scenario's kind of load. */
-export function createDriver(options: DriverOptions): LoadDriver {
-  const { load } = options.scenario;
-  switch (load.kind) {
-    case 'open': {
-      const random = createRandom(options.scenario.seed);
-      const instants = arrivalInstants(load.profile, load.spacing, random);
-      return new OpenDriver(options, instants, peakRate(load.profile) / options.share.of);
-    }
-    case 'trace':
-      return new OpenDriver(options, traceInstants(options.trace ?? []), 1000);
-    case 'closed':
-      return new ClosedDriver(options, load);
-    default:
-      return assertNever(load);
-  }
-}
-
-function* traceInstants(trace: readonly TraceEntry[]): Generator<number> {
-  for (const { atMs } of trace) yield atMs;
 }

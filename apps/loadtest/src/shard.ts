@@ -1,9 +1,10 @@
 import { Pool } from '@sluice/http';
 import type { Clock } from './clock.ts';
+import { createDriver } from './create-driver.ts';
 import { formatNames } from './dialects/dialect.ts';
 import { dialects } from './dialects/registry.ts';
 import { Exchange, type ExchangeContext } from './exchange.ts';
-import { createDriver, type LoadDriver, type Share } from './load-driver.ts';
+import type { LoadDriver, Share } from './load-driver.ts';
 import { createRandom } from './random.ts';
 import { type Interval, type MetricName, metricNames, Recorder, type Totals } from './recorder.ts';
 import { createRequestFactory, type RequestFactory } from './request-factory.ts';
