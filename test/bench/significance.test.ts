@@ -14,6 +14,7 @@ describe('judgeCosts', () => {
   it('calls nothing where the rounds contradict each other', () => {
     expect(judgeCosts([1.6, 0.8, 1.3, 0.9, 1.2]).change).toBe('unclear');
     expect(judgeCosts([0.7, 1.4, 1.0, 1.3, 0.6]).change).toBe('unclear');
+    expect(judgeCosts([1.34, 0.68, 1.23, 1.17]).change).toBe('unclear');
   });
 
   it('calls nothing after too few rounds', () => {

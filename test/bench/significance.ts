@@ -16,6 +16,8 @@ export const fewestRounds = 4;
 /** From the middle deviation of rounds to the standard error of their median, for bell-shaped noise. */
 const errorFactor = 1.48 * 1.25;
 const certainty = 2.5;
+/** Of few rounds the middle deviation may be small by chance: fewer than this share may say the opposite. */
+const contradiction = 0.25;
 
 /** Judges costs: more is slower. A median must leave the noise of its own rounds behind to count. */
 export function judgeCosts(ratios: readonly number[]): Judgement {
@@ -24,7 +26,9 @@ export function judgeCosts(ratios: readonly number[]): Judgement {
   const deviation = median(logs.map((each) => Math.abs(each - middle))) ?? 0;
   const error = (errorFactor * deviation) / Math.sqrt(logs.length);
   const ratio = Math.exp(middle);
-  const isSure = logs.length >= fewestRounds && Math.abs(middle) > certainty * error;
+  const opposite = logs.filter((each) => each * middle < 0).length / logs.length;
+  const isSure =
+    logs.length >= fewestRounds && opposite < contradiction && Math.abs(middle) > certainty * error;
   if (Math.abs(middle) <= Math.log(1 + tolerance)) {
     return { ratio, change: certainty * error > 2 * tolerance ? 'unclear' : 'same' };
   }
