@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { Cluster, Redis } from 'ioredis';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { connected, openRedis, type RedisClient } from './connection.ts';
 
 const open: RedisClient[] = [];
@@ -83,6 +84,31 @@ describe('the URL of a Redis', () => {
 
   it('is not repeated in the refusal: it may hold a password', () => {
     expect(() => openOne('redis+cluster://me:hush@a:b:c')).toThrow(/^(?!.*hush)/);
+  });
+});
+
+describe('a subscriber', () => {
+  const openSubscriber = () =>
+    openRedis('redis://127.0.0.1:1', { profile: 'subscriber', name: 'test', onError: () => undefined });
+
+  it('that is closed while nobody looks at its subscription leaves no rejection to the process', async () => {
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    const client = openSubscriber();
+    // As ioredis does it when it is connected again.
+    void client.subscribe('channel');
+    client.disconnect();
+    await once(client, 'end');
+    await new Promise(setImmediate);
+    process.off('unhandledRejection', unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  it('rejects what its owner waits for all the same', async () => {
+    const client = openSubscriber();
+    const subscribed = client.subscribe('channel');
+    client.disconnect();
+    await expect(subscribed).rejects.toThrow('Connection is closed');
   });
 });
 

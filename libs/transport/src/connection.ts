@@ -75,7 +75,10 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
     isOut = true;
     onError(error);
   });
-  if (profile === 'subscriber') keepAsking(client);
+  if (profile === 'subscriber') {
+    keepAsking(client);
+    leaveQuietly(client);
+  }
   const silenceMs = profile === 'command' ? commandSilenceMs : deadAfterMs;
   eachNode(client, (node) => {
     if (isWatchedHere) watchSilence(node, silenceMs);
@@ -103,6 +106,21 @@ function eachNode(client: RedisClient, visit: (node: Redis) => void): void {
   }
   for (const node of client.nodes()) visit(node);
   client.on('+node', visit);
+}
+
+/**
+ * ioredis subscribes again without looking at what becomes of it: closed by us in that very moment, the rejection would
+ * be nobody's and end the process as a fault. Any other one still does.
+ */
+function leaveQuietly(client: RedisClient): void {
+  const subscribe = client.subscribe;
+  client.subscribe = function subscribeQuietly(this: RedisClient, ...words: Parameters<typeof subscribe>) {
+    const subscribed = subscribe.apply(this, words);
+    subscribed.catch((error: unknown) => {
+      if (client.status !== 'end') throw error;
+    });
+    return subscribed;
+  } as typeof subscribe;
 }
 
 /** In a cluster the pings go to its nodes and not through the subscription, which TCP's keep-alive watches. */
