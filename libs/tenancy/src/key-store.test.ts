@@ -27,13 +27,13 @@ afterEach(() => {
   closers = [];
 });
 
-async function connect(): Promise<Redis> {
+/** Commands fail fast; a subscriber waits until it can subscribe again. */
+async function connect(use: 'command' | 'subscriber' = 'command'): Promise<Redis> {
+  const failFast = { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 1000 };
   const redis = new Redis(server.url, {
     lazyConnect: true,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: 1000,
     retryStrategy: () => 20,
+    ...(use === 'command' ? failFast : { maxRetriesPerRequest: null }),
   });
   redis.on('error', () => undefined);
   closers.push(() => redis.disconnect());
@@ -46,7 +46,7 @@ async function openStore(
   options: Partial<KeyStoreOptions> = {},
 ): Promise<KeyStore & { subscriber: Redis; redis: Redis }> {
   const redis = await connect();
-  const subscriber = await connect();
+  const subscriber = await connect('subscriber');
   const store = createKeyStore({
     redis,
     subscriber,
