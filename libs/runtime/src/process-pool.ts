@@ -122,7 +122,9 @@ class Seat {
     if (this.isStopping) return;
     const delayMs = this.failures === 0 ? 0 : Math.min(lastRestartMs, firstRestartMs * 2 ** this.failures);
     this.failures += 1;
-    this.options.logger.error({ pid: child.pid, code, signal, restartInMs: delayMs }, 'process ended');
+    // `pid` is the writer's own in every line.
+    const ended = { process: child.pid, code, signal, restartInMs: delayMs };
+    this.options.logger.error(ended, 'process ended');
     this.restart = setTimeout(() => {
       this.options.onRestart?.();
       const forgive = setTimeout(() => {
