@@ -1,6 +1,7 @@
 import { once } from 'node:events';
+import { ask, startOwnRedis } from '@sluice/testing';
 import { Cluster, Redis } from 'ioredis';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connected, openRedis, type RedisClient } from './connection.ts';
 
 const open: RedisClient[] = [];
@@ -88,19 +89,27 @@ describe('the URL of a Redis', () => {
 });
 
 describe('a subscriber', () => {
-  const openSubscriber = () =>
-    openRedis('redis://127.0.0.1:1', { profile: 'subscriber', name: 'test', onError: () => undefined });
+  const unhandled = vi.fn();
+  beforeEach(() => {
+    unhandled.mockClear();
+    process.on('unhandledRejection', unhandled);
+  });
+  afterEach(() => {
+    process.off('unhandledRejection', unhandled);
+  });
+  const openSubscriber = (url = 'redis://127.0.0.1:1') => {
+    const client = openRedis(url, { profile: 'subscriber', name: 'test', onError: () => undefined });
+    open.push(client);
+    return client;
+  };
 
   it('that is closed while nobody looks at its subscription leaves no rejection to the process', async () => {
-    const unhandled = vi.fn();
-    process.on('unhandledRejection', unhandled);
     const client = openSubscriber();
     // As ioredis does it when it is connected again.
     void client.subscribe('channel');
     client.disconnect();
     await once(client, 'end');
     await new Promise(setImmediate);
-    process.off('unhandledRejection', unhandled);
     expect(unhandled).not.toHaveBeenCalled();
   });
 
@@ -109,6 +118,14 @@ describe('a subscriber', () => {
     const subscribed = client.subscribe('channel');
     client.disconnect();
     await expect(subscribed).rejects.toThrow('Connection is closed');
+  });
+
+  it('tells a refusal to its owner and to nobody else', async () => {
+    await using server = await startOwnRedis();
+    await ask(server.port, 'ACL', 'SETUSER', 'default', 'resetchannels');
+    await expect(openSubscriber(server.url).subscribe('channel')).rejects.toThrow('NOPERM');
+    await new Promise(setImmediate);
+    expect(unhandled).not.toHaveBeenCalled();
   });
 });
 

@@ -110,14 +110,14 @@ function eachNode(client: RedisClient, visit: (node: Redis) => void): void {
 
 /**
  * ioredis subscribes again without looking at what becomes of it: closed by us in that very moment, the rejection would
- * be nobody's and end the process as a fault. Any other one still does.
+ * be nobody's and end the process as a fault. Every other one stays whose it is.
  */
 function leaveQuietly(client: RedisClient): void {
   const subscribe = client.subscribe;
   client.subscribe = function subscribeQuietly(this: RedisClient, ...words: Parameters<typeof subscribe>) {
-    const subscribed = subscribe.apply(this, words);
-    subscribed.catch((error: unknown) => {
-      if (client.status !== 'end') throw error;
+    const subscribed: Promise<unknown> = subscribe.apply(this, words).catch((error: unknown) => {
+      if (client.status === 'end') subscribed.catch(() => undefined);
+      throw error;
     });
     return subscribed;
   } as typeof subscribe;
