@@ -1,6 +1,7 @@
 import {
   type Bus,
   type LostReason,
+  presenceIntervalMs,
   publishHello,
   subscribeNews,
   subscribeReplies,
@@ -8,8 +9,7 @@ import {
 } from '@sluice/transport';
 import type { Dispatcher } from './dispatcher.ts';
 
-/** Four signs of life that did not come. */
-const silenceLimitMs = 2_000;
+const silenceLimitMs = 4 * presenceIntervalMs;
 
 /** Who works, by their own word, and who has fallen silent. */
 export function createDirectory(onLost: (worker: string, reason: LostReason) => void): WorkerDirectory {
