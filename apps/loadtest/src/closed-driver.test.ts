@@ -86,6 +86,13 @@ describe('a closed loop', () => {
     expect(driver.measuredMs()).toBe(30);
   });
 
+  it('is not over at once when it may last longer than a timer can', async () => {
+    await play({ users: 1, answerMs: () => 60_000, scenario: { durationMs: '1000h' } });
+    expect(begun).toBe(61);
+    expect(exhaustedAt).toBeUndefined();
+    driver.stop();
+  });
+
   it('keeps the pace that users intend while answers are quicker', async () => {
     await play({ users: 2, answerMs: () => 10, load: { paceMs: '100ms' } });
     expect(begun).toBe(20);

@@ -3,6 +3,9 @@ import type { DriverOptions, LoadDriver } from './load-driver.ts';
 import { createRandom, type Random } from './random.ts';
 import type { Scenario } from './scenario.ts';
 
+/** The longest that a timer waits; a longer one would be over at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
 interface User {
   /** When his next request is due; he waits for it or for an answer. */
   dueAt: number;
@@ -39,7 +42,8 @@ export class ClosedDriver implements LoadDriver {
   start(): void {
     const { startAt, scenario, clock } = this.options;
     // Not when the users notice: one of them may wait for an answer that never comes.
-    this.endTimer = setTimeout(() => this.end(), startAt + scenario.durationMs - clock.now());
+    const leftMs = startAt + scenario.durationMs - clock.now();
+    this.endTimer = setTimeout(() => this.end(), Math.min(leftMs, longestTimerMs));
     if (this.users.length === 0) this.end();
     this.users.forEach((user, at) => {
       // A paced user starts somewhere in its first period: all at once would be a burst nobody asked for.
