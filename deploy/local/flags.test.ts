@@ -37,7 +37,7 @@ describe('parseFlags', () => {
     [['--port', '0'], /--port must be a whole number from 1 to 65535/],
     [['--port', '65535', '--ingresses', '2'], /--port must be a whole number from 1 to 65534/],
     [['--workers', '1.5'], /--workers must be a whole number/],
-    [['--redis', 'localhost'], /--redis must be a URL/],
+    [['--redis', 'localhost'], /--redis: a Redis URL starts with redis:\/\//],
     [['--upstream', 'ftp://h'], /--upstream must be a URL/],
     [['--config', 'c', '--upstream', 'http://h'], /exclude each other/],
   ])('says in one sentence what is wrong with %j', (words, sentence) => {

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { SluiceError } from '@sluice/canonical';
+import { parseRedisAddress } from '@sluice/transport';
 import { upstreamKeyName } from './upstream-settings.ts';
 
 /** What the user asked of `npm start`. */
@@ -85,17 +86,17 @@ function parseCount(flag: string, text: string, most: number): number {
 }
 
 function parseRedis(text: string): string {
-  if (isUrlOf(/^redis(s|\+\w+)?:$/, text)) return text;
-  throw usage('--redis must be a URL such as redis://127.0.0.1:6379');
+  try {
+    parseRedisAddress(text);
+    return text;
+  } catch (thrown) {
+    throw usage(`--redis: ${thrown instanceof SluiceError ? thrown.message : 'is no URL'}`, thrown);
+  }
 }
 
 function parseUpstream(text: string): string {
-  if (isUrlOf(/^https?:$/, text)) return text.replace(/\/+$/, '');
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/+$/, '');
   throw usage('--upstream must be a URL such as http://127.0.0.1:8000/v1');
-}
-
-function isUrlOf(protocol: RegExp, text: string): boolean {
-  return URL.canParse(text) && protocol.test(new URL(text).protocol);
 }
 
 function usage(message: string, cause?: unknown): SluiceError {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { SluiceError } from '@sluice/canonical';
 import { createKeyStore, type RandomBytes } from '@sluice/tenancy';
-import { connected, openRedis } from '@sluice/transport';
+import { checkRedis, openRedis, reached } from '@sluice/transport';
 
 const tenant = 'local';
 const answerLimitMs = 5_000;
@@ -10,12 +10,17 @@ const generations = 100;
 /**
  * Makes sure that this Redis knows the local key and returns its credential. It is derived from the secret, so
  * a Redis that lost everything gets the same key again and clients need no change; one that was revoked is
- * followed by the next of the series.
+ * followed by the next of the series. Rejects with a sentence for a Redis that is not there, or that we can't work with.
  */
 export async function ensureLocalKey(redisUrl: string, secret: string): Promise<string> {
   const redis = openRedis(redisUrl, { profile: 'command', name: 'sluice-start', onError: () => undefined });
   try {
-    await connected(redis, AbortSignal.timeout(answerLimitMs));
+    const isHopeless = new AbortController();
+    // Whoever starts everything by hand sits in front of it: nobody waits for the second try.
+    redis.once('reconnecting', () => isHopeless.abort());
+    const limit = AbortSignal.any([isHopeless.signal, AbortSignal.timeout(answerLimitMs)]);
+    await reached(redisUrl, [redis], limit);
+    await checkRedis(redis);
     for (let generation = 0; generation < generations; generation++) {
       const keys = createKeyStore({ redis, secret, randomBytes: deriveBytes(secret, generation) });
       await keys.directory.upsertTenant(tenant, { name: 'Local use' });

@@ -1,12 +1,20 @@
 import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { findFreePort, startChatServer, until } from '@sluice/testing';
+import {
+  findFreePort,
+  startChatServer,
+  startOwnRedis,
+  startSentinel,
+  startSocket,
+  until,
+} from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Announcement, RunningProcess } from './announcement.ts';
 
@@ -159,17 +167,44 @@ describe('npm start', { timeout: 60_000 }, () => {
   });
 
   it('says in one sentence that the given Redis does not answer', async () => {
-    const port = await findFreePort();
-    const child = spawnStart([
-      '--port',
-      String(port),
-      '--redis',
-      `redis://127.0.0.1:${await findFreePort()}`,
-    ]);
+    const child = await spawnStartOn(`redis://:hush@127.0.0.1:${await findFreePort()}`);
     expect(await child.exited).toBe(1);
     expect(child.complaints()).toEqual([
-      expect.stringMatching(/^sluice: the Redis at redis:.* does not answer/),
+      expect.stringMatching(/^sluice: redis at 127\.0\.0\.1:\d+ is not reachable: connect ECONNREFUSED/),
     ]);
+  });
+
+  it('says in one sentence that the given Redis would throw requests away', async () => {
+    await using redis = await startOwnRedis({ arguments: ['--maxmemory-policy', 'allkeys-lru'] });
+    const child = await spawnStartOn(redis.url);
+    expect(await child.exited).toBe(1);
+    expect(child.complaints()).toEqual([
+      expect.stringMatching(/^sluice: Redis has maxmemory-policy allkeys/),
+    ]);
+  });
+
+  it.each([
+    ['one behind a socket', startSocket],
+    ['one behind a sentinel', startSentinel],
+  ])('uses the Redis that it is given: %s', async (_which, startTopology) => {
+    const topology = await startTopology();
+    const { child, announcement } = await start(['--redis', topology.url]);
+    expect(announcement.redisUrl).toBe(topology.url);
+    expect(child.complaints()).toEqual([expect.stringMatching(/^sluice: using the Redis at /)]);
+    const [baseUrl = ''] = announcement.baseUrls;
+    expect(await ask(baseUrl, announcement.apiKey)).toMatchObject({ choices: [{}] });
+    child.process.kill('SIGTERM');
+    expect(await child.exited).toBe(0);
+    await topology.stop();
+  });
+
+  it('meets a Redis of its own at a socket, which it takes away in the end', async () => {
+    const { child, announcement } = await start();
+    const folder = dirname(fileURLToPath(announcement.redisUrl.replace('unix:', 'file:')));
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    child.process.kill('SIGTERM');
+    expect(await child.exited).toBe(0);
+    expect(existsSync(folder)).toBe(false);
   });
 });
 
@@ -196,6 +231,10 @@ interface Started {
   complaints(): string[];
   printed(pattern: RegExp): Promise<string>;
   said(pattern: RegExp): Promise<string>;
+}
+
+async function spawnStartOn(redis: string): Promise<Started> {
+  return spawnStart(['--port', String(await findFreePort()), '--redis', redis]);
 }
 
 function spawnStart(words: readonly string[], program = entry, more: NodeJS.ProcessEnv = {}): Started {

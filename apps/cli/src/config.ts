@@ -1,11 +1,12 @@
 import { type Environment, parseEnvironment, secretText } from '@sluice/runtime';
+import { redisSchemes } from '@sluice/transport';
 import { z } from 'zod';
 
 const schema = z.object({
   SLUICE_REDIS_URL: z
     .string()
     .default('redis://127.0.0.1:6379')
-    .describe('Redis of the installation; also redis+sentinel:// and redis+cluster://.'),
+    .describe(`Redis of the installation: ${redisSchemes}.`),
   SLUICE_KEY_SECRET: secretText()
     .min(16)
     .optional()

@@ -1,4 +1,5 @@
 import { logLevels, port, secretText, wholeNumber } from '@sluice/runtime';
+import { redisSchemes } from '@sluice/transport';
 import { z } from 'zod';
 
 /** Set by the supervisor for the processes under it: their number, from 0. Its presence means that the port is shared. */
@@ -10,7 +11,7 @@ export const ingressEnvironment = z.object({
     .string()
     .default('redis://127.0.0.1:6379')
     .meta({ isSecret: true })
-    .describe('Redis: redis://, rediss://, redis+sentinel:// or redis+cluster://'),
+    .describe(`Redis: ${redisSchemes}`),
   SLUICE_KEY_SECRET: secretText()
     .min(16)
     .describe(

@@ -1,4 +1,5 @@
 import { list, logLevels, port, wholeNumber } from '@sluice/runtime';
+import { redisSchemes } from '@sluice/transport';
 import { z } from 'zod';
 
 /** The environment of a worker: its supervisor and the processes under it read the same. Durations are milliseconds. */
@@ -7,7 +8,7 @@ export const workerEnvironment = z.object({
     .string()
     .default('redis://127.0.0.1:6379')
     .meta({ isSecret: true })
-    .describe('Redis: redis://, rediss://, redis+sentinel:// or redis+cluster://'),
+    .describe(`Redis: ${redisSchemes}`),
   SLUICE_CONFIG: z
     .string()
     .optional()

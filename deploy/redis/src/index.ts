@@ -1,4 +1,3 @@
 export * from './free-port.ts';
 export * from './open.ts';
-export * from './policy.ts';
 export * from './server.ts';

@@ -1,23 +1,24 @@
 import { SluiceError } from '@sluice/canonical';
 import { canInstallPackages, findProgram, installRedisPackage } from './debian.ts';
 import { isDockerRunning, startRedisContainer } from './docker.ts';
-import { checkRedis, printableAddress } from './policy.ts';
 import { type RedisServer, startRedisServer } from './server.ts';
 
 export interface OpenRedisOptions {
-  /** Use this Redis and nothing else. Default: the first rung of the ladder that holds. */
+  /** Use this Redis and nothing else; whether it answers is not asked. Default: the first rung of the ladder that holds. */
   url?: string;
   /** Never take a Redis that others may use: leaves REDIS_URL out. Default: false. */
   own?: boolean;
   /** Of a server that is started here. Default: any free port. */
   port?: number;
+  /** A Unix socket of a server that is started here; it is reached by that. Default: none. */
+  socket?: string;
   /** Where REDIS_URL, PATH and DOCKER_HOST are read. Default: this process's. */
   environment?: NodeJS.ProcessEnv;
   /** Told what happens, one sentence at a time. Default: silence. */
   say?: (sentence: string) => void;
 }
 
-/** A Redis that is good for queues, and how it was found. */
+/** A Redis, and how it was found. One that was started here is good for queues. */
 export interface OpenedRedis {
   readonly url: string;
   readonly origin: 'given' | 'started' | 'container';
@@ -35,13 +36,9 @@ export async function openRedis(options: OpenRedisOptions = {}): Promise<OpenedR
   const environment = options.environment ?? process.env;
   const say = options.say ?? (() => undefined);
   const given = options.url ?? (options.own ? undefined : environment.REDIS_URL || undefined);
-  if (given !== undefined) {
-    await checkRedis(given);
-    say(`using the Redis at ${printableAddress(given)}`);
-    return { url: given, origin: 'given', close: async () => undefined };
-  }
+  if (given !== undefined) return { url: given, origin: 'given', close: async () => undefined };
   const binary = findProgram('redis-server', environment);
-  if (binary !== undefined) return openServer(binary, options.port, say);
+  if (binary !== undefined) return openServer(binary, options, say);
   if (await isDockerRunning(environment)) {
     say('starting Redis in Docker');
     const container = await startRedisContainer();
@@ -50,7 +47,7 @@ export async function openRedis(options: OpenRedisOptions = {}): Promise<OpenedR
   if (canInstallPackages(environment)) {
     say('installing the package redis-server');
     const installed = (await installRedisPackage(environment)) && findProgram('redis-server', environment);
-    if (installed) return openServer(installed, options.port, say);
+    if (installed) return openServer(installed, options, say);
   }
   throw new SluiceError(
     'unavailable',
@@ -60,10 +57,14 @@ export async function openRedis(options: OpenRedisOptions = {}): Promise<OpenedR
 
 async function openServer(
   binary: string,
-  port: number | undefined,
+  { port, socket }: OpenRedisOptions,
   say: (sentence: string) => void,
 ): Promise<OpenedRedis> {
-  const server = await startRedisServer({ binary, ...(port === undefined ? {} : { port }) });
+  const server = await startRedisServer({
+    binary,
+    ...(port !== undefined && { port }),
+    ...(socket !== undefined && { socket }),
+  });
   say(`started Redis on port ${server.port}`);
   return { url: server.url, origin: 'started', server, close: () => server.stop() };
 }

@@ -13,6 +13,8 @@ export interface RedisServerOptions {
   binary?: string;
   /** Default: any free port of 127.0.0.1. */
   port?: number;
+  /** A Unix socket that it listens on as well, for its owner alone; `url` is then that. Default: none. */
+  socket?: string;
   /** Where `SAVE` writes and the server reads at its start. Default: a new folder, removed by `stop`. */
   directory?: string;
   /** More arguments of the server, as `['--maxmemory', '10mb']`. Default: none. */
@@ -47,7 +49,10 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
     for (let attempt = 0; attempt < portAttempts; attempt++) {
       const port = options.port ?? (await findFreePort());
       const start = await launch(options, port, directory);
-      if (start.outcome === 'ready') return asServer(start, port, directory, removeDirectory);
+      if (start.outcome === 'ready') {
+        const url = options.socket === undefined ? `redis://127.0.0.1:${port}` : socketUrl(options.socket);
+        return asServer(start, { url, port, directory }, removeDirectory);
+      }
       complaint = start.complaint;
       // Somebody else took the free port between the question and the start: ask for another.
       if (options.port !== undefined || !/in use/i.test(complaint)) break;
@@ -77,6 +82,7 @@ async function launch(options: RedisServerOptions, port: number, directory: stri
     options.binary ?? 'redis-server',
     ...['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--logfile', ''],
     ...['--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction'],
+    ...(options.socket === undefined ? [] : ['--unixsocket', options.socket, '--unixsocketperm', '700']),
     ...(options.arguments ?? []),
   ];
   const child = runGuarded(program);
@@ -119,15 +125,12 @@ async function launch(options: RedisServerOptions, port: number, directory: stri
 
 function asServer(
   start: Extract<Launch, { outcome: 'ready' }>,
-  port: number,
-  directory: string,
+  place: Pick<RedisServer, 'url' | 'port' | 'directory'>,
   removeDirectory: () => Promise<void>,
 ): RedisServer {
   return {
-    url: `redis://127.0.0.1:${port}`,
-    port,
+    ...place,
     pid: start.pid,
-    directory,
     exited: start.exited,
     async stop() {
       // Nothing else may keep this process alive, and it has to see the end.
@@ -137,6 +140,10 @@ function asServer(
       await removeDirectory();
     },
   };
+}
+
+function socketUrl(path: string): string {
+  return `unix://${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 
 /** The server's sentence without its process id, role, date and level. */

@@ -9,6 +9,8 @@ import { claimDatabase } from './redis-database.ts';
 export interface StartRedisOptions {
   /** More arguments of the server, as `['--maxmemory', '10mb']`; they imply a server of one's own. */
   arguments?: readonly string[];
+  /** Reached by a Unix socket, which is a server of one's own; it listens on `port`, too. Default: false. */
+  socket?: boolean;
   /** Never share the server of REDIS_URL: for tests that kill, stop or restart it. Default: false. */
   own?: boolean;
 }
@@ -44,7 +46,7 @@ export interface OwnTestRedis extends TestRedis {
  * the end; `prefix` is unique in every case.
  */
 export async function startRedis(options: StartRedisOptions = {}): Promise<TestRedis> {
-  if (options.arguments !== undefined) return startOwnRedis(options);
+  if (options.arguments !== undefined || options.socket) return startOwnRedis(options);
   const opened = await openRedis({ own: options.own ?? false });
   const prefix = createPrefix();
   const claim = opened.origin === 'given' ? await claimDatabase(opened.url) : undefined;
@@ -61,17 +63,20 @@ export async function startOwnRedis(options: StartRedisOptions = {}): Promise<Ow
   const directory = await mkdtemp(join(tmpdir(), 'sluice-test-redis-'));
   const port = await findFreePort();
   const more = options.arguments ?? [];
-  const launch = (): Promise<RedisServer> => startRedisServer({ port, directory, arguments: more });
+  const socket = options.socket ? join(directory, 'redis.sock') : undefined;
+  const launch = (): Promise<RedisServer> =>
+    startRedisServer({ port, directory, arguments: more, ...(socket !== undefined && { socket }) });
   let server: RedisServer | undefined = await launch();
+  const { url } = server;
   const running = () => {
     if (server === undefined) throw new Error('this Redis is down');
     return server;
   };
   const down = async ({ keepData = false }: { keepData?: boolean } = {}) => {
-    const { url } = running();
-    if (keepData) await save(url);
+    const current = running();
+    if (keepData) await save(port);
     else await rm(join(directory, 'dump.rdb'), { force: true });
-    await running().stop();
+    await current.stop();
     server = undefined;
   };
   const up = async () => {
@@ -82,7 +87,7 @@ export async function startOwnRedis(options: StartRedisOptions = {}): Promise<Ow
     await rm(directory, { recursive: true, force: true });
   });
   return {
-    url: `redis://127.0.0.1:${port}`,
+    url,
     port,
     prefix: createPrefix(),
     get pid() {
@@ -101,8 +106,8 @@ export async function startOwnRedis(options: StartRedisOptions = {}): Promise<Ow
   };
 }
 
-async function save(url: string): Promise<void> {
-  const client = new Redis(url);
+async function save(port: number): Promise<void> {
+  const client = new Redis(port);
   try {
     await client.save();
   } finally {

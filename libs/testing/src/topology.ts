@@ -28,6 +28,12 @@ export async function startSingle(): Promise<Topology> {
   return { name: 'single', url: node.url, nodes: [node], stop: () => node.stop() };
 }
 
+/** One server, reached by its Unix socket. */
+export async function startSocket(): Promise<Topology> {
+  const node = await startOwnRedis({ socket: true });
+  return { name: 'socket', url: node.url, nodes: [node], stop: () => node.stop() };
+}
+
 /** A master, its replica, and one sentinel that moves the role within a second or two. Leaves nothing behind when it fails. */
 export async function startSentinel(): Promise<Topology> {
   await using stack = new AsyncDisposableStack();

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { ask, startOwnRedis } from '@sluice/testing';
-import { Cluster, Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connected, openRedis, type RedisClient } from './connection.ts';
 
@@ -15,20 +15,14 @@ function openOne(url: string): RedisClient {
   return client;
 }
 
-const optionsOf = (url: string) => {
-  const client = openOne(url);
-  if (!(client instanceof Redis)) throw new TypeError('a cluster');
-  return client.options;
-};
-const startupNodesOf = (url: string) => {
-  const client = openOne(url);
-  if (!(client instanceof Cluster)) throw new TypeError('no cluster');
-  // ioredis shows the nodes that it was given nowhere else.
-  return Reflect.get(client, 'startupNodes');
-};
+describe('a connection', () => {
+  const optionsOf = (url: string) => {
+    const client = openOne(url);
+    if (!(client instanceof Redis)) throw new TypeError('a cluster');
+    return client.options;
+  };
 
-describe('the URL of a Redis', () => {
-  it('can name one server', () => {
+  it('has the credentials, the database and the name that it was given', () => {
     expect(optionsOf('redis://me:p%40ss@127.0.0.1:1/3')).toMatchObject({
       host: '127.0.0.1',
       port: 1,
@@ -37,54 +31,17 @@ describe('the URL of a Redis', () => {
       db: 3,
       connectionName: 'test',
     });
-  });
-
-  it('can ask for TLS', () => {
-    expect(optionsOf('rediss://127.0.0.1:1').tls).toBeTruthy();
-  });
-
-  it('can name sentinels, a group and a database', () => {
-    expect(optionsOf('redis+sentinel://me:a%3Ab:c@10.255.0.1:1,10.255.0.2/main/2')).toMatchObject({
-      sentinels: [
-        { host: '10.255.0.1', port: 1 },
-        { host: '10.255.0.2', port: 26_379 },
-      ],
-      name: 'main',
+    expect(optionsOf('unix://me:p%40ss@/nowhere/redis.sock?db=3')).toMatchObject({
+      path: '/nowhere/redis.sock',
       username: 'me',
-      password: 'a:b:c',
-      db: 2,
+      password: 'p@ss',
+      db: 3,
+      connectionName: 'test',
     });
   });
 
-  it('can leave out what has a default', () => {
-    expect(optionsOf('redis+sentinel://:secret@localhost')).toMatchObject({
-      sentinels: [{ host: 'localhost', port: 26_379 }],
-      name: 'mymaster',
-      password: 'secret',
-    });
-  });
-
-  it('can name nodes of a cluster, in IPv6, too', () => {
-    expect(startupNodesOf('redis+cluster://127.0.0.1:1,[::1]:2,localhost')).toEqual([
-      { host: '127.0.0.1', port: 1 },
-      { host: '::1', port: 2 },
-      { host: 'localhost', port: 6_379 },
-    ]);
-  });
-
-  it.each([
-    'http://127.0.0.1',
-    'redis',
-    '',
-    'redis+sentinel://',
-    'redis+cluster://a,,b',
-    'redis+cluster://a:b:c',
-  ])('of another kind is refused: %s', (url) => {
-    expect(() => openOne(url)).toThrow(/Redis URL/);
-  });
-
-  it('is not repeated in the refusal: it may hold a password', () => {
-    expect(() => openOne('redis+cluster://me:hush@a:b:c')).toThrow(/^(?!.*hush)/);
+  it('is encrypted where the URL says so', () => {
+    expect(optionsOf('rediss://127.0.0.1:1').tls).toBeTruthy();
   });
 });
 

@@ -1,6 +1,7 @@
 import { SluiceError } from '@sluice/canonical';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { coalesceWrites } from './coalesce-writes.ts';
+import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
 import { watchSilence } from './watch-silence.ts';
 
 export type RedisClient = Redis | Cluster;
@@ -24,9 +25,6 @@ const commandSilenceMs = 800;
 const deadAfterMs = 3_000;
 /** A subscriber asks nothing and so would notice nothing: it asks for a sign of life this often. */
 const pingIntervalMs = 1_000;
-const clusterScheme = 'redis+cluster:';
-const redisPort = 6_379;
-const sentinelPort = 26_379;
 
 type Settings = Omit<RedisOptions, 'replyMapping'>;
 
@@ -49,15 +47,14 @@ export interface ConnectionOptions {
 }
 
 /**
- * Opens a connection to one of three topologies by its URL:
- * `redis[s]://[user:password@]host:port[/db]`, `redis+sentinel://[user:password@]host:port,host:port/group[/db]`,
- * `redis+cluster://[user:password@]host:port,host:port`. It connects in the background and for ever, at least
- * twice a second. Throws `invalid-request` for a URL of another kind.
+ * Opens a connection to the Redis of a URL, which may be one server or a group. It connects in the background and for
+ * ever, at least twice a second. Throws `invalid-request` for a URL that names none.
  */
 export function openRedis(url: string, { profile, name, onError }: ConnectionOptions): RedisClient {
+  const address = parseRedisAddress(url);
   // What opens further connections by itself (a cluster for its subscriptions, a twin) hands on its options and
   // nothing else: there ioredis' own limit must do, which counts the time.
-  const isWatchedHere = profile === 'command' || (profile === 'subscriber' && !url.startsWith(clusterScheme));
+  const isWatchedHere = profile === 'command' || (profile === 'subscriber' && address.kind !== 'cluster');
   const options: Settings = {
     ...byProfile[profile],
     ...(!isWatchedHere && { socketTimeout: deadAfterMs }),
@@ -65,7 +62,7 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
     keepAlive: deadAfterMs,
     retryStrategy: (times) => Math.min(50 * times, reconnectLimitMs),
   };
-  const client = openTopology(url, options);
+  const client = openTopology(address, options);
   let isOut = false;
   client.on('ready', () => {
     isOut = false;
@@ -163,26 +160,27 @@ export async function connected(client: RedisClient, signal: AbortSignal): Promi
   });
 }
 
-function openTopology(url: string, options: Settings): RedisClient {
-  const kind = /^redis(s|\+sentinel|\+cluster)?:\/\//.exec(url)?.[0];
-  switch (kind) {
-    case 'redis://':
-    case 'rediss://':
-      return new Redis(url, options);
-    case 'redis+sentinel://': {
-      const { nodes, path, credentials } = parseNodes(url.slice(kind.length), sentinelPort);
-      const [group, db] = path.split('/');
+function openTopology(address: RedisAddress, options: Settings): RedisClient {
+  switch (address.kind) {
+    case 'server':
+      return new Redis(address.url, options);
+    case 'socket': {
+      const { path, db, credentials } = address;
+      return new Redis({ ...options, ...credentials, path, db });
+    }
+    case 'sentinel': {
+      const { nodes, group, db, credentials } = address;
       return new Redis({
         ...options,
         ...credentials,
         sentinels: nodes,
-        name: group || 'mymaster',
-        ...(db && { db: Number(db) }),
+        name: group,
+        db,
         sentinelRetryStrategy: () => reconnectLimitMs,
       });
     }
-    case 'redis+cluster://': {
-      const { nodes, credentials } = parseNodes(url.slice(kind.length), redisPort);
+    case 'cluster': {
+      const { nodes, credentials } = address;
       const { retryStrategy, enableOfflineQueue = true, connectionName: _each, ...redisOptions } = options;
       const cluster = new Cluster(nodes, {
         redisOptions: { ...redisOptions, ...credentials },
@@ -193,11 +191,6 @@ function openTopology(url: string, options: Settings): RedisClient {
       cluster.on('close', () => freeSubscribers(cluster));
       return cluster;
     }
-    default:
-      throw new SluiceError(
-        'invalid-request',
-        'a Redis URL starts with redis://, rediss://, redis+sentinel:// or redis+cluster://',
-      );
   }
 }
 
@@ -216,34 +209,4 @@ function freeSubscribers(cluster: Cluster): void {
 interface SubscriberGroup {
   isResetting: boolean;
   pendingReset: object | null;
-}
-
-/** Reads what follows the scheme: `[user:password@]host[:port],host[:port][/path]`. An IPv6 host stands in brackets. */
-function parseNodes(
-  rest: string,
-  defaultPort: number,
-): {
-  nodes: { host: string; port: number }[];
-  path: string;
-  credentials: { username?: string; password?: string };
-} {
-  const at = rest.lastIndexOf('@');
-  const [, username = '', password = ''] = /^([^:]*):?(.*)$/.exec(rest.slice(0, Math.max(0, at))) ?? [];
-  const [, hosts = '', path = ''] = /^([^/]*)\/?(.*)$/.exec(rest.slice(at + 1)) ?? [];
-  const nodes = hosts.split(',').map((node) => {
-    const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d+))?$/.exec(node) ?? [];
-    const host = bracketed ?? plain;
-    // Nothing of the URL is repeated: it may hold a password.
-    if (host === undefined)
-      throw new SluiceError('invalid-request', 'a Redis URL names its nodes as host:port,host:port');
-    return { host, port: port === undefined ? defaultPort : Number(port) };
-  });
-  return {
-    nodes,
-    path,
-    credentials: {
-      ...(username && { username: decodeURIComponent(username) }),
-      ...(password && { password: decodeURIComponent(password) }),
-    },
-  };
 }

@@ -11,6 +11,7 @@ export * from './lua-script.ts';
 export { jobId, queueName, queuePrefix } from './names.ts';
 export * from './presence.ts';
 export { type PoolQueueKeys, poolQueueKeys, putJobsFile, type QueueEntry } from './queue-scripts.ts';
+export { parseRedisAddress, printableAddress, redisSchemes } from './redis-address.ts';
 export * from './redis-policy.ts';
 export * from './reply-publisher.ts';
 export type { ReplyWriter } from './reply-writer.ts';

@@ -1,6 +1,7 @@
 import { SluiceError } from '@sluice/canonical';
 import { type Bus, createBus } from './bus.ts';
 import { type ConnectionProfile, connected, openRedis, type RedisClient } from './connection.ts';
+import { printableAddress } from './redis-address.ts';
 import { checkRedis } from './redis-policy.ts';
 
 const connectLimitMs = 5_000;
@@ -67,10 +68,8 @@ export async function reached(
     await Promise.all(clients.map((client) => connected(client, signal)));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : 'no answer';
-    throw new SluiceError('unavailable', `redis at ${addressOf(url)} is not reachable: ${why}`, { cause });
+    throw new SluiceError('unavailable', `redis at ${printableAddress(url)} is not reachable: ${why}`, {
+      cause,
+    });
   }
-}
-
-function addressOf(url: string): string {
-  return url.replace(/^[^/]*\/\//, '').replace(/^.*@/, '');
 }

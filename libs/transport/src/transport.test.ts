@@ -1,4 +1,4 @@
-import { startCluster, startSentinel, startSingle } from '@sluice/testing';
+import { startCluster, startSentinel, startSingle, startSocket } from '@sluice/testing';
 import { vi } from 'vitest';
 import { describeTransport } from './transport-suite.ts';
 
@@ -6,5 +6,6 @@ import { describeTransport } from './transport-suite.ts';
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
 
 describeTransport('single', startSingle);
+describeTransport('socket', startSocket);
 describeTransport('sentinel', startSentinel);
 describeTransport('cluster', startCluster);

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { parseRedisAddress, printableAddress } from './redis-address.ts';
+
+describe('the URL of a Redis', () => {
+  it.each(['redis://127.0.0.1:1/3', 'rediss://me:p%40ss@[::1]'])('can name one server: %s', (url) => {
+    expect(parseRedisAddress(url)).toEqual({ kind: 'server', url });
+  });
+
+  it('can name a socket of this machine', () => {
+    expect(parseRedisAddress('unix:///run/redis.sock')).toEqual({
+      kind: 'socket',
+      path: '/run/redis.sock',
+      db: 0,
+      credentials: {},
+    });
+    expect(parseRedisAddress('unix://me:p%40ss@/run/our%20redis%3F.sock?db=2')).toEqual({
+      kind: 'socket',
+      path: '/run/our redis?.sock',
+      db: 2,
+      credentials: { username: 'me', password: 'p@ss' },
+    });
+  });
+
+  it('can name sentinels, a group and a database', () => {
+    expect(parseRedisAddress('redis+sentinel://me:a%3Ab:c@10.255.0.1:1,10.255.0.2/main/2')).toEqual({
+      kind: 'sentinel',
+      nodes: [
+        { host: '10.255.0.1', port: 1 },
+        { host: '10.255.0.2', port: 26_379 },
+      ],
+      group: 'main',
+      db: 2,
+      credentials: { username: 'me', password: 'a:b:c' },
+    });
+  });
+
+  it('can leave out what has a default', () => {
+    expect(parseRedisAddress('redis+sentinel://:secret@localhost')).toEqual({
+      kind: 'sentinel',
+      nodes: [{ host: 'localhost', port: 26_379 }],
+      group: 'mymaster',
+      db: 0,
+      credentials: { password: 'secret' },
+    });
+  });
+
+  it('can name nodes of a cluster, in IPv6, too', () => {
+    expect(parseRedisAddress('redis+cluster://127.0.0.1:1,[::1]:2,localhost')).toEqual({
+      kind: 'cluster',
+      nodes: [
+        { host: '127.0.0.1', port: 1 },
+        { host: '::1', port: 2 },
+        { host: 'localhost', port: 6_379 },
+      ],
+      credentials: {},
+    });
+  });
+
+  it.each([
+    ['', 'starts with redis://, rediss://, unix://, redis\\+sentinel:// or redis\\+cluster://'],
+    ['redis', 'starts with'],
+    ['http://127.0.0.1', 'starts with'],
+    ['redis://', 'names its server as host:port'],
+    ['redis://h:65536', 'names its server as host:port'],
+    ['redis://:a#b@h', 'names its server as host:port'],
+    ['unix://run/redis.sock', 'names a socket as unix:///path/of/redis.sock'],
+    ['unix:///', 'names a socket as'],
+    ['unix:///redis.sock?database=1', 'names a socket as'],
+    ['unix:///redis.sock?db=one', 'names its database by a number'],
+    ['unix://:p%ss@/redis.sock', 'spells special characters as %40'],
+    ['redis+sentinel://', 'names its nodes as host:port,host:port'],
+    ['redis+sentinel://h/group/one', 'names its database by a number'],
+    ['redis+cluster://a,,b', 'names its nodes as'],
+    ['redis+cluster://a:b:c', 'names its nodes as'],
+  ])('of another kind is refused: %s', (url, rule) => {
+    expect(() => parseRedisAddress(url)).toThrow(new RegExp(`^a Redis URL ${rule}`));
+  });
+
+  it.each(['redis+cluster://me:hush@a:b:c', 'unix://me:hush@redis.sock', 'redis://me:hush@h:x'])(
+    'is not repeated in the refusal: it may hold a password (%s)',
+    (url) => {
+      expect(() => parseRedisAddress(url)).toThrow(/^(?!.*hush)/);
+    },
+  );
+
+  it.each([
+    ['rediss://me:mine@host:1/3', 'host:1/3'],
+    ['redis://host', 'host'],
+    ['unix://:p@ss@/run/redis.sock?db=1', '/run/redis.sock?db=1'],
+    ['redis+cluster://me:mine@a:1,b:2', 'a:1,b:2'],
+  ])('is printed without user and password: %s', (url, printed) => {
+    expect(printableAddress(url)).toBe(printed);
+  });
+});

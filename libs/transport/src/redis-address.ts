@@ -1,0 +1,113 @@
+import { SluiceError } from '@sluice/canonical';
+
+export interface RedisNode {
+  host: string;
+  port: number;
+}
+
+/** Absent parts are not sent. */
+export interface RedisCredentials {
+  username?: string;
+  password?: string;
+}
+
+/** Where a Redis is: one server, by TCP or by a socket of this machine, or a group of servers. */
+export type RedisAddress =
+  | { kind: 'server'; url: string }
+  | { kind: 'socket'; path: string; db: number; credentials: RedisCredentials }
+  | { kind: 'sentinel'; nodes: RedisNode[]; group: string; db: number; credentials: RedisCredentials }
+  | { kind: 'cluster'; nodes: RedisNode[]; credentials: RedisCredentials };
+
+const redisPort = 6_379;
+const sentinelPort = 26_379;
+/** The kinds of URL, for a sentence. */
+export const redisSchemes = 'redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://';
+
+/**
+ * Reads the URL of a Redis: `redis[s]://[user:password@]host:port[/db]`, `unix://[user:password@]/path[?db=N]`,
+ * `redis+sentinel://[user:password@]host:port,host:port/group[/db]` (group: `mymaster`) or
+ * `redis+cluster://[user:password@]host:port,host:port`. Throws `invalid-request` for one of another kind, and repeats
+ * nothing of it: it may hold a password.
+ */
+export function parseRedisAddress(url: string): RedisAddress {
+  const [prefix = '', scheme] = /^([a-z+]+):\/\//.exec(url) ?? [];
+  const rest = url.slice(prefix.length);
+  switch (scheme) {
+    case 'redis':
+    case 'rediss':
+      if (!URL.canParse(url) || rest === '') throw invalid('names its server as host:port');
+      return { kind: 'server', url };
+    case 'unix':
+      return parseSocket(rest);
+    case 'redis+sentinel': {
+      const { nodes, path, credentials } = parseNodes(rest, sentinelPort);
+      const [group, db] = path.split('/');
+      return { kind: 'sentinel', nodes, group: group || 'mymaster', db: parseDatabase(db), credentials };
+    }
+    case 'redis+cluster': {
+      const { nodes, credentials } = parseNodes(rest, redisPort);
+      return { kind: 'cluster', nodes, credentials };
+    }
+    default:
+      throw invalid(`starts with ${redisSchemes}`);
+  }
+}
+
+/** The address without its user and password. */
+export function printableAddress(url: string): string {
+  return url.replace(/^[^/]*\/\//, '').replace(/^.*@/, '');
+}
+
+/** Reads what follows the scheme: `[user:password@]/path[?db=N]`. */
+function parseSocket(rest: string): RedisAddress {
+  const { credentials, place } = splitCredentials(rest);
+  const [, path, db] = /^(\/[^?]+)(?:\?db=(.*))?$/.exec(place) ?? [];
+  if (path === undefined) throw invalid('names a socket as unix:///path/of/redis.sock?db=0');
+  return { kind: 'socket', path: decode(path), db: parseDatabase(db), credentials };
+}
+
+/** Reads what follows the scheme: `[user:password@]host[:port],host[:port][/path]`. An IPv6 host stands in brackets. */
+function parseNodes(
+  rest: string,
+  defaultPort: number,
+): { nodes: RedisNode[]; path: string; credentials: RedisCredentials } {
+  const { credentials, place } = splitCredentials(rest);
+  const [, hosts = '', path = ''] = /^([^/]*)\/?(.*)$/.exec(place) ?? [];
+  const nodes = hosts.split(',').map((node) => {
+    const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d+))?$/.exec(node) ?? [];
+    const host = bracketed ?? plain;
+    if (host === undefined) throw invalid('names its nodes as host:port,host:port');
+    return { host, port: port === undefined ? defaultPort : Number(port) };
+  });
+  return { nodes, path, credentials };
+}
+
+function splitCredentials(rest: string): { credentials: RedisCredentials; place: string } {
+  const at = rest.lastIndexOf('@');
+  const [, username = '', password = ''] = /^([^:]*):?(.*)$/.exec(rest.slice(0, Math.max(0, at))) ?? [];
+  return {
+    credentials: {
+      ...(username && { username: decode(username) }),
+      ...(password && { password: decode(password) }),
+    },
+    place: rest.slice(at + 1),
+  };
+}
+
+/** Absent means the first. */
+function parseDatabase(text = ''): number {
+  if (/^\d*$/.test(text)) return Number(text);
+  throw invalid('names its database by a number');
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw invalid('spells special characters as %40');
+  }
+}
+
+function invalid(rule: string): SluiceError {
+  return new SluiceError('invalid-request', `a Redis URL ${rule}`);
+}
