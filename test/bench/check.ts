@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Contender } from './contender.ts';
-import { startGateway } from './gateway.ts';
+import { type RedisWay, startGateway } from './gateway.ts';
 import { openIdleStreams } from './idle-streams.ts';
 import { runLoad } from './load.ts';
 import { readMemory } from './processes.ts';
@@ -11,6 +11,7 @@ import { startUpstream, type Upstream } from './upstream.ts';
 export interface CheckOptions {
   /** Concurrent streams. */
   streams: number;
+  redis: RedisWay;
   /** Folder for results. */
   output: string;
   say(sentence: string): void;
@@ -29,9 +30,9 @@ const gibibyte = 2 ** 30;
  * Many concurrent streams through one ingress and one worker, every text compared with the reference; then how
  * many idle ones an ingress holds in a gibibyte. Gives the exit code.
  */
-export async function runCheck({ streams, output, say, print }: CheckOptions): Promise<number> {
+export async function runCheck({ streams, redis, output, say, print }: CheckOptions): Promise<number> {
   const upstream = await startUpstream();
-  const open = (): Promise<Contender> => startGateway({ upstream: upstream.url, models: [model] });
+  const open = (): Promise<Contender> => startGateway({ upstream: upstream.url, redis, models: [model] });
   try {
     const direct = await measure(upstream, upstream, streams);
     say(`direct: ${describe(direct)}`);

@@ -105,7 +105,8 @@ async function compareGateways(both: readonly Worktree[]): Promise<Judgement[]> 
   const gateways: Gateway[] = [];
   try {
     for (const { root, name } of both) {
-      gateways.push(await startGateway({ upstream: upstream.url, root, name }));
+      // The way that every checkout knows.
+      gateways.push(await startGateway({ upstream: upstream.url, redis: 'tcp', root, name }));
     }
     return await measureGateways(gateways, upstream);
   } finally {

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { knownNames, wholeNumber } from '../support/command-line.ts';
+import { knownNames, oneOf, wholeNumber } from '../support/command-line.ts';
+import { type RedisWay, redisWays } from './gateway.ts';
 
 /** What the user asked of the benchmark. */
 export interface Flags {
@@ -13,6 +14,8 @@ export interface Flags {
   /** Streams of the endurance check; absent: not asked for. */
   check?: number;
   pastSaturation: boolean;
+  /** How the gateway reaches its Redis. */
+  redis: RedisWay;
   /** Where results are written. */
   output: string;
   help: boolean;
@@ -24,6 +27,7 @@ const usage = `npm run bench -- [flags]
   --only NAME,…        only these scenarios (names: --help lists them below)
   --url NAME=URL[#KEY] another gateway, before the fake upstream whose address is printed (repeatable)
   --rounds N           rounds of all contenders, interleaved (3)
+  --redis WAY          socket: by its Unix socket, as npm start has it; or tcp (socket)
   --quick              short loads, one round: to see that it runs, not to judge
   --check N            N concurrent paced streams, every text verified; idle streams in 1 GiB
   --past-saturation    loads of 1.5 and 3 times the capacity, with the plot
@@ -51,6 +55,7 @@ export function parseFlags(words: readonly string[], scenarios: readonly { name:
       rounds: { type: 'string' },
       check: { type: 'string' },
       'past-saturation': { type: 'boolean' },
+      redis: { type: 'string', default: 'socket' },
       output: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     },
@@ -66,6 +71,7 @@ export function parseFlags(words: readonly string[], scenarios: readonly { name:
     rounds: wholeNumber('rounds', values.rounds ?? (quick ? '1' : '3')),
     ...(values.check !== undefined && { check: wholeNumber('check', values.check) }),
     pastSaturation: values['past-saturation'] ?? false,
+    redis: oneOf('redis', values.redis, redisWays),
     output: values.output ?? 'reports/bench',
     help: values.help ?? false,
   };

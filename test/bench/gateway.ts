@@ -15,11 +15,17 @@ export const repository = fileURLToPath(new URL('../../', import.meta.url));
 /** The only pool of a gateway under test. */
 export const pool = 'bench';
 
+/** All that `GatewayOptions.redis` can be. */
+export const redisWays = ['socket', 'tcp'] as const;
+export type RedisWay = (typeof redisWays)[number];
+
 export interface GatewayOptions extends AnotherOptions {
   /** Address of the fake upstream. */
   upstream: string;
   /** Default: `gateway`. */
   name?: string;
+  /** How its processes reach Redis. Default: by its Unix socket, as `npm start` has it. */
+  redis?: RedisWay;
   /** Checkout from which it runs. Default: this one. */
   root?: string;
   /** Generations at once. Default: more than any load here. */
@@ -50,7 +56,7 @@ const policies = ['request-rate=100000000/1m', 'token-rate=100000000000/1m'];
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { root = repository, processes = 1 } = options;
   const folder = openTemporaryFolder('gateway');
-  const redis = await startOwnRedis();
+  const redis = await startOwnRedis({ socket: options.redis !== 'tcp' });
   const config = join(folder.path, 'sluice.json');
   await writeFile(config, JSON.stringify(settings(options)));
   const environment: Record<string, string> = {

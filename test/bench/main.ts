@@ -54,7 +54,10 @@ async function runAll(flags: Flags): Promise<number> {
     const proxy = await startNginx(upstream.url);
     if (proxy) contenders.push(proxy);
     else say('nginx is not installed: no bare proxy to compare with');
-    contenders.push(await startGateway({ upstream: upstream.url }), ...flags.urls.map(asContender));
+    contenders.push(
+      await startGateway({ upstream: upstream.url, redis: flags.redis }),
+      ...flags.urls.map(asContender),
+    );
     const result = await runBench({
       contenders,
       upstream,

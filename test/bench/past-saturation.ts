@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import type { Contender } from './contender.ts';
-import { startGateway } from './gateway.ts';
+import { type RedisWay, startGateway } from './gateway.ts';
 import { type LoadResult, runLoadtest } from './load.ts';
 import { openTemporaryFolder } from './temporary-folder.ts';
 import { startUpstream } from './upstream.ts';
 
 export interface PastSaturationOptions {
   quick: boolean;
+  redis: RedisWay;
   /** Folder for results. */
   output: string;
   say(sentence: string): void;
@@ -28,11 +29,17 @@ const goodputShare = 0.9;
  * who are admitted must be served in time, the others refused at once. Gives the exit code.
  */
 export async function runPastSaturation(options: PastSaturationOptions): Promise<number> {
-  const { quick, output, say, print } = options;
+  const { quick, redis, output, say, print } = options;
   const upstream = await startUpstream();
   const folder = openTemporaryFolder('saturation');
   try {
-    const gateway = await startGateway({ upstream: upstream.url, slots, waitBudgetMs, models: [model] });
+    const gateway = await startGateway({
+      upstream: upstream.url,
+      redis,
+      slots,
+      waitBudgetMs,
+      models: [model],
+    });
     try {
       const duration = quick ? '5s' : '15s';
       const html = join(output, 'past-saturation.html');

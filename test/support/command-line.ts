@@ -32,6 +32,13 @@ export function positiveNumber(flag: string, text: string): number {
   throw new Error(`--${flag} must be a number above 0`);
 }
 
+/** The word of a flag. Throws a sentence when it is none of `words`. */
+export function oneOf<Word extends string>(flag: string, text: string, words: readonly Word[]): Word {
+  const word = words.find((each) => each === text);
+  if (word !== undefined) return word;
+  throw new Error(`--${flag} must be ${words.join(' or ')}`);
+}
+
 /** The given names. Throws a sentence about the first that is not known. */
 export function knownNames(given: readonly string[], known: readonly string[]): string[] {
   const stranger = given.find((name) => !known.includes(name));

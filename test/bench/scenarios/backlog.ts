@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { queueName, queuePrefix } from '@sluice/transport';
+import { openRedis, queueName, queuePrefix } from '@sluice/transport';
 import { Queue } from 'bullmq';
-import { Redis } from 'ioredis';
 import { type Gateway, pool } from '../gateway.ts';
 import { models } from '../models.ts';
 import { type Bench, type Scenario, warmUp } from '../scenario.ts';
@@ -36,7 +35,7 @@ export const backlog: Scenario = {
 
 async function measureDrain(gateway: Gateway, bench: Bench): Promise<number> {
   await warmUp(gateway, bench);
-  const redis = new Redis(gateway.redisUrl, { maxRetriesPerRequest: null });
+  const redis = openRedis(gateway.redisUrl, { profile: 'worker', name: 'bench', onError: () => undefined });
   const queue = new Queue(queueName(pool), { connection: redis, prefix: queuePrefix(pool) });
   try {
     await queue.pause();
