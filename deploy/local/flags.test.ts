@@ -3,15 +3,24 @@ import { helpText, parseFlags } from './flags.ts';
 
 describe('parseFlags', () => {
   it('has a default for everything', () => {
-    expect(parseFlags([], {})).toEqual({ port: 8080, ingresses: 1, workers: 1, json: false, help: false });
+    expect(parseFlags([], {})).toEqual({
+      port: 8080,
+      ingresses: 1,
+      workers: 1,
+      processes: 1,
+      json: false,
+      help: false,
+    });
   });
 
   it('reads every flag that the help names', () => {
-    const words = '--port 1 --ingresses 2 --workers 3 --redis redis://h --config c.yaml --json --help';
+    const words =
+      '--port 1 --ingresses 2 --workers 3 --processes 4 --redis redis://h --config c.yaml --json --help';
     expect(parseFlags(words.split(' '), {})).toEqual({
       port: 1,
       ingresses: 2,
       workers: 3,
+      processes: 4,
       redis: 'redis://h',
       config: 'c.yaml',
       json: true,
@@ -30,12 +39,20 @@ describe('parseFlags', () => {
     expect(parseFlags([], { UPSTREAM_API_KEY: 'k' })).toMatchObject({ upstreamKey: 'k' });
   });
 
+  it('takes the processes of each from the environment where no flag says', () => {
+    expect(parseFlags([], { SLUICE_PROCESSES: '3' }).processes).toBe(3);
+    expect(parseFlags(['--processes', '2'], { SLUICE_PROCESSES: '3' }).processes).toBe(2);
+    expect(parseFlags([], { SLUICE_PROCESSES: '' }).processes).toBe(1);
+    expect(() => parseFlags([], { SLUICE_PROCESSES: '65' })).toThrow(/^SLUICE_PROCESSES must be .* 1 to 64$/);
+  });
+
   it.each([
     [['--prot', '1'], /unknown option '--prot'.*--help/i],
     [['extra'], /unexpected argument 'extra'/i],
     [['--port'], /--port/],
     [['--port', '0'], /--port must be a whole number from 1 to 65535/],
     [['--port', '65535', '--ingresses', '2'], /--port must be a whole number from 1 to 65534/],
+    [['--processes', '0'], /--processes must be a whole number from 1 to 64/],
     [['--workers', '1.5'], /--workers must be a whole number/],
     [['--redis', 'localhost'], /--redis: a Redis URL starts with redis:\/\//],
     [['--upstream', 'ftp://h'], /--upstream must be a URL/],

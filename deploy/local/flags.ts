@@ -9,6 +9,8 @@ export interface Flags {
   port: number;
   ingresses: number;
   workers: number;
+  /** Of each ingress and each worker; those of an ingress share its port. */
+  processes: number;
   /** Absent means REDIS_URL, else one that is started here. */
   redis?: string;
   /** A settings file. Absent means the simulated model. */
@@ -26,6 +28,7 @@ export const helpText = `npm start -- [flags]
   --port N             port of the first ingress, the next ones follow it (8080)
   --ingresses N        ingress processes (1)
   --workers N          worker processes (1)
+  --processes N        processes of each, an ingress's on one port (SLUICE_PROCESSES, else 1)
   --redis URL          use this Redis (REDIS_URL, else one is started)
   --config FILE        settings of pools, models and aliases (the simulated model)
   --upstream URL       serve the models of a chat-completions server, as http://127.0.0.1:8000/v1
@@ -48,6 +51,7 @@ export function parseFlags(words: readonly string[], environment: NodeJS.Process
     port: parseCount('--port', values.port ?? '8080', 65_536 - ingresses),
     ingresses,
     workers: parseCount('--workers', values.workers ?? '1', 64),
+    processes: parseProcesses(values.processes, environment.SLUICE_PROCESSES),
     ...(values.redis === undefined ? {} : { redis: parseRedis(values.redis) }),
     ...(values.config === undefined ? {} : { config: values.config }),
     ...(values.upstream === undefined ? {} : { upstream: parseUpstream(values.upstream) }),
@@ -65,6 +69,7 @@ function parse(words: readonly string[]) {
         port: { type: 'string' },
         ingresses: { type: 'string' },
         workers: { type: 'string' },
+        processes: { type: 'string' },
         redis: { type: 'string' },
         config: { type: 'string' },
         upstream: { type: 'string' },
@@ -79,10 +84,15 @@ function parse(words: readonly string[]) {
   }
 }
 
-function parseCount(flag: string, text: string, most: number): number {
+function parseProcesses(flag: string | undefined, variable: string | undefined): number {
+  if (flag !== undefined) return parseCount('--processes', flag, 64);
+  return parseCount('SLUICE_PROCESSES', variable || '1', 64);
+}
+
+function parseCount(name: string, text: string, most: number): number {
   const count = Number(text);
   if (/^\d+$/.test(text) && count >= 1 && count <= most) return count;
-  throw usage(`${flag} must be a whole number from 1 to ${most}`);
+  throw usage(`${name} must be a whole number from 1 to ${most}`);
 }
 
 function parseRedis(text: string): string {

@@ -67,6 +67,7 @@ export class Installation {
     const shared = {
       ...environment,
       SLUICE_REDIS_URL: redis.url,
+      SLUICE_PROCESSES: String(flags.processes),
       SLUICE_LOG_LEVEL: environment.SLUICE_LOG_LEVEL || 'warn',
       SLUICE_DRAIN_LIMIT_MS: String(drainLimitMs),
       ...(config === undefined ? {} : { SLUICE_CONFIG: config }),
@@ -109,7 +110,7 @@ export class Installation {
     const { flags, clock, say } = this.options;
     const { SLUICE_HOST: _host, SLUICE_PORT: _port, SLUICE_KEY_SECRET: _secret, ...common } = shared;
     // Named beforehand, so that a process that is started again is found where its predecessor was.
-    const findOpsPort = async () => String(await findFreePort(processesOfEach(shared)));
+    const findOpsPort = async () => String(await findFreePort(flags.processes));
     for (let index = 0; index < flags.ingresses; index++) {
       const environment = {
         ...common,
@@ -185,12 +186,6 @@ async function fetchModels(
     // Not yet, or no more: the caller knows its limit.
     return undefined;
   }
-}
-
-/** What the programs will make of it; a mistake is theirs to tell. */
-function processesOfEach({ SLUICE_PROCESSES }: NodeJS.ProcessEnv): number {
-  const processes = Number(SLUICE_PROCESSES || 1);
-  return processes >= 1 && processes <= 64 ? Math.floor(processes) : 1;
 }
 
 function metricsUrls({ opsPort, ingresses, workers }: ReadyMessage): string[] {

@@ -54,7 +54,7 @@ describe('npm start', { timeout: 60_000 }, () => {
   });
 
   it('names every process of an ingress and a worker that have several, and where each is watched', async () => {
-    const { announcement } = await start([], 1, { SLUICE_PROCESSES: '2' });
+    const { announcement } = await start(['--processes', '2']);
     const member = (name: string, role: string) => ({ name, role, pid: expect.any(Number) });
     expect(announcement.processes.slice(2)).toEqual([
       member('ingress 1', 'supervisor'),
@@ -237,8 +237,8 @@ async function spawnStartOn(redis: string): Promise<Started> {
   return spawnStart(['--port', String(await findFreePort()), '--redis', redis]);
 }
 
-function spawnStart(words: readonly string[], program = entry, more: NodeJS.ProcessEnv = {}): Started {
-  const { REDIS_URL: _shared, ...environment } = { ...process.env, ...more };
+function spawnStart(words: readonly string[], program = entry): Started {
+  const { REDIS_URL: _shared, ...environment } = process.env;
   const child = fork(program, [...words], {
     env: environment,
     execArgv: [],
@@ -282,9 +282,9 @@ function spawnStart(words: readonly string[], program = entry, more: NodeJS.Proc
   return started;
 }
 
-async function start(words: readonly string[] = [], ports = 1, environment: NodeJS.ProcessEnv = {}) {
+async function start(words: readonly string[] = [], ports = 1) {
   const flags = ['--json', '--port', String(await findFreePort(ports)), ...words];
-  const child = spawnStart(flags, entry, environment);
+  const child = spawnStart(flags);
   const announcement: Announcement = JSON.parse(await child.printed(/^\{/));
   return { child, announcement };
 }
