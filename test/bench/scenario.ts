@@ -27,10 +27,11 @@ export interface Scenario {
 
 /**
  * Lets a contender's code be compiled and its connections be opened before anything is measured: a request costs a
- * fresh gateway twice as much in its first five seconds, and a tenth more until the fifteenth.
+ * fresh gateway twice as much in its first five seconds, and a tenth more until the fifteenth. Several processes of it
+ * share the requests, and need as many times as long.
  */
-export async function warmUp(contender: Contender, bench: Bench): Promise<void> {
-  const durationMs = 1000 + 9000 * bench.pace;
+export async function warmUp(contender: Contender, bench: Bench, processes = 1): Promise<void> {
+  const durationMs = (1000 + 9000 * bench.pace) * processes;
   const load = { users: 64, warmupMs: 0, durationMs };
   await bench.load(contender, { ...load, model: models.one, single: true });
   await bench.load(contender, { ...load, model: models.few });

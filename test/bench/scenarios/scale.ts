@@ -4,36 +4,59 @@ import { type Bench, present, type Scenario, warmUp } from '../scenario.ts';
 import { measurePaced } from './first-token.ts';
 import { measureRequests } from './throughput.ts';
 
-/** 1, 2 and 4 ingress and worker processes: what Redis pays per request and all pay per token must not grow. */
+const users = 256;
+
+/**
+ * 1, 2 and 4 ingress and worker processes: what Redis pays per request and all pay per token. What is done in batches is
+ * dearer in small ones, for one process, too; so several are compared with one that is as busy as each of them
+ * (`…Alike`), and beside it with one that has all the load.
+ */
 export const scale: Scenario = {
   name: 'scale',
   title: '1, 2, 4 ingresses and workers',
   kinds: ['gateway'],
   async measure(contender, bench): Promise<Measures> {
-    const one = await costs(contender, bench, 1);
-    const two = await costs(contender, bench, 2);
-    const four = await costs(contender, bench, 4);
+    const [whole, half, quarter] = await costs(contender, bench, 1, [users, users / 2, users / 4]);
+    const [two] = await costs(contender, bench, 2, [users]);
+    const [four] = await costs(contender, bench, 4, [users]);
     return present({
-      twoRedisPerRequest: ratio(two.redisPerRequest, one.redisPerRequest),
-      twoPerToken: ratio(two.perToken, one.perToken),
-      fourRedisPerRequest: ratio(four.redisPerRequest, one.redisPerRequest),
-      fourPerToken: ratio(four.perToken, one.perToken),
+      twoRedisPerRequestAlike: ratio(two?.redisPerRequest, half?.redisPerRequest),
+      twoPerTokenAlike: ratio(two?.perToken, half?.perToken),
+      fourRedisPerRequestAlike: ratio(four?.redisPerRequest, quarter?.redisPerRequest),
+      fourPerTokenAlike: ratio(four?.perToken, quarter?.perToken),
+      twoRedisPerRequest: ratio(two?.redisPerRequest, whole?.redisPerRequest),
+      twoPerToken: ratio(two?.perToken, whole?.perToken),
+      fourRedisPerRequest: ratio(four?.redisPerRequest, whole?.redisPerRequest),
+      fourPerToken: ratio(four?.perToken, whole?.perToken),
     });
   },
 };
 
-async function costs(contender: Contender, bench: Bench, processes: number) {
+interface Costs {
+  redisPerRequest: number | undefined;
+  /** Of ingresses and workers together. */
+  perToken: number | undefined;
+}
+
+/** What so many processes of each pay, by the number of users. */
+async function costs(
+  contender: Contender,
+  bench: Bench,
+  processes: number,
+  loads: readonly number[],
+): Promise<Costs[]> {
   const fresh = await contender.startAnother?.({ processes });
-  if (!fresh) return {};
+  if (!fresh) return [];
+  const found: Costs[] = [];
   try {
-    await warmUp(fresh, bench);
-    const { redisPerRequest } = await measureRequests(fresh, bench);
-    const { ingressPerToken, workerPerToken } = await measurePaced(fresh, bench);
-    const perToken =
-      ingressPerToken === undefined || workerPerToken === undefined
-        ? undefined
-        : ingressPerToken + workerPerToken;
-    return { redisPerRequest, perToken };
+    await warmUp(fresh, bench, processes);
+    for (const load of loads) {
+      const { redisPerRequest } = await measureRequests(fresh, bench, load);
+      const { ingressPerToken, workerPerToken } = await measurePaced(fresh, bench, load);
+      const isWhole = ingressPerToken !== undefined && workerPerToken !== undefined;
+      found.push({ redisPerRequest, perToken: isWhole ? ingressPerToken + workerPerToken : undefined });
+    }
+    return found;
   } finally {
     await fresh.stop();
   }

@@ -8,7 +8,7 @@ export const requests: Scenario = {
   name: 'requests',
   title: 'requests/s at 256',
   kinds: everyKind,
-  measure: measureRequests,
+  measure: (contender, bench) => measureRequests(contender, bench),
 };
 
 /** Streams without a gap: as many tokens as go through. */
@@ -24,11 +24,11 @@ export const tokens: Scenario = {
   },
 };
 
-/** The load of `requests`, for whoever wants its cost beside something else. */
-export async function measureRequests(contender: Contender, bench: Bench): Promise<Measures> {
+/** The load of `requests`, for whoever wants its cost beside something else, or of fewer users. */
+export async function measureRequests(contender: Contender, bench: Bench, users = 256): Promise<Measures> {
   const outcome = await bench.load(contender, {
     model: models.one,
-    users: 256,
+    users,
     single: true,
     warmupMs: 1000,
     durationMs: 1000 + 4000 * bench.pace,
