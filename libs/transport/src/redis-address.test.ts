@@ -19,6 +19,10 @@ describe('the URL of a Redis', () => {
       db: 2,
       credentials: { username: 'me', password: 'p@ss' },
     });
+    expect(parseRedisAddress('unix:///run/redis@main/redis.sock')).toMatchObject({
+      path: '/run/redis@main/redis.sock',
+      credentials: {},
+    });
   });
 
   it('can name sentinels, a group and a database', () => {
@@ -65,6 +69,7 @@ describe('the URL of a Redis', () => {
     ['redis://:a#b@h', 'names its server as host:port'],
     ['unix://run/redis.sock', 'names a socket as unix:///path/of/redis.sock'],
     ['unix:///', 'names a socket as'],
+    ['unix://me:a/b@/redis.sock', 'names a socket as'],
     ['unix:///redis.sock?database=1', 'names a socket as'],
     ['unix:///redis.sock?db=one', 'names its database by a number'],
     ['unix://:p%ss@/redis.sock', 'spells special characters as %40'],
@@ -85,8 +90,8 @@ describe('the URL of a Redis', () => {
 
   it.each([
     ['rediss://me:mine@host:1/3', 'host:1/3'],
-    ['redis://host', 'host'],
-    ['unix://:p@ss@/run/redis.sock?db=1', '/run/redis.sock?db=1'],
+    ['redis://:100%@host', 'host'],
+    ['unix://:p%40ss@/run/redis@main.sock?db=1', '/run/redis@main.sock?db=1'],
     ['redis+cluster://me:mine@a:1,b:2', 'a:1,b:2'],
   ])('is printed without user and password: %s', (url, printed) => {
     expect(printableAddress(url)).toBe(printed);

@@ -53,17 +53,23 @@ export function parseRedisAddress(url: string): RedisAddress {
   }
 }
 
-/** The address without its user and password. */
+/** The address without its user and password. The URL must be one that can be read. */
 export function printableAddress(url: string): string {
-  return url.replace(/^[^/]*\/\//, '').replace(/^.*@/, '');
+  const rest = url.replace(/^[^/]*\/\//, '');
+  return url.startsWith('unix:') ? splitSocket(rest).place : splitLogin(rest).place;
 }
 
 /** Reads what follows the scheme: `[user:password@]/path[?db=N]`. */
 function parseSocket(rest: string): RedisAddress {
-  const { credentials, place } = splitCredentials(rest);
+  const { login, place } = splitSocket(rest);
   const [, path, db] = /^(\/[^?]+)(?:\?db=(.*))?$/.exec(place) ?? [];
   if (path === undefined) throw invalid('names a socket as unix:///path/of/redis.sock?db=0');
-  return { kind: 'socket', path: decode(path), db: parseDatabase(db), credentials };
+  return {
+    kind: 'socket',
+    path: decode(path),
+    db: parseDatabase(db),
+    credentials: parseCredentials(login),
+  };
 }
 
 /** Reads what follows the scheme: `[user:password@]host[:port],host[:port][/path]`. An IPv6 host stands in brackets. */
@@ -71,7 +77,7 @@ function parseNodes(
   rest: string,
   defaultPort: number,
 ): { nodes: RedisNode[]; path: string; credentials: RedisCredentials } {
-  const { credentials, place } = splitCredentials(rest);
+  const { login, place } = splitLogin(rest);
   const [, hosts = '', path = ''] = /^([^/]*)\/?(.*)$/.exec(place) ?? [];
   const nodes = hosts.split(',').map((node) => {
     const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d+))?$/.exec(node) ?? [];
@@ -79,18 +85,31 @@ function parseNodes(
     if (host === undefined) throw invalid('names its nodes as host:port,host:port');
     return { host, port: port === undefined ? defaultPort : Number(port) };
   });
-  return { nodes, path, credentials };
+  return { nodes, path, credentials: parseCredentials(login) };
 }
 
-function splitCredentials(rest: string): { credentials: RedisCredentials; place: string } {
+interface Split {
+  /** `user:password`, or nothing. */
+  login: string;
+  place: string;
+}
+
+/** A path may hold an @ of its own. */
+function splitSocket(rest: string): Split {
+  const [, login = '', place = ''] = /^(?:([^/]*)@)?(\/.*)$/.exec(rest) ?? [];
+  return { login, place };
+}
+
+function splitLogin(rest: string): Split {
   const at = rest.lastIndexOf('@');
-  const [, username = '', password = ''] = /^([^:]*):?(.*)$/.exec(rest.slice(0, Math.max(0, at))) ?? [];
+  return { login: rest.slice(0, Math.max(0, at)), place: rest.slice(at + 1) };
+}
+
+function parseCredentials(login: string): RedisCredentials {
+  const [, username = '', password = ''] = /^([^:]*):?(.*)$/.exec(login) ?? [];
   return {
-    credentials: {
-      ...(username && { username: decode(username) }),
-      ...(password && { password: decode(password) }),
-    },
-    place: rest.slice(at + 1),
+    ...(username && { username: decode(username) }),
+    ...(password && { password: decode(password) }),
   };
 }
 
