@@ -56,8 +56,16 @@ describe('links to Redis', () => {
 
 describe('a Redis that is not reached', () => {
   it.each([
-    ['wants a password', 'redis://127.0.0.1', /is not reachable: NOAUTH/],
-    ['wants another password', 'redis://:wrong@127.0.0.1', /is not reachable: WRONGPASS/],
+    [
+      'wants a password',
+      'redis://127.0.0.1',
+      /is not reachable: NOAUTH, it wants a password, as in redis:\/\/:PASSWORD@HOST$/,
+    ],
+    [
+      'wants another password',
+      'redis://:wrong@127.0.0.1',
+      /is not reachable: WRONGPASS, it refuses the user or the password$/,
+    ],
     ['is no cluster', 'redis+cluster://:hush@127.0.0.1', /is not reachable: ERR .*cluster support/],
   ])('and %s says so, with its address and no password', async (_why, url, reason) => {
     await ask(server.port, 'CONFIG', 'SET', 'requirepass', 'hush');

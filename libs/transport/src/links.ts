@@ -67,9 +67,16 @@ export async function reached(
   try {
     await Promise.all(clients.map((client) => connected(client, signal)));
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : 'no answer';
+    const why = cause instanceof Error ? explain(cause.message) : 'no answer';
     throw new SluiceError('unavailable', `redis at ${printableAddress(url)} is not reachable: ${why}`, {
       cause,
     });
   }
+}
+
+/** Redis' own words for these are about its protocol. */
+function explain(complaint: string): string {
+  return complaint
+    .replace(/\bNOAUTH\b.*/, 'NOAUTH, it wants a password, as in redis://:PASSWORD@HOST')
+    .replace(/\bWRONGPASS\b.*/, 'WRONGPASS, it refuses the user or the password');
 }
