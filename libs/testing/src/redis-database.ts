@@ -11,13 +11,14 @@ export interface DatabaseClaim {
 const lastDatabase = 15;
 // A test run that was killed frees its databases by itself.
 const claimMs = 60_000;
+const reconnectMs = 100;
 
 /**
  * Claims a database index in which there is nothing, so that nobody's data is ever flushed. The claims are keys
- * of the database that the address names.
+ * of the database that the address names, which is `redis://` or `rediss://`. Rejects when nobody answers there.
  */
 export async function claimDatabase(address: string): Promise<DatabaseClaim> {
-  const client = new Redis(address);
+  const client = await connect(address);
   const holder = randomUUID();
   const own = client.options.db ?? 0;
   for (let index = 1; index <= lastDatabase; index++) {
@@ -32,6 +33,26 @@ export async function claimDatabase(address: string): Promise<DatabaseClaim> {
   throw new Error(
     'the Redis at REDIS_URL has no empty database from 1 to 15 left: empty one or unset REDIS_URL',
   );
+}
+
+/** A server that is there is waited for when it goes; one that never was is not. */
+async function connect(address: string): Promise<Redis> {
+  let isThere = false;
+  let complaint: Error | undefined;
+  const client = new Redis(address, {
+    lazyConnect: true,
+    retryStrategy: () => (isThere ? reconnectMs : null),
+  });
+  client.on('error', (error: Error) => {
+    complaint = error;
+  });
+  try {
+    await client.connect();
+  } catch (thrown) {
+    throw new Error('the Redis at REDIS_URL does not answer', { cause: complaint ?? thrown });
+  }
+  isThere = true;
+  return client;
 }
 
 function hold(client: Redis, key: string, url: string): DatabaseClaim {

@@ -44,6 +44,13 @@ describe('startRedis', () => {
     client.disconnect();
   });
 
+  it('says that there is nobody at REDIS_URL', async () => {
+    const gone = await startOwnRedis();
+    await gone.stop();
+    vi.stubEnv('REDIS_URL', gone.url);
+    await expect(startRedis()).rejects.toThrow('the Redis at REDIS_URL does not answer');
+  });
+
   it('empties its database of a shared server when it stops', async () => {
     await using shared = await startOwnRedis();
     vi.stubEnv('REDIS_URL', shared.url);
