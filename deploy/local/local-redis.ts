@@ -2,7 +2,7 @@ import { type OpenedRedis, openRedis } from '@sluice/redis';
 import type { Clock } from '@sluice/runtime';
 import { printableAddress } from '@sluice/transport';
 import { ensureLocalKey } from './local-key.ts';
-import { SocketFolder } from './socket-folder.ts';
+import { createSocketPath } from './socket-path.ts';
 
 export interface LocalRedisOptions {
   /** Use this one. Absent: the ladder of @sluice/redis. */
@@ -21,29 +21,27 @@ const longestDelayMs = 5_000;
 export class LocalRedis {
   private readonly options: LocalRedisOptions;
   private readonly stopped = new AbortController();
-  private readonly folder: SocketFolder;
   private opened: OpenedRedis;
 
-  private constructor(options: LocalRedisOptions, folder: SocketFolder, opened: OpenedRedis) {
+  private constructor(options: LocalRedisOptions, opened: OpenedRedis) {
     this.options = options;
-    this.folder = folder;
     this.opened = opened;
   }
 
   /** Finds or starts a Redis and makes the key. Rejects with one sentence. */
   static async open(options: LocalRedisOptions): Promise<{ redis: LocalRedis; apiKey: string }> {
     const { url, environment, say, keySecret } = options;
-    await using unlessWhole = new AsyncDisposableStack();
-    const folder = new SocketFolder();
-    unlessWhole.defer(() => folder.remove());
-    const opened = await openRedis({ ...(url !== undefined && { url }), ...folder.place, environment, say });
-    unlessWhole.defer(() => opened.close());
-    const apiKey = await ensureLocalKey(opened.url, keySecret);
-    if (opened.origin === 'given') say(`using the Redis at ${printableAddress(opened.url)}`);
-    unlessWhole.move();
-    const redis = new LocalRedis(options, folder, opened);
-    void redis.keepRunning();
-    return { redis, apiKey };
+    const opened = await openRedis({ url, socket: createSocketPath(), environment, say });
+    try {
+      const apiKey = await ensureLocalKey(opened.url, keySecret);
+      if (opened.origin === 'given') say(`using the Redis at ${printableAddress(opened.url)}`);
+      const redis = new LocalRedis(options, opened);
+      void redis.keepRunning();
+      return { redis, apiKey };
+    } catch (thrown) {
+      await opened.close();
+      throw thrown;
+    }
   }
 
   get url(): string {
@@ -58,7 +56,6 @@ export class LocalRedis {
   async close(): Promise<void> {
     this.stopped.abort();
     await this.opened.close();
-    this.folder.remove();
   }
 
   /** A server that died comes back empty at the same place: its clients reconnect, and the key is made again. */
@@ -77,7 +74,8 @@ export class LocalRedis {
       delayMs = Math.min(delayMs * 2, longestDelayMs);
       try {
         await this.opened.close();
-        this.opened = await openRedis({ own: true, port: server.port, ...this.folder.place, environment });
+        const { port, socket } = server;
+        this.opened = await openRedis({ own: true, port, socket, environment });
         await ensureLocalKey(this.opened.url, keySecret);
         say(`Redis serves again, empty (process ${this.pid})`);
       } catch (thrown) {

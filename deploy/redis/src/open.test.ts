@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -43,7 +43,8 @@ describe('openRedis', () => {
   });
 
   it('starts one that its owner alone can reach by a socket, too', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'sluice socket '));
+    const parent = mkdtempSync(join(tmpdir(), 'sluice socket '));
+    const folder = join(parent, 'missing');
     const socket = join(folder, 'redis.sock');
     const opened = await openRedis({ socket, environment: { PATH: searchPath } });
     expect(new URL(opened.url)).toMatchObject({
@@ -52,8 +53,10 @@ describe('openRedis', () => {
     });
     expect(await answers(socket)).toBe(true);
     expect(statSync(socket).mode & 0o777).toBe(0o700);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
     await opened.close();
-    rmSync(folder, { recursive: true });
+    expect(readdirSync(parent)).toEqual([]);
+    rmSync(parent, { recursive: true });
   });
 });
 

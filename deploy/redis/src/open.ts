@@ -5,13 +5,13 @@ import { type RedisServer, startRedisServer } from './server.ts';
 
 export interface OpenRedisOptions {
   /** Use this Redis and nothing else; whether it answers is not asked. Default: the first rung of the ladder that holds. */
-  url?: string;
+  url?: string | undefined;
   /** Never take a Redis that others may use: leaves REDIS_URL out. Default: false. */
   own?: boolean;
   /** Of a server that is started here. Default: any free port. */
   port?: number;
-  /** A Unix socket of a server that is started here; it is reached by that. Default: none. */
-  socket?: string;
+  /** A Unix socket of a server that is started here; it is reached by that. Absent: it has none. */
+  socket?: string | undefined;
   /** Where REDIS_URL, PATH and DOCKER_HOST are read. Default: this process's. */
   environment?: NodeJS.ProcessEnv;
   /** Told what happens, one sentence at a time. Default: silence. */
@@ -63,7 +63,7 @@ async function openServer(
   const server = await startRedisServer({
     binary,
     ...(port !== undefined && { port }),
-    ...(socket !== undefined && { socket }),
+    socket,
   });
   say(`started Redis on port ${server.port}`);
   return { url: server.url, origin: 'started', server, close: () => server.stop() };

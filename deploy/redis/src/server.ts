@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { SluiceError } from '@sluice/canonical';
@@ -13,8 +13,11 @@ export interface RedisServerOptions {
   binary?: string;
   /** Default: any free port of 127.0.0.1. */
   port?: number;
-  /** A Unix socket that it listens on as well, for its owner alone; `url` is then that. Default: none. */
-  socket?: string;
+  /**
+   * A Unix socket that it listens on as well, for its owner alone; `url` is then that. Its folder is made where it is
+   * missing, and then removed by `stop`. Absent: none.
+   */
+  socket?: string | undefined;
   /** Where `SAVE` writes and the server reads at its start. Default: a new folder, removed by `stop`. */
   directory?: string;
   /** More arguments of the server, as `['--maxmemory', '10mb']`. Default: none. */
@@ -25,6 +28,8 @@ export interface RedisServerOptions {
 export interface RedisServer {
   readonly url: string;
   readonly port: number;
+  /** Absent where it has none. */
+  readonly socket: string | undefined;
   /** Of the server itself, not of its guard. */
   readonly pid: number;
   readonly directory: string;
@@ -41,8 +46,11 @@ const guard = fileURLToPath(new URL('./guard.ts', import.meta.url));
 /** Starts a Redis without persistence that evicts nothing; rejects with the server's own last words. */
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'sluice-redis-')));
-  const removeDirectory = async () => {
+  const { socket } = options;
+  const socketFolder = socket && (await mkdir(dirname(socket), { recursive: true, mode: 0o700 }));
+  const removeDirectories = async () => {
     if (options.directory === undefined) await rm(directory, { recursive: true, force: true });
+    if (socketFolder) await rm(socketFolder, { recursive: true, force: true });
   };
   let complaint = '';
   try {
@@ -50,8 +58,8 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
       const port = options.port ?? (await findFreePort());
       const start = await launch(options, port, directory);
       if (start.outcome === 'ready') {
-        const url = options.socket === undefined ? `redis://127.0.0.1:${port}` : socketUrl(options.socket);
-        return asServer(start, { url, port, directory }, removeDirectory);
+        const url = socket === undefined ? `redis://127.0.0.1:${port}` : socketUrl(socket);
+        return asServer(start, { url, port, socket, directory }, removeDirectories);
       }
       complaint = start.complaint;
       // Somebody else took the free port between the question and the start: ask for another.
@@ -59,7 +67,7 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
     }
     throw new SluiceError('unavailable', `redis-server did not start: ${complaint}`);
   } catch (thrown) {
-    await removeDirectory();
+    await removeDirectories();
     throw thrown;
   }
 }
@@ -125,8 +133,8 @@ async function launch(options: RedisServerOptions, port: number, directory: stri
 
 function asServer(
   start: Extract<Launch, { outcome: 'ready' }>,
-  place: Pick<RedisServer, 'url' | 'port' | 'directory'>,
-  removeDirectory: () => Promise<void>,
+  place: Pick<RedisServer, 'url' | 'port' | 'socket' | 'directory'>,
+  removeDirectories: () => Promise<void>,
 ): RedisServer {
   return {
     ...place,
@@ -137,7 +145,7 @@ function asServer(
       start.guard.ref();
       killQuietly(start.pid);
       await start.exited;
-      await removeDirectory();
+      await removeDirectories();
     },
   };
 }

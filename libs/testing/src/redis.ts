@@ -64,8 +64,7 @@ export async function startOwnRedis(options: StartRedisOptions = {}): Promise<Ow
   const port = await findFreePort();
   const more = options.arguments ?? [];
   const socket = options.socket ? join(directory, 'redis.sock') : undefined;
-  const launch = (): Promise<RedisServer> =>
-    startRedisServer({ port, directory, arguments: more, ...(socket !== undefined && { socket }) });
+  const launch = (): Promise<RedisServer> => startRedisServer({ port, directory, arguments: more, socket });
   let server: RedisServer | undefined = await launch();
   const { url } = server;
   const running = () => {
