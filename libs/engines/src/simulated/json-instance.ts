@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { typesOf } from './json-merge.ts';
+import { listOf, typesOf } from '../json-schema/merge.ts';
 import { generateNumber } from './json-number.ts';
-import { allowsNull, listOf, SchemaResolver, unsatisfiable } from './json-resolve.ts';
+import { allowsNull, SchemaResolver, unsatisfiable } from './json-resolve.ts';
 import { generateString } from './json-string.ts';
 import { samplePattern } from './pattern.ts';
 import { Random } from './random.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
-import { mergeSchemas, typesOf } from './json-merge.ts';
+import { listOf, mergeSchemas, typesOf } from '../json-schema/merge.ts';
 
 /** How many references and combinators may stand in each other's way before there is a value. */
 const maxHops = 64;
@@ -99,11 +99,6 @@ export function unsatisfiable(fact: string): SluiceError {
 /** Whether null is an instance, by JSON Schema's or by OpenAPI's word. */
 export function allowsNull(schema: JsonObject): boolean {
   return schema.nullable === true || typesOf(schema.type).includes('null');
-}
-
-/** The elements of an array; none where it is something else. */
-export function listOf(value: Json | undefined): Json[] {
-  return Array.isArray(value) ? value : [];
 }
 
 function childOf(value: Json | undefined, step: string): Json | undefined {

@@ -1,11 +1,5 @@
-import {
-  type FinishEvent,
-  type GenerationEvent,
-  type InferenceRequest,
-  type JsonObject,
-  type Resume,
-  SluiceError,
-} from '@sluice/canonical';
+import type { FinishEvent, GenerationEvent, InferenceRequest, JsonObject, Resume } from '@sluice/canonical';
+import { lost } from '../lost.ts';
 
 /** How the servers of a dialect are told to go on with the last message instead of answering it. */
 const continueFlags: Readonly<Record<string, JsonObject>> = {
@@ -51,13 +45,6 @@ function finishAtLimit(outputTokens: number): FinishEvent {
 function isPlain({ tools, output, reasoning }: InferenceRequest): boolean {
   const isThinking = reasoning !== undefined && reasoning.effort !== 'none';
   return !tools?.length && output?.type !== 'json' && !isThinking;
-}
-
-/** The complaint about a lost generation that this engine can't go on with. */
-export function lost(): SluiceError {
-  return new SluiceError('upstream-failed', 'the answer was cut off and cannot be continued', {
-    detail: 'worker-lost',
-  });
 }
 
 function translate(event: GenerationEvent, delivered: number): GenerationEvent {

@@ -31,10 +31,10 @@ const merges: Readonly<Record<string, Merge>> = {
   items: both,
   contains: both,
   additionalProperties: (left, right) => (left === false || right === false ? false : both(left, right)),
-  required: (left, right) => [...new Set([...arrayOf(left), ...arrayOf(right)])],
+  required: (left, right) => [...new Set([...listOf(left), ...listOf(right)])],
   enum: (left, right) => {
-    const known = new Set(arrayOf(left).map((value) => JSON.stringify(value)));
-    return arrayOf(right).filter((value) => known.has(JSON.stringify(value)));
+    const known = new Set(listOf(left).map((value) => JSON.stringify(value)));
+    return listOf(right).filter((value) => known.has(JSON.stringify(value)));
   },
   type: (left, right) => commonTypes(typesOf(left), typesOf(right)),
   multipleOf: commonMultiple,
@@ -58,6 +58,11 @@ export function typesOf(type: Json | undefined): string[] {
   return (Array.isArray(type) ? type : [type]).filter((name) => typeof name === 'string');
 }
 
+/** The elements of an array; none where it is something else. */
+export function listOf(value: Json | undefined): Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
 function commonTypes(left: string[], right: string[]): string[] {
   const common = left.filter((name) => right.includes(name));
   const isInteger = (names: string[], others: string[]) =>
@@ -74,10 +79,6 @@ function mergeProperties(left: Json, right: Json): Json {
     merged.set(name, before === undefined ? schema : both(before, schema));
   }
   return Object.fromEntries(merged);
-}
-
-function arrayOf(value: Json): Json[] {
-  return Array.isArray(value) ? value : [];
 }
 
 function divisor(left: number, right: number): number {
