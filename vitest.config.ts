@@ -1,8 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
 // Generous on purpose: a loaded machine is slow, and no test of ours is about time.
-const unit = (folder: string) => ({
+const unit = (folder: string, globalSetup: string[] = []) => ({
   test: {
+    globalSetup,
     name: `@sluice/${folder.split('/')[1]}`,
     root: folder,
     include: ['src/**/*.test.ts', '*.test.ts'],
@@ -23,9 +24,9 @@ export default defineConfig({
         'transport',
         'tenancy',
         'admission',
-        'engines',
         'testing',
       ].map((lib) => unit(`libs/${lib}`)),
+      unit('libs/engines', ['src/llama-cpp/test-setup.ts']),
       ...['ingress', 'worker', 'cli', 'loadtest'].map((app) => unit(`apps/${app}`)),
       ...['local', 'redis', 'grafana', 'docs'].map((part) => unit(`deploy/${part}`)),
       {

@@ -22,6 +22,8 @@ export function writeConfiguration(): string {
     ...environment('Environment of a worker', workerEnvironment),
     ...settingsFile(),
     ...engines(),
+    ...embeddedModels,
+    '',
     ...mediaByUrl,
     ...policies(),
   ].join('\n');
@@ -73,6 +75,25 @@ function engines(): string[] {
     ...table(['Path', 'Type', 'Default', 'Meaning'], schemaRows(options, 'pools.NAME.backend')),
   ]);
 }
+
+const embeddedModels = [
+  '## Model files in the worker',
+  '',
+  '`engine: llama-cpp` evaluates a GGUF file in the worker process, with the package `node-llama-cpp`, which has to be',
+  'installed beside Sluice (see the README). What it does with a request:',
+  '',
+  '- Text only: a picture or document is a 400, and so are log probabilities.',
+  '- A prompt that leaves no room for an answer in `contextTokens` is a 400 that names both; an answer ends with `length`',
+  '  where the context does. Nothing of a conversation is ever forgotten to make room.',
+  '- Arguments of calls are kept to the schema of their tool, and a JSON answer to its own, by grammars: types, properties,',
+  '  elements, alternatives, references, constants and lengths. `pattern`, `minimum` and the like are not enforced. The model',
+  '  may leave away an argument that is not required, but names every property of a JSON answer. Tools and a JSON format in',
+  '  one request are a 400.',
+  '- A tool choice of `required` or of a name makes the answer begin with that call.',
+  '- Thoughts are told apart from the answer where the chat format of the model marks them; a reasoning budget bounds them.',
+  '- A prompt goes to the slot that has evaluated most of its beginning; what was not evaluated again is reported as',
+  '  cached. What a slot evaluated last stays in the memory of the worker until another prompt takes its place.',
+];
 
 const mediaByUrl = [
   '## Pictures and documents by URL',

@@ -1,4 +1,5 @@
-import { describeEngine, type EngineSubject } from './engine-suite.ts';
+import { askFor, describeEngine, type EngineSubject, scriptedTale } from './engine-suite.ts';
+import { greedy, TestModels } from './llama-cpp/test-models.ts';
 import { SimulatedEngine } from './simulated/engine.ts';
 import { quietServices } from './test-services.ts';
 import { ChatServer } from './upstream/chat-server.ts';
@@ -8,6 +9,7 @@ import { upstreamOptions } from './upstream/options.ts';
 async function simulated(): Promise<EngineSubject> {
   return {
     engine: new SimulatedEngine({ slots: 64, ttftMs: 0, gapMs: 0 }, quietServices),
+    tale: scriptedTale,
     close: async () => {},
   };
 }
@@ -15,9 +17,26 @@ async function simulated(): Promise<EngineSubject> {
 async function upstream(resume: 'none' | 'prefix'): Promise<EngineSubject> {
   const server = await ChatServer.open();
   const options = upstreamOptions.parse({ baseUrl: server.baseUrl, credential: 'sk-operator', resume });
-  return { engine: createUpstreamEngine(options, quietServices), close: () => server.close() };
+  const engine = createUpstreamEngine(options, quietServices);
+  return { engine, tale: scriptedTale, close: () => server.close() };
 }
 
-describeEngine('the simulated engine', simulated);
-describeEngine('the upstream engine', () => upstream('none'));
-describeEngine('the upstream engine with prefix resume', () => upstream('prefix'));
+const models = new TestModels();
+
+async function embedded(): Promise<EngineSubject> {
+  const words = Array.from({ length: 70 }, (_value, index) => `${index === 0 ? '' : ' '}word${index}`);
+  return {
+    engine: models.create({ modelPath: models.write(words) }),
+    tale: {
+      ask: (tokens, sampling = {}) =>
+        askFor('Tell me.', { sampling: { maxOutputTokens: tokens, ...greedy, ...sampling } }),
+      text: (tokens) => words.slice(0, tokens).join(''),
+    },
+    close: async () => {},
+  };
+}
+
+describeEngine('the simulated engine', simulated, { isScripted: true });
+describeEngine('the upstream engine', () => upstream('none'), { isScripted: true });
+describeEngine('the upstream engine with prefix resume', () => upstream('prefix'), { isScripted: true });
+describeEngine('the embedded engine', embedded, { isScripted: false });

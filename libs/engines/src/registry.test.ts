@@ -60,6 +60,6 @@ describe('a backend record', () => {
     expect(parseBackend(undefined, 'b', {}).problems).toMatchObject([{ path: 'b' }]);
     expect(parseBackend({}, 'b', {}).problems).toMatchObject([{ path: 'b.engine' }]);
     expect(parseBackend({ engine: 'simulatd' }, 'b', {}).problems[0]?.message).toContain('simulated');
-    expect(engineKinds.map((kind) => kind.kind)).toEqual(['simulated', 'upstream']);
+    expect(engineKinds.map((kind) => kind.kind)).toEqual(['simulated', 'upstream', 'llama-cpp']);
   });
 });

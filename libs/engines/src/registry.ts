@@ -1,6 +1,7 @@
 import { isJsonObject } from '@sluice/canonical';
 import { type Environment, type Problem, printPath, spellingHint } from '@sluice/runtime';
 import { type BackendKind, defineBackendKind, type ParsedBackend } from './backend.ts';
+import { llamaCpp } from './llama-cpp/kind.ts';
 import { resolveSecretReferences } from './secret-references.ts';
 import { simulated } from './simulated/kind.ts';
 import { upstream } from './upstream/kind.ts';
@@ -9,6 +10,7 @@ import { upstream } from './upstream/kind.ts';
 export const engineKinds: readonly BackendKind[] = [
   defineBackendKind(simulated),
   defineBackendKind(upstream),
+  defineBackendKind(llamaCpp),
 ];
 
 /**

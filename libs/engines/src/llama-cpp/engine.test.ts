@@ -1,0 +1,222 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { collect, findGrammarError, type GenerationEvent, isContent, isTerminal } from '@sluice/canonical';
+import { endOfTurn } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
+import { askFor, record, runOf, textOf } from '../engine-suite.ts';
+import { quietServices } from '../test-services.ts';
+import { LlamaCppEngine } from './engine.ts';
+import { loadLibrary } from './library.ts';
+import { llamaCppOptions } from './options.ts';
+import { ask, greedy, story, TestModels, told, upTo } from './test-models.ts';
+
+const models = new TestModels();
+/** Does not end by itself. */
+const endless = Array.from({ length: 150 }, (_value, index) => ` word${index}`);
+
+describe('an embedded model', () => {
+  it('tells its story, with usage', async () => {
+    const engine = await models.start([...story, endOfTurn]);
+    const events = await runOf(engine, ask());
+    expect(findGrammarError(events)).toBeUndefined();
+    expect(events[0]).toMatchObject({
+      type: 'start',
+      id: 'run1',
+      model: 'sim',
+      inputTokens: expect.any(Number),
+    });
+    expect(textOf(events)).toBe(told);
+    expect(events.filter(isContent)).toHaveLength(story.length);
+    const { finish } = collect(events);
+    expect(finish).toMatchObject({ reason: 'stop', usage: { outputTokens: story.length } });
+    expect(finish.usage.inputTokens).toBeGreaterThan(10);
+  });
+
+  it('evaluates a prompt once that begins like the one before', async () => {
+    const fresh = await models.start([...story, endOfTurn], { slots: 2 });
+    const first = collect(await runOf(fresh, ask())).finish.usage;
+    const again = collect(await runOf(fresh, ask())).finish.usage;
+    expect(first.cacheReadTokens).toBe(0);
+    expect(again.inputTokens).toBe(first.inputTokens);
+    expect(again.cacheReadTokens).toBeGreaterThan(10);
+    const other = collect(await runOf(fresh, askFor('Something else.', { sampling: greedy }))).finish.usage;
+    expect(other.cacheReadTokens).toBeLessThan(again.cacheReadTokens ?? 0);
+  });
+
+  it('ends before a stop string and names it', async () => {
+    const engine = await models.start([...story, endOfTurn]);
+    const events = await runOf(
+      engine,
+      ask({ sampling: { ...greedy, stopSequences: ['never', ' there was'] } }),
+    );
+    expect(textOf(events)).toBe('Once upon a time');
+    expect(collect(events).finish).toMatchObject({ reason: 'stop', stopSequence: ' there was' });
+  });
+
+  it('draws the same tokens for the same seed', async () => {
+    const wild = await models.start([...story, endOfTurn], {
+      sampling: { temperature: 5, topP: 1, topK: 0, minP: 0 },
+    });
+    const draw = async (seed: number) =>
+      textOf(await runOf(wild, ask({ sampling: { seed, maxOutputTokens: 40 } })));
+    const first = await draw(-7);
+    expect(first).not.toContain(told);
+    expect(await draw(-7)).toBe(first);
+    expect(await draw(8)).not.toBe(first);
+  });
+
+  it('keeps concurrent generations apart, more of them than places', async () => {
+    const engine = await models.start([...story, endOfTurn]);
+    const runs = Array.from({ length: 9 }, (_value, index) => runOf(engine, upTo(index + 1)));
+    const texts = (await Promise.all(runs)).map(textOf);
+    expect(texts).toEqual(story.map((_piece, index) => story.slice(0, index + 1).join('')));
+  });
+
+  it('answers JSON where a schema asks for it', async () => {
+    const engine = await models.start([...story, endOfTurn]);
+    const schema = { type: 'object', properties: { mood: { enum: ['calm', 'wild'] } }, required: ['mood'] };
+    const events = await runOf(engine, ask({ output: { type: 'json', schema } }));
+    expect(JSON.parse(textOf(events))).toEqual({ mood: expect.stringMatching(/calm|wild/) });
+    expect(collect(events).finish.reason).toBe('stop');
+  });
+
+  it('answers an object where any JSON will do', async () => {
+    const engine = await models.start([...story, endOfTurn]);
+    const events = await runOf(
+      engine,
+      ask({ output: { type: 'json' }, sampling: { ...greedy, maxOutputTokens: 60 } }),
+    );
+    expect(textOf(events)).toMatch(/^\{/);
+  });
+});
+
+describe('thoughts of an embedded model', () => {
+  const thinks = ['<think>\n', 'Hmm', ', well', '\n</think>\n\n', 'So', ' it is', endOfTurn];
+
+  it('are a block of their own', async () => {
+    const engine = await models.start(thinks, { chatWrapper: 'qwen' });
+    const events = await runOf(engine, ask());
+    expect(findGrammarError(events)).toBeUndefined();
+    expect(collect(events).content).toMatchObject([
+      { type: 'reasoning', text: 'Hmm, well' },
+      { type: 'text', text: 'So it is' },
+    ]);
+  });
+
+  it('are not thought where none are wanted', async () => {
+    const engine = await models.start(thinks, { chatWrapper: 'qwen' });
+    const events = await runOf(engine, { ...upTo(10), reasoning: { effort: 'none' } });
+    expect(collect(events).content.map((part) => part.type)).not.toContain('reasoning');
+  });
+});
+
+describe('an abort of an embedded generation', () => {
+  const count = (events: readonly GenerationEvent[]) => events.filter(isContent).length;
+
+  it('ends it between two tokens and gives its place to the next', async () => {
+    const engine = await models.start(endless, { slots: 1 });
+    const { events, done } = record(engine, ask(), {
+      onEvent(seen, controller) {
+        if (count(seen) === 5) controller.abort();
+      },
+    });
+    await done;
+    expect(textOf(await runOf(engine, upTo(3)))).toBe(' word0 word1 word2');
+    expect(count(events)).toBe(5);
+    expect(events.some(isTerminal)).toBe(false);
+  });
+
+  it('leaves the line where it waits for a place', async () => {
+    const engine = await models.start(endless, { slots: 1 });
+    const first = record(engine, upTo(20));
+    const waiting = record(engine, ask());
+    waiting.controller.abort();
+    await waiting.done;
+    expect(waiting.events).toEqual([]);
+    await first.done;
+    expect(count(first.events)).toBe(20);
+    expect(count(await runOf(engine, upTo(20)))).toBe(20);
+  });
+
+  it('does not wait for the end of a long prompt', async () => {
+    const engine = await models.start(endless, { slots: 1 });
+    const { events, controller, done } = record(engine, askFor('x'.repeat(1900), { sampling: greedy }), {
+      onEvent: (_seen, each) => each.abort(),
+    });
+    await done;
+    expect(controller.signal.aborted).toBe(true);
+    expect(events.map(({ type }) => type)).toEqual(['start']);
+    expect(count(await runOf(engine, upTo(20)))).toBe(20);
+  });
+});
+
+describe('the context of an embedded model', () => {
+  it('refuses a prompt that it does not hold', async () => {
+    const engine = await models.start([...story, endOfTurn], { contextTokens: 256 });
+    const events = await runOf(engine, askFor('x'.repeat(300)));
+    expect(events).toMatchObject([
+      { type: 'error', error: { kind: 'invalid-request', detail: 'context-length-exceeded' } },
+    ]);
+  });
+
+  it('ends an answer that would not fit, and forgets nothing of the prompt', async () => {
+    const engine = await models.start(endless, { contextTokens: 256 });
+    const events = await runOf(engine, askFor('x'.repeat(150), { sampling: greedy }));
+    const { finish } = collect(events);
+    expect(finish.reason).toBe('length');
+    const { inputTokens = 0, outputTokens = 0 } = finish.usage;
+    expect(inputTokens + outputTokens).toBeLessThanOrEqual(256);
+    expect(textOf(events)).toBe(endless.slice(0, outputTokens).join(''));
+  });
+
+  it('is never larger than what the model was trained for', async () => {
+    const engine = await models.start([...story, endOfTurn], { contextTokens: 100_000 });
+    const events = await runOf(engine, askFor('x'.repeat(2100)));
+    expect(events).toMatchObject([{ error: { message: expect.stringContaining('context of 2048') } }]);
+  });
+});
+
+describe('an embedded engine', () => {
+  const start = (engine: LlamaCppEngine) => engine.start(new AbortController().signal);
+
+  it('says which file is not there', async () => {
+    const path = join(models.folder, 'none.gguf');
+    await expect(start(models.create({ modelPath: path }))).rejects.toThrow(
+      `the model file ${path} cannot be read`,
+    );
+  });
+
+  it('says that a file is no model', async () => {
+    const path = join(models.folder, 'letter.gguf');
+    writeFileSync(path, 'Dear Sir or Madam, '.repeat(100));
+    const engine = models.create({ modelPath: path });
+    await expect(start(engine)).rejects.toThrow(`the model ${path} does not load`);
+    expect(engine.isReady()).toBe(false);
+  });
+
+  it('says what has to be installed', async () => {
+    const options = llamaCppOptions.parse({ modelPath: 'model.gguf' });
+    const engine = new LlamaCppEngine(options, quietServices, loadLibrary);
+    await expect(start(engine)).rejects.toThrow('npm install --no-save node-llama-cpp');
+  });
+
+  it('ends what it generates when it is stopped, and generates no more', async () => {
+    const engine = await models.start(endless, { slots: 1 });
+    expect(engine.isReady()).toBe(true);
+    const waiting: Promise<GenerationEvent[]>[] = [];
+    const { events, done } = record(engine, ask(), {
+      onEvent(seen) {
+        if (seen.length !== 3) return;
+        waiting.push(runOf(engine, ask()));
+        void engine.stop();
+      },
+    });
+    await done;
+    expect(events.at(-1)).toMatchObject({ type: 'error', error: { kind: 'unavailable' } });
+    expect(findGrammarError(events)).toBeUndefined();
+    expect(engine.isReady()).toBe(false);
+    for (const late of [...(await Promise.all(waiting)), await runOf(engine, ask())]) {
+      expect(late).toMatchObject([{ type: 'error', error: { kind: 'unavailable' } }]);
+    }
+  });
+});

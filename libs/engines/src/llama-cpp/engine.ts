@@ -1,0 +1,107 @@
+import { errorInfoOf, type GenerationEvent, type InferenceRequest, SluiceError } from '@sluice/canonical';
+import type { Engine, EngineServices, GenerationRun } from '../engine.ts';
+import type { LlamaLibrary } from './library.ts';
+import { type LoadedModel, loadModel } from './model.ts';
+import type { LlamaCppOptions } from './options.ts';
+import { type Plan, planGeneration } from './plan.ts';
+import { Slots } from './slots.ts';
+import { speak } from './speak.ts';
+
+/** A model in this process. It is evaluated on threads of its own; the event loop sees no more than tokens. */
+export class LlamaCppEngine implements Engine {
+  readonly slots: number;
+  readonly resume = 'prefix';
+  private readonly options: LlamaCppOptions;
+  private readonly services: EngineServices;
+  private readonly loadLibrary: () => Promise<LlamaLibrary>;
+  private readonly stopping = new AbortController();
+  /** What still evaluates, also for callers that have left. */
+  private readonly evaluations = new Set<Promise<void>>();
+  private loaded: Loaded | undefined;
+
+  constructor(options: LlamaCppOptions, services: EngineServices, loadLibrary: () => Promise<LlamaLibrary>) {
+    this.slots = options.slots;
+    this.options = options;
+    this.services = services;
+    this.loadLibrary = loadLibrary;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const model = await loadModel(await this.loadLibrary(), this.options, signal);
+    this.loaded = { model, places: new Slots(model.sequences) };
+  }
+
+  isReady(): boolean {
+    return this.loaded !== undefined;
+  }
+
+  async generate(request: InferenceRequest, run: GenerationRun): Promise<void> {
+    if (run.signal.aborted) return;
+    const ended = AbortSignal.any([run.signal, this.stopping.signal]);
+    try {
+      if (!this.loaded) throw stopped();
+      const plan = await planGeneration(request, run, this.loaded.model, this.options.sampling);
+      for (const from of plan.dropped) this.services.onExtensionsDropped(from, 'llama-cpp');
+      await this.evaluate(plan, request, run, this.loaded, ended);
+    } catch (thrown) {
+      if (run.signal.aborted) return;
+      if (!(thrown instanceof SluiceError || ended.aborted)) throw thrown;
+      run.emit({ type: 'error', error: errorInfoOf(ended.aborted ? stopped() : thrown) });
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    const { loaded } = this;
+    this.loaded = undefined;
+    await Promise.all(this.evaluations);
+    await loaded?.model.llama.dispose();
+  }
+
+  /**
+   * Rejects as soon as `ended` aborts. The place is given back later, when the library has let go of it: a long
+   * prompt is evaluated to the end of its batch.
+   */
+  private async evaluate(
+    plan: Plan,
+    request: InferenceRequest,
+    run: GenerationRun,
+    { model, places }: Loaded,
+    ended: AbortSignal,
+  ): Promise<void> {
+    const sequence = await places.take(plan.context, ended);
+    if (!sequence) throw ended.reason;
+    const emit = (event: GenerationEvent) => {
+      if (!ended.aborted) run.emit(event);
+    };
+    const { inputTokens } = plan;
+    emit({ type: 'start', id: run.id, model: request.model, createdAt: this.services.now(), inputTokens });
+    const delivered = run.resume?.content ?? [];
+    const speaking = speak(plan, { model, sequence, id: run.id, delivered, signal: ended, emit });
+    const settled = speaking
+      // What is left of a failed evaluation is nothing to go on from.
+      .catch(() => (ended.aborted ? undefined : sequence.clearHistory()))
+      .finally(() => {
+        places.give(sequence);
+        this.evaluations.delete(settled);
+      });
+    this.evaluations.add(settled);
+    await Promise.race([speaking, rejection(ended)]);
+  }
+}
+
+interface Loaded {
+  model: LoadedModel;
+  places: Slots;
+}
+
+function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+function stopped(): SluiceError {
+  return new SluiceError('unavailable', 'the embedded model was stopped');
+}

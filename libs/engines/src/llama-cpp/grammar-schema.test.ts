@@ -1,0 +1,207 @@
+import type { Json } from '@sluice/canonical';
+import { describe, expect, it } from 'vitest';
+import { planGrammar } from './grammar-schema.ts';
+
+const grammarOf = (schema: Json, maySkip = false) => planGrammar(schema, maySkip).schema;
+const readBy = (schema: Json, generated: Json) => planGrammar(schema, true).read(generated);
+
+describe('a grammar of a schema', () => {
+  it('follows types, properties, elements and lengths', () => {
+    const schema = {
+      type: 'object',
+      description: 'a person',
+      properties: {
+        name: { type: 'string', minLength: 1, maxLength: 40, pattern: '^[A-Z]' },
+        born: { type: 'string', format: 'date' },
+        mail: { type: 'string', format: 'email' },
+        age: { type: 'integer', minimum: 0 },
+        pets: { type: 'array', items: { type: 'string' }, maxItems: 3 },
+      },
+      required: ['name'],
+    };
+    expect(grammarOf(schema)).toEqual({
+      type: 'object',
+      properties: {
+        name: { type: 'string', minLength: 1, maxLength: 40 },
+        born: { type: 'string', format: 'date' },
+        mail: { type: 'string' },
+        age: { type: 'integer' },
+        pets: { type: 'array', items: { type: 'string' }, maxItems: 3 },
+      },
+    });
+  });
+
+  it.each<[string, Json, Json]>([
+    ['several types', { type: ['string', 'null'] }, { oneOf: [{ type: 'string' }, { type: 'null' }] }],
+    ['OpenAPI’s null', { type: 'string', nullable: true }, { oneOf: [{ type: 'string' }, { type: 'null' }] }],
+    ['one of one', { anyOf: [{ type: 'boolean' }] }, { type: 'boolean' }],
+    [
+      'alternatives in alternatives',
+      { anyOf: [{ type: 'boolean' }, { oneOf: [{ const: 1 }, { enum: ['a'] }] }] },
+      { oneOf: [{ type: 'boolean' }, { const: 1 }, { enum: ['a'] }] },
+    ],
+    [
+      'what all alternatives share',
+      { type: 'string', oneOf: [{ maxLength: 2 }, { format: 'date' }] },
+      {
+        oneOf: [
+          { type: 'string', maxLength: 2 },
+          { type: 'string', format: 'date' },
+        ],
+      },
+    ],
+    [
+      'parts that all count',
+      { allOf: [{ type: 'object', properties: { a: { const: 1 } } }, { properties: { b: { const: 2 } } }] },
+      { type: 'object', properties: { a: { const: 1 }, b: { const: 2 } } },
+    ],
+    [
+      'a type that is only implied',
+      { properties: { a: { const: 1 } } },
+      { type: 'object', properties: { a: { const: 1 } } },
+    ],
+    [
+      'an object of anything',
+      { type: 'object' },
+      { type: 'object', properties: {}, additionalProperties: true },
+    ],
+    [
+      'a map',
+      { type: 'object', additionalProperties: { type: 'integer' } },
+      { type: 'object', properties: {}, additionalProperties: { type: 'integer' } },
+    ],
+    [
+      'a pair',
+      { type: 'array', prefixItems: [{ const: 1 }, true], maxItems: 2 },
+      {
+        type: 'array',
+        prefixItems: [{ const: 1 }, expect.anything()],
+        maxItems: 2,
+      },
+    ],
+    [
+      'bounds that a grammar cannot count',
+      { type: 'string', minLength: 3, maxLength: 100_000 },
+      { type: 'string', minLength: 3 },
+    ],
+    [
+      'bounds that exclude each other',
+      { type: 'array', minItems: 3, maxItems: 1 },
+      { type: 'array', minItems: 3 },
+    ],
+  ])('follows %s', (_what, schema, expected) => expect(grammarOf(schema)).toEqual(expected));
+
+  it.each<[string, Json]>([
+    ['nothing said', {}],
+    ['true', true],
+    ['a type that is none', { type: 'date' }],
+    ['a constant that is no scalar', { const: { a: 1 } }],
+    ['a reference to elsewhere', { $ref: 'https://example.com/schema' }],
+    ['a reference to nowhere', { allOf: [{ $ref: '#/nowhere' }] }],
+  ])('takes anything for %s', (_what, schema) => {
+    expect(grammarOf(schema)).toEqual({
+      oneOf: [
+        { type: ['string', 'number', 'boolean', 'null'] },
+        { type: 'array' },
+        { type: 'object', additionalProperties: true },
+      ],
+    });
+  });
+
+  it('names each definition once, also in a circle', () => {
+    const schema = {
+      $ref: '#/definitions/node',
+      definitions: {
+        node: {
+          type: 'object',
+          properties: {
+            left: { $ref: '#/definitions/node', description: 'the smaller' },
+            size: { type: 'integer' },
+          },
+        },
+      },
+    };
+    expect(grammarOf(schema)).toEqual({
+      $ref: '#/$defs/node',
+      $defs: {
+        node: { type: 'object', properties: { left: { $ref: '#/$defs/node' }, size: { type: 'integer' } } },
+      },
+    });
+  });
+
+  it('joins a definition with what stands beside the reference', () => {
+    const schema = {
+      allOf: [{ $ref: '#/$defs/base' }, { $ref: '#/$defs/more' }],
+      properties: { own: { const: 3 } },
+      $defs: {
+        base: { type: 'object', properties: { a: { const: 1 } } },
+        more: { properties: { b: { const: 2 } } },
+      },
+    };
+    expect(grammarOf(schema)).toMatchObject({ properties: { a: {}, b: {}, own: {} } });
+  });
+
+  it('ends where a schema without definitions contains itself', () => {
+    const schema = { type: 'object', properties: { self: { $ref: '#' }, also: { $ref: '#' } } };
+    expect(JSON.stringify(grammarOf(schema)).length).toBeLessThan(500_000);
+  });
+});
+
+describe('what was generated', () => {
+  it('is read without what could be absent', () => {
+    const schema = {
+      type: 'object',
+      properties: {
+        path: { type: 'string' },
+        limit: { type: 'integer' },
+        note: { type: ['string', 'null'] },
+        lines: {
+          type: 'array',
+          items: { properties: { from: { type: 'integer' }, to: { type: 'integer' } } },
+        },
+      },
+      required: ['path'],
+    };
+    const generated = { path: 'a', limit: null, note: null, lines: [{ from: 1, to: null }] };
+    expect(readBy(schema, generated)).toEqual({ path: 'a', note: null, lines: [{ from: 1 }] });
+  });
+
+  it('is read by the alternative that it is', () => {
+    const one = {
+      type: 'object',
+      properties: { a: { type: 'integer' }, b: { type: 'null' } },
+      required: ['a'],
+    };
+    const other = {
+      type: 'object',
+      properties: { c: { type: 'integer' }, b: { type: 'integer' } },
+      required: ['c'],
+    };
+    const schema = { type: 'object', properties: { either: { anyOf: [one, other] } }, required: ['either'] };
+    expect(readBy(schema, { either: { a: 1, b: null } })).toEqual({ either: { a: 1, b: null } });
+    expect(readBy(schema, { either: { c: 1, b: null } })).toEqual({ either: { c: 1 } });
+  });
+
+  it('is read through references', () => {
+    const schema = {
+      $ref: '#/$defs/node',
+      $defs: {
+        node: {
+          type: 'object',
+          properties: { id: { type: 'integer' }, next: { $ref: '#/$defs/node' } },
+          required: ['id'],
+        },
+      },
+    };
+    expect(readBy(schema, { id: 1, next: { id: 2, next: null } })).toEqual({ id: 1, next: { id: 2 } });
+  });
+
+  it('may be skipped in grammars for tools alone', () => {
+    const schema = { type: 'object', properties: { a: { const: 1 } } };
+    expect(grammarOf(schema, false)).toEqual({ type: 'object', properties: { a: { const: 1 } } });
+    expect(grammarOf(schema, true)).toEqual({
+      type: 'object',
+      properties: { a: { oneOf: [{ const: 1 }, { type: 'null' }] } },
+    });
+  });
+});

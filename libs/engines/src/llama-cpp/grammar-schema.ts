@@ -1,0 +1,237 @@
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { listOf, mergeSchemas, typesOf } from '../json-schema/merge.ts';
+import type { GrammarObject, GrammarSchema } from './library.ts';
+
+/** Longer repetitions make grammars that are slow to follow; a bound beyond it is not enforced. */
+const maxRepetition = 256;
+const maxDepth = 32;
+const maxNodes = 2_000;
+
+const anything: GrammarSchema = {
+  oneOf: [
+    { type: ['string', 'number', 'boolean', 'null'] },
+    { type: 'array' },
+    { type: 'object', additionalProperties: true },
+  ],
+};
+const nothing: GrammarSchema = { type: 'null' };
+const stringFormats: ReadonlySet<string> = new Set(['date-time', 'time', 'date']);
+const scalarTypes: ReadonlySet<string> = new Set(['string', 'number', 'integer', 'boolean', 'null']);
+const constraints = ['type', 'properties', 'items', 'enum', 'const', 'allOf', 'anyOf', 'oneOf'];
+const definition = /^#\/(?:\$defs|definitions)\/([^/]+)$/;
+
+/** What to generate for a JSON Schema, and how to read what was generated. */
+export interface GrammarPlan {
+  schema: GrammarSchema;
+  /** The value without what stands for properties that the model left away. */
+  read(generated: Json): Json;
+}
+
+/**
+ * A schema in the words of grammars. They follow types, properties, elements, alternatives, references, constants
+ * and lengths; keywords that only narrow a value (`pattern`, `minimum`, `not` …) are not enforced. A grammar generates
+ * every property that it names. With `maySkip` one that is not required may be null there, and `read` leaves it away.
+ */
+export function planGrammar(schema: Json, maySkip: boolean): GrammarPlan {
+  const planner = new Planner(schema, maySkip);
+  const converted = planner.convertRoot();
+  return { schema: converted, read: (generated) => planner.read(generated, converted) };
+}
+
+class Planner {
+  private readonly root: Json;
+  private readonly definitions = new Map<string, GrammarSchema>();
+  /** Of each object the properties that may be absent, as they are when they are not. */
+  private readonly optional = new Map<GrammarSchema, ReadonlyMap<string, GrammarSchema>>();
+  private readonly maySkip: boolean;
+  private nodes = 0;
+
+  constructor(root: Json, maySkip: boolean) {
+    this.root = root;
+    this.maySkip = maySkip;
+  }
+
+  convertRoot(): GrammarSchema {
+    const converted = this.convert(this.root, 0);
+    if (this.definitions.size === 0) return converted;
+    const whole = { ...converted, $defs: Object.fromEntries(this.definitions) };
+    this.optional.set(whole, this.optional.get(converted) ?? new Map());
+    return whole;
+  }
+
+  read(value: Json, schema: GrammarSchema): Json {
+    if ('$ref' in schema) {
+      const target = this.definitions.get(schema.$ref.slice('#/$defs/'.length));
+      return target ? this.read(value, target) : value;
+    }
+    if ('oneOf' in schema) {
+      const branch = schema.oneOf.find((candidate) => this.fits(value, candidate));
+      return branch ? this.read(value, branch) : value;
+    }
+    if (Array.isArray(value) && 'items' in schema && schema.items) {
+      const { items } = schema;
+      return value.map((item) => this.read(item, items));
+    }
+    if (!isJsonObject(value) || !('properties' in schema) || !schema.properties) return value;
+    const properties = new Map(Object.entries(schema.properties));
+    const optional = this.optional.get(schema);
+    const kept = Object.entries(value).filter(([name, item]) => {
+      const present = optional?.get(name);
+      return item !== null || present === undefined || this.fits(null, present);
+    });
+    return Object.fromEntries(
+      kept.map(([name, item]) => [name, this.read(item, properties.get(name) ?? anything)]),
+    );
+  }
+
+  private convert(schema: Json, depth: number): GrammarSchema {
+    this.nodes += 1;
+    if (schema === false) return nothing;
+    if (!isJsonObject(schema) || depth > maxDepth || this.nodes > maxNodes) return anything;
+    const { $ref, ...rest } = schema;
+    if (typeof $ref === 'string') {
+      const name = definition.exec($ref)?.[1];
+      if (name !== undefined && !constraints.some((keyword) => keyword in rest))
+        return this.refer(name, $ref, depth);
+      return this.convert({ ...rest, allOf: [this.lookUp($ref), ...listOf(rest.allOf)] }, depth + 1);
+    }
+    const { allOf, ...joined } = rest;
+    if (Array.isArray(allOf)) return this.convert(this.join(joined, allOf), depth + 1);
+    const { anyOf, oneOf, ...own } = joined;
+    const branches = [...listOf(oneOf), ...listOf(anyOf)];
+    if (branches.length === 0) return this.convertPlain(own, depth);
+    return choice(
+      branches.map((branch) =>
+        this.convert(isJsonObject(branch) ? mergeSchemas(own, branch) : branch, depth + 1),
+      ),
+    );
+  }
+
+  private join(schema: JsonObject, parts: readonly Json[]): JsonObject {
+    const known = parts.map((part) =>
+      parts.length > 1 && isJsonObject(part) && typeof part.$ref === 'string' ? this.lookUp(part.$ref) : part,
+    );
+    return known.filter(isJsonObject).reduce((all, part) => mergeSchemas(all, part), schema);
+  }
+
+  /** A definition is converted once, however often and in whatever circle it is referred to. */
+  private refer(name: string, reference: string, depth: number): GrammarSchema {
+    if (!this.definitions.has(name)) {
+      this.definitions.set(name, anything);
+      this.definitions.set(name, this.convert(this.lookUp(reference), depth + 1));
+    }
+    return { $ref: `#/$defs/${name}` };
+  }
+
+  private convertPlain(schema: JsonObject, depth: number): GrammarSchema {
+    if (isScalar(schema.const)) return { const: schema.const };
+    const values = listOf(schema.enum).filter(isScalar);
+    if (values.length > 0) return { enum: values };
+    const types = new Set(typesOf(schema.type));
+    if (types.size === 0 && schema.properties !== undefined) types.add('object');
+    if (types.size === 0 && (schema.items !== undefined || schema.prefixItems !== undefined))
+      types.add('array');
+    if (types.size === 0) return anything;
+    if (schema.nullable === true) types.add('null');
+    return choice([...types].map((type) => this.convertType(type, schema, depth)));
+  }
+
+  private convertType(type: string, schema: JsonObject, depth: number): GrammarSchema {
+    if (type === 'object') return this.convertObject(schema, depth);
+    if (type === 'array') return this.convertArray(schema, depth);
+    if (!scalarTypes.has(type)) return anything;
+    if (type !== 'string') return { type };
+    const { format } = schema;
+    if (typeof format === 'string' && stringFormats.has(format)) return { type, format };
+    return { type, ...bounds('Length', schema.minLength, schema.maxLength) };
+  }
+
+  private convertObject(schema: JsonObject, depth: number): GrammarSchema {
+    const required = new Set(listOf(schema.required));
+    const optional = new Map<string, GrammarSchema>();
+    const properties = new Map<string, GrammarSchema>();
+    for (const [name, property] of Object.entries(isJsonObject(schema.properties) ? schema.properties : {})) {
+      // Whoever forbids a property does not want to see it as null.
+      if (property === false) continue;
+      const converted = this.convert(property, depth + 1);
+      const isOptional = this.maySkip && !required.has(name);
+      if (isOptional) optional.set(name, converted);
+      properties.set(name, isOptional ? choice([converted, nothing]) : converted);
+    }
+    const { additionalProperties: others } = schema;
+    // Where properties are named, the grammar keeps to them: none has to be added.
+    const isOpen = properties.size === 0 && others !== false;
+    const object: GrammarObject = {
+      type: 'object',
+      properties: Object.fromEntries(properties),
+      ...(isOpen && { additionalProperties: isJsonObject(others) ? this.convert(others, depth + 1) : true }),
+    };
+    this.optional.set(object, optional);
+    return object;
+  }
+
+  private convertArray(schema: JsonObject, depth: number): GrammarSchema {
+    const prefixItems = listOf(schema.prefixItems).map((item) => this.convert(item, depth + 1));
+    return {
+      type: 'array',
+      ...(isJsonObject(schema.items) && { items: this.convert(schema.items, depth + 1) }),
+      ...(prefixItems.length > 0 && { prefixItems }),
+      ...bounds('Items', schema.minItems, schema.maxItems),
+    };
+  }
+
+  /** A JSON pointer into the schema itself. Anything is allowed by one that leads nowhere or elsewhere. */
+  private lookUp(reference: string): Json {
+    if (!reference.startsWith('#')) return true;
+    let target: Json | undefined = this.root;
+    for (const step of reference.split('/').slice(1)) {
+      const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+      target = isJsonObject(target) && Object.hasOwn(target, name) ? target[name] : undefined;
+    }
+    return target ?? true;
+  }
+
+  /** Whether a generated value can be of this schema: enough to tell alternatives apart. */
+  private fits(value: Json, schema: GrammarSchema): boolean {
+    if ('$ref' in schema) {
+      const target = this.definitions.get(schema.$ref.slice('#/$defs/'.length));
+      return target === undefined || (!('$ref' in target) && this.fits(value, target));
+    }
+    if ('oneOf' in schema) return schema.oneOf.some((branch) => this.fits(value, branch));
+    if ('const' in schema) return schema.const === value;
+    if ('enum' in schema) return schema.enum.some((one) => one === value);
+    if (isJsonObject(value)) {
+      if (schema.type !== 'object') return false;
+      const names = 'properties' in schema ? Object.keys(schema.properties ?? {}) : [];
+      return names.every((name) => Object.hasOwn(value, name));
+    }
+    const types = typeof schema.type === 'string' ? [schema.type] : schema.type;
+    return types.some((type) => isOfType(value, type));
+  }
+}
+
+function choice(alternatives: readonly GrammarSchema[]): GrammarSchema {
+  const flat = alternatives.flatMap((one) => ('oneOf' in one ? one.oneOf : [one]));
+  const [only = anything, ...others] = flat;
+  return others.length === 0 ? only : { oneOf: flat };
+}
+
+function bounds(of: 'Length' | 'Items', min: Json | undefined, max: Json | undefined): object {
+  const isUsable = (bound: Json | undefined): bound is number =>
+    typeof bound === 'number' && Number.isInteger(bound) && bound >= 0 && bound <= maxRepetition;
+  const least = isUsable(min) ? min : 0;
+  return {
+    ...(least > 0 && { [`min${of}`]: least }),
+    ...(isUsable(max) && max >= least && { [`max${of}`]: max }),
+  };
+}
+
+function isScalar(value: Json | undefined): value is string | number | boolean | null {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+function isOfType(value: Json, type: string): boolean {
+  if (value === null) return type === 'null';
+  if (Array.isArray(value)) return type === 'array';
+  return type === typeof value || (type === 'integer' && typeof value === 'number');
+}

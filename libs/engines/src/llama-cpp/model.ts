@@ -1,0 +1,77 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { SluiceError } from '@sluice/canonical';
+import type { Chat, ChatWrapper, Context, Llama, LlamaLibrary, Model, Sequence } from './library.ts';
+import type { LlamaCppOptions } from './options.ts';
+
+/** A model that is loaded, and its places for generations. */
+export interface LoadedModel {
+  llama: Llama;
+  tokenizer: unknown;
+  wrapper: ChatWrapper;
+  /** Tokens that prompt and answer of one generation may have together. */
+  contextTokens: number;
+  sequences: Sequence[];
+  openChat(sequence: Sequence, wrapper: ChatWrapper): Chat;
+}
+
+/** Loads the model of a configuration. Rejects with a sentence that an operator understands. */
+export async function loadModel(
+  library: LlamaLibrary,
+  options: LlamaCppOptions,
+  signal: AbortSignal,
+): Promise<LoadedModel> {
+  const path = resolve(options.modelPath);
+  await access(path, constants.R_OK).catch((cause) => {
+    throw new SluiceError('unavailable', `the model file ${path} cannot be read`, { cause });
+  });
+  /** What llama.cpp complained about last: the library's own error says only that loading failed. */
+  let complaint = '';
+  const gpu = options.gpu === 'none' ? false : options.gpu;
+  let llama: Llama | undefined;
+  try {
+    llama = await library.getLlama({
+      gpu,
+      build: 'never',
+      skipDownload: true,
+      progressLogs: false,
+      logger: (level, message) => {
+        if (level === 'error' || level === 'fatal') complaint = message.trim();
+      },
+    });
+    const model = await llama.loadModel({
+      modelPath: path,
+      loadSignal: signal,
+      ...(options.gpuLayers !== undefined && { gpuLayers: options.gpuLayers }),
+    });
+    const context = await openContext(model, options, signal);
+    return {
+      llama,
+      tokenizer: model.tokenizer,
+      wrapper: library.resolveChatWrapper(model, { type: options.chatWrapper }),
+      contextTokens: context.contextSize,
+      sequences: Array.from({ length: options.slots }, () => context.getSequence()),
+      openChat: (contextSequence, chatWrapper) => new library.LlamaChat({ contextSequence, chatWrapper }),
+    };
+  } catch (cause) {
+    await llama?.dispose();
+    const reason = [cause instanceof Error ? cause.message : '', complaint].filter(Boolean).join(': ');
+    throw new SluiceError('unavailable', `the model ${path} does not load: ${reason}`, { cause });
+  }
+}
+
+function openContext(
+  model: Model,
+  { slots, contextTokens, threads }: LlamaCppOptions,
+  signal: AbortSignal,
+): Promise<Context> {
+  return model.createContext({
+    sequences: slots,
+    contextSize: Math.min(contextTokens, model.trainContextSize),
+    // Its threads wait for one another without sleep: where one has no core of its own, a token takes 100 ms.
+    threads: threads ?? Math.max(1, availableParallelism() - 1),
+    createSignal: signal,
+  });
+}

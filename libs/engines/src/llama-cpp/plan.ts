@@ -1,0 +1,145 @@
+import { type InferenceRequest, type Reasoning, type Sampling, SluiceError } from '@sluice/canonical';
+import type { GenerationRun } from '../engine.ts';
+import { lost } from '../lost.ts';
+import { planGrammar } from './grammar-schema.ts';
+import { writeDelivered, writeHistory } from './history.ts';
+import type { ChatOptions, ChatWrapper, Grammar, HistoryItem, ModelTurn } from './library.ts';
+import type { LoadedModel } from './model.ts';
+import type { LlamaCppOptions } from './options.ts';
+import { type Calls, forcingCalls, planCalls } from './tools.ts';
+
+/** Tokens that a chat's own syntax may take beside prompt and answer, as that of a call. */
+const syntaxTokens = 64;
+
+/** All that is decided before a place for the generation is free. */
+export interface Plan {
+  history: HistoryItem[];
+  wrapper: ChatWrapper;
+  calls: Calls;
+  /** Of the prompt. */
+  inputTokens: number;
+  /** Prompt and what was delivered: what has to be evaluated before the first token. */
+  context: readonly number[];
+  /** Output tokens that the client has already. */
+  deliveredTokens: number;
+  /** Never below 0, which means that nothing but the end is missing. */
+  maxTokens: number;
+  options: Omit<ChatOptions, 'signal' | 'maxTokens' | 'contextShift' | 'onResponseChunk'>;
+  /** Formats of parts that only they understand, one for each. */
+  dropped: readonly string[];
+}
+
+/**
+ * Reads a request for this model. Throws `invalid-request` for what it can't do or hold, and `upstream-failed` for a
+ * lost answer that can't go on.
+ */
+export async function planGeneration(
+  request: InferenceRequest,
+  run: GenerationRun,
+  model: LoadedModel,
+  defaults: LlamaCppOptions['sampling'],
+): Promise<Plan> {
+  if (request.logprobs) throw new SluiceError('invalid-request', 'the model gives no log probabilities');
+  const calls = planCalls(request);
+  const grammar = await createGrammar(request, calls, model);
+  const delivered = run.resume?.content ?? [];
+  if (delivered.length > 0) assertContinuable(delivered, grammar);
+  const { items, dropped } = writeHistory(request);
+  const count = (history: readonly HistoryItem[]) => tokenize(history, calls, model);
+  const history = delivered.length > 0 ? withTurn(items, writeDelivered(delivered)) : items;
+  const prompt = count(items);
+  const context = delivered.length > 0 ? count(history) : prompt;
+  const room = model.contextTokens - context.length - (calls.functions ? syntaxTokens : 1);
+  if (room <= 0) throw tooLong(prompt.length, model.contextTokens);
+  const deliveredTokens = delivered.length > 0 ? (run.resume?.outputTokens ?? 0) : 0;
+  const { maxOutputTokens = Number.POSITIVE_INFINITY } = request.sampling;
+  const limit = Math.min(maxOutputTokens, run.maxOutputTokens ?? maxOutputTokens) - deliveredTokens;
+  return {
+    ...{ history, calls, context, dropped, deliveredTokens },
+    wrapper: calls.isForced ? forcingCalls(model.wrapper) : model.wrapper,
+    inputTokens: prompt.length,
+    maxTokens: Math.max(0, Math.min(limit, room)),
+    options: {
+      ...drawing(request.sampling, defaults),
+      ...thinking(request.reasoning),
+      ...(grammar && { grammar }),
+      ...(calls.functions && { functions: calls.functions, documentFunctionParams: true }),
+      ...(calls.most !== undefined && { maxParallelFunctionCalls: calls.most }),
+    },
+  };
+}
+
+function drawing(sampling: Sampling, defaults: LlamaCppOptions['sampling']) {
+  const { seed, stopSequences, frequencyPenalty = 0, presencePenalty = 0 } = sampling;
+  const isPlain = frequencyPenalty === 0 && presencePenalty === 0;
+  return {
+    temperature: sampling.temperature ?? defaults.temperature,
+    topP: sampling.topP ?? defaults.topP,
+    topK: sampling.topK ?? defaults.topK,
+    minP: defaults.minP,
+    // Without it the library would punish repetitions on its own.
+    repeatPenalty: isPlain ? (false as const) : { penalty: 1, frequencyPenalty, presencePenalty },
+    ...(seed !== undefined && { seed: seed >>> 0 }),
+    ...(stopSequences && stopSequences.length > 0 && { customStopTriggers: stopSequences }),
+  };
+}
+
+function thinking(reasoning: Reasoning | undefined): Pick<ChatOptions, 'budgets'> {
+  const thoughtTokens = reasoning?.effort === 'none' ? 0 : reasoning?.budgetTokens;
+  return thoughtTokens === undefined ? {} : { budgets: { thoughtTokens } };
+}
+
+async function createGrammar(
+  { output }: InferenceRequest,
+  calls: Calls,
+  model: LoadedModel,
+): Promise<Grammar | undefined> {
+  if (output?.type !== 'json') return undefined;
+  if (calls.functions) {
+    throw new SluiceError('invalid-request', 'the model takes either tools or a JSON format, not both');
+  }
+  const { schema } = planGrammar(output.schema ?? { type: 'object' }, false);
+  return model.llama.createGrammarForJsonSchema(schema);
+}
+
+/** Text and thoughts can go on. A call or a JSON answer would begin anew in the middle. */
+function assertContinuable(
+  delivered: NonNullable<GenerationRun['resume']>['content'],
+  grammar?: Grammar,
+): void {
+  const isProse = delivered.every(({ type }) => type === 'text' || type === 'reasoning');
+  if (!isProse || grammar) throw lost();
+}
+
+/** What was delivered belongs to the turn that the model is in: after the results of its calls, where it called. */
+function withTurn(items: readonly HistoryItem[], turn: ModelTurn): HistoryItem[] {
+  const last = items.at(-1);
+  if (last?.type !== 'model') return [...items, turn];
+  return [...items.slice(0, -1), { type: 'model', response: [...last.response, ...turn.response] }];
+}
+
+function tokenize(history: readonly HistoryItem[], calls: Calls, model: LoadedModel): number[] {
+  const isOpen = history.at(-1)?.type === 'model';
+  const chatHistory = isOpen ? history : [...history, { type: 'model' as const, response: [] }];
+  try {
+    return model.wrapper
+      .generateContextState({
+        chatHistory,
+        ...(calls.functions && { availableFunctions: calls.functions, documentFunctionParams: true }),
+      })
+      .contextText.tokenize(model.tokenizer);
+  } catch (cause) {
+    // The model's own template: many refuse an order of roles that others take.
+    throw new SluiceError('invalid-request', "the model's chat template does not take this conversation", {
+      cause,
+    });
+  }
+}
+
+function tooLong(tokens: number, contextTokens: number): SluiceError {
+  return new SluiceError(
+    'invalid-request',
+    `the prompt has ${tokens} tokens, more than the model's context of ${contextTokens} holds with an answer`,
+    { detail: 'context-length-exceeded' },
+  );
+}

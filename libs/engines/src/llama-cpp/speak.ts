@@ -1,0 +1,101 @@
+import type { FinishEvent, GenerationEvent, Resume } from '@sluice/canonical';
+import { Answer } from './answer.ts';
+import type { ChatOptions, ChatResult, Sequence } from './library.ts';
+import type { LoadedModel } from './model.ts';
+import type { Plan } from './plan.ts';
+
+/** What a generation needs beside its plan. */
+export interface Speaker {
+  model: LoadedModel;
+  sequence: Sequence;
+  /** Bare id of the run. */
+  id: string;
+  delivered: Resume['content'];
+  signal: AbortSignal;
+  emit(event: GenerationEvent): void;
+}
+
+/** The end of the context was reached before that of the answer. */
+class ContextFull extends Error {}
+
+/** Generates one answer from its plan, from the first content to the finish. Rejects when the signal aborts. */
+export async function speak(plan: Plan, speaker: Speaker): Promise<void> {
+  const { model, sequence, id, delivered, signal, emit } = speaker;
+  if (plan.maxTokens === 0) {
+    emit(finish('length', plan, { read: plan.context.length, written: 0 }));
+    return;
+  }
+  const answer = new Answer(emit, (block) => `call_${id}${block}`, delivered);
+  const before = sequence.tokenMeter.getState();
+  const { firstDifferentIndex } = sequence.compareContextTokens(plan.context);
+  // The last token is evaluated in any case: the next one follows from it.
+  const known = Math.min(firstDifferentIndex, plan.context.length - 1);
+  const chat = model.openChat(sequence, plan.wrapper);
+  let reason: ChatResult['metadata']['stopReason'];
+  let stop: readonly unknown[] | undefined;
+  try {
+    const { metadata } = await chat.generateResponse(plan.history, optionsFor(plan, answer, signal));
+    reason = metadata.stopReason;
+    stop = metadata.customStopTrigger;
+  } catch (thrown) {
+    if (!(thrown instanceof ContextFull)) throw thrown;
+    reason = 'maxTokens';
+  } finally {
+    chat.dispose();
+  }
+  signal.throwIfAborted();
+  answer.close();
+  const { usedOutputTokens } = sequence.tokenMeter.diff(before);
+  // The token that ends an answer is not part of it.
+  const written = usedOutputTokens - (reason === 'eogToken' ? 1 : 0);
+  const [stopSequence] = stop ?? [];
+  emit({
+    ...finish(reasons[reason], plan, { read: plan.context.length - known, written }),
+    ...(typeof stopSequence === 'string' && { stopSequence }),
+  });
+}
+
+const reasons = {
+  eogToken: 'stop',
+  stopGenerationTrigger: 'stop',
+  customStopTrigger: 'stop',
+  functionCalls: 'tool-calls',
+  maxTokens: 'length',
+  abort: 'other',
+} as const satisfies Record<ChatResult['metadata']['stopReason'], FinishEvent['reason']>;
+
+function optionsFor(plan: Plan, answer: Answer, signal: AbortSignal): ChatOptions {
+  return {
+    ...plan.options,
+    signal,
+    maxTokens: plan.maxTokens,
+    // Never a message is forgotten to make room: who asked would not know.
+    contextShift: {
+      strategy() {
+        throw new ContextFull();
+      },
+    },
+    onResponseChunk: (chunk) => answer.addChunk(chunk),
+    ...(plan.calls.functions && {
+      onFunctionCallParamsChunk: ({ functionName }) => answer.openCall(functionName),
+      onFunctionCall: ({ functionName, params }) =>
+        answer.closeCall(functionName, plan.calls.read(functionName, params ?? {})),
+    }),
+  };
+}
+
+function finish(
+  reason: FinishEvent['reason'],
+  { inputTokens, context, deliveredTokens }: Plan,
+  { read, written }: { read: number; written: number },
+): FinishEvent {
+  return {
+    type: 'finish',
+    reason,
+    usage: {
+      inputTokens,
+      outputTokens: deliveredTokens + written,
+      cacheReadTokens: Math.min(inputTokens, context.length - read),
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import {
+  collect,
+  type FunctionTool,
+  findGrammarError,
+  type GenerationEvent,
+  type InferenceRequest,
+  type JsonObject,
+  type Message,
+  type ToolChoice,
+} from '@sluice/canonical';
+import { endOfTurn } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
+import { runOf, textOf } from '../engine-suite.ts';
+import { ask, greedy, story, TestModels, told } from './test-models.ts';
+
+const models = new TestModels();
+
+describe('tools of an embedded model', () => {
+  const tool = (name: string, properties: JsonObject = {}, required: string[] = []): FunctionTool => ({
+    type: 'function',
+    name,
+    description: `what ${name} does`,
+    parameters: { type: 'object', properties, required },
+  });
+  const city = { type: 'string', description: 'a name' };
+  const weather = tool('get_weather', { city }, ['city']);
+  /** Calls are written as `||call: name(arguments)`; four line breaks end the arguments. */
+  const call = (name: string, args: string) => ['||call: ', name, '(', ...args.split('|'), '\n\n\n\n', ')'];
+  const callsOf = (events: readonly GenerationEvent[]) => {
+    expect(findGrammarError(events)).toBeUndefined();
+    return collect(events).content.flatMap((part) => (part.type === 'tool-call' ? [part] : []));
+  };
+
+  it('calls after some words, with an id of the run', async () => {
+    const engine = await models.start(['Let me', ' look.', ...call('get_weather', '{"city": "|Oslö|"|}')]);
+    const events = await runOf(engine, ask({ tools: [weather, tool('get_time')] }));
+    expect(textOf(events)).toBe('Let me look.');
+    expect(callsOf(events)).toEqual([
+      { type: 'tool-call', id: 'call_run11', name: 'get_weather', arguments: '{"city":"Oslö"}' },
+    ]);
+    expect(collect(events).finish.reason).toBe('tool-calls');
+  });
+
+  it('calls at once where it has to, and only what it may', async () => {
+    const engine = await models.start([...story, endOfTurn]);
+    const tools = [tool('get_time'), weather, tool('get_date')];
+    const choices: ToolChoice[] = [
+      { type: 'tool', name: 'get_date' },
+      { type: 'required', allowed: ['get_date'] },
+    ];
+    for (const toolChoice of choices) {
+      const events = await runOf(engine, ask({ tools, toolChoice }));
+      expect(callsOf(events)).toMatchObject([{ name: 'get_date', arguments: '{}' }]);
+    }
+  });
+
+  it('calls nothing where it may not', async () => {
+    const engine = await models.start([...call('get_weather', '{}'), endOfTurn]);
+    const events = await runOf(engine, ask({ tools: [weather], toolChoice: { type: 'none' } }));
+    expect(callsOf(events)).toEqual([]);
+    expect(textOf(events)).toContain('||call: get_weather(');
+  });
+
+  it('leaves away an argument that it does not need', async () => {
+    const args = '{"city": "|Oslo|"|, "unit": |null|}';
+    const engine = await models.start(call('get_weather', args));
+    const unit = { enum: ['c', 'f'] };
+    const events = await runOf(engine, ask({ tools: [tool('get_weather', { city, unit }, ['city'])] }));
+    expect(callsOf(events)).toMatchObject([{ arguments: '{"city":"Oslo"}' }]);
+  });
+
+  it('ends a call that its limit cuts off', async () => {
+    const engine = await models.start(call('get_weather', '{"city": "|Oslo| and| so| on'));
+    const events = await runOf(
+      engine,
+      ask({ tools: [weather], sampling: { ...greedy, maxOutputTokens: 7 } }),
+    );
+    expect(callsOf(events)).toMatchObject([{ name: 'get_weather', arguments: '' }]);
+    expect(collect(events).finish.reason).toBe('length');
+  });
+
+  it('goes on after the result of its call', async () => {
+    const engine = await models.start([...story, endOfTurn]);
+    const request = ask({ tools: [weather] });
+    const called: Message = {
+      role: 'assistant',
+      content: [{ type: 'tool-call', id: 'c1', name: 'get_weather', arguments: '{"city":"Oslo"}' }],
+    };
+    const answered: Message = {
+      role: 'tool',
+      content: [{ type: 'tool-result', toolCallId: 'c1', content: [{ type: 'text', text: 'rain' }] }],
+    };
+    const messages = [...request.messages, called, answered];
+    const events = await runOf(engine, { ...request, messages });
+    expect(textOf(events)).toBe(told);
+  });
+
+  it.each<[string, Partial<InferenceRequest>]>([
+    ['a call of what is not there', { toolChoice: { type: 'tool', name: 'nope' } }],
+    ['tools and a JSON format at once', { output: { type: 'json' } }],
+    ['log probabilities', { logprobs: { alternatives: 1 } }],
+    [
+      'a picture',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [{ type: 'media', mediaType: 'image/png', source: { type: 'url', url: 'x' } }],
+          },
+        ],
+      },
+    ],
+  ])('refuses %s', async (_what, rest) => {
+    const engine = await models.start([...story, endOfTurn]);
+    const events = await runOf(engine, ask({ tools: [weather], ...rest }));
+    expect(events).toMatchObject([{ type: 'error', error: { kind: 'invalid-request' } }]);
+  });
+});

@@ -1,0 +1,78 @@
+import {
+  type FunctionTool,
+  type InferenceRequest,
+  isJsonObject,
+  type Json,
+  SluiceError,
+} from '@sluice/canonical';
+import { type GrammarPlan, planGrammar } from './grammar-schema.ts';
+import type { ChatWrapper, Functions } from './library.ts';
+
+/** What the model may call in one answer. */
+export interface Calls {
+  /** Absent where it may call nothing. */
+  functions?: Functions;
+  /** It has to begin with a call. */
+  isForced: boolean;
+  /** Absent means as many as it wants. */
+  most?: number;
+  /** The arguments of a call as its tool's schema wants them. */
+  read(name: string, generated: Json): Json;
+}
+
+/** The tools that a request offers, by its choice. Throws `invalid-request` for a choice that leaves none to call. */
+export function planCalls(request: InferenceRequest): Calls {
+  const choice = request.toolChoice ?? { type: 'auto' };
+  const isForced = choice.type === 'required' || choice.type === 'tool';
+  const tools = (request.tools ?? []).filter((tool) => tool.type === 'function');
+  const offered = tools.filter(({ name }) => {
+    if (choice.type === 'none') return false;
+    if (choice.type === 'tool') return name === choice.name;
+    return choice.allowed?.includes(name) ?? true;
+  });
+  if (offered.length === 0) {
+    if (isForced) throw new SluiceError('invalid-request', 'a call is required, but no tool may be called');
+    return { isForced: false, read: (_name, generated) => generated };
+  }
+  const plans = new Map(offered.map((tool) => [tool.name, planGrammar(tool.parameters, true)]));
+  return {
+    functions: Object.fromEntries(offered.map((tool) => [tool.name, declare(tool, plans.get(tool.name))])),
+    isForced,
+    ...(request.parallelToolCalls === false && { most: 1 }),
+    read: (name, generated) => plans.get(name)?.read(generated) ?? generated,
+  };
+}
+
+function declare(tool: FunctionTool, plan: GrammarPlan | undefined): Functions[string] {
+  return {
+    ...(tool.description !== undefined && { description: tool.description }),
+    ...(plan && takesArguments(tool) && { params: plan.schema }),
+  };
+}
+
+/** The same way to write chats, except that the answer begins with a call. */
+export function forcingCalls(wrapper: ChatWrapper): ChatWrapper {
+  return Object.create(wrapper, {
+    generateContextState: {
+      value(options: Parameters<ChatWrapper['generateContextState']>[0]) {
+        const { contextText, stopGenerationTriggers } = wrapper.generateContextState(options);
+        const functionCall = { initiallyEngaged: true, disengageInitiallyEngaged: [] };
+        return { contextText, stopGenerationTriggers, functionCall };
+      },
+    },
+  });
+}
+
+const plainKeywords: ReadonlySet<string> = new Set(['type', 'description', 'title', 'required', '$schema']);
+
+/** False for an object of which nothing more is said than that it is one. */
+function takesArguments({ parameters }: FunctionTool): boolean {
+  const { properties = {}, additionalProperties = false, ...rest } = parameters;
+  const isSilent = Object.keys(rest).every((keyword) => plainKeywords.has(keyword));
+  return (
+    !isSilent ||
+    additionalProperties !== false ||
+    !isJsonObject(properties) ||
+    Object.keys(properties).length > 0
+  );
+}
