@@ -30,6 +30,7 @@ describe('parseFlags', () => {
       upstream: 'http://h/v1',
       upstreamKey: 'k',
     });
+    expect(parseFlags(['--gguf', 'model.gguf'], {})).toMatchObject({ gguf: 'model.gguf' });
     for (const [flag] of helpText.matchAll(/--[a-z-]+(?= )/g)) {
       expect(() => parseFlags([flag], {})).not.toThrow(/unknown/i);
     }
@@ -56,7 +57,8 @@ describe('parseFlags', () => {
     [['--workers', '1.5'], /--workers must be a whole number/],
     [['--redis', 'localhost'], /--redis: a Redis URL starts with redis:\/\//],
     [['--upstream', 'ftp://h'], /--upstream must be a URL/],
-    [['--config', 'c', '--upstream', 'http://h'], /exclude each other/],
+    [['--config', 'c', '--upstream', 'http://h'], /--config and --upstream exclude each other/],
+    [['--upstream', 'http://h', '--gguf', 'm.gguf'], /--upstream and --gguf exclude each other/],
   ])('says in one sentence what is wrong with %j', (words, sentence) => {
     expect(() => parseFlags(words, {})).toThrow(sentence);
     expect(() => parseFlags(words, {})).not.toThrow(/\n/);

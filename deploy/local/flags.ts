@@ -18,6 +18,8 @@ export interface Flags {
   /** A chat-completions server whose models are served, too. */
   upstream?: string;
   upstreamKey?: string;
+  /** A model file that the workers evaluate themselves, too. */
+  gguf?: string;
   /** One line of JSON on stdout instead of words for people. */
   json: boolean;
   help: boolean;
@@ -33,6 +35,7 @@ export const helpText = `npm start -- [flags]
   --config FILE        settings of pools, models and aliases (the simulated model)
   --upstream URL       serve the models of a chat-completions server, as http://127.0.0.1:8000/v1
   --upstream-key KEY   credential for it (${upstreamKeyName})
+  --gguf FILE          serve a model file from within the workers, by llama.cpp
   --json               print one line of JSON on stdout once everything serves; logs go to stderr
   --help               print this
 
@@ -42,8 +45,10 @@ Ctrl-C stops everything. SLUICE_HOST=0.0.0.0 serves other machines; SLUICE_LOG_L
 /** Reads the flags. Throws `invalid-request` with one sentence about the first that is wrong. */
 export function parseFlags(words: readonly string[], environment: NodeJS.ProcessEnv): Flags {
   const { values } = parse(words);
-  if (values.config !== undefined && values.upstream !== undefined) {
-    throw usage('--config and --upstream exclude each other: a settings file can name the upstream itself');
+  const sources = (['config', 'upstream', 'gguf'] as const).filter((name) => values[name] !== undefined);
+  if (sources.length > 1) {
+    const named = sources.map((name) => `--${name}`).join(' and ');
+    throw usage(`${named} exclude each other: a settings file can name several backends`);
   }
   const upstreamKey = values['upstream-key'] ?? environment[upstreamKeyName];
   const ingresses = parseCount('--ingresses', values.ingresses ?? '1', 64);
@@ -56,6 +61,7 @@ export function parseFlags(words: readonly string[], environment: NodeJS.Process
     ...(values.config === undefined ? {} : { config: values.config }),
     ...(values.upstream === undefined ? {} : { upstream: parseUpstream(values.upstream) }),
     ...(upstreamKey ? { upstreamKey } : {}),
+    ...(values.gguf === undefined ? {} : { gguf: values.gguf }),
     json: values.json ?? false,
     help: values.help ?? false,
   };
@@ -74,6 +80,7 @@ function parse(words: readonly string[]) {
         config: { type: 'string' },
         upstream: { type: 'string' },
         'upstream-key': { type: 'string' },
+        gguf: { type: 'string' },
         json: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },

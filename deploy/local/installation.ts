@@ -8,6 +8,7 @@ import { z } from 'zod';
 import type { Announcement, RunningProcess } from './announcement.ts';
 import { Child, type ReadyMessage } from './child.ts';
 import type { Flags } from './flags.ts';
+import { createGgufSettings } from './gguf-settings.ts';
 import { LocalRedis } from './local-redis.ts';
 import { openState } from './state.ts';
 import { createUpstreamSettings, upstreamKeyName } from './upstream-settings.ts';
@@ -148,10 +149,13 @@ export class Installation {
 
   /** The path of the settings file, absent where the built-in ones hold. */
   private async settle(write: (name: string, text: string) => string): Promise<string | undefined> {
-    const { config, upstream, upstreamKey } = this.options.flags;
-    if (upstream === undefined) return config;
-    const settings = await createUpstreamSettings(upstream, upstreamKey);
-    // Of two installations with different upstreams neither may read the other's.
+    const { config, upstream, upstreamKey, gguf } = this.options.flags;
+    if (upstream === undefined && gguf === undefined) return config;
+    const settings =
+      gguf === undefined
+        ? await createUpstreamSettings(upstream ?? '', upstreamKey)
+        : createGgufSettings(gguf);
+    // Of two installations with different models neither may read the other's.
     return write(`settings-${this.options.flags.port}.json`, `${JSON.stringify(settings, undefined, 2)}\n`);
   }
 

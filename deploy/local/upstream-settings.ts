@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
-import { defaultCatalogSettings } from '@sluice/catalog';
 import { z } from 'zod';
+import { besideSimulated } from './settings.ts';
 
 const modelList = z.looseObject({ data: z.array(z.looseObject({ id: z.string().min(1) })).min(1) });
 /** The environment variable from which workers take the credential. */
@@ -13,18 +13,13 @@ const answerLimitMs = 5_000;
  */
 export async function createUpstreamSettings(baseUrl: string, apiKey: string | undefined): Promise<object> {
   const names = await listModels(baseUrl, apiKey);
-  const { pools, models, aliases } = defaultCatalogSettings;
   // By reference: no credential is written to a file.
   const credential = { env: upstreamKeyName };
-  const served = names.filter((name) => !Object.hasOwn(models, name));
-  return {
-    pools: {
-      ...pools,
-      upstream: { backend: { engine: 'upstream', baseUrl, ...(apiKey ? { credential } : {}) } },
-    },
-    models: { ...models, ...Object.fromEntries(served.map((name) => [name, { pool: 'upstream' }])) },
-    aliases: Object.fromEntries(Object.entries(aliases).filter(([name]) => !served.includes(name))),
-  };
+  return besideSimulated(
+    'upstream',
+    { engine: 'upstream', baseUrl, ...(apiKey ? { credential } : {}) },
+    names,
+  );
 }
 
 async function listModels(baseUrl: string, apiKey: string | undefined): Promise<string[]> {
