@@ -28,7 +28,7 @@ export default defineConfig({
       ].map((lib) => unit(`libs/${lib}`)),
       unit('libs/engines', ['src/llama-cpp/test-setup.ts']),
       ...['ingress', 'worker', 'cli', 'loadtest'].map((app) => unit(`apps/${app}`)),
-      ...['local', 'redis', 'grafana', 'docs'].map((part) => unit(`deploy/${part}`)),
+      ...['local', 'redis', 'grafana', 'kubernetes', 'docs'].map((part) => unit(`deploy/${part}`)),
       {
         test: {
           name: '@sluice/test',
