@@ -1,4 +1,5 @@
 import type { TestProcess } from '@sluice/testing';
+import { servingIn } from '../support/serving.ts';
 import type { ProcessLine } from './observation.ts';
 import { type FaultProxy, startFaultProxy } from './tcp-proxy.ts';
 
@@ -111,23 +112,4 @@ export function seriesOf(text: string): [series: string, value: number][] {
       const end = line.lastIndexOf(' ');
       return [line.slice(0, end), Number(line.slice(end + 1))];
     });
-}
-
-/** Worker processes that their own log lines told of, the newest last, with the ports of their operations. */
-function servingIn(lines: readonly string[]): { pid: number; opsPort: number }[] {
-  return (
-    lines
-      .filter((line) => line.includes('"serving"'))
-      // A line of our own logger, which writes both in it.
-      .map((line) => JSON.parse(line) as { pid: number; opsPort: number })
-      .filter(({ pid }) => isAlive(pid))
-  );
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }

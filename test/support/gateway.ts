@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startProcess, startRedis, type TestProcess, type TestRedis, until } from '@sluice/testing';
+import { servingIn } from './serving.ts';
 
 export interface GatewayOptions {
   /** Default 1. */
@@ -27,7 +28,7 @@ export interface Gateway {
   readonly apiKey: string;
   readonly redisUrl: string;
   readonly ingresses: readonly TestProcess[];
-  /** The supervisors; their workers' process ids are in `ready.workers`. */
+  /** The supervisors; the process ids of their first workers are in `ready.workers`. */
   readonly workers: readonly TestProcess[];
   readonly environment: Readonly<Record<string, string>>;
   startIngress(): Promise<TestProcess>;
@@ -128,10 +129,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
 async function findBusiest(supervisors: readonly TestProcess[]): ReturnType<Gateway['busiestWorker']> {
   const all = await Promise.all(
     supervisors.flatMap((supervisor) =>
-      (supervisor.ready.workers ?? []).map(async ({ pid, opsPort }) => ({
+      servingIn(supervisor.lines).map(async ({ pid, opsPort }) => ({
         supervisor,
         pid,
-        // One that died has no metrics any more.
+        // One that dies now has no metrics any more.
         generations: await sumMetric([opsPort], 'sluice_slots_busy').catch(() => 0),
       })),
     ),

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { endOfTurn, findLlamaPackage, writeTinyModel } from '@sluice/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { streamThroughSdk } from '../faults/sdk-stream.ts';
+import { formats } from '../support/call.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-embedded-'));
+const words = Array.from({ length: 230 }, (_value, index) => `${index === 0 ? '' : ' '}word${index}`);
+const installMs = 300_000;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  const modelPath = join(folder, 'model.gguf');
+  writeTinyModel(modelPath, [...words, endOfTurn]);
+  const backend = {
+    ...{ engine: 'llama-cpp', modelPath, slots: 2, contextTokens: 1024 },
+    ...{ gpu: 'none', threads: 1, sampling: { temperature: 0 } },
+  };
+  gateway = await startGateway({
+    settings: { pools: { embedded: { backend } }, models: { sim: { pool: 'embedded' } } },
+    environment: { NODE_OPTIONS: `--import=${redirect('node-llama-cpp', await findLlamaPackage())}` },
+  });
+}, installMs);
+afterAll(async () => {
+  await gateway.stop();
+  rmSync(folder, { recursive: true });
+});
+
+/** A module that gives others another module under this name: users install the package where Node finds it. */
+function redirect(name: string, url: string): string {
+  const found = JSON.stringify({ url, shortCircuit: true });
+  const code = `import { registerHooks } from 'node:module';
+registerHooks({ resolve: (name, context, next) => (name === '${name}' ? ${found} : next(name, context)) });`;
+  return `data:text/javascript,${encodeURIComponent(code)}`;
+}
+
+describe('a model in the worker, asked through the official SDK, while its worker is killed:', () => {
+  it.each(formats)('%s', async (format) => {
+    const before = await gateway.metric('sluice_attempts_total');
+    const { promise: began, resolve: begin } = Promise.withResolvers<void>();
+    // More than it has slots: some are in the middle, the others wait.
+    const streams = Array.from({ length: 5 }, () =>
+      streamThroughSdk(format, {
+        port: Number(new URL(gateway.baseUrl).port),
+        apiKey: gateway.apiKey,
+        prompt: 'Count your words.',
+        onText: begin,
+      }),
+    );
+    await began;
+    process.kill((await gateway.busiestWorker()).pid, 'SIGKILL');
+    for (const answer of await Promise.all(streams)) {
+      expect(answer).toEqual({ text: words.join(''), outputTokens: words.length, finishes: 1 });
+    }
+    expect(await gateway.metric('sluice_attempts_total')).toBeGreaterThan(before);
+  });
+});
