@@ -18,8 +18,8 @@ const template = [
 
 /**
  * Writes a real model of 4.5 MB that says these pieces, one token each, whatever it is asked: its weights lead from
- * every piece to the next, and from the end of the prompt to the first. Pieces differ from one another; the last one
- * ends the answer where it is `endOfTurn`. Its chats are written in ChatML, and it was trained for 2048 tokens.
+ * every piece to the next, and from the end of the prompt to the first. Pieces differ from one another, but the last
+ * may be one of the others: then it goes round for ever. It ends the answer where it is `endOfTurn`. Its chats are written in ChatML, and it was trained for 2048 tokens.
  */
 export function writeTinyModel(path: string, says: readonly string[]): void {
   const vocabulary = new Vocabulary();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { collect, findGrammarError, type GenerationEvent, isContent, isTerminal } from '@sluice/canonical';
 import { endOfTurn } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
-import { askFor, record, runOf, textOf } from '../engine-suite.ts';
+import { askFor, type Recording, record, runOf, textOf } from '../engine-suite.ts';
 import { quietServices } from '../test-services.ts';
 import { LlamaCppEngine } from './engine.ts';
 import { loadLibrary } from './library.ts';
@@ -39,6 +39,8 @@ describe('an embedded model', () => {
     expect(first.cacheReadTokens).toBe(0);
     expect(again.inputTokens).toBe(first.inputTokens);
     expect(again.cacheReadTokens).toBeGreaterThan(10);
+    // The last one is evaluated in any case, for the next one to follow.
+    expect(again.cacheReadTokens).toBeLessThan(again.inputTokens ?? 0);
     const other = collect(await runOf(fresh, askFor('Something else.', { sampling: greedy }))).finish.usage;
     expect(other.cacheReadTokens).toBeLessThan(again.cacheReadTokens ?? 0);
   });
@@ -70,6 +72,14 @@ describe('an embedded model', () => {
     const runs = Array.from({ length: 9 }, (_value, index) => runOf(engine, upTo(index + 1)));
     const texts = (await Promise.all(runs)).map(textOf);
     expect(texts).toEqual(story.map((_piece, index) => story.slice(0, index + 1).join('')));
+  });
+
+  it('says things less often the more they are penalized', async () => {
+    const engine = await models.start([' la', ' la']);
+    const said = async (penalties: object) =>
+      textOf(await runOf(engine, ask({ sampling: { ...greedy, maxOutputTokens: 40, ...penalties } })));
+    expect(await said({})).toBe(' la'.repeat(40));
+    expect(await said({ frequencyPenalty: 2 })).not.toBe(' la'.repeat(40));
   });
 
   it('answers JSON where a schema asks for it', async () => {
@@ -128,12 +138,16 @@ describe('an abort of an embedded generation', () => {
 
   it('leaves the line where it waits for a place', async () => {
     const engine = await models.start(endless, { slots: 1 });
-    const first = record(engine, upTo(20));
-    const waiting = record(engine, ask());
-    waiting.controller.abort();
-    await waiting.done;
-    expect(waiting.events).toEqual([]);
+    const waiting: Recording[] = [];
+    const first = record(engine, upTo(20), {
+      onEvent(seen) {
+        if (seen.length === 2) waiting.push(record(engine, ask()));
+        if (seen.length === 15) waiting[0]?.controller.abort();
+      },
+    });
     await first.done;
+    await waiting[0]?.done;
+    expect(waiting[0]?.events).toEqual([]);
     expect(count(first.events)).toBe(20);
     expect(count(await runOf(engine, upTo(20)))).toBe(20);
   });
@@ -167,6 +181,20 @@ describe('the context of an embedded model', () => {
     const { inputTokens = 0, outputTokens = 0 } = finish.usage;
     expect(inputTokens + outputTokens).toBeLessThanOrEqual(256);
     expect(textOf(events)).toBe(endless.slice(0, outputTokens).join(''));
+  });
+
+  it('holds an answer or refuses, however little room is left', async () => {
+    const engine = await models.start([...story, endOfTurn], { contextTokens: 256 });
+    const outcomes = new Set<string>();
+    for (let length = 225; length < 256; length++) {
+      const events = await runOf(engine, askFor('x'.repeat(length), { sampling: greedy }));
+      expect(findGrammarError(events)).toBeUndefined();
+      const last = events.at(-1);
+      if (last?.type === 'error') expect(last.error.detail).toBe('context-length-exceeded');
+      if (last?.type === 'finish') expect(last.usage.outputTokens).toBeGreaterThan(0);
+      outcomes.add(last?.type ?? 'nothing');
+    }
+    expect(outcomes).toEqual(new Set(['finish', 'error']));
   });
 
   it('is never larger than what the model was trained for', async () => {

@@ -25,7 +25,7 @@ export async function speak(plan: Plan, speaker: Speaker): Promise<void> {
     emit(finish('length', plan, { read: plan.context.length, written: 0 }));
     return;
   }
-  const answer = new Answer(emit, (block) => `call_${id}${block}`, delivered);
+  const answer = new Answer(emit, (block) => `call_${id}_${block}`, delivered);
   const before = sequence.tokenMeter.getState();
   const { firstDifferentIndex } = sequence.compareContextTokens(plan.context);
   // The last token is evaluated in any case: the next one follows from it.

@@ -12,18 +12,42 @@ import { endOfTurn } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { runOf, textOf } from '../engine-suite.ts';
 import { ask, greedy, story, TestModels, told } from './test-models.ts';
+import { planCalls } from './tools.ts';
 
 const models = new TestModels();
 
-describe('tools of an embedded model', () => {
-  const tool = (name: string, properties: JsonObject = {}, required: string[] = []): FunctionTool => ({
-    type: 'function',
-    name,
-    description: `what ${name} does`,
-    parameters: { type: 'object', properties, required },
+const tool = (name: string, properties: JsonObject = {}, required: string[] = []): FunctionTool => ({
+  type: 'function',
+  name,
+  description: `what ${name} does`,
+  parameters: { type: 'object', properties, required },
+});
+const city = { type: 'string', description: 'a name' };
+const weather = tool('get_weather', { city }, ['city']);
+
+describe('planCalls', () => {
+  const tools = [weather, tool('get_time'), tool('get_date')];
+  const offered = (toolChoice: ToolChoice | undefined) =>
+    Object.keys(planCalls(ask({ tools, ...(toolChoice && { toolChoice }) })).functions ?? {});
+
+  it.each<[ToolChoice | undefined, string[]]>([
+    [undefined, ['get_weather', 'get_time', 'get_date']],
+    [{ type: 'auto', allowed: ['get_time'] }, ['get_time']],
+    [{ type: 'required', allowed: ['get_time', 'get_date'] }, ['get_time', 'get_date']],
+    [{ type: 'tool', name: 'get_date' }, ['get_date']],
+    [{ type: 'none' }, []],
+  ])('offers by the choice %j', (toolChoice, names) => expect(offered(toolChoice)).toEqual(names));
+
+  it('knows a tool that takes no arguments', () => {
+    const open = { ...tool('any'), parameters: { type: 'object', additionalProperties: true } };
+    const { functions = {} } = planCalls(ask({ tools: [...tools, open] }));
+    const takers = Object.keys(functions).filter((name) => functions[name]?.params !== undefined);
+    expect(takers).toEqual(['get_weather', 'any']);
+    expect(functions.get_time).toEqual({ description: 'what get_time does' });
   });
-  const city = { type: 'string', description: 'a name' };
-  const weather = tool('get_weather', { city }, ['city']);
+});
+
+describe('tools of an embedded model', () => {
   /** Calls are written as `||call: name(arguments)`; four line breaks end the arguments. */
   const call = (name: string, args: string) => ['||call: ', name, '(', ...args.split('|'), '\n\n\n\n', ')'];
   const callsOf = (events: readonly GenerationEvent[]) => {
@@ -36,7 +60,7 @@ describe('tools of an embedded model', () => {
     const events = await runOf(engine, ask({ tools: [weather, tool('get_time')] }));
     expect(textOf(events)).toBe('Let me look.');
     expect(callsOf(events)).toEqual([
-      { type: 'tool-call', id: 'call_run11', name: 'get_weather', arguments: '{"city":"Oslö"}' },
+      { type: 'tool-call', id: 'call_run1_1', name: 'get_weather', arguments: '{"city":"Oslö"}' },
     ]);
     expect(collect(events).finish.reason).toBe('tool-calls');
   });
@@ -52,6 +76,32 @@ describe('tools of an embedded model', () => {
       const events = await runOf(engine, ask({ tools, toolChoice }));
       expect(callsOf(events)).toMatchObject([{ name: 'get_date', arguments: '{}' }]);
     }
+  });
+
+  it('calls several times in one answer, or once where more is not wanted', async () => {
+    const parts = [
+      '<tool_call>',
+      '\n{"name": "',
+      'get_time',
+      '", "arguments": ',
+      '{}',
+      '}\n',
+      '</tool_call>',
+    ];
+    // The line break leads back to the first part.
+    const engine = await models.start([...parts, '\n'], { chatWrapper: 'qwen' });
+    const callsWith = async (rest: Partial<InferenceRequest>) => {
+      const request = ask({
+        tools: [tool('get_time')],
+        sampling: { ...greedy, maxOutputTokens: 20 },
+        ...rest,
+      });
+      return callsOf(await runOf(engine, request));
+    };
+    const ids = (await callsWith({})).map(({ id }) => id);
+    expect(ids.length).toBeGreaterThan(2);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(await callsWith({ parallelToolCalls: false })).toHaveLength(1);
   });
 
   it('calls nothing where it may not', async () => {
