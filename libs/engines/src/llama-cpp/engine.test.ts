@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { queryObjects } from 'node:v8';
 import { collect, findGrammarError, type GenerationEvent, isContent, isTerminal } from '@sluice/canonical';
 import { endOfTurn } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
@@ -226,6 +227,16 @@ describe('an embedded engine', () => {
     const options = llamaCppOptions.parse({ modelPath: 'model.gguf' });
     const engine = new LlamaCppEngine(options, quietServices, loadLibrary);
     await expect(start(engine)).rejects.toThrow('npm install --no-save node-llama-cpp');
+  });
+
+  it('keeps no signal of an answer that has ended', async () => {
+    const engine = await models.start([...story, endOfTurn]);
+    // Collects garbage before it counts.
+    const signals = () => queryObjects(AbortSignal, { format: 'count' });
+    await runOf(engine, ask());
+    const before = signals();
+    for (let run = 0; run < 20; run++) await runOf(engine, ask());
+    expect(signals()).toBeLessThan(before + 10);
   });
 
   it('ends what it generates when it is stopped, and generates no more', async () => {

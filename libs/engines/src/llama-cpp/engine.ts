@@ -14,7 +14,8 @@ export class LlamaCppEngine implements Engine {
   private readonly options: LlamaCppOptions;
   private readonly services: EngineServices;
   private readonly loadLibrary: () => Promise<LlamaLibrary>;
-  private readonly stopping = new AbortController();
+  /** Of what generates now. */
+  private readonly endings = new Set<AbortController>();
   /** What still evaluates, also for callers that have left. */
   private readonly evaluations = new Set<Promise<void>>();
   private loaded: Loaded | undefined;
@@ -37,23 +38,31 @@ export class LlamaCppEngine implements Engine {
 
   async generate(request: InferenceRequest, run: GenerationRun): Promise<void> {
     if (run.signal.aborted) return;
-    const ended = AbortSignal.any([run.signal, this.stopping.signal]);
+    // Its own: a signal made of others lives as long as the longest of them, which here is the engine.
+    const ending = new AbortController();
+    const end = () => ending.abort();
+    run.signal.addEventListener('abort', end, { once: true });
+    this.endings.add(ending);
     try {
       if (!this.loaded) throw stopped();
       const plan = await planGeneration(request, run, this.loaded.model, this.options.sampling);
       for (const from of plan.dropped) this.services.onExtensionsDropped(from, 'llama-cpp');
-      await this.evaluate(plan, request, run, this.loaded, ended);
+      await this.evaluate(plan, request, run, this.loaded, ending.signal);
     } catch (thrown) {
       if (run.signal.aborted) return;
-      if (!(thrown instanceof SluiceError || ended.aborted)) throw thrown;
-      run.emit({ type: 'error', error: errorInfoOf(ended.aborted ? stopped() : thrown) });
+      const wasStopped = ending.signal.aborted;
+      if (!(thrown instanceof SluiceError || wasStopped)) throw thrown;
+      run.emit({ type: 'error', error: errorInfoOf(wasStopped ? stopped() : thrown) });
+    } finally {
+      run.signal.removeEventListener('abort', end);
+      this.endings.delete(ending);
     }
   }
 
   async stop(): Promise<void> {
-    this.stopping.abort();
     const { loaded } = this;
     this.loaded = undefined;
+    for (const ending of this.endings) ending.abort();
     await Promise.all(this.evaluations);
     await loaded?.model.llama.dispose();
   }
