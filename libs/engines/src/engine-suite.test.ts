@@ -1,6 +1,7 @@
-import { askFor, describeEngine, type EngineSubject, scriptedTale } from './engine-suite.ts';
+import { describeEngine, type EngineSubject, scriptedTale } from './engine-suite.ts';
 import { greedy, TestModels } from './llama-cpp/test-models.ts';
 import { SimulatedEngine } from './simulated/engine.ts';
+import { askFor } from './test-runs.ts';
 import { quietServices } from './test-services.ts';
 import { ChatServer } from './upstream/chat-server.ts';
 import { createUpstreamEngine } from './upstream/engine.ts';

@@ -1,16 +1,15 @@
 import {
   collect,
-  type FunctionTool,
   findGrammarError,
-  type GenerationEvent,
   type InferenceRequest,
   isContent,
-  isTerminal,
   type Sampling,
 } from '@sluice/canonical';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Engine, GenerationRun } from './engine.ts';
+import type { Engine } from './engine.ts';
+import { describeScripted } from './scripted-suite.ts';
 import { referenceText } from './simulated/reference.ts';
+import { askFor, expectSilence, record, runOf, textOf } from './test-runs.ts';
 
 /** An engine that is not started yet, and what its model says. */
 export interface EngineSubject {
@@ -32,74 +31,6 @@ export const scriptedTale: Tale = {
   ask: (tokens, sampling = {}) => askFor(`[[sim tokens=${tokens} seed=3 ttft=0 gap=1ms]]`, { sampling }),
   text: (tokens) => referenceText(3, 0, tokens),
 };
-
-/** A request whose only message is this text. */
-export function askFor(text: string, rest: Partial<InferenceRequest> = {}): InferenceRequest {
-  return {
-    model: 'sim',
-    messages: [{ role: 'user', content: [{ type: 'text', text }] }],
-    sampling: {},
-    ...rest,
-  };
-}
-
-/** One run of an engine and everything that it emitted. */
-export interface Recording {
-  events: GenerationEvent[];
-  controller: AbortController;
-  done: Promise<void>;
-}
-
-/** Starts a run; `onEvent` sees what was emitted so far, after each event, and may abort it by the controller. */
-export function record(
-  engine: Engine,
-  request: InferenceRequest,
-  {
-    onEvent,
-    ...options
-  }: Partial<GenerationRun> & {
-    onEvent?: (events: readonly GenerationEvent[], controller: AbortController) => void;
-  } = {},
-): Recording {
-  const controller = new AbortController();
-  const events: GenerationEvent[] = [];
-  const emit = (event: GenerationEvent) => {
-    events.push(event);
-    onEvent?.(events, controller);
-  };
-  const done = engine.generate(request, {
-    id: 'run1',
-    backendModel: 'sim',
-    signal: controller.signal,
-    emit,
-    ...options,
-  });
-  return { events, controller, done };
-}
-
-/** All events of a run that is left alone. */
-export async function runOf(
-  engine: Engine,
-  request: InferenceRequest,
-  options: Partial<GenerationRun> = {},
-): Promise<GenerationEvent[]> {
-  const { events, done } = record(engine, request, options);
-  await done;
-  return events;
-}
-
-/** The text of all text deltas. */
-export function textOf(events: readonly GenerationEvent[]): string {
-  return events.map((event) => (event.type === 'text-delta' ? event.text : '')).join('');
-}
-
-const tool: FunctionTool = {
-  type: 'function',
-  name: 'get_weather',
-  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-};
-const secondTool: FunctionTool = { ...tool, name: 'get_time' };
-const fast = 'ttft=0 gap=0';
 
 /**
  * What every engine has to keep, whatever it runs on. Registers its tests with the runner. `isScripted` says that the
@@ -127,10 +58,7 @@ export function describeEngine(
     describeTale(engine, tale);
     describeAborts(engine, tale);
     describeResume(engine, tale);
-    if (!isScripted) return;
-    describeScripts(engine);
-    describeScriptedAborts(engine);
-    describeFailures(engine);
+    if (isScripted) describeScripted(engine);
   });
 }
 
@@ -201,18 +129,6 @@ function describeAborts(engine: () => Engine, tale: () => Tale): void {
   });
 }
 
-/** Another generation runs from its beginning to its end: the aborted one had every chance to speak. */
-async function expectSilence(
-  engine: Engine,
-  events: readonly GenerationEvent[],
-  next: InferenceRequest,
-): Promise<void> {
-  const seen = events.length;
-  await runOf(engine, next);
-  expect(events).toHaveLength(seen);
-  expect(events.some(isTerminal)).toBe(false);
-}
-
 function describeResume(engine: () => Engine, tale: () => Tale): void {
   it('goes on after what was delivered, or says that it cannot', async () => {
     const whole = await runOf(engine(), tale().ask(20));
@@ -231,89 +147,5 @@ function describeResume(engine: () => Engine, tale: () => Tale): void {
   it('starts afresh where nothing was delivered', async () => {
     const events = await runOf(engine(), tale().ask(8), { resume: { content: [], outputTokens: 0 } });
     expect(textOf(events)).toBe(tale().text(8));
-  });
-}
-
-function describeScripts(engine: () => Engine): void {
-  it('emits an empty answer as a start and a finish', async () => {
-    const events = await runOf(engine(), askFor('[[sim tokens=0]]'));
-    expect(findGrammarError(events)).toBeUndefined();
-    expect(collect(events).content).toEqual([]);
-  });
-
-  it('emits reasoning and text as blocks of their own', async () => {
-    const events = await runOf(engine(), askFor(`[[sim tokens=4 reasoning=5 seed=3 ${fast}]]`));
-    expect(findGrammarError(events)).toBeUndefined();
-    expect(collect(events).content).toMatchObject([
-      { type: 'reasoning', text: referenceText(4, 0, 5) },
-      { type: 'text', text: referenceText(3, 0, 4) },
-    ]);
-  });
-
-  it('emits parallel calls whole and in order', async () => {
-    const request = askFor(`[[sim tool=get_weather,get_time seed=3 ${fast}]]`, { tools: [tool, secondTool] });
-    const events = await runOf(engine(), request);
-    expect(findGrammarError(events)).toBeUndefined();
-    const { content, finish } = collect(events);
-    expect(finish.reason).toBe('tool-calls');
-    const calls = content.filter((part) => part.type === 'tool-call');
-    expect(calls.map((call) => call.name)).toEqual(['get_weather', 'get_time']);
-    for (const call of calls) expect(JSON.parse(call.arguments)).toEqual({ city: expect.any(String) });
-  });
-
-  it('emits JSON where a schema asks for it', async () => {
-    const schema = {
-      type: 'object',
-      properties: { n: { type: 'integer' } },
-      required: ['n'],
-      additionalProperties: false,
-    };
-    const events = await runOf(
-      engine(),
-      askFor('[[sim ttft=0 gap=0]]', { output: { type: 'json', schema, name: 'n' } }),
-    );
-    expect(JSON.parse(textOf(events))).toEqual({ n: expect.any(Number) });
-  });
-}
-
-function describeScriptedAborts(engine: () => Engine): void {
-  it.each([
-    ['between tokens', '[[sim tokens=100000 ttft=0 gap=1ms]]'],
-    ['at full speed', '[[sim tokens=100000 ttft=0 gap=0]]'],
-    ['in a stall', '[[sim tokens=100000 ttft=0 gap=0 stall@5]]'],
-  ])('emits nothing after an abort %s, however much is left', async (_place, prompt) => {
-    const { events, done } = record(engine(), askFor(prompt), {
-      onEvent(events, controller) {
-        if (textOf(events).split(' ').length >= 5) controller.abort();
-      },
-    });
-    await done;
-    await expectSilence(engine(), events, askFor('[[sim tokens=20 ttft=2ms gap=1ms]]'));
-    expect(textOf(events).split(' ')).toHaveLength(5);
-  });
-
-  it('can be aborted long before its first event', async () => {
-    const { events, controller, done } = record(engine(), askFor('[[sim tokens=3 ttft=3600s]]'));
-    controller.abort();
-    await done;
-    expect(events).toEqual([]);
-  });
-}
-
-function describeFailures(engine: () => Engine): void {
-  it.each([
-    ['400', 'invalid-request'],
-    ['429', 'rate-limited'],
-    ['503', 'unavailable'],
-  ])('reports a failure %s before the answer as a bare error', async (status, kind) => {
-    const events = await runOf(engine(), askFor(`[[sim error=${status} ttft=0]]`));
-    expect(events).toMatchObject([{ type: 'error', error: { kind, message: expect.any(String) } }]);
-  });
-
-  it('reports a failure in the middle after what was said', async () => {
-    const events = await runOf(engine(), askFor('[[sim tokens=9 seed=3 error=502@4 ttft=0 gap=0]]'));
-    expect(findGrammarError(events)).toBeUndefined();
-    expect(textOf(events)).toBe(referenceText(3, 0, 4));
-    expect(events.at(-1)).toMatchObject({ type: 'error', error: { kind: 'upstream-failed' } });
   });
 }

@@ -4,7 +4,7 @@ import { queryObjects } from 'node:v8';
 import { collect, findGrammarError, type GenerationEvent, isContent, isTerminal } from '@sluice/canonical';
 import { endOfTurn } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
-import { askFor, type Recording, record, runOf, textOf } from '../engine-suite.ts';
+import { askFor, type Recording, record, runOf, textOf } from '../test-runs.ts';
 import { quietServices } from '../test-services.ts';
 import { LlamaCppEngine } from './engine.ts';
 import { loadLibrary } from './library.ts';

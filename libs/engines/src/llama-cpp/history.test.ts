@@ -1,6 +1,6 @@
 import type { AssistantPart, Message, ToolResultPart } from '@sluice/canonical';
 import { expect, it } from 'vitest';
-import { askFor } from '../engine-suite.ts';
+import { askFor } from '../test-runs.ts';
 import { writeDelivered, writeHistory } from './history.ts';
 
 const text = (said: string) => ({ type: 'text' as const, text: said });

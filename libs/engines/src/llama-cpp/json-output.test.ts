@@ -1,7 +1,7 @@
 import { collect, type Json, type JsonObject } from '@sluice/canonical';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { runOf, textOf } from '../engine-suite.ts';
+import { runOf, textOf } from '../test-runs.ts';
 import { ask, TestModels } from './test-models.ts';
 
 const models = new TestModels();

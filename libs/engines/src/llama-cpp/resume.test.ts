@@ -7,7 +7,7 @@ import {
 } from '@sluice/canonical';
 import { endOfTurn } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
-import { runOf, textOf } from '../engine-suite.ts';
+import { runOf, textOf } from '../test-runs.ts';
 import { ask, story, TestModels, upTo } from './test-models.ts';
 
 const models = new TestModels();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { InferenceRequest } from '@sluice/canonical';
 import { findLlamaPackage, writeTinyModel } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { askFor } from '../engine-suite.ts';
+import { askFor } from '../test-runs.ts';
 import { quietServices } from '../test-services.ts';
 import { LlamaCppEngine } from './engine.ts';
 import type { LlamaLibrary } from './library.ts';

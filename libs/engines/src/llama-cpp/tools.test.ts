@@ -10,7 +10,7 @@ import {
 } from '@sluice/canonical';
 import { endOfTurn } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
-import { runOf, textOf } from '../engine-suite.ts';
+import { runOf, textOf } from '../test-runs.ts';
 import { ask, greedy, story, TestModels, told } from './test-models.ts';
 import { planCalls } from './tools.ts';
 

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { InferenceRequest } from '@sluice/canonical';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { askFor, runOf, textOf } from '../engine-suite.ts';
+import { askFor, runOf, textOf } from '../test-runs.ts';
 import { quietServices } from '../test-services.ts';
 import { ChatServer } from './chat-server.ts';
 import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
