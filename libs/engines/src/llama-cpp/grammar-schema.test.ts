@@ -1,4 +1,4 @@
-import type { Json } from '@sluice/canonical';
+import type { Json, JsonObject } from '@sluice/canonical';
 import { describe, expect, it } from 'vitest';
 import { planGrammar } from './grammar-schema.ts';
 
@@ -139,6 +139,24 @@ describe('a grammar of a schema', () => {
       },
     };
     expect(grammarOf(schema)).toMatchObject({ properties: { a: {}, b: {}, own: {} } });
+  });
+
+  it.each([
+    ['itself', { a: { $ref: '#/$defs/a' } }],
+    ['itself or a string', { a: { anyOf: [{ $ref: '#/$defs/a' }, { type: 'string' }] } }],
+    [
+      'another that is it',
+      { a: { $ref: '#/$defs/b' }, b: { oneOf: [{ type: 'null' }, { $ref: '#/$defs/a' }] } },
+    ],
+  ])('takes anything for a definition that is %s', (_what, $defs) => {
+    const grammar = grammarOf({ $ref: '#/$defs/a', $defs } as JsonObject);
+    expect(grammar).toMatchObject({ $defs: { a: { oneOf: expect.arrayContaining([{ type: 'array' }]) } } });
+  });
+
+  it('does not follow more alternatives than it can', () => {
+    const values = Array.from({ length: 100_000 }, (_value, index) => `value ${index}`);
+    const grammar = grammarOf({ type: 'object', properties: { a: { enum: values }, b: { type: 'string' } } });
+    expect(JSON.stringify(grammar).length).toBeLessThan(1000);
   });
 
   it('ends where a schema without definitions contains itself', () => {

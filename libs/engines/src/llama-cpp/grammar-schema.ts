@@ -5,6 +5,7 @@ import type { GrammarObject, GrammarSchema } from './library.ts';
 /** Longer repetitions make grammars that are slow to follow; a bound beyond it is not enforced. */
 const maxRepetition = 256;
 const maxDepth = 32;
+/** Schemas and listed values; what comes after so many may be anything. A hundred thousand would take half a minute. */
 const maxNodes = 2_000;
 
 const anything: GrammarSchema = {
@@ -17,6 +18,7 @@ const anything: GrammarSchema = {
 const nothing: GrammarSchema = { type: 'null' };
 const stringFormats: ReadonlySet<string> = new Set(['date-time', 'time', 'date']);
 const scalarTypes: ReadonlySet<string> = new Set(['string', 'number', 'integer', 'boolean', 'null']);
+const definitionPrefix = '#/$defs/';
 const constraints = ['type', 'properties', 'items', 'enum', 'const', 'allOf', 'anyOf', 'oneOf'];
 const definition = /^#\/(?:\$defs|definitions)\/([^/]+)$/;
 
@@ -54,6 +56,9 @@ class Planner {
   convertRoot(): GrammarSchema {
     const converted = this.convert(this.root, 0);
     if (this.definitions.size === 0) return converted;
+    for (const name of this.definitions.keys()) {
+      if (this.isCircular(name)) this.definitions.set(name, anything);
+    }
     const whole = { ...converted, $defs: Object.fromEntries(this.definitions) };
     this.optional.set(whole, this.optional.get(converted) ?? new Map());
     return whole;
@@ -61,7 +66,7 @@ class Planner {
 
   read(value: Json, schema: GrammarSchema): Json {
     if ('$ref' in schema) {
-      const target = this.definitions.get(schema.$ref.slice('#/$defs/'.length));
+      const target = this.resolve(schema);
       return target ? this.read(value, target) : value;
     }
     if ('oneOf' in schema) {
@@ -120,12 +125,34 @@ class Planner {
       this.definitions.set(name, anything);
       this.definitions.set(name, this.convert(this.lookUp(reference), depth + 1));
     }
-    return { $ref: `#/$defs/${name}` };
+    return { $ref: `${definitionPrefix}${name}` };
+  }
+
+  private resolve({ $ref }: { $ref: string }): GrammarSchema | undefined {
+    return this.definitions.get($ref.slice(definitionPrefix.length));
+  }
+
+  /** Whether a definition is one of its own alternatives, before anything is generated: no grammar can follow that. */
+  private isCircular(name: string): boolean {
+    const reached = new Set<string>();
+    const visit = (schema: GrammarSchema | undefined): void => {
+      for (const one of schema && 'oneOf' in schema ? schema.oneOf : [schema]) {
+        if (!one || !('$ref' in one)) continue;
+        const next = one.$ref.slice(definitionPrefix.length);
+        if (reached.has(next)) continue;
+        reached.add(next);
+        visit(this.definitions.get(next));
+      }
+    };
+    visit(this.definitions.get(name));
+    return reached.has(name);
   }
 
   private convertPlain(schema: JsonObject, depth: number): GrammarSchema {
     if (isScalar(schema.const)) return { const: schema.const };
     const values = listOf(schema.enum).filter(isScalar);
+    this.nodes += values.length;
+    if (this.nodes > maxNodes) return anything;
     if (values.length > 0) return { enum: values };
     const types = new Set(typesOf(schema.type));
     if (types.size === 0 && schema.properties !== undefined) types.add('object');
@@ -143,7 +170,8 @@ class Planner {
     if (type !== 'string') return { type };
     const { format } = schema;
     if (typeof format === 'string' && stringFormats.has(format)) return { type, format };
-    return { type, ...bounds('Length', schema.minLength, schema.maxLength) };
+    const { least, most } = bounds(schema.minLength, schema.maxLength);
+    return { type, ...(least > 0 && { minLength: least }), ...(most !== undefined && { maxLength: most }) };
   }
 
   private convertObject(schema: JsonObject, depth: number): GrammarSchema {
@@ -171,12 +199,15 @@ class Planner {
   }
 
   private convertArray(schema: JsonObject, depth: number): GrammarSchema {
-    const prefixItems = listOf(schema.prefixItems).map((item) => this.convert(item, depth + 1));
+    const { least, most } = bounds(schema.minItems, schema.maxItems);
+    const prefix = listOf(schema.prefixItems).slice(0, most);
+    const prefixItems = prefix.map((item) => this.convert(item, depth + 1));
     return {
       type: 'array',
       ...(isJsonObject(schema.items) && { items: this.convert(schema.items, depth + 1) }),
       ...(prefixItems.length > 0 && { prefixItems }),
-      ...bounds('Items', schema.minItems, schema.maxItems),
+      ...(least > 0 && { minItems: least }),
+      ...(most !== undefined && { maxItems: most }),
     };
   }
 
@@ -194,8 +225,8 @@ class Planner {
   /** Whether a generated value can be of this schema: enough to tell alternatives apart. */
   private fits(value: Json, schema: GrammarSchema): boolean {
     if ('$ref' in schema) {
-      const target = this.definitions.get(schema.$ref.slice('#/$defs/'.length));
-      return target === undefined || (!('$ref' in target) && this.fits(value, target));
+      const target = this.resolve(schema);
+      return target === undefined || this.fits(value, target);
     }
     if ('oneOf' in schema) return schema.oneOf.some((branch) => this.fits(value, branch));
     if ('const' in schema) return schema.const === value;
@@ -216,14 +247,12 @@ function choice(alternatives: readonly GrammarSchema[]): GrammarSchema {
   return others.length === 0 ? only : { oneOf: flat };
 }
 
-function bounds(of: 'Length' | 'Items', min: Json | undefined, max: Json | undefined): object {
+/** The bounds that a grammar can count to; 0 and absent mean none. */
+function bounds(min: Json | undefined, max: Json | undefined): { least: number; most?: number } {
   const isUsable = (bound: Json | undefined): bound is number =>
     typeof bound === 'number' && Number.isInteger(bound) && bound >= 0 && bound <= maxRepetition;
   const least = isUsable(min) ? min : 0;
-  return {
-    ...(least > 0 && { [`min${of}`]: least }),
-    ...(isUsable(max) && max >= least && { [`max${of}`]: max }),
-  };
+  return isUsable(max) && max >= least ? { least, most: max } : { least };
 }
 
 function isScalar(value: Json | undefined): value is string | number | boolean | null {

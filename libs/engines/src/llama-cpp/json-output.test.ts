@@ -1,5 +1,6 @@
-import { collect, type Json, type JsonObject } from '@sluice/canonical';
+import { collect, isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runOf, textOf } from '../test-runs.ts';
 import { ask, TestModels } from './test-models.ts';
@@ -63,7 +64,54 @@ describe('JSON from an embedded model', () => {
     const events = await runOf(engine, ask({ output: { type: 'json', schema } }));
     expect(textOf(events)).toMatch(/^\{/);
   });
+
+  it('is begun for every schema that there could be', async () => {
+    const engine = await models.start(['{']);
+    await fc.assert(
+      fc.asyncProperty(anySchema, async (schema) => {
+        const request = ask({ output: { type: 'json', schema }, sampling: { maxOutputTokens: 1 } });
+        expect(collect(await runOf(engine, request)).finish.usage.outputTokens).toBe(1);
+      }),
+      { numRuns: 200 },
+    );
+  });
 });
+
+const names = ['a', 'b', 'ü "x"\n', '', 'p/q', '__proto__'];
+const references = names.map((name) => ({ $ref: `#/$defs/${name}` }));
+const { schema: anyPart } = fc.letrec<{ schema: Json }>((tie) => {
+  const parts = fc.array(tie('schema'), { maxLength: 3 });
+  const properties = fc.dictionary(fc.constantFrom(...names), tie('schema'), { maxKeys: 4 });
+  const count = fc.integer({ min: -1, max: 300 });
+  return {
+    schema: fc.oneof(
+      { maxDepth: 4 },
+      fc.constantFrom<Json>(true, false, {}, { type: 'banana' }, { type: ['string', 'null'] }, { enum: [] }),
+      fc.constantFrom<Json>({ const: 'x"\n\\' }, { const: 1e300 }, { enum: ['a', null, {}] }, ...references),
+      fc.constantFrom<Json>({ $ref: '#' }, { $ref: '#/properties/a' }, { $ref: 'elsewhere' }),
+      fc.record({ type: fc.constant('string'), minLength: count, maxLength: count }, { requiredKeys: [] }),
+      fc.record(
+        { type: fc.constant('object'), properties, additionalProperties: tie('schema') },
+        { requiredKeys: ['type'] },
+      ),
+      fc.record(
+        {
+          type: fc.constant('array'),
+          items: tie('schema'),
+          prefixItems: parts,
+          minItems: count,
+          maxItems: count,
+        },
+        { requiredKeys: ['type'] },
+      ),
+      fc.record({ anyOf: parts, oneOf: parts, allOf: parts, nullable: fc.boolean() }, { requiredKeys: [] }),
+      fc.record({ $ref: fc.constantFrom(...references).map(({ $ref }) => $ref), properties }),
+    ),
+  };
+});
+const anySchema = fc
+  .tuple(anyPart, fc.dictionary(fc.constantFrom(...names), anyPart, { maxKeys: 4 }))
+  .map(([part, $defs]): JsonObject => ({ ...(isJsonObject(part) ? part : {}), $defs }));
 
 function nested(levels: number): JsonObject {
   return levels === 0 ? { type: 'string' } : { type: 'object', properties: { in: nested(levels - 1) } };

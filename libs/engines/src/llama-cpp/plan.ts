@@ -99,7 +99,11 @@ async function createGrammar(
     throw new SluiceError('invalid-request', 'the model takes either tools or a JSON format, not both');
   }
   const { schema } = planGrammar(output.schema ?? { type: 'object' }, false);
-  return model.llama.createGrammarForJsonSchema(schema);
+  try {
+    return await model.llama.createGrammarForJsonSchema(schema);
+  } catch (cause) {
+    throw new SluiceError('invalid-request', 'the model cannot generate by this JSON schema', { cause });
+  }
 }
 
 /** Text and thoughts can go on. A call or a JSON answer would begin anew in the middle. */
