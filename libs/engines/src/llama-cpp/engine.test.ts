@@ -168,10 +168,22 @@ describe('an abort of an embedded generation', () => {
 describe('the context of an embedded model', () => {
   it('refuses a prompt that it does not hold', async () => {
     const engine = await models.start([...story, endOfTurn], { contextTokens: 256 });
-    const events = await runOf(engine, askFor('x'.repeat(300)));
-    expect(events).toMatchObject([
-      { type: 'error', error: { kind: 'invalid-request', detail: 'context-length-exceeded' } },
-    ]);
+    for (const [size, said] of [
+      [300, 'tokens, more'],
+      [5_000_000, 'characters, more'],
+    ] as const) {
+      const events = await runOf(engine, askFor('x'.repeat(size)));
+      expect(events).toMatchObject([
+        {
+          type: 'error',
+          error: {
+            kind: 'invalid-request',
+            detail: 'context-length-exceeded',
+            message: expect.stringContaining(said),
+          },
+        },
+      ]);
+    }
   });
 
   it('ends an answer that would not fit, and forgets nothing of the prompt', async () => {

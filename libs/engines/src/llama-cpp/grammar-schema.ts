@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { listOf, mergeSchemas, typesOf } from '../json-schema/merge.ts';
+import { anything, definitionPrefix, GrammarReader } from './grammar-reader.ts';
 import type { GrammarObject, GrammarSchema } from './library.ts';
 
 /** Longer repetitions make grammars that are slow to follow; a bound beyond it is not enforced. */
@@ -8,17 +9,9 @@ const maxDepth = 32;
 /** Schemas and listed values; what comes after so many may be anything. A hundred thousand would take half a minute. */
 const maxNodes = 2_000;
 
-const anything: GrammarSchema = {
-  oneOf: [
-    { type: ['string', 'number', 'boolean', 'null'] },
-    { type: 'array' },
-    { type: 'object', additionalProperties: true },
-  ],
-};
 const nothing: GrammarSchema = { type: 'null' };
 const stringFormats: ReadonlySet<string> = new Set(['date-time', 'time', 'date']);
 const scalarTypes: ReadonlySet<string> = new Set(['string', 'number', 'integer', 'boolean', 'null']);
-const definitionPrefix = '#/$defs/';
 const constraints = ['type', 'properties', 'items', 'enum', 'const', 'allOf', 'anyOf', 'oneOf'];
 const definition = /^#\/(?:\$defs|definitions)\/([^/]+)$/;
 
@@ -37,14 +30,15 @@ export interface GrammarPlan {
 export function planGrammar(schema: Json, maySkip: boolean): GrammarPlan {
   const planner = new Planner(schema, maySkip);
   const converted = planner.convertRoot();
-  return { schema: converted, read: (generated) => planner.read(generated, converted) };
+  const reader = new GrammarReader(planner.definitions, planner.optional);
+  return { schema: converted, read: (generated) => reader.read(generated, converted) };
 }
 
 class Planner {
   private readonly root: Json;
-  private readonly definitions = new Map<string, GrammarSchema>();
+  readonly definitions = new Map<string, GrammarSchema>();
   /** Of each object the properties that may be absent, as they are when they are not. */
-  private readonly optional = new Map<GrammarSchema, ReadonlyMap<string, GrammarSchema>>();
+  readonly optional = new Map<GrammarSchema, ReadonlyMap<string, GrammarSchema>>();
   private readonly maySkip: boolean;
   private nodes = 0;
 
@@ -62,31 +56,6 @@ class Planner {
     const whole = { ...converted, $defs: Object.fromEntries(this.definitions) };
     this.optional.set(whole, this.optional.get(converted) ?? new Map());
     return whole;
-  }
-
-  read(value: Json, schema: GrammarSchema): Json {
-    if ('$ref' in schema) {
-      const target = this.resolve(schema);
-      return target ? this.read(value, target) : value;
-    }
-    if ('oneOf' in schema) {
-      const branch = schema.oneOf.find((candidate) => this.fits(value, candidate));
-      return branch ? this.read(value, branch) : value;
-    }
-    if (Array.isArray(value) && 'items' in schema && schema.items) {
-      const { items } = schema;
-      return value.map((item) => this.read(item, items));
-    }
-    if (!isJsonObject(value) || !('properties' in schema) || !schema.properties) return value;
-    const properties = new Map(Object.entries(schema.properties));
-    const optional = this.optional.get(schema);
-    const kept = Object.entries(value).filter(([name, item]) => {
-      const present = optional?.get(name);
-      return item !== null || present === undefined || this.fits(null, present);
-    });
-    return Object.fromEntries(
-      kept.map(([name, item]) => [name, this.read(item, properties.get(name) ?? anything)]),
-    );
   }
 
   private convert(schema: Json, depth: number): GrammarSchema {
@@ -126,10 +95,6 @@ class Planner {
       this.definitions.set(name, this.convert(this.lookUp(reference), depth + 1));
     }
     return { $ref: `${definitionPrefix}${name}` };
-  }
-
-  private resolve({ $ref }: { $ref: string }): GrammarSchema | undefined {
-    return this.definitions.get($ref.slice(definitionPrefix.length));
   }
 
   /** Whether a definition is one of its own alternatives, before anything is generated: no grammar can follow that. */
@@ -221,24 +186,6 @@ class Planner {
     }
     return target ?? true;
   }
-
-  /** Whether a generated value can be of this schema: enough to tell alternatives apart. */
-  private fits(value: Json, schema: GrammarSchema): boolean {
-    if ('$ref' in schema) {
-      const target = this.resolve(schema);
-      return target === undefined || this.fits(value, target);
-    }
-    if ('oneOf' in schema) return schema.oneOf.some((branch) => this.fits(value, branch));
-    if ('const' in schema) return schema.const === value;
-    if ('enum' in schema) return schema.enum.some((one) => one === value);
-    if (isJsonObject(value)) {
-      if (schema.type !== 'object') return false;
-      const names = 'properties' in schema ? Object.keys(schema.properties ?? {}) : [];
-      return names.every((name) => Object.hasOwn(value, name));
-    }
-    const types = typeof schema.type === 'string' ? [schema.type] : schema.type;
-    return types.some((type) => isOfType(value, type));
-  }
 }
 
 function choice(alternatives: readonly GrammarSchema[]): GrammarSchema {
@@ -257,10 +204,4 @@ function bounds(min: Json | undefined, max: Json | undefined): { least: number; 
 
 function isScalar(value: Json | undefined): value is string | number | boolean | null {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value);
-}
-
-function isOfType(value: Json, type: string): boolean {
-  if (value === null) return type === 'null';
-  if (Array.isArray(value)) return type === 'array';
-  return type === typeof value || (type === 'integer' && typeof value === 'number');
 }

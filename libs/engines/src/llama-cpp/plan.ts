@@ -8,6 +8,8 @@ import type { LoadedModel } from './model.ts';
 import type { LlamaCppOptions } from './options.ts';
 import { type Calls, forcingCalls, planCalls } from './tools.ts';
 
+/** No text of any use has longer tokens on average. */
+const mostCharactersPerToken = 16;
 /** Tokens that a chat's own syntax may take beside prompt and answer, as that of a call. */
 const syntaxTokens = 64;
 
@@ -45,12 +47,17 @@ export async function planGeneration(
   const delivered = run.resume?.content ?? [];
   if (delivered.length > 0) assertContinuable(delivered, grammar);
   const { items, dropped } = writeHistory(request);
+  // Ten million characters would hold up the event loop, and all other streams with it, for four seconds.
+  const { length } = JSON.stringify([items, calls.functions]);
+  if (length > model.contextTokens * mostCharactersPerToken) {
+    throw tooLong(`${length} characters`, model.contextTokens);
+  }
   const count = (history: readonly HistoryItem[]) => tokenize(history, calls, model);
   const history = delivered.length > 0 ? withTurn(items, writeDelivered(delivered)) : items;
   const prompt = count(items);
   const context = delivered.length > 0 ? count(history) : prompt;
   const room = model.contextTokens - context.length - (calls.functions ? syntaxTokens : 1);
-  if (room <= 0) throw tooLong(prompt.length, model.contextTokens);
+  if (room <= 0) throw tooLong(`${prompt.length} tokens`, model.contextTokens);
   const deliveredTokens = delivered.length > 0 ? (run.resume?.outputTokens ?? 0) : 0;
   const { maxOutputTokens = Number.POSITIVE_INFINITY } = request.sampling;
   const limit = Math.min(maxOutputTokens, run.maxOutputTokens ?? maxOutputTokens) - deliveredTokens;
@@ -140,10 +147,10 @@ function tokenize(history: readonly HistoryItem[], calls: Calls, model: LoadedMo
   }
 }
 
-function tooLong(tokens: number, contextTokens: number): SluiceError {
+function tooLong(size: string, contextTokens: number): SluiceError {
   return new SluiceError(
     'invalid-request',
-    `the prompt has ${tokens} tokens, more than the model's context of ${contextTokens} holds with an answer`,
+    `the prompt has ${size}, more than the model's context of ${contextTokens} tokens holds with an answer`,
     { detail: 'context-length-exceeded' },
   );
 }
