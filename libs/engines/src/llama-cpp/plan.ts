@@ -57,7 +57,8 @@ export async function planGeneration(
   const prompt = count(items);
   const context = delivered.length > 0 ? count(history) : prompt;
   const room = model.contextTokens - context.length - (calls.functions ? syntaxTokens : 1);
-  if (room <= 0) throw tooLong(`${prompt.length} tokens`, model.contextTokens);
+  // A lost answer that has filled the context lacks nothing but its end.
+  if (room <= 0 && delivered.length === 0) throw tooLong(`${prompt.length} tokens`, model.contextTokens);
   const deliveredTokens = delivered.length > 0 ? (run.resume?.outputTokens ?? 0) : 0;
   const { maxOutputTokens = Number.POSITIVE_INFINITY } = request.sampling;
   const limit = Math.min(maxOutputTokens, run.maxOutputTokens ?? maxOutputTokens) - deliveredTokens;

@@ -7,8 +7,8 @@ import {
 } from '@sluice/canonical';
 import { endOfTurn } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
-import { runOf, textOf } from '../test-runs.ts';
-import { ask, story, TestModels, upTo } from './test-models.ts';
+import { askFor, runOf, textOf } from '../test-runs.ts';
+import { ask, greedy, story, TestModels, upTo } from './test-models.ts';
 
 const models = new TestModels();
 
@@ -39,6 +39,18 @@ describe('a lost answer of an embedded model', () => {
     const end = await runOf(engine, limited, { resume: { content, outputTokens: 5 } });
     expect(end.map(({ type }) => type)).toEqual(['start', 'finish']);
     expect(collect(end).finish).toMatchObject({ reason: 'length', usage: { outputTokens: 5 } });
+  });
+
+  it('ends where it has filled the context', async () => {
+    const words = Array.from({ length: 150 }, (_value, index) => ` word${index}`);
+    const engine = await models.start(words, { contextTokens: 256 });
+    const request = askFor('x'.repeat(150), { sampling: greedy });
+    const whole = await runOf(engine, request);
+    const { outputTokens = 0 } = collect(whole).finish.usage;
+    const resume = { content: [text(textOf(whole))], outputTokens };
+    const end = await runOf(engine, request, { resume });
+    expect(end.map(({ type }) => type)).toEqual(['start', 'finish']);
+    expect(collect(end).finish).toMatchObject({ reason: 'length', usage: { outputTokens } });
   });
 
   it('goes on after its thoughts', async () => {
