@@ -32,8 +32,11 @@ if (!Object.hasOwn(commands, command)) {
 process.exit(await commands[command](words));
 
 async function start(flags) {
-  const code = await install();
-  if (code !== 0) return code;
+  const wantsModelFile = flags.some((flag) => flag === '--gguf' || flag.startsWith('--gguf='));
+  for (const step of [install, ...(wantsModelFile ? [installLlamaCpp] : [])]) {
+    const code = await step();
+    if (code !== 0) return code;
+  }
   return run(
     node,
     [join(root, 'deploy', 'local', 'start.ts'), ...flags],
@@ -72,6 +75,16 @@ async function install() {
   } finally {
     rmSync(lock, { force: true });
   }
+}
+
+/** No dependency of ours, and gone after each `npm install`, which knows nothing of it. */
+async function installLlamaCpp() {
+  if (existsSync(join(root, 'node_modules', 'node-llama-cpp'))) return 0;
+  console.error('installing node-llama-cpp with its builds for graphics cards (up to 900 MB)');
+  return runNpm(
+    ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', 'node-llama-cpp@3'],
+    2,
+  );
 }
 
 function isInstalled() {
