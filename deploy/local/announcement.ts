@@ -1,3 +1,5 @@
+const simulatedModel = 'sim';
+
 /** Everything a client needs to know of a running installation. */
 export interface Announcement {
   /** One per ingress. */
@@ -22,7 +24,8 @@ export interface RunningProcess {
 export function formatForPeople(announcement: Announcement): string {
   const { baseUrls, apiKey, models } = announcement;
   const [baseUrl = ''] = baseUrls;
-  const [model = 'sim'] = models;
+  // Who brought a model of their own wants to hear that one.
+  const model = models.find((name) => name !== simulatedModel) ?? simulatedModel;
   const others = baseUrls.length > 1 ? ` (and ${baseUrls.slice(1).join(', ')})` : '';
   return `
 Sluice serves ${models.join(', ')} at ${baseUrl}${others}

@@ -32,8 +32,7 @@ if (!Object.hasOwn(commands, command)) {
 process.exit(await commands[command](words));
 
 async function start(flags) {
-  const wantsModelFile = flags.some((flag) => flag === '--gguf' || flag.startsWith('--gguf='));
-  for (const step of [install, ...(wantsModelFile ? [installLlamaCpp] : [])]) {
+  for (const step of [install, ...(existsSync(modelFileOf(flags)) ? [installLlamaCpp] : [])]) {
     const code = await step();
     if (code !== 0) return code;
   }
@@ -75,6 +74,13 @@ async function install() {
   } finally {
     rmSync(lock, { force: true });
   }
+}
+
+/** Empty where none is named. A file that is not there is spoken of by those who read the flags. */
+function modelFileOf(flags) {
+  const index = flags.findIndex((flag) => flag === '--gguf' || flag.startsWith('--gguf='));
+  if (index < 0) return '';
+  return flags[index].slice('--gguf='.length) || (flags[index + 1] ?? '');
 }
 
 /** No dependency of ours, and gone after each `npm install`, which knows nothing of it. */

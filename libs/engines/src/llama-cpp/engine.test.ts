@@ -236,7 +236,7 @@ describe('an embedded engine', () => {
   });
 
   it('says what has to be installed', async () => {
-    const options = llamaCppOptions.parse({ modelPath: 'model.gguf' });
+    const options = llamaCppOptions.parse({ modelPath: models.write(story) });
     const engine = new LlamaCppEngine(options, quietServices, loadLibrary);
     await expect(start(engine)).rejects.toThrow('npm install --no-save node-llama-cpp');
   });

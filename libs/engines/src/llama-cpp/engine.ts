@@ -28,7 +28,7 @@ export class LlamaCppEngine implements Engine {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const model = await loadModel(await this.loadLibrary(), this.options, signal);
+    const model = await loadModel(this.loadLibrary, this.options, signal);
     this.loaded = { model, places: new Slots(model.sequences) };
   }
 

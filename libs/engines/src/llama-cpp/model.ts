@@ -19,7 +19,7 @@ export interface LoadedModel {
 
 /** Loads the model of a configuration. Rejects with a sentence that an operator understands. */
 export async function loadModel(
-  library: LlamaLibrary,
+  loadLibrary: () => Promise<LlamaLibrary>,
   options: LlamaCppOptions,
   signal: AbortSignal,
 ): Promise<LoadedModel> {
@@ -27,6 +27,7 @@ export async function loadModel(
   await access(path, constants.R_OK).catch((cause) => {
     throw new SluiceError('unavailable', `the model file ${path} cannot be read`, { cause });
   });
+  const library = await loadLibrary();
   /** What llama.cpp complained about last: the library's own error says only that loading failed. */
   let complaint = '';
   const gpu = options.gpu === 'none' ? false : options.gpu;
