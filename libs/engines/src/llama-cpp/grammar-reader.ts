@@ -34,19 +34,21 @@ export class GrammarReader {
       const branch = schema.oneOf.find((candidate) => this.fits(value, candidate));
       return branch ? this.read(value, branch) : value;
     }
-    if (Array.isArray(value) && 'items' in schema && schema.items) {
-      const { items } = schema;
-      return value.map((item) => this.read(item, items));
+    if (Array.isArray(value) && ('items' in schema || 'prefixItems' in schema)) {
+      const { items = anything, prefixItems = [] } = schema;
+      return value.map((item, index) => this.read(item, prefixItems[index] ?? items));
     }
-    if (!isJsonObject(value) || !('properties' in schema) || !schema.properties) return value;
-    const properties = new Map(Object.entries(schema.properties));
+    if (!isJsonObject(value) || !('properties' in schema)) return value;
+    const { properties: named = {}, additionalProperties: others } = schema;
+    const properties = new Map(Object.entries(named));
+    const unnamed = typeof others === 'object' ? others : anything;
     const optional = this.optional.get(schema);
     const kept = Object.entries(value).filter(([name, item]) => {
       const present = optional?.get(name);
       return item !== null || present === undefined || this.fits(null, present);
     });
     return Object.fromEntries(
-      kept.map(([name, item]) => [name, this.read(item, properties.get(name) ?? anything)]),
+      kept.map(([name, item]) => [name, this.read(item, properties.get(name) ?? unnamed)]),
     );
   }
 

@@ -21,6 +21,7 @@ describe('a grammar of a schema', () => {
     };
     expect(grammarOf(schema)).toEqual({
       type: 'object',
+      description: 'a person',
       properties: {
         name: { type: 'string', minLength: 1, maxLength: 40 },
         born: { type: 'string', format: 'date' },
@@ -124,7 +125,13 @@ describe('a grammar of a schema', () => {
     expect(grammarOf(schema)).toEqual({
       $ref: '#/$defs/node',
       $defs: {
-        node: { type: 'object', properties: { left: { $ref: '#/$defs/node' }, size: { type: 'integer' } } },
+        node: {
+          type: 'object',
+          properties: {
+            left: { $ref: '#/$defs/node', description: 'the smaller' },
+            size: { type: 'integer' },
+          },
+        },
       },
     });
   });
@@ -198,6 +205,20 @@ describe('what was generated', () => {
     const schema = { type: 'object', properties: { either: { anyOf: [one, other] } }, required: ['either'] };
     expect(readBy(schema, { either: { a: 1, b: null } })).toEqual({ either: { a: 1, b: null } });
     expect(readBy(schema, { either: { c: 1, b: null } })).toEqual({ either: { c: 1 } });
+  });
+
+  it('is read in pairs and maps', () => {
+    const part = { type: 'object', properties: { a: { type: 'integer' } } };
+    const schema = {
+      type: 'object',
+      properties: {
+        pair: { type: 'array', prefixItems: [{ type: 'integer' }, part] },
+        map: { type: 'object', additionalProperties: part },
+      },
+      required: ['pair', 'map'],
+    };
+    const generated = { pair: [1, { a: null }], map: { one: { a: null }, two: { a: 2 } } };
+    expect(readBy(schema, generated)).toEqual({ pair: [1, {}], map: { one: {}, two: { a: 2 } } });
   });
 
   it('is read through references', () => {

@@ -53,12 +53,27 @@ class Planner {
     for (const name of this.definitions.keys()) {
       if (this.isCircular(name)) this.definitions.set(name, anything);
     }
-    const whole = { ...converted, $defs: Object.fromEntries(this.definitions) };
-    this.optional.set(whole, this.optional.get(converted) ?? new Map());
-    return whole;
+    return this.extend(converted, { $defs: Object.fromEntries(this.definitions) });
   }
 
+  /** With what the schema says of it in words. */
   private convert(schema: Json, depth: number): GrammarSchema {
+    return this.describe(this.convertRules(schema, depth), schema);
+  }
+
+  private describe(converted: GrammarSchema, schema: Json): GrammarSchema {
+    const description = isJsonObject(schema) ? schema.description : undefined;
+    return typeof description === 'string' ? this.extend(converted, { description }) : converted;
+  }
+
+  private extend(converted: GrammarSchema, more: object): GrammarSchema {
+    const extended = { ...converted, ...more };
+    const optional = this.optional.get(converted);
+    if (optional) this.optional.set(extended, optional);
+    return extended;
+  }
+
+  private convertRules(schema: Json, depth: number): GrammarSchema {
     this.nodes += 1;
     if (schema === false) return nothing;
     if (!isJsonObject(schema) || depth > maxDepth || this.nodes > maxNodes) return anything;
@@ -146,10 +161,11 @@ class Planner {
     for (const [name, property] of Object.entries(isJsonObject(schema.properties) ? schema.properties : {})) {
       // Whoever forbids a property does not want to see it as null.
       if (property === false) continue;
-      const converted = this.convert(property, depth + 1);
+      const converted = this.convertRules(property, depth + 1);
       const isOptional = this.maySkip && !required.has(name);
       if (isOptional) optional.set(name, converted);
-      properties.set(name, isOptional ? choice([converted, nothing]) : converted);
+      const shown = isOptional ? choice([converted, nothing]) : converted;
+      properties.set(name, this.describe(shown, property));
     }
     const { additionalProperties: others } = schema;
     // Where properties are named, the grammar keeps to them: none has to be added.

@@ -87,21 +87,26 @@ export type ResponseItem =
 
 export type Functions = Readonly<Record<string, { description?: string; params?: GrammarSchema }>>;
 
-/** The part of JSON Schema that the library makes a grammar of. Every property that is named is generated. */
-export type GrammarSchema =
+/**
+ * The part of JSON Schema that the library makes a grammar of. Every property that is named is generated. A model that
+ * is told of its functions is told the descriptions.
+ */
+export type GrammarSchema = { description?: string } & (
   | { type: string | readonly string[]; minLength?: number; maxLength?: number; format?: string }
   | { const: string | number | boolean | null }
   | { enum: readonly (string | number | boolean | null)[] }
   | { oneOf: readonly GrammarSchema[] }
   | { $ref: string }
   | GrammarObject
-  | {
-      type: 'array';
-      items?: GrammarSchema;
-      prefixItems?: readonly GrammarSchema[];
-      minItems?: number;
-      maxItems?: number;
-    };
+  | GrammarArray
+);
+export interface GrammarArray {
+  type: 'array';
+  items?: GrammarSchema;
+  prefixItems?: readonly GrammarSchema[];
+  minItems?: number;
+  maxItems?: number;
+}
 export interface GrammarObject {
   type: 'object';
   properties?: Readonly<Record<string, GrammarSchema>>;

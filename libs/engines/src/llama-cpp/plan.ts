@@ -87,6 +87,7 @@ function drawing(sampling: Sampling, defaults: LlamaCppOptions['sampling']) {
     minP: defaults.minP,
     // Without it the library would punish repetitions on its own.
     repeatPenalty: isPlain ? (false as const) : { penalty: 1, frequencyPenalty, presencePenalty },
+    // llama.cpp takes 32 bits of it.
     ...(seed !== undefined && { seed: seed >>> 0 }),
     ...(stopSequences && stopSequences.length > 0 && { customStopTriggers: stopSequences }),
   };

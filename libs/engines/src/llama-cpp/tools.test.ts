@@ -38,6 +38,17 @@ describe('planCalls', () => {
     [{ type: 'none' }, []],
   ])('offers by the choice %j', (toolChoice, names) => expect(offered(toolChoice)).toEqual(names));
 
+  it('keeps what the schema says of each argument', () => {
+    const unit = { anyOf: [{ const: 'c' }, { const: 'f' }], description: 'of the degrees' };
+    const { functions = {} } = planCalls(ask({ tools: [tool('get_weather', { city, unit }, ['city'])] }));
+    expect(functions.get_weather?.params).toMatchObject({
+      properties: {
+        city: { description: 'a name' },
+        unit: { description: 'of the degrees', oneOf: [{ const: 'c' }, { const: 'f' }, { type: 'null' }] },
+      },
+    });
+  });
+
   it('knows a tool that takes no arguments', () => {
     const open = { ...tool('any'), parameters: { type: 'object', additionalProperties: true } };
     const { functions = {} } = planCalls(ask({ tools: [...tools, open] }));
