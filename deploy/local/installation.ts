@@ -149,14 +149,11 @@ export class Installation {
 
   /** The path of the settings file, absent where the built-in ones hold. */
   private async settle(write: (name: string, text: string) => string): Promise<string | undefined> {
-    const { config, upstream, upstreamKey, gguf } = this.options.flags;
-    if (upstream === undefined && gguf === undefined) return config;
-    const settings =
-      gguf === undefined
-        ? await createUpstreamSettings(upstream ?? '', upstreamKey)
-        : createGgufSettings(gguf);
+    const { config, port } = this.options.flags;
+    const settings = await createSettings(this.options.flags);
+    if (settings === undefined) return config;
     // Of two installations with different models neither may read the other's.
-    return write(`settings-${this.options.flags.port}.json`, `${JSON.stringify(settings, undefined, 2)}\n`);
+    return write(`settings-${port}.json`, `${JSON.stringify(settings, undefined, 2)}\n`);
   }
 
   /** Every ingress must list models before the installation counts as serving. */
@@ -174,6 +171,12 @@ export class Installation {
       await this.options.clock.sleep(modelsPauseMs);
     }
   }
+}
+
+/** Settings for what a flag serves. Absent where none does. */
+async function createSettings({ upstream, upstreamKey, gguf }: Flags): Promise<object | undefined> {
+  if (gguf !== undefined) return createGgufSettings(gguf);
+  return upstream === undefined ? undefined : createUpstreamSettings(upstream, upstreamKey);
 }
 
 async function fetchModels(
