@@ -141,6 +141,7 @@ export class Answer {
       model: model.id,
       deadlineAt: services.now() + (model.requestTimeoutMs ?? services.requestTimeoutMs),
       request: withChoiceSeed(request, choice),
+      clientFormat: exchange.format,
     };
     if (plan.traceparent !== undefined) job.traceparent = plan.traceparent;
     const generation = services.dispatcher.open({

@@ -94,6 +94,7 @@ export class Generation {
       id: job.requestId,
       backendModel,
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      ...(job.clientFormat !== undefined && { clientFormat: job.clientFormat }),
       signal: this.aborting.signal,
       ...(job.resume && { resume: job.resume }),
       emit: (event) => this.emit(event),

@@ -1,9 +1,9 @@
-import type { GenerationEvent, InferenceRequest, Resume } from '@sluice/canonical';
+import type { FormatId, GenerationEvent, InferenceRequest, Resume } from '@sluice/canonical';
 import type { MediaFetchOutcome } from '@sluice/runtime';
 import type { z } from 'zod';
 
 /**
- * The code that can generate. An engine knows nothing of jobs, tenants or the client's format.
+ * The code that can generate. An engine knows nothing of jobs or tenants, and of the client's format the name alone.
  */
 export interface Engine {
   /** Concurrent generations; becomes the worker's concurrency. */
@@ -39,6 +39,8 @@ export interface GenerationRun {
   backendModel: string;
   /** The limit of the model; used where the request has none and as the clamp where it asks for more. Absent: no limit known. */
   maxOutputTokens?: number;
+  /** The format of the caller, for an engine that speaks one to its backend. Absent: not known. */
+  clientFormat?: FormatId;
   /** Aborts on cancel, deadline, a lost listener and drain alike; its reason is not looked at. */
   signal: AbortSignal;
   /**

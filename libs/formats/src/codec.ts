@@ -147,6 +147,11 @@ export interface UpstreamTarget {
   stream: boolean;
   /** Used where the dialect demands a limit and the request has none. */
   maxOutputTokens: number;
+  /**
+   * The format of the caller. One that speaks this dialect is said as it spoke, be it refused; another can't know
+   * what a server of this dialect refuses. Absent: this dialect.
+   */
+  clientFormat?: FormatId;
 }
 
 export interface EncodedRequest {

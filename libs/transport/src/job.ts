@@ -1,4 +1,4 @@
-import type { InferenceRequest, Resume } from '@sluice/canonical';
+import type { FormatId, InferenceRequest, Resume } from '@sluice/canonical';
 import { isJsonObject, SluiceError } from '@sluice/canonical';
 
 /** One attempt at one generation, as it waits in a pool's queue. */
@@ -18,6 +18,8 @@ export interface InferenceJob {
   /** Epoch milliseconds after which the answer is worthless. */
   deadlineAt: number;
   request: InferenceRequest;
+  /** The format of the caller; absent in jobs of ingresses that did not say it. */
+  clientFormat?: FormatId;
   /** What an earlier attempt had delivered; absent for a start from nothing. */
   resume?: Resume;
   /** W3C trace context; absent when the caller sent none. */

@@ -174,6 +174,7 @@ export class UpstreamEngine implements Engine {
       model: run.backendModel,
       stream: true,
       maxOutputTokens: run.maxOutputTokens ?? defaultMaxOutputTokens,
+      ...(run.clientFormat !== undefined && { clientFormat: run.clientFormat }),
     });
     for (const from of encoded.dropped) this.services.onExtensionsDropped(from, this.codec.format);
     const body = JSON.stringify(flags ? { ...encoded.body, ...flags } : encoded.body);

@@ -41,7 +41,8 @@ export function encodeMessages(messages: readonly Message[], encoding: Encoding)
     encoded.messages.push(...encodeUserSide(userSide, encoding));
     userSide = [];
   };
-  let isLeading = true;
+  // A prompt of nothing but instructions is said by the user, since there has to be a turn.
+  let isLeading = messages.some(({ role }) => role !== 'system');
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`;
     if (message.role === 'system' && isLeading) {

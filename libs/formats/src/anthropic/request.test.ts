@@ -281,3 +281,30 @@ describe('a body', () => {
     }
   });
 });
+
+describe('what a client says beside its request', () => {
+  test('goes on as betas where it can stand in a header', () => {
+    const betasOf = (header: string) => {
+      const { request } = decode({}, { 'anthropic-beta': header });
+      return client.encodeRequest(request, target).headers['anthropic-beta'];
+    };
+    expect(betasOf('one-2025-01-01, two')).toBe('one-2025-01-01,two');
+    expect(betasOf('b\u00e9, a b, one')).toBe('one');
+    expect(betasOf('\u00e9')).toBeUndefined();
+  });
+
+  test('means nothing under the names that we file things by', () => {
+    const { request } = decode({ betas: ['a\r\nx-evil: 1'], deferred_tools: [{ name: 'z' }], other: 1 });
+    const { headers, body } = client.encodeRequest(request, target);
+    expect(headers).not.toHaveProperty('anthropic-beta');
+    expect(body).not.toHaveProperty('tools');
+    expect(body).not.toHaveProperty('betas');
+    expect(body.other).toBe(1);
+  });
+
+  test('keeps a budget of thinking below the limit, whatever stands beside it', () => {
+    const thinking = { type: 'enabled', budget_tokens: 31_999, future: 1 };
+    const { request } = decode({ max_tokens: 9000, thinking });
+    expect(client.encodeRequest(request, target).body.thinking).toEqual({ ...thinking, budget_tokens: 8999 });
+  });
+});

@@ -5,13 +5,15 @@ import {
   type Json,
   type JsonObject,
   type OutputFormat,
-  type Sampling,
 } from '@sluice/canonical';
 import type { DecodedRequest, EncodedRequest, HttpHeaders, UpstreamTarget, WireRequest } from '../codec.ts';
+import { isForeign } from '../foreign-client.ts';
 import { createEncoding, ownFields, unsayable } from './encoding.ts';
 import { decodeMessages, decodeSystem } from './messages-decode.ts';
 import { encodeMessages } from './messages-encode.ts';
-import { decodeThinking, encodeThinking } from './thinking.ts';
+import { decodeSampling, encodeSampling } from './sampling.ts';
+import { decodeThinking, encodeThinking, limitBudget } from './thinking.ts';
+import { isMidLoop } from './tool-loop.ts';
 import { decodeToolChoice, decodeTools, encodeToolChoice, encodeTools } from './tools.ts';
 import {
   format,
@@ -29,7 +31,9 @@ export function countsTokens(path: string): boolean {
 
 /** Reads a body of either route. Facts of the reply that only this format knows go into `call.wire`. */
 export function decodeRequest(wire: WireRequest): DecodedRequest {
-  const { known, rest } = parseWire(requestBody, wire.body, '');
+  const { known, rest: unknown } = parseWire(requestBody, wire.body, '');
+  // Our own names for what is filed beside the body: a client's fields of these names mean nothing.
+  const { betas: _betas, deferred_tools: _deferred, ...rest } = unknown;
   const operation = countsTokens(wire.path) ? 'count-tokens' : 'generate';
   if (operation === 'generate' && known.max_tokens === undefined) throw invalid('max_tokens', 'is required');
   const betas = readBetas(wire.headers);
@@ -76,17 +80,6 @@ function decodeBody(known: RequestBody, rest: JsonObject): InferenceRequest {
   };
 }
 
-function decodeSampling(known: RequestBody): Sampling {
-  const { max_tokens, temperature, top_p, top_k, stop_sequences } = known;
-  return {
-    ...(max_tokens !== undefined && { maxOutputTokens: max_tokens }),
-    ...(temperature !== undefined && { temperature }),
-    ...(top_p !== undefined && { topP: top_p }),
-    ...(top_k !== undefined && { topK: top_k }),
-    ...(stop_sequences !== undefined && stop_sequences.length > 0 && { stopSequences: stop_sequences }),
-  };
-}
-
 function decodeOutput(wire: Json | undefined): OutputFormat | undefined {
   if (wire === undefined || wire === null) return undefined;
   const { known } = parseWire(jsonFormat, wire, 'output_config.format');
@@ -97,7 +90,12 @@ function decodeOutput(wire: Json | undefined): OutputFormat | undefined {
 function readBetas(headers: HttpHeaders): string[] {
   const header = headers['anthropic-beta'] ?? [];
   const values = typeof header === 'string' ? [header] : header;
-  return values.flatMap((value) => value.split(',').map((token) => token.trim())).filter(Boolean);
+  return values.flatMap((value) => value.split(',').map((token) => token.trim())).filter(isToken);
+}
+
+/** What may stand in a header that is sent on: anything else was never a token. */
+function isToken(text: string): boolean {
+  return /^[!-~]+$/.test(text);
 }
 
 /**
@@ -116,8 +114,12 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const maxTokens = sampling.maxOutputTokens ?? target.maxOutputTokens;
   const toolChoice = tools.length === 0 ? undefined : encodeToolChoice(request);
   const isToolForced = toolChoice?.type === 'any' || toolChoice?.type === 'tool';
-  const asked = encodeThinking(request.reasoning, { model: target.model, maxTokens, isToolForced });
-  const chosenThinking = thinking === undefined ? asked.thinking : thinking;
+  const foreign = isForeign(target, format);
+  const asked = encodeThinking(request.reasoning, {
+    ...{ model: target.model, maxTokens, isToolForced, isForeign: foreign },
+    isMidLoop: isMidLoop(request.messages, messages, foreign),
+  });
+  const chosenThinking = thinking === undefined ? asked.thinking : limitBudget(thinking, maxTokens);
   const config = {
     ...(asked.effort !== undefined && { effort: asked.effort }),
     ...(output?.type === 'json' &&
@@ -133,7 +135,11 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
     messages,
     ...(tools.length > 0 && { tools }),
     ...(toolChoice && { tool_choice: toolChoice }),
-    ...encodeSampling(sampling),
+    ...encodeSampling(sampling, {
+      model: target.model,
+      isThinking: isThinking(chosenThinking),
+      isForeign: foreign,
+    }),
     ...(isJsonObject(chosenThinking) && { thinking: chosenThinking }),
     ...(Object.keys(config).length > 0 && { output_config: config }),
     ...(Object.keys(user).length > 0 && { metadata: user }),
@@ -146,20 +152,15 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
 
 const jsonInstruction = 'Answer with one valid JSON object and nothing else.';
 
-function encodeSampling({ temperature, topP, topK, stopSequences }: Sampling): JsonObject {
-  return {
-    ...(temperature !== undefined && { temperature: Math.min(1, temperature) }),
-    ...(topP !== undefined && { top_p: topP }),
-    ...(topK !== undefined && { top_k: topK }),
-    ...(stopSequences !== undefined && { stop_sequences: stopSequences }),
-  };
-}
-
 function refuseUnsayable({ sampling, logprobs }: InferenceRequest): void {
   const reason = "this model's server has no such setting";
   if (sampling.frequencyPenalty) throw unsayable('sampling.frequencyPenalty', reason);
   if (sampling.presencePenalty) throw unsayable('sampling.presencePenalty', reason);
   if (logprobs !== undefined) throw unsayable('logprobs', reason);
+}
+
+function isThinking(thinking: Json | undefined): boolean {
+  return isJsonObject(thinking) && thinking.type !== 'disabled';
 }
 
 function fieldsOf(value: Json | undefined): JsonObject {

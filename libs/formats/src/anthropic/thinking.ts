@@ -1,4 +1,11 @@
-import type { JsonObject, Reasoning, ReasoningEffort } from '@sluice/canonical';
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type Reasoning,
+  type ReasoningEffort,
+} from '@sluice/canonical';
+import { thinkingFormOf } from './claude-models.ts';
 import { invalid, restOf } from './wire.ts';
 
 const efforts: Readonly<Record<string, ReasoningEffort>> = {
@@ -26,9 +33,6 @@ const budgetFor: Readonly<Record<AskingEffort, number>> = {
   max: 31_999,
 };
 const leastBudget = 1024;
-
-/** Models that know neither `adaptive` thinking nor `effort`, only a budget. */
-const takesBudgetOnly = /claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:[-@]\d{8})?$)/;
 
 /** What was read of `thinking` and `output_config`, and what of it only this format can say. */
 export interface DecodedThinking {
@@ -89,12 +93,16 @@ export interface ThinkingTarget {
   maxTokens: number;
   /** The request makes the model call a tool, which the dialect does not allow together with thinking. */
   isToolForced: boolean;
+  /** The model goes on after its calls without the signed thinking that a budget demands there. Absent: no. */
+  isMidLoop?: boolean;
+  /** The client speaks another format. Absent: no. */
+  isForeign?: boolean;
 }
 
 /**
  * `thinking` and `effort` for a server. A budget is kept between the dialect's least and the limit of the answer;
- * an effort alone becomes adaptive thinking, or a budget for the models that know nothing else. A forced tool
- * call wins over an effort.
+ * an effort alone becomes adaptive thinking, or a budget for the models that know nothing else; where models know no
+ * budget, one from another format becomes an effort. A forced tool call wins over an effort.
  */
 export function encodeThinking(
   reasoning: Reasoning | undefined,
@@ -105,12 +113,37 @@ export function encodeThinking(
   if (effort === 'none' || budgetTokens === 0) return { thinking: { type: 'disabled' } };
   const word = effort && { effort: effortWord[effort] };
   const display = visible === undefined ? {} : { display: visible ? 'summarized' : 'omitted' };
+  const form = thinkingFormOf(target.model);
   if (budgetTokens !== undefined && budgetTokens > 0) {
-    const budget = Math.max(leastBudget, Math.min(budgetTokens, target.maxTokens - 1));
+    if (target.isForeign && form === 'adaptive') {
+      return {
+        thinking: { type: 'adaptive', ...display },
+        effort: effortWord[effort ?? effortOf(budgetTokens)],
+      };
+    }
+    if (target.isMidLoop) return { ...word };
+    const budget = within(budgetTokens, target.maxTokens);
     return { thinking: { type: 'enabled', budget_tokens: budget, ...display }, ...word };
   }
   if (target.isToolForced) return { ...word };
-  if (!takesBudgetOnly.test(target.model)) return { thinking: { type: 'adaptive', ...display }, ...word };
+  if (form !== 'budget') return { thinking: { type: 'adaptive', ...display }, ...word };
   const budget = Math.min(budgetFor[effort ?? 'high'], target.maxTokens - 1);
-  return budget < leastBudget ? {} : { thinking: { type: 'enabled', budget_tokens: budget, ...display } };
+  if (budget < leastBudget || target.isMidLoop) return {};
+  return { thinking: { type: 'enabled', budget_tokens: budget, ...display } };
+}
+
+/** Thinking as the client wrote it, with a budget that leaves room for an answer. */
+export function limitBudget(thinking: Json, maxTokens: number): Json {
+  if (!isJsonObject(thinking) || typeof thinking.budget_tokens !== 'number') return thinking;
+  return { ...thinking, budget_tokens: within(thinking.budget_tokens, maxTokens) };
+}
+
+function within(budget: number, maxTokens: number): number {
+  return Math.max(leastBudget, Math.min(budget, maxTokens - 1));
+}
+
+/** The effort that spends about as much as a budget. */
+function effortOf(budget: number): AskingEffort {
+  if (budget <= 2 * budgetFor.low) return 'low';
+  return budget <= budgetFor.high ? 'medium' : 'high';
 }

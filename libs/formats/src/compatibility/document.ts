@@ -29,10 +29,26 @@ export function writeCompatibility(): string {
     'Where a cell above names a rule, this is what it does. All else that crosses is equal, which the matrix checks.',
     '',
     ...ruleTable('Of requests', requestRules),
+    ...makersModels,
     ...ruleTable('Of answers', answerRules),
     ...refusalTable(),
   ].join('\n')}`;
 }
+
+/** What no case of the matrix shows, since it hangs on the model's name; see foreign-client.test.ts. */
+const makersModels = [
+  '### Of requests for the makers’ own models',
+  '',
+  'What a client of another format can’t know and often sends by default is kept from the models that refuse it, by',
+  'their names. A client of the server’s own format is said as it spoke.',
+  '',
+  '- **Claude**: beside thinking no `temperature` and `top_k`, and a `top_p` from 0.95 on; else a `temperature` or a',
+  '  `top_p`. From 4.7 on none of the three, and a budget of thinking becomes an effort. Else no budget is asked for after',
+  '  tool results where the step before has lost what it thought.',
+  '- **Gemini**, from 3 on: the first call of each step carries `skip_thought_signature_validator`.',
+  '- **Any server of chat completions** hears nothing of tools where there are none.',
+  '',
+];
 
 function introduction(cells: readonly CellOutcome[]): string[] {
   const count = (state: string) => cells.filter((cell) => stateOf(cell) === state).length;

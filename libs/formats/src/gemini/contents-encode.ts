@@ -1,4 +1,5 @@
 import type { FormatId, JsonObject, Message, SystemMessage } from '@sluice/canonical';
+import { signCalls } from './call-signature.ts';
 import { callNames } from './contents.ts';
 import { keptOn, noteForeign } from './kept.ts';
 import { encodeCall, encodePart } from './parts.ts';
@@ -7,6 +8,14 @@ import { encodeResult } from './results.ts';
 export interface EncodedContents {
   systemInstruction?: JsonObject;
   contents: JsonObject[];
+}
+
+/** Who reads the conversation, and for whom. */
+export interface Reader {
+  /** The model's name at the server. */
+  model: string;
+  /** Whether the client speaks another format. */
+  isForeign: boolean;
 }
 
 interface Turn {
@@ -22,7 +31,11 @@ interface Turn {
  * the user at their place, because moving them up would change what they follow. All results of a step and
  * what the user adds share one turn.
  */
-export function encodeContents(messages: readonly Message[], dropped: FormatId[]): EncodedContents {
+export function encodeContents(
+  messages: readonly Message[],
+  reader: Reader,
+  dropped: FormatId[],
+): EncodedContents {
   const found = messages.findIndex((message) => message.role !== 'system');
   // A prompt of nothing but instructions is said by the user, since there has to be a turn.
   const head = found === -1 ? 0 : found;
@@ -31,7 +44,8 @@ export function encodeContents(messages: readonly Message[], dropped: FormatId[]
   for (const [index, message] of messages.entries()) {
     if (index < head) continue;
     noteForeign(message, dropped);
-    add(turns, encodeTurn(message, names, `messages[${index}]`, dropped));
+    const turn = encodeTurn(message, names, `messages[${index}]`, dropped);
+    add(turns, reader.isForeign ? asServersTake(turn, reader.model) : turn);
   }
   const leading = messages.slice(0, head).filter((message) => message.role === 'system');
   const says = leading.some(({ content }) => content.length > 0);
@@ -48,6 +62,16 @@ function add(turns: Turn[], turn: Turn): void {
     last.parts.push(...turn.parts);
     last.isResults = turn.isResults;
   } else if (turn.parts.length > 0) turns.push(turn);
+}
+
+/** A turn of a client that knows nothing of this dialect: without empty text, and with its calls signed. */
+function asServersTake(turn: Turn, model: string): Turn {
+  const parts = turn.parts.filter((part) => part.text !== '' || Object.keys(part).some(isContent));
+  return { ...turn, parts: turn.role === 'model' ? signCalls(parts, model) : parts };
+}
+
+function isContent(field: string): boolean {
+  return field !== 'text' && field !== 'thought';
 }
 
 function encodeTurn(

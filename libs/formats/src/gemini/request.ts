@@ -9,6 +9,7 @@ import {
   SluiceError,
 } from '@sluice/canonical';
 import type { ClientCall, DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
+import { isForeign } from '../foreign-client.ts';
 import { decodeConfig, encodeConfig } from './config.ts';
 import { decodeContents, decodeSystem } from './contents.ts';
 import { encodeContents } from './contents-encode.ts';
@@ -108,7 +109,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const { generationConfig: _config, toolConfig: _toolConfig, ...kept } = keptOn(request);
   const tools = encodeTools(request.tools ?? [], dropped);
   const body: JsonObject = {
-    ...encodeContents(messages, dropped),
+    ...encodeContents(messages, { model: target.model, isForeign: isForeign(target, FORMAT) }, dropped),
     ...(tools.length > 0 && { tools }),
     ...nested('toolConfig', encodeToolConfig(request)),
     ...nested('generationConfig', encodeConfig(request)),

@@ -32,10 +32,10 @@ export function runRequestLeg(golden: GoldenCase, dialect: string, mode: Mode, l
   };
   const { client, server } = formatNamed(dialect);
   try {
-    const { path, body, headers, dropped } = client.encodeRequest(
-      loss.onRequest(request),
-      targetOf(request.model, crossing.stream),
-    );
+    const { path, body, headers, dropped } = client.encodeRequest(loss.onRequest(request), {
+      ...targetOf(request.model, crossing.stream),
+      clientFormat: golden.format,
+    });
     const foreign = countForeign(request, dialect);
     if (dropped.length !== foreign) {
       const difference = `${foreign} things carry fields of other formats, ${dropped.length} are counted`;

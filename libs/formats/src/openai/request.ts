@@ -9,6 +9,7 @@ import {
 } from '@sluice/canonical';
 import type { z } from 'zod';
 import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
+import { isForeign } from '../foreign-client.ts';
 import { ownFields } from './foreign.ts';
 import { decodeMessages } from './messages.ts';
 import { encodeMessages } from './messages-encode.ts';
@@ -154,15 +155,17 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const dropped: FormatId[] = [];
   const { tools = [], toolChoice, parallelToolCalls, output, reasoning, logprobs, endUser } = request;
   const effort = reasoning && encodeEffort(reasoning);
+  // Servers refuse what is said about tools where there are none; other formats say it all the same.
+  const hasTools = tools.length > 0 || !isForeign(target, FORMAT);
   const body: JsonObject = {
     ...ownFields(request, dropped),
     model: target.model,
     messages: encodeMessages(request.messages, dropped),
     ...(target.stream && { stream: true, stream_options: { include_usage: true } }),
     ...encodeSampling(request.sampling, target.model),
-    ...(request.tools && { tools: encodeTools(tools, dropped) }),
-    ...(toolChoice && { tool_choice: encodeToolChoice(toolChoice, tools) }),
-    ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
+    ...(request.tools && hasTools && { tools: encodeTools(tools, dropped) }),
+    ...(toolChoice && hasTools && { tool_choice: encodeToolChoice(toolChoice, tools) }),
+    ...(parallelToolCalls !== undefined && hasTools && { parallel_tool_calls: parallelToolCalls }),
     ...(output && { response_format: encodeOutput(output) }),
     ...(effort && { reasoning_effort: effort }),
     ...(logprobs && { logprobs: true, top_logprobs: logprobs.alternatives }),

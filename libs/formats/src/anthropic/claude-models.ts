@@ -1,0 +1,19 @@
+/**
+ * How the makers' own models take a wish to think: up to 4.5 as a budget of tokens, from 4.7 on as an effort with
+ * `adaptive` thinking (they take no sampling settings either), between them and anywhere else both.
+ */
+export type ThinkingForm = 'budget' | 'either' | 'adaptive';
+
+const budgetOnly = /claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:[-@]\d{8})?$)/;
+const adaptiveOnly = /claude-[a-z]+-(?:4-(?:[7-9]|\d\d)|[5-9]|\d\d)(?![\d])/;
+
+/** By the name of the model at its server; other makers' models that speak the dialect are not judged. */
+export function thinkingFormOf(model: string): ThinkingForm {
+  if (budgetOnly.test(model)) return 'budget';
+  return adaptiveOnly.test(model) ? 'adaptive' : 'either';
+}
+
+/** Whether the model is one of the makers', who refuse settings that do not go together. */
+export function isClaude(model: string): boolean {
+  return model.includes('claude');
+}

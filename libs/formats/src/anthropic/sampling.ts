@@ -1,0 +1,54 @@
+import type { JsonObject, Sampling } from '@sluice/canonical';
+import { isClaude, thinkingFormOf } from './claude-models.ts';
+import type { RequestBody } from './wire.ts';
+
+/** The least `top_p` that may stand beside thinking. */
+const leastTopP = 0.95;
+
+export function decodeSampling(known: RequestBody): Sampling {
+  const { max_tokens, temperature, top_p, top_k, stop_sequences } = known;
+  return {
+    ...(max_tokens !== undefined && { maxOutputTokens: max_tokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(top_p !== undefined && { topP: top_p }),
+    ...(top_k !== undefined && { topK: top_k }),
+    ...(stop_sequences !== undefined && stop_sequences.length > 0 && { stopSequences: stop_sequences }),
+  };
+}
+
+export interface SamplingTarget {
+  /** The model's name at the server. */
+  model: string;
+  /** Whether the body asks for thinking. */
+  isThinking: boolean;
+  /** Whether the client speaks another format. */
+  isForeign: boolean;
+}
+
+/**
+ * The settings for a server. Claude refuses some beside each other and beside thinking, which a client of another
+ * format can't know and often sends by default: for those what is refused is left out.
+ */
+export function encodeSampling(sampling: Sampling, target: SamplingTarget): JsonObject {
+  const { temperature, topP, topK, stopSequences } =
+    target.isForeign && isClaude(target.model) ? accepted(sampling, target) : sampling;
+  return {
+    ...(temperature !== undefined && { temperature: Math.min(1, temperature) }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(topK !== undefined && { top_k: topK }),
+    ...(stopSequences !== undefined && { stop_sequences: stopSequences }),
+  };
+}
+
+function accepted(sampling: Sampling, { model, isThinking }: SamplingTarget): Sampling {
+  const { temperature, topP, topK, ...rest } = sampling;
+  if (thinkingFormOf(model) === 'adaptive') return rest;
+  if (isThinking) return { ...rest, ...(topP !== undefined && topP >= leastTopP && { topP }) };
+  // One of the two at most: a temperature of 1 is the default.
+  const isTempered = temperature !== undefined && (temperature < 1 || topP === undefined);
+  return {
+    ...rest,
+    ...(topK !== undefined && { topK }),
+    ...(isTempered ? { temperature } : topP !== undefined && { topP }),
+  };
+}
