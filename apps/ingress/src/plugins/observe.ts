@@ -33,7 +33,10 @@ export function openExchange(
     format,
   };
   // The listener holds the response alone: a stream that is open for minutes needs nothing of the framework's.
-  response.on('close', () => closeExchange(exchange, response.statusCode, services));
+  response.on('close', () => {
+    if (!response.headersSent) exchange.outcome ??= 'cancelled';
+    closeExchange(exchange, response.statusCode, services);
+  });
   return exchange;
 }
 

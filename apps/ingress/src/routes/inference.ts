@@ -93,6 +93,8 @@ async function answerCall(
 ): Promise<void> {
   const { caller, requestId, facts } = exchange;
   if (!caller) throw new SluiceError('internal', 'a call went past authentication');
+  // While its key was looked up: who listens for that from now on would never hear of it.
+  if (response.destroyed) throw new SluiceError('cancelled', 'the client left');
 
   const { operation, request, call } = codec.decodeRequest({ ...facts, body, requestId });
   const { model, pool } = findModel(request.model, caller, services);

@@ -11,6 +11,7 @@ import { type AnswerReader, createAnswerReader } from './answer-reader.ts';
 import { connectionFailure, cutOff, presentFailure, silent } from './failure.ts';
 import { type Resting, type Rests, restMs, StreamRate } from './rests.ts';
 import type { Limited, TimeLimits } from './time-limits.ts';
+import { estimateTokensOf } from './token-estimate.ts';
 
 /** How long a finished answer may take to close its body, so that the connection can be used again. */
 export const lingerMs = 1000;
@@ -145,6 +146,7 @@ export class UpstreamCall implements Call, Limited, Resting {
     this.hasEvents = true;
     this.rate.add(events.length);
     this.dueAt = this.services.limits.after(this.services.idleTimeoutMs);
+    estimateTokensOf(events, this.services.codec.format);
     for (const event of events) {
       // A receiver may abort in the middle of a batch.
       if (this.hasEnded) return;

@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { type ChatServer, startChatServer, until } from '@sluice/testing';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { call } from '../support/call.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { rawRequest } from '../support/raw-http.ts';
+
+/** Clients that leave before the end: nothing of theirs goes on, and they pay for what they had. */
+let server: ChatServer;
+let gateway: Gateway;
+let redis: Redis;
+beforeAll(async () => {
+  server = await startChatServer();
+  gateway = await startGateway({
+    settings: {
+      pools: {
+        chat: { backend: { engine: 'upstream', baseUrl: server.baseUrl, slots: 8 } },
+        sim: { backend: { engine: 'simulated', slots: 8 } },
+      },
+      models: { chat: { pool: 'chat' }, sim: { pool: 'sim' } },
+    },
+  });
+  redis = new Redis(gateway.redisUrl);
+  await gateway.cli('limits', 'set', '--tenant', 'tests', 'token-budget=1000000');
+});
+afterAll(async () => {
+  redis?.disconnect();
+  await gateway?.stop();
+  await server?.stop();
+});
+beforeEach(() => redis.del('sluice:{t:tests}:token-budget:tenant'));
+
+const spent = async () => Number((await redis.hget('sluice:{t:tests}:token-budget:tenant', 'spent')) ?? 0);
+const atRest = () => until(async () => (await gateway.metric('sluice_requests_in_flight')) === 0);
+
+/** Posts a stream and leaves when `isEnough` says so of the text so far. */
+async function leave(body: object, isEnough: (text: string) => boolean): Promise<void> {
+  const leaving = new AbortController();
+  const response = await fetch(`${gateway.baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ stream: true, ...body }),
+    signal: leaving.signal,
+  });
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk).toString();
+    if (isEnough(text)) break;
+  }
+  leaving.abort();
+  await atRest();
+}
+
+test('who leaves a stream of an upstream pays for the prompt and what was said', async () => {
+  server.answerWith(async (exchange) => {
+    for (let word = 0; word < 50; word += 1) await exchange.text(`word${word} `);
+    await exchange.closed;
+  });
+  await leave({ model: 'chat', messages: [{ role: 'user', content: 'Hello' }] }, (text) =>
+    text.includes('word49'),
+  );
+  await until(async () => (await spent()) > 50);
+  expect(await spent()).toBeLessThan(60);
+});
+
+test('of several answers, one that was whole does not hide what the others said', async () => {
+  let answers = 0;
+  server.answerWith(async (exchange) => {
+    answers += 1;
+    if (answers === 1) {
+      await exchange.text('done ');
+      await exchange.finish('stop', { prompt_tokens: 7, completion_tokens: 1, total_tokens: 8 });
+      return;
+    }
+    for (let word = 0; word < 50; word += 1) await exchange.text(`word${word} `);
+    await exchange.closed;
+  });
+  const body = { model: 'chat', n: 2, messages: [{ role: 'user', content: 'Hello' }] };
+  await leave(body, (text) => text.includes('word49') && text.includes('"stop"'));
+  await until(async () => (await spent()) > 0);
+  expect(await spent()).toBe(7 + 1 + 50);
+});
+
+test.each([true, false])(
+  'nothing runs for who leaves while its key is looked up, stream: %s',
+  async (stream) => {
+    const minted = JSON.parse(await gateway.cli('keys', 'mint', '--tenant', 'tests', '--json'));
+    const before = await gateway.metric('sluice_requests_total', { outcome: 'cancelled' });
+    const messages = [{ role: 'user', content: '[[sim tokens=5 ttft=0 stall@1]]' }];
+    const request = rawRequest(
+      'POST /v1/chat/completions',
+      {
+        authorization: `Bearer ${minted.credential}`,
+        'content-type': 'application/json',
+      },
+      JSON.stringify({ model: 'sim', stream, messages }),
+    );
+    const socket = connect(Number(new URL(gateway.baseUrl).port), '127.0.0.1');
+    await once(socket, 'connect');
+    // Long enough for the client to leave, and shorter than the look-up may take.
+    await redis.call('CLIENT', 'PAUSE', 300, 'ALL');
+    await new Promise<void>((resolve) => socket.write(request, () => resolve()));
+    // Two answers that need no Redis: the request before them has been read.
+    for (let turn = 0; turn < 2; turn += 1) await fetch(`${gateway.baseUrl}/nothing`);
+    socket.destroy();
+    await until(
+      async () => (await gateway.metric('sluice_requests_total', { outcome: 'cancelled' })) === before + 1,
+    );
+    const { text } = await call({ ...gateway, format: 'openai', prompt: '[[sim tokens=2]]', stream: false });
+    expect(text).not.toBe('');
+    await atRest();
+    expect((await gateway.busiestWorker()).generations).toBe(0);
+  },
+);
