@@ -42,7 +42,12 @@ export class Answer {
   private ticket: Ticket | undefined;
   private usage: Usage | undefined;
   private claimedAt: number | undefined;
+  /** Choices that the client was not told the end of. */
   private open: number;
+  /** Those of them whose worker is done; absent until the first. */
+  private ahead: Set<number> | undefined;
+  /** Delivered tokens of the answers whose use was reported. */
+  private reportedTokens = 0;
   private isSettled = false;
 
   constructor(
@@ -79,9 +84,10 @@ export class Answer {
     } catch (error) {
       this.cancel();
       throw error;
+    } finally {
+      // The client left, or had its whole answer, while we asked.
+      if (this.isSettled) this.releaseTicket();
     }
-    // The client left, or had its whole answer, while we asked.
-    if (this.isSettled) this.releaseTicket();
   }
 
   /** Stops everything and settles by what was delivered. Harmless after the end. */
@@ -126,7 +132,8 @@ export class Answer {
     this.ticket = await services.admission.admit(claim, { entries, isRunning });
     services.metrics.requestsInFlight.inc({ format: exchange.format });
     const { priority } = this.ticket;
-    if (isLarge) await Promise.all(jobs.map((job) => services.queue.enqueue(pool.name, job, priority)));
+    if (isLarge && !this.isSettled)
+      await Promise.all(jobs.map((job) => services.queue.enqueue(pool.name, job, priority)));
   }
 
   private async dispatch(choice: number, enter: GenerationPlan['enter']): Promise<void> {
@@ -152,6 +159,7 @@ export class Answer {
       enter,
       onEvents: (events) => this.receive(choice, events),
       onClaimed: (queueWaitMs) => this.claimed(queueWaitMs),
+      onWorkerDone: () => this.workerDone(choice),
     });
     this.generations[choice] = generation;
     await generation.begin();
@@ -169,7 +177,12 @@ export class Answer {
     if (last && isTerminal(last)) {
       this.open -= 1;
       const usage = last.usage ?? (last.type === 'error' ? undefined : {});
-      if (usage) this.usage = addUsage(this.usage, usage);
+      if (usage) {
+        this.usage = addUsage(this.usage, usage);
+        this.reportedTokens += this.generations[choice]?.deliveredTokens ?? 0;
+      }
+      this.ahead?.delete(choice);
+      this.freePlaces();
     }
     try {
       this.onEvents(choice, events);
@@ -183,6 +196,20 @@ export class Answer {
     // One answer that failed fails them all: the client sees one error.
     if (last?.type === 'error') this.cancel();
     else if (this.open === 0) this.settle();
+  }
+
+  private workerDone(choice: number): void {
+    if (this.isSettled) return;
+    this.ahead ??= new Set();
+    this.ahead.add(choice);
+    this.freePlaces();
+  }
+
+  /** Who waits for a place need not wait for a client that reads slowly. */
+  private freePlaces(): void {
+    const { ticket, claimedAt, ahead, open } = this;
+    if (!ticket || !ahead || ahead.size < open || open === 0 || claimedAt === undefined) return;
+    ticket.freePlaces(this.services.monotonic() - claimedAt);
   }
 
   private deliveredTokens(): number {
@@ -204,15 +231,23 @@ export class Answer {
     if (!ticket) return;
     this.ticket = undefined;
     services.metrics.requestsInFlight.dec({ format: exchange.format });
-    const delivered = this.deliveredTokens();
-    // Nothing ran: nothing is charged. Something ran without a report: the ticket's own rule fills the gaps.
-    const usage =
-      this.usage ??
-      (claimedAt === undefined ? { inputTokens: 0, outputTokens: 0 } : { outputTokens: delivered });
-    exchange.usage ??= usage;
+    const usage = this.spent();
+    exchange.usage = usage;
     const outcome: Outcome = { usage };
     if (this.open === 0 && claimedAt !== undefined) outcome.durationMs = services.monotonic() - claimedAt;
     void ticket.settle(outcome);
+  }
+
+  /** What was reported, and what was delivered of the answers that report nothing. */
+  private spent(): Usage {
+    const { usage } = this;
+    const delivered = this.deliveredTokens();
+    // Nothing ran: nothing is charged. Something ran without a report: the ticket's own rule fills the gaps.
+    if (!usage) {
+      return this.claimedAt === undefined ? { inputTokens: 0, outputTokens: 0 } : { outputTokens: delivered };
+    }
+    if (usage.outputTokens === undefined || delivered === this.reportedTokens) return usage;
+    return { ...usage, outputTokens: usage.outputTokens + delivered - this.reportedTokens };
   }
 }
 

@@ -11,6 +11,11 @@ export interface AttemptEffects {
   order(worker: string, order: Omit<Order, 'requestId'>): void;
   /** Hands events to the client's side: each once, in order, the terminal one last. */
   deliver(events: GenerationEvent[]): void;
+  /**
+   * The worker has said all and is free, though the client's side, which is paused, has not heard it yet. May come
+   * several times.
+   */
+  workerDone(): void;
   /** Counts a frame that was not delivered. */
   dropped(reason: DroppedFrameReason): void;
 }

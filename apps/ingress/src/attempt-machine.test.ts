@@ -23,6 +23,7 @@ function createBench({ resume = 'none', isPlainText = true }: Facts = {}) {
   const withdrawn: number[] = [];
   const orders: ({ worker: string } & Omit<Order, 'requestId'>)[] = [];
   const dropped: string[] = [];
+  const done: number[] = [];
   let onDeliver: () => void = () => undefined;
   const machine = new AttemptMachine(
     {
@@ -34,6 +35,7 @@ function createBench({ resume = 'none', isPlainText = true }: Facts = {}) {
         onDeliver();
       },
       dropped: (reason) => dropped.push(reason),
+      workerDone: () => done.push(machine.attempt),
     },
     { resumeAbility: () => resume, isPlainText },
   );
@@ -43,6 +45,7 @@ function createBench({ resume = 'none', isPlainText = true }: Facts = {}) {
     enqueued,
     withdrawn,
     dropped,
+    done,
     orders,
     ordersOf: (kind: Order['kind']) => orders.filter((order) => order.kind === kind),
     text: () => delivered.map((event) => (event.type === 'text-delta' ? event.text : '')).join(''),
@@ -477,6 +480,16 @@ describe('a client that reads too slowly', () => {
     machine.frame('a', 1, 1, [text('two ')]);
     machine.frame('a', 1, 2, [finish]);
     expect([received(), machine.phase]).toEqual(['one two ', 'closed']);
+  });
+
+  it('does not hide that its worker is done', () => {
+    const { machine, delivered, done } = createMidway();
+    machine.pause();
+    machine.frame('a', 1, 1, [text('two ')]);
+    expect(done).toEqual([]);
+    machine.frame('a', 1, 2, [text('three'), finish]);
+    expect(done).toEqual([1]);
+    expect(delivered).not.toContainEqual(finish);
   });
 
   it('is not handed what was held behind a gap', () => {

@@ -82,6 +82,7 @@ export class AttemptMachine {
     this.worker = worker;
     if (this.isPaused) {
       this.effects.dropped('paused');
+      if (events[events.length - 1]?.type === 'finish') this.effects.workerDone();
       return;
     }
     const { expected, hasGap } = this.frames;

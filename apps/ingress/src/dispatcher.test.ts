@@ -85,6 +85,7 @@ function createBench() {
     },
     onEvents: (events) => delivered.push(...events),
     onClaimed: (waitMs) => waits.push(waitMs),
+    onWorkerDone: () => undefined,
     ...changes,
   });
   const say = (changes: Partial<ReplyBatch>, worker = 'w1'): void =>

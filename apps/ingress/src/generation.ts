@@ -23,6 +23,8 @@ export interface GenerationPlan {
   enter(job: InferenceJob): Promise<void>;
   /** Each event once and in order; the terminal one is last. */
   onEvents(events: GenerationEvent[]): void;
+  /** Its worker is free, though not all events have been taken here. May come several times. */
+  onWorkerDone(): void;
   /** The first attempt was picked up this long after it was put into the queue. */
   onClaimed(queueWaitMs: number): void;
 }
@@ -163,6 +165,10 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
   deliver(events: GenerationEvent[]): void {
     if (this.machine.phase === 'closed') this.services.onClosed?.(this.plan.requestId);
     this.plan.onEvents(events);
+  }
+
+  workerDone(): void {
+    this.plan.onWorkerDone();
   }
 
   dropped(reason: DroppedFrameReason): void {

@@ -57,6 +57,12 @@ export interface Ticket {
   /** Notes the output tokens so far, which are charged if this process dies. Cheap: Redis hears it with the next renewal. */
   sawOutput(tokens: number): void;
   /**
+   * Gives the places of the pool back before the request is settled: its workers have done all, and the client is
+   * still reading. Only the first call counts.
+   *   durationMs: how long a slot was busy with it
+   */
+  freePlaces(durationMs: number): void;
+  /**
    * Replaces the estimate by what was spent. Only the first call counts. Never rejects: what Redis doesn't take
    * now is tried again until it does.
    */

@@ -58,6 +58,25 @@ it('the mean service time begins with the first generation and follows the later
   expect(Number(await ingress.redis.get(meanKey))).toBeCloseTo(1100);
 });
 
+it('a request whose workers are done gives its place to another, and is still charged when it ends', async () => {
+  const ingress = await bed.admission();
+  const limits = { tenant: { 'token-budget': { max: 1000 } }, key: {} };
+  const claim = () => bed.claim({ limits, poolPolicy: { slots: 1, waitBudgetMs: 0, maxWaiting: 0 } });
+  const first = await ingress.admit(claim());
+  await expect(ingress.admit(claim())).rejects.toMatchObject({ kind: 'saturated' });
+  first.freePlaces(2000);
+  first.freePlaces(9000);
+  const second = await vi.waitUntil(() => ingress.admit(claim()).catch(() => undefined));
+  expect(Number(await ingress.redis.get(meanKey))).toBe(2000);
+  await first.settle({ usage: { inputTokens: 30, outputTokens: 5 }, durationMs: 60_000 });
+  expect(Number(await ingress.redis.get(meanKey))).toBe(2000);
+  const usage = await ingress.usage({ tenant: 'acme', keyId: 'key_1', limits });
+  expect(usage).toMatchObject([{ limit: 'token-budget', used: 35 + 100 }]);
+  await expect(ingress.admit(claim())).rejects.toMatchObject({ kind: 'saturated' });
+  await second.settle({});
+  expect((await ingress.inspect()).open).toBe(0);
+});
+
 it('a saturated pool says when its backlog is worked off', async () => {
   const ingress = await bed.admission();
   await ingress.redis.set(meanKey, 3000);

@@ -17,7 +17,9 @@ class OpenTicket implements Ticket {
   readonly requestId: string;
   readonly priority: number;
   readonly estimatedInputTokens: number;
-  readonly parts: readonly Part[];
+  /** Those that are held still; that of the pool is the last. */
+  parts: readonly Part[];
+  hasFreed = false;
   /** Output tokens seen so far. */
   seen = 0;
   readonly onSettle: () => void;
@@ -34,6 +36,10 @@ class OpenTicket implements Ticket {
 
   sawOutput(tokens: number): void {
     this.seen = Math.max(this.seen, tokens);
+  }
+
+  freePlaces(durationMs: number): void {
+    this.book.freePlaces(this, durationMs);
   }
 
   settle(outcome: Outcome): Promise<void> {
@@ -110,14 +116,26 @@ export class TicketBook {
     return ticket;
   }
 
+  /** Settles a ticket's part in its pool ahead of the others. */
+  freePlaces(ticket: OpenTicket, durationMs: number): void {
+    const { requestId, parts } = ticket;
+    if (this.tickets.get(requestId) !== ticket || ticket.hasFreed) return;
+    ticket.hasFreed = true;
+    ticket.parts = parts.slice(0, -1);
+    ticket.onSettle();
+    void this.settle({ requestId, slots: slotsOf(parts.slice(-1)), charge: 0, durationMs });
+  }
+
   /** Settles all that a ticket of this book holds. Only the first call counts. */
   settleTicket(ticket: OpenTicket, outcome: Outcome): Promise<void> {
-    const { requestId, estimatedInputTokens, parts, seen } = ticket;
+    const { requestId, estimatedInputTokens, parts, seen, hasFreed } = ticket;
     if (this.tickets.get(requestId) !== ticket) return Promise.resolve();
     this.tickets.delete(requestId);
-    ticket.onSettle();
+    if (!hasFreed) ticket.onSettle();
+    if (parts.length === 0) return Promise.resolve();
     const charge = chargeOf(outcome, { inputTokens: estimatedInputTokens, outputTokens: seen });
-    return this.settle({ requestId, slots: slotsOf(parts), charge, durationMs: outcome.durationMs });
+    const durationMs = hasFreed ? undefined : outcome.durationMs;
+    return this.settle({ requestId, slots: slotsOf(parts), charge, durationMs });
   }
 
   /** Never rejects: a settlement that Redis didn't take waits for the next round. */

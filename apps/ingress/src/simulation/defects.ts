@@ -42,6 +42,7 @@ function passing(effects: AttemptEffects): AttemptEffects {
     order: (worker, order) => effects.order(worker, order),
     deliver: (events) => effects.deliver(events),
     dropped: (reason) => effects.dropped(reason),
+    workerDone: () => effects.workerDone(),
   };
 }
 

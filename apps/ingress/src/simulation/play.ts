@@ -184,6 +184,7 @@ class Play {
         },
         onEvents: (events) => this.deliver(client, events),
         onClaimed: () => undefined,
+        onWorkerDone: () => undefined,
       });
       client.handle = dispatched;
       dispatched.begin().catch(() => client.refuse());
