@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
+import { boundTokens } from '../token-limit.ts';
 
 /** This format's name, under which its extensions and opaques are filed. */
 export const format = 'anthropic';
@@ -14,7 +15,7 @@ const anything = z.custom<Json>((value) => value !== undefined, 'is required');
 /** The body of both routes. Only what is read here is named; everything else is kept as an extension. */
 export const requestBody = z.object({
   model: z.string().min(1, 'must not be empty'),
-  max_tokens: optional(z.int().min(1, 'must be at least 1')),
+  max_tokens: optional(z.preprocess(boundTokens, z.int().min(1, 'must be at least 1'))),
   messages: list.refine((messages) => messages.length > 0, 'must hold at least one message'),
   system: optional(anything),
   stream: optional(z.boolean()),

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
+import { boundTokens } from '../token-limit.ts';
 import { normalizeFields } from './casing.ts';
 
 /*
@@ -13,6 +14,7 @@ const object = z.custom<JsonObject>(isJsonObject, 'expected an object').meta({ t
 /** Protobuf writes 64-bit numbers as text, and readers accept any number so. */
 const number = z.preprocess(numberOfText, z.number());
 const integer = z.preprocess(numberOfText, z.number().int());
+const tokenLimit = z.preprocess((value) => boundTokens(numberOfText(value)), z.number().int().min(1));
 
 function numberOfText(value: unknown): unknown {
   return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
@@ -71,7 +73,7 @@ const generationConfig = z.looseObject({
   topP: number.pipe(z.number().min(0).max(1)).optional(),
   topK: integer.pipe(z.number().min(1)).optional(),
   candidateCount: integer.pipe(z.number().min(1).max(8)).optional(),
-  maxOutputTokens: integer.pipe(z.number().min(1)).optional(),
+  maxOutputTokens: tokenLimit.optional(),
   stopSequences: listOf(z.string().min(1)).optional(),
   seed: integer.optional(),
   presencePenalty: number.optional(),

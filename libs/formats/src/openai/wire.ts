@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
+import { boundTokens } from '../token-limit.ts';
 
 /** The id under which this dialect files its extensions and opaques. */
 export const FORMAT = 'openai';
@@ -7,6 +8,7 @@ export const FORMAT = 'openai';
 const jsonObject = z.custom<JsonObject>(isJsonObject, 'expected an object').meta({ type: 'object' });
 const text = z.string().nullish();
 const flag = z.boolean().nullish();
+const tokenLimit = z.preprocess(boundTokens, z.int().min(1)).nullish();
 
 /** The body of a request. Null means absent for every field; lists are read element by element in their own files. */
 export const requestBody = z.looseObject({
@@ -15,8 +17,8 @@ export const requestBody = z.looseObject({
   stream: flag,
   stream_options: z.looseObject({ include_usage: flag }).nullish(),
   n: z.int().min(1).max(8).nullish(),
-  max_completion_tokens: z.int().min(1).nullish(),
-  max_tokens: z.int().min(1).nullish(),
+  max_completion_tokens: tokenLimit,
+  max_tokens: tokenLimit,
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
   frequency_penalty: z.number().min(-2).max(2).nullish(),
