@@ -4,6 +4,7 @@ import {
   type GenerationEvent,
   type InferenceRequest,
   isTerminal,
+  outputLimit,
   type Usage,
 } from '@sluice/canonical';
 import type { Model, Pool } from '@sluice/catalog';
@@ -108,6 +109,7 @@ export class Answer {
   private async admit(jobs: readonly InferenceJob[]): Promise<void> {
     const { plan, exchange, services } = this;
     const { model, pool, request, caller } = plan;
+    const estimatedInputTokens = estimateInputTokens(request);
     const claim: Claim = {
       requestId: exchange.requestId,
       tenant: caller.tenant,
@@ -115,11 +117,11 @@ export class Answer {
       model: model.id,
       pool: pool.name,
       jobs: jobs.length,
-      estimatedInputTokens: estimateInputTokens(request),
+      estimatedInputTokens,
       limits: caller.limits,
       poolPolicy: { slots: services.directory.slotsOf(pool.name), waitBudgetMs: pool.waitBudgetMs },
     };
-    const maxOutputTokens = request.sampling.maxOutputTokens ?? model.maxOutputTokens;
+    const maxOutputTokens = outputLimit(request, model, estimatedInputTokens);
     if (maxOutputTokens !== undefined) claim.maxOutputTokens = maxOutputTokens;
     if (pool.maxWaiting !== undefined) claim.poolPolicy.maxWaiting = pool.maxWaiting;
     let isLarge = false;

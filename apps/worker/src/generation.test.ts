@@ -39,6 +39,7 @@ function begin(
   const generation = new Generation(job, {
     engine,
     backendModel: 'm',
+    limits: { contextTokens: 4096, maxOutputTokens: 512 },
     clock,
     writer: {
       write: (event) => written.push(event),
@@ -101,6 +102,14 @@ describe('a generation', () => {
     });
     expect(await outcome).toMatchObject({ kind: 'ok' });
     expect(written).toEqual([start, word, finish]);
+  });
+
+  test('tells the engine the limits of the model', async () => {
+    let limits: Partial<GenerationRun> = {};
+    await begin((run) => {
+      limits = run;
+    }).outcome;
+    expect(limits).toMatchObject({ contextTokens: 4096, maxOutputTokens: 512 });
   });
 
   test('tells how long the engine took to its first content, on the clock it was given', async () => {

@@ -1,4 +1,11 @@
-import { type ErrorInfo, errorInfoOf, type GenerationEvent, isContent, isTerminal } from '@sluice/canonical';
+import {
+  type ErrorInfo,
+  errorInfoOf,
+  type GenerationEvent,
+  isContent,
+  isTerminal,
+  type ModelLimits,
+} from '@sluice/canonical';
 import type { Engine, GenerationRun } from '@sluice/engines';
 import type { Clock, Outcome } from '@sluice/runtime';
 import type { InferenceJob, ReplyWriter } from '@sluice/transport';
@@ -10,7 +17,8 @@ export interface GenerationServices {
   engine: Engine;
   writer: ReplyWriter;
   backendModel: string;
-  maxOutputTokens?: number;
+  /** Of the model. */
+  limits: ModelLimits;
   clock: Clock;
 }
 
@@ -89,10 +97,12 @@ export class Generation {
 
   private order(): GenerationRun {
     const { job } = this;
-    const { backendModel, maxOutputTokens } = this.services;
+    const { backendModel, limits } = this.services;
+    const { contextTokens, maxOutputTokens } = limits;
     return {
       id: job.requestId,
       backendModel,
+      ...(contextTokens !== undefined && { contextTokens }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       ...(job.clientFormat !== undefined && { clientFormat: job.clientFormat }),
       signal: this.aborting.signal,

@@ -100,7 +100,7 @@ export class PoolWorker {
       engine,
       writer,
       backendModel: model?.backendModel ?? job.model,
-      ...(model?.maxOutputTokens !== undefined && { maxOutputTokens: model.maxOutputTokens }),
+      limits: model ?? {},
       clock,
     });
     const key = keyOf(job.requestId, job.attempt);

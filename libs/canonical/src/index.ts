@@ -7,4 +7,5 @@ export * from './extensions.ts';
 export * from './generation.ts';
 export * from './grammar.ts';
 export * from './json.ts';
+export * from './output-limit.ts';
 export * from './request.ts';

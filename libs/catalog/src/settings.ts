@@ -37,10 +37,15 @@ const modelSettings = z.strictObject({
     .describe('When it was made, for lists; a date or epoch milliseconds. Absent: the start of the epoch.'),
   contextTokens: tokens()
     .optional()
-    .describe('Largest prompt plus answer in tokens, told to clients in model lists. Absent: not known.'),
+    .describe(
+      'Largest prompt plus answer in tokens, told to clients in model lists; limits of answers are clamped to what it leaves. ' +
+        'Absent: not known.',
+    ),
   maxOutputTokens: tokens()
     .optional()
-    .describe('Largest answer in tokens; wishes beyond it are clamped. Absent: not known.'),
+    .describe(
+      'Largest answer in tokens; wishes beyond it are clamped, and it is sent where a client has none. Absent: not known.',
+    ),
   requestTimeoutMs: durationMs()
     .optional()
     .describe('Deadline of a request. Absent: SLUICE_REQUEST_TIMEOUT_MS.'),

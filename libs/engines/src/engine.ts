@@ -41,6 +41,8 @@ export interface GenerationRun {
   maxOutputTokens?: number;
   /** The format of the caller, for an engine that speaks one to its backend. Absent: not known. */
   clientFormat?: FormatId;
+  /** Prompt plus answer of the model in tokens; a limit is clamped to what it leaves. Absent: not known. */
+  contextTokens?: number;
   /** Aborts on cancel, deadline, a lost listener and drain alike; its reason is not looked at. */
   signal: AbortSignal;
   /**

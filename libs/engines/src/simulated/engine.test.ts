@@ -26,6 +26,7 @@ const services = { ...quietServices, now: () => 1_700_000_000_000 };
 interface RunOptions {
   resume?: Resume;
   maxOutputTokens?: number;
+  contextTokens?: number;
 }
 
 function createRunner() {
@@ -181,6 +182,12 @@ describe('the simulated model', () => {
     expect(clamped.at(-1)).toMatchObject({ reason: 'length', usage: { outputTokens: 9 } });
     const exact = await runToEnd(ask('[[sim tokens=9]]'), { maxOutputTokens: 9 });
     expect(exact.at(-1)).toMatchObject({ reason: 'stop' });
+  });
+
+  it('leaves room for its prompt in the context of the model', async () => {
+    const request = ask('[[sim seed=1]]', { sampling: { maxOutputTokens: 50 } });
+    const events = await runToEnd(request, { contextTokens: 20 });
+    expect(events.at(-1)).toMatchObject({ reason: 'length', usage: { inputTokens: 8, outputTokens: 12 } });
   });
 
   it('cuts before a stop string that spans tokens', async () => {

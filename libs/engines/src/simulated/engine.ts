@@ -3,6 +3,7 @@ import {
   estimateInputTokens,
   type GenerationEvent,
   type InferenceRequest,
+  outputLimit,
   SluiceError,
 } from '@sluice/canonical';
 import type { Engine, EngineServices, GenerationRun } from '../engine.ts';
@@ -103,7 +104,7 @@ export class SimulatedEngine implements Engine {
           inputTokens,
         },
         inputTokens,
-        maxOutputTokens: lowest(request.sampling.maxOutputTokens, run.maxOutputTokens),
+        maxOutputTokens: outputLimit(request, run, inputTokens),
         stopSequences: request.sampling.stopSequences,
         alternatives: request.logprobs?.alternatives,
         now: () => this.timing.now(),
@@ -111,9 +112,4 @@ export class SimulatedEngine implements Engine {
       emit,
     );
   }
-}
-
-function lowest(...limits: (number | undefined)[]): number | undefined {
-  const known = limits.filter((limit) => limit !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
 }

@@ -16,12 +16,11 @@ import { type Address, parseAddress } from './address.ts';
 import { type CallPlan, type CallServices, lingerMs, UpstreamCall } from './call.ts';
 import { type Continuation, continueAnswer } from './continuation.ts';
 import type { UpstreamOptions } from './options.ts';
+import { defaultMaxOutputTokens, isRoomRefusal, limitOutput, withoutLimit } from './output-limit.ts';
 import { Probe } from './probe.ts';
 import { Rests } from './rests.ts';
 import { TimeLimits } from './time-limits.ts';
 
-/** For dialects that demand a limit where neither the request nor the model has one. */
-const defaultMaxOutputTokens = 8192;
 /** Connections beside the slots, for answers that are whole but not closed yet. */
 const spareConnections = 4;
 /** Where the servers of each dialect list their models. */
@@ -30,6 +29,8 @@ const modelLists: Readonly<Record<string, string>> = {
   anthropic: 'v1/models',
   gemini: 'v1beta/models',
 };
+
+type Plan = Omit<CallPlan, 'onEnd'>;
 
 /** Any model server whose dialect has a codec. */
 export class UpstreamEngine implements Engine {
@@ -118,7 +119,7 @@ export class UpstreamEngine implements Engine {
   /** False for a lost answer that can't go on or lacks its end alone: neither is worth a fetch. */
   private needsServer(request: InferenceRequest, run: GenerationRun): boolean {
     try {
-      return !this.continuationOf(limitOutput(request, run.maxOutputTokens), run)?.missing;
+      return !this.continuationOf(this.limited(request, run), run)?.missing;
     } catch {
       return false;
     }
@@ -142,25 +143,50 @@ export class UpstreamEngine implements Engine {
   private ask(request: InferenceRequest, run: GenerationRun): Promise<void> {
     const context = { id: run.id, createdAt: this.services.now(), model: request.model };
     let continuation: Continuation | undefined;
+    let wanted: InferenceRequest;
     let wire: WireRequest;
     try {
-      const limited = limitOutput(request, run.maxOutputTokens);
+      const limited = this.limited(request, run);
       continuation = this.continuationOf(limited, run);
       if (continuation?.missing) {
         run.emit({ type: 'start', ...context });
         run.emit(continuation.missing);
         return Promise.resolve();
       }
-      wire = this.encode(continuation?.request ?? limited, run, continuation?.flags);
+      wanted = continuation?.request ?? limited;
+      wire = this.encode(wanted, run, continuation?.flags);
     } catch (thrown) {
       run.emit({ type: 'error', error: errorInfoOf(thrown) });
       return Promise.resolve();
     }
     const emit = continuation ? translated(continuation, run) : run.emit;
+    const plan: Plan = { context, signal: run.signal, emit };
+    const unlimited = withoutLimit(wanted, this.options.dialect);
+    if (!unlimited) return this.send(wire, plan);
+    return this.sendUpToTwice(wire, () => this.encode(unlimited, run, continuation?.flags), plan);
+  }
+
+  private send(wire: WireRequest, plan: Plan): Promise<void> {
     return new Promise((onEnd) => {
-      const plan: CallPlan = { context, signal: run.signal, emit, onEnd };
-      new UpstreamCall(this.callServices, wire, plan).open();
+      new UpstreamCall(this.callServices, wire, { ...plan, onEnd }).open();
     });
+  }
+
+  /** Our count of a prompt is an estimate: a server that finds no room beside it for the limit is asked again without. */
+  private async sendUpToTwice(wire: WireRequest, unlimited: () => WireRequest, plan: Plan): Promise<void> {
+    let hasBegun = false;
+    let isRefused = false;
+    const emit = (event: GenerationEvent) => {
+      isRefused = !hasBegun && isRoomRefusal(event);
+      hasBegun = true;
+      if (!isRefused) plan.emit(event);
+    };
+    await this.send(wire, { ...plan, emit });
+    if (isRefused && !plan.signal.aborted) await this.send(unlimited(), plan);
+  }
+
+  private limited(request: InferenceRequest, run: GenerationRun): InferenceRequest {
+    return limitOutput(request, run, this.options.dialect);
   }
 
   private continuationOf(request: InferenceRequest, { resume }: GenerationRun): Continuation | undefined {
@@ -173,8 +199,8 @@ export class UpstreamEngine implements Engine {
     const encoded = this.codec.encodeRequest(request, {
       model: run.backendModel,
       stream: true,
-      maxOutputTokens: run.maxOutputTokens ?? defaultMaxOutputTokens,
       ...(run.clientFormat !== undefined && { clientFormat: run.clientFormat }),
+      maxOutputTokens: defaultMaxOutputTokens,
     });
     for (const from of encoded.dropped) this.services.onExtensionsDropped(from, this.codec.format);
     const body = JSON.stringify(flags ? { ...encoded.body, ...flags } : encoded.body);
@@ -217,13 +243,6 @@ export function createUpstreamEngine(options: UpstreamOptions, services: EngineS
   const codec = findClientCodec(options.dialect);
   if (!codec) throw new SluiceError('internal', `there is no codec for the dialect ${options.dialect}`);
   return new UpstreamEngine(options, codec, services);
-}
-
-/** The request's own limit or the model's, whichever is lower. */
-function limitOutput(request: InferenceRequest, maxOutputTokens: number | undefined): InferenceRequest {
-  const own = request.sampling.maxOutputTokens ?? Number.POSITIVE_INFINITY;
-  if (maxOutputTokens === undefined || own <= maxOutputTokens) return request;
-  return { ...request, sampling: { ...request.sampling, maxOutputTokens } };
 }
 
 /** Takes the events of a continuation as the whole answer would have had them. */

@@ -1,0 +1,114 @@
+import { findGrammarError, type InferenceRequest } from '@sluice/canonical';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { askFor, runOf, textOf } from '../test-runs.ts';
+import { quietServices } from '../test-services.ts';
+import { ChatServer } from './chat-server.ts';
+import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
+import { upstreamOptions } from './options.ts';
+
+let server: ChatServer;
+let engine: UpstreamEngine;
+
+function create(dialect = 'openai'): void {
+  const baseUrl = dialect === 'openai' ? server.baseUrl : server.baseUrl.replace('/v1', '');
+  engine = createUpstreamEngine(upstreamOptions.parse({ baseUrl, dialect }), quietServices);
+}
+
+beforeEach(async () => {
+  server = await ChatServer.open();
+  create();
+});
+afterEach(async () => {
+  await engine.stop();
+  await server.close();
+});
+
+/** A prompt of so many tokens by our own estimate. */
+function prompt(tokens: number, rest: Partial<InferenceRequest> = {}): InferenceRequest {
+  const order = '[[sim tokens=4 seed=3 ttft=0 gap=0]]';
+  return askFor(order + 'x'.repeat((tokens - 4) * 4 - order.length), rest);
+}
+
+const wish = (maxOutputTokens: number) => ({ sampling: { maxOutputTokens } });
+const limits = { contextTokens: 10_000, maxOutputTokens: 9000 };
+
+/** The limit in each request that the server has seen. */
+const limitsSeen = () => server.seen.map(({ body }) => body.max_tokens);
+
+describe('the limit that an upstream is told', () => {
+  it('leaves room for the prompt in the context of the model', async () => {
+    await runOf(engine, prompt(8004), limits);
+    await runOf(engine, prompt(8004, wish(32_000)), limits);
+    await runOf(engine, prompt(8004, wish(32_000)), { contextTokens: 10_000 });
+    await runOf(engine, prompt(8004, wish(100)), limits);
+    expect(limitsSeen()).toEqual([1996, 1996, 1996, 100]);
+  });
+
+  it('is none where neither the client nor the operator set one', async () => {
+    await runOf(engine, prompt(8004), { contextTokens: 10_000 });
+    expect(server.seen[0]?.body).not.toHaveProperty('max_tokens');
+  });
+
+  it.each([
+    [8004, 1996],
+    [500, 8192],
+  ])('is one of ours for a dialect that demands one (prompt of %i tokens)', async (tokens, limit) => {
+    await engine.stop();
+    create('anthropic');
+    server.answer = (response) => response.writeHead(500).end();
+    await runOf(engine, prompt(tokens), { contextTokens: 10_000 });
+    expect(limitsSeen()).toEqual([limit]);
+  });
+});
+
+describe('an upstream that has less room than we estimate', () => {
+  const tooLong = (told: string) => ({
+    error: { message: `This model's maximum context length is 10000 tokens. ${told}`, code: 400 },
+  });
+
+  /** Refuses every request with a limit, as vLLM does where prompt and limit exceed the context. */
+  function refuseLimits(): void {
+    server.answer = (response, { body }) => {
+      response.setHeader('content-type', 'application/json');
+      if (body.max_tokens !== undefined) {
+        response.writeHead(400).end(JSON.stringify(tooLong('However, you requested more.')));
+        return;
+      }
+      const choice = { index: 0, message: { role: 'assistant', content: 'fits' }, finish_reason: 'length' };
+      response.end(JSON.stringify({ id: 'c', choices: [choice] }));
+    };
+  }
+
+  it('is asked again without a limit and gives what it has', async () => {
+    refuseLimits();
+    const events = await runOf(engine, prompt(8004), limits);
+    expect(findGrammarError(events)).toBeUndefined();
+    expect(textOf(events)).toBe('fits');
+    expect(limitsSeen()).toEqual([1996, undefined]);
+  });
+
+  it('is asked no more than twice, and its refusal is told', async () => {
+    server.answer = (response) => {
+      response.setHeader('content-type', 'application/json');
+      response.writeHead(400).end(JSON.stringify(tooLong('Your prompt is too long.')));
+    };
+    expect(await runOf(engine, prompt(8004), limits)).toMatchObject([
+      { type: 'error', error: { kind: 'invalid-request', detail: 'context-length-exceeded' } },
+    ]);
+    expect(server.seen).toHaveLength(2);
+    await runOf(engine, prompt(8004), { contextTokens: 10_000 });
+    expect(server.seen).toHaveLength(3);
+  });
+
+  it('is not asked again by a run that was aborted', async () => {
+    refuseLimits();
+    const controller = new AbortController();
+    const { answer } = server;
+    server.answer = (response, seen) => {
+      answer?.(response, seen);
+      controller.abort();
+    };
+    expect(await runOf(engine, prompt(8004), { ...limits, signal: controller.signal })).toEqual([]);
+    expect(server.seen).toHaveLength(1);
+  });
+});

@@ -1,0 +1,36 @@
+import { type GenerationEvent, type InferenceRequest, outputLimit } from '@sluice/canonical';
+import type { GenerationRun } from '../engine.ts';
+
+/** Dialects whose servers refuse a request without a limit of the answer. */
+const demandsLimit: ReadonlySet<string> = new Set(['anthropic']);
+/** For those, where neither the request nor the model has one. */
+export const defaultMaxOutputTokens = 8192;
+
+/** The request with the limit that its server is told: none where nobody set one and the dialect demands none. */
+export function limitOutput(
+  request: InferenceRequest,
+  run: GenerationRun,
+  dialect: string,
+): InferenceRequest {
+  const { maxOutputTokens: asked } = request.sampling;
+  const needed = asked === undefined && demandsLimit.has(dialect) ? defaultMaxOutputTokens : undefined;
+  const { contextTokens, maxOutputTokens = needed } = run;
+  const limit = outputLimit(request, { contextTokens, maxOutputTokens });
+  if (limit === undefined || limit === asked) return request;
+  return { ...request, sampling: { ...request.sampling, maxOutputTokens: limit } };
+}
+
+/**
+ * The same request without a limit, for a server that found no room for it: then it gives what its context has left,
+ * which is less than the limit was. Absent where there is no limit, or the dialect demands one.
+ */
+export function withoutLimit(request: InferenceRequest, dialect: string): InferenceRequest | undefined {
+  const { maxOutputTokens, ...sampling } = request.sampling;
+  if (maxOutputTokens === undefined || demandsLimit.has(dialect)) return undefined;
+  return { ...request, sampling };
+}
+
+/** Whether prompt and limit together are more than the server's context holds, or the prompt alone is. */
+export function isRoomRefusal(event: GenerationEvent): boolean {
+  return event.type === 'error' && event.error.detail === 'context-length-exceeded';
+}
