@@ -214,6 +214,11 @@ describe('a body', () => {
     expect(decode({ system: line.text }).request.messages).toHaveLength(2);
   });
 
+  test('loses empty stop strings, which would end every answer before it began', () => {
+    expect(decode({ stop_sequences: ['', 'END', ''] }).request.sampling.stopSequences).toEqual(['END']);
+    expect(decode({ stop_sequences: [''] }).request.sampling).not.toHaveProperty('stopSequences');
+  });
+
   test('may hold null for every optional field', () => {
     const names = [
       'system',

@@ -19,7 +19,8 @@ export const requestBody = z.object({
   messages: list.refine((messages) => messages.length > 0, 'must hold at least one message'),
   system: optional(anything),
   stream: optional(z.boolean()),
-  stop_sequences: optional(strings),
+  // An empty stop string would end every answer before it began.
+  stop_sequences: optional(strings).transform((stops) => stops?.filter(Boolean)),
   temperature: optional(z.number().min(0, 'must be between 0 and 1').max(1, 'must be between 0 and 1')),
   top_p: optional(z.number().min(0, 'must be between 0 and 1').max(1, 'must be between 0 and 1')),
   top_k: optional(z.int().min(0, 'must not be negative')),
