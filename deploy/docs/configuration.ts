@@ -22,6 +22,7 @@ export function writeConfiguration(): string {
     ...environment('Environment of a worker', workerEnvironment),
     ...settingsFile(),
     ...engines(),
+    ...besideTheServer,
     ...embeddedModels,
     '',
     ...mediaByUrl,
@@ -75,6 +76,21 @@ function engines(): string[] {
     ...table(['Path', 'Type', 'Default', 'Meaning'], schemaRows(options, 'pools.NAME.backend')),
   ]);
 }
+
+const besideTheServer = [
+  '## What a worker does beside its server',
+  '',
+  'So that a server of `engine: upstream` is not asked what it would refuse:',
+  '',
+  '- **Limits.** A limit of the answer, the client’s or `maxOutputTokens`, is clamped to what the prompt leaves of',
+  '  `contextTokens`; without both, servers of messages, which demand one, are told 8192, and the others none. The prompt is',
+  '  estimated (a token for four characters), so a sixteenth of the context is kept for the answer in any case, and a server',
+  '  that finds no room for prompt and limit is asked once more without a limit, but for servers of messages.',
+  '- **Stop strings.** Servers of chat completions are told four, of generate content five, of messages those with a visible',
+  '  character. The worker looks for the others in the text and ends the answer, and the call, before the first of them. Usage',
+  '  comes at the end of an answer; that of one which the worker ended is an estimate.',
+  '',
+];
 
 const embeddedModels = [
   '## Model files in the worker',

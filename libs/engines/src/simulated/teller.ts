@@ -2,13 +2,14 @@ import {
   assertNever,
   type FinishReason,
   type GenerationEvent,
+  type Json,
   type StartEvent,
   type Usage,
 } from '@sluice/canonical';
+import { type Passed, StopGate } from '../stop-gate.ts';
 import { logprobOf } from './logprob.ts';
 import type { Passage, Script } from './script.ts';
 import { stampToken } from './stamp.ts';
-import { type Passed, StopGate } from './stop-gate.ts';
 
 /** What a step was: a token more, silence from here on, or the terminal event. */
 export type Beat = 'token' | 'stall' | 'end';
@@ -103,7 +104,7 @@ export class Teller {
     const { block } = this;
     switch (passage.type) {
       case 'text':
-        this.sayText(this.gate.push(token, this.logprob(token)));
+        this.sayText(this.gate.push(token, this.logprobs(token)));
         return;
       case 'reasoning':
         this.said += 1;
@@ -126,9 +127,9 @@ export class Teller {
     this.emit(logprobs.length === 0 ? delta : { ...delta, logprobs });
   }
 
-  private logprob(token: string) {
+  private logprobs(token: string): Json[] {
     const { alternatives } = this.telling;
-    return alternatives === undefined ? undefined : logprobOf(token, this.generated, alternatives);
+    return alternatives === undefined ? [] : [logprobOf(token, this.generated, alternatives)];
   }
 
   private usage(): Usage {

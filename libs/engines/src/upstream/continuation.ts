@@ -10,11 +10,11 @@ const continueFlags: Readonly<Record<string, JsonObject>> = {
 export interface Continuation {
   request: InferenceRequest;
   /** Fields for the wire body. */
-  flags: JsonObject;
+  flags?: JsonObject;
   /** All that is missing of an answer whose limit had been reached. Absent: the server has to be asked. */
   missing?: FinishEvent;
-  /** The event as the whole answer would have had it. Throws where the server did not go on with the text. */
-  translate(event: GenerationEvent): GenerationEvent;
+  /** An event as the whole answer would have had it. Absent: as it is. Throws where the server did not go on with the text. */
+  translate?(event: GenerationEvent): GenerationEvent;
 }
 
 /**

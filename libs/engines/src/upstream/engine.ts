@@ -1,24 +1,24 @@
 import {
   errorInfoOf,
+  estimateInputTokens,
   type GenerationEvent,
   type InferenceRequest,
-  type JsonObject,
   SluiceError,
 } from '@sluice/canonical';
 import { type ClientCodec, findClientCodec } from '@sluice/formats';
 import { beginRequest, completeRequest, Pool, type WireRequest } from '@sluice/http';
 import { Client } from 'undici';
 import type { Engine, EngineServices, GenerationRun, ResumeAbility } from '../engine.ts';
-import { lost } from '../lost.ts';
 import { MediaFetcher } from '../media/fetch-media.ts';
 import { findReferences, inlineMedia, type Reference } from '../media/inline-media.ts';
 import { type Address, parseAddress } from './address.ts';
 import { type CallPlan, type CallServices, lingerMs, UpstreamCall } from './call.ts';
-import { type Continuation, continueAnswer } from './continuation.ts';
 import type { UpstreamOptions } from './options.ts';
-import { defaultMaxOutputTokens, isRoomRefusal, limitOutput, withoutLimit } from './output-limit.ts';
+import { defaultMaxOutputTokens, isRoomRefusal, withoutLimit } from './output-limit.ts';
 import { Probe } from './probe.ts';
+import { planQuestion, type Question } from './question.ts';
 import { Rests } from './rests.ts';
+import { cutAt } from './stop-cut.ts';
 import { TimeLimits } from './time-limits.ts';
 
 /** Connections beside the slots, for answers that are whole but not closed yet. */
@@ -119,7 +119,7 @@ export class UpstreamEngine implements Engine {
   /** False for a lost answer that can't go on or lacks its end alone: neither is worth a fetch. */
   private needsServer(request: InferenceRequest, run: GenerationRun): boolean {
     try {
-      return !this.continuationOf(this.limited(request, run), run)?.missing;
+      return !planQuestion(request, run, this.options).missing;
     } catch {
       return false;
     }
@@ -142,60 +142,53 @@ export class UpstreamEngine implements Engine {
 
   private ask(request: InferenceRequest, run: GenerationRun): Promise<void> {
     const context = { id: run.id, createdAt: this.services.now(), model: request.model };
-    let continuation: Continuation | undefined;
-    let wanted: InferenceRequest;
-    let wire: WireRequest;
+    let question: Question;
     try {
-      const limited = this.limited(request, run);
-      continuation = this.continuationOf(limited, run);
-      if (continuation?.missing) {
-        run.emit({ type: 'start', ...context });
-        run.emit(continuation.missing);
-        return Promise.resolve();
-      }
-      wanted = continuation?.request ?? limited;
-      wire = this.encode(wanted, run, continuation?.flags);
+      question = planQuestion(request, run, this.options);
     } catch (thrown) {
       run.emit({ type: 'error', error: errorInfoOf(thrown) });
       return Promise.resolve();
     }
-    const emit = continuation ? translated(continuation, run) : run.emit;
-    const plan: Plan = { context, signal: run.signal, emit };
-    const unlimited = withoutLimit(wanted, this.options.dialect);
-    if (!unlimited) return this.send(wire, plan);
-    return this.sendUpToTwice(wire, () => this.encode(unlimited, run, continuation?.flags), plan);
-  }
-
-  private send(wire: WireRequest, plan: Plan): Promise<void> {
-    return new Promise((onEnd) => {
-      new UpstreamCall(this.callServices, wire, { ...plan, onEnd }).open();
-    });
+    if (question.missing) {
+      run.emit({ type: 'start', ...context });
+      run.emit(question.missing);
+      return Promise.resolve();
+    }
+    const plan: Plan = { context, signal: run.signal, emit: translated(question, run) };
+    if (question.stops.length === 0) return this.send(question, run, plan);
+    const inputTokens = () => estimateInputTokens(question.request);
+    return cutAt(question.stops, inputTokens, plan, (cut) => this.send(question, run, { ...plan, ...cut }));
   }
 
   /** Our count of a prompt is an estimate: a server that finds no room beside it for the limit is asked again without. */
-  private async sendUpToTwice(wire: WireRequest, unlimited: () => WireRequest, plan: Plan): Promise<void> {
+  private async send(question: Question, run: GenerationRun, plan: Plan): Promise<void> {
     let hasBegun = false;
-    let isRefused = false;
+    let refusal: GenerationEvent | undefined;
     const emit = (event: GenerationEvent) => {
-      isRefused = !hasBegun && isRoomRefusal(event);
+      if (!hasBegun && isRoomRefusal(event)) refusal = event;
+      else plan.emit(event);
       hasBegun = true;
-      if (!isRefused) plan.emit(event);
     };
-    await this.send(wire, { ...plan, emit });
-    if (isRefused && !plan.signal.aborted) await this.send(unlimited(), plan);
+    await this.call(question, run, { ...plan, emit });
+    if (!refusal || plan.signal.aborted) return;
+    const request = withoutLimit(question.request, this.options.dialect);
+    if (request) await this.call({ ...question, request }, run, plan);
+    else plan.emit(refusal);
   }
 
-  private limited(request: InferenceRequest, run: GenerationRun): InferenceRequest {
-    return limitOutput(request, run, this.options.dialect);
+  private call(question: Question, run: GenerationRun, plan: Plan): Promise<void> {
+    let wire: WireRequest;
+    try {
+      wire = this.encode(question, run);
+    } catch (thrown) {
+      plan.emit({ type: 'error', error: errorInfoOf(thrown) });
+      return Promise.resolve();
+    }
+    // The call alone holds what is sent, and lets go of it: there may be pictures in it.
+    return new Promise((onEnd) => new UpstreamCall(this.callServices, wire, { ...plan, onEnd }).open());
   }
 
-  private continuationOf(request: InferenceRequest, { resume }: GenerationRun): Continuation | undefined {
-    if (!resume || resume.content.length === 0) return undefined;
-    if (this.resume !== 'prefix') throw lost();
-    return continueAnswer(request, resume, this.options.dialect);
-  }
-
-  private encode(request: InferenceRequest, run: GenerationRun, flags?: JsonObject): WireRequest {
+  private encode({ request, flags }: Question, run: GenerationRun): WireRequest {
     const encoded = this.codec.encodeRequest(request, {
       model: run.backendModel,
       stream: true,
@@ -245,7 +238,6 @@ export function createUpstreamEngine(options: UpstreamOptions, services: EngineS
   return new UpstreamEngine(options, codec, services);
 }
 
-/** Takes the events of a continuation as the whole answer would have had them. */
-function translated(continuation: Continuation, run: GenerationRun): (event: GenerationEvent) => void {
-  return (event) => run.emit(continuation.translate(event));
+function translated({ translate }: Question, run: GenerationRun): GenerationRun['emit'] {
+  return translate ? (event) => run.emit(translate(event)) : run.emit;
 }

@@ -1,50 +1,55 @@
 import type { Json } from '@sluice/canonical';
 
-/** Text that may leave. `tokens` counts the tokens whose first character is in it. */
+/** Text that may leave. `tokens` counts the pieces whose first character is in it. */
 export interface Passed {
   text: string;
   tokens: number;
   logprobs: Json[];
 }
 
-interface HeldToken {
-  /** Where the token begins in the held text. */
+interface HeldPiece {
+  /** Where the piece begins in the held text. */
   start: number;
-  logprob: Json | undefined;
+  logprobs: readonly Json[];
 }
 
 /**
- * Holds text back as long as it may become a stop string, across the borders of tokens, so that neither the
- * match nor anything after it is ever seen.
+ * Holds text back as long as it may become a stop string, across the borders of its pieces (tokens, deltas), so that
+ * neither the match nor anything after it is ever seen.
  */
 export class StopGate {
   /** The stop string that was hit; absent until then. */
   matched: string | undefined;
   private held = '';
-  private tokens: HeldToken[] = [];
+  private pieces: HeldPiece[] = [];
   private readonly stops: readonly string[];
 
   constructor(stopSequences: readonly string[] = []) {
     this.stops = stopSequences.filter((stop) => stop !== '');
   }
 
-  /** Takes a token in and gives what is safe to say now. */
-  push(text: string, logprob: Json | undefined): Passed {
-    if (this.stops.length === 0) return { text, tokens: 1, logprobs: logprob === undefined ? [] : [logprob] };
-    this.tokens.push({ start: this.held.length, logprob });
+  /** Whether there is text that may still become a stop string. */
+  get isHolding(): boolean {
+    return this.held !== '';
+  }
+
+  /** Takes a piece in and gives what is safe to say now. */
+  push(text: string, logprobs: readonly Json[] = []): Passed {
+    if (this.stops.length === 0) return { text, tokens: 1, logprobs: [...logprobs] };
+    this.pieces.push({ start: this.held.length, logprobs });
     this.held += text;
     const match = this.findMatch();
     if (match === undefined) return this.release(this.held.length - this.pendingLength());
     this.matched = match.stop;
     const passed = this.release(match.index);
     this.held = '';
-    this.tokens = [];
+    this.pieces = [];
     return passed;
   }
 
   /** What is left when no more text will come: it did not become a stop string. */
   flush(): Passed {
-    return this.release(this.held.length);
+    return this.release(Number.POSITIVE_INFINITY);
   }
 
   private findMatch(): { index: number; stop: string } | undefined {
@@ -69,17 +74,17 @@ export class StopGate {
 
   private release(length: number): Passed {
     const passed: Passed = { text: this.held.slice(0, length), tokens: 0, logprobs: [] };
-    const kept: HeldToken[] = [];
-    for (const token of this.tokens) {
-      if (token.start >= length) {
-        kept.push({ ...token, start: token.start - length });
+    const kept: HeldPiece[] = [];
+    for (const piece of this.pieces) {
+      if (piece.start >= length) {
+        kept.push({ ...piece, start: piece.start - length });
         continue;
       }
       passed.tokens += 1;
-      if (token.logprob !== undefined) passed.logprobs.push(token.logprob);
+      passed.logprobs.push(...piece.logprobs);
     }
     this.held = this.held.slice(length);
-    this.tokens = kept;
+    this.pieces = kept;
     return passed;
   }
 }

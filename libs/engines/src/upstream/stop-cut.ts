@@ -1,0 +1,132 @@
+import {
+  type BlockAnnotation,
+  estimateTokens,
+  type GenerationEvent,
+  type TextDelta,
+  type Usage,
+} from '@sluice/canonical';
+import { type Passed, StopGate } from '../stop-gate.ts';
+
+/** Where the events of a call go, and what ends it. */
+export interface Listening {
+  signal: AbortSignal;
+  emit(event: GenerationEvent): void;
+}
+
+/**
+ * Ends the answer of a call before the first of these strings that is in its text, and with it the call; thoughts and
+ * calls of tools are not looked at. A server tells its usage at the end, which a cut answer never reaches: then it is
+ * estimated, the prompt's by `inputTokens`.
+ */
+export async function cutAt(
+  stops: readonly string[],
+  inputTokens: () => number,
+  { signal, emit }: Listening,
+  call: (listening: Listening) => Promise<void>,
+): Promise<void> {
+  // Its own: a signal made of others lives as long as the longest of them.
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  const cut = new StopCut({ stops, inputTokens, emit, onCut: end });
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    await call({ signal: ending.signal, emit: (event) => cut.push(event) });
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
+}
+
+interface StopCutPlan {
+  stops: readonly string[];
+  inputTokens(): number;
+  emit(event: GenerationEvent): void;
+  /** Called once, after the finish of an answer that was cut: the rest is not wanted. */
+  onCut(): void;
+}
+
+class StopCut {
+  private readonly plan: StopCutPlan;
+  private gate: StopGate;
+  /** Of the text that the gate looks at. */
+  private block: number | undefined;
+  /** What is said of a block whose text is held. */
+  private waiting: BlockAnnotation[] = [];
+  private inputTokens: number | undefined;
+  private read = '';
+  private hasEnded = false;
+
+  constructor(plan: StopCutPlan) {
+    this.plan = plan;
+    this.gate = new StopGate(plan.stops);
+  }
+
+  push(event: GenerationEvent): void {
+    if (this.hasEnded) return;
+    switch (event.type) {
+      case 'text-delta':
+        this.addText(event);
+        return;
+      case 'block-annotation':
+        if (this.gate.isHolding) this.waiting.push(event);
+        else this.plan.emit(event);
+        return;
+      case 'start':
+        this.inputTokens = event.inputTokens;
+        break;
+      case 'reasoning-delta':
+        this.read += event.text;
+        this.release();
+        break;
+      case 'tool-call-delta':
+        this.read += event.arguments;
+        break;
+      case 'opaque':
+        // One without a block stands for itself, between any two pieces of a text.
+        if (event.block !== undefined) this.release();
+        break;
+      default:
+        this.release();
+    }
+    this.plan.emit(event);
+  }
+
+  private addText(event: TextDelta): void {
+    if (event.block !== this.block) this.open(event.block);
+    this.read += event.text;
+    if (event.text === '' && !this.gate.isHolding) {
+      this.plan.emit(event);
+      return;
+    }
+    this.say(this.gate.push(event.text, event.logprobs));
+    if (this.gate.matched !== undefined) this.cut(this.gate.matched);
+  }
+
+  private open(block: number): void {
+    this.release();
+    this.block = block;
+    this.gate = new StopGate(this.plan.stops);
+  }
+
+  /** Says what is held: no stop string goes on in what comes. */
+  private release(): void {
+    this.say(this.gate.flush());
+  }
+
+  private say({ text, logprobs }: Passed): void {
+    if (text === '' && logprobs.length === 0) return;
+    // What has text has a block.
+    const delta = { type: 'text-delta' as const, block: this.block ?? 0, text };
+    this.plan.emit(logprobs.length === 0 ? delta : { ...delta, logprobs });
+    if (!this.gate.isHolding) for (const event of this.waiting.splice(0)) this.plan.emit(event);
+  }
+
+  private cut(stopSequence: string): void {
+    this.hasEnded = true;
+    const usage: Usage = {
+      inputTokens: this.inputTokens ?? this.plan.inputTokens(),
+      outputTokens: estimateTokens(this.read),
+    };
+    this.plan.emit({ type: 'finish', reason: 'stop', stopSequence, usage });
+    this.plan.onCut();
+  }
+}

@@ -1,0 +1,209 @@
+import { once } from 'node:events';
+import { collect, findGrammarError, type GenerationEvent, type InferenceRequest } from '@sluice/canonical';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { askFor, record, runOf, textOf } from '../test-runs.ts';
+import { quietServices } from '../test-services.ts';
+import { ChatServer } from './chat-server.ts';
+import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
+import { upstreamOptions } from './options.ts';
+import { cutAt } from './stop-cut.ts';
+import { shareStops } from './stop-strings.ts';
+
+const asked = (stopSequences: string[]): InferenceRequest => askFor('hi', { sampling: { stopSequences } });
+const six = ['a1', 'b2', 'c3', 'd4', 'e5', 'f6'];
+
+describe('the stop strings of a request', () => {
+  it.each([
+    ['openai', six.slice(0, 4), six.slice(4)],
+    ['gemini', six.slice(0, 5), six.slice(5)],
+    ['anthropic', six, []],
+    ['a dialect of tomorrow', six, []],
+  ])('are told to servers of %s as far as they take them', (dialect, theirs, ours) => {
+    const shared = shareStops(asked(six), dialect);
+    expect(shared.request.sampling.stopSequences).toEqual(theirs);
+    expect(shared.stops).toEqual(ours);
+  });
+
+  it('are kept from servers of messages where nothing of them is visible', () => {
+    const shared = shareStops(asked(['\n\n']), 'anthropic');
+    expect(shared).toMatchObject({ request: { sampling: {} }, stops: ['\n\n'] });
+    expect(shared.request.sampling).not.toHaveProperty('stopSequences');
+  });
+});
+
+/** What is left of an answer that is cut at these strings, and whether its call was ended. */
+async function cut(stops: readonly string[], answer: readonly GenerationEvent[]) {
+  const events: GenerationEvent[] = [];
+  const listening = {
+    signal: new AbortController().signal,
+    emit: (event: GenerationEvent) => void events.push(event),
+  };
+  let wasEnded = false;
+  await cutAt(
+    stops,
+    () => 7,
+    listening,
+    async ({ signal, emit }) => {
+      for (const event of answer) emit(event);
+      wasEnded = signal.aborted;
+    },
+  );
+  expect(findGrammarError(events)).toBeUndefined();
+  return { events, wasEnded };
+}
+
+const start: GenerationEvent = { type: 'start', id: 'a', model: 'm', createdAt: 1 };
+const finish: GenerationEvent = {
+  type: 'finish',
+  reason: 'stop',
+  usage: { inputTokens: 3, outputTokens: 9 },
+};
+const said = (text: string, block = 0): GenerationEvent => ({ type: 'text-delta', block, text });
+
+describe('an answer with a stop string that its server was not told', () => {
+  it('ends before it, with the string and with the end of the call', async () => {
+    const { events, wasEnded } = await cut(['END'], [start, said('one E'), said('N'), said('D two'), finish]);
+    expect(textOf(events)).toBe('one ');
+    expect(events.at(-1)).toEqual({
+      type: 'finish',
+      reason: 'stop',
+      stopSequence: 'END',
+      usage: { inputTokens: 7, outputTokens: 3 },
+    });
+    expect(wasEnded).toBe(true);
+  });
+
+  it('ends with the tokens of the prompt that its server told', async () => {
+    const { events } = await cut(['END'], [{ ...start, inputTokens: 40 }, said('END')]);
+    expect(collect(events).finish.usage).toEqual({ inputTokens: 40, outputTokens: 1 });
+  });
+
+  it('ends before the first of several, however its text is split', async () => {
+    const letter = fc.constantFrom('a', 'b', '\n');
+    const text = fc.string({ unit: letter, maxLength: 40 });
+    const stops = fc.array(fc.string({ unit: letter, minLength: 1, maxLength: 4 }), {
+      minLength: 1,
+      maxLength: 3,
+    });
+    await fc.assert(
+      fc.asyncProperty(text, stops, fc.array(fc.nat(5)), async (whole, sought, sizes) => {
+        const { events, wasEnded } = await cut(sought, [start, ...split(whole, sizes), finish]);
+        const isThere = sought.some((stop) => whole.includes(stop));
+        expect(wasEnded).toBe(isThere);
+        if (isThere) expect(sought).toContain(collect(events).finish.stopSequence);
+        else expect(textOf(events)).toBe(whole);
+        for (const stop of sought) expect(textOf(events)).not.toContain(stop);
+        expect(whole.startsWith(textOf(events))).toBe(true);
+      }),
+    );
+  });
+
+  it('gives back what only looked like one: before its end, its failure and another block', async () => {
+    const failure: GenerationEvent = { type: 'error', error: { kind: 'upstream-failed', message: 'lost' } };
+    for (const last of [finish, failure]) {
+      const { events } = await cut(['END'], [start, said('one EN'), last]);
+      expect(events.slice(1)).toEqual([said('one '), said('EN'), last]);
+    }
+    const call: GenerationEvent[] = [
+      { type: 'tool-call-start', block: 1, id: 'c', name: 'f' },
+      { type: 'tool-call-delta', block: 1, arguments: '"END"' },
+      { type: 'tool-call-end', block: 1 },
+    ];
+    const { events } = await cut(['END'], [start, said('EN'), ...call, said('D.', 2), finish]);
+    expect(events).toEqual([start, said('EN'), ...call, said('D.', 2), finish]);
+  });
+
+  it('is not looked for in thoughts', async () => {
+    const thought: GenerationEvent = { type: 'reasoning-delta', block: 0, text: 'not the END' };
+    const { events } = await cut(['END'], [start, thought, said('done', 1), finish]);
+    expect(events).toEqual([start, thought, said('done', 1), finish]);
+  });
+
+  it('keeps what is said of a text, or beside it, in its place', async () => {
+    const note: GenerationEvent = { type: 'block-annotation', block: 0, extensions: { openai: { a: 1 } } };
+    const beside: GenerationEvent = { type: 'opaque', format: 'openai', value: { delta: {} } };
+    const { events } = await cut(['END'], [start, said('E'), note, beside, said('x'), note, finish]);
+    expect(events).toEqual([start, beside, said('Ex'), note, note, finish]);
+    const spanning = await cut(['END'], [start, said('E'), beside, said('ND')]);
+    expect(spanning.events).toMatchObject([start, beside, { type: 'finish', stopSequence: 'END' }]);
+  });
+
+  it('keeps log probabilities with their text', async () => {
+    const token = (text: string): GenerationEvent => ({
+      type: 'text-delta',
+      block: 0,
+      text,
+      logprobs: [{ token: text }],
+    });
+    const { events } = await cut(['END'], [start, token('one '), token('E'), token('x'), token('END')]);
+    expect(events.slice(1, -1)).toEqual([
+      token('one '),
+      { type: 'text-delta', block: 0, text: 'Ex', logprobs: [{ token: 'E' }, { token: 'x' }] },
+    ]);
+  });
+});
+
+function split(text: string, sizes: readonly number[]): GenerationEvent[] {
+  const deltas: GenerationEvent[] = [];
+  let from = 0;
+  for (const size of sizes) {
+    deltas.push(said(text.slice(from, from + size)));
+    from += size;
+  }
+  return [...deltas, said(text.slice(from))];
+}
+
+describe('an upstream', () => {
+  let server: ChatServer;
+  let engine: UpstreamEngine;
+  beforeEach(async () => {
+    server = await ChatServer.open();
+    const options = upstreamOptions.parse({ baseUrl: server.baseUrl, resume: 'prefix' });
+    engine = createUpstreamEngine(options, quietServices);
+  });
+  afterEach(async () => {
+    await engine.stop();
+    await server.close();
+  });
+
+  const chunk = (content: string) =>
+    `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`;
+
+  it('is told four stop strings; at another one its answer ends and its connection closes', async () => {
+    let closed: Promise<unknown> | undefined;
+    server.answer = (response) => {
+      closed = once(response, 'close');
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(chunk('one f') + chunk('6 two'));
+    };
+    const events = await runOf(engine, asked(six));
+    await closed;
+    expect(server.seen[0]?.body.stop).toEqual(six.slice(0, 4));
+    expect(textOf(events)).toBe('one ');
+    expect(collect(events).finish).toMatchObject({ reason: 'stop', stopSequence: 'f6' });
+  });
+
+  it('ends with the run as ever', async () => {
+    server.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunk('on'));
+    };
+    const { events, done } = record(engine, asked(six), {
+      onEvent: (seen, controller) => textOf(seen) === 'on' && controller.abort(),
+    });
+    await done;
+    expect(events).toMatchObject([{ type: 'start' }, { type: 'text-delta', text: 'on' }]);
+  });
+
+  it('goes on with a lost answer up to its stop string', async () => {
+    server.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(chunk('and e') + chunk('5 two'));
+    };
+    const resume = { content: [{ type: 'text' as const, text: 'one ' }], outputTokens: 10 };
+    const events = await runOf(engine, asked(six), { resume });
+    expect(textOf(events)).toBe('and ');
+    const { usage } = collect(events).finish;
+    expect(usage.outputTokens).toBe(10 + Math.ceil('and e5 two'.length / 4));
+  });
+});
