@@ -80,7 +80,7 @@ function engines(): string[] {
 const besideTheServer = [
   '## What a worker does beside its server',
   '',
-  'So that a server of `engine: upstream` is not asked what it would refuse:',
+  'So that a server of `engine: upstream` is not asked what it would refuse, or mistake:',
   '',
   '- **Limits.** A limit of the answer, the client’s or `maxOutputTokens`, is clamped to what the prompt leaves of',
   '  `contextTokens`; without both, servers of messages, which demand one, are told 8192, and the others none. The prompt is',
@@ -89,6 +89,11 @@ const besideTheServer = [
   '- **Stop strings.** Servers of chat completions are told four, of generate content five, of messages those with a visible',
   '  character. The worker looks for the others in the text and ends the answer, and the call, before the first of them. Usage',
   '  comes at the end of an answer; that of one which the worker ended is an estimate.',
+  '- **Prefills.** A last assistant turn of a messages client begins the answer, and what is answered is the rest. Servers of',
+  '  messages are left to do it; those of chat completions are told to where `resume` is `prefix`, for plain text without tools,',
+  '  JSON and thinking. Anything else is a 400 that names the turn, since the server would answer afresh. The embedded models',
+  '  go on with text, too, and the simulated one where it would have said the same; else its own words follow. What stands',
+  '  last in requests of the other formats has no such meaning, and reaches the server as it is.',
   '',
 ];
 

@@ -6,6 +6,11 @@ export interface InferenceRequest extends Extensible {
   /** The public name that the client sent, before aliases are resolved. */
   model: string;
   messages: Message[];
+  /**
+   * The last message, the assistant's, is the beginning of the answer: the model goes on with it, and what it says is
+   * the rest. An engine that can't refuses. `path` is the message's in the client's request. Absent: it answers afresh.
+   */
+  prefill?: { path: string };
   tools?: Tool[];
   /** Absent means the model decides (`auto`) when there are tools. */
   toolChoice?: ToolChoice;

@@ -1,6 +1,13 @@
-import { type InferenceRequest, type Reasoning, type Sampling, SluiceError } from '@sluice/canonical';
+import {
+  type AssistantPart,
+  type InferenceRequest,
+  type Reasoning,
+  type Sampling,
+  SluiceError,
+} from '@sluice/canonical';
 import type { GenerationRun } from '../engine.ts';
 import { lost } from '../lost.ts';
+import { cannotGoOn } from '../prefill.ts';
 import { planGrammar } from './grammar-schema.ts';
 import { writeDelivered, writeHistory } from './history.ts';
 import type { ChatOptions, ChatWrapper, Grammar, HistoryItem, ModelTurn } from './library.ts';
@@ -46,6 +53,7 @@ export async function planGeneration(
   const grammar = await createGrammar(request, calls, model);
   const delivered = run.resume?.content ?? [];
   if (delivered.length > 0) assertContinuable(delivered, grammar);
+  if (request.prefill) assertPrefillable(request, grammar);
   const { items, dropped } = writeHistory(request);
   // Ten million characters would hold up the event loop, and all other streams with it, for four seconds.
   const { length } = JSON.stringify([items, calls.functions]);
@@ -120,8 +128,20 @@ function assertContinuable(
   delivered: NonNullable<GenerationRun['resume']>['content'],
   grammar?: Grammar,
 ): void {
-  const isProse = delivered.every(({ type }) => type === 'text' || type === 'reasoning');
-  if (!isProse || grammar) throw lost();
+  if (!isProse(delivered) || grammar) throw lost();
+}
+
+function isProse(content: readonly AssistantPart[]): boolean {
+  return content.every(({ type }) => type === 'text' || type === 'reasoning');
+}
+
+/** The same of an answer that the client has begun; thoughts that are over are no beginning. */
+function assertPrefillable(request: InferenceRequest, grammar?: Grammar): void {
+  const last = request.messages.at(-1);
+  const content = last?.role === 'assistant' ? last.content : [];
+  if (!isProse(content) || content.at(-1)?.type !== 'text' || grammar) {
+    throw cannotGoOn(request, 'but in text, without JSON');
+  }
 }
 
 /** What was delivered belongs to the turn that the model is in: after the results of its calls, where it called. */

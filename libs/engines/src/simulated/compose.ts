@@ -1,6 +1,7 @@
 import type { ErrorInfo, ErrorKind, FinishReason, InferenceRequest } from '@sluice/canonical';
 import { type Directive, parseDirective } from './directive.ts';
 import { generateInstance } from './json-instance.ts';
+import { goOn } from './prefilled.ts';
 import { readPrompt } from './prompt.ts';
 import { referenceToken, seedOf } from './reference.ts';
 import { cut, type Passage, pieces, type Script } from './script.ts';
@@ -49,7 +50,7 @@ export function compose(request: InferenceRequest, pace: Pace): Script {
     }),
   ];
   return {
-    passages: passages.filter((passage) => passage.count > 0),
+    passages: goOn(passages, request).filter((passage) => passage.count > 0),
     finish: directive?.finish ?? ((tools.length > 0 ? 'tool-calls' : 'stop') satisfies FinishReason),
     ttftMs: directive?.ttftMs ?? pace.ttftMs,
     gapMs: directive?.gapMs ?? pace.gapMs,

@@ -1,7 +1,10 @@
 import type { FinishEvent, GenerationEvent, InferenceRequest, JsonObject, Resume } from '@sluice/canonical';
 import { lost } from '../lost.ts';
+import { cannotGoOn, prefillText } from '../prefill.ts';
 
-/** How the servers of a dialect are told to go on with the last message instead of answering it. */
+/** Dialects in which a last message of the assistant is gone on with, unasked. */
+const continuesUnasked: ReadonlySet<string> = new Set(['anthropic']);
+/** How the servers of the others are told to go on with it instead of answering it. */
 const continueFlags: Readonly<Record<string, JsonObject>> = {
   openai: { continue_final_message: true, add_generation_prompt: false },
 };
@@ -23,19 +26,43 @@ export interface Continuation {
  */
 export function continueAnswer(request: InferenceRequest, resume: Resume, dialect: string): Continuation {
   const [part, ...others] = resume.content;
-  if (part?.type !== 'text' || others.length > 0 || !isPlain(request)) throw lost();
+  const begun = request.prefill ? prefillText(request) : '';
+  if (part?.type !== 'text' || others.length > 0 || begun === undefined || !isPlain(request)) throw lost();
   const { maxOutputTokens } = request.sampling;
   const left = maxOutputTokens === undefined ? undefined : maxOutputTokens - resume.outputTokens;
   return {
     request: {
-      ...request,
-      messages: [...request.messages, { role: 'assistant', content: [{ type: 'text', text: part.text }] }],
+      ...withLastTurn(request, begun + part.text),
       sampling: { ...request.sampling, ...(left !== undefined && { maxOutputTokens: left }) },
     },
     flags: continueFlags[dialect] ?? {},
     ...(left !== undefined && left <= 0 && { missing: finishAtLimit(resume.outputTokens) }),
     translate: (event) => translate(event, resume.outputTokens),
   };
+}
+
+/**
+ * Asks for the rest of an answer that the client has begun. Throws `invalid-request` where its server would begin
+ * afresh, and for more than plain text, which it would corrupt.
+ */
+export function continuePrefill(
+  request: InferenceRequest,
+  dialect: string,
+  ability: 'none' | 'prefix',
+): Continuation {
+  if (!request.prefill || continuesUnasked.has(dialect)) return { request };
+  const text = prefillText(request);
+  if (ability !== 'prefix') throw cannotGoOn(request, 'that stands last');
+  if (text === undefined || !isPlain(request)) {
+    throw cannotGoOn(request, 'but in plain text, without tools, JSON and thinking');
+  }
+  return { request: withLastTurn(request, text), flags: continueFlags[dialect] ?? {} };
+}
+
+/** The request with this text as the last turn of the assistant, in place of what the client has begun. */
+function withLastTurn(request: InferenceRequest, text: string): InferenceRequest {
+  const before = request.prefill ? request.messages.slice(0, -1) : request.messages;
+  return { ...request, messages: [...before, { role: 'assistant', content: [{ type: 'text', text }] }] };
 }
 
 function finishAtLimit(outputTokens: number): FinishEvent {

@@ -61,8 +61,9 @@ export const upstreamOptions = z
       .enum(['none', 'prefix'])
       .default('none')
       .describe(
-        'prefix: a generation lost midway goes on after its delivered text (plain text only). Needs a server that continues ' +
-          'an assistant message: vLLM, SGLang, llama.cpp for openai.',
+        'prefix: a generation lost midway goes on after its delivered text, and one that a messages client began with a last ' +
+          'assistant turn after that (plain text only). Needs a server that continues an assistant message: vLLM, SGLang, ' +
+          'llama.cpp for openai.',
       ),
   })
   .refine(({ resume, dialect }) => resume === 'none' || continuing.has(dialect), {

@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '@sluice/canonical';
 import type { GenerationRun } from '../engine.ts';
 import { lost } from '../lost.ts';
-import { type Continuation, continueAnswer } from './continuation.ts';
+import { type Continuation, continueAnswer, continuePrefill } from './continuation.ts';
 import type { UpstreamOptions } from './options.ts';
 import { limitOutput } from './output-limit.ts';
 import { shareStops } from './stop-strings.ts';
@@ -12,7 +12,7 @@ export interface Question extends Continuation {
   stops: readonly string[];
 }
 
-/** Throws `upstream-failed` for a lost answer that can't go on. */
+/** Throws `upstream-failed` for a lost answer that can't go on, `invalid-request` for one that the client began and can't. */
 export function planQuestion(
   request: InferenceRequest,
   run: GenerationRun,
@@ -20,8 +20,10 @@ export function planQuestion(
 ): Question {
   const { resume } = run;
   const limited = limitOutput(request, run, dialect);
-  if (!resume || resume.content.length === 0) return shareStops(limited, dialect);
-  if (ability !== 'prefix') throw lost();
-  const continuation = continueAnswer(limited, resume, dialect);
+  const hasBegun = resume !== undefined && resume.content.length > 0;
+  if (hasBegun && ability !== 'prefix') throw lost();
+  const continuation = hasBegun
+    ? continueAnswer(limited, resume, dialect)
+    : continuePrefill(limited, dialect, ability);
   return { ...continuation, ...shareStops(continuation.request, dialect) };
 }

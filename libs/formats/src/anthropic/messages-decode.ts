@@ -2,6 +2,7 @@ import {
   type AssistantMessage,
   type AssistantPart,
   extend,
+  type InferenceRequest,
   type Json,
   type JsonObject,
   type MediaPart,
@@ -70,6 +71,18 @@ export function decodeMessages(wire: readonly Json[]): Message[] {
   return messages;
 }
 
+/**
+ * A last turn of the assistant is one that the model is to go on with. Of nothing but blank text it is none: there is
+ * nothing to go on with.
+ */
+export function decodePrefill(messages: readonly Message[], wire: readonly Json[]): Prefill {
+  const last = messages.at(-1);
+  if (last?.role !== 'assistant') return {};
+  const says = last.content.some((part) => part.type !== 'text' || /\S/.test(part.text));
+  return says ? { prefill: { path: `messages[${wire.length - 1}]` } } : {};
+}
+
+type Prefill = Pick<InferenceRequest, 'prefill'>;
 type Blocks = readonly { block: JsonObject; path: string }[];
 
 function decodeUser(blocks: Blocks, rest: JsonObject): Message[] {

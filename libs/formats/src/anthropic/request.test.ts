@@ -1,4 +1,10 @@
-import { type ErrorInfo, errorInfoOf, type InferenceRequest, type Message } from '@sluice/canonical';
+import {
+  type ErrorInfo,
+  errorInfoOf,
+  type InferenceRequest,
+  type Json,
+  type Message,
+} from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../test-refusal.ts';
 import { anthropic } from './index.ts';
@@ -217,6 +223,18 @@ describe('a body', () => {
   test('loses empty stop strings, which would end every answer before it began', () => {
     expect(decode({ stop_sequences: ['', 'END', ''] }).request.sampling.stopSequences).toEqual(['END']);
     expect(decode({ stop_sequences: [''] }).request.sampling).not.toHaveProperty('stopSequences');
+  });
+
+  test('asks to go on with a last turn of the assistant, by its path', () => {
+    const user = { role: 'user', content: 'json' };
+    const begun = { role: 'assistant', content: '{' };
+    const prefill = (...messages: Json[]) => decode({ system: 'Be.', messages }).request.prefill;
+    expect(prefill(user, begun)).toEqual({ path: 'messages[1]' });
+    expect(prefill(user, { role: 'assistant', content: [{ type: 'text', text: '{' }] })).toBeDefined();
+    expect(prefill(user, begun, user)).toBeUndefined();
+    expect(prefill(user, begun, { role: 'system', content: 'Now.' })).toBeUndefined();
+    for (const content of ['', ' \n', []])
+      expect(prefill(user, { role: 'assistant', content })).toBeUndefined();
   });
 
   test('may hold null for every optional field', () => {

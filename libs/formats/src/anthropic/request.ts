@@ -9,7 +9,7 @@ import {
 import type { DecodedRequest, EncodedRequest, HttpHeaders, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
 import { createEncoding, ownFields, unsayable } from './encoding.ts';
-import { decodeMessages, decodeSystem } from './messages-decode.ts';
+import { decodeMessages, decodePrefill, decodeSystem } from './messages-decode.ts';
 import { encodeMessages } from './messages-encode.ts';
 import { decodeSampling, encodeSampling } from './sampling.ts';
 import { decodeThinking, encodeThinking, limitBudget } from './thinking.ts';
@@ -62,9 +62,11 @@ function decodeBody(known: RequestBody, rest: JsonObject): InferenceRequest {
   const metadata = known.metadata && parseWire(metadataBody, known.metadata, 'metadata');
   const endUser = metadata?.known.user_id;
   const output = decodeOutput(outputFormat ?? known.output_format);
+  const messages = [...decodeSystem(known.system), ...decodeMessages(known.messages)];
   return {
     model: known.model,
-    messages: [...decodeSystem(known.system), ...decodeMessages(known.messages)],
+    messages,
+    ...decodePrefill(messages, known.messages),
     ...(tools.length > 0 && { tools }),
     ...decodeToolChoice(known.tool_choice),
     sampling: decodeSampling(known),

@@ -1,0 +1,42 @@
+import type { InferenceRequest } from '@sluice/canonical';
+import { cannotGoOn, prefillText } from '../prefill.ts';
+import type { Passage } from './script.ts';
+
+/**
+ * What the simulated model says where the client has begun its answer: the rest, where these are its own words, and
+ * else all of it after them. No thoughts come before it any more. Throws `invalid-request` for a beginning that is
+ * not text, and for JSON that would not be valid with it.
+ */
+export function goOn(passages: readonly Passage[], request: InferenceRequest): readonly Passage[] {
+  if (!request.prefill) return passages;
+  const begun = prefillText(request);
+  if (begun === undefined) throw cannotGoOn(request, 'but in plain text');
+  const [first, ...others] = passages.filter(({ type }) => type !== 'reasoning');
+  if (first?.type !== 'text') return first ? [first, ...others] : [];
+  const rest = restOf(first, begun);
+  if (!rest && request.output?.type === 'json') throw cannotGoOn(request, 'that begins another JSON');
+  return [rest ?? first, ...others];
+}
+
+/** The passage without its beginning. Absent where it begins otherwise. */
+function restOf(passage: Passage, begun: string): Passage | undefined {
+  let position = 0;
+  let length = 0;
+  let last = '';
+  while (length < begun.length && position < passage.count) {
+    last = passage.tokenAt(position);
+    const overlap = begun.slice(length, length + last.length);
+    if (!last.startsWith(overlap)) return undefined;
+    length += last.length;
+    position += 1;
+  }
+  if (length < begun.length) return undefined;
+  const half = last.slice(last.length - (length - begun.length));
+  // The token that the beginning ends in is said from there on; one that it ends with is not said again.
+  const from = half === '' ? position : position - 1;
+  return {
+    ...passage,
+    count: passage.count - from,
+    tokenAt: (index) => (index === 0 && half !== '' ? half : passage.tokenAt(from + index)),
+  };
+}
