@@ -573,7 +573,7 @@ test.each<[string, JsonObject, boolean]>([
   ['[1]', {}, false],
   ['"a"', {}, false],
   ['a', {}, false],
-  ['{a', {}, true],
+  ['{a', {}, false],
   ['}', {}, false],
 ])('arguments %j are read as %j', (text, input, isReadable) => {
   expect(parseArguments(text)).toEqual({ input, isReadable });

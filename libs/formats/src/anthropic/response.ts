@@ -46,17 +46,14 @@ export function encodeResponse(generations: readonly Generation[], call: ClientC
   const [generation] = generations;
   if (generation === undefined) throw new SluiceError('internal', 'there is no generation to encode');
   const { finish } = generation;
-  const { stop_reason, ...stop } = encodeStop(finish);
   const { stop_reason: _word, ...late } = extensionsOf(finish, format) ?? {};
-  const isMangled = generation.content.some(
+  const hasMangledCall = generation.content.some(
     (part) => part.type === 'tool-call' && !parseArguments(part.arguments).isReadable,
   );
   return {
     ...encodeHead(generation.id, call),
     content: generation.content.flatMap((part) => encodeBlock(part, call)),
-    // A call whose arguments were lost must not look like one that asks to be run.
-    stop_reason: isMangled && stop_reason === 'tool_use' ? 'end_turn' : stop_reason,
-    ...stop,
+    ...encodeStop(finish, hasMangledCall),
     container: null,
     diagnostics: null,
     ...encodeContextManagement(call),

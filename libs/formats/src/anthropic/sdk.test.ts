@@ -80,6 +80,26 @@ describe('the official SDK', () => {
     expect(streamed.usage).toMatchObject({ input_tokens: 5, cache_read_input_tokens: 4, output_tokens: 14 });
   });
 
+  test.each(['not json', '[1]', '"str"', '{"city":"Oslo","days":oops}', '{"city":"Os'])(
+    'reads an object wherever a model wrote none: %s',
+    async (text) => {
+      const fragments = [...text].map(
+        (char): GenerationEvent => ({ type: 'tool-call-delta', block: 0, arguments: char }),
+      );
+      const { client } = connect([
+        start,
+        { type: 'tool-call-start', block: 0, id: 'call_1', name: 'get_weather' },
+        ...fragments,
+        { type: 'tool-call-end', block: 0 },
+        { type: 'finish', reason: 'tool-calls', usage: {} },
+      ]);
+      const { content } = await client.messages.stream(params).finalMessage();
+      const [block] = content;
+      const input: unknown = block?.type === 'tool_use' ? block.input : undefined;
+      expect(Object.getPrototypeOf(input)).toBe(Object.prototype);
+    },
+  );
+
   test('finds every key that its types demand', async () => {
     const message = await connect(events).client.messages.create(params);
     const keys = ['id', 'container', 'content', 'diagnostics', 'model', 'role', 'stop_details'];

@@ -38,12 +38,14 @@ export interface StopFields {
 
 /**
  * Says why the answer ended. A server of this dialect is quoted (`rawReason`); other dialects' words are not
- * known to clients of this one and give way to the nearest that is.
+ * known to clients of this one and give way to the nearest that is. A call whose arguments could not be understood
+ * (`hasMangledCall`) must not look like one that asks to be run.
  */
-export function encodeStop(finish: FinishEvent): StopFields {
+export function encodeStop(finish: FinishEvent, hasMangledCall = false): StopFields {
   const { stop_reason: own, stop_details: details } = extensionsOf(finish, format) ?? {};
   const { stopSequence, rawReason } = finish;
-  const stop_reason = typeof own === 'string' ? own : wordFor(finish, rawReason);
+  const word = typeof own === 'string' ? own : wordFor(finish, rawReason);
+  const stop_reason = hasMangledCall && word === 'tool_use' ? 'end_turn' : word;
   return {
     stop_reason,
     stop_sequence: stop_reason === 'stop_sequence' ? (stopSequence ?? null) : null,

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { sseEvent } from '../sse.ts';
+import { ArgumentScanner } from './argument-scanner.ts';
 import { signThinking } from './signature.ts';
 
 type Kind = 'text' | 'thinking' | 'tool' | 'opaque';
@@ -21,6 +22,8 @@ export class StreamBlock {
   isStarted = false;
   private readonly isHidden: boolean;
   private readonly prefix: string;
+  /** Clients join the fragments of a call and parse them: what is passed on has to come to an object. */
+  private readonly scanner: ArgumentScanner | undefined;
   private fields: JsonObject | undefined;
   private signature: string | undefined;
   private length = 0;
@@ -31,13 +34,23 @@ export class StreamBlock {
     this.kind = kind;
     this.index = index;
     this.isHidden = hidesThinking && kind === 'thinking';
+    this.scanner = kind === 'tool' ? new ArgumentScanner() : undefined;
     this.prefix =
       'event: content_block_delta\ndata: {"type":"content_block_delta","index":' +
       `${index},"delta":{"type":${deltaOf[kind]}`;
   }
 
+  /** Whether this is a call whose arguments could not be understood; true only once they are known whole. */
+  get isMangled(): boolean {
+    return this.scanner?.isReadable === false;
+  }
+
   /** A piece of the content. */
   push(piece: string): string {
+    return this.say(this.scanner ? this.scanner.push(piece) : piece);
+  }
+
+  private say(piece: string): string {
     if (piece === '') return '';
     const begun = this.isStarted ? '' : this.begin();
     this.length += piece.length;
@@ -92,7 +105,7 @@ export class StreamBlock {
   end(): string {
     const isEmpty = this.fields === undefined && this.signature === undefined;
     if (!this.isStarted && isEmpty) return '';
-    const begun = this.begin();
+    const begun = this.begin() + this.say(this.scanner?.end() ?? '');
     const rest = this.carry === '' ? '' : `${this.prefix}${JSON.stringify(this.carry)}}}\n\n`;
     const stop = sseEvent('content_block_stop', { type: 'content_block_stop', index: this.index });
     return begun + rest + this.sign() + stop;

@@ -28,6 +28,7 @@ export class AnthropicStreamEncoder implements StreamEncoder {
   private number = -1;
   /** Blocks that the client was told of; parts of other dialects are not among them. */
   private blocks = 0;
+  private hasMangledCall = false;
 
   constructor(call: ClientCall) {
     this.call = call;
@@ -97,7 +98,7 @@ export class AnthropicStreamEncoder implements StreamEncoder {
     const closed = this.close();
     this.state = 'ended';
     const { stop_reason: _word, context_management: edits, ...late } = extensionsOf(event, format) ?? {};
-    const delta: JsonObject = { ...encodeStop(event), container: null, ...late };
+    const delta: JsonObject = { ...encodeStop(event, this.hasMangledCall), container: null, ...late };
     const end: JsonObject = {
       type: 'message_delta',
       delta,
@@ -142,6 +143,7 @@ export class AnthropicStreamEncoder implements StreamEncoder {
     this.block = undefined;
     const text = block.end();
     if (block.isStarted) this.blocks += 1;
+    this.hasMangledCall ||= block.isMangled;
     return text;
   }
 }

@@ -73,6 +73,56 @@ describe('the encoder', () => {
     ]);
   });
 
+  const call1: GenerationEvent = { type: 'tool-call-start', block: 0, id: 'a', name: 'f' };
+  const fragment = (text: string): GenerationEvent => ({
+    type: 'tool-call-delta',
+    block: 0,
+    arguments: text,
+  });
+  const called = (reason: 'tool-calls' | 'length'): GenerationEvent[] => [
+    { type: 'tool-call-end', block: 0 },
+    { type: 'finish', reason, usage: {} },
+  ];
+
+  test('passes good arguments on while they come', () => {
+    const texts = encode(start, call1, fragment('{"city":"Os'), fragment('lo"}'), ...called('tool-calls'));
+    expect(texts[2]).toContain(JSON.stringify({ type: 'input_json_delta', partial_json: '{"city":"Os' }));
+    expect(texts[3]).toContain(JSON.stringify({ type: 'input_json_delta', partial_json: 'lo"}' }));
+    expect(texts[5]).toContain('"stop_reason":"tool_use"');
+  });
+
+  test.each(['not json', '[1]', '"str"'])(
+    'says nothing of arguments that are no object, and does not ask for the call to be run: %s',
+    (text) => {
+      const said = encode(start, call1, fragment(text), ...called('tool-calls')).join('');
+      expect(said).not.toContain('input_json_delta');
+      expect(said).toContain('"stop_reason":"end_turn"');
+    },
+  );
+
+  test('does not ask for any call to be run where the arguments of one were lost', () => {
+    const second: GenerationEvent[] = [
+      { type: 'tool-call-start', block: 1, id: 'b', name: 'f' },
+      { type: 'tool-call-delta', block: 1, arguments: '{}' },
+      { type: 'tool-call-end', block: 1 },
+    ];
+    const [closed, finished] = called('tool-calls');
+    const events = [start, call1, fragment('{"a":1,"b":'), fragment('oops}'), closed, ...second, finished];
+    const said = encode(...events.filter((event) => event !== undefined)).join('');
+    expect(said.match(/"partial_json":"(?:[^"\\]|\\.)*"/g)).toEqual([
+      '"partial_json":"{\\"a\\":1"',
+      '"partial_json":"}"',
+      '"partial_json":"{}"',
+    ]);
+    expect(said).toContain('"stop_reason":"end_turn"');
+  });
+
+  test('closes arguments that the output limit cut off', () => {
+    const said = encode(start, call1, fragment('{"city":"Os'), ...called('length')).join('');
+    expect(said).toContain(JSON.stringify({ type: 'input_json_delta', partial_json: '"}' }));
+    expect(said).toContain('"stop_reason":"max_tokens"');
+  });
+
   test('passes no event on whose name could break the framing', () => {
     const [, text] = encode(start, {
       type: 'opaque',

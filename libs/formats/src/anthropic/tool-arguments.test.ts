@@ -12,20 +12,35 @@ test.each([
   ['{"a":1,"b":', { a: 1 }],
   ['{"a":[1,{"b":2},', { a: [1, { b: 2 }] }],
   ['{"a":[1,{"b":2}],"c":tr', { a: [1, { b: 2 }] }],
-  ['{"a":[1,{}] tr', { a: [1, {}] }],
-  ['{"a":[1] tr', { a: [] }],
   ['{"a":[{"b":1}', { a: [{ b: 1 }] }],
   ['{"a":"with } and , in it","b":[', { a: 'with } and , in it', b: [] }],
 ])('arguments that were cut off are completed: %s', (text, input) => {
   expect(parseArguments(text)).toEqual({ input, isReadable: true });
 });
 
-test.each(['not json', '[1]', '"text"', '7', 'null', '}{', ']]]'])(
-  'what is no object is nothing: %s',
-  (text) => {
-    expect(parseArguments(text)).toEqual({ input: {}, isReadable: false });
-  },
-);
+test.each([
+  'not json',
+  '[1]',
+  '"text"',
+  '7',
+  'null',
+  '}{',
+  ']]]',
+  '{"a":[1] tr',
+  "{'a':1}",
+  '{"a":1} b',
+  '{"a":1,"b":c}',
+])('what is no object, nor the beginning of one, is nothing: %s', (text) => {
+  expect(parseArguments(text)).toEqual({ input: {}, isReadable: false });
+});
+
+test.each([
+  ['{"a":"two\nlines"}', { a: 'two\nlines' }],
+  ['{"a":[1,],}', { a: [1] }],
+  ['```json\n{"a":1}\n```', { a: 1 }],
+])('a slip that leaves no doubt is repaired: %j', (text, input) => {
+  expect(parseArguments(text)).toEqual({ input, isReadable: true });
+});
 
 test('a megabyte of brackets is given up in linear time', () => {
   expect(parseArguments(`{"a":${'[,'.repeat(500_000)}`).isReadable).toBe(false);

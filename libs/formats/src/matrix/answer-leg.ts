@@ -5,7 +5,7 @@ import type { GoldenCase } from '../golden-case.ts';
 import { callOf, contextOf, decodeStream, encodeStream, formatNamed, textCall } from '../golden-run.ts';
 import { answerFacts } from './answer-facts.ts';
 import { answerRules } from './answer-rules.ts';
-import { argumentsAcross, repairersOf } from './arguments.ts';
+import { argumentsAcross } from './arguments.ts';
 import { canonicalText, readArguments } from './fact.ts';
 import type { LegOutcome, Mode, RuleUse } from './outcome.ts';
 import { applyRules, type Crossing, firstDifference } from './rule.ts';
@@ -32,9 +32,7 @@ export function runAnswerLeg(golden: GoldenCase, dialect: string, mode: Mode, lo
       wire: call.wire,
       stream: mode === 'stream',
       isUpstreamStream: upstream === 'stream',
-      hasLostCall: golden.events.some((events) =>
-        losesCall(events, repairersOf(golden.format, dialect, upstream === 'stream')),
-      ),
+      hasLostCall: golden.events.some((events) => losesCall(events, [dialect, golden.format])),
     };
     const answers = golden.events.map((events) => cross(events, dialect, upstream));
     for (const events of answers) {

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from '@sluice/canonical';
-import { argumentsAcross, repairersOf } from './arguments.ts';
+import { argumentsAcross } from './arguments.ts';
 import type { Fact } from './fact.ts';
 import { each, involves, type Rule, saying, without } from './rule.ts';
 
@@ -63,12 +63,11 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'arguments-are-objects',
-    says: 'Messages and generate content hold the arguments of a call as an object: unreadable text is repaired where it leaves no doubt, else empty; white space is not kept.',
+    says: 'Messages and generate content hold the arguments of a call as an object: unreadable text is repaired where it leaves no doubt, else empty (in a stream of messages: closed where it ceases to be readable); white space is not kept.',
     holds: () => true,
-    rewrite: each((fact, { format, dialect, isUpstreamStream }) => {
+    rewrite: each((fact, { format, dialect }) => {
       if (fact.at !== 'tool-call' || typeof fact.says.arguments !== 'string') return fact;
-      const repairers = repairersOf(format, dialect, isUpstreamStream);
-      return saying(fact, { arguments: argumentsAcross(fact.says.arguments, repairers) });
+      return saying(fact, { arguments: argumentsAcross(fact.says.arguments, [dialect, format]) });
     }),
   },
   {

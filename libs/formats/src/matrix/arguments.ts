@@ -12,11 +12,3 @@ export function argumentsAcross(text: string, dialects: readonly string[]): Json
   }
   return readArguments(current);
 }
-
-/**
- * The dialects that make an object of the arguments of an answer, in turn. A stream of messages passes the text
- * on as the model wrote it.
- */
-export function repairersOf(format: string, dialect: string, isUpstreamStream: boolean): string[] {
-  return dialect === 'anthropic' && isUpstreamStream ? [format] : [dialect, format];
-}
