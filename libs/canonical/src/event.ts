@@ -25,8 +25,13 @@ export interface StartEvent extends Extensible {
   model: string;
   /** Epoch milliseconds. */
   createdAt: number;
-  /** Prompt tokens, where the engine knows them before it answers. */
+  /** Prompt tokens, those of a cache among them, where the engine knows them before it answers. */
   inputTokens?: number;
+  /** How many of them were read from a cache, and how many written into one. */
+  cacheReadTokens?: number;
+  cacheWriteTokens?: number;
+  /** What a format files on the usage and is known by then. */
+  usageExtensions?: Record<FormatId, JsonObject>;
 }
 interface Delta {
   block: number;

@@ -8,4 +8,5 @@ export * from './generation.ts';
 export * from './grammar.ts';
 export * from './json.ts';
 export * from './output-limit.ts';
+export * from './prompt-usage.ts';
 export * from './request.ts';

@@ -21,6 +21,11 @@ const usage = fc.record({ inputTokens: fc.nat(), outputTokens: fc.nat() }, { req
 export const anyEvent: fc.Arbitrary<GenerationEvent> = fc
   .oneof(
     fc.record({ type: fc.constant('start'), id: text, model: text, createdAt: fc.nat() }),
+    fc.record({
+      type: fc.constant('start'),
+      ...{ id: text, model: text, createdAt: fc.nat(), inputTokens: fc.nat(), cacheReadTokens: fc.nat() },
+      ...{ cacheWriteTokens: fc.nat(), usageExtensions: extensions },
+    }),
     { weight: 4, arbitrary: fc.record({ type: fc.constant('text-delta'), text, ...delta }) },
     fc.record({ type: fc.constant('text-delta'), text, ...delta, logprobs: fc.array(json) }),
     fc.record({ type: fc.constant('reasoning-delta'), text, ...delta }),

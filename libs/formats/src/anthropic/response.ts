@@ -9,6 +9,7 @@ import {
   isJsonObject,
   type Json,
   type JsonObject,
+  promptUsage,
   type ReasoningDelta,
   SluiceError,
   type StartEvent,
@@ -113,7 +114,7 @@ export function decodeStart(message: JsonObject, context: GenerationContext): St
     id: context.id,
     model: context.model,
     createdAt: context.createdAt,
-    ...(usage.inputTokens !== undefined && { inputTokens: usage.inputTokens }),
+    ...promptUsage(usage),
     ...extend(format, kept),
   };
 }

@@ -8,6 +8,7 @@ import {
   type JsonObject,
   type OpaqueEvent,
   type StartEvent,
+  usageAtStart,
 } from '@sluice/canonical';
 import type { ClientCall, StreamEncoder } from '../codec.ts';
 import { sseComment, sseEvent } from '../sse.ts';
@@ -78,7 +79,6 @@ export class AnthropicStreamEncoder implements StreamEncoder {
     // A start that comes again belongs to another attempt at the same answer.
     if (this.state !== 'waiting') return '';
     this.state = 'running';
-    const { inputTokens } = event;
     const message = {
       ...encodeHead(event.id, this.call),
       content: [],
@@ -88,7 +88,7 @@ export class AnthropicStreamEncoder implements StreamEncoder {
       container: null,
       diagnostics: null,
       ...(this.call.wire.beta === true && { context_management: null }),
-      usage: encodeUsage({ ...(inputTokens !== undefined && { inputTokens }) }),
+      usage: encodeUsage(usageAtStart(event)),
       ...extensionsOf(event, format),
     };
     return sseEvent('message_start', { type: 'message_start', message });

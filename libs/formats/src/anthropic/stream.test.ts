@@ -42,6 +42,34 @@ describe('the encoder', () => {
     expect(after).toBe('');
   });
 
+  test('tells cached tokens apart from the others at once', () => {
+    const cached = { inputTokens: 7510, cacheReadTokens: 7000, cacheWriteTokens: 500 };
+    const [text] = encode({ ...start, ...cached });
+    expect(JSON.parse(text?.split('data: ')[1] ?? '')).toMatchObject({
+      message: {
+        usage: { input_tokens: 10, cache_creation_input_tokens: 500, cache_read_input_tokens: 7000 },
+      },
+    });
+  });
+
+  test('counts all tokens as new where a worker of an older version tells no others', () => {
+    const [text] = encode({ ...start, inputTokens: 9 });
+    expect(text).toContain('"usage":{"input_tokens":9,"output_tokens":0,"cache_creation_input_tokens":0,');
+  });
+
+  test('begins as the server of the same dialect did', () => {
+    const usage = {
+      input_tokens: 10,
+      output_tokens: 0,
+      cache_creation_input_tokens: 500,
+      cache_read_input_tokens: 7000,
+      cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 400 },
+      service_tier: 'priority',
+    };
+    const [text] = encode(...decode({ type: 'message_start', message: { usage } }));
+    expect(JSON.parse(text?.split('data: ')[1] ?? '')).toMatchObject({ message: { usage } });
+  });
+
   test('leaves no trace of an empty block', () => {
     const texts = encode(
       start,

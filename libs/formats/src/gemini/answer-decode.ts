@@ -4,6 +4,7 @@ import {
   type GenerationEvent,
   isJsonObject,
   type JsonObject,
+  promptUsage,
   type ReasoningDelta,
   type TextDelta,
   type ToolCallDelta,
@@ -90,9 +91,10 @@ export class AnswerDecoder {
   private start(): GenerationEvent[] {
     if (this.started) return [];
     this.started = true;
-    const inputTokens = this.usage?.inputTokens;
     const { id, model, createdAt } = this.context;
-    return [{ type: 'start', id, model, createdAt, ...(inputTokens !== undefined && { inputTokens }) }];
+    // What else the dialect says of the usage grows with the answer.
+    const { extensions: _growing, ...counts } = this.usage ?? {};
+    return [{ type: 'start', id, model, createdAt, ...promptUsage(counts) }];
   }
 
   private finish(word: string): FinishEvent {

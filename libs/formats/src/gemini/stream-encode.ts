@@ -9,6 +9,7 @@ import {
   type TextDelta,
   type ToolCallPart,
   type Usage,
+  usageAtStart,
 } from '@sluice/canonical';
 import type { ClientCall, StreamEncoder } from '../codec.ts';
 import { encodeErrorBody } from './error.ts';
@@ -125,9 +126,7 @@ class GeminiStreamEncoder implements StreamEncoder {
 
   private start(event: StartEvent): string {
     if (this.id === '') this.id = event.id;
-    const { inputTokens } = event;
-    if (inputTokens !== undefined && this.usage.inputTokens === undefined)
-      this.usage = { ...this.usage, inputTokens };
+    if (this.usage.inputTokens === undefined) this.usage = { ...usageAtStart(event), ...this.usage };
     this.writeTails();
     return '';
   }

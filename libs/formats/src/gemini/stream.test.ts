@@ -62,6 +62,16 @@ describe('the encoder', () => {
     );
   });
 
+  test('tells what was read from a cache with the first chunk', () => {
+    const first = decode([
+      'data: {"usageMetadata":{"promptTokenCount":9,"cachedContentTokenCount":4,"totalTokenCount":9}}\n\n',
+    ]);
+    expect(first[0]).toEqual({ ...start, cacheReadTokens: 4 });
+    expect(encode([...first.slice(0, 1), hi])).toContain(
+      '"usageMetadata":{"promptTokenCount":9,"cachedContentTokenCount":4,',
+    );
+  });
+
   test('says nothing of annotations and blocks of other formats', () => {
     const extensions = { anthropic: { citations: [] } };
     const foreign: GenerationEvent[] = [
