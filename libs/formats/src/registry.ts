@@ -2,12 +2,16 @@ import { anthropic } from './anthropic/index.ts';
 import type { ClientCodec, Format, HttpFacts, ServerCodec } from './codec.ts';
 import { gemini } from './gemini/index.ts';
 import { openai } from './openai/index.ts';
+import { withWholeCharacters } from './whole-characters.ts';
 
 /**
  * The only list of formats. Its order matters where a path is shared (`GET /v1/models`, unknown paths): the
  * first that recognizes the caller answers, and chat completions, which recognizes everybody, stands last.
  */
-export const formats: readonly Format[] = [gemini, anthropic, openai];
+export const formats: readonly Format[] = [gemini, anthropic, openai].map((format) => ({
+  ...format,
+  client: withWholeCharacters(format.client),
+}));
 
 export const serverCodecs: readonly ServerCodec[] = formats.map((format) => format.server);
 

@@ -27,8 +27,6 @@ export class StreamBlock {
   private fields: JsonObject | undefined;
   private signature: string | undefined;
   private length = 0;
-  /** The first half of a surrogate pair whose other half comes with the next delta. */
-  private carry = '';
 
   constructor(kind: Kind, index: number, hidesThinking: boolean) {
     this.kind = kind;
@@ -55,14 +53,7 @@ export class StreamBlock {
     const begun = this.isStarted ? '' : this.begin();
     this.length += piece.length;
     if (this.isHidden) return begun;
-    let text = this.carry === '' ? piece : this.carry + piece;
-    const last = text.charCodeAt(text.length - 1);
-    if (last >= 0xd800 && last <= 0xdbff) {
-      this.carry = text.slice(-1);
-      text = text.slice(0, -1);
-      if (text === '') return begun;
-    } else this.carry = '';
-    return `${begun}${this.prefix}${JSON.stringify(text)}}}\n\n`;
+    return `${begun}${this.prefix}${JSON.stringify(piece)}}}\n\n`;
   }
 
   /** Fields of the block. Signatures wait for the end, citations have an event; other fields need an unstarted block. */
@@ -106,9 +97,8 @@ export class StreamBlock {
     const isEmpty = this.fields === undefined && this.signature === undefined;
     if (!this.isStarted && isEmpty) return '';
     const begun = this.begin() + this.say(this.scanner?.end() ?? '');
-    const rest = this.carry === '' ? '' : `${this.prefix}${JSON.stringify(this.carry)}}}\n\n`;
     const stop = sseEvent('content_block_stop', { type: 'content_block_stop', index: this.index });
-    return begun + rest + this.sign() + stop;
+    return begun + this.sign() + stop;
   }
 
   private sign(): string {

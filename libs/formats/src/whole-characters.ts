@@ -1,0 +1,87 @@
+import type { GenerationEvent, ReasoningDelta, TextDelta, ToolCallDelta } from '@sluice/canonical';
+import type { ClientCodec, SseMessage, StreamDecoder } from './codec.ts';
+
+type Delta = TextDelta | ReasoningDelta | ToolCallDelta;
+
+const unknownCharacter = '\ufffd';
+
+/**
+ * A codec whose events hold whole characters, though its server may cut between the two halves of one (a surrogate
+ * pair): the first half waits for the next delta. A half that stays alone becomes U+FFFD.
+ */
+export function withWholeCharacters(codec: ClientCodec): ClientCodec {
+  return {
+    ...codec,
+    decodeResponse: (body, context) => new CharacterJoiner().join(codec.decodeResponse(body, context)),
+    createStreamDecoder: (context) => new WholeCharacterDecoder(codec.createStreamDecoder(context)),
+  };
+}
+
+class WholeCharacterDecoder implements StreamDecoder {
+  private readonly decoder: StreamDecoder;
+  private readonly joiner = new CharacterJoiner();
+
+  constructor(decoder: StreamDecoder) {
+    this.decoder = decoder;
+  }
+
+  push(message: SseMessage): GenerationEvent[] {
+    return this.joiner.join(this.decoder.push(message));
+  }
+
+  end(): GenerationEvent[] {
+    return this.joiner.join(this.decoder.end());
+  }
+}
+
+class CharacterJoiner {
+  /** The delta that ended in half a character; absent nearly always. */
+  private cut: { delta: Delta; half: string } | undefined;
+
+  join(events: GenerationEvent[]): GenerationEvent[] {
+    if (this.cut === undefined && areWhole(events)) return events;
+    return events.flatMap((event) =>
+      isDelta(event) ? this.joinDelta(event) : [...this.leave(event), event],
+    );
+  }
+
+  private joinDelta(delta: Delta): GenerationEvent[] {
+    const before = this.leave(delta);
+    const text = (this.cut?.half ?? '') + textOf(delta);
+    const half = /[\ud800-\udbff]$/.exec(text)?.[0];
+    this.cut = half === undefined ? undefined : { delta, half };
+    // What is left may be empty: its block has begun all the same.
+    const whole = text.slice(0, text.length - (half?.length ?? 0)).toWellFormed();
+    return [...before, saying(delta, whole)];
+  }
+
+  /** What is said of a half that this event leaves alone. An error says itself that something is missing. */
+  private leave(event: GenerationEvent): GenerationEvent[] {
+    if (this.cut === undefined) return [];
+    const { type, block } = this.cut.delta;
+    const isEnd = event.type === 'finish' || event.type === 'tool-call-end';
+    const isOther = 'block' in event && event.block !== undefined && event.block !== block;
+    if (!isEnd && !isOther) return [];
+    this.cut = undefined;
+    if (type === 'tool-call-delta') return [{ type, block, arguments: unknownCharacter }];
+    return [{ type, block, text: unknownCharacter }];
+  }
+}
+
+// Asked for every token: with the call around it 15 of some 600 ns.
+function areWhole(events: readonly GenerationEvent[]): boolean {
+  for (const event of events) if (isDelta(event) && !textOf(event).isWellFormed()) return false;
+  return true;
+}
+
+function isDelta(event: GenerationEvent): event is Delta {
+  return event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'tool-call-delta';
+}
+
+function textOf(delta: Delta): string {
+  return delta.type === 'tool-call-delta' ? delta.arguments : delta.text;
+}
+
+function saying(delta: Delta, text: string): Delta {
+  return delta.type === 'tool-call-delta' ? { ...delta, arguments: text } : { ...delta, text };
+}
