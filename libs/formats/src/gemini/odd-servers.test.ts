@@ -345,6 +345,16 @@ describe('usage', () => {
     expect(encodeUsage({ inputTokens: 3 }, false)).toStrictEqual({ promptTokenCount: 3, totalTokenCount: 3 });
   });
 
+  test('never falls below zero, whatever was told', () => {
+    const wrong = { inputTokens: 3, outputTokens: 5, reasoningTokens: 20 };
+    const kept = { extensions: { gemini: { toolUsePromptTokenCount: 4 } } };
+    expect(encodeUsage({ ...wrong, ...kept }, false)).toMatchObject({
+      promptTokenCount: 0,
+      candidatesTokenCount: 0,
+      thoughtsTokenCount: 20,
+    });
+  });
+
   test('names modalities only where they say more than text', () => {
     const details = (promptTokensDetails: Json) =>
       decodeUsage({ promptTokenCount: 5, promptTokensDetails }).extensions;

@@ -13,12 +13,16 @@ export function encodeUsage(usage: Usage, textOnly: boolean): JsonObject {
   const kept = keptOn(usage);
   const { toolUsePromptTokenCount: toolUse } = kept;
   const promptTokenCount =
-    inputTokens === undefined ? undefined : inputTokens - (typeof toolUse === 'number' ? toolUse : 0);
+    inputTokens === undefined
+      ? undefined
+      : Math.max(0, inputTokens - (typeof toolUse === 'number' ? toolUse : 0));
   const isKnown = inputTokens !== undefined || outputTokens !== undefined;
   return {
     ...(promptTokenCount !== undefined && { promptTokenCount }),
     ...(cacheReadTokens && { cachedContentTokenCount: cacheReadTokens }),
-    ...(outputTokens !== undefined && { candidatesTokenCount: outputTokens - (reasoningTokens ?? 0) }),
+    ...(outputTokens !== undefined && {
+      candidatesTokenCount: Math.max(0, outputTokens - (reasoningTokens ?? 0)),
+    }),
     ...(reasoningTokens && { thoughtsTokenCount: reasoningTokens }),
     ...(isKnown && { totalTokenCount: (inputTokens ?? 0) + (outputTokens ?? 0) }),
     ...(textOnly && promptTokenCount !== undefined && { promptTokensDetails: textTokens(promptTokenCount) }),

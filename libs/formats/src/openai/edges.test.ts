@@ -80,6 +80,13 @@ describe('usage where reasoning stands beside the completion', () => {
     expect(decodeUsage(wire).outputTokens).toBe(5);
   });
 
+  test('and counted beside a completion that is smaller, whatever the total says', () => {
+    const thoughts = { completion_tokens_details: { reasoning_tokens: 20 } };
+    const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, ...thoughts };
+    expect(decodeUsage(usage)).toEqual({ inputTokens: 10, outputTokens: 25, reasoningTokens: 20 });
+    expect(decodeUsage({ completion_tokens: 5, ...thoughts }).outputTokens).toBe(25);
+  });
+
   test('is absent where only the prompt was counted', () => {
     expect(decodeUsage({ prompt_tokens: 10, total_tokens: 14, ...details }).outputTokens).toBeUndefined();
   });

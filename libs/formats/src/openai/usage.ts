@@ -83,15 +83,16 @@ export function decodeUsage(wire: JsonObject): Usage {
   };
 }
 
-/** Some servers count reasoning beside the completion; only their total gives that away. */
+/** Some servers count reasoning beside the completion; their total gives that away, or that it is no part of so few. */
 function inclusiveOutput(
   input: number | undefined,
   output: number | undefined,
   reasoning: number | undefined,
   total: number | undefined,
 ): number | undefined {
-  if (input === undefined || output === undefined || reasoning === undefined) return output;
-  return total === input + output + reasoning ? output + reasoning : output;
+  if (output === undefined || reasoning === undefined) return output;
+  const isBeside = reasoning > output || (input !== undefined && total === input + output + reasoning);
+  return isBeside ? output + reasoning : output;
 }
 
 function objectOr(value: Json | undefined): JsonObject {
