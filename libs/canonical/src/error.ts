@@ -20,6 +20,7 @@ export type ErrorDetail =
   | 'model-not-found'
   | 'context-length-exceeded'
   | 'invalid-json'
+  | 'overloaded'
   | 'poison'
   | 'drained'
   | 'worker-lost';

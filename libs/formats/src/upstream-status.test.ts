@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { kindOfStatus, readRetryAdvice } from './upstream-status.ts';
+import { formats } from './registry.ts';
+import { kindOfStatus, markOverload, readRetryAdvice } from './upstream-status.ts';
 
 test.each([
   [400, 'invalid-request'],
@@ -45,4 +46,40 @@ test('an upstream may forbid or ask for a retry', () => {
   expect(readRetryAdvice({ 'x-should-retry': 'false' })).toEqual({ retryable: false });
   expect(readRetryAdvice({ 'x-should-retry': 'true' })).toEqual({ retryable: true });
   expect(readRetryAdvice({ 'x-should-retry': 'maybe' })).toEqual({});
+});
+
+test.each<[string | number | undefined, boolean]>([
+  [529, true],
+  ['overloaded_error', true],
+  ['The model is overloaded. Please try again later.', true],
+  ['engine_overloaded', true],
+  [503, false],
+  ['service unavailable', false],
+  [undefined, false],
+])('a server that is not there for %s is overloaded: %s', (said, isOverloaded) => {
+  const error = { kind: 'unavailable', message: 'x' } as const;
+  expect(markOverload(error, said)).toEqual({ ...error, ...(isOverloaded && { detail: 'overloaded' }) });
+});
+
+test('a limit that names overload is a limit all the same', () => {
+  const error = { kind: 'rate-limited', message: 'x' } as const;
+  expect(markOverload(error, 529, 'overloaded')).toEqual(error);
+});
+
+test('overload is told to clients of messages as such, whatever the dialect of the server', () => {
+  const bodies = {
+    openai: { error: { message: 'The server is currently overloaded', type: 'server_error' } },
+    anthropic: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+    gemini: { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } },
+  };
+  const statuses = Object.entries(bodies).map(([dialect, body]) => {
+    const error = formats.find(({ client }) => client.format === dialect)?.client.decodeError(503, {}, body);
+    return formats.map(({ server }) => error && server.encodeError(error, { requestId: 'r' }).status);
+  });
+  // In the order of the list: generate content, messages, chat completions.
+  expect(statuses).toEqual([
+    [503, 529, 503],
+    [503, 529, 503],
+    [503, 529, 503],
+  ]);
 });

@@ -24,6 +24,13 @@ export function kindOfStatus(status: number): ErrorKind {
   return kinds[status] ?? (status >= 400 && status < 500 ? 'invalid-request' : 'upstream-failed');
 }
 
+/** Marks the failure of a server that is not there for too much work, where its status, a code or its words say so. */
+export function markOverload(error: ErrorInfo, ...said: readonly (string | number | undefined)[]): ErrorInfo {
+  if (error.kind !== 'unavailable' || !said.some((word) => /^529$|overload/i.test(String(word))))
+    return error;
+  return { ...error, detail: 'overloaded' };
+}
+
 /**
  * What an upstream's headers advise about a retry. A date in `retry-after` says nothing here, because codecs
  * have no clock.

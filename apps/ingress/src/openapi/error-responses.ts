@@ -26,6 +26,13 @@ const samples: readonly Sample[] = [
   { kind: 'saturated', message: 'queue for sim is full', retryAfterMs: 2_000, on: 'generation' },
   { kind: 'internal', message: 'internal error' },
   { kind: 'upstream-failed', message: 'the model server failed', retryable: false, on: 'generation' },
+  {
+    kind: 'unavailable',
+    message: 'the model server is overloaded',
+    detail: 'overloaded',
+    retryAfterMs: 1_000,
+    on: 'generation',
+  },
   { kind: 'unavailable', message: 'no worker serves sim', retryAfterMs: 1_000 },
   { kind: 'deadline-exceeded', message: 'the deadline passed', on: 'generation' },
 ];
@@ -43,6 +50,7 @@ const reasons: Readonly<Record<number, string>> = {
   502: 'The model server failed.',
   503: 'No worker, or no Redis, at the moment: retry after `retry-after` seconds.',
   504: 'The deadline passed.',
+  529: 'The model server is overloaded: retry after `retry-after` seconds.',
 };
 
 /** What any answer, and what an error may carry beside its body; `$ref`s point here. */

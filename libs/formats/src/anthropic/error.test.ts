@@ -23,6 +23,18 @@ describe('an error body', () => {
     expect(encoded.body).toEqual({ type: 'error', error: { type, message: 'no' }, request_id: 'req_1' });
   });
 
+  test('tells overload of a model server apart from its absence', () => {
+    const encoded = server.encodeError(
+      { kind: 'unavailable', message: 'no', detail: 'overloaded' },
+      { requestId: 'r' },
+    );
+    expect(encoded).toMatchObject({
+      status: 529,
+      headers: { 'retry-after': '1' },
+      body: { error: { type: 'overloaded_error', message: 'no' } },
+    });
+  });
+
   test('tells clients that compact a long conversation by the words that they look for', () => {
     const detail = 'context-length-exceeded';
     const kind = 'invalid-request';
@@ -61,10 +73,12 @@ describe('the answer of a server', () => {
     expect(client.decodeError(529, {}, undefined)).toEqual({
       kind: 'unavailable',
       message: 'the server answered with status 529',
+      detail: 'overloaded',
     });
-    expect(client.decodeError(503, {}, { error: { type: 'api_error', message: 'x' } }).kind).toBe(
-      'unavailable',
-    );
+    expect(client.decodeError(503, {}, { error: { type: 'api_error', message: 'x' } })).toEqual({
+      kind: 'unavailable',
+      message: 'x',
+    });
   });
 
   test('with a page of another program has the kind of its status', () => {

@@ -2,7 +2,7 @@ import { type ErrorInfo, type ErrorKind, isJsonObject, type Json, type JsonObjec
 import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
 import { sseEvent } from '../sse.ts';
 import { retryHeaders, statusOf } from '../status.ts';
-import { kindOfStatus, readRetryAdvice } from '../upstream-status.ts';
+import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
 
 const typeOf: Readonly<Record<ErrorKind, string>> = {
   'invalid-request': 'invalid_request_error',
@@ -35,19 +35,19 @@ const kindOf: Readonly<Record<string, ErrorKind>> = {
   api_error: 'upstream-failed',
 };
 
-/** The answer to a call that failed before its stream began. */
+const overload = { status: 529, type: 'overloaded_error' };
+
+/** The answer to a call that failed before its stream began. A server that has too much to do has a status of its own. */
 export function encodeError(error: ErrorInfo, { requestId }: ReplyContext): EncodedError {
-  return {
-    status: statusOf[error.kind],
-    headers: retryHeaders(error),
-    body: errorBody(typeOf[error.kind], error, requestId),
-  };
+  const { status, type } =
+    error.detail === 'overloaded' ? overload : { status: statusOf[error.kind], type: typeOf[error.kind] };
+  return { status, headers: retryHeaders(error), body: errorBody(type, error, requestId) };
 }
 
 /** The event that ends a stream with an error. There is no status there: overload has a type of its own. */
 export function encodeStreamError(error: ErrorInfo, { requestId }: ReplyContext): string {
   const isOverload = error.kind === 'saturated' || error.kind === 'unavailable';
-  const type = isOverload ? 'overloaded_error' : typeOf[error.kind];
+  const type = isOverload ? overload.type : typeOf[error.kind];
   return sseEvent('error', errorBody(type, error, requestId));
 }
 
@@ -69,7 +69,8 @@ function messageOf({ message, detail, param }: ErrorInfo): string {
 /** A server's answer that is not 200. */
 export function decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo {
   const silence = `the server answered with status ${status}`;
-  return { ...decodeErrorBody(body, kindOfStatus(status), silence), ...readRetryAdvice(headers) };
+  const error = decodeErrorBody(body, kindOfStatus(status), silence);
+  return { ...markOverload(error, status), ...readRetryAdvice(headers) };
 }
 
 const longestMessage = 500;
@@ -89,5 +90,5 @@ export function decodeErrorBody(body: unknown, fallback: ErrorKind, silence: str
     return { kind, message: text, detail: 'context-length-exceeded' };
   }
   if (kind === 'not-found' && /model/i.test(text)) return { kind, message: text, detail: 'model-not-found' };
-  return { kind, message: text };
+  return markOverload({ kind, message: text }, typeof type === 'string' ? type : undefined, text);
 }

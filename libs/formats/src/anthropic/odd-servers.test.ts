@@ -278,7 +278,11 @@ describe('a stream', () => {
     const told = { type: 'message_delta', delta: {}, usage: { output_tokens: 5, input_tokens: null } };
     expect(decode(started, told, { type: 'error', error: { type: 'overloaded_error' } }).at(-1)).toEqual({
       type: 'error',
-      error: { kind: 'unavailable', message: 'the server ended the stream with an error' },
+      error: {
+        kind: 'unavailable',
+        message: 'the server ended the stream with an error',
+        detail: 'overloaded',
+      },
       usage: { inputTokens: 3, outputTokens: 5 },
     });
     expect(decode(begin, '7').at(-1)).toEqual({
@@ -371,14 +375,15 @@ describe('an error', () => {
     ['request_too_large', 'too-large'],
     ['rate_limit_error', 'rate-limited'],
     ['timeout_error', 'deadline-exceeded'],
-    ['overloaded_error', 'unavailable'],
+    ['overloaded_error', 'unavailable', 'overloaded'],
     ['api_error', 'saturated'],
     ['toString', 'saturated'],
     [7, 'saturated'],
-  ])('of type %s is %s', (type, kind) => {
+  ])('of type %s is %s', (type, kind, detail?: string) => {
     expect(decodeErrorBody({ error: { type, message: '' } }, 'saturated', 'silence')).toEqual({
       kind,
       message: 'silence',
+      ...(detail && { detail }),
     });
   });
 

@@ -8,7 +8,7 @@ import {
 } from '@sluice/canonical';
 import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
 import { retryAfterSeconds, retryHeaders, statusOf } from '../status.ts';
-import { kindOfStatus, readRetryAdvice } from '../upstream-status.ts';
+import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
 
 const rpc = 'type.googleapis.com/google.rpc';
 
@@ -84,9 +84,7 @@ export function decodeError(status: number, headers: HttpHeaders, body: unknown)
   const detail = detailOf(kind, message);
   const retryAfterMs = retryDelay(details);
   return {
-    kind,
-    message,
-    ...(detail && { detail }),
+    ...markOverload({ kind, message, ...(detail && { detail }) }, status, message),
     ...readRetryAdvice(headers),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   };

@@ -1,7 +1,7 @@
 import { type ErrorDetail, type ErrorInfo, type ErrorKind, isJsonObject, type Json } from '@sluice/canonical';
 import type { EncodedError, HttpHeaders } from '../codec.ts';
 import { retryHeaders, statusOf } from '../status.ts';
-import { kindOfStatus, readRetryAdvice } from '../upstream-status.ts';
+import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
 
 interface Word {
   type: string;
@@ -32,6 +32,7 @@ const detailCodes: Readonly<Record<ErrorDetail, string | undefined>> = {
   'model-not-found': 'model_not_found',
   'context-length-exceeded': 'context_length_exceeded',
   'invalid-json': 'invalid_json',
+  overloaded: undefined,
   poison: undefined,
   drained: undefined,
   'worker-lost': undefined,
@@ -73,7 +74,8 @@ const secretive: ReadonlySet<ErrorKind> = new Set(['unauthenticated', 'permissio
 /** An upstream's answer with a status of 400 and above. */
 export function decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo {
   const silence = `the upstream answered with status ${status}`;
-  return { ...describe(readErrorObject(body), kindOfStatus(status), silence), ...readRetryAdvice(headers) };
+  const error = describe(readErrorObject(body), kindOfStatus(status), silence);
+  return { ...markOverload(error, status), ...readRetryAdvice(headers) };
 }
 
 /** An error object inside a stream or a body that began well; absent when there is none. */
@@ -123,5 +125,5 @@ function describe(found: WireError, fallback: ErrorKind, text: string): ErrorInf
     return { ...detail, kind: 'invalid-request', detail: 'context-length-exceeded' };
   }
   if (found.code === 'model_not_found') return { ...detail, kind: 'not-found', detail: 'model-not-found' };
-  return detail;
+  return markOverload(detail, found.code, found.type, message);
 }
