@@ -348,7 +348,8 @@ describe('an attempt that fails', () => {
     machine.frame('b', 2, 0, [busy]);
     machine.frame('c', 3, 0, [busy]);
     expect(enqueued.map(({ attempt }) => attempt)).toEqual([2, 3]);
-    expect(delivered).toEqual([start, busy]);
+    // Nor should the client try again what all of them refused.
+    expect(delivered).toEqual([start, failure({ kind: 'unavailable', retryable: false })]);
     expect(machine.phase).toBe('closed');
   });
 

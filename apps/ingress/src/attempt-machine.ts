@@ -1,5 +1,6 @@
 import {
   Collector,
+  type ErrorEvent,
   type ErrorInfo,
   type GenerationEvent,
   isContent,
@@ -13,6 +14,8 @@ import { FrameOrder } from './frame-order.ts';
 import { Suspicion } from './suspicion.ts';
 
 const attemptLimit = 8;
+/** How often an engine may be asked that is not available. */
+const refusalLimit = 3;
 /** Progress is acknowledged in steps, so that the worker's memory stays small on long answers. */
 const acknowledgeStep = 64;
 
@@ -197,7 +200,7 @@ export class AttemptMachine {
       // The client's side may have left while it was handed over.
       if (this.isClosed) return;
       if (this.isWorthAnother(last.error)) this.again('failed');
-      else this.finish(last);
+      else this.finish(this.isRefusal(last.error) ? forGood(last) : last);
       return;
     }
     this.isClosed = true;
@@ -223,7 +226,12 @@ export class AttemptMachine {
   /** A failure that another worker may not have, before or after content. */
   private isWorthAnother(error: ErrorInfo): boolean {
     if (error.detail === 'drained') return this.canGoOn();
-    return error.kind === 'unavailable' && this.collector.content.length === 0 && this.attempt < 3;
+    return this.isRefusal(error) && this.attempt < refusalLimit;
+  }
+
+  /** Whether an engine, and not its worker that leaves, refused to begin. */
+  private isRefusal({ kind, detail }: ErrorInfo): boolean {
+    return kind === 'unavailable' && detail !== 'drained' && this.collector.content.length === 0;
   }
 
   private canGoOn(): boolean {
@@ -278,4 +286,9 @@ export class AttemptMachine {
   private order(worker: string, kind: Order['kind'], sequence: number): void {
     this.effects.order(worker, { kind, attempt: this.attempt, sequence });
   }
+}
+
+/** The client need not repeat what we have tried several times. */
+function forGood(event: ErrorEvent): ErrorEvent {
+  return { ...event, error: { ...event.error, retryable: false } };
 }

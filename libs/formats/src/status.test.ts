@@ -29,8 +29,16 @@ describe('retryHeaders', () => {
   );
 
   test('an error that was already retried is final, whatever its kind', () => {
-    expect(retryHeaders(error('unavailable', { retryable: false, retryAfterMs: 5 }))).toEqual({
+    expect(retryHeaders(error('upstream-failed', { retryable: false, retryAfterMs: 5 }))).toEqual({
       'x-should-retry': 'false',
+    });
+    expect(retryHeaders(error('rate-limited', { retryable: false }))).toEqual({ 'x-should-retry': 'false' });
+  });
+
+  test('a server that was asked again and again is not asked once more, but later', () => {
+    expect(retryHeaders(error('unavailable', { retryable: false, retryAfterMs: 5000 }))).toEqual({
+      'x-should-retry': 'false',
+      'retry-after': '5',
     });
   });
 

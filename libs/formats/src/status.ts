@@ -24,12 +24,14 @@ const waits: ReadonlySet<ErrorKind> = new Set(['rate-limited', 'saturated', 'una
 
 /**
  * The headers that steer a client's retries. `retry-after` is whole seconds from 1 to 60 because SDKs ignore
- * longer ones; `x-should-retry: false` stops clients that would otherwise retry a wrong key for a minute.
+ * longer ones; `x-should-retry: false` stops clients that would otherwise retry a wrong key for a minute. A server that
+ * was asked in vain has both: it may be there later, and not every client knows the latter.
  */
 export function retryHeaders(error: ErrorInfo): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (error.retryable === false || final.has(error.kind)) headers['x-should-retry'] = 'false';
-  else if (waits.has(error.kind) || error.retryAfterMs !== undefined) {
+  const isFinal = error.retryable === false || final.has(error.kind);
+  if (isFinal) headers['x-should-retry'] = 'false';
+  if (isFinal ? error.kind === 'unavailable' : waits.has(error.kind) || error.retryAfterMs !== undefined) {
     headers['retry-after'] = String(retryAfterSeconds(error));
   }
   return headers;

@@ -31,6 +31,7 @@ const samples: readonly Sample[] = [
     message: 'the model server is overloaded',
     detail: 'overloaded',
     retryAfterMs: 1_000,
+    retryable: false,
     on: 'generation',
   },
   { kind: 'unavailable', message: 'no worker serves sim', retryAfterMs: 1_000 },
@@ -50,7 +51,7 @@ const reasons: Readonly<Record<number, string>> = {
   502: 'The model server failed.',
   503: 'No worker, or no Redis, at the moment: retry after `retry-after` seconds.',
   504: 'The deadline passed.',
-  529: 'The model server is overloaded: retry after `retry-after` seconds.',
+  529: 'The model server is overloaded, however often it was asked.',
 };
 
 /** What any answer, and what an error may carry beside its body; `$ref`s point here. */

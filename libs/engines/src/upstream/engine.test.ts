@@ -374,17 +374,19 @@ describe('a failure of an upstream', () => {
   });
 
   it.each([
-    [401, 'upstream-failed'],
-    [403, 'upstream-failed'],
-    [404, 'upstream-failed'],
-    [402, 'upstream-failed'],
-    [405, 'upstream-failed'],
-    [500, 'upstream-failed'],
-    [502, 'upstream-failed'],
-  ])('with status %i is the gateway’s, and its words stay here', async (status, kind) => {
+    [401, 'upstream-failed', false],
+    [403, 'upstream-failed', false],
+    [404, 'upstream-failed', false],
+    [402, 'upstream-failed', false],
+    [405, 'upstream-failed', false],
+    [500, 'upstream-failed', undefined],
+    [502, 'upstream-failed', undefined],
+  ])('with status %i is the gateway’s, and its words stay here', async (status, kind, retryable) => {
     answerWith(status, body(`wrong key ${credential} for account 42`));
     const failure = await failureOf(createEngine());
     expect(failure.kind).toBe(kind);
+    // What only the operator can mend is the same the next time.
+    expect(failure.retryable).toBe(retryable);
     expect(failure.param).toBeUndefined();
     if (status < 500) expect(failure.message).not.toContain('account 42');
   });

@@ -5,8 +5,8 @@ const maxMessageLength = 500;
 /** What to wait where a server that is not there says nothing of it. */
 const reconnectAfterMs = 1000;
 
-/** A failure in the gateway's name: the client did nothing wrong and must not be told so. */
-const ours = (message: string) => (): ErrorInfo => ({ kind: 'upstream-failed', message });
+/** A failure in the gateway's name: the client did nothing wrong and must not be told so. Only the operator can mend it. */
+const ours = (message: string) => (): ErrorInfo => ({ kind: 'upstream-failed', message, retryable: false });
 const theirs = (info: ErrorInfo): ErrorInfo => info;
 const failed = (info: ErrorInfo): ErrorInfo => ({ ...info, kind: 'upstream-failed' });
 
