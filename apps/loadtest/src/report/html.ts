@@ -1,10 +1,14 @@
 import type { RunResult } from '../result.ts';
 import { describeSlo } from '../slo.ts';
 import { type Chart, renderChart } from './chart.ts';
+import { goodputCharts } from './goodput-charts.ts';
 import { escapeHtml } from './html-text.ts';
+import { loadChart } from './load-charts.ts';
 import { pageScript, pageStyle } from './page-style.ts';
-import { colorOf, goodputCharts, loadChart, percentileCharts, timeCharts } from './plots.ts';
+import { percentileCharts } from './percentile-charts.ts';
+import { colorOf } from './run-color.ts';
 import { errorTable, figuresTable, latencyTable } from './tables.ts';
+import { timeCharts } from './time-charts.ts';
 
 /**
  * One self-contained page that compares runs side by side, the first being the reference. It loads nothing,
