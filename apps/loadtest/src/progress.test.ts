@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Progress } from './progress.ts';
 import { emptyTotals } from './recorder.ts';
+import { point } from './report/test-result.ts';
 import { parseScenario } from './scenario.ts';
 
 const second = {
@@ -39,6 +40,15 @@ describe('live progress', () => {
       '50/s offered  48/s ok  2/s 429  3/s failed\n480 tokens/s  4 in flight  3 errors\n',
     );
     expect(text).toContain('TTFT p50 51.2 ms p99 130 ms');
+  });
+
+  it('tells what a load of a search did, of single bodies too', () => {
+    const { ttftP50: _p50, ttftP99: _p99, ...single } = point(50, 50, 0);
+    const streamed = shown(undefined, (progress) => progress.point(point(50, 50, 0)));
+    expect(streamed).toContain('50/s  met     good 100.0 %  TTFT p50 10.0 ms p99 100 ms');
+    expect(shown(undefined, (progress) => progress.point(single))).toContain(
+      'good 100.0 %  end to end p50 20.0 ms p99 200 ms  429 0/s',
+    );
   });
 
   it('redraws its own lines on a terminal and only there', () => {

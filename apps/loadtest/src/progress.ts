@@ -51,11 +51,13 @@ export class Progress {
     const parts = [
       `${formatRate(point.offeredRate).padStart(9)}  ${verdict}`,
       `good ${(point.attainment * 100).toFixed(1)} %`,
-      `TTFT p50 ${formatMs(point.ttftP50)} p99 ${formatMs(point.ttftP99)}`,
+      point.ttftP50 === undefined
+        ? latency('end to end', point.endToEndP50, point.endToEndP99)
+        : latency('TTFT', point.ttftP50, point.ttftP99),
       `429 ${formatRate(point.refusedRate)}`,
       ...(point.isClientBottleneck ? ['client was the bottleneck'] : []),
     ];
-    this.options.write(`${parts.join('  ')}\n`);
+    this.options.write(`${parts.filter((part) => part !== '').join('  ')}\n`);
   }
 
   /** Takes the live lines away. */
@@ -71,8 +73,6 @@ export class Progress {
     const bar = '━'.repeat(Math.round(share * barWidth)).padEnd(barWidth, '·');
     const left = elapsedMs < durationMs ? `ETA ${formatClock(durationMs - elapsedMs)}` : 'finishing';
     const phase = elapsedMs <= warmupMs ? '  warming up' : '';
-    const latency = (name: string, p50?: number, p99?: number) =>
-      p50 === undefined || p99 === undefined ? '' : `${name} p50 ${formatMs(p50)} p99 ${formatMs(p99)}`;
     return [
       `${this.title === '' ? '' : `${this.title}  `}${bar} ${formatClock(elapsedMs)}  ${left}${phase}`,
       `${interval.offered}/s offered  ${interval.ok}/s ok  ${interval.refused}/s 429  ${interval.failed}/s failed`,
@@ -85,6 +85,10 @@ export class Progress {
         .join('   '),
     ];
   }
+}
+
+function latency(name: string, p50: number | undefined, p99: number | undefined): string {
+  return p50 === undefined || p99 === undefined ? '' : `${name} p50 ${formatMs(p50)} p99 ${formatMs(p99)}`;
 }
 
 /** Requests per second for a reader. */

@@ -75,10 +75,12 @@ export interface SearchPoint {
   failedRate: number;
   attainment: number;
   meetsSlo: boolean;
-  ttftP50: number;
-  ttftP99: number;
-  endToEndP50: number;
-  endToEndP99: number;
+  /** Absent when no answer had a first token. */
+  ttftP50?: number;
+  ttftP99?: number;
+  /** Absent when nothing was answered. */
+  endToEndP50?: number;
+  endToEndP99?: number;
   isClientBottleneck: boolean;
 }
 

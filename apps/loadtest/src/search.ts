@@ -75,10 +75,14 @@ function pointOf(result: RunResult, phase: SearchPoint['phase']): SearchPoint {
     failedRate: rates.failed,
     attainment: result.attainment,
     meetsSlo: result.meetsSlo,
-    ttftP50: metrics.ttft.percentiles.p50 ?? 0,
-    ttftP99: metrics.ttft.percentiles.p99 ?? 0,
-    endToEndP50: metrics.endToEnd.percentiles.p50 ?? 0,
-    endToEndP99: metrics.endToEnd.percentiles.p99 ?? 0,
+    ...(metrics.ttft.count > 0 && {
+      ttftP50: metrics.ttft.percentiles.p50 ?? 0,
+      ttftP99: metrics.ttft.percentiles.p99 ?? 0,
+    }),
+    ...(metrics.endToEnd.count > 0 && {
+      endToEndP50: metrics.endToEnd.percentiles.p50 ?? 0,
+      endToEndP99: metrics.endToEnd.percentiles.p99 ?? 0,
+    }),
     isClientBottleneck: result.client.isBottleneck,
   };
 }

@@ -99,9 +99,13 @@ function renderLine(line: Series, points: readonly (readonly [number, number])[]
   const path = points
     .map(([px, py], i) => `${i === 0 ? 'M' : 'L'}${px.toFixed(1)} ${py.toFixed(1)}`)
     .join('');
+  // A hollow dot is of a broken line, where there is but one and no line to tell by.
+  const fill = line.stroke === 'solid' ? '' : ' style="fill:var(--card);stroke:currentColor"';
   const dots =
     points.length <= maximumDots && line.color > 0
-      ? points.map(([px, py]) => `<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="2.6"/>`).join('')
+      ? points
+          .map(([px, py]) => `<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="2.6"${fill}/>`)
+          .join('')
       : '';
   return `<g data-line="${at}" style="color:var(--series-${line.color})" fill="currentColor"><path d="${path}" fill="none" ${strokeOf(line)}/>${dots}</g>`;
 }

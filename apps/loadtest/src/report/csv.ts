@@ -22,10 +22,20 @@ export function renderCsv(runs: readonly RunResult[]): string {
     for (const [name, count] of Object.entries(run.errors)) add(`error: ${name}`, 'count', '', count);
     for (const point of run.search?.points ?? []) {
       const at = `at ${point.offeredRate.toFixed(2)}/s`;
-      add(at, 'good', '1/s', point.goodRate);
-      add(at, 'refused', '1/s', point.refusedRate);
-      add(at, 'ttft p50', 'ms', point.ttftP50);
-      add(at, 'ttft p99', 'ms', point.ttftP99);
+      for (const [name, value] of [
+        ['ok', point.okRate],
+        ['good', point.goodRate],
+        ['refused', point.refusedRate],
+        ['failed', point.failedRate],
+      ] as const)
+        add(at, name, '1/s', value);
+      for (const [name, value] of [
+        ['ttft p50', point.ttftP50],
+        ['ttft p99', point.ttftP99],
+        ['end to end p50', point.endToEndP50],
+        ['end to end p99', point.endToEndP99],
+      ] as const)
+        if (value !== undefined) add(at, name, 'ms', value);
     }
   }
   return `${lines.join('\n')}\n`;

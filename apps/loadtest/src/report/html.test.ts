@@ -60,4 +60,14 @@ describe('the CSV report', () => {
     expect(lines.some((line) => line.startsWith('searched,ttft,p99,ms,'))).toBe(true);
     expect(lines).toContain('searched,at 200.00/s,refused,1/s,90');
   });
+
+  it('tells all rates and latencies of a search, and no latency that was not measured', () => {
+    const { ttftP50: _p50, ttftP99: _p99, ...single } = point(200, 110, 60);
+    const search = { saturationRate: 100, points: [{ ...single, okRate: 120, failedRate: 20 }] };
+    const csv = renderCsv([result('single', { search })]);
+    for (const figure of ['ok,1/s,120', 'good,1/s,110', 'refused,1/s,60', 'failed,1/s,20'])
+      expect(csv).toContain(`single,at 200.00/s,${figure}\n`);
+    expect(csv).toContain('single,at 200.00/s,end to end p99,ms,200\n');
+    expect(csv).not.toMatch(/at 200.00\/s,ttft/);
+  });
 });

@@ -3,7 +3,7 @@ import { describeSlo } from '../slo.ts';
 import { type Chart, renderChart } from './chart.ts';
 import { goodputCharts } from './goodput-charts.ts';
 import { escapeHtml } from './html-text.ts';
-import { loadChart } from './load-charts.ts';
+import { loadCharts } from './load-charts.ts';
 import { pageScript, pageStyle } from './page-style.ts';
 import { percentileCharts } from './percentile-charts.ts';
 import { colorOf } from './run-color.ts';
@@ -16,11 +16,10 @@ import { timeCharts } from './time-charts.ts';
  */
 export function renderHtml(runs: readonly RunResult[]): string {
   const title = runs.length === 1 ? (runs[0]?.name ?? 'load test') : `${runs.length} load tests compared`;
-  const load = loadChart(runs);
   const sections = [
     section('Load', 'Up to which load the objective holds, and what happens past it.', [
       ...goodputCharts(runs),
-      ...(load ? [load] : []),
+      ...loadCharts(runs),
     ]),
     section(
       'Latency by percentile',

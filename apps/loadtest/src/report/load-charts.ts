@@ -1,45 +1,51 @@
 import { formatMs } from '../duration.ts';
 import type { RunResult } from '../result.ts';
 import type { Chart, Series } from './chart.ts';
-import { colorOf } from './run-color.ts';
+import { type LoadLine, loadLines, spansLoads } from './load-lines.ts';
 import { fitScale } from './scale.ts';
 
-/** Latency over offered load: the points of each search, and single runs at different loads as one line. */
-export function loadChart(runs: readonly RunResult[]): Chart | undefined {
-  const series: Series[] = [];
-  runs.forEach((run, at) => {
-    for (const [name, stroke, key] of quantiles) {
-      const points = run.search?.points.map((point) => [point.offeredRate, point[key]] as const) ?? [];
-      series.push({ name: `${run.name} ${name}`, color: colorOf(at), stroke, points });
-    }
+const metrics = [
+  { key: 'ttft', title: 'Time to first token over load' },
+  { key: 'endToEnd', title: 'End to end over load' },
+] as const;
+type Metric = (typeof metrics)[number]['key'];
+
+const quantiles = [
+  { key: 'p50', stroke: 'solid' },
+  { key: 'p99', stroke: 'dashed' },
+] as const;
+
+/** Latency over offered load, a chart per metric; none where all runs had one load. */
+export function loadCharts(runs: readonly RunResult[]): Chart[] {
+  const lines = loadLines(runs);
+  return metrics.flatMap(({ key, title }) => {
+    const measured = lines.flatMap((line) => line.points).filter((point) => point[key] !== undefined);
+    return spansLoads(measured) ? [loadChart(title, lines, key)] : [];
   });
-  const single = runs.filter((run) => !run.search).sort((a, b) => a.rates.offered - b.rates.offered);
-  if (single.length > 1) {
-    for (const [name, stroke, , percentile] of quantiles) {
-      const points = single.map((run) => [run.rates.offered, mainLatency(run, percentile)] as const);
-      series.push({ name: `runs ${name}`, color: 0, stroke, points });
-    }
-  }
-  const values = series.flatMap((line) => line.points.map(([, y]) => y));
-  if (values.length === 0) return undefined;
+}
+
+function loadChart(title: string, lines: readonly LoadLine[], metric: Metric): Chart {
+  const series = lines.flatMap((line) => seriesOf(line, metric));
   return {
-    title: 'Time to first token over load',
+    title,
     xLabel: 'offered load (requests per second)',
     yLabel: 'latency (unit at each tick)',
     xScale: 'linear',
-    yScale: fitScale(values),
+    yScale: fitScale(series.flatMap((line) => line.points.map(([, y]) => y))),
     series,
     formatX: (rate) => `${Number(rate.toPrecision(3))}`,
     formatY: formatMs,
   };
 }
 
-const quantiles = [
-  ['p50', 'solid', 'ttftP50', 'p50'],
-  ['p99', 'dashed', 'ttftP99', 'p99'],
-] as const;
-
-function mainLatency(run: RunResult, percentile: string): number {
-  const metric = run.metrics.ttft.count > 0 ? run.metrics.ttft : run.metrics.endToEnd;
-  return metric.percentiles[percentile] ?? 0;
+function seriesOf({ name, color, points }: LoadLine, metric: Metric): Series[] {
+  return quantiles.map(({ key, stroke }) => ({
+    name: `${name} ${key}`,
+    color,
+    stroke,
+    points: points.flatMap((point) => {
+      const latency = point[metric];
+      return latency ? [[point.rate, latency[key]] as const] : [];
+    }),
+  }));
 }

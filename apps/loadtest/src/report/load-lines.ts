@@ -1,0 +1,110 @@
+import type { RunResult, SearchPoint } from '../result.ts';
+import { colorOf } from './run-color.ts';
+
+/** Two percentiles of a latency, in milliseconds. */
+export interface Quantiles {
+  p50: number;
+  p99: number;
+}
+
+/** What was measured at one load, in requests per second; absent latencies were not. */
+export interface LoadPoint {
+  rate: number;
+  ttft: Quantiles | undefined;
+  endToEnd: Quantiles | undefined;
+}
+
+/** Loads of one system, which may be joined. */
+export interface LoadLine {
+  name: string;
+  color: number;
+  points: readonly LoadPoint[];
+}
+
+/** Loads closer than this are one load. */
+const sameLoadShare = 0.05;
+
+interface Numbered {
+  run: RunResult;
+  color: number;
+}
+
+/** A line per search, and one per system that ran at several loads. */
+export function loadLines(runs: readonly RunResult[]): LoadLine[] {
+  const numbered = runs.map((run, at) => ({ run, color: colorOf(at) }));
+  const searches = numbered.flatMap(({ run, color }) =>
+    run.search ? [{ name: run.name, color, points: run.search.points.map(pointOfSearch) }] : [],
+  );
+  const systems = Map.groupBy(
+    numbered.filter(({ run }) => !run.search),
+    ({ run }) => traits(run).join(' '),
+  );
+  const groups = [...systems.values()];
+  return [...searches, ...groups.flatMap((group) => linesOf(group, groups))];
+}
+
+/** Whether there are two loads among these points. */
+export function spansLoads(points: readonly { rate: number }[]): boolean {
+  return points.some((point) => !isSameLoad(point.rate, points[0]?.rate ?? 0));
+}
+
+/** One line; or a point per run where loads repeat, for then the runs differ in something that no result tells. */
+function linesOf(group: readonly Numbered[], groups: readonly (readonly Numbered[])[]): LoadLine[] {
+  const sorted = group.toSorted((a, b) => intendedRate(a.run) - intendedRate(b.run));
+  const isRepeated = sorted.some(
+    ({ run }, at) => at > 0 && isSameLoad(intendedRate(run), intendedRate(sorted[at - 1]?.run ?? run)),
+  );
+  const first = group[0];
+  if (isRepeated || group.length === 1 || !first)
+    return group.map(({ run, color }) => ({ name: run.name, color, points: [pointOfRun(run)] }));
+  const name = systemName(first.run, groups);
+  return [{ name, color: first.color, points: sorted.map(({ run }) => pointOfRun(run)) }];
+}
+
+/** What makes a system: where it is, and what is asked of it. */
+function traits({ scenario }: RunResult): string[] {
+  const distinct = (values: readonly string[]) => [...new Set(values)].join('+');
+  return [
+    scenario.target.replace(/^https?:\/\//, ''),
+    distinct(scenario.traffic.map(({ model }) => model)),
+    distinct(scenario.traffic.map(({ format }) => format)),
+  ];
+}
+
+/** The traits in which it differs from other systems. */
+function systemName(run: RunResult, groups: readonly (readonly Numbered[])[]): string {
+  const others = groups.flatMap((group) => (group[0] ? [traits(group[0].run)] : []));
+  const telling = traits(run).filter((trait, at) => others.some((other) => other[at] !== trait));
+  return telling.join(', ') || 'runs';
+}
+
+/** Poisson arrivals come at a rate near the asked one only. */
+function intendedRate({ scenario: { load }, rates }: RunResult): number {
+  return load.kind === 'open' && load.profile.kind === 'constant' ? load.profile.rate : rates.offered;
+}
+
+function isSameLoad(a: number, b: number): boolean {
+  return Math.abs(a - b) <= sameLoadShare * Math.max(a, b);
+}
+
+function pointOfRun({ rates, metrics }: RunResult): LoadPoint {
+  const { ttft, endToEnd } = metrics;
+  return {
+    rate: rates.offered,
+    ttft: quantiles(ttft.percentiles.p50, ttft.percentiles.p99),
+    endToEnd: quantiles(endToEnd.percentiles.p50, endToEnd.percentiles.p99),
+  };
+}
+
+function pointOfSearch(point: SearchPoint): LoadPoint {
+  return {
+    rate: point.offeredRate,
+    ttft: quantiles(point.ttftP50, point.ttftP99),
+    endToEnd: quantiles(point.endToEndP50, point.endToEndP99),
+  };
+}
+
+/** Where nothing was measured a result may say 0, which no answer takes. */
+function quantiles(p50 = 0, p99 = 0): Quantiles | undefined {
+  return p99 > 0 ? { p50, p99 } : undefined;
+}
