@@ -103,7 +103,9 @@ describe('the command line', () => {
     expect(search?.points.some((point) => point.phase === 'beyond')).toBe(true);
     const { code } = await call('report', file('s.json'), file('s.json'), '--html', file('c.html'));
     expect(code).toBe(0);
-    expect(await readFile(file('c.html'), 'utf8')).toContain('2 load tests compared');
+    const page = await readFile(file('c.html'), 'utf8');
+    expect(page).toContain('2 load tests compared');
+    expect(page).toMatch(/, #2<\/th>/);
   }, 60_000);
 
   it('exits with 1 for a missed objective that is enforced, and for wrong text', async () => {

@@ -8,6 +8,7 @@ import { Progress } from './progress.ts';
 import { renderCsv } from './report/csv.ts';
 import { renderHtml } from './report/html.ts';
 import { readResult, writeResult } from './report/result-file.ts';
+import { distinctNames } from './report/run-names.ts';
 import type { RunResult } from './result.ts';
 import { runScenario } from './run.ts';
 import { parseScenario } from './scenario.ts';
@@ -99,7 +100,7 @@ async function load(
 
 async function report(files: string[], flags: CommandLine['values']): Promise<number> {
   if (files.length === 0) throw new SluiceError('invalid-request', 'give the JSON results to compare');
-  const results = await Promise.all(files.map(readResult));
+  const results = distinctNames(await Promise.all(files.map(readResult)), files);
   if (flags.html === undefined && flags.csv === undefined)
     for (const result of results) print(summarizeRun(result));
   await writeReports(results, flags);

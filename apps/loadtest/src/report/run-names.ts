@@ -1,0 +1,27 @@
+import { basename } from 'node:path';
+import type { RunResult } from '../result.ts';
+
+/** What tells runs of one name apart, the best first. */
+type Trait = (run: RunResult, file: string) => string;
+const traits: readonly Trait[] = [
+  (run) => run.scenario.target.replace(/^https?:\/\//, ''),
+  (run) => [...new Set(run.scenario.traffic.map(({ model }) => model))].join('+'),
+  (_, file) => basename(file),
+  (_, file) => file,
+];
+
+/** The runs under names that differ; those of one name get what tells them apart added to it. */
+export function distinctNames(runs: readonly RunResult[], files: readonly string[]): RunResult[] {
+  const numbered = runs.map((run, at) => ({ run, file: files[at] ?? '' }));
+  const named = Map.groupBy(numbered, ({ run }) => run.name);
+  return numbered.map((entry) => {
+    const { run, file } = entry;
+    const alike = named.get(run.name) ?? [];
+    if (alike.length === 1) return run;
+    const telling = traits.find(
+      (trait) => new Set(alike.map((other) => trait(other.run, other.file))).size === alike.length,
+    );
+    const place = alike.indexOf(entry) + 1;
+    return { ...run, name: `${run.name}, ${telling?.(run, file) ?? `#${place}`}` };
+  });
+}
