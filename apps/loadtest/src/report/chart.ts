@@ -28,7 +28,7 @@ export interface Chart {
 
 const width = 560;
 const height = 300;
-const plot = { left: 74, right: 18, top: 14, bottom: 48 };
+const plot = { left: 78, right: 18, top: 14, bottom: 48 };
 const plotWidth = width - plot.left - plot.right;
 const plotHeight = height - plot.top - plot.bottom;
 const dashes: Readonly<Record<Series['stroke'], string>> = { solid: '', dashed: '6 4', dotted: '1.5 4' };
@@ -54,7 +54,7 @@ export function renderChart(chart: Chart): string {
     ]),
   }));
   return `<figure>
-<figcaption>${escapeHtml(chart.title)}</figcaption>
+<figcaption>${escapeHtml(chart.title)}<span>${escapeHtml(chart.yLabel)}</span></figcaption>
 ${renderLegend(series)}
 <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(chart.title)}" data-readout="${escapeHtml(JSON.stringify(readout))}">
 ${renderAxes(chart, x, y)}
@@ -85,13 +85,11 @@ function renderAxes(chart: Chart, x: Scale, y: Scale): string {
     const label = `<text x="${at}" y="${bottom + 18}" text-anchor="middle">${escapeHtml(chart.formatX(tick))}</text>`;
     return `<line class="tick" x1="${at}" x2="${at}" y1="${bottom}" y2="${bottom + 5}"/>${label}`;
   });
-  const middle = plot.top + plotHeight / 2;
   return [
     ...horizontal,
     ...vertical,
     `<line class="axis" x1="${plot.left}" x2="${width - plot.right}" y1="${bottom}" y2="${bottom}"/>`,
     `<text class="label" x="${plot.left + plotWidth / 2}" y="${height - 8}" text-anchor="middle">${escapeHtml(chart.xLabel)}</text>`,
-    `<text class="label" transform="translate(13 ${middle}) rotate(-90)" text-anchor="middle">${escapeHtml(chart.yLabel)}</text>`,
   ].join('\n');
 }
 

@@ -36,6 +36,15 @@ describe('the HTML report', () => {
     expect(html).toContain('objective met to 100/s');
   });
 
+  it('leaves charts a size at which they can be read, and rows their names', () => {
+    const html = renderHtml([result('a')]);
+    // One chart must not fill a page, nor its text shrink with it; a long name must not push all figures away.
+    expect(html).toContain('repeat(auto-fill,');
+    expect(html).toContain('@container (max-width: 340px) { figure > svg text');
+    expect(html).toMatch(/th:first-child {[^}]*position: sticky/);
+    expect(html).toMatch(/thead th, tbody th {[^}]*white-space: normal/);
+  });
+
   it('says it when the client was the bottleneck', () => {
     const client = { ...result('x').client, isBottleneck: true, findings: ['event loop busy'] };
     expect(renderHtml([result('a', { client })])).toContain('the client was itself the bottleneck');

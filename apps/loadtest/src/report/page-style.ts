@@ -25,18 +25,23 @@ p { margin: 4px 0; color: var(--quiet); max-width: 78ch; }
 .runs i { display: inline-block; width: 11px; height: 11px; border-radius: 3px; margin-right: 7px; }
 .warning { background: var(--warn-page); border-left: 4px solid var(--warn-rule); padding: 10px 14px; margin: 14px 0; }
 .warning ul { margin: 4px 0 0; padding-left: 20px; }
-.grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 460px), 1fr)); gap: 16px; }
+.grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 460px), 1fr)); gap: 16px; }
 figure, .table { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; margin: 0; padding: 14px 16px; position: relative; }
-.table { overflow-x: auto; padding: 4px 16px; }
-figcaption { font-weight: 600; margin-bottom: 4px; }
+.table { overflow-x: auto; padding: 4px 0; }
+figcaption { font-weight: 600; margin-bottom: 4px; overflow-wrap: anywhere; }
+figcaption span { display: block; font-weight: 400; font-size: 12.5px; color: var(--quiet); }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 6px; margin-bottom: 6px; min-height: 26px; }
 .legend button { all: unset; cursor: pointer; font-size: 12.5px; color: var(--quiet); padding: 1px 6px; border-radius: 5px; }
 .legend button:focus-visible { outline: 2px solid var(--series-1); }
 .legend button[aria-pressed="false"] { opacity: 0.4; text-decoration: line-through; }
 .legend svg { width: 26px; height: 8px; margin-right: 6px; vertical-align: middle; }
-figure > svg { display: block; width: 100%; height: auto; }
+figure > svg { display: block; width: 100%; height: auto; overflow: visible; }
+figure { container-type: inline-size; }
 svg text { font-size: 11.5px; fill: var(--quiet); font-variant-numeric: tabular-nums; }
 svg .label { font-size: 12px; }
+/* A chart shrinks with its figure; its text must not. */
+@container (max-width: 440px) { figure > svg text, figure > svg .label { font-size: 15px; } }
+@container (max-width: 340px) { figure > svg text, figure > svg .label { font-size: 17.5px; } }
 svg .grid { stroke: var(--rule); stroke-width: 1; }
 svg .axis, svg .tick { stroke: var(--quiet); stroke-width: 1; }
 svg .mark { stroke-width: 1.2; stroke-dasharray: 4 3; }
@@ -45,12 +50,16 @@ svg .cursor { stroke: var(--quiet); stroke-width: 1; pointer-events: none; }
 .readout i { display: inline-block; width: 9px; height: 9px; border-radius: 2px; margin-right: 6px; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: 6px 10px; border-bottom: 1px solid var(--rule); white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; padding-left: 0; }
+thead th, tbody th { white-space: normal; overflow-wrap: break-word; max-width: 18ch; }
+th:first-child { text-align: left; padding-left: 16px; position: sticky; left: 0; background: var(--card); }
+tr > :last-child { padding-right: 16px; }
+tr.group th { max-width: none; }
 tr:last-child > * { border-bottom: 0; }
 thead th { color: var(--quiet); font-weight: 600; }
 tr.group th { padding-top: 16px; font-weight: 600; text-align: left; }
 tbody th { font-weight: 400; }
 small { color: var(--quiet); margin-left: 6px; }
+@media (max-width: 600px) { td small { display: block; } }
 .good { color: var(--good); } .bad { color: var(--bad); }
 details { margin-top: 14px; } summary { cursor: pointer; color: var(--quiet); }
 pre { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 14px; overflow-x: auto; font-size: 12.5px; }
