@@ -22,6 +22,8 @@ export interface Chart {
   formatY(value: number): string;
   /** A vertical line with a name. */
   mark?: { x: number; name: string; color: number };
+  /** What lies left of an x, with a name: no part of what the chart is about. */
+  shade?: { to: number; name: string };
   /** Values that the y axis shall hold too, so that charts side by side can be compared. */
   yIncludes?: readonly number[];
 }
@@ -57,6 +59,7 @@ export function renderChart(chart: Chart): string {
 <figcaption>${escapeHtml(chart.title)}<span>${escapeHtml(chart.yLabel)}</span></figcaption>
 ${renderLegend(series)}
 <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(chart.title)}" data-readout="${escapeHtml(JSON.stringify(readout))}">
+${chart.shade ? renderShade(chart.shade.name, screenX(x, chart.shade.to)) : ''}
 ${renderAxes(chart, x, y)}
 ${chart.mark ? renderMark(chart.mark, screenX(x, chart.mark.x)) : ''}
 ${series.map((line, at) => renderLine(line, placed[at] ?? [], at)).join('\n')}
@@ -106,6 +109,12 @@ function renderLine(line: Series, points: readonly (readonly [number, number])[]
           .join('')
       : '';
   return `<g data-line="${at}" style="color:var(--series-${line.color})" fill="currentColor"><path d="${path}" fill="none" ${strokeOf(line)}/>${dots}</g>`;
+}
+
+function renderShade(name: string, at: number): string {
+  const to = Math.min(at, plot.left + plotWidth);
+  const area = `<rect class="shade" x="${plot.left}" y="${plot.top}" width="${(to - plot.left).toFixed(1)}" height="${plotHeight}"/>`;
+  return `${area}<text x="${plot.left}" y="${plot.top - 3}">${escapeHtml(name)}</text>`;
 }
 
 function renderMark(mark: { name: string; color: number }, at: number): string {

@@ -26,7 +26,11 @@ export function renderHtml(runs: readonly RunResult[]): string {
       'The tail is stretched: 90, 99 and 99.9 are equally far apart. Lines end where samples do.',
       percentileCharts(runs),
     ),
-    section('Over time', 'Requests counted in the second in which they ended.', timeCharts(runs)),
+    section(
+      'Over time',
+      'Requests counted in the second in which they ended. A point of several seconds shows the mean of their rates and of their p50, and their highest p99.',
+      timeCharts(runs),
+    ),
   ];
   const errors = errorTable(runs);
   return `<!doctype html>

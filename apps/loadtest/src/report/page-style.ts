@@ -42,6 +42,7 @@ svg .label { font-size: 12px; }
 /* A chart shrinks with its figure; its text must not. */
 @container (max-width: 440px) { figure > svg text, figure > svg .label { font-size: 15px; } }
 @container (max-width: 340px) { figure > svg text, figure > svg .label { font-size: 17.5px; } }
+svg .shade { fill: var(--rule); opacity: 0.5; }
 svg .grid { stroke: var(--rule); stroke-width: 1; }
 svg .axis, svg .tick { stroke: var(--quiet); stroke-width: 1; }
 svg .mark { stroke-width: 1.2; stroke-dasharray: 4 3; }

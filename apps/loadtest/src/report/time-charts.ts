@@ -1,33 +1,44 @@
 import { formatMs } from '../duration.ts';
-import type { IntervalResult, RunResult } from '../result.ts';
+import type { RunResult } from '../result.ts';
 import type { Chart, Series } from './chart.ts';
 import { colorOf } from './run-color.ts';
+import { type TimePoint, timelineOf } from './timeline.ts';
 
 /** Rates and latencies over time, two charts per run, with axes that runs share. */
 export function timeCharts(runs: readonly RunResult[]): Chart[] {
-  const highestRate = Math.max(...runs.flatMap((run) => run.intervals.map((second) => second.offered)));
-  const highestMs = Math.max(0, ...runs.flatMap((run) => run.intervals.map((second) => second.ttftP99 ?? 0)));
-  return runs.flatMap((run, at) => {
+  const timelines = runs.map(timelineOf);
+  const points = timelines.flatMap((timeline) => timeline.points);
+  const highestRate = highest(points.map(({ offered }) => offered));
+  const highestMs = highest(points.map(({ ttft }) => ttft?.p99 ?? 0));
+  const charts = runs.flatMap((run, at) => {
+    const { points, secondsPerPoint } = timelines[at] ?? timelineOf(run);
+    const unit = unitOf(points);
     const color = colorOf(at);
     const line = (
       name: string,
       stroke: Series['stroke'],
-      of: (second: IntervalResult) => number | undefined,
-    ) => timeSeries(run, { name, stroke, color }, of);
-    const hasFirst = run.intervals.some((second) => second.ttftP50 !== undefined);
-    const latency = hasFirst ? 'TTFT' : 'end to end';
-    const base = { xLabel: 'time (s)', xScale: 'linear' as const, formatX: (second: number) => `${second}` };
+      of: (point: TimePoint) => number | undefined,
+    ): Series => ({ name, stroke, color, points: placed(points, unit, of) });
+    const latencyKey = points.some((point) => point.ttft) ? 'ttft' : 'endToEnd';
+    const latency = latencyKey === 'ttft' ? 'TTFT' : 'end to end';
+    const { warmupMs } = run.scenario;
+    const base = {
+      xLabel: `time (${unit.name})${secondsPerPoint > 1 ? `, points of ${secondsPerPoint} s` : ''}`,
+      xScale: 'linear' as const,
+      yScale: 'linear' as const,
+      formatX: (time: number) => `${Number(time.toPrecision(5))}`,
+      ...(warmupMs > 0 && { shade: { to: warmupMs / 1000 / unit.seconds, name: 'warm-up' } }),
+    };
     return [
       {
         ...base,
         title: `${run.name}: requests`,
         yLabel: 'requests per second',
-        yScale: 'linear' as const,
         series: [
-          { ...line('offered', 'solid', (second) => second.offered), color: 0 },
-          line('good', 'solid', (second) => second.good),
-          line('429', 'dashed', (second) => second.refused),
-          line('failed', 'dotted', (second) => second.failed),
+          { ...line('offered', 'solid', (point) => point.offered), color: 0 },
+          line('good', 'solid', (point) => point.good),
+          line('429', 'dashed', (point) => point.refused),
+          line('failed', 'dotted', (point) => point.failed),
         ],
         formatY: (rate: number) => `${Number(rate.toPrecision(6))}`,
         yIncludes: [highestRate],
@@ -36,28 +47,41 @@ export function timeCharts(runs: readonly RunResult[]): Chart[] {
         ...base,
         title: `${run.name}: ${latency}`,
         yLabel: 'latency (unit at each tick)',
-        yScale: 'linear' as const,
         series: [
-          line(`${latency} p50`, 'solid', (second) => (hasFirst ? second.ttftP50 : second.endToEndP50)),
-          line(`${latency} p99`, 'dashed', (second) => (hasFirst ? second.ttftP99 : second.endToEndP99)),
+          line(`${latency} p50`, 'solid', (point) => point[latencyKey]?.p50),
+          line(`${latency} p99`, 'dashed', (point) => point[latencyKey]?.p99),
         ],
         formatY: formatMs,
-        yIncludes: hasFirst ? [highestMs] : [],
+        yIncludes: latencyKey === 'ttft' ? [highestMs] : [],
       },
     ];
   });
+  return charts.filter((chart) => chart.series.some((series) => series.points.length > 0));
 }
 
-function timeSeries(
-  run: RunResult,
-  style: Omit<Series, 'points'>,
-  of: (second: IntervalResult) => number | undefined,
-): Series {
-  const points: [number, number][] = [];
-  for (const second of run.intervals) {
-    const value = of(second);
-    // The last second is a fraction of one: its counts would read as a fall.
-    if (value !== undefined && second !== run.intervals.at(-1)) points.push([second.second, value]);
-  }
-  return { ...style, points };
+interface Unit {
+  name: string;
+  seconds: number;
+}
+
+/** The unit in which the axis says no more than three digits. */
+function unitOf(points: readonly TimePoint[]): Unit {
+  const seconds = points.at(-1)?.second ?? 0;
+  if (seconds > 3 * 3600) return { name: 'h', seconds: 3600 };
+  return seconds > 300 ? { name: 'min', seconds: 60 } : { name: 's', seconds: 1 };
+}
+
+function placed(
+  points: readonly TimePoint[],
+  unit: Unit,
+  of: (point: TimePoint) => number | undefined,
+): Series['points'] {
+  return points.flatMap((point) => {
+    const value = of(point);
+    return value === undefined ? [] : [[point.second / unit.seconds, value] as const];
+  });
+}
+
+function highest(values: readonly number[]): number {
+  return values.reduce((a, b) => Math.max(a, b), 0);
 }
