@@ -18,13 +18,14 @@ export const metricTitles: Readonly<Record<MetricName, string>> = {
   sendDelay: 'client send delay',
 };
 
-/** Those that a report shows, in this order: the corrected ones. */
+/** Those that a report draws, in this order: the corrected ones. */
 export const reportedMetrics: readonly MetricName[] = [
   'ttft',
   'interToken',
   'timePerToken',
   'endToEnd',
   'queueWait',
+  'refusal',
   'transit',
   'sendDelay',
 ];

@@ -1,8 +1,8 @@
 import { formatMs } from '../duration.ts';
 import { formatRate } from '../progress.ts';
-import type { MetricName } from '../recorder.ts';
+import { type MetricName, metricNames } from '../recorder.ts';
 import type { RunResult } from '../result.ts';
-import { metricTitles, reportedMetrics } from '../summary.ts';
+import { metricTitles } from '../summary.ts';
 import { escapeHtml } from './html-text.ts';
 
 interface Row {
@@ -12,6 +12,8 @@ interface Row {
   format(value: number): string;
   /** Which direction is better; absent compares nothing. */
   better?: 'higher' | 'lower';
+  /** Not worth a row where all runs have 0. */
+  isRare?: boolean;
 }
 
 const percent = (share: number) => `${(share * 100).toFixed(2)} %`;
@@ -30,6 +32,8 @@ const throughput: readonly Row[] = [
   },
   { label: 'refused (429)', value: (run) => run.rates.refused, format: formatRate },
   { label: 'failed', value: (run) => run.rates.failed, format: formatRate, better: 'lower' },
+  { label: 'left by the client', value: (run) => run.totals.aborted, format: whole, isRare: true },
+  { label: 'slow readers', value: (run) => run.totals.slow, format: whole, isRare: true },
   { label: 'tokens per second', value: (run) => run.rates.tokens, format: whole, better: 'higher' },
 ];
 
@@ -50,6 +54,7 @@ const client: readonly Row[] = [
     format: percent,
   },
   { label: 'connections opened', value: (run) => run.client.connectionsOpened, format: whole },
+  { label: 'requests repeated', value: (run) => run.client.requestsRepeated, format: whole, isRare: true },
 ];
 
 /** Rates and the client's health, a column per run, with differences from the first run. */
@@ -62,7 +67,7 @@ export function figuresTable(runs: readonly RunResult[]): string {
 /** Latencies: a block per metric, in it a row per run, so that runs stand under each other. */
 export function latencyTable(runs: readonly RunResult[]): string {
   const head = [...statistics, 'samples'].map((name) => `<th scope="col">${name}</th>`).join('');
-  const body = reportedMetrics.map((name) => latencyGroup(name, runs)).join('');
+  const body = metricNames.map((name) => latencyGroup(name, runs)).join('');
   return `<div class="table"><table><thead><tr><th scope="col"></th>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
@@ -85,7 +90,7 @@ const statistics = ['p50', 'p90', 'p99', 'p99.9', 'max'] as const;
 function latencyGroup(name: MetricName, runs: readonly RunResult[]): string {
   const shown = runs.filter((run) => run.metrics[name].count > 0);
   if (shown.length === 0) return '';
-  const title = capitalized(metricTitles[name]);
+  const title = titleOf(name);
   if (runs.length === 1 && shown[0]) return latencyRow(title, name, shown[0], shown[0]);
   const head = `<tr class="group"><th colspan="${statistics.length + 2}">${escapeHtml(title)}</th></tr>`;
   return head + shown.map((run) => latencyRow(run.name, name, run, shown[0] ?? run)).join('');
@@ -105,12 +110,22 @@ function statisticOf(run: RunResult, name: MetricName, statistic: (typeof statis
   return statistic === 'max' ? metric.max : (metric.percentiles[statistic] ?? 0);
 }
 
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+/** What other tools would call by the metric's name is told apart from it. */
+const sameFromSend: Partial<Record<MetricName, MetricName>> = {
+  ttftFromSend: 'ttft',
+  endToEndFromSend: 'endToEnd',
+};
+
+function titleOf(name: MetricName): string {
+  const base = sameFromSend[name];
+  const title = base === undefined ? metricTitles[name] : `${metricTitles[base]}, counted from the send`;
+  return title.charAt(0).toUpperCase() + title.slice(1);
 }
 
 function group(title: string, rows: readonly Row[], runs: readonly RunResult[]): string {
-  const shown = rows.filter((row) => runs.some((run) => row.value(run) !== undefined));
+  const shown = rows.filter((row) =>
+    runs.map(row.value).some((value) => value !== undefined && (value > 0 || row.isRare !== true)),
+  );
   if (shown.length === 0) return '';
   const head = `<tr class="group"><th colspan="${runs.length + 1}">${escapeHtml(title)}</th></tr>`;
   return head + shown.map((row) => tableRow(row, runs)).join('');
