@@ -1,13 +1,22 @@
 import { escapeHtml } from './html-text.ts';
 import { createScale, type Scale, type ScaleKind } from './scale.ts';
 
+/** How a line is broken. */
+export type Stroke = 'solid' | 'dashed' | 'dotted' | 'dash-dotted' | 'long-dashed' | 'sparse';
+
 /** One line of a chart. */
 export interface Series {
   name: string;
   /** 1 to 8: a colour of the style sheet; 0 is the quiet grey of references. */
   color: number;
-  stroke: 'solid' | 'dashed' | 'dotted';
+  stroke: Stroke;
   points: readonly (readonly [x: number, y: number])[];
+}
+
+interface Mark {
+  x: number;
+  name: string;
+  color: number;
 }
 
 /** A line chart; axis labels carry their unit. */
@@ -20,8 +29,8 @@ export interface Chart {
   series: readonly Series[];
   formatX(value: number): string;
   formatY(value: number): string;
-  /** A vertical line with a name. */
-  mark?: { x: number; name: string; color: number };
+  /** Vertical lines with names. */
+  marks?: readonly Mark[];
   /** What lies left of an x, with a name: no part of what the chart is about. */
   shade?: { to: number; name: string };
   /** Values that the y axis shall hold too, so that charts side by side can be compared. */
@@ -33,7 +42,16 @@ const height = 300;
 const plot = { left: 78, right: 18, top: 14, bottom: 48 };
 const plotWidth = width - plot.left - plot.right;
 const plotHeight = height - plot.top - plot.bottom;
-const dashes: Readonly<Record<Series['stroke'], string>> = { solid: '', dashed: '6 4', dotted: '1.5 4' };
+const dashes: Readonly<Record<Stroke, string>> = {
+  solid: '',
+  dashed: '6 4',
+  dotted: '1.5 4',
+  'dash-dotted': '8 4 1.5 4',
+  'long-dashed': '14 4',
+  sparse: '1.5 9',
+};
+/** Those of a run's second line in a chart. */
+const hollow: ReadonlySet<Stroke> = new Set(['dashed', 'dotted', 'sparse']);
 const maximumDots = 40;
 
 /** The chart as an HTML figure with inline SVG; the page's script adds the read-out at the pointer. */
@@ -41,7 +59,8 @@ export function renderChart(chart: Chart): string {
   const series = chart.series.filter((line) => line.points.length > 0);
   const points = series.flatMap((line) => line.points);
   const xs = points.map(([x]) => x);
-  const x = createScale(chart.xScale, chart.mark ? [...xs, chart.mark.x] : xs);
+  const marks = chart.marks ?? [];
+  const x = createScale(chart.xScale, [...xs, ...marks.map((mark) => mark.x)]);
   const y = createScale(chart.yScale, [...points.map(([, value]) => value), ...(chart.yIncludes ?? [])]);
   const placed = series.map((line) =>
     line.points.map(([px, py]) => [screenX(x, px), screenY(y, py)] as const),
@@ -61,17 +80,21 @@ ${renderLegend(series)}
 <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(chart.title)}" data-readout="${escapeHtml(JSON.stringify(readout))}">
 ${chart.shade ? renderShade(chart.shade.name, screenX(x, chart.shade.to)) : ''}
 ${renderAxes(chart, x, y)}
-${chart.mark ? renderMark(chart.mark, screenX(x, chart.mark.x)) : ''}
+${marks.map((mark, at) => renderMark(mark, screenX(x, mark.x), at)).join('\n')}
 ${series.map((line, at) => renderLine(line, placed[at] ?? [], at)).join('\n')}
 <line class="cursor" y1="${plot.top}" y2="${plot.top + plotHeight}" visibility="hidden"/>
 </svg>
 </figure>`;
 }
 
+/** A piece of a line, to stand before its name. */
+export function renderSample(line: Pick<Series, 'color' | 'stroke'>): string {
+  return `<svg class="sample" viewBox="0 0 26 8" aria-hidden="true"><line x1="1" x2="25" y1="4" y2="4" ${strokeOf(line)}/></svg>`;
+}
+
 function renderLegend(series: readonly Series[]): string {
   const entries = series.map((line, at) => {
-    const sample = `<svg viewBox="0 0 26 8" aria-hidden="true"><line x1="1" x2="25" y1="4" y2="4" ${strokeOf(line)}/></svg>`;
-    return `<button type="button" data-line="${at}" aria-pressed="true">${sample}${escapeHtml(line.name)}</button>`;
+    return `<button type="button" data-line="${at}" aria-pressed="true">${renderSample(line)}${escapeHtml(line.name)}</button>`;
   });
   return `<div class="legend">${entries.join('')}</div>`;
 }
@@ -100,8 +123,8 @@ function renderLine(line: Series, points: readonly (readonly [number, number])[]
   const path = points
     .map(([px, py], i) => `${i === 0 ? 'M' : 'L'}${px.toFixed(1)} ${py.toFixed(1)}`)
     .join('');
-  // A hollow dot is of a broken line, where there is but one and no line to tell by.
-  const fill = line.stroke === 'solid' ? '' : ' style="fill:var(--card);stroke:currentColor"';
+  // Where there is but one dot, and no line to tell by.
+  const fill = hollow.has(line.stroke) ? ' style="fill:var(--card);stroke:currentColor"' : '';
   const dots =
     points.length <= maximumDots && line.color > 0
       ? points
@@ -117,13 +140,14 @@ function renderShade(name: string, at: number): string {
   return `${area}<text x="${plot.left}" y="${plot.top - 3}">${escapeHtml(name)}</text>`;
 }
 
-function renderMark(mark: { name: string; color: number }, at: number): string {
+/** Names stand under each other, as their lines may be near, and have the colours of what they are about. */
+function renderMark(mark: Mark, at: number, row: number): string {
   const isRight = at > plot.left + plotWidth / 2;
-  const label = `<text x="${at + (isRight ? -6 : 6)}" y="${plot.top + 10}" text-anchor="${isRight ? 'end' : 'start'}">${escapeHtml(mark.name)}</text>`;
+  const label = `<text style="fill:var(--series-${mark.color})" x="${at + (isRight ? -6 : 6)}" y="${plot.top + 12 + 18 * row}" text-anchor="${isRight ? 'end' : 'start'}">${escapeHtml(mark.name)}</text>`;
   return `<line class="mark" style="stroke:var(--series-${mark.color})" x1="${at}" x2="${at}" y1="${plot.top}" y2="${plot.top + plotHeight}"/>${label}`;
 }
 
-function strokeOf(line: Series): string {
+function strokeOf(line: Pick<Series, 'color' | 'stroke'>): string {
   const dash = dashes[line.stroke];
   return `stroke="var(--series-${line.color})" stroke-width="${line.color === 0 ? 1.2 : 1.8}"${dash && ` stroke-dasharray="${dash}" stroke-linecap="round"`}`;
 }

@@ -1,48 +1,58 @@
 import { formatRate } from '../progress.ts';
-import type { RunResult } from '../result.ts';
+import type { RunResult, SearchPoint } from '../result.ts';
 import type { Chart, Series } from './chart.ts';
-import { colorOf } from './run-color.ts';
+import { lineOf, quiet } from './run-line.ts';
 
-/** Goodput over offered load, one chart per search, to and past saturation. */
+/** Goodput over offered load, to and past saturation: one chart for all searches, none without one. */
 export function goodputCharts(runs: readonly RunResult[]): Chart[] {
-  return runs.flatMap((run, at) => {
-    const { search } = run;
-    if (!search) return [];
-    const color = colorOf(at);
-    const line = (
-      name: string,
-      stroke: Series['stroke'],
-      key: 'goodRate' | 'okRate' | 'refusedRate' | 'offeredRate',
-    ) => ({
-      name,
-      stroke,
-      color: key === 'offeredRate' || key === 'okRate' ? 0 : color,
-      points: search.points.map((point) => [point.offeredRate, point[key]] as const),
-    });
-    const isFound = search.saturationRate > 0;
+  const searches = runs.flatMap(({ name, search }, at) =>
+    search ? [{ name, ...search, line: lineOf(at) }] : [],
+  );
+  const [first] = searches;
+  if (!first) return [];
+  const isAlone = searches.length === 1;
+  const all = searches.flatMap(({ points }) => points).toSorted((a, b) => a.offeredRate - b.offeredRate);
+  const hasFailed = all.some((point) => point.failedRate > 0);
+  const results = searches.flatMap(({ name, points, line }) => {
+    const prefix = isAlone ? '' : `${name} `;
     return [
-      {
-        title: `${run.name}: goodput to and past saturation`,
-        xLabel: 'offered load (requests per second)',
-        yLabel: 'requests per second',
-        xScale: 'linear' as const,
-        yScale: 'linear' as const,
-        series: [
-          line('offered', 'dotted', 'offeredRate'),
-          line('ok', 'solid', 'okRate'),
-          line('good', 'solid', 'goodRate'),
-          line('429', 'dashed', 'refusedRate'),
-        ],
-        formatX: (rate: number) => `${Number(rate.toPrecision(3))}`,
-        formatY: (rate: number) => `${Number(rate.toPrecision(3))}`,
-        ...(isFound && {
-          mark: {
-            x: search.saturationRate,
-            name: `objective met to ${formatRate(search.saturationRate)}`,
-            color,
-          },
-        }),
-      },
+      ratesOf(points, 'goodRate', { ...line, name: `${prefix}good` }),
+      ratesOf(points, 'refusedRate', { ...line, name: `${prefix}429`, stroke: line.tailStroke }),
+      ...(hasFailed
+        ? [ratesOf(points, 'failedRate', { ...line, name: `${prefix}failed`, stroke: 'dotted' })]
+        : []),
     ];
   });
+  const formatX = (rate: number) => `${Number(rate.toPrecision(3))}`;
+  return [
+    {
+      title: isAlone ? `${first.name}: goodput to and past saturation` : 'Goodput to and past saturation',
+      xLabel: 'offered load (requests per second)',
+      yLabel: 'requests per second',
+      xScale: 'linear',
+      yScale: 'linear',
+      series: [
+        ratesOf(all, 'offeredRate', { ...quiet, name: 'offered', stroke: 'dotted' }),
+        ...(isAlone ? [ratesOf(all, 'okRate', { ...quiet, name: 'ok' })] : []),
+        ...results,
+      ],
+      formatX,
+      formatY: formatX,
+      marks: searches
+        .filter(({ saturationRate }) => saturationRate > 0)
+        .map(({ saturationRate, line }) => ({
+          x: saturationRate,
+          name: `objective met to ${formatRate(saturationRate)}`,
+          color: line.color,
+        })),
+    },
+  ];
+}
+
+function ratesOf(
+  points: readonly SearchPoint[],
+  key: 'offeredRate' | 'okRate' | 'goodRate' | 'refusedRate' | 'failedRate',
+  { name, color, stroke }: Omit<Series, 'points'>,
+): Series {
+  return { name, color, stroke, points: points.map((point) => [point.offeredRate, point[key]]) };
 }

@@ -1,12 +1,12 @@
 import type { RunResult } from '../result.ts';
 import { describeSlo } from '../slo.ts';
-import { type Chart, renderChart } from './chart.ts';
+import { type Chart, renderChart, renderSample } from './chart.ts';
 import { goodputCharts } from './goodput-charts.ts';
 import { escapeHtml } from './html-text.ts';
 import { loadCharts } from './load-charts.ts';
 import { pageScript, pageStyle } from './page-style.ts';
 import { percentileCharts } from './percentile-charts.ts';
-import { colorOf } from './run-color.ts';
+import { lineOf } from './run-line.ts';
 import { errorTable, figuresTable, latencyTable } from './tables.ts';
 import { timeCharts } from './time-charts.ts';
 
@@ -75,9 +75,7 @@ function subtitle(run: RunResult): string {
 }
 
 function legend(runs: readonly RunResult[]): string {
-  const entries = runs.map(
-    (run, at) => `<li><i style="background:var(--series-${colorOf(at)})"></i>${escapeHtml(run.name)}</li>`,
-  );
+  const entries = runs.map((run, at) => `<li>${renderSample(lineOf(at))}${escapeHtml(run.name)}</li>`);
   return `<ul class="runs">${entries.join('')}</ul>`;
 }
 

@@ -11,8 +11,8 @@ const metrics = [
 type Metric = (typeof metrics)[number]['key'];
 
 const quantiles = [
-  { key: 'p50', stroke: 'solid' },
-  { key: 'p99', stroke: 'dashed' },
+  { key: 'p50', stroke: 'stroke' },
+  { key: 'p99', stroke: 'tailStroke' },
 ] as const;
 
 /** Latency over offered load, a chart per metric; none where all runs had one load. */
@@ -38,11 +38,11 @@ function loadChart(title: string, lines: readonly LoadLine[], metric: Metric): C
   };
 }
 
-function seriesOf({ name, color, points }: LoadLine, metric: Metric): Series[] {
+function seriesOf({ name, line, points }: LoadLine, metric: Metric): Series[] {
   return quantiles.map(({ key, stroke }) => ({
     name: `${name} ${key}`,
-    color,
-    stroke,
+    color: line.color,
+    stroke: line[stroke],
     points: points.flatMap((point) => {
       const latency = point[metric];
       return latency ? [[point.rate, latency[key]] as const] : [];

@@ -1,5 +1,5 @@
 import type { RunResult, SearchPoint } from '../result.ts';
-import { colorOf } from './run-color.ts';
+import { lineOf, type RunLine } from './run-line.ts';
 
 /** Two percentiles of a latency, in milliseconds. */
 export interface Quantiles {
@@ -17,7 +17,7 @@ export interface LoadPoint {
 /** Loads of one system, which may be joined. */
 export interface LoadLine {
   name: string;
-  color: number;
+  line: RunLine;
   points: readonly LoadPoint[];
 }
 
@@ -26,14 +26,14 @@ const sameLoadShare = 0.05;
 
 interface Numbered {
   run: RunResult;
-  color: number;
+  line: RunLine;
 }
 
 /** A line per search, and one per system that ran at several loads. */
 export function loadLines(runs: readonly RunResult[]): LoadLine[] {
-  const numbered = runs.map((run, at) => ({ run, color: colorOf(at) }));
-  const searches = numbered.flatMap(({ run, color }) =>
-    run.search ? [{ name: run.name, color, points: run.search.points.map(pointOfSearch) }] : [],
+  const numbered = runs.map((run, at) => ({ run, line: lineOf(at) }));
+  const searches = numbered.flatMap(({ run, line }) =>
+    run.search ? [{ name: run.name, line, points: run.search.points.map(pointOfSearch) }] : [],
   );
   const systems = Map.groupBy(
     numbered.filter(({ run }) => !run.search),
@@ -56,9 +56,9 @@ function linesOf(group: readonly Numbered[], groups: readonly (readonly Numbered
   );
   const first = group[0];
   if (isRepeated || group.length === 1 || !first)
-    return group.map(({ run, color }) => ({ name: run.name, color, points: [pointOfRun(run)] }));
+    return group.map(({ run, line }) => ({ name: run.name, line, points: [pointOfRun(run)] }));
   const name = systemName(first.run, groups);
-  return [{ name, color: first.color, points: sorted.map(({ run }) => pointOfRun(run)) }];
+  return [{ name, line: first.line, points: sorted.map(({ run }) => pointOfRun(run)) }];
 }
 
 /** What makes a system: where it is, and what is asked of it. */

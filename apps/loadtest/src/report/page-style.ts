@@ -22,7 +22,6 @@ h1 { font-size: 24px; margin: 0 0 4px; }
 h2 { font-size: 18px; margin: 36px 0 10px; }
 p { margin: 4px 0; color: var(--quiet); max-width: 78ch; }
 .runs { display: flex; flex-wrap: wrap; gap: 6px 22px; margin: 14px 0 0; padding: 0; list-style: none; }
-.runs i { display: inline-block; width: 11px; height: 11px; border-radius: 3px; margin-right: 7px; }
 .warning { background: var(--warn-page); border-left: 4px solid var(--warn-rule); padding: 10px 14px; margin: 14px 0; }
 .warning ul { margin: 4px 0 0; padding-left: 20px; }
 .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 460px), 1fr)); gap: 16px; }
@@ -34,7 +33,7 @@ figcaption span { display: block; font-weight: 400; font-size: 12.5px; color: va
 .legend button { all: unset; cursor: pointer; font-size: 12.5px; color: var(--quiet); padding: 1px 6px; border-radius: 5px; }
 .legend button:focus-visible { outline: 2px solid var(--series-1); }
 .legend button[aria-pressed="false"] { opacity: 0.4; text-decoration: line-through; }
-.legend svg { width: 26px; height: 8px; margin-right: 6px; vertical-align: middle; }
+.sample { width: 26px; height: 8px; margin-right: 6px; vertical-align: middle; }
 figure > svg { display: block; width: 100%; height: auto; overflow: visible; }
 figure { container-type: inline-size; }
 svg text { font-size: 11.5px; fill: var(--quiet); font-variant-numeric: tabular-nums; }

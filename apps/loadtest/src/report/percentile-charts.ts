@@ -3,7 +3,7 @@ import type { MetricName } from '../recorder.ts';
 import { metricHistogram, type RunResult } from '../result.ts';
 import { metricTitles, reportedMetrics } from '../summary.ts';
 import type { Chart } from './chart.ts';
-import { colorOf } from './run-color.ts';
+import { lineOf } from './run-line.ts';
 import { fitScale } from './scale.ts';
 
 const curveSteps = 60;
@@ -14,8 +14,7 @@ export function percentileCharts(runs: readonly RunResult[]): Chart[] {
     .map((name) => {
       const series = runs.map((run, at) => ({
         name: run.name,
-        color: colorOf(at),
-        stroke: 'solid' as const,
+        ...lineOf(at),
         points: percentileCurve(run, name),
       }));
       const title = metricTitles[name];

@@ -1,7 +1,7 @@
 import { formatMs } from '../duration.ts';
 import type { RunResult } from '../result.ts';
 import type { Chart, Series } from './chart.ts';
-import { colorOf } from './run-color.ts';
+import { lineOf } from './run-line.ts';
 import { type TimePoint, timelineOf } from './timeline.ts';
 
 /** Rates and latencies over time, two charts per run, with axes that runs share. */
@@ -13,7 +13,7 @@ export function timeCharts(runs: readonly RunResult[]): Chart[] {
   const charts = runs.flatMap((run, at) => {
     const { points, secondsPerPoint } = timelines[at] ?? timelineOf(run);
     const unit = unitOf(points);
-    const color = colorOf(at);
+    const { color } = lineOf(at);
     const line = (
       name: string,
       stroke: Series['stroke'],
