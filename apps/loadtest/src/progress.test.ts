@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Progress } from './progress.ts';
 import { emptyTotals } from './recorder.ts';
 import { point } from './report/test-result.ts';
-import { parseScenario } from './scenario.ts';
+import { parseScenario, type ScenarioInput } from './scenario.ts';
 
 const second = {
   ...emptyTotals(),
@@ -15,9 +15,13 @@ const second = {
   tokens: 480,
 };
 
-function shown(columns: number | undefined, show: (progress: Progress) => void): string {
+function shown(
+  columns: number | undefined,
+  show: (progress: Progress) => void,
+  input: ScenarioInput = {},
+): string {
   let text = '';
-  const scenario = parseScenario({ durationMs: '40s', warmupMs: '10s' });
+  const scenario = parseScenario({ durationMs: '40s', warmupMs: '10s', ...input });
   show(
     new Progress({
       scenario,
@@ -40,6 +44,22 @@ describe('live progress', () => {
       '50/s offered  48/s ok  2/s 429  3/s failed\n480 tokens/s  4 in flight  3 errors\n',
     );
     expect(text).toContain('TTFT p50 51.2 ms p99 130 ms');
+  });
+
+  it('ends with the asked number of requests, where they come sooner than the time is over', () => {
+    const tenSeconds = (progress: Progress) => {
+      for (let at = 0; at < 10; at++) progress.interval({ ...second, second: at });
+    };
+    expect(shown(80, tenSeconds, { requests: 750 })).toMatch(/0:10 {2}ETA 0:05 /);
+    expect(shown(80, tenSeconds, { requests: 500 })).toMatch(/0:10 {2}finishing/);
+    expect(shown(80, tenSeconds, { requests: 1_000_000 })).toMatch(/0:10 {2}ETA 0:30 /);
+    // Each load of a search makes that many.
+    const secondLoad = (progress: Progress) => {
+      tenSeconds(progress);
+      progress.load(50, 'search');
+      progress.interval({ ...second, second: 0 });
+    };
+    expect(shown(80, secondLoad, { requests: 500 })).toMatch(/0:01 {2}ETA 0:09 /);
   });
 
   it('tells what a load of a search did, of single bodies too', () => {

@@ -17,6 +17,7 @@ export class Progress {
   private readonly options: ProgressOptions;
   private drawn = 0;
   private errors = 0;
+  private offered = 0;
   private title = '';
 
   constructor(options: ProgressOptions) {
@@ -26,12 +27,14 @@ export class Progress {
   /** A load of a search begins. */
   load(rate: number, phase: SearchPoint['phase']): void {
     this.errors = 0;
+    this.offered = 0;
     this.title = `${phase === 'beyond' ? 'past saturation' : 'searching'}: ${formatRate(rate)}`;
     if (!this.options.columns) this.options.write(`${this.title}\n`);
   }
 
   interval(interval: IntervalResult): void {
     this.errors += interval.failed;
+    this.offered += interval.offered;
     const lines = this.lines(interval);
     if (!this.options.columns) {
       this.options.write(`${lines.slice(1).join('  ')}\n`);
@@ -66,12 +69,20 @@ export class Progress {
     this.drawn = 0;
   }
 
+  /** Until the time is over or, at the rate so far, the asked requests have come. */
+  private leftMs(elapsedMs: number): number {
+    const { durationMs, requests = Infinity } = this.options.scenario;
+    const pace = Math.max(this.offered, 1) / elapsedMs;
+    return Math.max(0, Math.min(durationMs - elapsedMs, (requests - this.offered) / pace));
+  }
+
   private lines(interval: IntervalResult): string[] {
-    const { durationMs, warmupMs } = this.options.scenario;
+    const { warmupMs } = this.options.scenario;
     const elapsedMs = (interval.second + 1) * 1000;
-    const share = Math.min(1, elapsedMs / durationMs);
+    const leftMs = this.leftMs(elapsedMs);
+    const share = elapsedMs / (elapsedMs + leftMs);
     const bar = '━'.repeat(Math.round(share * barWidth)).padEnd(barWidth, '·');
-    const left = elapsedMs < durationMs ? `ETA ${formatClock(durationMs - elapsedMs)}` : 'finishing';
+    const left = leftMs > 0 ? `ETA ${formatClock(leftMs)}` : 'finishing';
     const phase = elapsedMs <= warmupMs ? '  warming up' : '';
     return [
       `${this.title === '' ? '' : `${this.title}  `}${bar} ${formatClock(elapsedMs)}  ${left}${phase}`,
