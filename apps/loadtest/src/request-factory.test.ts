@@ -30,6 +30,15 @@ describe('requests', () => {
     expect(request.wire.isAscii).toBe(false);
   });
 
+  it('lay further fields over those of the format, however deep', () => {
+    const body = { generationConfig: { temperature: 0 } };
+    const gemini = factory({ traffic: [{ format: 'gemini', outputTokens: '7', body }] })(0);
+    expect(parts(gemini.wire.text).body.generationConfig).toEqual({ maxOutputTokens: 7, temperature: 0 });
+    const quiet = { stream_options: { include_usage: false }, messages: [] };
+    const openai = parts(factory({ traffic: [{ body: quiet }] })(0).wire.text).body;
+    expect(openai).toMatchObject({ ...quiet, stream: true });
+  });
+
   it.each([
     ['openai', 'authorization: Bearer sk-1'],
     ['anthropic', 'x-api-key: sk-1'],

@@ -3,6 +3,7 @@ import { beginRequest, completeRequest, type WireRequest } from '@sluice/http';
 import type { Dialect } from './dialects/dialect.ts';
 import { dialects } from './dialects/registry.ts';
 import { pick, sample, sampleCount } from './distribution.ts';
+import { overlayFields } from './json-overlay.ts';
 import { createPrompts, type PromptSource } from './prompt.ts';
 import { index, type Random } from './random.ts';
 import type { Scenario, Traffic } from './scenario.ts';
@@ -128,19 +129,17 @@ type BodyTemplate = (prompt: string, limit: number | undefined) => string;
 function bodyTemplate(dialect: Dialect, traffic: Traffic, isStream: boolean): BodyTemplate {
   const ask = { model: traffic.model, prompt: promptMark, isStream };
   const cut = (maxTokens?: number) => {
-    const body = {
-      ...dialect.body({ ...ask, ...(maxTokens !== undefined && { maxTokens }) }),
-      ...traffic.body,
-    };
+    const asked = dialect.body({ ...ask, ...(maxTokens !== undefined && { maxTokens }) });
+    const body = overlayFields(asked, traffic.body);
     return JSON.stringify(body).split(JSON.stringify(promptMark));
   };
-  const [before = '', after = ''] = cut();
-  const [limitedBefore = '', limitedAfter = ''] = cut(limitMark);
+  // A body of the scenario's own messages has no place for the prompt.
+  const parts = cut();
+  const limitedParts = cut(limitMark);
   return (prompt, limit) => {
     const quoted = JSON.stringify(prompt);
-    if (limit === undefined) return before + quoted + after;
-    const withLimit = (part: string) => part.replace(String(limitMark), String(limit));
-    return withLimit(limitedBefore) + quoted + withLimit(limitedAfter);
+    if (limit === undefined) return parts.join(quoted);
+    return limitedParts.map((part) => part.replace(String(limitMark), String(limit))).join(quoted);
   };
 }
 

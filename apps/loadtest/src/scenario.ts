@@ -31,7 +31,7 @@ const traffic = z.strictObject({
     .prefault({}),
   /** The limit that requests ask for, `{tokens}` in templates. Absent sends none. */
   outputTokens: distribution.optional(),
-  /** Further fields of every body. */
+  /** Further fields of every body, laid over the format's own, also within objects. */
   body: z.record(z.string(), z.json()).default({}),
   /** Clients that leave in the middle: their share, and when (whichever comes first). */
   abort: z
