@@ -51,7 +51,7 @@ Objective and checks
 
 Search
       --search-from N (10)  --search-max N (100000)  --precision N (0.05)  --beyond 1.25,1.5,2  --settle TIME (1s)
-      --duration is that of each load tried
+      --duration is that of each load tried, whose rates are the search's own: no --rate, --ramp or --steps
 
 Output
       --json FILE  --csv FILE  --html FILE  --quiet

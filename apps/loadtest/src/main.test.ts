@@ -121,6 +121,9 @@ describe('the command line', () => {
     [['run', '--speed', '9'], 'speed'],
     [['run', 'missing.yaml'], "can't be read"],
     [['report', example], 'is not a result'],
+    [['report', 'a.json', '--json', 'b.json'], '--json goes with run and search'],
+    [['search', '--ramp', '1..5'], '--ramp goes with run'],
+    [['upstream', '--port', 'abc'], '--port is a whole number'],
   ])('exits with 2 and a reason for %j', async (args, reason) => {
     const { code, errors } = await call(...args);
     expect(code).toBe(2);

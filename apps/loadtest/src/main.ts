@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { SluiceError } from '@sluice/canonical';
+import { assertNever, SluiceError } from '@sluice/canonical';
 import { goals, measureCeiling } from './bench/ceiling.ts';
-import { parseDurationMs } from './duration.ts';
+import { type CommandName, checkCommand } from './command-flags.ts';
+import { timeMs, wholeNumber } from './flag-value.ts';
 import { help } from './help.ts';
 import { Progress } from './progress.ts';
 import { renderCsv } from './report/csv.ts';
@@ -35,8 +36,9 @@ type CommandLine = ReturnType<typeof parseCommandLine>;
 export async function main(args: string[]): Promise<void> {
   try {
     const line = parseCommandLine(args);
-    const [command, ...files] = line.positionals;
-    if (line.values.help === true || command === undefined) return print(help);
+    const [name, ...files] = line.positionals;
+    if (line.values.help === true || name === undefined) return print(help);
+    const command = checkCommand(name, files, Object.keys(line.values));
     process.exitCode = await runCommand(command, files, line.values);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
@@ -48,7 +50,7 @@ function parseCommandLine(args: string[]) {
   return parseArgs({ args, options: { ...scenarioFlags, ...outputFlags }, allowPositionals: true });
 }
 
-function runCommand(command: string, files: string[], flags: CommandLine['values']): Promise<number> {
+function runCommand(command: CommandName, files: string[], flags: CommandLine['values']): Promise<number> {
   switch (command) {
     case 'run':
     case 'search':
@@ -57,7 +59,7 @@ function runCommand(command: string, files: string[], flags: CommandLine['values
       return report(files, flags);
     case 'upstream':
       return serveUpstream({
-        port: Number(flags.port ?? 9000),
+        port: wholeNumber('port', flags.port ?? '9000', { from: 0, to: 65_535 }),
         host: flags.host ?? '127.0.0.1',
         signal: interrupts(),
         print,
@@ -65,7 +67,7 @@ function runCommand(command: string, files: string[], flags: CommandLine['values
     case 'bench':
       return bench(flags);
     default:
-      throw new SluiceError('invalid-request', `no command is named ${command}; see --help`);
+      return assertNever(command);
   }
 }
 
@@ -109,9 +111,9 @@ async function report(files: string[], flags: CommandLine['values']): Promise<nu
 
 async function bench(flags: CommandLine['values']): Promise<number> {
   const ceiling = await measureCeiling({
-    durationMs: parseDurationMs(flags.duration ?? '5s'),
-    users: Number(flags.users ?? 64),
-    processes: Number(flags.processes ?? 1),
+    durationMs: timeMs('duration', flags.duration ?? '5s'),
+    users: wholeNumber('users', flags.users ?? '64', { from: 1, to: 10_000 }),
+    processes: wholeNumber('processes', flags.processes ?? '1', { from: 1, to: 256 }),
     signal: interrupts(),
   });
   const line = (rate: number, goal: number, unit: string, cpuUs: number) =>

@@ -1,0 +1,26 @@
+import { SluiceError } from '@sluice/canonical';
+import { parseDurationMs } from './duration.ts';
+
+/** The whole number that a flag gives. Throws `invalid-request` for all else. */
+export function wholeNumber(name: string, text: string, bounds: { from: number; to: number }): number {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= bounds.from && value <= bounds.to) return value;
+  throw new SluiceError(
+    'invalid-request',
+    `--${name} is a whole number from ${bounds.from} to ${bounds.to}, not ${JSON.stringify(text)}`,
+  );
+}
+
+/** The milliseconds that a flag gives, whose name, unlike a file's field, names no unit. Throws `invalid-request`. */
+export function timeMs(name: string, text: string): number {
+  const isClear = text.trim() === '0' || /[a-z]\s*$/.test(text);
+  try {
+    if (isClear) return parseDurationMs(text);
+  } catch {
+    // Told below, with the flag's name.
+  }
+  throw new SluiceError(
+    'invalid-request',
+    `--${name} is a time with its unit, such as 250ms, 1.5s or 2m, not ${JSON.stringify(text)}`,
+  );
+}
