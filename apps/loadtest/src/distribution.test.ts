@@ -1,11 +1,11 @@
 import { SluiceError } from '@sluice/canonical';
 import { describe, expect, it } from 'vitest';
-import { meanOf, parseDistribution, sample, sampleCount } from './distribution.ts';
+import { meanOf, parseCounts, parseTimes, sample, sampleCount } from './distribution.ts';
 import { createRandom } from './random.ts';
 
 function samples(text: string, count = 40_000): number[] {
   const random = createRandom(5);
-  const distribution = parseDistribution(text);
+  const distribution = parseCounts(text);
   return Array.from({ length: count }, () => sample(distribution, random));
 }
 
@@ -20,7 +20,7 @@ describe('distributions', () => {
     'exponential:20',
     'choice:10=3,50=1',
   ])('samples of %s average to its mean', (text) => {
-    const expected = meanOf(parseDistribution(text));
+    const expected = meanOf(parseCounts(text));
     expect(Math.abs(mean(samples(text)) / expected - 1)).toBeLessThan(0.02);
   });
 
@@ -36,14 +36,14 @@ describe('distributions', () => {
   });
 
   it('reads units of time as milliseconds', () => {
-    expect(parseDistribution('exponential:2s')).toEqual({ kind: 'exponential', mean: 2000 });
-    expect(parseDistribution('250ms')).toEqual({ kind: 'fixed', value: 250 });
+    expect(parseTimes('exponential:2s')).toEqual({ kind: 'exponential', mean: 2000 });
+    expect(parseTimes('250ms')).toEqual({ kind: 'fixed', value: 250 });
   });
 
   it('counts are whole and not below their minimum', () => {
     const random = createRandom(1);
     for (let i = 0; i < 1000; i++) {
-      const value = sampleCount(parseDistribution('normal:1,3'), random, 1);
+      const value = sampleCount(parseCounts('normal:1,3'), random, 1);
       expect(Number.isInteger(value) && value >= 1).toBe(true);
     }
   });
@@ -51,7 +51,7 @@ describe('distributions', () => {
   it.each(['', 'many', 'uniform:3', 'uniform:9..3', 'zipf:3', 'choice:1=0', 'normal:1'])(
     'refuses %j',
     (text) => {
-      expect(() => parseDistribution(text)).toThrow(SluiceError);
+      expect(() => parseCounts(text)).toThrow(SluiceError);
     },
   );
 });

@@ -11,33 +11,43 @@ export type Distribution =
   | { kind: 'exponential'; mean: number }
   | { kind: 'choice'; values: readonly { value: number; weight: number }[] };
 
+/** Reads one value of a distribution; throws `invalid-request`. */
+type ReadValue = (text: string) => number;
+
+/** How a count varies: see `parseDistribution`. */
+export const parseCounts = (text: string) => parseDistribution(text, parseNumber);
+
+/** How a time varies, in milliseconds. */
+export const parseTimes = (text: string) => parseDistribution(text, parseDurationMs);
+
 /**
  * Reads `128`, `uniform:10..200`, `normal:128,32`, `lognormal:128,0.8` (median, sigma), `exponential:500` or
- * `choice:16=0.9,1024=0.1` (value=weight). Numbers may carry a unit of time, which makes them milliseconds.
+ * `choice:16=0.9,1024=0.1` (value=weight).
  */
-export function parseDistribution(text: string): Distribution {
+export function parseDistribution(text: string, read: ReadValue): Distribution {
   const [, name, rest = ''] = /^\s*([a-z]+):(.*)$/.exec(text) ?? [];
-  if (name === undefined) return { kind: 'fixed', value: parseDurationMs(text) };
+  if (name === undefined) return { kind: 'fixed', value: read(text) };
   switch (name) {
     case 'fixed':
-      return { kind: 'fixed', value: parseDurationMs(rest) };
+      return { kind: 'fixed', value: read(rest) };
     case 'uniform': {
-      const [from, to] = numbers(text, rest.split('..'), 2);
+      const [first, second] = pair(text, rest.split('..'));
+      const [from, to] = [read(first), read(second)];
       if (from > to) throw new SluiceError('invalid-request', `lower bound above the upper one: ${text}`);
       return { kind: 'uniform', from, to };
     }
     case 'normal': {
-      const [mean, deviation] = numbers(text, rest.split(','), 2);
-      return { kind: 'normal', mean, deviation };
+      const [mean, deviation] = pair(text, rest.split(','));
+      return { kind: 'normal', mean: read(mean), deviation: read(deviation) };
     }
     case 'lognormal': {
-      const [median, sigma] = numbers(text, rest.split(','), 2);
-      return { kind: 'lognormal', median, sigma };
+      const [median, sigma] = pair(text, rest.split(','));
+      return { kind: 'lognormal', median: read(median), sigma: parseNumber(sigma) };
     }
     case 'exponential':
-      return { kind: 'exponential', mean: parseDurationMs(rest) };
+      return { kind: 'exponential', mean: read(rest) };
     case 'choice':
-      return { kind: 'choice', values: rest.split(',').map(choice) };
+      return { kind: 'choice', values: rest.split(',').map((part) => choice(part, read)) };
     default:
       throw new SluiceError('invalid-request', `no distribution is named ${name}: ${text}`);
   }
@@ -101,16 +111,22 @@ export function pick<T extends { weight: number }>(choices: readonly T[], random
   return last;
 }
 
-function numbers(text: string, parts: string[], count: 2): [number, number] {
+function pair(text: string, parts: string[]): [string, string] {
   const [first, second] = parts;
-  if (parts.length !== count || first === undefined || second === undefined) {
-    throw new SluiceError('invalid-request', `expected ${count} numbers: ${text}`);
+  if (parts.length !== 2 || first === undefined || second === undefined) {
+    throw new SluiceError('invalid-request', `expected 2 numbers: ${text}`);
   }
-  return [parseDurationMs(first), parseDurationMs(second)];
+  return [first, second];
 }
 
-function choice(text: string): { value: number; weight: number } {
-  const [value = '', weight = '1'] = text.split('=');
-  if (!(Number(weight) > 0)) throw new SluiceError('invalid-request', `not a weight above 0: ${text}`);
-  return { value: parseDurationMs(value), weight: Number(weight) };
+function parseNumber(text: string): number {
+  if (/^\s*\d+(?:\.\d+)?\s*$/.test(text)) return Number(text);
+  throw new SluiceError('invalid-request', `not a number: ${text}`);
+}
+
+function choice(text: string, read: ReadValue): { value: number; weight: number } {
+  const [value = '', weight = '1', ...rest] = text.split('=');
+  if (!(Number(weight) > 0) || rest.length > 0)
+    throw new SluiceError('invalid-request', `not a weight above 0: ${text}`);
+  return { value: read(value), weight: Number(weight) };
 }

@@ -113,6 +113,39 @@ describe('a scenario from flags', () => {
     expect(() => scenario(flags)).toThrow(message);
   });
 
+  it.each([
+    [{ duration: '30' }, '--duration is a time with its unit'],
+    [{ timeout: '30' }, '--timeout is a time with its unit'],
+    [{ slo: 'ttft=500' }, '--slo is a time with its unit'],
+    [{ users: '1', think: 'exponential:500' }, '--think is a time with its unit'],
+    [{ 'abort-share': '1', 'abort-after': 'uniform:1s..2' }, '--abort-after is a time with its unit'],
+    [{ steps: '10x30' }, '--steps is a time with its unit'],
+    [{ 'prompt-tokens': '1s' }, 'not a number: 1s'],
+    [{ 'output-tokens': 'choice:16=0.9,1s=0.1' }, 'not a number: 1s'],
+    [{ timeout: '0' }, 'timeoutMs'],
+  ])('takes no time without its unit and no count with one: %j', (flags, message) => {
+    expect(() => scenario(flags)).toThrow(message);
+  });
+
+  it('takes a bare number for milliseconds where the field of a file says so', () => {
+    const file = { durationMs: 40_000, load: { kind: 'closed', users: 1, thinkMs: 'uniform:5..10' } };
+    expect(scenario({}, file)).toMatchObject({ durationMs: 40_000, load: { thinkMs: { from: 5, to: 10 } } });
+  });
+
+  it.each([
+    [{ ramp: '1..2..3' }, '--ramp goes from a rate to another: A..B'],
+    [{ ramp: '..2' }, 'load.profile.from'],
+    [{ steps: '10x1s,,5x1s' }, '--steps is a list such as 100x30s,200x30s'],
+    [{ steps: 'x5s' }, '--steps is a list such as 100x30s,200x30s'],
+    [{ steps: '1x2sx3' }, '--steps is a list such as 100x30s,200x30s'],
+    [{ slo: 'ttft=1s=2s' }, 'not a bound of ttft, tpot or e2e'],
+    [{ rate: '' }, 'load.profile.rate'],
+    [{ seed: '' }, 'seed'],
+    [{ beyond: '1.5,' }, 'search.beyond.1'],
+  ])('takes nothing for a number, and no more parts than it knows: %j', (flags, message) => {
+    expect(() => scenario(flags)).toThrow(message);
+  });
+
   it('says everything that is wrong with a file at once', () => {
     const file = { durationMs: 'x', traffic: [{ model: 3 }], unknown: 1 };
     expect(() => parseScenario(file)).toThrow(/durationMs[\s\S]*traffic\.0\.model[\s\S]*unknown/);

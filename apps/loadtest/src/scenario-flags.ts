@@ -1,4 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
+import { parseDistribution } from './distribution.ts';
+import { timeMs } from './flag-value.ts';
 
 /** Flags that shape a scenario, as `node:util` parses them. */
 export const scenarioFlags = {
@@ -62,17 +64,17 @@ type Fields = Record<string, unknown>;
  * What comes out is still to be parsed by `parseScenario`. Throws `invalid-request`.
  */
 export function overlay(file: Fields, flags: ScenarioFlagValues): Fields {
-  const durationMs = flags.duration ?? file.durationMs;
+  const durationMs = time('duration', flags) ?? file.durationMs;
   return {
     ...file,
     ...given({
       target: flags.target,
       name: flags.name,
       seed: number(flags.seed),
-      durationMs: flags.duration,
-      warmupMs: flags.warmup,
-      graceMs: flags.grace,
-      timeoutMs: flags.timeout,
+      durationMs: time('duration', flags),
+      warmupMs: time('warmup', flags),
+      graceMs: time('grace', flags),
+      timeoutMs: time('timeout', flags),
       requests: number(flags.requests),
       maxConnections: number(flags.connections),
       processes: number(flags.processes),
@@ -88,7 +90,7 @@ export function overlay(file: Fields, flags: ScenarioFlagValues): Fields {
       maxRate: number(flags['search-max']),
       precision: number(flags.precision),
       beyond: list(flags.beyond)?.map(number),
-      settleMs: flags.settle,
+      settleMs: time('settle', flags),
     }),
   };
 }
@@ -109,8 +111,9 @@ function load(flags: ScenarioFlagValues, file: Fields | undefined, durationMs: u
   }
   if (kind === 'closed') {
     const users = number(flags.users);
-    const rampUpMs = flags.burst === true ? 0 : flags['ramp-up'];
-    return merged(same, 'closed', given({ users, thinkMs: flags.think, paceMs: flags.pace, rampUpMs }));
+    const rampUpMs = flags.burst === true ? 0 : time('ramp-up', flags);
+    const paceMs = time('pace', flags);
+    return merged(same, 'closed', given({ users, thinkMs: times('think', flags), paceMs, rampUpMs }));
   }
   const values = given({ profile: rateProfile(flags, durationMs), spacing: flags.arrivals });
   return merged(same ?? { profile: { kind: 'constant', rate: 10 } }, 'open', values);
@@ -146,14 +149,19 @@ function merged(base: Fields | undefined, kind: string, values: Fields): Fields 
 function rateProfile(flags: ScenarioFlagValues, durationMs: unknown): Fields | undefined {
   if (flags.rate !== undefined) return { kind: 'constant', rate: number(flags.rate) };
   if (flags.ramp !== undefined) {
-    const [from, to] = String(flags.ramp).split('..').map(number);
-    if (to === undefined)
+    const [from, to, ...rest] = String(flags.ramp).split('..').map(number);
+    if (to === undefined || rest.length > 0)
       throw new SluiceError('invalid-request', '--ramp goes from a rate to another: A..B');
     return { kind: 'ramp', from, to, overMs: durationMs ?? '30s' };
   }
   const steps = list(flags.steps)?.map((step) => {
-    const [rate, forMs] = step.split('x');
-    return { rate: number(rate), forMs: forMs ?? durationMs ?? '30s' };
+    const [rate, forMs, ...rest] = step.split('x');
+    if (rate === '' || rest.length > 0)
+      throw new SluiceError('invalid-request', `--steps is a list such as 100x30s,200x30s, not ${step}`);
+    return {
+      rate: number(rate),
+      forMs: forMs === undefined ? (durationMs ?? '30s') : timeMs('steps', forMs),
+    };
   });
   return steps && { kind: 'steps', steps };
 }
@@ -168,7 +176,7 @@ function traffic(flags: ScenarioFlagValues, file: unknown): Fields[] | undefined
   const abort = given({
     share: number(flags['abort-share']),
     afterTokens: flags['abort-after-tokens'],
-    afterMs: flags['abort-after'],
+    afterMs: times('abort-after', flags),
   });
   const slow = given({ share: number(flags['slow-share']), bytesPerSecond: number(flags['slow-rate']) });
   if (flags.single === true && flags['stream-share'] !== undefined) {
@@ -198,11 +206,11 @@ const sloNames: Readonly<Record<string, string>> = { ttft: 'ttftMs', tpot: 'tpot
 /** `ttft=500ms,tpot=50ms,e2e=10s`. */
 function slo(flag: unknown): Fields {
   const pairs = (list(flag) ?? []).map((part) => {
-    const [name = '', bound] = part.split(/<=|=/).map((piece) => piece.trim());
+    const [name = '', bound, ...rest] = part.split(/<=|=/).map((piece) => piece.trim());
     const field = sloNames[name];
-    if (!field || !bound)
+    if (!field || !bound || rest.length > 0)
       throw new SluiceError('invalid-request', `not a bound of ttft, tpot or e2e: ${part}`);
-    return [field, bound] as const;
+    return [field, timeMs('slo', bound)] as const;
   });
   return Object.fromEntries(pairs);
 }
@@ -226,8 +234,23 @@ function list(flag: unknown): string[] | undefined {
   return typeof flag === 'string' ? flag.split(',') : undefined;
 }
 
+/** Not a number where the flag is none, which the schema tells with the field's name. */
 function number(flag: unknown): number | undefined {
-  return flag === undefined ? undefined : Number(flag);
+  if (flag === undefined) return undefined;
+  return String(flag).trim() === '' ? Number.NaN : Number(flag);
+}
+
+/** Milliseconds of a flag that is a time. */
+function time(name: Name, flags: ScenarioFlagValues): number | undefined {
+  const flag = flags[name];
+  return flag === undefined ? undefined : timeMs(name, String(flag));
+}
+
+/** A flag that is a distribution of times, each with its unit. */
+function times(name: Name, flags: ScenarioFlagValues): unknown {
+  const flag = flags[name];
+  if (flag !== undefined) parseDistribution(String(flag), (text) => timeMs(name, text));
+  return flag;
 }
 
 function json(text: string): unknown {

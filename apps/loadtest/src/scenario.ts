@@ -1,14 +1,15 @@
 import { SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
 import { formatNames } from './dialects/dialect.ts';
-import { parseDistribution } from './distribution.ts';
+import { parseCounts, parseTimes } from './distribution.ts';
 import { parseDurationMs } from './duration.ts';
 
 const text = z.union([z.string(), z.number()]).transform(String);
 const count = z.number().int().positive();
 const share = z.number().min(0).max(1);
 const durationMs = parsed(parseDurationMs);
-const distribution = parsed(parseDistribution);
+const counts = parsed(parseCounts);
+const times = parsed(parseTimes);
 
 const traffic = z.strictObject({
   /** Share of requests relative to the other entries. */
@@ -22,7 +23,7 @@ const traffic = z.strictObject({
       /** `{text}` stands for generated words or a line of `file`; also `{tokens}`, `{seed}` and `{index}`. */
       template: z.string().default('{text}'),
       /** Words to generate, about one token each. */
-      tokens: distribution.default({ kind: 'fixed', value: 32 }),
+      tokens: counts.default({ kind: 'fixed', value: 32 }),
       /** One prompt per line; lines are used in turn. Absent generates words. */
       file: z.string().optional(),
       /** `{seed}` is a number below this. Few seeds repeat questions. */
@@ -30,12 +31,12 @@ const traffic = z.strictObject({
     })
     .prefault({}),
   /** The limit that requests ask for, `{tokens}` in templates. Absent sends none. */
-  outputTokens: distribution.optional(),
+  outputTokens: counts.optional(),
   /** Further fields of every body, laid over the format's own, also within objects. */
   body: z.record(z.string(), z.json()).default({}),
   /** Clients that leave in the middle: their share, and when (whichever comes first). */
   abort: z
-    .strictObject({ share, afterTokens: distribution.optional(), afterMs: distribution.optional() })
+    .strictObject({ share, afterTokens: counts.optional(), afterMs: times.optional() })
     .refine((abort) => abort.afterTokens ?? abort.afterMs, 'needs afterTokens or afterMs')
     .optional(),
   /** Clients that read slowly: their share and pace. */
@@ -68,7 +69,7 @@ const closed = z.strictObject({
   kind: z.literal('closed'),
   users: count,
   /** Pause between an answer and the same user's next request. */
-  thinkMs: distribution.default({ kind: 'fixed', value: 0 }),
+  thinkMs: times.default({ kind: 'fixed', value: 0 }),
   /** Intended time between a user's requests; latency then counts from the intended instant. */
   paceMs: durationMs.optional(),
   /** Time over which users without a pace start, evenly; 0 is a burst. */
@@ -88,7 +89,7 @@ const fields = z.strictObject({
   warmupMs: durationMs.default(0),
   /** How long unfinished requests may go on after the last arrival. */
   graceMs: durationMs.default(30_000),
-  timeoutMs: durationMs.default(120_000),
+  timeoutMs: durationMs.refine((ms) => ms > 0, 'must be above 0').default(120_000),
   /** Stop after this many arrivals; absent means only time ends the run. */
   requests: count.optional(),
   /** Connections per process. */
