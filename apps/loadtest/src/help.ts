@@ -20,7 +20,8 @@ Load (one of; default --rate 10)
       --ramp-up TIME         users start evenly within this time (default 200ms); --burst: all at once
 
 Run
-  -t, --target URL           default http://127.0.0.1:8080
+  -t, --target URL           base address, with or without /v1; its query goes with every request
+                             (default http://127.0.0.1:8080)
   -d, --duration TIME        default 30s;  --warmup TIME before measuring, part of it
   -n, --requests N           stop after N arrivals
       --timeout TIME         per request (120s);  --grace TIME for the last ones (30s)

@@ -116,6 +116,7 @@ describe('the command line', () => {
   });
 
   it.each([
+    [['run', '-p', '2', '-t', 'http://u:secret@127.0.0.1'], 'the target holds credentials'],
     [['fly'], 'no command is named fly'],
     [['run', '--rate', 'x'], 'load.profile.rate'],
     [['run', '--speed', '9'], 'speed'],
@@ -128,5 +129,6 @@ describe('the command line', () => {
     const { code, errors } = await call(...args);
     expect(code).toBe(2);
     expect(errors).toContain(reason);
+    expect(errors).not.toContain('secret');
   });
 });

@@ -39,6 +39,19 @@ describe('requests', () => {
     expect(openai).toMatchObject({ ...quiet, stream: true });
   });
 
+  it('carry the query of the target, beside that of the format', () => {
+    const scenario = parseScenario({ traffic: [{ format: 'gemini', model: 'm' }] });
+    const target = parseTarget('http://127.0.0.1/v1beta?key=k');
+    const make = createRequestFactory({
+      scenario,
+      target,
+      keys: [],
+      promptFiles: {},
+      random: createRandom(1),
+    });
+    expect(make(0).wire.text).toContain('POST /v1beta/models/m:streamGenerateContent?alt=sse&key=k HTTP/1.1');
+  });
+
   it.each([
     ['openai', 'authorization: Bearer sk-1'],
     ['anthropic', 'x-api-key: sk-1'],

@@ -112,7 +112,7 @@ function requestHead(
   key?: string,
 ): string {
   return beginRequest({
-    path: target.prefix + dialect.path(model, isStream),
+    path: withQuery(target.prefix + dialect.path(model, isStream), target.query),
     authority: target.origin.authority,
     headers: {
       'content-type': 'application/json',
@@ -121,6 +121,10 @@ function requestHead(
       ...dialect.headers(key),
     },
   });
+}
+
+function withQuery(path: string, query: string): string {
+  return query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`;
 }
 
 type BodyTemplate = (prompt: string, limit: number | undefined) => string;

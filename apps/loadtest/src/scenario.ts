@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { formatNames } from './dialects/dialect.ts';
 import { parseCounts, parseTimes } from './distribution.ts';
 import { parseDurationMs } from './duration.ts';
+import { parseTarget } from './target.ts';
 
 const text = z.union([z.string(), z.number()]).transform(String);
 const count = z.number().int().positive();
@@ -79,7 +80,11 @@ const closed = z.strictObject({
 const fields = z.strictObject({
   /** Title in reports. Absent: the load in words. */
   name: z.string().optional(),
-  target: z.string().default('http://127.0.0.1:8080'),
+  /** Base address of the server; a query is sent with every request. */
+  target: parsed((address) => {
+    parseTarget(address);
+    return address;
+  }).default('http://127.0.0.1:8080'),
   seed: z.number().int().default(1),
   load: z
     .discriminatedUnion('kind', [open, trace, closed])
