@@ -11,6 +11,7 @@ import { createFakeUpstream } from './upstream/server.ts';
 
 const bin = fileURLToPath(new URL('../bin/sluice-loadtest.mjs', import.meta.url));
 const example = fileURLToPath(new URL('../example.yaml', import.meta.url));
+const tsconfig = fileURLToPath(new URL('../tsconfig.json', import.meta.url));
 const { server } = createFakeUpstream({ clock: createHostClock(), random: () => 0 });
 let target = '';
 let folder = '';
@@ -120,8 +121,9 @@ describe('the command line', () => {
     [['fly'], 'no command is named fly'],
     [['run', '--rate', 'x'], 'load.profile.rate'],
     [['run', '--speed', '9'], 'speed'],
-    [['run', 'missing.yaml'], "can't be read"],
-    [['report', example], 'is not a result'],
+    [['run', 'missing.yaml'], "the scenario missing.yaml can't be read: ENOENT"],
+    [['report', example], 'is not a result of this load test: Unexpected token'],
+    [['report', tsconfig], 'is not a result of this load test: version: Invalid input'],
     [['report', 'a.json', '--json', 'b.json'], '--json goes with run and search'],
     [['search', '--ramp', '1..5'], '--ramp goes with run'],
     [['upstream', '--port', 'abc'], '--port is a whole number'],

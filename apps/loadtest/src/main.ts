@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { assertNever, SluiceError } from '@sluice/canonical';
 import { goals, measureCeiling } from './bench/ceiling.ts';
 import { type CommandName, checkCommand } from './command-flags.ts';
+import { errorText } from './error-text.ts';
 import { timeMs, wholeNumber } from './flag-value.ts';
 import { help } from './help.ts';
 import { Progress } from './progress.ts';
@@ -41,7 +42,7 @@ export async function main(args: string[]): Promise<void> {
     const command = checkCommand(name, files, Object.keys(line.values));
     process.exitCode = await runCommand(command, files, line.values);
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`${errorText(error)}\n`);
     process.exitCode = error instanceof SluiceError && error.kind !== 'invalid-request' ? 1 : 2;
   }
 }

@@ -14,12 +14,19 @@ const shape = z.looseObject({
 
 /** Reads a result that `writeResult` wrote. Throws `invalid-request` for anything else. */
 export async function readResult(path: string): Promise<RunResult> {
+  const refusal = (cause: unknown) =>
+    new SluiceError('invalid-request', `${path} is not a result of this load test`, { cause });
+  let value: unknown;
   try {
-    // Our own file: what the check above leaves open was written by the type itself.
-    return shape.parse(JSON.parse(await readFile(path, 'utf8'))) as unknown as RunResult;
+    value = JSON.parse(await readFile(path, 'utf8'));
   } catch (cause) {
-    throw new SluiceError('invalid-request', `${path} is not a result of this load test`, { cause });
+    throw refusal(cause);
   }
+  const parsed = shape.safeParse(value);
+  const issue = parsed.error?.issues[0];
+  if (issue) throw refusal(new TypeError(`${issue.path.join('.') || 'all of it'}: ${issue.message}`));
+  // Our own file: what the check above leaves open was written by the type itself.
+  return parsed.data as unknown as RunResult;
 }
 
 /** Writes a result as JSON. */
