@@ -40,6 +40,7 @@ Traffic
       --body JSON            further fields of every body
   -k, --key KEY              repeatable;  --keys-file FILE one per line
       --key-pick in-turn|random|skewed
+      --header NAME=VALUE    repeatable; before the format's own, values never in results
       --abort-share N        clients that leave, --abort-after-tokens DIST or --abort-after DIST (time)
       --slow-share N         clients that read at --slow-rate N bytes/s (1000)
 

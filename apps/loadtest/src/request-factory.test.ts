@@ -39,6 +39,13 @@ describe('requests', () => {
     expect(openai).toMatchObject({ ...quiet, stream: true });
   });
 
+  it('carry the headers of the scenario, before those of the format', () => {
+    const headers = { 'X-Team': 'a', authorization: 'Basic dTpw' };
+    const { text } = factory({ headers }, ['sk-1'])(0).wire;
+    expect(text).toContain('\r\nx-team: a\r\n');
+    expect(text.match(/authorization: .*/g)).toEqual(['authorization: Basic dTpw']);
+  });
+
   it('carry the query of the target, beside that of the format', () => {
     const scenario = parseScenario({ traffic: [{ format: 'gemini', model: 'm' }] });
     const target = parseTarget('http://127.0.0.1/v1beta?key=k');

@@ -78,7 +78,7 @@ export function createRequestFactory(options: FactoryOptions): RequestFactory {
     const headName = `${entries.indexOf(entry)} ${isStream} ${key}`;
     let head = heads.get(headName);
     if (head === undefined) {
-      head = requestHead(dialect, target, traffic.model, isStream, key);
+      head = requestHead(entry, { target, isStream, key, headers: scenario.headers });
       if (heads.size < 10_000) heads.set(headName, head);
     }
     return {
@@ -104,21 +104,23 @@ function conduct(traffic: Traffic, random: Random): Partial<PlannedRequest> {
   return {};
 }
 
-function requestHead(
-  dialect: Dialect,
-  target: Target,
-  model: string,
-  isStream: boolean,
-  key?: string,
-): string {
+interface HeadFacts {
+  target: Target;
+  isStream: boolean;
+  key: string | undefined;
+  headers: Readonly<Record<string, string>>;
+}
+
+function requestHead({ dialect, traffic }: Entry, { target, isStream, key, headers }: HeadFacts): string {
   return beginRequest({
-    path: withQuery(target.prefix + dialect.path(model, isStream), target.query),
+    path: withQuery(target.prefix + dialect.path(traffic.model, isStream), target.query),
     authority: target.origin.authority,
     headers: {
       'content-type': 'application/json',
       accept: isStream ? 'text/event-stream' : 'application/json',
       'user-agent': 'sluice-loadtest',
       ...dialect.headers(key),
+      ...headers,
     },
   });
 }

@@ -1,7 +1,7 @@
 import { LatencyHistogram, type LatencySummary } from './histogram.ts';
 import type { MetricName, Totals } from './recorder.ts';
-import type { Scenario } from './scenario.ts';
 import type { SelfLoad } from './self-watch.ts';
+import type { ShownScenario } from './shown-scenario.ts';
 
 /** What a run found: the JSON that a load test writes and that reports are made of. */
 export interface RunResult {
@@ -10,7 +10,7 @@ export interface RunResult {
   /** ISO 8601. */
   startedAt: string;
   /** The scenario after defaults; credentials are left out. */
-  scenario: Omit<Scenario, 'keys'> & { keys: number };
+  scenario: ShownScenario;
   /** Length of the measured part, in milliseconds. */
   measuredMs: number;
   /** Requests that arrived in the measured part. */

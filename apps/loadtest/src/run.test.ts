@@ -89,6 +89,15 @@ describe('a run against the fake upstream', () => {
     expect(result.totals.tokens).toBe(140);
   });
 
+  it('tells nothing of the values of headers and queries', async () => {
+    const { target } = await upstream();
+    const headers = { 'x-key': 'secret' };
+    const result = await run(`${target}/v1?key=secret`, { headers, traffic: [{ model: 'paced-n1' }] }, 4);
+    expect(result.totals.ok).toBe(4);
+    expect(result.scenario.headers).toEqual({ 'x-key': '…' });
+    expect(JSON.stringify(result)).not.toContain('secret');
+  });
+
   it('tells refusals from failures, with their class', async () => {
     const { target } = await upstream();
     const refused = await run(target, { traffic: [{ model: 'paced-e429' }] });

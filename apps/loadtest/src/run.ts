@@ -9,7 +9,7 @@ import { type IntervalResult, metricResult, type RunResult } from './result.ts';
 import type { Load, Scenario } from './scenario.ts';
 import { checkSelf } from './self-check.ts';
 import type { ShardResult } from './shard.ts';
-import { shownTarget } from './target.ts';
+import { shownScenario } from './shown-scenario.ts';
 import { parseTrace, type TraceEntry } from './trace.ts';
 
 /** What watches a run. */
@@ -161,7 +161,7 @@ function summarize({ scenario, startedAt, keys, shards, intervals }: Measured): 
     version: 1,
     name: scenario.name ?? describeLoad(scenario.load),
     startedAt,
-    scenario: { ...scenario, target: shownTarget(scenario.target), keys },
+    scenario: shownScenario(scenario, keys),
     measuredMs,
     totals,
     rates: {

@@ -73,6 +73,20 @@ describe('a scenario from flags', () => {
     expect(traffic[0]?.slow).toEqual({ share: 0.2, bytesPerSecond: 50 });
   });
 
+  it('adds headers to those of a file', () => {
+    const file = { headers: { 'X-Team': 'a', 'X-Tier': 'b' } };
+    const { headers } = scenario({ header: ['x-team=c', 'Authorization=Basic dTpw=='] }, file);
+    expect(headers).toEqual({ 'x-team': 'c', 'x-tier': 'b', authorization: 'Basic dTpw==' });
+  });
+
+  it.each(['x-key', '=secret', 'x key=secret', 'content-length=secret', 'x-key=secret\r\nx: y'])(
+    'refuses the header %j without repeating its value',
+    (header) => {
+      expect(() => scenario({ header: [header] })).toThrow(SluiceError);
+      expect(() => scenario({ header: [header] })).not.toThrow(/secret/);
+    },
+  );
+
   it('changes the kind of load that a file names', () => {
     const file = { load: { kind: 'closed', users: 3 } };
     expect(scenario({ rate: '5' }, file).load).toMatchObject({ kind: 'open', profile: { rate: 5 } });

@@ -41,6 +41,7 @@ export const scenarioFlags = {
   'slow-share': { type: 'string' },
   'slow-rate': { type: 'string' },
   key: { type: 'string', short: 'k', multiple: true },
+  header: { type: 'string', multiple: true },
   'keys-file': { type: 'string' },
   'key-pick': { type: 'string' },
   slo: { type: 'string' },
@@ -83,6 +84,7 @@ export function overlay(file: Fields, flags: ScenarioFlagValues): Fields {
       load: load(flags, fields(file.load), durationMs),
       traffic: traffic(flags, file.traffic),
     }),
+    ...section('headers', file, headers(flags.header)),
     ...section('keys', file, { values: flags.key, file: flags['keys-file'], pick: flags['key-pick'] }),
     ...section('slo', file, { ...slo(flags.slo), attainment: number(flags.attainment) }),
     ...section('search', file, {
@@ -199,6 +201,16 @@ function traffic(flags: ScenarioFlagValues, file: unknown): Fields[] | undefined
     ...section('slow', entry, slow),
   }));
   return formats ? formats.flatMap((format) => changed.map((entry) => ({ ...entry, format }))) : changed;
+}
+
+/** `NAME=VALUE` each. */
+function headers(flag: unknown): Fields {
+  const pairs = (Array.isArray(flag) ? flag : []).map((text) => {
+    const [, name, value] = /^([^=]+)=(.*)$/s.exec(String(text)) ?? [];
+    if (name === undefined) throw new SluiceError('invalid-request', '--header is NAME=VALUE');
+    return [name.toLowerCase(), value] as const;
+  });
+  return Object.fromEntries(pairs);
 }
 
 const sloNames: Readonly<Record<string, string>> = { ttft: 'ttftMs', tpot: 'tpotMs', e2e: 'endToEndMs' };

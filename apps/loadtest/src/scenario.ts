@@ -1,4 +1,5 @@
 import { SluiceError } from '@sluice/canonical';
+import { isConnectionHeader, isHeaderName, isHeaderValue } from '@sluice/http';
 import { z } from 'zod';
 import { formatNames } from './dialects/dialect.ts';
 import { parseCounts, parseTimes } from './distribution.ts';
@@ -101,6 +102,8 @@ const fields = z.strictObject({
   maxConnections: count.default(20_000),
   processes: count.default(1),
   traffic: z.array(traffic).min(1).prefault([{}]),
+  /** Further headers of every request, before those of the formats; results tell their names alone. */
+  headers: z.record(z.string(), text).transform(checkedHeaders).default({}),
   keys: z
     .strictObject({
       values: z.array(text).default([]),
@@ -157,6 +160,17 @@ export function parseScenario(input: unknown): Scenario {
     (issue) => `${issue.path.join('.') || 'scenario'}: ${issue.message}`,
   );
   throw new SluiceError('invalid-request', `the scenario is wrong:\n  ${problems.join('\n  ')}`);
+}
+
+/** By names in lower case. A complaint leaves values out, which may be credentials. */
+function checkedHeaders(headers: Record<string, string>, context: z.RefinementCtx): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  for (const [name, value] of entries) {
+    if (isHeaderName(name) && !isConnectionHeader(name) && isHeaderValue(value)) continue;
+    const message = isHeaderName(name) ? `${name} may not be set so` : 'not the name of a header';
+    context.addIssue({ code: 'custom', message });
+  }
+  return Object.fromEntries(entries);
 }
 
 /** Text or a number, read by `parse`, whose complaint becomes the field's. */
