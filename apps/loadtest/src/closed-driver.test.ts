@@ -18,12 +18,14 @@ interface Play {
   users: number;
   /** Answers take so long; Infinity never comes. By the number of the request. */
   answerMs(arrival: number): number;
+  /** What answers ask their callers to wait. Absent: nothing. */
+  retryWaitMs?: number;
   load?: { thinkMs?: string; paceMs?: string };
   scenario?: ScenarioInput;
 }
 
 /** Plays a load for an hour of the fake clock. */
-async function play({ users, answerMs, load, scenario }: Play): Promise<void> {
+async function play({ users, answerMs, load, scenario, retryWaitMs = 0 }: Play): Promise<void> {
   const parsed = parseScenario({
     target: 'http://127.0.0.1',
     durationMs: '1s',
@@ -39,7 +41,7 @@ async function play({ users, answerMs, load, scenario }: Play): Promise<void> {
     begin(arrival, intendedAt, _trace, over) {
       begun += 1;
       const waitMs = answerMs(arrival);
-      if (waitMs < Number.POSITIVE_INFINITY) setTimeout(over, waitMs);
+      if (waitMs < Number.POSITIVE_INFINITY) setTimeout(() => over(retryWaitMs), waitMs);
       return intendedAt >= parsed.warmupMs;
     },
     exhausted() {
@@ -97,6 +99,19 @@ describe('a closed loop', () => {
     await play({ users: 2, answerMs: () => 10, load: { paceMs: '100ms' } });
     expect(begun).toBe(20);
     expect(driver.measuredMs()).toBeCloseTo(1_000, 6);
+  });
+
+  it.each([
+    ['0', 4],
+    ['490ms', 2],
+  ])('waits as long as a server asks for, while users think %s', async (thinkMs, requests) => {
+    await play({ users: 1, answerMs: () => 10, retryWaitMs: 240, load: { thinkMs } });
+    expect(begun).toBe(requests);
+  });
+
+  it('lets a paced user who was asked to wait go on from there', async () => {
+    await play({ users: 1, answerMs: () => 10, retryWaitMs: 490, load: { paceMs: '100ms' } });
+    expect(begun).toBe(2);
   });
 
   it('can be stopped', async () => {

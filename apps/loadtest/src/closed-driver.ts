@@ -90,9 +90,10 @@ export class ClosedDriver implements LoadDriver {
     const intendedAt = this.load.paceMs === undefined ? now : user.dueAt;
     const arrival = this.arrival;
     this.arrival += share.of;
-    const isMeasured = this.options.begin(arrival, intendedAt, trace?.[arrival], () => {
+    const isMeasured = this.options.begin(arrival, intendedAt, trace?.[arrival], (retryWaitMs) => {
+      const retryAt = this.options.clock.now() + retryWaitMs;
       // Only after the connection is back in its pool, or each request would open another.
-      queueMicrotask(() => this.wait(user, this.nextAt(intendedAt)));
+      queueMicrotask(() => this.wait(user, Math.max(retryAt, this.nextAt(intendedAt))));
     });
     if (isMeasured) user.since ??= intendedAt;
   }

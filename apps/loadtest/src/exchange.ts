@@ -3,6 +3,7 @@ import type { Clock } from './clock.ts';
 import type { EventFacts } from './dialects/dialect.ts';
 import type { Finished, Outcome, Recorder } from './recorder.ts';
 import type { PlannedRequest } from './request-factory.ts';
+import { retryWaitMs, unreachableWaitMs } from './retry-wait.ts';
 import { type LineShape, type ScannerSink, SseScanner } from './sse-scanner.ts';
 import type { TextCheck, TextChecker } from './text-check.ts';
 import { isTokenText, type TextProblem, TokenReader } from './token-text.ts';
@@ -35,6 +36,8 @@ export class Exchange implements Call, ScannerSink, Finished {
   endedAt = 0;
   tokens = 0;
   queueWaitMs: number | undefined;
+  /** How long the server asks its caller to wait before another request. */
+  retryWaitMs = 0;
   private readonly plan: PlannedRequest;
   private readonly context: ExchangeContext;
   private status = 0;
@@ -75,6 +78,7 @@ export class Exchange implements Call, ScannerSink, Finished {
   head(head: ResponseHead): void {
     this.status = head.status;
     this.queueWaitMs = readNumber(head.header('x-sluice-queue-wait-ms'));
+    this.retryWaitMs = retryWaitMs(head.status, head.header('retry-after'), Date.now());
     if (head.status === 200 && this.plan.isStream && isEventStream(head.header('content-type'))) {
       const shape = this.context.shapes[this.plan.dialect.format];
       if (shape) this.scanner = new SseScanner(this.plan.dialect, shape, this);
@@ -125,6 +129,7 @@ export class Exchange implements Call, ScannerSink, Finished {
   fail(failure: Failure, code?: string): void {
     const isCut = this.scanner !== undefined && failure === 'reset';
     // The end of a connection is one class, whoever noticed it; why there was none at all is worth a word.
+    if (failure === 'connect') this.retryWaitMs = unreachableWaitMs;
     const cause = failure === 'connect' && code !== undefined ? ` ${code}` : '';
     this.errorClass ??= isCut ? 'cut stream' : `connection: ${failure}${cause}`;
     this.settle();

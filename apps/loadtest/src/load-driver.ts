@@ -8,6 +8,9 @@ export interface Share {
   of: number;
 }
 
+/** A request is over, and its caller was asked to wait so long, in milliseconds, before the next one. */
+export type Over = (retryWaitMs: number) => void;
+
 /** What a driver starts requests with. */
 export interface DriverOptions {
   scenario: Scenario;
@@ -17,7 +20,7 @@ export interface DriverOptions {
   /** Instant of the host's clock at which the run starts. */
   startAt: number;
   /** Begins a request and tells whether it is measured; `over` is called at its end. */
-  begin(arrival: number, intendedAt: number, trace: TraceEntry | undefined, over: () => void): boolean;
+  begin(arrival: number, intendedAt: number, trace: TraceEntry | undefined, over: Over): boolean;
   /** No further request will begin. */
   exhausted(): void;
 }

@@ -100,7 +100,8 @@ describe('a run against the fake upstream', () => {
 
   it('tells refusals from failures, with their class', async () => {
     const { target } = await upstream();
-    const refused = await run(target, { traffic: [{ model: 'paced-e429' }] });
+    const load = { kind: 'open' as const, profile: { kind: 'constant' as const, rate: 500 } };
+    const refused = await run(target, { load, traffic: [{ model: 'paced-e429' }] });
     expect(refused.totals).toMatchObject({ ok: 0, refused: 20, failed: 0 });
     expect(refused.errors).toEqual({ 'http 429 rate_limit_error': 20 });
     const failed = await run(target, { traffic: [{ format: 'gemini', model: 'paced-e503' }] });
@@ -273,6 +274,20 @@ describe('a run against servers that misbehave', () => {
     );
     const result = await run(target, {}, 5);
     expect(result.errors).toEqual({ [errorClass]: 5 });
+  });
+
+  it('waits for a server that asks for it, and a little for one that is not there', async () => {
+    let requests = 0;
+    const target = await serve((_, response) => {
+      requests += 1;
+      response.writeHead(429, { 'retry-after': '60' }).end();
+    });
+    const load = { kind: 'closed' as const, users: 2, rampUpMs: '0' };
+    const times = { load, durationMs: '250ms', graceMs: '1ms' };
+    expect((await run(target, times, 1000)).totals).toMatchObject({ refused: 2 });
+    expect(requests).toBe(2);
+    const { totals } = await run('http://127.0.0.1:9', times, 1000);
+    expect(totals.failed).toBeLessThanOrEqual(2 * 3);
   });
 
   it('names a server that is not there', async () => {

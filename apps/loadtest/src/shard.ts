@@ -4,7 +4,7 @@ import { createDriver } from './create-driver.ts';
 import { formatNames } from './dialects/dialect.ts';
 import { dialects } from './dialects/registry.ts';
 import { Exchange, type ExchangeContext } from './exchange.ts';
-import type { LoadDriver, Share } from './load-driver.ts';
+import type { LoadDriver, Over, Share } from './load-driver.ts';
 import { createRandom } from './random.ts';
 import { type Interval, type MetricName, metricNames, Recorder, type Totals } from './recorder.ts';
 import { createRequestFactory, type RequestFactory } from './request-factory.ts';
@@ -68,7 +68,7 @@ class ShardRun {
   private readonly watch = new SelfWatch();
   /** In order of arrival, hence of expiry. */
   private readonly inFlight = new Set<Exchange>();
-  private readonly continuations = new Map<Exchange, () => void>();
+  private readonly continuations = new Map<Exchange, Over>();
   private readonly timers: NodeJS.Timeout[] = [];
   private intervalTimer: NodeJS.Timeout | undefined;
   private interval = 0;
@@ -134,12 +134,7 @@ class ShardRun {
     return this.result();
   }
 
-  private begin(
-    arrival: number,
-    intendedAt: number,
-    trace: TraceEntry | undefined,
-    over: () => void,
-  ): boolean {
+  private begin(arrival: number, intendedAt: number, trace: TraceEntry | undefined, over: Over): boolean {
     const request = this.factory(arrival, trace);
     const { warmupMs } = this.plan.scenario;
     // A timer may be a little early: without a warm-up that must not leave the first request out.
@@ -156,7 +151,7 @@ class ShardRun {
     this.inFlight.delete(exchange);
     const next = this.continuations.get(exchange);
     this.continuations.delete(exchange);
-    next?.();
+    next?.(exchange.retryWaitMs);
     this.endIfDone();
   }
 
