@@ -112,10 +112,10 @@ class StopCut {
     this.say(this.gate.flush());
   }
 
-  private say({ text, logprobs }: Passed): void {
+  private say({ text, tokens, logprobs }: Passed): void {
     if (text === '' && logprobs.length === 0) return;
     // What has text has a block.
-    const delta = { type: 'text-delta' as const, block: this.block ?? 0, text };
+    const delta = { type: 'text-delta' as const, block: this.block ?? 0, text, tokens };
     this.plan.emit(logprobs.length === 0 ? delta : { ...delta, logprobs });
     if (!this.gate.isHolding) for (const event of this.waiting.splice(0)) this.plan.emit(event);
   }

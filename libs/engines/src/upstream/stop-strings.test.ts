@@ -59,7 +59,12 @@ const finish: GenerationEvent = {
   reason: 'stop',
   usage: { inputTokens: 3, outputTokens: 9 },
 };
-const said = (text: string, block = 0): GenerationEvent => ({ type: 'text-delta', block, text });
+const said = (text: string, block = 0, tokens = 1): GenerationEvent => ({
+  type: 'text-delta',
+  block,
+  text,
+  tokens,
+});
 
 describe('an answer with a stop string that its server was not told', () => {
   it('ends before it, with the string and with the end of the call', async () => {
@@ -103,7 +108,7 @@ describe('an answer with a stop string that its server was not told', () => {
     const failure: GenerationEvent = { type: 'error', error: { kind: 'upstream-failed', message: 'lost' } };
     for (const last of [finish, failure]) {
       const { events } = await cut(['END'], [start, said('one EN'), last]);
-      expect(events.slice(1)).toEqual([said('one '), said('EN'), last]);
+      expect(events.slice(1)).toEqual([said('one '), said('EN', 0, 0), last]);
     }
     const call: GenerationEvent[] = [
       { type: 'tool-call-start', block: 1, id: 'c', name: 'f' },
@@ -124,7 +129,7 @@ describe('an answer with a stop string that its server was not told', () => {
     const note: GenerationEvent = { type: 'block-annotation', block: 0, extensions: { openai: { a: 1 } } };
     const beside: GenerationEvent = { type: 'opaque', format: 'openai', value: { delta: {} } };
     const { events } = await cut(['END'], [start, said('E'), note, beside, said('x'), note, finish]);
-    expect(events).toEqual([start, beside, said('Ex'), note, note, finish]);
+    expect(events).toEqual([start, beside, said('Ex', 0, 2), note, note, finish]);
     const spanning = await cut(['END'], [start, said('E'), beside, said('ND')]);
     expect(spanning.events).toMatchObject([start, beside, { type: 'finish', stopSequence: 'END' }]);
   });
@@ -134,12 +139,13 @@ describe('an answer with a stop string that its server was not told', () => {
       type: 'text-delta',
       block: 0,
       text,
+      tokens: 1,
       logprobs: [{ token: text }],
     });
     const { events } = await cut(['END'], [start, token('one '), token('E'), token('x'), token('END')]);
     expect(events.slice(1, -1)).toEqual([
       token('one '),
-      { type: 'text-delta', block: 0, text: 'Ex', logprobs: [{ token: 'E' }, { token: 'x' }] },
+      { type: 'text-delta', block: 0, text: 'Ex', tokens: 2, logprobs: [{ token: 'E' }, { token: 'x' }] },
     ]);
   });
 });
