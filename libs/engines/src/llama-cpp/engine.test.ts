@@ -210,6 +210,17 @@ describe('the context of an embedded model', () => {
     expect(outcomes).toEqual(new Set(['finish', 'error']));
   });
 
+  it('ends calls that would not fit, and forgets nothing of the prompt', async () => {
+    const call = ['<tool_call>', '\n{"name": "', 'get_time', '", "arguments": ', '{}', '}\n', '</tool_call>'];
+    // The line break leads to the next call, without end.
+    const engine = await models.start([...call, '\n'], { chatWrapper: 'qwen', contextTokens: 768 });
+    const tools = [{ type: 'function' as const, name: 'get_time', parameters: { type: 'object' } }];
+    const events = await runOf(engine, ask({ tools }));
+    expect(findGrammarError(events)).toBeUndefined();
+    expect(collect(events).content.length).toBeGreaterThan(5);
+    expect(collect(events).finish.reason).toBe('length');
+  });
+
   it('is never larger than what the model was trained for', async () => {
     const engine = await models.start([...story, endOfTurn], { contextTokens: 100_000 });
     const events = await runOf(engine, askFor('x'.repeat(2100)));

@@ -128,8 +128,8 @@ export interface ChatOptions {
   functions?: Functions;
   documentFunctionParams?: boolean;
   maxParallelFunctionCalls?: number;
-  /** Called where the oldest messages would have to go to make room for the next token. */
-  contextShift: { strategy(): never };
+  /** Called where the oldest messages would have to go to make room for the next token: room for how many tokens? */
+  contextShift: { size(): never };
   onResponseChunk(chunk: ResponseChunk): void;
   onFunctionCallParamsChunk?(chunk: { callIndex: number; functionName: string }): void;
   /** `params` is absent for a function without parameters. */

@@ -69,9 +69,10 @@ function optionsFor(plan: Plan, answer: Answer, signal: AbortSignal): ChatOption
     ...plan.options,
     signal,
     maxTokens: plan.maxTokens,
-    // Never a message is forgotten to make room: who asked would not know.
+    // Never a message is forgotten to make room: who asked would not know. The library asks for the size first, and
+    // survives whatever its strategy throws.
     contextShift: {
-      strategy() {
+      size() {
         throw new ContextFull();
       },
     },
