@@ -170,7 +170,7 @@ describe('the context of an embedded model', () => {
     const engine = await models.start([...story, endOfTurn], { contextTokens: 256 });
     for (const [size, said] of [
       [300, 'tokens, more'],
-      [5_000_000, 'characters, more'],
+      [5_000_000, 'characters with its schemas, more'],
     ] as const) {
       const events = await runOf(engine, askFor('x'.repeat(size)));
       expect(events).toMatchObject([

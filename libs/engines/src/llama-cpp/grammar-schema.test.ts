@@ -160,10 +160,17 @@ describe('a grammar of a schema', () => {
     expect(grammar).toMatchObject({ $defs: { a: { oneOf: expect.arrayContaining([{ type: 'array' }]) } } });
   });
 
-  it('does not follow more alternatives than it can', () => {
-    const values = Array.from({ length: 100_000 }, (_value, index) => `value ${index}`);
-    const grammar = grammarOf({ type: 'object', properties: { a: { enum: values }, b: { type: 'string' } } });
+  const many = Array.from({ length: 100_000 }, (_value, index) => `value ${index}`);
+  it.each<[string, Json]>([
+    ['values', { enum: many }],
+    ['properties', { type: 'object', properties: Object.fromEntries(many.map((name) => [name, {}])) }],
+    ['alternatives', { anyOf: many.map((value) => ({ const: value })) }],
+    ['elements', { type: 'array', prefixItems: many.map((value) => ({ const: value })) }],
+    ['types', { type: many }],
+  ])('does not follow more %s than it can', (_what, schema) => {
+    const grammar = grammarOf({ type: 'object', properties: { a: schema, b: { type: 'string' } } });
     expect(JSON.stringify(grammar).length).toBeLessThan(1000);
+    expect(grammar).toMatchObject({ properties: { b: { type: 'string' } } });
   });
 
   it('ends where a schema without definitions contains itself', () => {

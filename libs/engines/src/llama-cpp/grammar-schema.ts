@@ -6,12 +6,14 @@ import type { GrammarObject, GrammarSchema } from './library.ts';
 /** Longer repetitions make grammars that are slow to follow; a bound beyond it is not enforced. */
 const maxRepetition = 256;
 const maxDepth = 32;
-/** Schemas and listed values; what comes after so many may be anything. A hundred thousand would take half a minute. */
+/** Schemas and listed values; what would make them more may be anything. A hundred thousand would take minutes. */
 const maxNodes = 2_000;
 
 const nothing: GrammarSchema = { type: 'null' };
 const stringFormats: ReadonlySet<string> = new Set(['date-time', 'time', 'date']);
-const scalarTypes: ReadonlySet<string> = new Set(['string', 'number', 'integer', 'boolean', 'null']);
+const knownTypes: ReadonlySet<string> = new Set([
+  ...['string', 'number', 'integer', 'boolean', 'null', 'object', 'array'],
+]);
 const constraints = ['type', 'properties', 'items', 'enum', 'const', 'allOf', 'anyOf', 'oneOf'];
 const definition = /^#\/(?:\$defs|definitions)\/([^/]+)$/;
 
@@ -89,11 +91,16 @@ class Planner {
     const { anyOf, oneOf, ...own } = joined;
     const branches = [...listOf(oneOf), ...listOf(anyOf)];
     if (branches.length === 0) return this.convertPlain(own, depth);
+    if (this.areTooMany(branches)) return anything;
     return choice(
       branches.map((branch) =>
         this.convert(isJsonObject(branch) ? mergeSchemas(own, branch) : branch, depth + 1),
       ),
     );
+  }
+
+  private areTooMany(parts: readonly unknown[]): boolean {
+    return this.nodes + parts.length > maxNodes;
   }
 
   private join(schema: JsonObject, parts: readonly Json[]): JsonObject {
@@ -131,10 +138,10 @@ class Planner {
   private convertPlain(schema: JsonObject, depth: number): GrammarSchema {
     if (isScalar(schema.const)) return { const: schema.const };
     const values = listOf(schema.enum).filter(isScalar);
+    if (this.areTooMany(values)) return anything;
     this.nodes += values.length;
-    if (this.nodes > maxNodes) return anything;
     if (values.length > 0) return { enum: values };
-    const types = new Set(typesOf(schema.type));
+    const types = new Set(typesOf(schema.type).filter((type) => knownTypes.has(type)));
     if (types.size === 0 && schema.properties !== undefined) types.add('object');
     if (types.size === 0 && (schema.items !== undefined || schema.prefixItems !== undefined))
       types.add('array');
@@ -146,7 +153,6 @@ class Planner {
   private convertType(type: string, schema: JsonObject, depth: number): GrammarSchema {
     if (type === 'object') return this.convertObject(schema, depth);
     if (type === 'array') return this.convertArray(schema, depth);
-    if (!scalarTypes.has(type)) return anything;
     if (type !== 'string') return { type };
     const { format } = schema;
     if (typeof format === 'string' && stringFormats.has(format)) return { type, format };
@@ -155,10 +161,12 @@ class Planner {
   }
 
   private convertObject(schema: JsonObject, depth: number): GrammarSchema {
+    const named = Object.entries(isJsonObject(schema.properties) ? schema.properties : {});
+    if (this.areTooMany(named)) return anything;
     const required = new Set(listOf(schema.required));
     const optional = new Map<string, GrammarSchema>();
     const properties = new Map<string, GrammarSchema>();
-    for (const [name, property] of Object.entries(isJsonObject(schema.properties) ? schema.properties : {})) {
+    for (const [name, property] of named) {
       // Whoever forbids a property does not want to see it as null.
       if (property === false) continue;
       const converted = this.convertRules(property, depth + 1);
@@ -182,6 +190,7 @@ class Planner {
   private convertArray(schema: JsonObject, depth: number): GrammarSchema {
     const { least, most } = bounds(schema.minItems, schema.maxItems);
     const prefix = listOf(schema.prefixItems).slice(0, most);
+    if (this.areTooMany(prefix)) return anything;
     const prefixItems = prefix.map((item) => this.convert(item, depth + 1));
     return {
       type: 'array',

@@ -65,6 +65,14 @@ describe('JSON from an embedded model', () => {
     expect(textOf(events)).toMatch(/^\{/);
   });
 
+  it('is refused where the schema is longer than any prompt', async () => {
+    const engine = await models.start(['{']);
+    const schema = { type: 'object', description: 'x'.repeat(100_000) };
+    expect(await runOf(engine, ask({ output: { type: 'json', schema } }))).toMatchObject([
+      { type: 'error', error: { detail: 'context-length-exceeded' } },
+    ]);
+  });
+
   it('is begun for every schema that there could be', async () => {
     const engine = await models.start(['{']);
     await fc.assert(

@@ -50,16 +50,16 @@ export async function planGeneration(
 ): Promise<Plan> {
   if (request.logprobs) throw new SluiceError('invalid-request', 'the model gives no log probabilities');
   const calls = planCalls(request);
+  const { items, dropped } = writeHistory(request);
+  // Ten million characters would hold up the event loop, and all other streams with it, for four seconds.
+  const { length } = JSON.stringify([items, calls.functions, request.output]);
+  if (length > model.contextTokens * mostCharactersPerToken) {
+    throw tooLong(`${length} characters with its schemas`, model.contextTokens);
+  }
   const grammar = await createGrammar(request, calls, model);
   const delivered = run.resume?.content ?? [];
   if (delivered.length > 0) assertContinuable(delivered, grammar);
   if (request.prefill) assertPrefillable(request, grammar);
-  const { items, dropped } = writeHistory(request);
-  // Ten million characters would hold up the event loop, and all other streams with it, for four seconds.
-  const { length } = JSON.stringify([items, calls.functions]);
-  if (length > model.contextTokens * mostCharactersPerToken) {
-    throw tooLong(`${length} characters`, model.contextTokens);
-  }
   const count = (history: readonly HistoryItem[]) => tokenize(history, calls, model);
   const history = delivered.length > 0 ? withTurn(items, writeDelivered(delivered)) : items;
   const prompt = count(items);
