@@ -56,10 +56,36 @@ it('puts each result to its call, whatever their order', () => {
     type: 'model',
     response: [
       'Look:',
-      { type: 'functionCall', name: 'tool_a', params: { x: 1 }, result: 'one' },
+      { type: 'functionCall', name: 'tool_a', params: { x: 1 }, result: 'one', startsNewChunk: true },
       { type: 'functionCall', name: 'tool_b', params: {}, result: { error: 'no such file' } },
       { type: 'functionCall', name: 'tool_c', params: '{"broken', result: '' },
       'Done.',
+    ],
+  });
+});
+
+it('tells calls of one step from those of the next', () => {
+  const { items } = historyOf(
+    user('Go'),
+    assistant(call('a', '{}'), call('b', '{}')),
+    result('a', 'one'),
+    result('b', 'two'),
+    assistant(text('Hm.'), call('c', '{}')),
+    result('c', 'three'),
+    assistant(call('d', '{}')),
+  );
+  const called = (name: string, more: object) => ({
+    ...{ type: 'functionCall', name: `tool_${name}`, params: {} },
+    ...more,
+  });
+  expect(items[1]).toEqual({
+    type: 'model',
+    response: [
+      called('a', { result: 'one', startsNewChunk: true }),
+      called('b', { result: 'two' }),
+      'Hm.',
+      called('c', { result: 'three', startsNewChunk: true }),
+      called('d', { result: '', startsNewChunk: true }),
     ],
   });
 });

@@ -63,7 +63,7 @@ class Turns {
         this.addText(message.role, this.textOf(message.content));
         return;
       case 'assistant':
-        this.turnOfModel().push(...message.content.flatMap((part) => this.write(part)));
+        this.addStep(message.content);
         return;
       case 'tool':
         // The others stand with their calls.
@@ -79,6 +79,14 @@ class Turns {
     const last = this.history.items.at(-1);
     if (last?.type === type) last.text += `\n\n${text}`;
     else this.history.items.push({ type, text });
+  }
+
+  /** Each message of the model is a step: only its first call is not parallel to the one before. */
+  private addStep(content: readonly AssistantPart[]): void {
+    const items = content.flatMap((part) => this.write(part));
+    const first = items.find((item) => typeof item !== 'string' && item.type === 'functionCall');
+    if (first) first.startsNewChunk = true;
+    this.turnOfModel().push(...items);
   }
 
   private turnOfModel(): ResponseItem[] {

@@ -83,7 +83,15 @@ export interface ModelTurn {
 export type ResponseItem =
   | string
   | { type: 'segment'; segmentType: 'thought'; text: string; ended: boolean }
-  | { type: 'functionCall'; name: string; params: Json; result: Json };
+  | FunctionCall;
+export interface FunctionCall {
+  type: 'functionCall';
+  name: string;
+  params: Json;
+  result: Json;
+  /** Absent where it was made together with the one before, of whose result it knew nothing. */
+  startsNewChunk?: boolean;
+}
 
 export type Functions = Readonly<Record<string, { description?: string; params?: GrammarSchema }>>;
 
