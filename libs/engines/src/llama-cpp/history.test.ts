@@ -90,10 +90,28 @@ it('tells calls of one step from those of the next', () => {
   });
 });
 
-it('loses no result whose call is not there', () => {
+it('gives each of several calls of one id its own result', () => {
+  const { items } = historyOf(
+    user('Go'),
+    assistant(call('a', '{"x":1}')),
+    result('a', 'one'),
+    user('Next'),
+    assistant(call('a', '{"x":2}')),
+    result('a', 'two'),
+  );
+  const results = items.flatMap((item) => (item.type === 'model' ? item.response : []));
+  expect(results).toMatchObject([
+    { params: { x: 1 }, result: 'one' },
+    { params: { x: 2 }, result: 'two' },
+  ]);
+});
+
+it('loses no result that has no call', () => {
   expect(historyOf(user('Go'), result('gone', 'forty-two')).items).toEqual([
     { type: 'user', text: 'Go\n\nforty-two' },
   ]);
+  const { items } = historyOf(user('Go'), assistant(call('a', '')), result('a', 'one'), result('a', 'two'));
+  expect(items).toMatchObject([{}, { response: [{ result: 'one' }] }, { type: 'user', text: 'two' }]);
 });
 
 it('names the format of each part that it leaves out', () => {

@@ -7,6 +7,7 @@ import {
   type Opaque,
   SluiceError,
   type TextPart,
+  type ToolCallPart,
   type ToolResultPart,
 } from '@sluice/canonical';
 import type { HistoryItem, ModelTurn, ResponseItem } from './library.ts';
@@ -44,16 +45,13 @@ export function writeDelivered(content: readonly AssistantPart[]): ModelTurn {
 
 class Turns {
   private readonly history: History;
-  private readonly results = new Map<string, ToolResultPart>();
-  private readonly calls = new Set<string>();
+  private readonly results: ReadonlyMap<ToolCallPart, ToolResultPart>;
+  private readonly called: ReadonlySet<ToolResultPart>;
 
   constructor(history: History, messages: readonly Message[]) {
     this.history = history;
-    for (const { role, content } of messages) {
-      if (role === 'tool') for (const part of content) this.results.set(part.toolCallId, part);
-      if (role === 'assistant')
-        for (const part of content) if (part.type === 'tool-call') this.calls.add(part.id);
-    }
+    this.results = matchResults(messages);
+    this.called = new Set(this.results.values());
   }
 
   add(message: Message): void {
@@ -68,7 +66,7 @@ class Turns {
       case 'tool':
         // The others stand with their calls.
         for (const result of message.content) {
-          if (!this.calls.has(result.toolCallId)) this.addText('user', this.textOf(result.content));
+          if (!this.called.has(result)) this.addText('user', this.textOf(result.content));
         }
         return;
     }
@@ -104,7 +102,7 @@ class Turns {
       case 'reasoning':
         return part.text === '' ? [] : [thought(part.text, true)];
       case 'tool-call': {
-        const result = this.resultOf(part.id);
+        const result = this.resultOf(part);
         return [{ type: 'functionCall', name: part.name, params: parsed(part.arguments), result }];
       }
       case 'media':
@@ -115,8 +113,8 @@ class Turns {
     }
   }
 
-  private resultOf(callId: string): Json {
-    const result = this.results.get(callId);
+  private resultOf(call: ToolCallPart): Json {
+    const result = this.results.get(call);
     if (!result) return '';
     const text = this.textOf(result.content);
     return result.isError ? { error: text } : text;
@@ -131,6 +129,28 @@ class Turns {
     }
     return texts.join('\n');
   }
+}
+
+/** The result of each call that has one. Some clients count their ids anew in each turn: then the order counts. */
+function matchResults(messages: readonly Message[]): Map<ToolCallPart, ToolResultPart> {
+  const called = messages.flatMap(({ role, content }) => (role === 'assistant' ? content : []));
+  const calls = Map.groupBy(
+    called.filter((part) => part.type === 'tool-call'),
+    ({ id }) => id,
+  );
+  const results = Map.groupBy(
+    messages.flatMap(({ role, content }) => (role === 'tool' ? content : [])),
+    ({ toolCallId }) => toolCallId,
+  );
+  const matched = new Map<ToolCallPart, ToolResultPart>();
+  for (const [id, ofId] of results) {
+    const waiting = calls.get(id) ?? [];
+    for (const [index, result] of ofId.entries()) {
+      const call = waiting[index];
+      if (call) matched.set(call, result);
+    }
+  }
+  return matched;
 }
 
 function thought(text: string, ended: boolean): ResponseItem {
