@@ -67,6 +67,8 @@ export interface ChatWrapper {
 export interface ContextState {
   readonly contextText: { tokenize(tokenizer: unknown): number[] };
   readonly stopGenerationTriggers: unknown;
+  /** What may stand before an answer and is no part of it. */
+  readonly ignoreStartText?: readonly unknown[];
   readonly functionCall?: { initiallyEngaged: boolean; disengageInitiallyEngaged: readonly never[] };
 }
 

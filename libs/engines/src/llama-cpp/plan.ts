@@ -13,7 +13,8 @@ import { writeDelivered, writeHistory } from './history.ts';
 import type { ChatOptions, ChatWrapper, Grammar, HistoryItem, ModelTurn } from './library.ts';
 import type { LoadedModel } from './model.ts';
 import type { LlamaCppOptions } from './options.ts';
-import { type Calls, forcingCalls, planCalls } from './tools.ts';
+import { type Calls, planCalls } from './tools.ts';
+import { wrapperFor } from './wrapper.ts';
 
 /** No text of any use has longer tokens on average. */
 const mostCharactersPerToken = 16;
@@ -72,7 +73,7 @@ export async function planGeneration(
   const limit = Math.min(maxOutputTokens, run.maxOutputTokens ?? maxOutputTokens) - deliveredTokens;
   return {
     ...{ history, calls, context, dropped, deliveredTokens },
-    wrapper: calls.isForced ? forcingCalls(model.wrapper) : model.wrapper,
+    wrapper: wrapperFor(model.wrapper, history, calls.isForced),
     inputTokens: prompt.length,
     maxTokens: Math.max(0, Math.min(limit, room)),
     options: {

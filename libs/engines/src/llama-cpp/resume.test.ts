@@ -15,20 +15,33 @@ const models = new TestModels();
 describe('a lost answer of an embedded model', () => {
   const text = (said: string) => ({ type: 'text' as const, text: said });
 
-  it('goes on after what was delivered', async () => {
-    const engine = await models.start([...story, endOfTurn]);
-    const whole = collect(await runOf(engine, ask()));
-    const events = await runOf(engine, ask(), {
-      resume: { content: [text('Once upon a time')], outputTokens: 4 },
-    });
-    expect(findGrammarError(events)).toBeUndefined();
-    expect(textOf(events)).toBe(' there was one token.');
-    const { usage } = collect(events).finish;
-    expect(usage).toMatchObject({
-      inputTokens: whole.finish.usage.inputTokens,
-      outputTokens: whole.finish.usage.outputTokens,
-    });
-  });
+  it.each(['auto', 'jinjaTemplate'])(
+    'goes on after what was delivered, written as %s',
+    async (chatWrapper) => {
+      const engine = await models.start([...story, endOfTurn], { chatWrapper });
+      const whole = collect(await runOf(engine, ask()));
+      const events = await runOf(engine, ask(), {
+        resume: { content: [text('Once upon a time')], outputTokens: 4 },
+      });
+      expect(findGrammarError(events)).toBeUndefined();
+      expect(textOf(events)).toBe(' there was one token.');
+      const { usage } = collect(events).finish;
+      expect(usage).toMatchObject({
+        inputTokens: whole.finish.usage.inputTokens,
+        outputTokens: whole.finish.usage.outputTokens,
+      });
+    },
+  );
+
+  it.each(['auto', 'jinjaTemplate'])(
+    'goes on where the client began it, written as %s',
+    async (chatWrapper) => {
+      const engine = await models.start([...story, endOfTurn], { chatWrapper });
+      const request = ask();
+      const messages = [...request.messages, { role: 'assistant' as const, content: [text('Once upon')] }];
+      expect(textOf(await runOf(engine, { ...request, messages }))).toBe(' a time there was one token.');
+    },
+  );
 
   it('keeps its limit', async () => {
     const engine = await models.start([...story, endOfTurn]);

@@ -6,7 +6,7 @@ import {
   SluiceError,
 } from '@sluice/canonical';
 import { type GrammarPlan, planGrammar } from './grammar-schema.ts';
-import type { ChatWrapper, Functions } from './library.ts';
+import type { Functions } from './library.ts';
 
 /** What the model may call in one answer. */
 export interface Calls {
@@ -48,19 +48,6 @@ function declare(tool: FunctionTool, plan: GrammarPlan | undefined): Functions[s
     ...(tool.description !== undefined && { description: tool.description }),
     ...(plan && takesArguments(tool) && { params: plan.schema }),
   };
-}
-
-/** The same way to write chats, except that the answer begins with a call. */
-export function forcingCalls(wrapper: ChatWrapper): ChatWrapper {
-  return Object.create(wrapper, {
-    generateContextState: {
-      value(options: Parameters<ChatWrapper['generateContextState']>[0]) {
-        const { contextText, stopGenerationTriggers } = wrapper.generateContextState(options);
-        const functionCall = { initiallyEngaged: true, disengageInitiallyEngaged: [] };
-        return { contextText, stopGenerationTriggers, functionCall };
-      },
-    },
-  });
 }
 
 const plainKeywords: ReadonlySet<string> = new Set(['type', 'description', 'title', 'required', '$schema']);

@@ -1,0 +1,36 @@
+import type { ChatWrapper, ContextState, HistoryItem } from './library.ts';
+
+type Ask = Parameters<ChatWrapper['generateContextState']>[0];
+
+/** How the model's chats are written for an answer to this history. */
+export function wrapperFor(
+  wrapper: ChatWrapper,
+  history: readonly HistoryItem[],
+  isForced: boolean,
+): ChatWrapper {
+  if (isForced) return changing(wrapper, beginWithCall);
+  return isAmidText(history) ? changing(wrapper, keepBeginning) : wrapper;
+}
+
+/** The answer has to begin with a call. */
+function beginWithCall({ contextText, stopGenerationTriggers }: ContextState): ContextState {
+  const functionCall = { initiallyEngaged: true, disengageInitiallyEngaged: [] };
+  return { contextText, stopGenerationTriggers, functionCall };
+}
+
+/** Blanks that begin an answer are no part of it, but those where it goes on are. */
+function keepBeginning(state: ContextState): ContextState {
+  return { ...state, ignoreStartText: [] };
+}
+
+function changing(wrapper: ChatWrapper, change: (state: ContextState) => ContextState): ChatWrapper {
+  return Object.create(wrapper, {
+    generateContextState: { value: (ask: Ask) => change(wrapper.generateContextState(ask)) },
+  });
+}
+
+function isAmidText(history: readonly HistoryItem[]): boolean {
+  const last = history.at(-1);
+  const part = last?.type === 'model' ? last.response.at(-1) : undefined;
+  return typeof part === 'string' || (part?.type === 'segment' && !part.ended);
+}
