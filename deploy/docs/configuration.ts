@@ -112,6 +112,7 @@ const embeddedModels = [
   '  2000 schemas and listed values of one schema may be anything. Tools and a JSON format in one request are a 400.',
   '- A tool choice of `required` or of a name makes the answer begin with that call.',
   '- Thoughts are told apart from the answer where the chat format of the model marks them; a reasoning budget bounds them.',
+  '  A JSON answer is given without any.',
   '- A prompt goes to the slot that has evaluated most of its beginning; what was not evaluated again is reported as',
   '  cached. What a slot evaluated last stays in the memory of the worker until another prompt takes its place.',
 ];

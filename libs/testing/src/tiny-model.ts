@@ -11,7 +11,7 @@ const kinds = { normal: 1, unknown: 2, control: 3, user: 4, unused: 5, byte: 6 }
 const startOfTurn = '<|im_start|>';
 /** Ends what the model says. */
 export const endOfTurn = '<|im_end|>';
-const template = [
+const chatMl = [
   `{% for message in messages %}{{'${startOfTurn}' + message['role'] + '\n' + message['content'] + '${endOfTurn}' + '\n'}}{% endfor %}`,
   `{% if add_generation_prompt %}{{ '${startOfTurn}assistant\n' }}{% endif %}`,
 ].join('');
@@ -19,9 +19,10 @@ const template = [
 /**
  * Writes a real model of 4.5 MB that says these pieces, one token each, whatever it is asked: its weights lead from
  * every piece to the next, and from the end of the prompt to the first. Pieces differ from one another, but the last
- * may be one of the others: then it goes round for ever. It ends the answer where it is `endOfTurn`. Its chats are written in ChatML, and it was trained for 2048 tokens.
+ * may be one of the others: then it goes round for ever. It ends the answer where it is `endOfTurn`. Its chats are written by
+ * the Jinja template, in ChatML where none is given, and it was trained for 2048 tokens.
  */
-export function writeTinyModel(path: string, says: readonly string[]): void {
+export function writeTinyModel(path: string, says: readonly string[], template = chatMl): void {
   const vocabulary = new Vocabulary();
   const next = new Map<number, number>();
   let previous = vocabulary.byte('\n');

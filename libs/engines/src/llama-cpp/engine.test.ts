@@ -101,26 +101,6 @@ describe('an embedded model', () => {
   });
 });
 
-describe('thoughts of an embedded model', () => {
-  const thinks = ['<think>\n', 'Hmm', ', well', '\n</think>\n\n', 'So', ' it is', endOfTurn];
-
-  it('are a block of their own', async () => {
-    const engine = await models.start(thinks, { chatWrapper: 'qwen' });
-    const events = await runOf(engine, ask());
-    expect(findGrammarError(events)).toBeUndefined();
-    expect(collect(events).content).toMatchObject([
-      { type: 'reasoning', text: 'Hmm, well' },
-      { type: 'text', text: 'So it is' },
-    ]);
-  });
-
-  it('are not thought where none are wanted', async () => {
-    const engine = await models.start(thinks, { chatWrapper: 'qwen' });
-    const events = await runOf(engine, { ...upTo(10), reasoning: { effort: 'none' } });
-    expect(collect(events).content.map((part) => part.type)).not.toContain('reasoning');
-  });
-});
-
 describe('an abort of an embedded generation', () => {
   const count = (events: readonly GenerationEvent[]) => events.filter(isContent).length;
 

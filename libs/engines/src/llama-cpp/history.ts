@@ -43,6 +43,12 @@ export function writeDelivered(content: readonly AssistantPart[]): ModelTurn {
   };
 }
 
+/** The same conversation, with an answer begun whose thought is over: for a model that else begins with one. */
+export function skipThought(items: readonly HistoryItem[]): readonly HistoryItem[] {
+  if (items.at(-1)?.type === 'model') return items;
+  return [...items, { type: 'model', response: [thought('', true)] }];
+}
+
 class Turns {
   private readonly history: History;
   private readonly results: ReadonlyMap<ToolCallPart, ToolResultPart>;

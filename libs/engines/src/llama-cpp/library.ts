@@ -58,6 +58,9 @@ export interface Grammar {
 /** How a model's chats are written. */
 export interface ChatWrapper {
   readonly wrapperName: string;
+  readonly settings: {
+    readonly segments?: { readonly thought?: { readonly openOnResponseStart?: boolean } };
+  };
   generateContextState(options: {
     chatHistory: readonly HistoryItem[];
     availableFunctions?: Functions;

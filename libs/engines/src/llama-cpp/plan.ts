@@ -9,7 +9,7 @@ import type { GenerationRun } from '../engine.ts';
 import { lost } from '../lost.ts';
 import { cannotGoOn } from '../prefill.ts';
 import { planGrammar } from './grammar-schema.ts';
-import { writeDelivered, writeHistory } from './history.ts';
+import { skipThought, writeDelivered, writeHistory } from './history.ts';
 import type { ChatOptions, ChatWrapper, Grammar, HistoryItem, ModelTurn } from './library.ts';
 import type { LoadedModel } from './model.ts';
 import type { LlamaCppOptions } from './options.ts';
@@ -23,7 +23,7 @@ const syntaxTokens = 64;
 
 /** All that is decided before a place for the generation is free. */
 export interface Plan {
-  history: HistoryItem[];
+  history: readonly HistoryItem[];
   wrapper: ChatWrapper;
   calls: Calls;
   /** Of the prompt. */
@@ -51,9 +51,9 @@ export async function planGeneration(
 ): Promise<Plan> {
   if (request.logprobs) throw new SluiceError('invalid-request', 'the model gives no log probabilities');
   const calls = planCalls(request);
-  const { items, dropped } = writeHistory(request);
+  const { items: written, dropped } = writeHistory(request);
   // Ten million characters would hold up the event loop, and all other streams with it, for four seconds.
-  const { length } = JSON.stringify([items, calls.functions, request.output]);
+  const { length } = JSON.stringify([written, calls.functions, request.output]);
   if (length > model.contextTokens * mostCharactersPerToken) {
     throw tooLong(`${length} characters with its schemas`, model.contextTokens);
   }
@@ -61,6 +61,10 @@ export async function planGeneration(
   const delivered = run.resume?.content ?? [];
   if (delivered.length > 0) assertContinuable(delivered, grammar);
   if (request.prefill) assertPrefillable(request, grammar);
+  const budgets = budgetsOf(request.reasoning);
+  // By a grammar its thoughts would be the answer.
+  const isThoughtless = grammar !== undefined || budgets?.thoughtTokens === 0;
+  const items = isThoughtless && opensThought(model) ? skipThought(written) : written;
   const count = (history: readonly HistoryItem[]) => tokenize(history, calls, model);
   const history = delivered.length > 0 ? withTurn(items, writeDelivered(delivered)) : items;
   const prompt = count(items);
@@ -78,7 +82,7 @@ export async function planGeneration(
     maxTokens: Math.max(0, Math.min(limit, room)),
     options: {
       ...drawing(request.sampling, defaults),
-      ...thinking(request.reasoning),
+      ...(budgets && { budgets }),
       ...(grammar && { grammar }),
       ...(calls.functions && { functions: calls.functions, documentFunctionParams: true }),
       ...(calls.most !== undefined && { maxParallelFunctionCalls: calls.most }),
@@ -102,9 +106,13 @@ function drawing(sampling: Sampling, defaults: LlamaCppOptions['sampling']) {
   };
 }
 
-function thinking(reasoning: Reasoning | undefined): Pick<ChatOptions, 'budgets'> {
+function budgetsOf(reasoning: Reasoning | undefined): ChatOptions['budgets'] {
   const thoughtTokens = reasoning?.effort === 'none' ? 0 : reasoning?.budgetTokens;
-  return thoughtTokens === undefined ? {} : { budgets: { thoughtTokens } };
+  return thoughtTokens === undefined ? undefined : { thoughtTokens };
+}
+
+function opensThought({ wrapper }: LoadedModel): boolean {
+  return wrapper.settings.segments?.thought?.openOnResponseStart === true;
 }
 
 async function createGrammar(

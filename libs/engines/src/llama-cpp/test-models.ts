@@ -39,17 +39,17 @@ export class TestModels {
     });
   }
 
-  /** The path of a model that says these pieces. */
-  write(pieces: readonly string[]): string {
+  /** The path of a model that says these pieces, with a chat template of its own where one is given. */
+  write(pieces: readonly string[], template?: string): string {
     this.files += 1;
     const path = join(this.folder, `model-${this.files}.gguf`);
-    writeTinyModel(path, pieces);
+    writeTinyModel(path, pieces, template);
     return path;
   }
 
   /** An engine on a model that says these pieces. It is stopped after the test. */
-  async start(pieces: readonly string[], options: object = {}): Promise<LlamaCppEngine> {
-    const engine = this.create({ modelPath: this.write(pieces), ...options });
+  async start(pieces: readonly string[], options: object = {}, template?: string): Promise<LlamaCppEngine> {
+    const engine = this.create({ modelPath: this.write(pieces, template), ...options });
     this.engines.push(engine);
     await engine.start(new AbortController().signal);
     return engine;
