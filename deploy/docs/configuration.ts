@@ -113,6 +113,8 @@ const embeddedModels = [
   '- A tool choice of `required` or of a name makes the answer begin with that call.',
   '- Thoughts are told apart from the answer where the chat format of the model marks them; a reasoning budget bounds them.',
   '  A JSON answer is given without any.',
+  '- Stop strings end the text of an answer, not its thoughts and calls. What may become a mark of the chat format, as `<` or',
+  '  `||`, is held back until that is clear: it is missing where a limit falls in between.',
   '- A prompt goes to the slot that has evaluated most of its beginning; what was not evaluated again is reported as',
   '  cached. What a slot evaluated last stays in the memory of the worker until another prompt takes its place.',
 ];

@@ -1,10 +1,12 @@
 import type { GenerationEvent, Json, Resume } from '@sluice/canonical';
+import { StopGate } from '../simulated/stop-gate.ts';
 import type { ResponseChunk } from './library.ts';
 
 /** Says what the library reports as events of one answer, block by block. */
 export class Answer {
   private readonly emit: (event: GenerationEvent) => void;
   private readonly idOfCall: (block: number) => string;
+  private readonly gate: StopGate;
   private block: number;
   /** Of the block that may still grow. */
   private kind: 'text' | 'reasoning' | 'call' | undefined;
@@ -14,7 +16,9 @@ export class Answer {
     emit: (event: GenerationEvent) => void,
     idOfCall: (block: number) => string,
     delivered: Resume['content'],
+    stopSequences: readonly string[] | undefined,
   ) {
+    this.gate = new StopGate(stopSequences);
     this.emit = emit;
     this.idOfCall = idOfCall;
     this.block = delivered.length - 1;
@@ -22,19 +26,29 @@ export class Answer {
     this.kind = last === 'text' || last === 'reasoning' ? last : undefined;
   }
 
+  /** The stop string that was said, after which nothing may be. Absent until then. */
+  get stopSequence(): string | undefined {
+    return this.gate.matched;
+  }
+
   addChunk({ segmentType, text: said, tokens }: ResponseChunk): void {
     const kind = segmentType === 'thought' ? 'reasoning' : 'text';
     // The lines between thoughts and answer are neither's.
     const text = kind === 'text' && this.kind === 'reasoning' ? said.replace(/^\n+/, '') : said;
-    if (text === '') return;
-    if (this.kind !== kind) this.block += 1;
+    if (text === '' || this.stopSequence !== undefined) return;
+    if (this.kind !== kind) {
+      this.flush();
+      this.block += 1;
+    }
     this.kind = kind;
-    this.emit({ type: `${kind}-delta`, block: this.block, text, tokens: tokens.length });
+    if (kind === 'text') this.sayText(text, tokens.length);
+    else this.emit({ type: 'reasoning-delta', block: this.block, text, tokens: tokens.length });
   }
 
   /** The name of a call is known. Said again while it is open, it changes nothing. */
   openCall(name: string): void {
     if (this.kind === 'call') return;
+    this.flush();
     this.kind = 'call';
     this.block += 1;
     this.emit({ type: 'tool-call-start', block: this.block, id: this.idOfCall(this.block), name });
@@ -47,10 +61,30 @@ export class Answer {
     this.close();
   }
 
-  /** Ends a call that was cut off. */
+  /** Says what was held back, and ends a call that was cut off. */
   close(): void {
+    this.flush();
     if (this.kind !== 'call') return;
     this.kind = undefined;
     this.emit({ type: 'tool-call-end', block: this.block });
+  }
+
+  private sayText(text: string, count: number): void {
+    // The gate takes tokens one by one. Several of one text are those of one character.
+    const parts = [...Array.from({ length: count - 1 }, () => ''), text];
+    const passed = parts.map((part) => this.gate.push(part, undefined));
+    this.emitText(
+      passed.map((each) => each.text).join(''),
+      passed.reduce((sum, { tokens }) => sum + tokens, 0),
+    );
+  }
+
+  private flush(): void {
+    const { text, tokens } = this.gate.flush();
+    this.emitText(text, tokens);
+  }
+
+  private emitText(text: string, tokens: number): void {
+    if (text !== '') this.emit({ type: 'text-delta', block: this.block, text, tokens });
   }
 }

@@ -46,16 +46,6 @@ describe('an embedded model', () => {
     expect(other.cacheReadTokens).toBeLessThan(again.cacheReadTokens ?? 0);
   });
 
-  it('ends before a stop string and names it', async () => {
-    const engine = await models.start([...story, endOfTurn]);
-    const events = await runOf(
-      engine,
-      ask({ sampling: { ...greedy, stopSequences: ['never', ' there was'] } }),
-    );
-    expect(textOf(events)).toBe('Once upon a time');
-    expect(collect(events).finish).toMatchObject({ reason: 'stop', stopSequence: ' there was' });
-  });
-
   it('draws the same tokens for the same seed', async () => {
     const wild = await models.start([...story, endOfTurn], {
       sampling: { temperature: 5, topP: 1, topK: 0, minP: 0 },

@@ -128,6 +128,8 @@ export interface GrammarObject {
 
 export interface ChatOptions {
   signal: AbortSignal;
+  /** Where something was said already, an abort is an end like others. */
+  stopOnAbortSignal: true;
   maxTokens: number;
   temperature: number;
   minP: number;
@@ -135,7 +137,6 @@ export interface ChatOptions {
   topP: number;
   seed?: number;
   repeatPenalty: false | { penalty: number; frequencyPenalty: number; presencePenalty: number };
-  customStopTriggers?: readonly string[];
   budgets?: { thoughtTokens: number };
   grammar?: Grammar;
   functions?: Functions;
@@ -155,14 +156,7 @@ export interface ResponseChunk {
 }
 export interface ChatResult {
   readonly metadata: {
-    readonly stopReason:
-      | 'eogToken'
-      | 'stopGenerationTrigger'
-      | 'customStopTrigger'
-      | 'functionCalls'
-      | 'maxTokens'
-      | 'abort';
-    readonly customStopTrigger?: readonly unknown[];
+    readonly stopReason: 'eogToken' | 'stopGenerationTrigger' | 'functionCalls' | 'maxTokens' | 'abort';
   };
 }
 

@@ -34,7 +34,11 @@ export interface Plan {
   deliveredTokens: number;
   /** Never below 0, which means that nothing but the end is missing. */
   maxTokens: number;
-  options: Omit<ChatOptions, 'signal' | 'maxTokens' | 'contextShift' | 'onResponseChunk'>;
+  options: Omit<
+    ChatOptions,
+    'signal' | 'stopOnAbortSignal' | 'maxTokens' | 'contextShift' | 'onResponseChunk'
+  >;
+  stopSequences: readonly string[] | undefined;
   /** Formats of parts that only they understand, one for each. */
   dropped: readonly string[];
 }
@@ -77,6 +81,7 @@ export async function planGeneration(
   const limit = Math.min(maxOutputTokens, run.maxOutputTokens ?? maxOutputTokens) - deliveredTokens;
   return {
     ...{ history, calls, context, dropped, deliveredTokens },
+    stopSequences: request.sampling.stopSequences,
     wrapper: wrapperFor(model.wrapper, history, calls.isForced),
     inputTokens: prompt.length,
     maxTokens: Math.max(0, Math.min(limit, room)),
@@ -91,7 +96,7 @@ export async function planGeneration(
 }
 
 function drawing(sampling: Sampling, defaults: LlamaCppOptions['sampling']) {
-  const { seed, stopSequences, frequencyPenalty = 0, presencePenalty = 0 } = sampling;
+  const { seed, frequencyPenalty = 0, presencePenalty = 0 } = sampling;
   const isPlain = frequencyPenalty === 0 && presencePenalty === 0;
   return {
     temperature: sampling.temperature ?? defaults.temperature,
@@ -102,7 +107,6 @@ function drawing(sampling: Sampling, defaults: LlamaCppOptions['sampling']) {
     repeatPenalty: isPlain ? (false as const) : { penalty: 1, frequencyPenalty, presencePenalty },
     // llama.cpp takes 32 bits of it.
     ...(seed !== undefined && { seed: seed >>> 0 }),
-    ...(stopSequences && stopSequences.length > 0 && { customStopTriggers: stopSequences }),
   };
 }
 

@@ -25,18 +25,16 @@ export async function speak(plan: Plan, speaker: Speaker): Promise<void> {
     emit(finish('length', plan, { read: plan.context.length, written: 0 }));
     return;
   }
-  const answer = new Answer(emit, (block) => `call_${id}_${block}`, delivered);
+  const answer = new Answer(emit, (block) => `call_${id}_${block}`, delivered, plan.stopSequences);
   const before = sequence.tokenMeter.getState();
   const { firstDifferentIndex } = sequence.compareContextTokens(plan.context);
   // The last token is evaluated in any case: the next one follows from it.
   const known = Math.min(firstDifferentIndex, plan.context.length - 1);
   const chat = model.openChat(sequence, plan.wrapper);
   let reason: ChatResult['metadata']['stopReason'];
-  let stop: readonly unknown[] | undefined;
   try {
     const { metadata } = await chat.generateResponse(plan.history, optionsFor(plan, answer, signal));
     reason = metadata.stopReason;
-    stop = metadata.customStopTrigger;
   } catch (thrown) {
     if (!(thrown instanceof ContextFull)) throw thrown;
     reason = 'maxTokens';
@@ -48,26 +46,31 @@ export async function speak(plan: Plan, speaker: Speaker): Promise<void> {
   const { usedOutputTokens } = sequence.tokenMeter.diff(before);
   // The token that ends an answer is not part of it.
   const written = usedOutputTokens - (reason === 'eogToken' ? 1 : 0);
-  const [stopSequence] = stop ?? [];
+  const { stopSequence } = answer;
   emit({
-    ...finish(reasons[reason], plan, { read: plan.context.length - known, written }),
-    ...(typeof stopSequence === 'string' && { stopSequence }),
+    ...finish(stopSequence === undefined ? reasons[reason] : 'stop', plan, {
+      read: plan.context.length - known,
+      written,
+    }),
+    ...(stopSequence !== undefined && { stopSequence }),
   });
 }
 
 const reasons = {
   eogToken: 'stop',
   stopGenerationTrigger: 'stop',
-  customStopTrigger: 'stop',
   functionCalls: 'tool-calls',
   maxTokens: 'length',
   abort: 'other',
 } as const satisfies Record<ChatResult['metadata']['stopReason'], FinishEvent['reason']>;
 
 function optionsFor(plan: Plan, answer: Answer, signal: AbortSignal): ChatOptions {
+  const stop = new AbortController();
   return {
     ...plan.options,
-    signal,
+    signal: AbortSignal.any([signal, stop.signal]),
+    // Else one more token would be evaluated.
+    stopOnAbortSignal: true,
     maxTokens: plan.maxTokens,
     // Never a message is forgotten to make room: who asked would not know. The library asks for the size first, and
     // survives whatever its strategy throws.
@@ -76,7 +79,11 @@ function optionsFor(plan: Plan, answer: Answer, signal: AbortSignal): ChatOption
         throw new ContextFull();
       },
     },
-    onResponseChunk: (chunk) => answer.addChunk(chunk),
+    // Stop strings are no matter of the library: at a limit it would swallow what may become one.
+    onResponseChunk(chunk) {
+      answer.addChunk(chunk);
+      if (answer.stopSequence !== undefined) stop.abort();
+    },
     ...(plan.calls.functions && {
       onFunctionCallParamsChunk: ({ functionName }) => answer.openCall(functionName),
       onFunctionCall: ({ functionName, params }) =>
