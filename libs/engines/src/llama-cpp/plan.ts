@@ -89,8 +89,11 @@ export async function planGeneration(
       ...drawing(request.sampling, defaults),
       ...(budgets && { budgets }),
       ...(grammar && { grammar }),
-      ...(calls.functions && { functions: calls.functions, documentFunctionParams: true }),
-      ...(calls.most !== undefined && { maxParallelFunctionCalls: calls.most }),
+      ...(calls.functions && {
+        functions: calls.functions,
+        documentFunctionParams: true,
+        maxParallelFunctionCalls: calls.most,
+      }),
     },
   };
 }

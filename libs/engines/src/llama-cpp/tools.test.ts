@@ -49,6 +49,11 @@ describe('planCalls', () => {
     });
   });
 
+  it('allows as many calls as clients can count', () => {
+    expect(planCalls(ask({ tools })).most).toBe(128);
+    expect(planCalls(ask({ tools, parallelToolCalls: false })).most).toBe(1);
+  });
+
   it('knows a tool that takes no arguments', () => {
     const open = { ...tool('any'), parameters: { type: 'object', additionalProperties: true } };
     const { functions = {} } = planCalls(ask({ tools: [...tools, open] }));
@@ -154,6 +159,12 @@ describe('tools of an embedded model', () => {
     const messages = [...request.messages, called, answered];
     const events = await runOf(engine, { ...request, messages });
     expect(textOf(events)).toBe(told);
+  });
+
+  it.each(['', 'get weather', 'get\nweather', 'get\tweather'])('refuses a tool named %j', async (name) => {
+    const engine = await models.start([...story, endOfTurn]);
+    const events = await runOf(engine, ask({ tools: [tool(name)] }));
+    expect(events).toMatchObject([{ type: 'error', error: { kind: 'invalid-request' } }]);
   });
 
   it.each<[string, Partial<InferenceRequest>]>([

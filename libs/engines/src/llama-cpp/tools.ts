@@ -8,19 +8,24 @@ import {
 import { type GrammarPlan, planGrammar } from './grammar-schema.ts';
 import type { Functions } from './library.ts';
 
+/** Clients of chat completions take a call for one of 0 to 127, and break at the next. */
+const mostCalls = 128;
+
 /** What the model may call in one answer. */
 export interface Calls {
   /** Absent where it may call nothing. */
   functions?: Functions;
   /** It has to begin with a call. */
   isForced: boolean;
-  /** Absent means as many as it wants. */
-  most?: number;
+  most: number;
   /** The arguments of a call as its tool's schema wants them. */
   read(name: string, generated: Json): Json;
 }
 
-/** The tools that a request offers, by its choice. Throws `invalid-request` for a choice that leaves none to call. */
+/**
+ * The tools that a request offers, by its choice. Throws `invalid-request` for a choice that leaves none to call, and
+ * for a name that no call could be written with.
+ */
 export function planCalls(request: InferenceRequest): Calls {
   const choice = request.toolChoice ?? { type: 'auto' };
   const isForced = choice.type === 'required' || choice.type === 'tool';
@@ -32,13 +37,20 @@ export function planCalls(request: InferenceRequest): Calls {
   });
   if (offered.length === 0) {
     if (isForced) throw new SluiceError('invalid-request', 'a call is required, but no tool may be called');
-    return { isForced: false, read: (_name, generated) => generated };
+    return { isForced: false, most: 0, read: (_name, generated) => generated };
+  }
+  const odd = offered.find(({ name }) => name === '' || /[ \t\n]/.test(name));
+  if (odd) {
+    throw new SluiceError(
+      'invalid-request',
+      `the model cannot call a tool named ${JSON.stringify(odd.name)}`,
+    );
   }
   const plans = new Map(offered.map((tool) => [tool.name, planGrammar(tool.parameters, true)]));
   return {
     functions: Object.fromEntries(offered.map((tool) => [tool.name, declare(tool, plans.get(tool.name))])),
     isForced,
-    ...(request.parallelToolCalls === false && { most: 1 }),
+    most: request.parallelToolCalls === false ? 1 : mostCalls,
     read: (name, generated) => plans.get(name)?.read(generated) ?? generated,
   };
 }
