@@ -10,6 +10,7 @@ export class Answer {
   private block: number;
   /** Of the block that may still grow. */
   private kind: 'text' | 'reasoning' | 'call' | undefined;
+  private call = { name: '', args: '' };
 
   /** `delivered` is what the client has already of it: its last part may grow. */
   constructor(
@@ -45,18 +46,20 @@ export class Answer {
     else this.emit({ type: 'reasoning-delta', block: this.block, text, tokens: tokens.length });
   }
 
-  /** The name of a call is known. Said again while it is open, it changes nothing. */
-  openCall(name: string): void {
-    if (this.kind === 'call') return;
-    this.flush();
-    this.kind = 'call';
-    this.block += 1;
-    this.emit({ type: 'tool-call-start', block: this.block, id: this.idOfCall(this.block), name });
+  /** The call that is open, with its arguments as far as they were generated. */
+  get openCall(): { readonly name: string; readonly args: string } | undefined {
+    return this.kind === 'call' ? this.call : undefined;
   }
 
-  /** Arguments come whole: a part of them could end within a character. */
+  /** The name of a call is known, and so much more of its arguments. */
+  growCall(name: string, more: string): void {
+    this.beginCall(name);
+    this.call.args += more;
+  }
+
+  /** Arguments are said whole: a part of them could end within a character. */
   closeCall(name: string, args: Json): void {
-    this.openCall(name);
+    this.beginCall(name);
     this.emit({ type: 'tool-call-delta', block: this.block, arguments: JSON.stringify(args) });
     this.close();
   }
@@ -67,6 +70,15 @@ export class Answer {
     if (this.kind !== 'call') return;
     this.kind = undefined;
     this.emit({ type: 'tool-call-end', block: this.block });
+  }
+
+  private beginCall(name: string): void {
+    if (this.kind === 'call') return;
+    this.call = { name, args: '' };
+    this.flush();
+    this.kind = 'call';
+    this.block += 1;
+    this.emit({ type: 'tool-call-start', block: this.block, id: this.idOfCall(this.block), name });
   }
 
   private sayText(text: string, count: number): void {

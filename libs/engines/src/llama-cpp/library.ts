@@ -145,7 +145,7 @@ export interface ChatOptions {
   /** Called where the oldest messages would have to go to make room for the next token: room for how many tokens? */
   contextShift: { size(): never };
   onResponseChunk(chunk: ResponseChunk): void;
-  onFunctionCallParamsChunk?(chunk: { callIndex: number; functionName: string }): void;
+  onFunctionCallParamsChunk?(chunk: { functionName: string; paramsChunk: string }): void;
   /** `params` is absent for a function without parameters. */
   onFunctionCall?(call: { functionName: string; params: Json | undefined }): void;
 }

@@ -1,8 +1,9 @@
-import type { FinishEvent, GenerationEvent, Resume } from '@sluice/canonical';
+import type { FinishEvent, GenerationEvent, Json, Resume } from '@sluice/canonical';
 import { Answer } from './answer.ts';
 import type { ChatOptions, ChatResult, Sequence } from './library.ts';
 import type { LoadedModel } from './model.ts';
 import type { Plan } from './plan.ts';
+import type { Calls } from './tools.ts';
 
 /** What a generation needs beside its plan. */
 export interface Speaker {
@@ -36,8 +37,9 @@ export async function speak(plan: Plan, speaker: Speaker): Promise<void> {
     const { metadata } = await chat.generateResponse(plan.history, optionsFor(plan, answer, signal));
     reason = metadata.stopReason;
   } catch (thrown) {
-    if (!(thrown instanceof ContextFull)) throw thrown;
-    reason = 'maxTokens';
+    if (thrown instanceof ContextFull) reason = 'maxTokens';
+    else if (!signal.aborted && closeWholeCall(answer, plan.calls)) reason = 'functionCalls';
+    else throw thrown;
   } finally {
     chat.dispose();
   }
@@ -85,11 +87,33 @@ function optionsFor(plan: Plan, answer: Answer, signal: AbortSignal): ChatOption
       if (answer.stopSequence !== undefined) stop.abort();
     },
     ...(plan.calls.functions && {
-      onFunctionCallParamsChunk: ({ functionName }) => answer.openCall(functionName),
+      onFunctionCallParamsChunk: ({ functionName, paramsChunk }) =>
+        answer.growCall(functionName, paramsChunk),
       onFunctionCall: ({ functionName, params }) =>
         answer.closeCall(functionName, plan.calls.read(functionName, params ?? {})),
     }),
   };
+}
+
+/**
+ * The library refuses some arguments that its own grammar asked for: it counts a string's units and not its characters,
+ * and knows no integers with exponents. False where no call is open, or one that is not whole.
+ */
+function closeWholeCall(answer: Answer, calls: Calls): boolean {
+  const { openCall } = answer;
+  if (!openCall) return false;
+  const generated = parse(openCall.args);
+  if (generated === undefined) return false;
+  answer.closeCall(openCall.name, calls.read(openCall.name, generated));
+  return true;
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function finish(

@@ -135,6 +135,21 @@ describe('tools of an embedded model', () => {
     expect(callsOf(events)).toMatchObject([{ arguments: '{"city":"Oslo"}' }]);
   });
 
+  it.each<[string, JsonObject, string[], string]>([
+    [
+      'a character of two units at the bound of a string',
+      { type: 'string', maxLength: 1 },
+      ['{"it": "', '<0xF0>', '<0x9F>', '<0x98>', '<0x80>', '"', '}'],
+      '{"it":"😀"}',
+    ],
+    ['an integer with an exponent', { type: 'integer' }, ['{"it": ', '5', 'e', '-', '1', '}'], '{"it":0.5}'],
+  ])('keeps %s, which the grammar allows', async (_what, schema, pieces, expected) => {
+    const engine = await models.start(['||call: ', 'f', '(', ...pieces, '\n\n\n\n', ')']);
+    const events = await runOf(engine, ask({ tools: [tool('f', { it: schema }, ['it'])] }));
+    expect(callsOf(events)).toMatchObject([{ name: 'f', arguments: expected }]);
+    expect(collect(events).finish.reason).toBe('tool-calls');
+  });
+
   it('ends a call that its limit cuts off', async () => {
     const engine = await models.start(call('get_weather', '{"city": "|Oslo| and| so| on'));
     const events = await runOf(
