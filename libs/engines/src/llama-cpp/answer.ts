@@ -1,5 +1,5 @@
 import type { GenerationEvent, Json, Resume } from '@sluice/canonical';
-import { StopGate } from '../simulated/stop-gate.ts';
+import { StopGate } from '../stop-gate.ts';
 import type { ResponseChunk } from './library.ts';
 
 /** Says what the library reports as events of one answer, block by block. */
@@ -10,6 +10,8 @@ export class Answer {
   private block: number;
   /** Of the block that may still grow. */
   private kind: 'text' | 'reasoning' | 'call' | undefined;
+  /** Said by thoughts. */
+  reasoningTokens = 0;
   private call = { name: '', args: '' };
 
   /** `delivered` is what the client has already of it: its last part may grow. */
@@ -43,7 +45,7 @@ export class Answer {
     }
     this.kind = kind;
     if (kind === 'text') this.sayText(text, tokens.length);
-    else this.emit({ type: 'reasoning-delta', block: this.block, text, tokens: tokens.length });
+    else this.sayThought(text, tokens.length);
   }
 
   /** The call that is open, with its arguments as far as they were generated. */
@@ -79,6 +81,11 @@ export class Answer {
     this.kind = 'call';
     this.block += 1;
     this.emit({ type: 'tool-call-start', block: this.block, id: this.idOfCall(this.block), name });
+  }
+
+  private sayThought(text: string, tokens: number): void {
+    this.reasoningTokens += tokens;
+    this.emit({ type: 'reasoning-delta', block: this.block, text, tokens });
   }
 
   private sayText(text: string, count: number): void {

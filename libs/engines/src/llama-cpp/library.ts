@@ -24,7 +24,7 @@ export interface Llama {
 
 export interface Model {
   readonly trainContextSize: number;
-  readonly tokenizer: unknown;
+  readonly tokenizer: Tokenizer;
   createContext(options: {
     sequences: number;
     contextSize: number;
@@ -32,6 +32,8 @@ export interface Model {
     createSignal: AbortSignal;
   }): Promise<Context>;
 }
+
+export type Tokenizer = (text: string) => readonly number[];
 
 export interface Context {
   /** Tokens of one sequence. */
@@ -68,7 +70,7 @@ export interface ChatWrapper {
   }): ContextState;
 }
 export interface ContextState {
-  readonly contextText: { tokenize(tokenizer: unknown): number[] };
+  readonly contextText: { tokenize(tokenizer: Tokenizer): number[] };
   readonly stopGenerationTriggers: unknown;
   /** What may stand before an answer and is no part of it. */
   readonly ignoreStartText?: readonly unknown[];

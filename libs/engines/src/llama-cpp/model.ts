@@ -3,13 +3,22 @@ import { access } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { SluiceError } from '@sluice/canonical';
-import type { Chat, ChatWrapper, Context, Llama, LlamaLibrary, Model, Sequence } from './library.ts';
+import type {
+  Chat,
+  ChatWrapper,
+  Context,
+  Llama,
+  LlamaLibrary,
+  Model,
+  Sequence,
+  Tokenizer,
+} from './library.ts';
 import type { LlamaCppOptions } from './options.ts';
 
 /** A model that is loaded, and its places for generations. */
 export interface LoadedModel {
   llama: Llama;
-  tokenizer: unknown;
+  tokenizer: Tokenizer;
   wrapper: ChatWrapper;
   /** Tokens that prompt and answer of one generation may have together. */
   contextTokens: number;

@@ -32,6 +32,8 @@ export interface Plan {
   context: readonly number[];
   /** Output tokens that the client has already. */
   deliveredTokens: number;
+  /** Those of them that are thoughts. */
+  deliveredReasoningTokens: number;
   /** Never below 0, which means that nothing but the end is missing. */
   maxTokens: number;
   options: Omit<
@@ -77,10 +79,11 @@ export async function planGeneration(
   // A lost answer that has filled the context lacks nothing but its end.
   if (room <= 0 && delivered.length === 0) throw tooLong(`${prompt.length} tokens`, model.contextTokens);
   const deliveredTokens = delivered.length > 0 ? (run.resume?.outputTokens ?? 0) : 0;
+  const deliveredReasoningTokens = Math.min(deliveredTokens, countReasoning(delivered, model));
   const { maxOutputTokens = Number.POSITIVE_INFINITY } = request.sampling;
   const limit = Math.min(maxOutputTokens, run.maxOutputTokens ?? maxOutputTokens) - deliveredTokens;
   return {
-    ...{ history, calls, context, dropped, deliveredTokens },
+    ...{ history, calls, context, dropped, deliveredTokens, deliveredReasoningTokens },
     stopSequences: request.sampling.stopSequences,
     wrapper: wrapperFor(model.wrapper, history, calls.isForced),
     inputTokens: prompt.length,
@@ -140,10 +143,7 @@ async function createGrammar(
 }
 
 /** Text and thoughts can go on. A call or a JSON answer would begin anew in the middle. */
-function assertContinuable(
-  delivered: NonNullable<GenerationRun['resume']>['content'],
-  grammar?: Grammar,
-): void {
+function assertContinuable(delivered: readonly AssistantPart[], grammar?: Grammar): void {
   if (!isProse(delivered) || grammar) throw lost();
 }
 
@@ -158,6 +158,12 @@ function assertPrefillable(request: InferenceRequest, grammar?: Grammar): void {
   if (!isProse(content) || content.at(-1)?.type !== 'text' || grammar) {
     throw cannotGoOn(request, 'but in text, without JSON');
   }
+}
+
+/** The lost attempt counted all of its tokens together: those of its thoughts are counted anew. */
+function countReasoning(delivered: readonly AssistantPart[], model: LoadedModel): number {
+  const thoughts = delivered.filter((part) => part.type === 'reasoning');
+  return thoughts.reduce((sum, { text }) => sum + model.tokenizer(text).length, 0);
 }
 
 /** What was delivered belongs to the turn that the model is in: after the results of its calls, where it called. */

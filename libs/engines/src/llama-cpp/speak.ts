@@ -23,7 +23,7 @@ class ContextFull extends Error {}
 export async function speak(plan: Plan, speaker: Speaker): Promise<void> {
   const { model, sequence, id, delivered, signal, emit } = speaker;
   if (plan.maxTokens === 0) {
-    emit(finish('length', plan, { read: plan.context.length, written: 0 }));
+    emit(finish('length', plan, { read: plan.context.length, written: 0, thought: 0 }));
     return;
   }
   const answer = new Answer(emit, (block) => `call_${id}_${block}`, delivered, plan.stopSequences);
@@ -53,6 +53,7 @@ export async function speak(plan: Plan, speaker: Speaker): Promise<void> {
     ...finish(stopSequence === undefined ? reasons[reason] : 'stop', plan, {
       read: plan.context.length - known,
       written,
+      thought: answer.reasoningTokens,
     }),
     ...(stopSequence !== undefined && { stopSequence }),
   });
@@ -118,9 +119,10 @@ function parse(text: string): Json | undefined {
 
 function finish(
   reason: FinishEvent['reason'],
-  { inputTokens, context, deliveredTokens }: Plan,
-  { read, written }: { read: number; written: number },
+  { inputTokens, context, deliveredTokens, deliveredReasoningTokens }: Plan,
+  { read, written, thought }: { read: number; written: number; thought: number },
 ): FinishEvent {
+  const reasoningTokens = deliveredReasoningTokens + thought;
   return {
     type: 'finish',
     reason,
@@ -128,6 +130,7 @@ function finish(
       inputTokens,
       outputTokens: deliveredTokens + written,
       cacheReadTokens: Math.min(inputTokens, context.length - read),
+      ...(reasoningTokens > 0 && { reasoningTokens }),
     },
   };
 }

@@ -1,6 +1,7 @@
 import { collect, findGrammarError } from '@sluice/canonical';
 import { endOfTurn } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
+import type { GenerationRun } from '../engine.ts';
 import { runOf, textOf } from '../test-runs.ts';
 import { ask, TestModels, upTo } from './test-models.ts';
 
@@ -32,6 +33,28 @@ describe('thoughts of an embedded model', () => {
       { type: 'reasoning', text: 'Hmm, well' },
       { type: 'text', text: 'So it is' },
     ]);
+  });
+
+  it('are counted, also where the answer was lost in between', async () => {
+    const engine = await models.start(thinks, { chatWrapper: 'qwen' });
+    const usageOf = async (options: Partial<GenerationRun> = {}) =>
+      collect(await runOf(engine, ask(), options)).finish.usage;
+    const usage = await usageOf();
+    expect(usage.reasoningTokens).toBe(2);
+    const resume = {
+      content: [
+        { type: 'reasoning' as const, text: 'Hmm, well' },
+        { type: 'text' as const, text: 'So' },
+      ],
+      outputTokens: (usage.outputTokens ?? 0) - 1,
+    };
+    expect(await usageOf({ resume })).toMatchObject({ outputTokens: usage.outputTokens, reasoningTokens: 2 });
+    expect(await usageOf({ resume: { ...resume, outputTokens: 1 } })).toMatchObject({ reasoningTokens: 1 });
+  });
+
+  it('are not counted where there are none', async () => {
+    const engine = await models.start(['So', endOfTurn], { chatWrapper: 'qwen' });
+    expect(collect(await runOf(engine, ask())).finish.usage).not.toHaveProperty('reasoningTokens');
   });
 
   it('are not thought where none are wanted', async () => {
