@@ -59,25 +59,17 @@ async function test(flags) {
 
 /** Installs when nothing is installed yet, or when the lock file or a manifest has changed since. */
 async function install() {
-  if (isInstalled()) return 0;
-  await takeLock();
-  try {
-    // Another process may have done it while this one waited.
-    if (isInstalled()) return 0;
+  return onlyOne(isInstalled, async () => {
     console.error('installing packages');
-    // Not `npm ci`: it refuses a lock file in which a package of a foreign platform is missing.
-    const words = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
-    // npm's talk goes to stderr: stdout may be a machine's.
-    const code = await runNpm(words, 2);
+    const code = await npmInstall([]);
     if (code === 0) writeFileSync(stamp, fingerprint());
     return code;
-  } finally {
-    rmSync(lock, { force: true });
-  }
+  });
 }
 
-/** Empty where none is named. A file that is not there is spoken of by those who read the flags. */
+/** Empty where none is to be served. A file that is not there is spoken of by those who read the flags. */
 function modelFileOf(flags) {
+  if (flags.includes('--help') || flags.includes('-h')) return '';
   const index = flags.findIndex((flag) => flag === '--gguf' || flag.startsWith('--gguf='));
   if (index < 0) return '';
   return flags[index].slice('--gguf='.length) || (flags[index + 1] ?? '');
@@ -85,12 +77,23 @@ function modelFileOf(flags) {
 
 /** No dependency of ours, and gone after each `npm install`, which knows nothing of it. */
 async function installLlamaCpp() {
-  if (existsSync(join(root, 'node_modules', 'node-llama-cpp'))) return 0;
-  console.error('installing node-llama-cpp with its builds for graphics cards (up to 900 MB)');
-  return runNpm(
-    ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', 'node-llama-cpp@3'],
-    2,
-  );
+  const isThere = () => existsSync(join(root, 'node_modules', 'node-llama-cpp'));
+  return onlyOne(isThere, () => {
+    console.error('installing node-llama-cpp with its builds for graphics cards (up to 900 MB)');
+    return npmInstall(['node-llama-cpp@3']);
+  });
+}
+
+/** Installs what is not there yet, one process at a time. Resolves with an exit code. */
+async function onlyOne(isThere, installIt) {
+  if (isThere()) return 0;
+  await takeLock();
+  try {
+    // Another process may have done it while this one waited.
+    return isThere() ? 0 : await installIt();
+  } finally {
+    rmSync(lock, { force: true });
+  }
 }
 
 function isInstalled() {
@@ -135,6 +138,13 @@ function isOwnerGone() {
   } catch (error) {
     return error.code === 'ESRCH' || error.code === 'ENOENT';
   }
+}
+
+/** Not `npm ci`: it refuses a lock file in which a package of a foreign platform is missing. */
+function npmInstall(packages) {
+  const npmWords = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', ...packages];
+  // npm's talk goes to stderr: stdout may be a machine's.
+  return runNpm(npmWords, 2);
 }
 
 function runNpm(npmWords, stdout) {

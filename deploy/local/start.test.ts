@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -215,6 +215,23 @@ describe('the bootstrap', { timeout: 60_000 }, () => {
     expect(child.complaints()).toContain('sluice: --port must be a whole number from 1 to 65535');
   });
 
+  it('installs what evaluates model files once at a time, and not to print its help', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-npm-'));
+    const [log, npm, gguf] = [join(folder, 'log'), join(folder, 'npm.cjs'), join(folder, 'model.gguf')];
+    await writeFile(gguf, '');
+    // Fails, so that nobody believes that anything was installed.
+    const write = (line: string) => `require('node:fs').appendFileSync(${JSON.stringify(log)}, '${line} ');`;
+    await writeFile(npm, `${write('begin')} setTimeout(() => { ${write('end')} process.exit(1); }, 500);`);
+    const run = (...flags: string[]) =>
+      spawnStart(['start', '--gguf', gguf, '--port', '0', ...flags], bootstrap, { npm_execpath: npm });
+    await run('--help').exited;
+    expect(existsSync(log)).toBe(false);
+    await Promise.all([run(), run()].map(({ exited }) => exited));
+    // Nothing where the package is there already.
+    expect(existsSync(log) ? await readFile(log, 'utf8') : '').toMatch(/^(begin end )*$/);
+    await rm(folder, { recursive: true });
+  });
+
   it('knows only its own commands', async () => {
     const child = spawnStart(['stop'], bootstrap);
     expect(await child.exited).toBe(2);
@@ -237,10 +254,10 @@ async function spawnStartOn(redis: string): Promise<Started> {
   return spawnStart(['--port', String(await findFreePort()), '--redis', redis]);
 }
 
-function spawnStart(words: readonly string[], program = entry): Started {
+function spawnStart(words: readonly string[], program = entry, more: NodeJS.ProcessEnv = {}): Started {
   const { REDIS_URL: _shared, ...environment } = process.env;
   const child = fork(program, [...words], {
-    env: environment,
+    env: { ...environment, ...more },
     execArgv: [],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
