@@ -12,3 +12,15 @@ it('serves a model file under its own name beside the simulated model', () => {
     modelPath: resolve('models/Qwen3-0.6B-Q8_0.gguf'),
   });
 });
+
+it.each([
+  ['my model (1).GGUF', 'my-model-(1)'],
+  ['100*.gguf', '100-'],
+  ['sim.gguf', 'sim-gguf'],
+  ['.gguf', 'model'],
+  ['model.bin', 'model.bin'],
+])('serves %j as %j, a name that a request can say and no other model has', (file, name) => {
+  const catalog = parseCatalog(createGgufSettings(`models/${file}`));
+  expect(catalog.resolve(name)?.pool).toBe('embedded');
+  expect(catalog.resolve('sim')?.pool).not.toBe('embedded');
+});
