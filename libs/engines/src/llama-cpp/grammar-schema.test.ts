@@ -86,6 +86,43 @@ describe('a grammar of a schema', () => {
       { type: 'string', minLength: 3 },
     ],
     [
+      'a least number that it cannot count, as far as it can',
+      { type: 'array', items: { const: 1 }, minItems: 300, maxItems: 400 },
+      { type: 'array', items: { const: 1 }, minItems: 256 },
+    ],
+    [
+      'a constant that is no scalar',
+      { const: { a: 1, b: [null, 'x'], c: [] } },
+      {
+        type: 'object',
+        properties: {
+          a: { const: 1 },
+          b: { type: 'array', prefixItems: [{ const: null }, { const: 'x' }], minItems: 2, maxItems: 2 },
+          c: { type: 'array', maxItems: 0 },
+        },
+      },
+    ],
+    [
+      'what is required and not described',
+      {
+        type: 'object',
+        properties: { a: { const: 1 } },
+        required: ['a', 'b'],
+        additionalProperties: { const: 2 },
+      },
+      { type: 'object', properties: { a: { const: 1 }, b: { const: 2 } } },
+    ],
+    [
+      'references as they stand in URLs',
+      { $ref: '#/$defs/List%5Bstr%5D', $defs: { 'List[str]': { const: 1 } } },
+      { $ref: '#/$defs/List%5Bstr%5D', $defs: { 'List%5Bstr%5D': { const: 1 } } },
+    ],
+    [
+      'references that are no part of URLs',
+      { $ref: '#/$defs/100%', $defs: { '100%': { const: 1 } } },
+      { $ref: '#/$defs/100%', $defs: { '100%': { const: 1 } } },
+    ],
+    [
       'bounds that exclude each other',
       { type: 'array', minItems: 3, maxItems: 1 },
       { type: 'array', minItems: 3 },
@@ -96,7 +133,6 @@ describe('a grammar of a schema', () => {
     ['nothing said', {}],
     ['true', true],
     ['a type that is none', { type: 'date' }],
-    ['a constant that is no scalar', { const: { a: 1 } }],
     ['a reference to elsewhere', { $ref: 'https://example.com/schema' }],
     ['a reference to nowhere', { allOf: [{ $ref: '#/nowhere' }] }],
   ])('takes anything for %s', (_what, schema) => {

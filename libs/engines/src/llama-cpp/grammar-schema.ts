@@ -3,7 +3,7 @@ import { listOf, mergeSchemas, typesOf } from '../json-schema/merge.ts';
 import { anything, definitionPrefix, GrammarReader } from './grammar-reader.ts';
 import type { GrammarObject, GrammarSchema } from './library.ts';
 
-/** Longer repetitions make grammars that are slow to follow; a bound beyond it is not enforced. */
+/** Longer repetitions make grammars that are slow to follow: none is asked for, and an upper bound not enforced. */
 const maxRepetition = 256;
 const maxDepth = 32;
 /** Schemas and listed values; what would make them more may be anything. A hundred thousand would take minutes. */
@@ -137,6 +137,7 @@ class Planner {
 
   private convertPlain(schema: JsonObject, depth: number): GrammarSchema {
     if (isScalar(schema.const)) return { const: schema.const };
+    if (schema.const !== undefined) return this.convert(spellOut(schema.const), depth + 1);
     const values = listOf(schema.enum).filter(isScalar);
     if (this.areTooMany(values)) return anything;
     this.nodes += values.length;
@@ -161,9 +162,16 @@ class Planner {
   }
 
   private convertObject(schema: JsonObject, depth: number): GrammarSchema {
-    const named = Object.entries(isJsonObject(schema.properties) ? schema.properties : {});
-    if (this.areTooMany(named)) return anything;
+    const { additionalProperties: others } = schema;
     const required = new Set(listOf(schema.required));
+    const described = isJsonObject(schema.properties) ? schema.properties : {};
+    const isDescribed = (name: Json) => typeof name !== 'string' || Object.hasOwn(described, name);
+    const undescribed = others === false ? [] : [...required].filter((name) => !isDescribed(name));
+    const named = [
+      ...Object.entries(described),
+      ...undescribed.map((name): [string, Json] => [String(name), others ?? true]),
+    ];
+    if (this.areTooMany(named)) return anything;
     const optional = new Map<string, GrammarSchema>();
     const properties = new Map<string, GrammarSchema>();
     for (const [name, property] of named) {
@@ -175,7 +183,6 @@ class Planner {
       const shown = isOptional ? choice([converted, nothing]) : converted;
       properties.set(name, this.describe(shown, property));
     }
-    const { additionalProperties: others } = schema;
     // Where properties are named, the grammar keeps to them: none has to be added.
     const isOpen = properties.size === 0 && others !== false;
     const object: GrammarObject = {
@@ -207,7 +214,9 @@ class Planner {
     let target: Json | undefined = this.root;
     for (const step of reference.split('/').slice(1)) {
       const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
-      target = isJsonObject(target) && Object.hasOwn(target, name) ? target[name] : undefined;
+      const within: JsonObject = isJsonObject(target) ? target : {};
+      const found = [name, decodeUrl(name)].find((each) => Object.hasOwn(within, each));
+      target = found === undefined ? undefined : within[found];
     }
     return target ?? true;
   }
@@ -219,12 +228,38 @@ function choice(alternatives: readonly GrammarSchema[]): GrammarSchema {
   return others.length === 0 ? only : { oneOf: flat };
 }
 
+/** The schema of a constant by those of its parts. */
+function spellOut(value: Json): Json {
+  if (Array.isArray(value)) {
+    const { length } = value;
+    return {
+      ...{ type: 'array', minItems: length, maxItems: length },
+      prefixItems: value.map((item) => ({ const: item })),
+    };
+  }
+  if (!isJsonObject(value)) return { const: value };
+  const parts = Object.entries(value).map(([name, part]) => [name, { const: part }]);
+  return {
+    ...{ type: 'object', required: Object.keys(value), additionalProperties: false },
+    properties: Object.fromEntries(parts),
+  };
+}
+
+/** As it is where it is no part of a URL. */
+function decodeUrl(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** The bounds that a grammar can count to; 0 and absent mean none. */
 function bounds(min: Json | undefined, max: Json | undefined): { least: number; most?: number } {
-  const isUsable = (bound: Json | undefined): bound is number =>
-    typeof bound === 'number' && Number.isInteger(bound) && bound >= 0 && bound <= maxRepetition;
-  const least = isUsable(min) ? min : 0;
-  return isUsable(max) && max >= least ? { least, most: max } : { least };
+  const isBound = (bound: Json | undefined): bound is number =>
+    typeof bound === 'number' && Number.isInteger(bound) && bound >= 0;
+  const least = isBound(min) ? Math.min(min, maxRepetition) : 0;
+  return isBound(max) && max >= least && max <= maxRepetition ? { least, most: max } : { least };
 }
 
 function isScalar(value: Json | undefined): value is string | number | boolean | null {
