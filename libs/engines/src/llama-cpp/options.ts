@@ -40,7 +40,7 @@ export const llamaCppOptions = z.strictObject({
     .max(10_000_000)
     .default(8192)
     .describe(
-      'Prompt and answer of one generation, at most what the model was trained for. Costs memory per slot.',
+      'Prompt and answer of one generation, rounded up to a multiple of 256, at most what the model was trained for. Costs memory per slot.',
     ),
   gpu: z
     .enum(['auto', 'metal', 'cuda', 'vulkan', 'none'])
