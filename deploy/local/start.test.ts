@@ -49,7 +49,7 @@ describe('npm start', { timeout: 60_000 }, () => {
       });
     }
     for (const url of announcement.metricsUrls) {
-      expect(await (await fetch(url)).text()).toContain('sluice_build_info');
+      expect(await (await fetch(url)).text()).toMatch(/^sluice_build_info\{version="[\d.]+"\} 1$/m);
     }
   });
 
@@ -68,7 +68,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(ports).toHaveLength(4);
     expect([ports[1], ports[3]]).toEqual([Number(ports[0]) + 1, Number(ports[2]) + 1]);
     for (const url of announcement.metricsUrls) {
-      expect(await (await fetch(url)).text()).toContain('sluice_build_info');
+      expect(await (await fetch(url)).text()).toMatch(/^sluice_build_info\{version="[\d.]+"\} 1$/m);
     }
   });
 

@@ -1,3 +1,4 @@
+import { createIngressMetrics, createWorkerMetrics } from '@sluice/runtime';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findCycles, findForbiddenEdges } from './edges.ts';
 import { type Project, readProjects } from './project.ts';
@@ -39,6 +40,14 @@ describe('the house', () => {
 
   it('has no file that is too long and no word that must not be there', () => {
     expect([...sources.values()].flat().flatMap(findFlaws)).toEqual([]);
+  });
+
+  it('writes every metric that it defines', () => {
+    const texts = [...sources.values()].flat().flatMap(({ isTest, text }) => (isTest ? [] : [text]));
+    const names = new Set(Object.keys({ ...createIngressMetrics(), ...createWorkerMetrics() }));
+    names.delete('registry');
+    const isWritten = (name: string) => texts.some((text) => new RegExp(`\\.${name}\\b`).test(text));
+    expect([...names].filter((name) => !isWritten(name))).toEqual([]);
   });
 
   it('tests every project that runs', () => {

@@ -10,6 +10,7 @@ import {
   maskSecrets,
   openOpsServer,
   parseEnvironment,
+  productVersion,
   renderMetrics,
   secretNamesOf,
 } from '@sluice/runtime';
@@ -41,6 +42,7 @@ export async function startIngress(environment: Environment): Promise<void> {
 
   const lifecycle = createLifecycle({ logger, drainLimitMs: config.SLUICE_DRAIN_LIMIT_MS });
   const metrics = createIngressMetrics();
+  metrics.buildInfo.set({ version: productVersion() }, 1);
   const links = await openLinks(config.SLUICE_REDIS_URL, {
     profile: 'command',
     name: `ingress-${ingress}`,

@@ -34,6 +34,11 @@ export const workerEnvironment = z.object({
     .regex(/^[a-z0-9]+$/)
     .optional()
     .describe('Set by the supervisor for the processes under it; not for operators'),
+  SLUICE_WORKER_RESTARTS: wholeNumber()
+    .default(0)
+    .describe(
+      'Set by the supervisor: how many processes ended unasked in this place before; not for operators',
+    ),
 });
 
 export type WorkerConfig = z.output<typeof workerEnvironment>;

@@ -7,6 +7,7 @@ import {
   type Environment,
   openOpsServer,
   parseEnvironment,
+  productVersion,
   renderMetrics,
   systemClock,
 } from '@sluice/runtime';
@@ -34,6 +35,8 @@ export async function startProcess(environment: Environment): Promise<void> {
   const logger = createLogger({ name: 'worker', level: config.SLUICE_LOG_LEVEL }).child({ worker });
   const lifecycle = createLifecycle({ logger, drainLimitMs: config.SLUICE_DRAIN_LIMIT_MS });
   const metrics = createWorkerMetrics();
+  metrics.buildInfo.set({ version: productVersion() }, 1);
+  metrics.workerRestarts.inc(config.SLUICE_WORKER_RESTARTS);
   const clock = systemClock;
 
   const links = await openLinks(config.SLUICE_REDIS_URL, {

@@ -33,9 +33,11 @@ export async function startSupervisor(environment: Environment): Promise<void> {
 
   const processes = new ProcessPool({
     entry: fileURLToPath(new URL('./main.ts', import.meta.url)),
-    environmentOf: (seat) => ({
+    environmentOf: (seat, restarts) => ({
       ...environment,
       SLUICE_WORKER_ID: `w${randomUUID().replaceAll('-', '').slice(0, 16)}`,
+      // Only the processes have a /metrics: each goes on counting where the one before it in its seat stopped.
+      SLUICE_WORKER_RESTARTS: String(restarts),
       SLUICE_OPS_PORT: String(config.SLUICE_OPS_PORT === 0 ? 0 : config.SLUICE_OPS_PORT + seat),
     }),
     drainLimitMs,

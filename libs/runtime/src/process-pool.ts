@@ -22,15 +22,13 @@ export type ReadyProcess = z.output<typeof readyMessage>;
 export interface ProcessPoolOptions {
   /** The program's file; it runs with an IPC channel and this process's standard output and error. */
   entry: string;
-  /** The environment of the process that is about to start in a seat. Called at every start. */
-  environmentOf(seat: number): Environment;
+  /** The environment of the process that is about to start in a seat, after so many that ended there unasked. */
+  environmentOf(seat: number, restarts: number): Environment;
   /** How long a process may drain before it is killed, milliseconds. */
   drainLimitMs: number;
   logger: Logger;
   /** Told the moment a process is dead, planned or not, with the environment that it had. */
   onExit?(environment: Environment): void;
-  /** Told before a process is started again. */
-  onRestart?(): void;
 }
 
 /** Processes of one program under this one, each in a seat where a successor takes its place when it dies. */
@@ -64,6 +62,7 @@ class Seat {
   private child: ChildProcess | undefined;
   private isStopping = false;
   private failures = 0;
+  private restarts = 0;
   private restart: NodeJS.Timeout | undefined;
   private readonly index: number;
   private readonly options: ProcessPoolOptions;
@@ -105,7 +104,7 @@ class Seat {
   }
 
   private spawn(onExit: OnExit): ChildProcess {
-    const environment = this.options.environmentOf(this.index);
+    const environment = this.options.environmentOf(this.index, this.restarts);
     const child = fork(this.options.entry, {
       env: environment,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -126,7 +125,7 @@ class Seat {
     const ended = { process: child.pid, code, signal, restartInMs: delayMs };
     this.options.logger.error(ended, 'process ended');
     this.restart = setTimeout(() => {
-      this.options.onRestart?.();
+      this.restarts += 1;
       const forgive = setTimeout(() => {
         this.failures = 0;
       }, healthyAfterMs);

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { isJsonObject, type JsonObject } from '@sluice/canonical';
 import { serverCodecs } from '@sluice/formats';
+import { productVersion } from '@sluice/runtime';
 import { fastify } from 'fastify';
 import { describe, expect, test } from 'vitest';
 import { createOpenApiDocument } from './document.ts';
 import { registerDocumentation } from './routes.ts';
-import { productVersion } from './version.ts';
 
 const document = await createOpenApiDocument(productVersion());
 

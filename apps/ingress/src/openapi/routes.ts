@@ -1,8 +1,8 @@
+import { productVersion } from '@sluice/runtime';
 import type { FastifyInstance } from 'fastify';
 import { httpFacts } from '../http-facts.ts';
 import { createOpenApiDocument } from './document.ts';
 import { createReferencePage } from './reference-page.ts';
-import { productVersion } from './version.ts';
 
 /** Registers `/openapi.json` and the page at `/docs/`. Neither needs a credential; both are made when first asked for. */
 export function registerDocumentation(app: FastifyInstance): void {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
+import { productVersion } from '@sluice/runtime';
 import { createOpenApiDocument } from './document.ts';
-import { productVersion } from './version.ts';
 
 const document = await createOpenApiDocument(productVersion());
 writeFileSync(

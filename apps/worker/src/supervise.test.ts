@@ -1,0 +1,23 @@
+import { findFreePort, startProcess, startRedis, until } from '@sluice/testing';
+import { expect, it } from 'vitest';
+
+it('a worker process that takes the place of one that was killed counts the restart', async () => {
+  await using redis = await startRedis();
+  const opsPort = await findFreePort();
+  await using supervisor = await startProcess('apps/worker/src/main.ts', {
+    environment: { SLUICE_REDIS_URL: redis.url, SLUICE_OPS_PORT: String(opsPort) },
+  });
+  expect(await restartsOf(opsPort)).toBe(0);
+  process.kill(supervisor.ready.workers?.[0]?.pid ?? 0, 'SIGKILL');
+  await until(async () => (await restartsOf(opsPort)) === 1, { what: 'the count of the successor' });
+});
+
+/** Undefined while nobody answers: the killed process is gone and the next one not yet there. */
+async function restartsOf(opsPort: number): Promise<number | undefined> {
+  const text = await fetch(`http://127.0.0.1:${opsPort}/metrics`).then(
+    (response) => response.text(),
+    () => '',
+  );
+  const [, value] = /^sluice_worker_restarts_total (\d+)$/m.exec(text) ?? [];
+  return value === undefined ? undefined : Number(value);
+}
