@@ -6,6 +6,8 @@ import { checkRedis, openRedis, reached } from '@sluice/transport';
 const tenant = 'local';
 const answerLimitMs = 5_000;
 const generations = 100;
+const foreignSecret =
+  'this Redis holds keys of another SLUICE_KEY_SECRET; give that one, or another Redis or database';
 
 /**
  * Makes sure that this Redis knows the local key and returns its credential. It is derived from the secret, so
@@ -23,6 +25,8 @@ export async function ensureLocalKey(redisUrl: string, secret: string): Promise<
     await checkRedis(redis);
     for (let generation = 0; generation < generations; generation++) {
       const keys = createKeyStore({ redis, secret, randomBytes: deriveBytes(secret, generation) });
+      // Minting would mark it as ours, and then the CLI would refuse the secret that its ingresses have.
+      if (!(await keys.directory.knowsSecret())) throw new SluiceError('unavailable', foreignSecret);
       await keys.directory.upsertTenant(tenant, { name: 'Local use' });
       // Minting again what is there already changes nothing but its date: the series is the same each time.
       const { credential } = await keys.directory.mint({ tenant, name: 'npm start' });

@@ -67,9 +67,23 @@ describe('ensureLocalKey', () => {
     expect(await ensureLocalKey(redis.url, secret)).not.toBe(first);
   });
 
+  it('refuses a Redis whose keys are of another secret, and leaves it as it was', async () => {
+    const first = await ensureLocalKey(redis.url, secret);
+    const other = 'another secret of 16 characters';
+    await expect(ensureLocalKey(redis.url, other)).rejects.toThrow(
+      /^this Redis holds keys of another SLUICE_KEY_SECRET; give that one, or another Redis or database$/,
+    );
+    await withRedis(async (client) => {
+      const { directory } = createKeyStore({ redis: client, secret: other });
+      expect(await directory.knowsSecret()).toBe(false);
+    });
+    expect(await ensureLocalKey(redis.url, secret)).toBe(first);
+  });
+
   it('gives another credential for another secret', async () => {
-    const other = await ensureLocalKey(redis.url, 'another secret of 16 characters');
-    expect(other).not.toBe(await ensureLocalKey(redis.url, secret));
+    const first = await ensureLocalKey(redis.url, secret);
+    await withRedis((client) => client.flushdb());
+    expect(await ensureLocalKey(redis.url, 'another secret of 16 characters')).not.toBe(first);
   });
 });
 
