@@ -63,6 +63,7 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
     retryStrategy: (times) => Math.min(50 * times, reconnectLimitMs),
   };
   const client = openTopology(address, options);
+  keepToDatabase(client);
   let isOut = false;
   client.on('ready', () => {
     isOut = false;
@@ -89,10 +90,25 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
 export function openTwin(client: RedisClient): RedisClient {
   const twin =
     client instanceof Cluster ? client.duplicate([], { shardedSubscribers: false }) : client.duplicate();
+  keepToDatabase(twin);
   // Each command rejects by itself, and the owner of the first connection hears of outages.
   twin.on('error', () => undefined);
   eachNode(twin, coalesceWrites);
   return twin;
+}
+
+/** ioredis would go on in the first database, among the data of somebody else, where it is refused the one it is to use. */
+function keepToDatabase(client: RedisClient): void {
+  // A cluster has one database.
+  if (client instanceof Cluster) return;
+  client.on('error', (error: Error) => {
+    if (isRefusedDatabase(error)) client.disconnect(true);
+  });
+}
+
+function isRefusedDatabase(error: Error | undefined): boolean {
+  const command = error?.name === 'ReplyError' && 'command' in error ? error.command : undefined;
+  return typeof command === 'object' && command !== null && 'name' in command && command.name === 'select';
 }
 
 /** One of a cluster's nodes is a connection of its own, and comes and goes. */
@@ -146,6 +162,8 @@ export async function connected(client: RedisClient, signal: AbortSignal): Promi
     };
     const ready = settle(resolve);
     const failed = (error: Error): void => {
+      // What fails after it fails because the connection is given up then.
+      if (isRefusedDatabase(last)) return;
       // A cluster says only that all its nodes failed; a node knows why.
       const ofNode = 'lastNodeError' in error ? error.lastNodeError : undefined;
       last = ofNode instanceof Error ? ofNode : error;

@@ -75,6 +75,30 @@ describe('a Redis that is not reached', () => {
     expect(refusal).not.toMatch(/hush|wrong/);
   });
 
+  it.each(['worker', 'command'] as const)(
+    'and has not so many databases says so, and nothing is done in another one: %s',
+    async (profile) => {
+      const limit = new AbortController();
+      const url = `${server.url}/99`;
+      const client = openRedis(url, { profile, name: 'process', onError: () => undefined });
+      let wasReady = false;
+      client.once('ready', () => {
+        wasReady = true;
+      });
+      const secondTry = new Promise<void>((resolve) => {
+        client.once('reconnecting', () => client.once('reconnecting', () => resolve()));
+      });
+      const waiting = reached(url, [client], limit.signal);
+      await Promise.race([secondTry, waiting]);
+      limit.abort();
+      await expect(waiting).rejects.toThrow(
+        `redis at 127.0.0.1:${server.port}/99 is not reachable: it has no such database`,
+      );
+      expect(wasReady).toBe(false);
+      client.disconnect();
+    },
+  );
+
   it('and does not listen says so', async () => {
     await server.down();
     expect(await refusalOf(server.url)).toMatch(/is not reachable: connect ECONNREFUSED/);

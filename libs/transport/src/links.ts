@@ -78,5 +78,6 @@ export async function reached(
 function explain(complaint: string): string {
   return complaint
     .replace(/\bNOAUTH\b.*/, 'NOAUTH, it wants a password, as in redis://:PASSWORD@HOST')
-    .replace(/\bWRONGPASS\b.*/, 'WRONGPASS, it refuses the user or the password');
+    .replace(/\bWRONGPASS\b.*/, 'WRONGPASS, it refuses the user or the password')
+    .replace(/\bERR DB index is out of range\b.*/, 'it has no such database');
 }

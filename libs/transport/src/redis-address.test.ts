@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { parseRedisAddress, printableAddress } from './redis-address.ts';
 
 describe('the URL of a Redis', () => {
-  it.each(['redis://127.0.0.1:1/3', 'rediss://me:p%40ss@[::1]'])('can name one server: %s', (url) => {
-    expect(parseRedisAddress(url)).toEqual({ kind: 'server', url });
-  });
+  it.each(['redis://127.0.0.1:1/3', 'rediss://me:p%40ss@[::1]', 'redis://h/?family=6&db=2'])(
+    'can name one server: %s',
+    (url) => {
+      expect(parseRedisAddress(url)).toEqual({ kind: 'server', url });
+    },
+  );
 
   it('can name a socket of this machine', () => {
     expect(parseRedisAddress('unix:///run/redis.sock')).toEqual({
@@ -67,6 +70,9 @@ describe('the URL of a Redis', () => {
     ['redis://', 'names its server as host:port'],
     ['redis://h:65536', 'names its server as host:port'],
     ['redis://:a#b@h', 'names its server as host:port'],
+    ['redis://h/one', 'names its database by a number'],
+    ['rediss://h/1x', 'names its database by a number'],
+    ['redis://h?db=one', 'names its database by a number'],
     ['unix://run/redis.sock', 'names a socket as unix:///path/of/redis.sock'],
     ['unix:///', 'names a socket as'],
     ['unix://me:a/b@/redis.sock', 'names a socket as'],

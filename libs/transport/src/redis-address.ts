@@ -36,6 +36,7 @@ export function parseRedisAddress(url: string): RedisAddress {
     case 'redis':
     case 'rediss':
       if (!URL.canParse(url) || rest === '') throw invalid('names its server as host:port');
+      checkDatabase(new URL(url));
       return { kind: 'server', url };
     case 'unix':
       return parseSocket(rest);
@@ -111,6 +112,12 @@ function parseCredentials(login: string): RedisCredentials {
     ...(username && { username: decode(username) }),
     ...(password && { password: decode(password) }),
   };
+}
+
+/** ioredis reads the URL by itself, and takes the first database for a name that is no number. */
+function checkDatabase({ pathname, searchParams }: URL): void {
+  parseDatabase(pathname.slice(1));
+  parseDatabase(searchParams.get('db') ?? '');
 }
 
 /** Absent means the first. */
