@@ -1,4 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findFreePort, type OwnTestRedis, startOwnRedis } from '@sluice/testing';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
@@ -180,6 +183,16 @@ it('a Redis that is not there is named without its password', async () => {
   expect(code).toBe(1);
   expect(errors).toMatch(/^sluice: redis at 127\.0\.0\.1:\d+ is not reachable: .*ECONNREFUSED/);
   expect(errors).not.toContain('hunter2');
+});
+
+it('the address of Redis may stand in a file, as that of the ingress may', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-cli-'));
+  const path = join(folder, 'redis-url');
+  await writeFile(path, `${server.url}\n`);
+  await run('tenants', 'create', 'acme');
+  environment = { SLUICE_REDIS_URL_FILE: path };
+  expect(await json('tenants', 'list')).toMatchObject([{ id: 'acme' }]);
+  await rm(folder, { recursive: true });
 });
 
 it.each([

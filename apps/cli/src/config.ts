@@ -6,6 +6,7 @@ const schema = z.object({
   SLUICE_REDIS_URL: z
     .string()
     .default('redis://127.0.0.1:6379')
+    .meta({ isSecret: true })
     .describe(`Redis of the installation: ${redisSchemes}.`),
   SLUICE_KEY_SECRET: secretText()
     .min(16)
