@@ -31,6 +31,7 @@ const entries = {
 const drainLimitMs = 2_500;
 /** Longer than their drain with what they need to close after it. */
 const stopLimitMs = 5_000;
+const killLimitMs = 1_000;
 const modelsLimitMs = 15_000;
 const modelsPauseMs = 50;
 
@@ -42,7 +43,7 @@ export class Installation {
   private readonly ingresses: Child[] = [];
   private readonly workers: Child[] = [];
   private readonly stopping = new AbortController();
-  private redis: LocalRedis | undefined;
+  private opening: Promise<{ redis: LocalRedis; apiKey: string }> | undefined;
 
   constructor(options: InstallationOptions) {
     this.options = options;
@@ -55,14 +56,15 @@ export class Installation {
     await assertPortsFree(host, flags);
     const state = openState(this.options.stateFolder);
     const keySecret = environment.SLUICE_KEY_SECRET || state.keySecret;
-    const { redis, apiKey } = await LocalRedis.open({
+    this.opening = LocalRedis.open({
       ...(flags.redis ? { url: flags.redis } : {}),
       environment,
       keySecret,
       clock,
       say,
     });
-    this.redis = redis;
+    const { redis, apiKey } = await this.opening;
+    this.stopping.signal.throwIfAborted();
     state.write('key', `${apiKey}\n`);
     const config = await this.settle(state.write);
     const shared = {
@@ -97,14 +99,21 @@ export class Installation {
     this.stopping.abort();
     await Promise.all(this.ingresses.map((child) => child.stop(stopLimitMs)));
     await Promise.all(this.workers.map((child) => child.stop(stopLimitMs)));
-    await this.redis?.close();
+    // One that only starts is waited for: its folders would stay. But an image may take minutes to come.
+    await Promise.race([this.closeRedis(), this.options.clock.sleep(stopLimitMs)]);
   }
 
   /** Ends everything at once. */
   async kill(): Promise<void> {
     this.stopping.abort();
     for (const child of [...this.ingresses, ...this.workers]) child.kill();
-    await this.redis?.close();
+    await Promise.race([this.closeRedis(), this.options.clock.sleep(killLimitMs)]);
+  }
+
+  private async closeRedis(): Promise<void> {
+    // One that did not open has closed itself.
+    const opened = await this.opening?.catch(() => undefined);
+    await opened?.redis.close();
   }
 
   private async createChildren(shared: NodeJS.ProcessEnv, host: string, keySecret: string): Promise<void> {

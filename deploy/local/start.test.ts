@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -77,6 +77,17 @@ describe('npm start', { timeout: 60_000 }, () => {
     child.process.kill('SIGINT');
     expect(await child.exited).toBe(0);
     await areGone(announcement.processes);
+  });
+
+  it('takes away what its Redis has when it is told to stop while that starts', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-'));
+    const child = spawnStart(['--port', String(await findFreePort())], { environment: { TMPDIR: folder } });
+    await until(() => readdirSync(folder).length > 0, { what: 'the folder of Redis', intervalMs: 1 });
+    child.process.kill('SIGINT');
+    expect(await child.exited).toBe(0);
+    expect(readdirSync(folder)).toEqual([]);
+    expect(child.complaints().filter((line) => !line.startsWith('sluice: started Redis'))).toEqual([]);
+    await rm(folder, { recursive: true });
   });
 
   it('leaves nothing behind when it is killed', async () => {
@@ -210,7 +221,7 @@ describe('npm start', { timeout: 60_000 }, () => {
 
 describe('the bootstrap', { timeout: 60_000 }, () => {
   it('passes flags on, and the exit code back', async () => {
-    const child = spawnStart(['start', '--port', '0'], bootstrap);
+    const child = spawnStart(['start', '--port', '0'], { program: bootstrap });
     expect(await child.exited).toBe(2);
     expect(child.complaints()).toContain('sluice: --port must be a whole number from 1 to 65535');
   });
@@ -223,7 +234,10 @@ describe('the bootstrap', { timeout: 60_000 }, () => {
     const write = (line: string) => `require('node:fs').appendFileSync(${JSON.stringify(log)}, '${line} ');`;
     await writeFile(npm, `${write('begin')} setTimeout(() => { ${write('end')} process.exit(1); }, 500);`);
     const run = (...flags: string[]) =>
-      spawnStart(['start', '--gguf', gguf, '--port', '0', ...flags], bootstrap, { npm_execpath: npm });
+      spawnStart(['start', '--gguf', gguf, '--port', '0', ...flags], {
+        program: bootstrap,
+        environment: { npm_execpath: npm },
+      });
     await run('--help').exited;
     expect(existsSync(log)).toBe(false);
     await Promise.all([run(), run()].map(({ exited }) => exited));
@@ -233,7 +247,7 @@ describe('the bootstrap', { timeout: 60_000 }, () => {
   });
 
   it('knows only its own commands', async () => {
-    const child = spawnStart(['stop'], bootstrap);
+    const child = spawnStart(['stop'], { program: bootstrap });
     expect(await child.exited).toBe(2);
     expect(child.complaints()).toEqual([expect.stringMatching(/^usage:/)]);
   });
@@ -254,7 +268,10 @@ async function spawnStartOn(redis: string): Promise<Started> {
   return spawnStart(['--port', String(await findFreePort()), '--redis', redis]);
 }
 
-function spawnStart(words: readonly string[], program = entry, more: NodeJS.ProcessEnv = {}): Started {
+function spawnStart(
+  words: readonly string[],
+  { program = entry, environment: more = {} }: { program?: string; environment?: NodeJS.ProcessEnv } = {},
+): Started {
   const { REDIS_URL: _shared, ...environment } = process.env;
   const child = fork(program, [...words], {
     env: { ...environment, ...more },
