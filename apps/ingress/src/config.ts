@@ -31,7 +31,9 @@ export const ingressEnvironment = z.object({
     .describe('Port of /livez, /readyz and /metrics; 0 lets the system choose'),
   SLUICE_PROCESSES: wholeNumber({ min: 1, max: 64 })
     .default(1)
-    .describe('Processes that share the port of the API; their operations ports follow each other'),
+    .describe(
+      'Processes that share the port of the API; their operations ports follow each other, and each has to be scraped',
+    ),
   SLUICE_PROCESS_SEAT: wholeNumber()
     .optional()
     .describe('Set by the supervisor for the processes under it; not for operators'),

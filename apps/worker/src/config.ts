@@ -18,7 +18,9 @@ export const workerEnvironment = z.object({
   SLUICE_POOLS: list().optional().describe('Pools that this worker serves, with commas between; absent: all'),
   SLUICE_PROCESSES: wholeNumber({ min: 1, max: 64 })
     .default(1)
-    .describe('Processes under this supervisor, each with the slots of every pool'),
+    .describe(
+      'Processes under this supervisor, each with the slots of every pool and an operations port, which has to be scraped',
+    ),
   SLUICE_OPS_HOST: z.string().default('127.0.0.1').describe('Address of /livez, /readyz and /metrics'),
   SLUICE_OPS_PORT: port()
     .default(9465)
