@@ -8,6 +8,10 @@ describe('parseFlags', () => {
       ingresses: 1,
       workers: 1,
       processes: 1,
+      host: '127.0.0.1',
+      opsPort: 0,
+      drainLimitMs: 2_500,
+      logLevel: 'warn',
       json: false,
       help: false,
     });
@@ -16,7 +20,7 @@ describe('parseFlags', () => {
   it('reads every flag that the help names', () => {
     const words =
       '--port 1 --ingresses 2 --workers 3 --processes 4 --redis redis://h --config c.yaml --json --help';
-    expect(parseFlags(words.split(' '), {})).toEqual({
+    expect(parseFlags(words.split(' '), {})).toMatchObject({
       port: 1,
       ingresses: 2,
       workers: 3,
@@ -40,11 +44,43 @@ describe('parseFlags', () => {
     expect(parseFlags([], { UPSTREAM_API_KEY: 'k' })).toMatchObject({ upstreamKey: 'k' });
   });
 
-  it('takes the processes of each from the environment where no flag says', () => {
-    expect(parseFlags([], { SLUICE_PROCESSES: '3' }).processes).toBe(3);
-    expect(parseFlags(['--processes', '2'], { SLUICE_PROCESSES: '3' }).processes).toBe(2);
-    expect(parseFlags([], { SLUICE_PROCESSES: '' }).processes).toBe(1);
-    expect(() => parseFlags([], { SLUICE_PROCESSES: '65' })).toThrow(/^SLUICE_PROCESSES must be .* 1 to 64$/);
+  it('takes from the environment what no flag says', () => {
+    const environment = {
+      SLUICE_PORT: '81',
+      SLUICE_PROCESSES: '3',
+      SLUICE_REDIS_URL: 'redis://a',
+      REDIS_URL: 'redis://b',
+      SLUICE_HOST: '::1',
+      SLUICE_OPS_PORT: '9464',
+      SLUICE_DRAIN_LIMIT_MS: '0',
+      SLUICE_KEY_SECRET: 'a secret of the tests',
+    };
+    expect(parseFlags([], environment)).toMatchObject({
+      port: 81,
+      processes: 3,
+      redis: 'redis://a',
+      host: '::1',
+      opsPort: 9_464,
+      drainLimitMs: 0,
+      keySecret: 'a secret of the tests',
+    });
+    const words = '--port 82 --processes 2 --redis redis://c'.split(' ');
+    expect(parseFlags(words, environment)).toMatchObject({ port: 82, processes: 2, redis: 'redis://c' });
+    expect(parseFlags([], { ...environment, SLUICE_REDIS_URL: '' }).redis).toBe('redis://b');
+    expect(parseFlags([], { SLUICE_PORT: '', SLUICE_PROCESSES: '' })).toMatchObject({
+      port: 8_080,
+      processes: 1,
+    });
+  });
+
+  it('says every mistake in the environment by the name that was typed', () => {
+    const parse = () =>
+      parseFlags([], { SLUICE_PROCESSES: '65', SLUICE_REDIS_URL: 'localhost', SLUICE_PORT: '0' });
+    expect(parse).toThrow(
+      /SLUICE_REDIS_URL: a Redis URL starts with.*SLUICE_PORT: .*1.*SLUICE_PROCESSES: .*64/s,
+    );
+    const several = { SLUICE_OPS_PORT: '65535', SLUICE_PROCESSES: '3' };
+    expect(() => parseFlags([], several)).toThrow(/^SLUICE_OPS_PORT must be .* 1 to 65530$/);
   });
 
   it.each([

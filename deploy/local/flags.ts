@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util';
 import { SluiceError } from '@sluice/canonical';
+import { type Environment, parseEnvironment } from '@sluice/runtime';
 import { parseRedisAddress } from '@sluice/transport';
+import { startEnvironment } from './config.ts';
 import { upstreamKeyName } from './upstream-settings.ts';
 
-/** What the user asked of `npm start`. */
+/** What the user asked of `npm start`, by flags and in the environment. */
 export interface Flags {
   /** Of the first ingress; the next ones follow it. */
   port: number;
@@ -11,8 +13,15 @@ export interface Flags {
   workers: number;
   /** Of each ingress and each worker; those of an ingress share its port. */
   processes: number;
-  /** Absent means REDIS_URL, else one that is started here. */
+  /** Absent means one that is started here. */
   redis?: string;
+  /** Absent means the one of the state folder. */
+  keySecret?: string;
+  host: string;
+  /** Of the first process, the others follow; 0 means any free ones. */
+  opsPort: number;
+  drainLimitMs: number;
+  logLevel: string;
   /** A settings file. Absent means the simulated model. */
   config?: string;
   /** A chat-completions server whose models are served, too. */
@@ -27,37 +36,59 @@ export interface Flags {
 
 export const helpText = `npm start -- [flags]
 
-  --port N             port of the first ingress, the next ones follow it (8080)
+  --port N             port of the first ingress, the next ones follow it (SLUICE_PORT, else 8080)
   --ingresses N        ingress processes (1)
   --workers N          worker processes (1)
   --processes N        processes of each, an ingress's on one port (SLUICE_PROCESSES, else 1)
-  --redis URL          use this Redis (REDIS_URL, else one is started)
-  --config FILE        settings of pools, models and aliases (the simulated model)
+  --redis URL          use this Redis (SLUICE_REDIS_URL, REDIS_URL, else one is started)
+  --config FILE        settings of pools, models and aliases (SLUICE_CONFIG, else the simulated model)
   --upstream URL       serve the models of a chat-completions server, as http://127.0.0.1:8000/v1
   --upstream-key KEY   credential for it (${upstreamKeyName})
   --gguf FILE          serve a model file from within the workers, by llama.cpp
   --json               print one line of JSON on stdout once everything serves; logs go to stderr
   --help               print this
 
-Ctrl-C stops everything. SLUICE_HOST=0.0.0.0 serves other machines; SLUICE_LOG_LEVEL=info logs every request.
+Ctrl-C stops everything. SLUICE_HOST=0.0.0.0 serves other machines; SLUICE_LOG_LEVEL=info logs every request;
+SLUICE_OPS_PORT=9464 fixes the ports of /metrics. All of the environment: docs/configuration.md.
 `;
 
-/** Reads the flags. Throws `invalid-request` with one sentence about the first that is wrong. */
-export function parseFlags(words: readonly string[], environment: NodeJS.ProcessEnv): Flags {
+/**
+ * Reads the flags, and the environment where no flag says. Throws `invalid-request` with one sentence about the first
+ * flag that is wrong, or `ConfigError` with every mistake in the environment.
+ */
+export function parseFlags(words: readonly string[], environment: Environment): Flags {
   const { values } = parse(words);
   const sources = (['config', 'upstream', 'gguf'] as const).filter((name) => values[name] !== undefined);
   if (sources.length > 1) {
     const named = sources.map((name) => `--${name}`).join(' and ');
     throw usage(`${named} exclude each other: a settings file can name several backends`);
   }
-  const upstreamKey = values['upstream-key'] ?? environment[upstreamKeyName];
+  const { values: given } = parseEnvironment(startEnvironment, environment);
+  const upstreamKey = values['upstream-key'] ?? given[upstreamKeyName];
+  const redis = values.redis === undefined ? undefined : parseRedis(values.redis);
+  const redisUrl = redis ?? given.SLUICE_REDIS_URL ?? given.REDIS_URL;
   const ingresses = parseCount('--ingresses', values.ingresses ?? '1', 64);
+  const workers = parseCount('--workers', values.workers ?? '1', 64);
+  const processes = parseCount('--processes', values.processes ?? String(given.SLUICE_PROCESSES), 64);
+  const mostOpsPort = 65_536 - (ingresses + workers) * processes;
   return {
-    port: parseCount('--port', values.port ?? '8080', 65_536 - ingresses),
+    port: parseCount(
+      values.port === undefined ? 'SLUICE_PORT' : '--port',
+      values.port ?? String(given.SLUICE_PORT),
+      65_536 - ingresses,
+    ),
     ingresses,
-    workers: parseCount('--workers', values.workers ?? '1', 64),
-    processes: parseProcesses(values.processes, environment.SLUICE_PROCESSES),
-    ...(values.redis === undefined ? {} : { redis: parseRedis(values.redis) }),
+    workers,
+    processes,
+    host: given.SLUICE_HOST,
+    opsPort:
+      given.SLUICE_OPS_PORT === 0
+        ? 0
+        : parseCount('SLUICE_OPS_PORT', String(given.SLUICE_OPS_PORT), mostOpsPort),
+    drainLimitMs: given.SLUICE_DRAIN_LIMIT_MS,
+    logLevel: given.SLUICE_LOG_LEVEL,
+    ...(redisUrl === undefined ? {} : { redis: redisUrl }),
+    ...(given.SLUICE_KEY_SECRET === undefined ? {} : { keySecret: given.SLUICE_KEY_SECRET }),
     ...(values.config === undefined ? {} : { config: values.config }),
     ...(values.upstream === undefined ? {} : { upstream: parseUpstream(values.upstream) }),
     ...(upstreamKey ? { upstreamKey } : {}),
@@ -89,11 +120,6 @@ function parse(words: readonly string[]) {
     const reason = thrown instanceof Error ? thrown.message : 'they make no sense';
     throw usage(`${reason.split('. ')[0]}; see npm start -- --help`, thrown);
   }
-}
-
-function parseProcesses(flag: string | undefined, variable: string | undefined): number {
-  if (flag !== undefined) return parseCount('--processes', flag, 64);
-  return parseCount('SLUICE_PROCESSES', variable || '1', 64);
 }
 
 function parseCount(name: string, text: string, most: number): number {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, isIPv6 } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { SluiceError } from '@sluice/canonical';
 import { findFreePort } from '@sluice/redis';
@@ -27,10 +27,9 @@ const entries = {
   ingress: fileURLToPath(new URL('../../apps/ingress/src/main.ts', import.meta.url)),
   worker: fileURLToPath(new URL('../../apps/worker/src/main.ts', import.meta.url)),
 };
-/** What the programs are told, for the case that this process can no longer tell them to hurry. */
-const drainLimitMs = 2_500;
-/** Longer than their drain with what they need to close after it. */
-const stopLimitMs = 5_000;
+/** What programs need to close, beyond their drain. */
+const closeLimitMs = 2_500;
+const redisLimitMs = 5_000;
 const killLimitMs = 1_000;
 const modelsLimitMs = 15_000;
 const modelsPauseMs = 50;
@@ -52,10 +51,10 @@ export class Installation {
   /** Resolves when every process serves and the models are listed. On rejection `stop` is still the caller's. */
   async start(): Promise<Announcement> {
     const { flags, environment, clock, say } = this.options;
-    const host = environment.SLUICE_HOST || '127.0.0.1';
-    await assertPortsFree(host, flags);
+    const { host } = flags;
+    await assertPortsFree(flags);
     const state = openState(this.options.stateFolder);
-    const keySecret = environment.SLUICE_KEY_SECRET || state.keySecret;
+    const keySecret = flags.keySecret ?? state.keySecret;
     this.opening = LocalRedis.open({
       ...(flags.redis ? { url: flags.redis } : {}),
       environment,
@@ -67,19 +66,21 @@ export class Installation {
     this.stopping.signal.throwIfAborted();
     state.write('key', `${apiKey}\n`);
     const config = await this.settle(state.write);
+    // Who names a secret in a file has been understood, and a program that got both would complain.
+    const { SLUICE_REDIS_URL_FILE: _url, SLUICE_KEY_SECRET_FILE: _secret, ...others } = environment;
     const shared = {
-      ...environment,
+      ...others,
       SLUICE_REDIS_URL: redis.url,
       SLUICE_PROCESSES: String(flags.processes),
-      SLUICE_LOG_LEVEL: environment.SLUICE_LOG_LEVEL || 'warn',
-      SLUICE_DRAIN_LIMIT_MS: String(drainLimitMs),
+      SLUICE_LOG_LEVEL: flags.logLevel,
+      // For the case, too, that this process can no longer tell them to hurry.
+      SLUICE_DRAIN_LIMIT_MS: String(flags.drainLimitMs),
       ...(config === undefined ? {} : { SLUICE_CONFIG: config }),
       ...(flags.upstreamKey === undefined ? {} : { [upstreamKeyName]: flags.upstreamKey }),
     };
-    await this.createChildren(shared, host, keySecret);
+    await this.createChildren(shared, keySecret);
     const ready = await this.startChildren();
-    const shownHost = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-    const baseUrls = this.ingresses.map((_, index) => `http://${shownHost}:${flags.port + index}`);
+    const baseUrls = this.ingresses.map((_, index) => `http://${reachableAt(host)}:${flags.port + index}`);
     return {
       baseUrls,
       metricsUrls: ready.flatMap((child) => metricsUrls(child.ready)),
@@ -97,10 +98,11 @@ export class Installation {
   /** Ingresses drain first, since they need workers for it; Redis goes last. Takes a few seconds at most. */
   async stop(): Promise<void> {
     this.stopping.abort();
+    const stopLimitMs = this.options.flags.drainLimitMs + closeLimitMs;
     await Promise.all(this.ingresses.map((child) => child.stop(stopLimitMs)));
     await Promise.all(this.workers.map((child) => child.stop(stopLimitMs)));
     // One that only starts is waited for: its folders would stay. But an image may take minutes to come.
-    await Promise.race([this.closeRedis(), this.options.clock.sleep(stopLimitMs)]);
+    await Promise.race([this.closeRedis(), this.options.clock.sleep(redisLimitMs)]);
   }
 
   /** Ends everything at once. */
@@ -116,15 +118,20 @@ export class Installation {
     await opened?.redis.close();
   }
 
-  private async createChildren(shared: NodeJS.ProcessEnv, host: string, keySecret: string): Promise<void> {
+  private async createChildren(shared: NodeJS.ProcessEnv, keySecret: string): Promise<void> {
     const { flags, clock, say } = this.options;
     const { SLUICE_HOST: _host, SLUICE_PORT: _port, SLUICE_KEY_SECRET: _secret, ...common } = shared;
     // Named beforehand, so that a process that is started again is found where its predecessor was.
-    const findOpsPort = async () => String(await findFreePort(flags.processes));
+    let nextOpsPort = flags.opsPort;
+    const findOpsPort = async () => {
+      if (flags.opsPort === 0) return String(await findFreePort(flags.processes));
+      nextOpsPort += flags.processes;
+      return String(nextOpsPort - flags.processes);
+    };
     for (let index = 0; index < flags.ingresses; index++) {
       const environment = {
         ...common,
-        SLUICE_HOST: host,
+        SLUICE_HOST: flags.host,
         SLUICE_PORT: String(flags.port + index),
         SLUICE_KEY_SECRET: keySecret,
         SLUICE_OPS_PORT: await findOpsPort(),
@@ -188,6 +195,12 @@ async function createSettings({ upstream, upstreamKey, gguf }: Flags): Promise<o
   return upstream === undefined ? undefined : createUpstreamSettings(upstream, upstreamKey);
 }
 
+/** Where this machine reaches what listens there, as a URL has it. */
+function reachableAt(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return isIPv6(host) ? `[${host}]` : host;
+}
+
 async function fetchModels(
   baseUrl: string,
   apiKey: string,
@@ -220,14 +233,18 @@ function processesOf(name: string, { pid, ingresses, workers }: ReadyMessage): R
   ];
 }
 
-async function assertPortsFree(host: string, flags: Flags): Promise<void> {
+async function assertPortsFree(flags: Flags): Promise<void> {
   for (let port = flags.port; port < flags.port + flags.ingresses; port++) {
     const server = createServer();
     try {
-      server.listen(port, host);
+      server.listen(port, flags.host);
       await once(server, 'listening');
     } catch (cause) {
       const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+      if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+        const message = `SLUICE_HOST=${flags.host} is no address of this machine`;
+        throw new SluiceError('unavailable', message, { cause });
+      }
       const reason = code === 'EADDRINUSE' ? 'is taken' : `can't be opened (${code})`;
       throw new SluiceError(
         'unavailable',

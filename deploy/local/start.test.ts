@@ -149,6 +149,41 @@ describe('npm start', { timeout: 60_000 }, () => {
     server.close();
   });
 
+  it('says in one sentence that it can not listen at such an address', async () => {
+    const environment = { SLUICE_HOST: '192.0.2.1' };
+    const child = spawnStart(['--port', String(await findFreePort())], { environment });
+    expect(await child.exited).toBe(1);
+    expect(child.complaints()).toEqual(['sluice: SLUICE_HOST=192.0.2.1 is no address of this machine']);
+  });
+
+  it('takes from the environment, and from files that it names, what no flag says', async () => {
+    await using redis = await startOwnRedis();
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-start-'));
+    const [redisUrl, keySecret] = [join(folder, 'redis'), join(folder, 'secret')];
+    await writeFile(redisUrl, `${redis.url}\n`);
+    await writeFile(keySecret, 'a secret of the tests, in a file\n');
+    const port = await findFreePort(5);
+    const child = spawnStart(['--json'], {
+      environment: {
+        SLUICE_REDIS_URL_FILE: redisUrl,
+        SLUICE_KEY_SECRET_FILE: keySecret,
+        SLUICE_HOST: '::1',
+        SLUICE_PORT: String(port),
+        SLUICE_OPS_PORT: String(port + 1),
+        SLUICE_PROCESSES: '2',
+      },
+    });
+    const announcement: Announcement = JSON.parse(await child.printed(/^\{/));
+    expect(announcement).toMatchObject({
+      redisUrl: redis.url,
+      baseUrls: [`http://[::1]:${port}`],
+      metricsUrls: [1, 2, 3, 4].map((next) => `http://127.0.0.1:${port + next}/metrics`),
+    });
+    const [baseUrl = ''] = announcement.baseUrls;
+    expect(await ask(baseUrl, announcement.apiKey)).toMatchObject({ choices: [{}] });
+    await rm(folder, { recursive: true });
+  });
+
   it('says in one sentence that a flag is unknown, and exits with 2', async () => {
     const child = spawnStart(['--prot', '1']);
     expect(await child.exited).toBe(2);
@@ -272,7 +307,7 @@ function spawnStart(
   words: readonly string[],
   { program = entry, environment: more = {} }: { program?: string; environment?: NodeJS.ProcessEnv } = {},
 ): Started {
-  const { REDIS_URL: _shared, ...environment } = process.env;
+  const { REDIS_URL: _shared, SLUICE_REDIS_URL: _configured, ...environment } = process.env;
   const child = fork(program, [...words], {
     env: { ...environment, ...more },
     execArgv: [],
