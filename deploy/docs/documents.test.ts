@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { limits, refusalNames } from '@sluice/admission';
 import { describe, expect, test } from 'vitest';
 import { generateDocuments } from './documents.ts';
 
@@ -20,6 +21,13 @@ describe('the generated documents', () => {
       expect(readFileSync(path, 'utf8')).toBe(text);
     },
   );
+
+  test('name whatever may refuse beside the limits of a tenant', () => {
+    const own = limits.map(({ name }) => name);
+    const row = documents.map(({ text }) => /^\| `sluice_refusals_total`.*$/m.exec(text)?.[0] ?? '').join('');
+    expect(refusalNames.filter((name) => !own.includes(name) && !row.includes(name))).toEqual([]);
+    expect(row).toContain('overload');
+  });
 
   test('explain every setting and show no secret', () => {
     for (const { text } of documents) {

@@ -1,5 +1,5 @@
 import type { Row } from './panel.ts';
-import { inPool, orZero, quantiles, rate, total } from './query.ts';
+import { inPool, quantiles, rate, total } from './query.ts';
 
 /** The numbers to look at first. */
 export const overview: Row = {
@@ -71,9 +71,10 @@ export const traffic: Row = {
     },
     {
       title: 'Refusals',
-      description: 'By the limit that refused. saturation calls for workers, the others are a tenant’s own.',
+      description:
+        'By what refused. saturation calls for workers, overload for ingresses, memory for a larger Redis, and for workers nobody is there; the others are limits of a tenant.',
       unit: 'reqps',
-      queries: [{ expression: orZero(rate('sluice_refusals_total', 'limit')), legend: '{{limit}}' }],
+      queries: [{ expression: rate('sluice_refusals_total', 'limit'), legend: '{{limit}}' }],
     },
     {
       title: 'In flight',

@@ -51,6 +51,13 @@ describe('the dashboard', () => {
     expect(missing).toEqual(['sluice_build_info']);
   });
 
+  it('draws no line without the label that its legend names', () => {
+    const nameless = queries.filter(
+      ({ expression, legend }) => legend.includes('{{') && expression.includes('vector('),
+    );
+    expect(nameless).toEqual([]);
+  });
+
   it('asks only for recorded sums that there are', () => {
     const asked = queries.flatMap(({ expression }) => expression.match(/\bsluice:[a-z0-9_:]+/g) ?? []);
     expect(asked.filter((name) => !rules.includes(`record: ${name}\n`))).toEqual([]);
@@ -60,6 +67,12 @@ describe('the dashboard', () => {
 describe('rules and alerts', () => {
   it('ask only for metrics that there are', () => {
     expect(metricsIn(`${rules} ${alerts}`).filter((name) => !metrics.has(name))).toEqual([]);
+  });
+
+  it('tell apart what calls for workers, for a larger Redis and for ingresses', () => {
+    for (const limit of ['saturation', 'memory', 'overload']) {
+      expect(alerts.split('- alert:').filter((rule) => rule.includes(`{limit="${limit}"}`))).toHaveLength(1);
+    }
   });
 });
 

@@ -1,5 +1,5 @@
 import type { Row } from './panel.ts';
-import { inPool, orZero, quantiles, rate, total } from './query.ts';
+import { inPool, quantiles, rate, total } from './query.ts';
 
 /** Demand against capacity. */
 export const queue: Row = {
@@ -96,7 +96,7 @@ export const engines: Row = {
       unit: 'cps',
       queries: [
         {
-          expression: orZero(rate('sluice_extensions_dropped_total', 'from, to')),
+          expression: rate('sluice_extensions_dropped_total', 'from, to'),
           legend: '{{from}} to {{to}}',
         },
       ],
@@ -106,7 +106,7 @@ export const engines: Row = {
       description:
         'Pictures and documents by how it ended, per second; refused are addresses that must not be fetched.',
       unit: 'cps',
-      queries: [{ expression: orZero(rate('sluice_media_fetches_total', 'outcome')), legend: '{{outcome}}' }],
+      queries: [{ expression: rate('sluice_media_fetches_total', 'outcome'), legend: '{{outcome}}' }],
     },
     {
       title: 'Fetching of media',
@@ -125,7 +125,7 @@ export const repair: Row = {
       title: 'Further attempts',
       description: 'Attempts after the first, by what ended the one before.',
       unit: 'cps',
-      queries: [{ expression: orZero(rate('sluice_attempts_total', 'reason')), legend: '{{reason}}' }],
+      queries: [{ expression: rate('sluice_attempts_total', 'reason'), legend: '{{reason}}' }],
     },
     {
       title: 'Frames',
@@ -134,7 +134,7 @@ export const repair: Row = {
       unit: 'cps',
       queries: [
         { expression: total('sluice_resends_total'), legend: 'asked for again' },
-        { expression: orZero(rate('sluice_frames_dropped_total', 'reason')), legend: 'dropped: {{reason}}' },
+        { expression: rate('sluice_frames_dropped_total', 'reason'), legend: 'dropped: {{reason}}' },
       ],
     },
     {

@@ -4,8 +4,6 @@ import type { Query } from './panel.ts';
 export const rate = (series: string, by: string) => `sum by (${by}) (rate(${series}[$__rate_interval]))`;
 /** Events per second, all series together. */
 export const total = (series: string) => `sum(rate(${series}[$__rate_interval]))`;
-/** A counter that exists only after its first event reads as zero before it. */
-export const orZero = (expression: string) => `${expression} or vector(0)`;
 
 /** One query per share of a histogram, as 0.99. `by` splits the lines by a label; absent means all together. */
 export function quantiles(

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createAdmission, createMemoryGate } from '@sluice/admission';
+import { createAdmission, createMemoryGate, refusalNames } from '@sluice/admission';
 import { SluiceError } from '@sluice/canonical';
 import { type Catalog, loadCatalog } from '@sluice/catalog';
 import {
@@ -27,6 +27,8 @@ import { createDirectory, listenToWorkers } from './workers.ts';
 
 /** Names of other processes, which compose files and shells often share. */
 const otherNames = ['SLUICE_POOLS', 'SLUICE_WORKER_ID', 'SLUICE_UPSTREAM_KEY'];
+/** What refuses when this process itself is too slow, beside `refusalNames`. */
+const overloadRefusal = 'overload';
 const tickIntervalMs = 250;
 const relayTickMs = 1_000;
 const lookIntervalMs = 1_000;
@@ -42,6 +44,8 @@ export async function startIngress(environment: Environment): Promise<void> {
 
   const lifecycle = createLifecycle({ logger, drainLimitMs: config.SLUICE_DRAIN_LIMIT_MS });
   const metrics = createIngressMetrics();
+  // At 0 from the start, so that a rate sees the first refusal.
+  for (const limit of [...refusalNames, overloadRefusal]) metrics.refusals.inc({ limit }, 0);
   metrics.buildInfo.set({ version: productVersion() }, 1);
   const links = await openLinks(config.SLUICE_REDIS_URL, {
     profile: 'command',
@@ -73,7 +77,7 @@ export async function startIngress(environment: Environment): Promise<void> {
 
   const monotonic = () => performance.now();
   const overload = watchOverload(config.SLUICE_LOOP_DELAY_LIMIT_MS, monotonic, () =>
-    metrics.refusals.inc({ limit: 'overload' }),
+    metrics.refusals.inc({ limit: overloadRefusal }),
   );
   lifecycle.onDrain('overload', async () => overload.close());
 

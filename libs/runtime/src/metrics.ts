@@ -61,7 +61,7 @@ export type MediaFetchOutcome = (typeof mediaFetchOutcomes)[number];
 const format = { from: 'the registered formats' } as const;
 const model = { from: 'the configured model ids' } as const;
 const pool = { from: 'the configured pools' } as const;
-const limit = { from: 'the registered limits' } as const;
+const limit = { from: 'the registered limits, and saturation, workers, memory, overload' } as const;
 const version = { from: 'the version that runs' } as const;
 
 // The bounds of OpenTelemetry's gen_ai conventions, carried on to where queues and slow or fast models reach.
@@ -118,7 +118,7 @@ const ingressDefinitions = {
   }),
   requestsInFlight: gauge('sluice_requests_in_flight', 'Requests admitted and not ended', { format }),
   tokens: counter('sluice_tokens_total', 'Tokens settled', { model, direction: ['input', 'output'] }),
-  refusals: counter('sluice_refusals_total', 'Requests refused before the queue, by the limit that refused', {
+  refusals: counter('sluice_refusals_total', 'Requests refused before the queue, by what refused', {
     limit,
   }),
   resends: counter('sluice_resends_total', 'Times that missing frames were asked for again', {}),
