@@ -22,35 +22,51 @@ export interface RunningProcess {
 
 /** What people read: the address, a call in each format that can be pasted, and how to stop. */
 export function formatForPeople(announcement: Announcement): string {
-  const { baseUrls, apiKey, models } = announcement;
+  const { baseUrls, metricsUrls, apiKey, models } = announcement;
   const [baseUrl = ''] = baseUrls;
   // Who brought a model of their own wants to hear that one.
   const model = models.find((name) => name !== simulatedModel) ?? simulatedModel;
-  const others = baseUrls.length > 1 ? ` (and ${baseUrls.slice(1).join(', ')})` : '';
+  const question = 'Tell me a story.';
+  const messages = [{ role: 'user', content: question }];
   return `
-Sluice serves ${models.join(', ')} at ${baseUrl}${others}
+Sluice serves ${models.join(', ')} at ${firstOf(baseUrls)}
+Metrics: ${firstOf(metricsUrls)}
 Key: ${apiKey}
 
 OpenAI format, streaming:
 
 curl -N ${baseUrl}/v1/chat/completions \\
   -H 'authorization: Bearer ${apiKey}' -H 'content-type: application/json' \\
-  -d '{"model": "${model}", "stream": true, "messages": [{"role": "user", "content": "Tell me a story."}]}'
+  -d ${quoted({ model, stream: true, messages })}
 
 Anthropic format, streaming:
 
 curl -N ${baseUrl}/v1/messages \\
   -H 'x-api-key: ${apiKey}' -H 'anthropic-version: 2023-06-01' -H 'content-type: application/json' \\
-  -d '{"model": "${model}", "max_tokens": 200, "stream": true, "messages": [{"role": "user", "content": "Tell me a story."}]}'
+  -d ${quoted({ model, max_tokens: 200, stream: true, messages })}
 
 Google format, one body:
 
-curl ${baseUrl}/v1beta/models/${encodeURIComponent(model)}:generateContent \\
+curl ${baseUrl}/v1beta/models/${pathStep(model)}:generateContent \\
   -H 'x-goog-api-key: ${apiKey}' -H 'content-type: application/json' \\
-  -d '{"contents": [{"role": "user", "parts": [{"text": "Tell me a story."}]}]}'
+  -d ${quoted({ contents: [{ role: 'user', parts: [{ text: question }] }] })}
 
 Ctrl-C stops everything.
 `;
+}
+
+function firstOf([first, ...others]: readonly string[]): string {
+  return others.length === 0 ? `${first}` : `${first} (and ${others.join(', ')})`;
+}
+
+/** JSON as one word of a shell. */
+function quoted(body: object): string {
+  return `'${JSON.stringify(body).replaceAll("'", "'\\''")}'`;
+}
+
+/** A step of a URL's path that no shell reads anything into. */
+function pathStep(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
 }
 
 /** What a machine reads: one line. */

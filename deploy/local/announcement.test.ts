@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+import { type Announcement, formatForPeople } from './announcement.ts';
+
+const announcement: Announcement = {
+  baseUrls: ['http://127.0.0.1:8080', 'http://127.0.0.1:8081'],
+  metricsUrls: ['http://127.0.0.1:9464/metrics', 'http://127.0.0.1:9465/metrics'],
+  apiKey: 'sk-local',
+  models: ['sim'],
+  redisUrl: 'redis://127.0.0.1:6379',
+  processes: [],
+};
+
+/** What a shell would hand to curl, for each of the printed calls. */
+function pasted(text: string): string[][] {
+  const calls = text.match(/^curl .*\\\n.*\\\n.*$/gm) ?? [];
+  return calls.map((call) => {
+    const shown = execFileSync('sh', ['-c', `curl() { printf '%s\\n' "$@"; }\n${call}`], {
+      encoding: 'utf8',
+    });
+    return shown.trimEnd().split('\n');
+  });
+}
+
+it('people read where the API is, where every process is watched, and how to call', () => {
+  const text = formatForPeople(announcement);
+  expect(text).toContain('Sluice serves sim at http://127.0.0.1:8080 (and http://127.0.0.1:8081)\n');
+  expect(text).toContain('Metrics: http://127.0.0.1:9464/metrics (and http://127.0.0.1:9465/metrics)\n');
+  expect(pasted(text)).toHaveLength(3);
+});
+
+it.each(["Bob's model", 'a (b) "c" \\ $HOME !', '模型'])(
+  'a call can be pasted whatever the model is called: %s',
+  (model) => {
+    const calls = pasted(formatForPeople({ ...announcement, models: ['sim', model] }));
+    const bodies = calls.map((words) => JSON.parse(words.at(-1) ?? ''));
+    expect(bodies.slice(0, 2).map((body) => body.model)).toEqual([model, model]);
+    expect(calls[2]?.[0]).toBe(
+      `http://127.0.0.1:8080/v1beta/models/${encodeURIComponent(model).replace(/[!'()]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)}:generateContent`,
+    );
+  },
+);
