@@ -87,6 +87,7 @@ describe('parseFlags', () => {
     [['--prot', '1'], /unknown option '--prot'.*--help/i],
     [['extra'], /unexpected argument 'extra'/i],
     [['--port'], /--port/],
+    [['--workers', '-1'], /^Option '--workers' argument is ambiguous; see npm start -- --help$/],
     [['--port', '0'], /--port must be a whole number from 1 to 65535/],
     [['--port', '65535', '--ingresses', '2'], /--port must be a whole number from 1 to 65534/],
     [['--processes', '0'], /--processes must be a whole number from 1 to 64/],

@@ -118,7 +118,7 @@ function parse(words: readonly string[]) {
     });
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : 'they make no sense';
-    throw usage(`${reason.split('. ')[0]}; see npm start -- --help`, thrown);
+    throw usage(`${reason.split(/\.(?:\s|$)/)[0]}; see npm start -- --help`, thrown);
   }
 }
 

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { runCli } from './cli.ts';
 // Redis servers start, die and come back here, on machines that may be busy.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
+const program = fileURLToPath(new URL('./main.ts', import.meta.url));
 let server: OwnTestRedis;
 let environment: Record<string, string>;
 let now = Date.UTC(2026, 0, 1);
@@ -36,7 +38,7 @@ async function run(...line: string[]): Promise<Run> {
   const code = await runCli(line, {
     environment,
     now: () => now,
-    write: (text) => {
+    write: async (text) => {
       output += text;
     },
     writeError: (text) => {
@@ -142,6 +144,24 @@ it.each([
     '"soon" is not a duration such as 90s, 1m, 24h or 30d',
   ],
   [['keys', 'mint', '--tenant', 'acme', '--expires', '2025-12-31'], '2025-12-31 is in the past'],
+  [['keys', 'mint', '--tenant', 'acme', '--expires', '2027-02-31'], '"2027-02-31" is not a date'],
+  [
+    ['keys', 'mint', '--tenant', 'acme', '--expires', '2027-02-30T12:00Z'],
+    '"2027-02-30T12:00Z" is not a date',
+  ],
+  [
+    ['keys', 'mint', '--tenant', 'acme', '--expires', '99999999999d'],
+    '99999999999d is further away than dates go',
+  ],
+  [['keys', 'mint', '--tenant', '-1'], "option '--tenant' argument is ambiguous"],
+  [
+    ['limits', 'set', '--tenant', 'acme', 'concurency=1'],
+    'there is no limit "concurency"; did you mean concurrency?',
+  ],
+  [
+    ['limits', 'clear', '--tenant', 'acme', 'concurency'],
+    'there is no limit "concurency"; did you mean concurrency?',
+  ],
   [['limits', 'set', 'concurrency=1'], 'say whom it binds: --tenant ID or --key ID'],
   [['limits', 'set', '--tenant', 'acme', 'concurrency'], '"concurrency" is not of the form limit=policy'],
   [
@@ -156,6 +176,10 @@ it.each([
     output: '',
     error: `sluice: ${message}`,
   });
+});
+
+it('a tenant may be called help', async () => {
+  expect(await json('tenants', 'create', 'help')).toMatchObject({ id: 'help' });
 });
 
 it.each([
@@ -211,7 +235,7 @@ it.each([
 
 it('the program itself runs, and its exit code says how it went', () => {
   const start = (...line: string[]) =>
-    spawnSync(process.execPath, [fileURLToPath(new URL('./main.ts', import.meta.url)), ...line], {
+    spawnSync(process.execPath, [program, ...line], {
       env: { ...environment },
       encoding: 'utf8',
     });
@@ -226,3 +250,20 @@ it('the program itself runs, and its exit code says how it went', () => {
   });
   expect(start('nonsense')).toMatchObject({ status: 2, stdout: '' });
 });
+
+it.skipIf(!existsSync('/dev/full'))(
+  'an answer that can not be written is no success, and it is said what became of the wish',
+  () => {
+    const full = openSync('/dev/full', 'w');
+    const { status, stderr } = spawnSync(process.execPath, [program, 'tenants', 'create', 'acme'], {
+      env: { ...environment },
+      encoding: 'utf8',
+      stdio: ['ignore', full, 'pipe'],
+    });
+    closeSync(full);
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: 'sluice: the answer could not be written (ENOSPC), but what was asked for is done\n',
+    });
+  },
+);

@@ -15,8 +15,8 @@ const commands: readonly Command[] = [...keyCommands, ...tenantCommands, ...limi
 export interface Surroundings {
   environment: Environment;
   now: () => number;
-  /** Takes what was asked for. */
-  write(text: string): void;
+  /** Takes what was asked for. Rejects where it can't be written. */
+  write(text: string): Promise<void>;
   /** Takes what went wrong. */
   writeError(text: string): void;
 }
@@ -24,8 +24,8 @@ export interface Surroundings {
 /** Runs one command line. Gives the exit code: 0 done, 1 not possible, 2 not understood. */
 export async function runCli(line: readonly string[], surroundings: Surroundings): Promise<0 | 1 | 2> {
   try {
-    surroundings.write(`${await answer(line, surroundings)}\n`);
-    return 0;
+    const text = await answer(line, surroundings);
+    return (await deliver(`${text}\n`, surroundings)) ? 0 : 1;
   } catch (error) {
     const isMistake = error instanceof SluiceError && error.kind === 'invalid-request';
     surroundings.writeError(`sluice: ${messageOf(error)}\n`);
@@ -34,19 +34,31 @@ export async function runCli(line: readonly string[], surroundings: Surroundings
   }
 }
 
+/** Who asked for a key must know that it is there, although nobody has seen it. */
+async function deliver(text: string, { write, writeError }: Surroundings): Promise<boolean> {
+  try {
+    await write(text);
+    return true;
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? ` (${error.code})` : '';
+    writeError(`sluice: the answer could not be written${why}, but what was asked for is done\n`);
+    return false;
+  }
+}
+
 async function answer(line: readonly string[], surroundings: Surroundings): Promise<string> {
   const [noun = '--help', verb = '--help', ...rest] = line;
-  if (isHelp(noun)) return formatOverview(commands);
+  if (isHelp(noun) || noun === 'help') return formatOverview(commands);
   const ofNoun = commands.filter(({ name }) => name.startsWith(`${noun} `));
   if (ofNoun.length === 0) throw unknownCommand(noun, noun, wordsOf(commands, 0));
-  if (isHelp(verb)) return formatOverview(ofNoun);
+  if (isHelp(verb) || verb === 'help') return formatOverview(ofNoun);
   const command = ofNoun.find(({ name }) => name === `${noun} ${verb}`);
   if (!command) throw unknownCommand(`${noun} ${verb}`, verb, wordsOf(ofNoun, 1));
   return rest.some(isHelp) ? formatHelp(command) : runCommand(command, rest, surroundings);
 }
 
 function isHelp(word: string): boolean {
-  return word === '--help' || word === '-h' || word === 'help';
+  return word === '--help' || word === '-h';
 }
 
 function wordsOf(some: readonly Command[], index: 0 | 1): Set<string> {
@@ -118,7 +130,7 @@ function parseFlags(
     return parseArgs({ args: [...line], options, allowPositionals: true, strict: true });
   } catch (error) {
     // The parser's first sentence says which flag is wrong; the others advise on quoting.
-    const [sentence = ''] = error instanceof Error ? error.message.split(/\. |\n/) : [];
+    const [sentence = ''] = error instanceof Error ? error.message.split(/\.(?:\s|$)/) : [];
     throw new UsageError(sentence.charAt(0).toLowerCase() + sentence.slice(1));
   }
 }

@@ -44,6 +44,6 @@ it('a period is refused where there is none, and missed where there must be one'
 
 it('an unknown limit is told which there are', () => {
   expect(() => parsePolicy('speed', '10')).toThrow(
-    'there are concurrency, request-rate, token-rate, token-budget',
+    'known: concurrency, request-rate, token-rate, token-budget',
   );
 });

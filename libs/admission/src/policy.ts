@@ -1,4 +1,5 @@
 import { type Json, SluiceError } from '@sluice/canonical';
+import { spellingHint } from '@sluice/runtime';
 import type { Limits, ScopedLimits } from '@sluice/tenancy';
 import { formatDuration, parseDurationMs } from './duration.ts';
 import type { BoundLimit, Limit, Scope } from './limit.ts';
@@ -10,12 +11,15 @@ export interface ScopedLimit {
   readonly limit: BoundLimit;
 }
 
-/** The limit of this name. Throws `not-found` with the names that there are. */
+/** The limit of this name. Throws `invalid-request` with the nearest name, or all names. */
 export function limitNamed(name: string): Limit {
   const limit = limits.find((candidate) => candidate.name === name);
   if (limit) return limit;
-  const names = limits.map((each) => each.name).join(', ');
-  throw new SluiceError('not-found', `there is no limit ${JSON.stringify(name)}; there are ${names}`);
+  const names = limits.map((each) => each.name);
+  throw new SluiceError(
+    'invalid-request',
+    `there is no limit ${JSON.stringify(name)}${spellingHint(name, names)}`,
+  );
 }
 
 /**

@@ -93,11 +93,21 @@ function mintOptions(input: Input): { name?: string; models?: string[]; expiresA
   };
 }
 
+const lastInstant = 8_640_000_000_000_000;
+
 function parseExpiry(text: string, now: number): number {
-  const instant = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : now + parseDurationMs(text);
-  if (Number.isNaN(instant)) throw new UsageError(`${JSON.stringify(text)} is not a date`);
+  const [day] = /^\d{4}-\d\d-\d\d/.exec(text) ?? [];
+  const instant = day === undefined ? now + parseDurationMs(text) : Date.parse(text);
+  if (Number.isNaN(instant) || (day !== undefined && !isDay(day)))
+    throw new UsageError(`${JSON.stringify(text)} is not a date`);
+  if (instant > lastInstant) throw new UsageError(`${text} is further away than dates go`);
   if (instant <= now) throw new UsageError(`${text} is in the past`);
   return instant;
+}
+
+/** Whether the month has such a day: `Date` takes the 31st of a shorter one for a day of the next. */
+function isDay(day: string): boolean {
+  return new Date(day).toISOString().startsWith(day);
 }
 
 function describeKey(key: Key, now: number): string {
