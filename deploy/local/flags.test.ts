@@ -93,6 +93,10 @@ describe('parseFlags', () => {
     [['--processes', '0'], /--processes must be a whole number from 1 to 64/],
     [['--workers', '1.5'], /--workers must be a whole number/],
     [['--redis', 'localhost'], /--redis: a Redis URL starts with redis:\/\//],
+    [
+      ['--upstream', 'http://me:hush@h/v1'],
+      /^--upstream holds a password, .* --upstream-key or UPSTREAM_API_KEY$/,
+    ],
     [['--upstream', 'ftp://h'], /--upstream must be a URL/],
     [['--config', 'c', '--upstream', 'http://h'], /--config and --upstream exclude each other/],
     [['--upstream', 'http://h', '--gguf', 'm.gguf'], /--upstream and --gguf exclude each other/],

@@ -138,7 +138,12 @@ function parseRedis(text: string): string {
 }
 
 function parseUpstream(text: string): string {
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/+$/, '');
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.username || url?.password) {
+    // Neither `fetch` nor a worker takes it from there, and the URL is printed.
+    throw usage(`--upstream holds a password, which belongs in --upstream-key or ${upstreamKeyName}`);
+  }
+  if (url && /^https?:$/.test(url.protocol)) return text.replace(/\/+$/, '');
   throw usage('--upstream must be a URL such as http://127.0.0.1:8000/v1');
 }
 

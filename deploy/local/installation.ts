@@ -165,8 +165,9 @@ export class Installation {
 
   /** The path of the settings file, absent where the built-in ones hold. */
   private async settle(write: (name: string, text: string) => string): Promise<string | undefined> {
-    const { config, port } = this.options.flags;
-    const settings = await createSettings(this.options.flags);
+    const { flags, say } = this.options;
+    const { config, port } = flags;
+    const settings = await createSettings(flags, say);
     if (settings === undefined) return config;
     // Of two installations with different models neither may read the other's.
     return write(`settings-${port}.json`, `${JSON.stringify(settings, undefined, 2)}\n`);
@@ -190,9 +191,12 @@ export class Installation {
 }
 
 /** Settings for what a flag serves. Absent where none does. */
-async function createSettings({ upstream, upstreamKey, gguf }: Flags): Promise<object | undefined> {
+async function createSettings(
+  { upstream, upstreamKey, gguf }: Flags,
+  say: InstallationOptions['say'],
+): Promise<object | undefined> {
   if (gguf !== undefined) return createGgufSettings(gguf);
-  return upstream === undefined ? undefined : createUpstreamSettings(upstream, upstreamKey);
+  return upstream === undefined ? undefined : createUpstreamSettings(upstream, upstreamKey, say);
 }
 
 /** Where this machine reaches what listens there, as a URL has it. */

@@ -19,6 +19,16 @@ describe('createUpstreamSettings', () => {
     expect(catalog.resolve('gpt-oss-20b')?.pool).toBe('upstream');
   });
 
+  it('leaves out what can be no name of a model, and says so', async () => {
+    await using upstream = await startChatServer({ models: ['good', 'all-*', ' '] });
+    const said: string[] = [];
+    const settings = await createUpstreamSettings(upstream.baseUrl, undefined, (line) => said.push(line));
+    expect([...parseCatalog(settings).models.keys()].sort()).toEqual(['good', 'sim']);
+    expect(said).toEqual([
+      'the upstream\'s models "all-*", " " are left out: no model can have such a name here',
+    ]);
+  });
+
   it('says in one sentence that the upstream does not answer', async () => {
     const address = `http://127.0.0.1:${await findFreePort()}/v1`;
     const asked = createUpstreamSettings(address, 'secret');

@@ -1,4 +1,5 @@
 import { SluiceError } from '@sluice/canonical';
+import { isModelName } from '@sluice/catalog';
 import { z } from 'zod';
 import { besideSimulated } from './settings.ts';
 
@@ -9,10 +10,19 @@ const answerLimitMs = 5_000;
 
 /**
  * Asks a chat-completions server for its models and writes settings that serve them beside the simulated one.
- * Rejects with one sentence when the server gives no list.
+ * Rejects with one sentence when the server gives no list; `say` is told of models that can't be served.
  */
-export async function createUpstreamSettings(baseUrl: string, apiKey: string | undefined): Promise<object> {
-  const names = await listModels(baseUrl, apiKey);
+export async function createUpstreamSettings(
+  baseUrl: string,
+  apiKey: string | undefined,
+  say: (sentence: string) => void = () => undefined,
+): Promise<object> {
+  const listed = await listModels(baseUrl, apiKey);
+  const names = listed.filter(isModelName);
+  if (names.length < listed.length) {
+    const left = listed.filter((name) => !isModelName(name)).map((name) => JSON.stringify(name));
+    say(`the upstream's models ${left.join(', ')} are left out: no model can have such a name here`);
+  }
   // By reference: no credential is written to a file.
   const credential = { env: upstreamKeyName };
   return besideSimulated(

@@ -1,5 +1,6 @@
 export * from './catalog.ts';
 export * from './load.ts';
+export { isModelName } from './names.ts';
 export {
   type CatalogSettings,
   catalogSettings,

@@ -17,6 +17,11 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
   aliases: [...visible, [(name) => name.split('*').length > 2, 'has a name with more than one *']],
 };
 
+/** Whether a model can have this name. */
+export function isModelName(name: string): boolean {
+  return checkNames('models', [name]).length === 0;
+}
+
 /** The first rule that each name of a section breaks. */
 export function checkNames(section: 'pools' | 'models' | 'aliases', names: readonly string[]): Problem[] {
   return names.flatMap((name) => {
