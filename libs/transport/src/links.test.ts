@@ -1,4 +1,4 @@
-import { ask, type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
+import { ask, type OwnTestRedis, startChatServer, startOwnRedis, until } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openRedis } from './connection.ts';
 import { openLinks, reached } from './links.ts';
@@ -98,6 +98,14 @@ describe('a Redis that is not reached', () => {
       client.disconnect();
     },
   );
+
+  it('and is none says so', async () => {
+    await using web = await startChatServer();
+    const port = new URL(web.baseUrl).port;
+    expect(await refusalOf(`redis://127.0.0.1:${port}`)).toMatch(
+      /is not reachable: what answers there is no Redis$/,
+    );
+  });
 
   it('and does not listen says so', async () => {
     await server.down();

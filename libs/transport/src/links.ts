@@ -79,5 +79,6 @@ function explain(complaint: string): string {
   return complaint
     .replace(/\bNOAUTH\b.*/, 'NOAUTH, it wants a password, as in redis://:PASSWORD@HOST')
     .replace(/\bWRONGPASS\b.*/, 'WRONGPASS, it refuses the user or the password')
-    .replace(/\bERR DB index is out of range\b.*/, 'it has no such database');
+    .replace(/\bERR DB index is out of range\b.*/, 'it has no such database')
+    .replace(/^Unknown RESP type.*|^Protocol error,.*/s, 'what answers there is no Redis');
 }
