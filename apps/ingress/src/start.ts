@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createAdmission, createMemoryGate, refusalNames } from '@sluice/admission';
-import { SluiceError } from '@sluice/canonical';
 import { type Catalog, loadCatalog } from '@sluice/catalog';
 import {
   createIngressMetrics,
   createLifecycle,
   createLogger,
   type Environment,
+  listenFailure,
   maskSecrets,
   openOpsServer,
   parseEnvironment,
@@ -16,8 +16,9 @@ import {
 } from '@sluice/runtime';
 import { createKeyStore } from '@sluice/tenancy';
 import { announceIngress, createJobQueue, createOrderSender, openLinks } from '@sluice/transport';
+import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
-import { ingressEnvironment } from './config.ts';
+import { type IngressConfig, ingressEnvironment } from './config.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { watchOverload } from './overload.ts';
 import { createRequestIds } from './request-ids.ts';
@@ -141,36 +142,30 @@ export async function startIngress(environment: Environment): Promise<void> {
     isReady,
   };
   const app = await buildApp(services);
-  const ops = await listen('operations', config.SLUICE_OPS_HOST, config.SLUICE_OPS_PORT, (host, port) =>
-    openOpsServer({ host, port, isReady, metrics: () => renderMetrics(metrics.registry) }),
-  );
-  lifecycle.onDrain('operations', () => ops.close());
-  const port = await listen('the API', config.SLUICE_HOST, config.SLUICE_PORT, async (host, wanted) => {
-    // A burst of new clients waits in the kernel rather than being turned away.
-    const reusePort = config.SLUICE_PROCESS_SEAT !== undefined;
-    await app.fastify.listen({ host, port: wanted, backlog: 4_096, ...(reusePort && { reusePort }) });
-    const address = app.fastify.server.address();
-    return typeof address === 'object' && address !== null ? address.port : wanted;
+  const ops = await openOpsServer({
+    host: config.SLUICE_OPS_HOST,
+    port: config.SLUICE_OPS_PORT,
+    isReady,
+    metrics: () => renderMetrics(metrics.registry),
   });
+  lifecycle.onDrain('operations', () => ops.close());
+  const port = await listen(app.fastify, config);
   lifecycle.onDrain('http', (limit) => app.close(limit, () => dispatcher.failAll()));
   logger.info({ host: config.SLUICE_HOST, port, opsPort: ops.port }, 'serving');
   lifecycle.announceReady({ role: 'ingress', pid: process.pid, port, opsPort: ops.port });
 }
 
-/** Opens a listener; a port that is taken or forbidden becomes a sentence. */
-async function listen<Opened>(
-  what: string,
-  host: string,
-  port: number,
-  open: (host: string, port: number) => Promise<Opened>,
-): Promise<Opened> {
+async function listen(server: FastifyInstance, config: IngressConfig): Promise<number> {
+  const { SLUICE_HOST: host, SLUICE_PORT: port } = config;
+  const reusePort = config.SLUICE_PROCESS_SEAT !== undefined;
   try {
-    return await open(host, port);
+    // A burst of new clients waits in the kernel rather than being turned away.
+    await server.listen({ host, port, backlog: 4_096, ...(reusePort && { reusePort }) });
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-    const why = code === 'EADDRINUSE' ? 'another process has it' : `the system says ${String(code)}`;
-    throw new SluiceError('unavailable', `can't listen on ${host}:${port} for ${what}: ${why}`, { cause });
+    throw listenFailure('the API', host, port, cause);
   }
+  const address = server.server.address();
+  return typeof address === 'object' && address !== null ? address.port : port;
 }
 
 function measurePools(

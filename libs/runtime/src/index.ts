@@ -6,6 +6,7 @@ export * from './environment.ts';
 export * from './environment-values.ts';
 export * from './fake-clock.ts';
 export * from './lifecycle.ts';
+export * from './listen-failure.ts';
 export * from './log-error.ts';
 export * from './logger.ts';
 export {

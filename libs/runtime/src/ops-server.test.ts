@@ -71,11 +71,11 @@ it('refuses other methods and other paths', async () => {
   expect((await ask('/metrics/x', 'POST')).status).toBe(404);
 });
 
-it('names the address when its port is taken', async () => {
+it('names the address, and what is in the way, when its port is taken', async () => {
   const second = openOpsServer({ host: '127.0.0.1', port: server.port, isReady: readiness, metrics });
   await expect(second).rejects.toMatchObject({
     kind: 'unavailable',
-    message: `the operators' port 127.0.0.1:${server.port} can't be opened`,
+    message: `can't listen on 127.0.0.1:${server.port} for operations: another process has it`,
   });
 });
 

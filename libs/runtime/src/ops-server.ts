@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { SluiceError } from '@sluice/canonical';
+import { listenFailure } from './listen-failure.ts';
 import type { RenderedMetrics } from './metric-set.ts';
 
 /** Whether a process takes traffic, and if not, why. */
@@ -56,11 +56,7 @@ export async function openOpsServer(options: OpsServerOptions): Promise<OpsServe
 
 function listen(server: Server, { host, port }: OpsServerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (cause) => {
-      reject(
-        new SluiceError('unavailable', `the operators' port ${host}:${port} can't be opened`, { cause }),
-      );
-    });
+    server.once('error', (cause) => reject(listenFailure('operations', host, port, cause)));
     server.listen(port, host, () => resolve());
   });
 }

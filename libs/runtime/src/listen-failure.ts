@@ -1,0 +1,21 @@
+import { SluiceError } from '@sluice/canonical';
+
+/** What an operator reads when a listener was not opened: for what, where, and what is in the way. */
+export function listenFailure(what: string, host: string, port: number, cause: unknown): SluiceError {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
+  return new SluiceError('unavailable', `can't listen on ${host}:${port} for ${what}: ${explain(code)}`, {
+    cause,
+  });
+}
+
+function explain(code: string | undefined): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return 'another process has it';
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return 'this machine has no such address';
+    default:
+      return `the system says ${code}`;
+  }
+}
