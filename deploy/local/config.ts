@@ -12,8 +12,7 @@ export const startEnvironment = z.object({
     .optional()
     .describe('Secret of the keyed hashes; absent: one that is kept in `.sluice/key-secret`'),
   SLUICE_HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
-  SLUICE_PORT: port()
-    .pipe(z.number().min(1))
+  SLUICE_PORT: wholeNumber({ min: 1, max: 65_535 })
     .default(8080)
     .describe('Port of the first ingress, the next ones follow it'),
   SLUICE_OPS_PORT: port()

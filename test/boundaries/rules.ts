@@ -39,7 +39,7 @@ export const rules: Rules = {
     'side:worker': ['side:worker', 'side:shared'],
     'side:client': ['side:shared'],
     'side:local': ['side:ingress', 'side:shared'],
-    'side:test': ['side:ingress', 'side:worker', 'side:client', 'side:shared'],
+    'side:test': ['side:ingress', 'side:worker', 'side:client', 'side:local', 'side:shared'],
   },
   banned: {
     'layer:base': heavy,

@@ -2,7 +2,8 @@ import { type Environment, parseEnvironment, secretText } from '@sluice/runtime'
 import { redisSchemes } from '@sluice/transport';
 import { z } from 'zod';
 
-const schema = z.object({
+/** The environment of the CLI. */
+export const cliEnvironment = z.object({
   SLUICE_REDIS_URL: z
     .string()
     .default('redis://127.0.0.1:6379')
@@ -22,7 +23,7 @@ export interface CliConfig {
 
 /** Throws `ConfigError` with all mistakes. Settings of other processes in the same environment are passed over. */
 export function parseConfig(environment: Environment): CliConfig {
-  const { SLUICE_REDIS_URL, SLUICE_KEY_SECRET } = parseEnvironment(schema, environment).values;
+  const { SLUICE_REDIS_URL, SLUICE_KEY_SECRET } = parseEnvironment(cliEnvironment, environment).values;
   return {
     redisUrl: SLUICE_REDIS_URL,
     ...(SLUICE_KEY_SECRET !== undefined && { keySecret: SLUICE_KEY_SECRET }),

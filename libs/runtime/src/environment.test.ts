@@ -15,7 +15,7 @@ const schema = z.object({
   SLUICE_DRAIN_LIMIT_MS: wholeNumber({ min: 1 }).default(30_000).describe('Time for work in flight'),
   SLUICE_OPEN: flag().default(false).describe('Whether keys are needed'),
   SLUICE_TRUSTED: list().default([]).describe('Proxies'),
-  SLUICE_PEPPER: secretText().optional().describe('Mixed into hashes'),
+  SLUICE_PEPPER: secretText().min(4).optional().describe('Mixed into hashes'),
 });
 
 function problemsOf(parse: () => unknown): Record<string, string> {
@@ -155,7 +155,12 @@ describe('describeEnvironment', () => {
         description: 'Whether keys are needed',
       },
       { name: 'SLUICE_TRUSTED', type: 'list, comma between', isRequired: false, description: 'Proxies' },
-      { name: 'SLUICE_PEPPER', type: 'text', isRequired: false, description: 'Mixed into hashes' },
+      {
+        name: 'SLUICE_PEPPER',
+        type: 'text of 4 or more characters',
+        isRequired: false,
+        description: 'Mixed into hashes',
+      },
     ]);
   });
 });

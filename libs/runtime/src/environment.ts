@@ -137,5 +137,6 @@ function describeType(json: z.core.JSONSchema.BaseSchema): string {
   if (json.type === 'boolean') return 'true | false';
   if (json.type === 'array') return 'list, comma between';
   if (json.format === 'uri') return 'address';
+  if (typeof json.minLength === 'number') return `text of ${json.minLength} or more characters`;
   return 'text';
 }

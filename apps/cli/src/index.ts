@@ -1,0 +1,1 @@
+export { cliEnvironment } from './config.ts';

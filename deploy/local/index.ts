@@ -1,0 +1,1 @@
+export { startEnvironment } from './config.ts';
