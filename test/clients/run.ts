@@ -1,11 +1,14 @@
-import { execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { type ChatServer, startChatServer, startOwnRedis } from '@sluice/testing';
+import { readCommandLine } from '../support/command-line.ts';
+import { exitOnSignals } from '../support/exit-on-signals.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import {
   type Assignment,
@@ -23,32 +26,43 @@ const run = promisify(execFile);
 /** Set for the half of the program that runs where there is no network but loopback. */
 const installedVariable = 'SLUICE_CLIENTS_FOLDER';
 
+const help = `Installs the latest coding clients from the registry and gives each a task, without a network.
+It has no flags but --help.
+`;
+
+readCommandLine(help, () => parseArgs({ options: { help: { type: 'boolean', short: 'h' } } }).values);
+exitOnSignals();
 const installed = process.env[installedVariable];
 process.exitCode = await (installed === undefined ? installAndIsolate() : tryAll(installed));
 
 /** Installs the clients from the registry and starts this program again without a network. */
 async function installAndIsolate(): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-clients-'));
-  try {
-    await writeFile(join(folder, 'package.json'), '{"private":true}');
-    const names = codingClients.map(({ name }) => `${name}@latest`);
-    process.stdout.write(`installing ${names.join(' ')}\n`);
-    await run('npm', ['install', '--no-audit', '--no-fund', ...names], { cwd: folder });
-    const shell = 'ip link set lo up && exec "$0" "$@"';
-    // Who is not root becomes it in a namespace of its own.
-    const flags = process.getuid?.() === 0 ? ['--net'] : ['--net', '--map-root-user'];
-    const self = [process.execPath, fileURLToPath(import.meta.url)];
-    const child = spawn('unshare', [...flags, 'sh', '-c', shell, ...self], {
-      stdio: 'inherit',
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, [installedVariable]: folder },
-    });
-    return await new Promise<number>((resolve, reject) => {
-      child.once('error', reject);
-      child.once('exit', (code) => resolve(code ?? 1));
-    });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const children: ChildProcess[] = [];
+  // Half a gigabyte, which has to go when the program is interrupted, too; after those who write there.
+  process.once('exit', () => {
+    for (const child of children) child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await writeFile(join(folder, 'package.json'), '{"private":true}');
+  const names = codingClients.map(({ name }) => `${name}@latest`);
+  process.stdout.write(`installing ${names.join(' ')}\n`);
+  const installing = run('npm', ['install', '--no-audit', '--no-fund', ...names], { cwd: folder });
+  children.push(installing.child);
+  await installing;
+  const shell = 'ip link set lo up && exec "$0" "$@"';
+  // Who is not root becomes it in a namespace of its own.
+  const flags = process.getuid?.() === 0 ? ['--net'] : ['--net', '--map-root-user'];
+  const self = [process.execPath, fileURLToPath(import.meta.url)];
+  const child = spawn('unshare', [...flags, 'sh', '-c', shell, ...self], {
+    stdio: 'inherit',
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, [installedVariable]: folder },
+  });
+  children.push(child);
+  return await new Promise<number>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
 }
 
 /**
