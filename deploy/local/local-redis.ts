@@ -1,6 +1,6 @@
 import { type OpenedRedis, openRedis } from '@sluice/redis';
 import type { Clock } from '@sluice/runtime';
-import { printableAddress } from '@sluice/transport';
+import { openRedis as connect, printableAddress } from '@sluice/transport';
 import { ensureLocalKey } from './local-key.ts';
 import { createSocketPath } from './socket-path.ts';
 
@@ -17,7 +17,7 @@ export interface LocalRedisOptions {
 const firstDelayMs = 250;
 const longestDelayMs = 5_000;
 
-/** The Redis of the installation, which knows the local key. One that was started here is kept running. */
+/** The Redis of the installation, which knows the local key for good. One that was started here is kept running. */
 export class LocalRedis {
   private readonly options: LocalRedisOptions;
   private readonly stopped = new AbortController();
@@ -36,7 +36,8 @@ export class LocalRedis {
       const apiKey = await ensureLocalKey(opened.url, keySecret);
       if (opened.origin === 'given') say(`using the Redis at ${printableAddress(opened.url)}`);
       const redis = new LocalRedis(options, opened);
-      void redis.keepRunning();
+      if (opened.origin === 'started') void redis.keepRunning();
+      else redis.keepKey();
       return { redis, apiKey };
     } catch (thrown) {
       await opened.close();
@@ -56,6 +57,18 @@ export class LocalRedis {
   async close(): Promise<void> {
     this.stopped.abort();
     await this.opened.close();
+  }
+
+  /** One that others keep running may come back empty, too. */
+  private keepKey(): void {
+    const { keySecret, say } = this.options;
+    const client = connect(this.url, { profile: 'worker', name: 'sluice-start', onError: () => undefined });
+    this.stopped.signal.addEventListener('abort', () => client.disconnect());
+    client.once('ready', () => {
+      client.on('ready', () => {
+        ensureLocalKey(this.url, keySecret).catch((error: Error) => say(error.message));
+      });
+    });
   }
 
   /** A server that died comes back empty at the same place: its clients reconnect, and the key is made again. */

@@ -244,6 +244,18 @@ describe('npm start', { timeout: 60_000 }, () => {
     await topology.stop();
   });
 
+  it('makes its key again in a given Redis that comes back empty', async () => {
+    await using redis = await startOwnRedis();
+    const { announcement } = await start(['--redis', redis.url]);
+    await redis.restart();
+    const [baseUrl = ''] = announcement.baseUrls;
+    const answer = await until(() => ask(baseUrl, announcement.apiKey), {
+      timeoutMs: 20_000,
+      what: 'an answer',
+    });
+    expect(answer).toMatchObject({ choices: [{}] });
+  });
+
   it('meets a Redis of its own at a socket, which it takes away in the end', async () => {
     const { child, announcement } = await start();
     const folder = dirname(fileURLToPath(announcement.redisUrl.replace('unix:', 'file:')));
