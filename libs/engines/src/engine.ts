@@ -77,6 +77,6 @@ export interface EngineServices {
   onExtensionsDropped(from: string, to: string): void;
   /** Counts a picture or document that was fetched by URL, or was not. */
   onMediaFetched(outcome: MediaFetchOutcome, durationMs: number): void;
-  /** The engine stopped or began again to be ready after its start. `why` is for operators; absent when it is back. */
+  /** The engine is not ready (any more), or it is (again). `why` is for operators; absent when it is ready. */
   onReadiness(isReady: boolean, why?: string): void;
 }

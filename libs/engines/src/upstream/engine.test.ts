@@ -475,16 +475,20 @@ describe('the readiness of an upstream engine', () => {
 });
 
 describe('the start of an upstream engine', () => {
-  it('waits for a server that is not ready yet', async () => {
+  it('waits for a server that is not ready yet, and says so once', async () => {
     let asked = 0;
     server.answer = (response) => {
       asked += 1;
-      response.writeHead(asked === 1 ? 503 : 200).end('{}');
+      response.writeHead(asked < 3 ? 503 : 200).end('{}');
     };
     const engine = createEngine();
     await engine.start(new AbortController().signal);
     expect(engine.isReady()).toBe(true);
-    expect(server.seen.map((seen) => seen.path)).toEqual(['/v1/models', '/v1/models']);
+    expect(server.seen.map((seen) => seen.path)).toEqual(Array(3).fill('/v1/models'));
+    expect(readiness).toEqual([
+      [false, `waiting for ${new URL(server.baseUrl).origin}: 503`],
+      [true, undefined],
+    ]);
   });
 
   it('rejects with a sentence when the credential is refused', async () => {

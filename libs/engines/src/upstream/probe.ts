@@ -14,7 +14,10 @@ export interface ProbeOptions {
   timeoutMs: number;
   intervalMs: number;
   now(): number;
-  /** Told when a server that was there is gone, and why, and when it is back: twice a second at most. */
+  /**
+   * Told when a server that was there is gone, and why, and when it is back: twice a second at most. Told once of a
+   * server that is waited for at the start, too.
+   */
   onChange(isThere: boolean, why?: string): void;
 }
 
@@ -50,14 +53,18 @@ export class Probe {
   async awaitServer(timeoutMs: number, signal: AbortSignal): Promise<void> {
     const { origin } = this.options;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs), this.stopping.signal]);
+    let isWaiting = false;
     for (let found = await this.ask(limit); found !== undefined; found = await this.ask(limit)) {
       if (found === '401')
         throw new SluiceError('unavailable', `${origin} refuses the credential of this backend`);
+      if (!isWaiting && !limit.aborted) this.options.onChange(false, `waiting for ${origin}: ${found}`);
+      isWaiting = true;
       const isOver = await sleep(retryMs, false, { signal: limit }).catch(() => true);
       if (!isOver && !limit.aborted) continue;
       const fact = signal.aborted ? 'was not waited for any longer' : `did not answer in ${timeoutMs} ms`;
       throw new SluiceError('unavailable', `${origin} ${fact}: ${found}`);
     }
+    if (isWaiting) this.options.onChange(true);
     this.wasThere = this.isThere;
     this.interval = setInterval(() => this.tick(), Math.min(retryMs, this.options.intervalMs));
     // Asking is no reason to keep a process alive.
