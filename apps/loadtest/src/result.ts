@@ -22,7 +22,7 @@ export interface RunResult {
   meetsSlo: boolean;
   metrics: Record<MetricName, MetricResult>;
   /** How latencies were freed of coordinated omission. */
-  correction: { by: 'intended-instant' } | { by: 'expected-interval'; intervalMs: number };
+  correction: Correction;
   /** Failed and refused requests by class. */
   errors: Record<string, number>;
   intervals: IntervalResult[];
@@ -30,6 +30,19 @@ export interface RunResult {
   /** Present where a saturation search made this result. */
   search?: SearchResult;
 }
+
+/**
+ * Where requests had intended instants, latencies count from them. Users who wait for answers have none: what callers
+ * who come regardless of answers would have seen is estimated beside what was measured. The estimate takes all that
+ * is longer than the interval for a stall, so it says something only where answers should take about the same time.
+ */
+export type Correction =
+  | { by: 'intended-instant' }
+  | {
+      by: 'expected-interval';
+      intervalMs: number;
+      estimate?: { ttft: MetricResult; endToEnd: MetricResult };
+    };
 
 /** Milliseconds; `hdr` is the whole histogram in the standard encoding, in microseconds. */
 export interface MetricResult extends LatencySummary {

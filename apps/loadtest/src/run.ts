@@ -4,8 +4,15 @@ import { type Clock, createHostClock } from './clock.ts';
 import { meanOf } from './distribution.ts';
 import { runFleet } from './fleet.ts';
 import { LatencyHistogram } from './histogram.ts';
-import { addTotals, emptyMetrics, emptyTotals, type Interval, metricNames } from './recorder.ts';
-import { type IntervalResult, metricResult, type RunResult } from './result.ts';
+import {
+  addTotals,
+  emptyMetrics,
+  emptyTotals,
+  type Interval,
+  type MetricName,
+  metricNames,
+} from './recorder.ts';
+import { type Correction, type IntervalResult, metricResult, type RunResult } from './result.ts';
 import type { Load, Scenario } from './scenario.ts';
 import { checkSelf } from './self-check.ts';
 import type { ShardResult } from './shard.ts';
@@ -146,11 +153,6 @@ function summarize({ scenario, startedAt, keys, shards, intervals }: Measured): 
     for (const [name, count] of shard.errors) errors[name] = (errors[name] ?? 0) + count;
   }
   const measuredMs = Math.max(1, ...shards.map((shard) => shard.measuredMs));
-  const correction = correctionOf(scenario.load, metrics.endToEndFromSend);
-  if (correction.by === 'expected-interval') {
-    metrics.ttft = metrics.ttftFromSend.corrected(correction.intervalMs);
-    metrics.endToEnd = metrics.endToEndFromSend.corrected(correction.intervalMs);
-  }
   const asked = totals.offered - totals.aborted - totals.slow;
   const attainment = asked > 0 ? totals.good / asked : 0;
   const perSecond = (count: number) => (count * 1000) / measuredMs;
@@ -175,7 +177,7 @@ function summarize({ scenario, startedAt, keys, shards, intervals }: Measured): 
     meetsSlo: asked > 0 && attainment >= scenario.slo.attainment,
     // The list of names is complete, so every key is there.
     metrics: Object.fromEntries(results) as RunResult['metrics'],
-    correction,
+    correction: correctionOf(scenario.load, metrics),
     errors,
     intervals,
     client: {
@@ -193,9 +195,15 @@ function summarize({ scenario, startedAt, keys, shards, intervals }: Measured): 
 }
 
 /** Users of an unpaced closed loop wait for answers, so a stall hides the callers who would have come meanwhile. */
-function correctionOf(load: Load, endToEndFromSend: LatencyHistogram): RunResult['correction'] {
+function correctionOf(load: Load, { ttft, endToEnd }: Record<MetricName, LatencyHistogram>): Correction {
   if (load.kind !== 'closed' || load.paceMs !== undefined) return { by: 'intended-instant' };
-  return { by: 'expected-interval', intervalMs: endToEndFromSend.percentile(50) + meanOf(load.thinkMs) };
+  const intervalMs = endToEnd.percentile(50) + meanOf(load.thinkMs);
+  const estimated = (measured: LatencyHistogram) => metricResult(measured.corrected(intervalMs));
+  return {
+    by: 'expected-interval',
+    intervalMs,
+    estimate: { ttft: estimated(ttft), endToEnd: estimated(endToEnd) },
+  };
 }
 
 /** Tokens by the second in which they came; absent when the run had no whole measured second. */
