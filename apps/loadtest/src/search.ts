@@ -29,16 +29,16 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
     options.onLoad?.(rate, phase);
     const profile = { kind: 'constant' as const, rate };
     const result = await runScenario({ ...scenario, load: { ...load, profile } }, options);
+    // What was cut off says nothing about its load: its late requests were left, and count for nobody.
+    options.signal.throwIfAborted();
     // A miss that the client may have caused itself is no news of the server: once more.
     if (!result.meetsSlo && result.client.isBottleneck && phase === 'search' && !isRepeated) {
-      options.signal.throwIfAborted();
       return probe(rate, phase, true);
     }
     const point = pointOf(result, phase);
     points.push(point);
     if (phase === 'search') runs.push({ rate, result });
     options.onPoint?.(point);
-    options.signal.throwIfAborted();
     await sleep(search.settleMs, undefined, { signal: options.signal });
     return result;
   };
