@@ -12,7 +12,8 @@ Load (one of; default --rate 10)
       --ramp A..B            open loop, rate from A to B over the duration
       --steps 100x30s,200x30s   open loop, rate steps
       --arrivals poisson|constant   spacing of the open loop (default poisson)
-      --trace FILE           arrivals of a CSV: at_s, at_ms or timestamp [, prompt_tokens, output_tokens]
+      --trace FILE           arrivals of a CSV: at_s, at_ms or timestamp (dates, seconds or milliseconds)
+                             [, prompt_tokens or Request tokens, output_tokens or Response tokens]
       --trace-speed N        play it N times as fast
   -u, --users N              closed loop of N users
       --think DIST           pause between an answer and the next request
@@ -21,7 +22,8 @@ Load (one of; default --rate 10)
 
 Run
   -t, --target URL           default http://127.0.0.1:8080
-  -d, --duration TIME        default 30s;  --warmup TIME before measuring, part of it
+  -d, --duration TIME        default 30s, with --steps their sum, with --trace its length
+      --warmup TIME          before measuring, part of the duration
   -n, --requests N           stop after N arrivals
       --timeout TIME         per request (120s);  --grace TIME for the last ones (30s)
   -p, --processes N          client processes;  --connections N per process (20000)

@@ -4,6 +4,7 @@ import { SluiceError } from '@sluice/canonical';
 import { goals, measureCeiling } from './bench/ceiling.ts';
 import { parseDurationMs } from './duration.ts';
 import { help } from './help.ts';
+import { fitDuration } from './load-length.ts';
 import { Progress } from './progress.ts';
 import { renderCsv } from './report/csv.ts';
 import { renderHtml } from './report/html.ts';
@@ -12,9 +13,11 @@ import type { RunResult } from './result.ts';
 import { runScenario } from './run.ts';
 import { parseScenario } from './scenario.ts';
 import { readScenarioFile } from './scenario-file.ts';
+import { readScenarioFiles } from './scenario-files.ts';
 import { overlay, scenarioFlags } from './scenario-flags.ts';
 import { searchSaturation } from './search.ts';
 import { summarizeRun } from './summary.ts';
+import { describeTrace } from './trace.ts';
 import { serveUpstream } from './upstream/serve.ts';
 
 const outputFlags = {
@@ -73,8 +76,11 @@ async function load(
   file: string | undefined,
   flags: CommandLine['values'],
 ): Promise<number> {
-  const scenario = parseScenario(overlay(file === undefined ? {} : await readScenarioFile(file), flags));
+  const asked = parseScenario(overlay(file === undefined ? {} : await readScenarioFile(file), flags));
   const write = (text: string) => flags.quiet !== true && process.stderr.write(text);
+  const { trace } = await readScenarioFiles(asked);
+  const scenario = fitDuration(asked, trace);
+  if (trace) write(`${describeTrace(trace)}\n`);
   const terminal = process.stderr.isTTY && { columns: () => process.stderr.columns };
   const progress = new Progress({ scenario, ...terminal, write });
   const options = {

@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { SluiceError } from '@sluice/canonical';
 import { type Clock, createHostClock } from './clock.ts';
 import { meanOf } from './distribution.ts';
 import { runFleet } from './fleet.ts';
 import { LatencyHistogram } from './histogram.ts';
+import { fitDuration, notesOfCut } from './load-length.ts';
 import {
   addTotals,
   emptyMetrics,
@@ -14,9 +13,9 @@ import {
 } from './recorder.ts';
 import { type Correction, type IntervalResult, metricResult, type RunResult } from './result.ts';
 import type { Load, Scenario } from './scenario.ts';
+import { readScenarioFiles } from './scenario-files.ts';
 import { checkSelf } from './self-check.ts';
 import type { ShardResult } from './shard.ts';
-import { parseTrace, type TraceEntry } from './trace.ts';
 
 /** What watches a run. */
 export interface RunOptions {
@@ -28,19 +27,22 @@ export interface RunOptions {
 }
 
 /** Runs a scenario and sums it up. Throws `invalid-request` when one of its files can't be read. */
-export async function runScenario(scenario: Scenario, options: RunOptions): Promise<RunResult> {
+export async function runScenario(asked: Scenario, options: RunOptions): Promise<RunResult> {
   const startedAt = new Date().toISOString();
-  const files = await readFiles(scenario);
+  const { trace, ...files } = await readScenarioFiles(asked);
+  const scenario = fitDuration(asked, trace);
   const timeline = new Timeline(scenario, options.onInterval);
   const shards = await runFleet(
-    { scenario, ...files },
+    { scenario, ...files, trace: trace?.entries },
     {
       clock: options.clock ?? createHostClock(),
       signal: options.signal,
       onInterval: (interval) => timeline.add(interval),
     },
   );
-  return summarize({ scenario, startedAt, keys: files.keys.length, shards, intervals: timeline.finish() });
+  const notes = notesOfCut(scenario, trace);
+  const keys = files.keys.length;
+  return summarize({ scenario, startedAt, keys, shards, intervals: timeline.finish(), notes });
 }
 
 /** The load in a few words. */
@@ -53,33 +55,6 @@ export function describeLoad(load: Load): string {
   if (profile.kind === 'constant') return `${profile.rate}/s, ${arrivals}`;
   if (profile.kind === 'ramp') return `${profile.from} to ${profile.to}/s, ${arrivals}`;
   return `steps of ${profile.steps.map((step) => step.rate).join(', ')}/s, ${arrivals}`;
-}
-
-interface Files {
-  keys: readonly string[];
-  promptFiles: Record<string, readonly string[]>;
-  trace: readonly TraceEntry[] | undefined;
-  expectedText: string | undefined;
-}
-
-async function readFiles(scenario: Scenario): Promise<Files> {
-  const keys = [...scenario.keys.values];
-  if (scenario.keys.file !== undefined) keys.push(...lines(await readText(scenario.keys.file)));
-  const promptFiles: Record<string, readonly string[]> = {};
-  for (const { prompt } of scenario.traffic) {
-    if (prompt.file === undefined) continue;
-    promptFiles[prompt.file] = lines(await readText(prompt.file));
-    if (promptFiles[prompt.file]?.length === 0) {
-      throw new SluiceError('invalid-request', `no prompts in ${prompt.file}`);
-    }
-  }
-  const { load, expectText } = scenario;
-  return {
-    keys,
-    promptFiles,
-    trace: load.kind === 'trace' ? parseTrace(await readText(load.file), load.speed) : undefined,
-    expectedText: expectText === undefined ? undefined : await readText(expectText),
-  };
 }
 
 /** Puts the processes' parts of each second together. */
@@ -141,9 +116,11 @@ interface Measured {
   keys: number;
   shards: readonly ShardResult[];
   intervals: IntervalResult[];
+  /** What a reader should know of the load, in words. */
+  notes: readonly string[];
 }
 
-function summarize({ scenario, startedAt, keys, shards, intervals }: Measured): RunResult {
+function summarize({ scenario, startedAt, keys, shards, intervals, notes }: Measured): RunResult {
   const totals = emptyTotals();
   const metrics = emptyMetrics();
   const errors: Record<string, number> = {};
@@ -158,6 +135,12 @@ function summarize({ scenario, startedAt, keys, shards, intervals }: Measured): 
   const perSecond = (count: number) => (count * 1000) / measuredMs;
   const results = metricNames.map((name) => [name, metricResult(metrics[name])] as const);
   const processes = shards.map((shard) => shard.self);
+  const self = checkSelf({
+    processes,
+    sendDelay: metrics.sendDelay,
+    endToEndFromSend: metrics.endToEndFromSend,
+    errors,
+  });
   return {
     version: 1,
     name: scenario.name ?? describeLoad(scenario.load),
@@ -184,12 +167,8 @@ function summarize({ scenario, startedAt, keys, shards, intervals }: Measured): 
       processes,
       connectionsOpened: shards.reduce((sum, shard) => sum + shard.connectionsOpened, 0),
       requestsRepeated: shards.reduce((sum, shard) => sum + shard.requestsRepeated, 0),
-      ...checkSelf({
-        processes,
-        sendDelay: metrics.sendDelay,
-        endToEndFromSend: metrics.endToEndFromSend,
-        errors,
-      }),
+      isBottleneck: self.isBottleneck,
+      findings: [...self.findings, ...notes],
     },
   };
 }
@@ -211,16 +190,4 @@ function tokenRate(intervals: readonly IntervalResult[]): number | undefined {
   const measured = intervals.filter((interval) => interval.isMeasured);
   if (measured.length === 0) return undefined;
   return measured.reduce((sum, interval) => sum + interval.tokens, 0) / measured.length;
-}
-
-function lines(text: string): string[] {
-  return text.split(/\r?\n/).filter((line) => line.trim() !== '');
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new SluiceError('invalid-request', `the file ${path} can't be read`, { cause });
-  }
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { formatNames } from './dialects/dialect.ts';
 import { parseDistribution } from './distribution.ts';
 import { parseDurationMs } from './duration.ts';
+import { naturalDurationMs } from './load-length.ts';
 
 const text = z.union([z.string(), z.number()]).transform(String);
 const count = z.number().int().positive();
@@ -83,7 +84,8 @@ const fields = z.strictObject({
   load: z
     .discriminatedUnion('kind', [open, trace, closed])
     .prefault({ kind: 'open', profile: { kind: 'constant', rate: 10 } }),
-  durationMs: durationMs.default(30_000),
+  /** Absent: the sum of steps, the time of a ramp, the length of a trace, else 30 s. */
+  durationMs: durationMs.optional(),
   /** Start of the run that is not measured. */
   warmupMs: durationMs.default(0),
   /** How long unfinished requests may go on after the last arrival. */
@@ -131,17 +133,19 @@ const fields = z.strictObject({
     .prefault({}),
 });
 
-export const scenarioSchema = fields.refine(({ warmupMs, durationMs }) => warmupMs < durationMs, {
-  path: ['durationMs'],
-  message: 'leaves no time to measure after the warm-up',
-});
+export const scenarioSchema = fields
+  .transform((given) => ({ ...given, durationMs: given.durationMs ?? naturalDurationMs(given.load) }))
+  .refine(({ warmupMs, durationMs }) => warmupMs < durationMs, {
+    path: ['durationMs'],
+    message: 'leaves no time to measure after the warm-up',
+  });
 
 /** A whole load test, as it is after defaults. */
 export type Scenario = z.output<typeof scenarioSchema>;
 /** A load test as a file or flags say it: all fields may be left out. */
 export type ScenarioInput = z.input<typeof scenarioSchema>;
 export type Traffic = Scenario['traffic'][number];
-export type Load = Scenario['load'];
+export type Load = z.output<typeof fields>['load'];
 
 /** Applies defaults and says all that is wrong at once. Throws `invalid-request`. */
 export function parseScenario(input: unknown): Scenario {
