@@ -9,6 +9,8 @@ const longestTimerMs = 2 ** 31 - 1;
 interface User {
   /** When his next request is due; he waits for it or for an answer. */
   dueAt: number;
+  /** When he had the answer to the one before. */
+  freeAt: number;
   /** There while he waits for `dueAt`. */
   timer?: NodeJS.Timeout;
   /** When his first measured request began. */
@@ -34,7 +36,7 @@ export class ClosedDriver implements LoadDriver {
     this.load = load;
     this.random = createRandom(options.scenario.seed + 7919 * (index + 1));
     const count = Math.floor(load.users / of) + (index < load.users % of ? 1 : 0);
-    this.users = Array.from({ length: count }, () => ({ dueAt: 0 }));
+    this.users = Array.from({ length: count }, () => ({ dueAt: 0, freeAt: 0 }));
     this.active = count;
     this.arrival = index;
   }
@@ -72,7 +74,8 @@ export class ClosedDriver implements LoadDriver {
 
   private wait(user: User, dueAt: number): void {
     user.dueAt = dueAt;
-    const waitMs = dueAt - this.options.clock.now();
+    user.freeAt = this.options.clock.now();
+    const waitMs = dueAt - user.freeAt;
     if (waitMs > 0 && !this.isEnded) user.timer = setTimeout(() => this.request(user), waitMs);
     else this.request(user);
   }
@@ -90,10 +93,12 @@ export class ClosedDriver implements LoadDriver {
     const intendedAt = this.load.paceMs === undefined ? now : user.dueAt;
     const arrival = this.arrival;
     this.arrival += share.of;
-    const isMeasured = this.options.begin(arrival, intendedAt, trace?.[arrival], () => {
+    const over = () => {
       // Only after the connection is back in its pool, or each request would open another.
       queueMicrotask(() => this.wait(user, this.nextAt(intendedAt)));
-    });
+    };
+    const readyAt = Math.max(intendedAt, user.freeAt);
+    const isMeasured = this.options.begin(arrival, intendedAt, trace?.[arrival], over, readyAt);
     if (isMeasured) user.since ??= intendedAt;
   }
 

@@ -28,6 +28,7 @@ export class Exchange implements Call, ScannerSink, Finished {
   readonly readBytesPerSecond: number | undefined;
   connection: Connection | undefined;
   readonly intendedAt: number;
+  readonly readyAt: number;
   readonly isMeasured: boolean;
   sentAt = 0;
   firstAt = 0;
@@ -51,12 +52,19 @@ export class Exchange implements Call, ScannerSink, Finished {
   private isOver = false;
   private abortTimer: NodeJS.Timeout | undefined;
 
-  constructor(plan: PlannedRequest, context: ExchangeContext, intendedAt: number, isMeasured: boolean) {
+  constructor(
+    plan: PlannedRequest,
+    context: ExchangeContext,
+    intendedAt: number,
+    readyAt: number,
+    isMeasured: boolean,
+  ) {
     this.plan = plan;
     this.context = context;
     this.request = plan.wire;
     this.readBytesPerSecond = plan.readBytesPerSecond;
     this.intendedAt = intendedAt;
+    this.readyAt = readyAt;
     this.isMeasured = isMeasured;
   }
 

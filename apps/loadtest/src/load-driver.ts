@@ -16,8 +16,17 @@ export interface DriverOptions {
   clock: Clock;
   /** Instant of the host's clock at which the run starts. */
   startAt: number;
-  /** Begins a request and tells whether it is measured; `over` is called at its end. */
-  begin(arrival: number, intendedAt: number, trace: TraceEntry | undefined, over: () => void): boolean;
+  /**
+   * Begins a request and tells whether it is measured; `over` is called at its end. Before `readyAt` it could not have
+   * been sent, for its user still waited for an answer; absent: it could at its intended instant.
+   */
+  begin(
+    arrival: number,
+    intendedAt: number,
+    trace: TraceEntry | undefined,
+    over: () => void,
+    readyAt?: number,
+  ): boolean;
   /** No further request will begin. */
   exhausted(): void;
 }

@@ -57,6 +57,8 @@ export type Outcome =
 /** A finished request. Instants are in milliseconds of the host's clock; 0 means it did not happen. */
 export interface Finished {
   intendedAt: number;
+  /** From when on the client could have sent it: later where its user still waited for an answer. */
+  readyAt: number;
   sentAt: number;
   firstAt: number;
   lastAt: number;
@@ -120,7 +122,7 @@ export class Recorder {
     count(this.totals, outcome, request.isSlow, good);
     if (outcome.kind === 'refused' || outcome.kind === 'failed') this.countError(outcome.errorClass);
     if (outcome.kind === 'refused') this.metrics.refusal.record(request.endedAt - request.sentAt);
-    if (request.sentAt > 0) this.metrics.sendDelay.record(request.sentAt - request.intendedAt);
+    if (request.sentAt > 0) this.metrics.sendDelay.record(request.sentAt - request.readyAt);
     if (isCounted) this.recordTimes(request, times);
   }
 

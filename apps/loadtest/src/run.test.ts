@@ -190,6 +190,7 @@ describe('coordinated omission', () => {
     expect(endToEnd.max).toBeGreaterThan(4 * (endToEndFromSend.percentiles.p50 ?? 0));
     expect(sendDelay.max).toBeGreaterThan(300);
     expect(result.client.isBottleneck).toBe(true);
+    expect(result.client.findings.join()).toContain('waited for one of the 1 connections');
   });
 
   it('keeps what an unpaced closed loop measured, and estimates beside it what a stall hid', async () => {

@@ -140,6 +140,10 @@ function summarize({ scenario, startedAt, keys, shards, intervals, notes }: Meas
     sendDelay: metrics.sendDelay,
     endToEndFromSend: metrics.endToEndFromSend,
     errors,
+    connections: {
+      maximum: scenario.maxConnections,
+      waited: shards.reduce((sum, shard) => sum + shard.connectionWaits, 0),
+    },
   });
   return {
     version: 1,

@@ -37,6 +37,8 @@ export interface ShardResult {
   self: SelfLoad;
   connectionsOpened: number;
   requestsRepeated: number;
+  /** Measured requests for which no connection was free. */
+  connectionWaits: number;
   /** How long measured requests kept coming, in milliseconds. */
   measuredMs: number;
 }
@@ -73,6 +75,7 @@ class ShardRun {
   private intervalTimer: NodeJS.Timeout | undefined;
   private interval = 0;
   private isExhausted = false;
+  private connectionWaits = 0;
   private readonly ended = Promise.withResolvers<void>();
 
   constructor(plan: ShardPlan, options: ShardOptions) {
@@ -93,7 +96,7 @@ class ShardRun {
     this.driver = createDriver({
       ...plan,
       clock,
-      begin: (arrival, intendedAt, trace, over) => this.begin(arrival, intendedAt, trace, over),
+      begin: (...arrival) => this.begin(...arrival),
       exhausted: () => this.exhausted(),
     });
     this.context = {
@@ -139,16 +142,18 @@ class ShardRun {
     intendedAt: number,
     trace: TraceEntry | undefined,
     over: () => void,
+    readyAt = intendedAt,
   ): boolean {
     const request = this.factory(arrival, trace);
     const { warmupMs } = this.plan.scenario;
     // A timer may be a little early: without a warm-up that must not leave the first request out.
     const isMeasured = warmupMs === 0 || intendedAt >= this.plan.startAt + warmupMs;
-    const exchange = new Exchange(request, this.context, intendedAt, isMeasured);
+    const exchange = new Exchange(request, this.context, intendedAt, readyAt, isMeasured);
     this.inFlight.add(exchange);
     this.continuations.set(exchange, over);
     this.recorder.arrived(isMeasured);
     this.pool.send(exchange);
+    if (isMeasured && this.inFlight.has(exchange) && !exchange.connection) this.connectionWaits += 1;
     return isMeasured;
   }
 
@@ -214,6 +219,7 @@ class ShardRun {
       self: this.watch.stop(),
       connectionsOpened: pool.opened,
       requestsRepeated: pool.repeated,
+      connectionWaits: this.connectionWaits,
       measuredMs: driver.measuredMs(),
     };
   }
