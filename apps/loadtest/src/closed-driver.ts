@@ -1,5 +1,5 @@
 import { sample } from './distribution.ts';
-import type { DriverOptions, LoadDriver } from './load-driver.ts';
+import type { DriverOptions, LoadDriver, LoadEnd } from './load-driver.ts';
 import { createRandom, type Random } from './random.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -45,8 +45,8 @@ export class ClosedDriver implements LoadDriver {
     const { startAt, scenario, clock } = this.options;
     // Not when the users notice: one of them may wait for an answer that never comes.
     const leftMs = startAt + scenario.durationMs - clock.now();
-    this.endTimer = setTimeout(() => this.end(), Math.min(leftMs, longestTimerMs));
-    if (this.users.length === 0) this.end();
+    this.endTimer = setTimeout(() => this.end('time'), Math.min(leftMs, longestTimerMs));
+    if (this.users.length === 0) this.end('used-up');
     this.users.forEach((user, at) => {
       // A paced user starts somewhere in its first period: all at once would be a burst nobody asked for.
       const { paceMs, rampUpMs } = this.load;
@@ -56,7 +56,7 @@ export class ClosedDriver implements LoadDriver {
   }
 
   stop(): void {
-    this.end();
+    this.end('stopped');
   }
 
   /**
@@ -84,7 +84,7 @@ export class ClosedDriver implements LoadDriver {
     const { scenario, startAt, clock, share, trace } = this.options;
     delete user.timer;
     const now = clock.now();
-    if (now - startAt >= scenario.durationMs) this.end();
+    if (now - startAt >= scenario.durationMs) this.end('time');
     if (this.isEnded || this.arrival >= (scenario.requests ?? Infinity)) {
       this.leave(user);
       return;
@@ -110,7 +110,7 @@ export class ClosedDriver implements LoadDriver {
   }
 
   /** Whoever waits for an answer goes on until it is there or given up. */
-  private end(): void {
+  private end(end: LoadEnd): void {
     if (this.isEnded) return;
     this.isEnded = true;
     clearTimeout(this.endTimer);
@@ -119,12 +119,12 @@ export class ClosedDriver implements LoadDriver {
       clearTimeout(user.timer);
       this.leave(user);
     }
-    this.options.exhausted();
+    this.options.exhausted(end);
   }
 
   private leave(user: User): void {
     user.until = Math.max(user.dueAt, this.options.clock.now());
     this.active -= 1;
-    if (this.active === 0) this.end();
+    if (this.active === 0) this.end('used-up');
   }
 }

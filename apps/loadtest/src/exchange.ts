@@ -157,7 +157,7 @@ export class Exchange implements Call, ScannerSink, Finished {
   /** Tokens that came in one read have one instant: they are recorded together. */
   private flushBurst(): void {
     const gapMs = this.tokens === 0 ? -1 : this.readAt - this.lastAt;
-    if (!this.isSlow) this.context.recorder.tokens(this.burst, gapMs, this.isMeasured);
+    if (!this.isSlow) this.context.recorder.tokens(this.burst, this.readAt, gapMs, this.isMeasured);
     this.tokens += this.burst;
     this.lastAt = this.readAt;
     this.burst = 0;
@@ -203,8 +203,8 @@ export class Exchange implements Call, ScannerSink, Finished {
     const text = Buffer.from(JSON.stringify(facts.text ?? '').slice(1, -1));
     const seen = text.length > 0 ? this.readText(text, 0, text.length) : 0;
     this.tokens = this.outputTokens ?? seen;
-    this.context.recorder.tokens(this.tokens, -1, false);
-    if (this.isMeasured) this.context.recorder.totals.tokens += this.tokens;
+    const { recorder, clock } = this.context;
+    recorder.wholeTokens(this.tokens, clock.now(), this.isMeasured);
   }
 
   private textProblem(): string | undefined {

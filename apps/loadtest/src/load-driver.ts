@@ -8,6 +8,9 @@ export interface Share {
   of: number;
 }
 
+/** Why no further request begins: its time is over, all that it had to begin has begun, or it was told to stop. */
+export type LoadEnd = 'time' | 'used-up' | 'stopped';
+
 /** What a driver starts requests with. */
 export interface DriverOptions {
   scenario: Scenario;
@@ -28,7 +31,7 @@ export interface DriverOptions {
     readyAt?: number,
   ): boolean;
   /** No further request will begin. */
-  exhausted(): void;
+  exhausted(end: LoadEnd): void;
 }
 
 /** Decides when requests start. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Finished, Recorder } from './recorder.ts';
+import { Throughput } from './throughput.ts';
 
 const finished = (changes: Partial<Finished> = {}): Finished => ({
   intendedAt: 1000,
@@ -17,7 +18,7 @@ const finished = (changes: Partial<Finished> = {}): Finished => ({
 
 describe('what is recorded of a request', () => {
   it('is no delay of the client while its user waited for the answer before', () => {
-    const recorder = new Recorder({ attainment: 0.99 });
+    const recorder = new Recorder({ attainment: 0.99 }, new Throughput(0, Infinity));
     recorder.finished(finished({ intendedAt: 500, readyAt: 1000 }), { kind: 'ok' });
     expect(recorder.metrics.sendDelay.percentile(100)).toBeCloseTo(1, 2);
     expect(recorder.metrics.endToEnd.percentile(100)).toBeCloseTo(700, 0);

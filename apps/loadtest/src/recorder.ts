@@ -1,5 +1,6 @@
 import { LatencyHistogram } from './histogram.ts';
 import { isGood, type RequestTimes, type Slo } from './slo.ts';
+import type { Throughput } from './throughput.ts';
 
 /** Latencies that a run measures, in milliseconds. */
 export const metricNames = [
@@ -79,12 +80,14 @@ export class Recorder {
   readonly errors = new Map<string, number>();
   inFlight = 0;
   private readonly slo: Slo;
+  private readonly throughput: Throughput;
   private interval = emptyTotals();
   private intervalTtft = new LatencyHistogram(2);
   private intervalEndToEnd = new LatencyHistogram(2);
 
-  constructor(slo: Slo) {
+  constructor(slo: Slo, throughput: Throughput) {
     this.slo = slo;
+    this.throughput = throughput;
     this.metrics = emptyMetrics();
   }
 
@@ -94,13 +97,19 @@ export class Recorder {
     if (isMeasured) this.totals.offered += 1;
   }
 
-  /** Content came: `tokens` at the same instant, `gapMs` after the ones before; negative for the first. */
-  tokens(tokens: number, gapMs: number, isMeasured: boolean): void {
-    this.interval.tokens += tokens;
+  /** Content came: `tokens` at one instant, `gapMs` after the ones before; negative for the first. */
+  tokens(tokens: number, at: number, gapMs: number, isMeasured: boolean): void {
+    this.wholeTokens(tokens, at, isMeasured);
     if (!isMeasured) return;
-    this.totals.tokens += tokens;
     if (gapMs >= 0) this.metrics.interToken.record(gapMs);
     this.metrics.interToken.recordMany(0, tokens - 1);
+  }
+
+  /** A single body came, with all its tokens. */
+  wholeTokens(tokens: number, at: number, isMeasured: boolean): void {
+    this.interval.tokens += tokens;
+    this.throughput.token(tokens, at);
+    if (isMeasured) this.totals.tokens += tokens;
   }
 
   bytes(bytes: number, isMeasured: boolean): void {
@@ -118,6 +127,7 @@ export class Recorder {
       this.intervalEndToEnd.record(times.endToEndMs);
     }
     count(this.interval, outcome, request.isSlow, good);
+    if (outcome.kind === 'ok') this.throughput.answer(good, request.endedAt);
     if (!request.isMeasured) return;
     count(this.totals, outcome, request.isSlow, good);
     if (outcome.kind === 'refused' || outcome.kind === 'failed') this.countError(outcome.errorClass);

@@ -11,11 +11,14 @@ export interface RunResult {
   startedAt: string;
   /** The scenario after defaults; credentials are left out. */
   scenario: Omit<Scenario, 'keys'> & { keys: number };
-  /** Length of the measured part, in milliseconds. */
+  /** How long requests were offered in the measured part, in milliseconds; 0 when all came at once. */
   measuredMs: number;
   /** Requests that arrived in the measured part. */
   totals: Totals;
-  /** Per second of the measured part. */
+  /**
+   * Per second. `offered`, `refused` and `failed` go by arrival, over `measuredMs`, and are 0 when that is 0; `ok` and
+   * `good` of an open loop and `tokens` go by when answers came.
+   */
   rates: { offered: number; ok: number; good: number; refused: number; failed: number; tokens: number };
   /** Share of requests that were good, among those that were asked to be. */
   attainment: number;

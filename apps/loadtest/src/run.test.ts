@@ -139,6 +139,20 @@ describe('a run against the fake upstream', () => {
     expect(result.metrics.endToEnd.count).toBe(41);
   });
 
+  it('counts as done what was done in its time, not what came after', async () => {
+    const { target } = await upstream();
+    const load = { kind: 'open' as const, profile: { kind: 'constant' as const, rate: 100 } };
+    const traffic = [{ model: 'paced-t300-n3' }];
+    const late = await run(target, { load, traffic, durationMs: '200' }, 1000);
+    expect(late.totals.ok).toBeGreaterThan(0);
+    expect(late.totals.ok).toBe(late.totals.offered);
+    expect(late.rates).toMatchObject({ offered: late.totals.offered / 0.2, ok: 0, good: 0, tokens: 0 });
+    // Of a number of requests, all count: to the last answer.
+    const { rates, totals } = await run(target, { load, traffic }, 20);
+    expect(totals.tokens).toBe(60);
+    expect(rates.tokens).toBeCloseTo(3 * rates.ok, 6);
+  });
+
   it('plays a warm-up that is not measured', async () => {
     const { target, stats } = await upstream();
     const load = {

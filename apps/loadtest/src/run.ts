@@ -16,6 +16,7 @@ import type { Load, Scenario } from './scenario.ts';
 import { readScenarioFiles } from './scenario-files.ts';
 import { checkSelf } from './self-check.ts';
 import type { ShardResult } from './shard.ts';
+import type { Done } from './throughput.ts';
 
 /** What watches a run. */
 export interface RunOptions {
@@ -129,10 +130,12 @@ function summarize({ scenario, startedAt, keys, shards, intervals, notes }: Meas
     for (const name of metricNames) metrics[name].add(LatencyHistogram.decode(shard.metrics[name]));
     for (const [name, count] of shard.errors) errors[name] = (errors[name] ?? 0) + count;
   }
-  const measuredMs = Math.max(1, ...shards.map((shard) => shard.measuredMs));
-  const asked = totals.offered - totals.aborted - totals.slow;
-  const attainment = asked > 0 ? totals.good / asked : 0;
-  const perSecond = (count: number) => (count * 1000) / measuredMs;
+  const measuredMs = Math.max(0, ...shards.map((shard) => shard.measuredMs));
+  const judged = totals.offered - totals.aborted - totals.slow;
+  const attainment = judged > 0 ? totals.good / judged : 0;
+  const asked = (count: number) => perSecond(count, measuredMs);
+  const done = sumOf(shards.map((shard) => shard.throughput));
+  const isClosed = scenario.load.kind === 'closed';
   const results = metricNames.map((name) => [name, metricResult(metrics[name])] as const);
   const processes = shards.map((shard) => shard.self);
   const self = checkSelf({
@@ -153,15 +156,16 @@ function summarize({ scenario, startedAt, keys, shards, intervals, notes }: Meas
     measuredMs,
     totals,
     rates: {
-      offered: perSecond(totals.offered),
-      ok: perSecond(totals.ok),
-      good: perSecond(totals.good),
-      refused: perSecond(totals.refused),
-      failed: perSecond(totals.failed),
-      tokens: tokenRate(intervals) ?? perSecond(totals.tokens),
+      offered: asked(totals.offered),
+      // The rounds of a closed loop are whole, answers included.
+      ok: isClosed ? asked(totals.ok) : perSecond(done.ok, done.ms),
+      good: isClosed ? asked(totals.good) : perSecond(done.good, done.ms),
+      refused: asked(totals.refused),
+      failed: asked(totals.failed),
+      tokens: perSecond(done.tokens, done.ms),
     },
     attainment,
-    meetsSlo: asked > 0 && attainment >= scenario.slo.attainment,
+    meetsSlo: judged > 0 && attainment >= scenario.slo.attainment,
     // The list of names is complete, so every key is there.
     metrics: Object.fromEntries(results) as RunResult['metrics'],
     correction: correctionOf(scenario.load, metrics),
@@ -189,9 +193,19 @@ function correctionOf(load: Load, { ttft, endToEnd }: Record<MetricName, Latency
   };
 }
 
-/** Tokens by the second in which they came; absent when the run had no whole measured second. */
-function tokenRate(intervals: readonly IntervalResult[]): number | undefined {
-  const measured = intervals.filter((interval) => interval.isMeasured);
-  if (measured.length === 0) return undefined;
-  return measured.reduce((sum, interval) => sum + interval.tokens, 0) / measured.length;
+/** What came at one instant has no rate. */
+function perSecond(count: number, ms: number): number {
+  return ms > 0 ? (count * 1000) / ms : 0;
+}
+
+/** Processes work side by side: counts add up, times do not. */
+function sumOf(parts: readonly Done[]): Done {
+  const sum = { ok: 0, good: 0, tokens: 0, ms: 0 };
+  for (const { ok, good, tokens, ms } of parts) {
+    sum.ok += ok;
+    sum.good += good;
+    sum.tokens += tokens;
+    sum.ms = Math.max(sum.ms, ms);
+  }
+  return sum;
 }

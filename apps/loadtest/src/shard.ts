@@ -4,7 +4,7 @@ import { createDriver } from './create-driver.ts';
 import { formatNames } from './dialects/dialect.ts';
 import { dialects } from './dialects/registry.ts';
 import { Exchange, type ExchangeContext } from './exchange.ts';
-import type { LoadDriver, Share } from './load-driver.ts';
+import type { LoadDriver, LoadEnd, Share } from './load-driver.ts';
 import { createRandom } from './random.ts';
 import { type Interval, type MetricName, metricNames, Recorder, type Totals } from './recorder.ts';
 import { createRequestFactory, type RequestFactory } from './request-factory.ts';
@@ -13,6 +13,7 @@ import { type SelfLoad, SelfWatch } from './self-watch.ts';
 import { LineShape } from './sse-scanner.ts';
 import { parseTarget } from './target.ts';
 import { expectRepetition, expectText } from './text-check.ts';
+import { type Done, Throughput } from './throughput.ts';
 import type { TraceEntry } from './trace.ts';
 
 /** All that one process needs for its share of a run. Plain data: it travels between processes. */
@@ -41,6 +42,7 @@ export interface ShardResult {
   connectionWaits: number;
   /** How long measured requests kept coming, in milliseconds. */
   measuredMs: number;
+  throughput: Done;
 }
 
 /** Where a running shard reports to. */
@@ -62,6 +64,7 @@ export function runShard(plan: ShardPlan, options: ShardOptions): Promise<ShardR
 class ShardRun {
   private readonly plan: ShardPlan;
   private readonly options: ShardOptions;
+  private readonly throughput: Throughput;
   private readonly recorder: Recorder;
   private readonly pool: Pool;
   private readonly factory: RequestFactory;
@@ -84,7 +87,8 @@ class ShardRun {
     const target = parseTarget(scenario.target);
     this.plan = plan;
     this.options = options;
-    this.recorder = new Recorder(scenario.slo);
+    this.throughput = new Throughput(plan.startAt + scenario.warmupMs, plan.startAt + scenario.durationMs);
+    this.recorder = new Recorder(scenario.slo, this.throughput);
     this.pool = new Pool({
       origin: target.origin,
       maxConnections: scenario.maxConnections,
@@ -97,7 +101,7 @@ class ShardRun {
       ...plan,
       clock,
       begin: (...arrival) => this.begin(...arrival),
-      exhausted: () => this.exhausted(),
+      exhausted: (end) => this.exhausted(end),
     });
     this.context = {
       clock,
@@ -165,9 +169,10 @@ class ShardRun {
     this.endIfDone();
   }
 
-  private exhausted(): void {
+  private exhausted(end: LoadEnd): void {
     if (this.isExhausted) return;
     this.isExhausted = true;
+    if (end === 'used-up') this.throughput.usedUp();
     this.timers.push(
       setTimeout(() => {
         for (const exchange of [...this.inFlight]) exchange.expire('unfinished');
@@ -177,9 +182,10 @@ class ShardRun {
   }
 
   private stop(): void {
+    this.throughput.stop(this.options.clock.now());
     this.driver.stop();
     for (const exchange of [...this.inFlight]) exchange.abandon();
-    this.exhausted();
+    this.exhausted('stopped');
   }
 
   private endIfDone(): void {
@@ -221,6 +227,7 @@ class ShardRun {
       requestsRepeated: pool.repeated,
       connectionWaits: this.connectionWaits,
       measuredMs: driver.measuredMs(),
+      throughput: this.throughput.done(),
     };
   }
 }

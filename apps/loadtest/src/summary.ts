@@ -40,8 +40,8 @@ export function summarizeRun(result: RunResult): string {
     '',
     row(
       'offered',
-      formatRate(rates.offered),
-      `${totals.offered} requests in ${(result.measuredMs / 1000).toFixed(1)} s`,
+      result.measuredMs > 0 ? formatRate(rates.offered) : '',
+      `${totals.offered} requests ${result.measuredMs > 0 ? `in ${(result.measuredMs / 1000).toFixed(1)} s` : 'at once'}`,
     ),
     row('ok', formatRate(rates.ok), `${totals.ok}`),
     row(
