@@ -68,6 +68,10 @@ export class Exchange implements Call, ScannerSink, Finished {
     this.isMeasured = isMeasured;
   }
 
+  get isStream(): boolean {
+    return this.plan.isStream;
+  }
+
   get isSlow(): boolean {
     return this.readBytesPerSecond !== undefined;
   }
@@ -141,6 +145,12 @@ export class Exchange implements Call, ScannerSink, Finished {
   /** Gives up on the server. Does nothing when the exchange is over. */
   expire(errorClass: 'timeout' | 'unfinished'): void {
     if (this.isOver) return;
+    const { abortAfterMs, abortAfterTokens } = this.plan;
+    if (this.isSlow || (abortAfterMs ?? abortAfterTokens) !== undefined) {
+      // The time that a slow reader or a leaver needs is his own.
+      this.abandon();
+      return;
+    }
     this.errorClass = errorClass;
     this.context.leave(this);
     this.settle();

@@ -22,15 +22,17 @@ export interface Totals {
   /** Arrivals that were due. */
   offered: number;
   ok: number;
-  /** Ok and within the objective; slow readers are not asked for it. */
+  /** Those of whom the objective was asked: not who left on purpose or read slowly on purpose. */
+  asked: number;
+  /** Of these, ok and within the objective. */
   good: number;
   /** Answered with 429. */
   refused: number;
   /** Failed in any other way. */
   failed: number;
-  /** Left by the client on purpose. */
+  /** Left by the client on purpose, or given up by one that reads slowly on purpose. */
   aborted: number;
-  /** Ok, but read slowly on purpose: no part of latencies and of the objective. */
+  /** Read slowly on purpose, however they ended: no part of latencies. */
   slow: number;
   /** Tokens of answers as they were seen, one per event where the text is not numbered. */
   tokens: number;
@@ -66,6 +68,7 @@ export interface Finished {
   endedAt: number;
   tokens: number;
   queueWaitMs: number | undefined;
+  isStream: boolean;
   isSlow: boolean;
   /** False during the warm-up. */
   isMeasured: boolean;
@@ -79,6 +82,8 @@ export class Recorder {
   readonly totals = emptyTotals();
   readonly errors = new Map<string, number>();
   inFlight = 0;
+  /** Measured streams that ended well without any content. */
+  emptyStreams = 0;
   private readonly slo: Slo;
   private readonly throughput: Throughput;
   private interval = emptyTotals();
@@ -91,10 +96,12 @@ export class Recorder {
     this.metrics = emptyMetrics();
   }
 
-  arrived(isMeasured: boolean): void {
-    this.interval.offered += 1;
+  arrived(isSlow: boolean, isMeasured: boolean): void {
     this.inFlight += 1;
-    if (isMeasured) this.totals.offered += 1;
+    for (const totals of isMeasured ? [this.interval, this.totals] : [this.interval]) {
+      totals.offered += 1;
+      if (isSlow) totals.slow += 1;
+    }
   }
 
   /** Content came: `tokens` at one instant, `gapMs` after the ones before; negative for the first. */
@@ -133,7 +140,9 @@ export class Recorder {
     if (outcome.kind === 'refused' || outcome.kind === 'failed') this.countError(outcome.errorClass);
     if (outcome.kind === 'refused') this.metrics.refusal.record(request.endedAt - request.sentAt);
     if (request.sentAt > 0) this.metrics.sendDelay.record(request.sentAt - request.readyAt);
-    if (isCounted) this.recordTimes(request, times);
+    if (!isCounted) return;
+    this.recordTimes(request, times);
+    if (request.isStream && request.firstAt === 0) this.emptyStreams += 1;
   }
 
   /** Closes the current second. */
@@ -171,7 +180,18 @@ export class Recorder {
 
 /** Zero of everything. */
 export function emptyTotals(): Totals {
-  return { offered: 0, ok: 0, good: 0, refused: 0, failed: 0, aborted: 0, slow: 0, tokens: 0, bytes: 0 };
+  return {
+    offered: 0,
+    ok: 0,
+    asked: 0,
+    good: 0,
+    refused: 0,
+    failed: 0,
+    aborted: 0,
+    slow: 0,
+    tokens: 0,
+    bytes: 0,
+  };
 }
 
 /** A histogram for every metric. */
@@ -194,6 +214,7 @@ export function emptyMetrics(): Record<MetricName, LatencyHistogram> {
 export function addTotals(sum: Totals, other: Totals): void {
   sum.offered += other.offered;
   sum.ok += other.ok;
+  sum.asked += other.asked;
   sum.good += other.good;
   sum.refused += other.refused;
   sum.failed += other.failed;
@@ -205,7 +226,7 @@ export function addTotals(sum: Totals, other: Totals): void {
 
 function count(totals: Totals, outcome: Outcome, isSlow: boolean, good: boolean): void {
   totals[outcome.kind] += 1;
-  if (outcome.kind === 'ok' && isSlow) totals.slow += 1;
+  if (outcome.kind !== 'aborted' && !isSlow) totals.asked += 1;
   if (good) totals.good += 1;
 }
 
@@ -217,5 +238,6 @@ function timesOf(request: Finished): RequestTimes {
     tpotMs:
       hasFirst && request.tokens > 1 ? (request.lastAt - request.firstAt) / (request.tokens - 1) : undefined,
     endToEndMs: request.endedAt - request.intendedAt,
+    isStream: request.isStream,
   };
 }

@@ -20,7 +20,7 @@ export interface RunResult {
    * `good` of an open loop and `tokens` go by when answers came.
    */
   rates: { offered: number; ok: number; good: number; refused: number; failed: number; tokens: number };
-  /** Share of requests that were good, among those that were asked to be. */
+  /** Share of requests that were good, among those that the objective was asked of. */
   attainment: number;
   meetsSlo: boolean;
   metrics: Record<MetricName, MetricResult>;

@@ -122,6 +122,26 @@ describe('a run against the fake upstream', () => {
     expect(result.metrics.endToEnd.count).toBe(0);
   });
 
+  it('blames the server neither for slow readers nor for leavers who get no answer in time', async () => {
+    const { target } = await upstream();
+    const paced = { model: 'paced-n1000-g20' };
+    const slow = [{ ...paced, slow: { share: 1, bytesPerSecond: 100 } }];
+    const leaving = [{ ...paced, abort: { share: 1, afterTokens: '900' } }];
+    const late = { graceMs: '50', durationMs: '200' };
+    const load = { kind: 'open' as const, profile: { kind: 'constant' as const, rate: 100 } };
+    const slowly = await run(target, { load, ...late, traffic: slow }, 5);
+    expect(slowly.totals).toMatchObject({ offered: 5, slow: 5, aborted: 5, failed: 0, asked: 0 });
+    const left = await run(target, { load, ...late, traffic: leaving }, 5);
+    expect(left.totals).toMatchObject({ offered: 5, slow: 0, aborted: 5, failed: 0, asked: 0 });
+  });
+
+  it('tells of streams without content', async () => {
+    const empty = await serve((_, response) => response.writeHead(200, sse).end('data: [DONE]\n\n'));
+    const result = await run(empty, { slo: { ttftMs: '1h' } }, 3);
+    expect(result.totals).toMatchObject({ ok: 3, good: 0 });
+    expect(result.client.findings).toContain('3 streams ended well, but brought no content');
+  });
+
   it('shares one run among processes, each arrival once', async () => {
     const { target, stats } = await upstream();
     const load = { kind: 'open' as const, profile: { kind: 'constant' as const, rate: 100 } };

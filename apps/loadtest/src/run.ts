@@ -131,8 +131,7 @@ function summarize({ scenario, startedAt, keys, shards, intervals, notes }: Meas
     for (const [name, count] of shard.errors) errors[name] = (errors[name] ?? 0) + count;
   }
   const measuredMs = Math.max(0, ...shards.map((shard) => shard.measuredMs));
-  const judged = totals.offered - totals.aborted - totals.slow;
-  const attainment = judged > 0 ? totals.good / judged : 0;
+  const attainment = totals.asked > 0 ? totals.good / totals.asked : 0;
   const asked = (count: number) => perSecond(count, measuredMs);
   const done = sumOf(shards.map((shard) => shard.throughput));
   const isClosed = scenario.load.kind === 'closed';
@@ -165,7 +164,7 @@ function summarize({ scenario, startedAt, keys, shards, intervals, notes }: Meas
       tokens: perSecond(done.tokens, done.ms),
     },
     attainment,
-    meetsSlo: judged > 0 && attainment >= scenario.slo.attainment,
+    meetsSlo: totals.asked > 0 && attainment >= scenario.slo.attainment,
     // The list of names is complete, so every key is there.
     metrics: Object.fromEntries(results) as RunResult['metrics'],
     correction: correctionOf(scenario.load, metrics),
@@ -176,7 +175,7 @@ function summarize({ scenario, startedAt, keys, shards, intervals, notes }: Meas
       connectionsOpened: shards.reduce((sum, shard) => sum + shard.connectionsOpened, 0),
       requestsRepeated: shards.reduce((sum, shard) => sum + shard.requestsRepeated, 0),
       isBottleneck: self.isBottleneck,
-      findings: [...self.findings, ...notes],
+      findings: [...self.findings, ...notes, ...notesOfContent(shards)],
     },
   };
 }
@@ -191,6 +190,11 @@ function correctionOf(load: Load, { ttft, endToEnd }: Record<MetricName, Latency
     intervalMs,
     estimate: { ttft: estimated(ttft), endToEnd: estimated(endToEnd) },
   };
+}
+
+function notesOfContent(shards: readonly ShardResult[]): string[] {
+  const empty = shards.reduce((sum, shard) => sum + shard.emptyStreams, 0);
+  return empty === 0 ? [] : [`${empty} streams ended well, but brought no content`];
 }
 
 /** What came at one instant has no rate. */

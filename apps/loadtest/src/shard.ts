@@ -40,6 +40,8 @@ export interface ShardResult {
   requestsRepeated: number;
   /** Measured requests for which no connection was free. */
   connectionWaits: number;
+  /** Measured streams that ended well without any content. */
+  emptyStreams: number;
   /** How long measured requests kept coming, in milliseconds. */
   measuredMs: number;
   throughput: Done;
@@ -155,7 +157,7 @@ class ShardRun {
     const exchange = new Exchange(request, this.context, intendedAt, readyAt, isMeasured);
     this.inFlight.add(exchange);
     this.continuations.set(exchange, over);
-    this.recorder.arrived(isMeasured);
+    this.recorder.arrived(exchange.isSlow, isMeasured);
     this.pool.send(exchange);
     if (isMeasured && this.inFlight.has(exchange) && !exchange.connection) this.connectionWaits += 1;
     return isMeasured;
@@ -226,6 +228,7 @@ class ShardRun {
       connectionsOpened: pool.opened,
       requestsRepeated: pool.repeated,
       connectionWaits: this.connectionWaits,
+      emptyStreams: recorder.emptyStreams,
       measuredMs: driver.measuredMs(),
       throughput: this.throughput.done(),
     };
