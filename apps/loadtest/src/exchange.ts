@@ -156,12 +156,12 @@ export class Exchange implements Call, ScannerSink, Finished {
     this.settle();
   }
 
-  /** Leaves in the middle, on purpose. Does nothing when the exchange is over. */
-  abandon(): void {
+  /** Leaves in the middle, on purpose or because the run ends. Does nothing when the exchange is over. */
+  abandon(kind: 'aborted' | 'interrupted' = 'aborted'): void {
     if (this.isOver) return;
     if (this.burst > 0) this.flushBurst();
     this.context.leave(this);
-    this.close({ kind: 'aborted' });
+    this.close({ kind });
   }
 
   /** Tokens that came in one read have one instant: they are recorded together. */

@@ -33,6 +33,9 @@ const outputFlags = {
 
 type CommandLine = ReturnType<typeof parseCommandLine>;
 
+/** What shells report of a program that an interrupt ended. */
+const interruptedCode = 130;
+
 /** Runs the command line and sets the process's exit code. Never throws. */
 export async function main(args: string[]): Promise<void> {
   try {
@@ -42,8 +45,14 @@ export async function main(args: string[]): Promise<void> {
     process.exitCode = await runCommand(command, files, line.values);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = error instanceof SluiceError && error.kind !== 'invalid-request' ? 1 : 2;
+    process.exitCode = codeOf(error);
   }
+}
+
+function codeOf(error: unknown): number {
+  if (!(error instanceof SluiceError)) return 2;
+  if (error.kind === 'cancelled') return interruptedCode;
+  return error.kind === 'invalid-request' ? 2 : 1;
 }
 
 function parseCommandLine(args: string[]) {
@@ -99,6 +108,7 @@ async function load(
   print(summarizeRun(result));
   if (flags.json !== undefined) await writeResult(flags.json, result);
   await writeReports([result], flags);
+  if (result.isInterrupted) return interruptedCode;
   const isWrong = Object.keys(result.errors).some((name) => name.startsWith('wrong text'));
   return isWrong || (flags.enforce === true && !result.meetsSlo) ? 1 : 0;
 }
@@ -142,7 +152,7 @@ function interrupts(): AbortSignal {
   const controller = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      if (controller.signal.aborted) process.exit(130);
+      if (controller.signal.aborted) process.exit(interruptedCode);
       controller.abort();
     });
   }

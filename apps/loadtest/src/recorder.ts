@@ -32,6 +32,8 @@ export interface Totals {
   failed: number;
   /** Left by the client on purpose, or given up by one that reads slowly on purpose. */
   aborted: number;
+  /** In flight when the run was interrupted: no part of latencies and of the objective. */
+  interrupted: number;
   /** Read slowly on purpose, however they ended: no part of latencies. */
   slow: number;
   /** Tokens of answers as they were seen, one per event where the text is not numbered. */
@@ -43,6 +45,8 @@ export interface Totals {
 export interface Interval extends Totals {
   /** Seconds since the start. */
   index: number;
+  /** False for the second in which the run ended. */
+  isWhole: boolean;
   /** Unfinished requests at its end. */
   inFlight: number;
   /** Encoded histograms of the requests that ended in it. */
@@ -55,7 +59,8 @@ export type Outcome =
   | { kind: 'ok' }
   | { kind: 'refused'; errorClass: string }
   | { kind: 'failed'; errorClass: string }
-  | { kind: 'aborted' };
+  | { kind: 'aborted' }
+  | { kind: 'interrupted' };
 
 /** A finished request. Instants are in milliseconds of the host's clock; 0 means it did not happen. */
 export interface Finished {
@@ -145,11 +150,12 @@ export class Recorder {
     if (request.isStream && request.firstAt === 0) this.emptyStreams += 1;
   }
 
-  /** Closes the current second. */
-  takeInterval(index: number): Interval {
+  /** Closes the current second, or what there is of it. */
+  takeInterval(index: number, isWhole: boolean): Interval {
     const taken: Interval = {
       ...this.interval,
       index,
+      isWhole,
       inFlight: this.inFlight,
       ttft: this.intervalTtft.encode(),
       endToEnd: this.intervalEndToEnd.encode(),
@@ -188,6 +194,7 @@ export function emptyTotals(): Totals {
     refused: 0,
     failed: 0,
     aborted: 0,
+    interrupted: 0,
     slow: 0,
     tokens: 0,
     bytes: 0,
@@ -219,6 +226,7 @@ export function addTotals(sum: Totals, other: Totals): void {
   sum.refused += other.refused;
   sum.failed += other.failed;
   sum.aborted += other.aborted;
+  sum.interrupted += other.interrupted;
   sum.slow += other.slow;
   sum.tokens += other.tokens;
   sum.bytes += other.bytes;
@@ -226,7 +234,8 @@ export function addTotals(sum: Totals, other: Totals): void {
 
 function count(totals: Totals, outcome: Outcome, isSlow: boolean, good: boolean): void {
   totals[outcome.kind] += 1;
-  if (outcome.kind !== 'aborted' && !isSlow) totals.asked += 1;
+  const isLeft = outcome.kind === 'aborted' || outcome.kind === 'interrupted';
+  if (!isLeft && !isSlow) totals.asked += 1;
   if (good) totals.good += 1;
 }
 

@@ -9,6 +9,8 @@ export interface RunResult {
   name: string;
   /** ISO 8601. */
   startedAt: string;
+  /** Present when somebody ended the run or the search before its time. */
+  isInterrupted?: true;
   /** The scenario after defaults; credentials are left out. */
   scenario: Omit<Scenario, 'keys'> & { keys: number };
   /** How long requests were offered in the measured part, in milliseconds; 0 when all came at once. */

@@ -203,8 +203,15 @@ describe('a run against the fake upstream', () => {
       signal: stopping.signal,
       onInterval: () => stopping.abort(),
     });
-    expect(result.totals.offered).toBe(result.totals.aborted);
-    expect(result.totals.offered).toBeGreaterThan(0);
+    const { offered } = result.totals;
+    expect(offered).toBeGreaterThan(0);
+    expect(result.totals).toMatchObject({ interrupted: offered, aborted: 0, asked: 0 });
+    expect(result.isInterrupted).toBe(true);
+    expect(result.client.findings).toContain(
+      `interrupted: ${offered} requests were left unanswered, and are in no figure`,
+    );
+    // The second in which it ended is no whole one.
+    expect(result.intervals.map((interval) => interval.isMeasured)).toEqual([true, false]);
   });
 });
 

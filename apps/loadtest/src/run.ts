@@ -43,7 +43,9 @@ export async function runScenario(asked: Scenario, options: RunOptions): Promise
   );
   const notes = notesOfCut(scenario, trace);
   const keys = files.keys.length;
-  return summarize({ scenario, startedAt, keys, shards, intervals: timeline.finish(), notes });
+  const intervals = timeline.finish();
+  const isInterrupted = options.signal.aborted;
+  return summarize({ scenario, startedAt, keys, shards, intervals, notes, isInterrupted });
 }
 
 /** The load in a few words. */
@@ -97,7 +99,10 @@ class Timeline {
     const startMs = index * 1000;
     const result: IntervalResult = {
       second: index,
-      isMeasured: startMs >= this.scenario.warmupMs && startMs + 1000 <= this.scenario.durationMs,
+      isMeasured:
+        parts.every(({ isWhole }) => isWhole) &&
+        startMs >= this.scenario.warmupMs &&
+        startMs + 1000 <= this.scenario.durationMs,
       inFlight,
       ...totals,
       ...(ttft.count > 0 && { ttftP50: ttft.percentile(50), ttftP99: ttft.percentile(99) }),
@@ -119,9 +124,11 @@ interface Measured {
   intervals: IntervalResult[];
   /** What a reader should know of the load, in words. */
   notes: readonly string[];
+  isInterrupted: boolean;
 }
 
-function summarize({ scenario, startedAt, keys, shards, intervals, notes }: Measured): RunResult {
+function summarize(measured: Measured): RunResult {
+  const { scenario, startedAt, keys, shards, intervals, isInterrupted } = measured;
   const totals = emptyTotals();
   const metrics = emptyMetrics();
   const errors: Record<string, number> = {};
@@ -131,6 +138,9 @@ function summarize({ scenario, startedAt, keys, shards, intervals, notes }: Meas
     for (const [name, count] of shard.errors) errors[name] = (errors[name] ?? 0) + count;
   }
   const measuredMs = Math.max(0, ...shards.map((shard) => shard.measuredMs));
+  const notes = [...measured.notes, ...notesOfContent(shards)];
+  if (isInterrupted)
+    notes.push(`interrupted: ${totals.interrupted} requests were left unanswered, and are in no figure`);
   const attainment = totals.asked > 0 ? totals.good / totals.asked : 0;
   const asked = (count: number) => perSecond(count, measuredMs);
   const done = sumOf(shards.map((shard) => shard.throughput));
@@ -151,6 +161,7 @@ function summarize({ scenario, startedAt, keys, shards, intervals, notes }: Meas
     version: 1,
     name: scenario.name ?? describeLoad(scenario.load),
     startedAt,
+    ...(isInterrupted && { isInterrupted }),
     scenario: { ...scenario, keys },
     measuredMs,
     totals,
@@ -175,7 +186,7 @@ function summarize({ scenario, startedAt, keys, shards, intervals, notes }: Meas
       connectionsOpened: shards.reduce((sum, shard) => sum + shard.connectionsOpened, 0),
       requestsRepeated: shards.reduce((sum, shard) => sum + shard.requestsRepeated, 0),
       isBottleneck: self.isBottleneck,
-      findings: [...self.findings, ...notes, ...notesOfContent(shards)],
+      findings: [...self.findings, ...notes],
     },
   };
 }

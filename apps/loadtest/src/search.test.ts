@@ -44,5 +44,7 @@ describe('a search that is interrupted', () => {
     expect(loads).toBe(2);
     expect(points).toHaveLength(1);
     expect(result.search?.points).toEqual(points);
+    expect(result.isInterrupted).toBe(true);
+    expect(result.client.findings.join()).toContain('interrupted: the search had not ended');
   });
 });

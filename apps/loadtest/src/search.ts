@@ -51,7 +51,8 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
     if (best) for (const factor of search.beyond) await probe(best.rate * factor, 'beyond');
   } catch (error) {
     // An interrupted search reports the loads it has tried.
-    if (!options.signal.aborted || runs.length === 0) throw error;
+    if (!options.signal.aborted) throw error;
+    if (runs.length === 0) throw new SluiceError('cancelled', 'interrupted before the first load was over');
   }
   const met = runs.filter((run) => run.result.meetsSlo).sort((a, b) => b.rate - a.rate);
   const best = met[0] ?? runs.at(-1);
@@ -61,7 +62,14 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   const rate = met[0]?.result.rates.offered ?? 0;
   points.sort((a, b) => a.offeredRate - b.offeredRate);
   const name = scenario.name ?? `saturation search at ${new URL(scenario.target).host}`;
-  return { ...result, name, search: { saturationRate: rate, points } };
+  const found = { ...result, name, search: { saturationRate: rate, points } };
+  return options.signal.aborted ? interrupted(found) : found;
+}
+
+function interrupted(result: RunResult): RunResult {
+  const note = 'interrupted: the search had not ended, and a higher rate may do';
+  const client = { ...result.client, findings: [...result.client.findings, note] };
+  return { ...result, isInterrupted: true, client };
 }
 
 function pointOf(result: RunResult, phase: SearchPoint['phase']): SearchPoint {

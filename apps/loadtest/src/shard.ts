@@ -139,7 +139,7 @@ class ShardRun {
     signal.removeEventListener('abort', stop);
     for (const timer of [...this.timers, this.intervalTimer]) clearTimeout(timer);
     this.pool.close();
-    this.options.onInterval(this.recorder.takeInterval(this.interval));
+    this.options.onInterval(this.recorder.takeInterval(this.interval, false));
     return this.result();
   }
 
@@ -186,7 +186,7 @@ class ShardRun {
   private stop(): void {
     this.throughput.stop(this.options.clock.now());
     this.driver.stop();
-    for (const exchange of [...this.inFlight]) exchange.abandon();
+    for (const exchange of [...this.inFlight]) exchange.abandon('interrupted');
     this.exhausted('stopped');
   }
 
@@ -206,7 +206,7 @@ class ShardRun {
     const closesAt = this.plan.startAt + (this.interval + 1) * intervalMs;
     this.intervalTimer = setTimeout(
       () => {
-        this.options.onInterval(this.recorder.takeInterval(this.interval));
+        this.options.onInterval(this.recorder.takeInterval(this.interval, true));
         // A client that could not keep up has skipped seconds; they stay empty.
         const now = this.options.clock.now();
         this.interval = Math.max(this.interval + 1, Math.floor((now - this.plan.startAt) / intervalMs));

@@ -52,6 +52,7 @@ export function summarizeRun(result: RunResult): string {
     row('refused (429)', formatRate(rates.refused), `${totals.refused}`),
     row('failed', formatRate(rates.failed), `${totals.failed}`),
     ...(totals.aborted > 0 ? [row('left by the client', '', `${totals.aborted}`)] : []),
+    ...(totals.interrupted > 0 ? [row('left at the interrupt', '', `${totals.interrupted}`)] : []),
     ...(totals.slow > 0 ? [row('slow readers', '', `${totals.slow}`)] : []),
     row('tokens', `${Math.round(rates.tokens)}/s`, `${totals.tokens}`),
     '',
