@@ -135,6 +135,7 @@ describe('the command line', () => {
     [['run', '--speed', '9'], 'speed'],
     [['run', 'missing.yaml'], "can't be read"],
     [['report', example], 'is not a result'],
+    [['run', '-d', '1h', '--json', join(example, 'a.json')], "a.json can't be written"],
   ])('exits with 2 and a reason for %j', async (args, reason) => {
     const { code, errors } = await call(...args);
     expect(code).toBe(2);

@@ -1,14 +1,12 @@
-import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { SluiceError } from '@sluice/canonical';
 import { goals, measureCeiling } from './bench/ceiling.ts';
 import { parseDurationMs } from './duration.ts';
 import { help } from './help.ts';
 import { fitDuration } from './load-length.ts';
+import { checkOutputs, writeOutputs } from './outputs.ts';
 import { Progress } from './progress.ts';
-import { renderCsv } from './report/csv.ts';
-import { renderHtml } from './report/html.ts';
-import { readResult, writeResult } from './report/result-file.ts';
+import { readResult } from './report/result-file.ts';
 import type { RunResult } from './result.ts';
 import { runScenario } from './run.ts';
 import { parseScenario } from './scenario.ts';
@@ -89,6 +87,7 @@ async function load(
   const write = (text: string) => flags.quiet !== true && process.stderr.write(text);
   const { trace } = await readScenarioFiles(asked);
   const scenario = fitDuration(asked, trace);
+  await checkOutputs(flags);
   if (trace) write(`${describeTrace(trace)}\n`);
   const terminal = process.stderr.isTTY && { columns: () => process.stderr.columns };
   const progress = new Progress({ scenario, ...terminal, write });
@@ -106,8 +105,7 @@ async function load(
         });
   progress.erase();
   print(summarizeRun(result));
-  if (flags.json !== undefined) await writeResult(flags.json, result);
-  await writeReports([result], flags);
+  await writeOutputs([result], flags);
   if (result.isInterrupted) return interruptedCode;
   const isWrong = Object.keys(result.errors).some((name) => name.startsWith('wrong text'));
   return isWrong || (flags.enforce === true && !result.meetsSlo) ? 1 : 0;
@@ -118,7 +116,7 @@ async function report(files: string[], flags: CommandLine['values']): Promise<nu
   const results = await Promise.all(files.map(readResult));
   if (flags.html === undefined && flags.csv === undefined)
     for (const result of results) print(summarizeRun(result));
-  await writeReports(results, flags);
+  await writeOutputs(results, { csv: flags.csv, html: flags.html });
   return 0;
 }
 
@@ -140,11 +138,6 @@ async function bench(flags: CommandLine['values']): Promise<number> {
   const isReached =
     ceiling.requestsPerSecond >= goals.requestsPerSecond && ceiling.tokensPerSecond >= goals.tokensPerSecond;
   return isReached ? 0 : 1;
-}
-
-async function writeReports(results: readonly RunResult[], flags: CommandLine['values']): Promise<void> {
-  if (flags.csv !== undefined) await writeFile(flags.csv, renderCsv(results));
-  if (flags.html !== undefined) await writeFile(flags.html, renderHtml(results));
 }
 
 /** Aborts at the first interrupt; a second one ends the process at once. */
