@@ -33,19 +33,20 @@ export async function runScenario(asked: Scenario, options: RunOptions): Promise
   const { trace, ...files } = await readScenarioFiles(asked);
   const scenario = fitDuration(asked, trace);
   const timeline = new Timeline(scenario, options.onInterval);
-  const shards = await runFleet(
+  const { shards, losses } = await runFleet(
     { scenario, ...files, trace: trace?.entries },
     {
       clock: options.clock ?? createHostClock(),
       signal: options.signal,
       onInterval: (interval) => timeline.add(interval),
+      onLost: () => timeline.lose(),
     },
   );
   const notes = notesOfCut(scenario, trace);
   const keys = files.keys.length;
   const intervals = timeline.finish();
   const isInterrupted = options.signal.aborted;
-  return summarize({ scenario, startedAt, keys, shards, intervals, notes, isInterrupted });
+  return summarize({ scenario, startedAt, keys, shards, intervals, notes, losses, isInterrupted });
 }
 
 /** The load in a few words. */
@@ -66,17 +67,24 @@ class Timeline {
   private readonly report: ((interval: IntervalResult) => void) | undefined;
   private readonly parts = new Map<number, Interval[]>();
   private readonly done: IntervalResult[] = [];
+  private processes: number;
 
   constructor(scenario: Scenario, report: ((interval: IntervalResult) => void) | undefined) {
     this.scenario = scenario;
     this.report = report;
+    this.processes = scenario.processes;
   }
 
   add(interval: Interval): void {
     const parts = this.parts.get(interval.index) ?? [];
     parts.push(interval);
     this.parts.set(interval.index, parts);
-    if (parts.length === this.scenario.processes) this.close(interval.index, parts);
+    if (parts.length >= this.processes) this.close(interval.index, parts);
+  }
+
+  /** One process less will report. */
+  lose(): void {
+    this.processes -= 1;
   }
 
   finish(): IntervalResult[] {
@@ -124,11 +132,13 @@ interface Measured {
   intervals: IntervalResult[];
   /** What a reader should know of the load, in words. */
   notes: readonly string[];
+  /** Client processes that died, in words. */
+  losses: readonly string[];
   isInterrupted: boolean;
 }
 
 function summarize(measured: Measured): RunResult {
-  const { scenario, startedAt, keys, shards, intervals, isInterrupted } = measured;
+  const { scenario, startedAt, keys, shards, intervals, losses, isInterrupted } = measured;
   const totals = emptyTotals();
   const metrics = emptyMetrics();
   const errors: Record<string, number> = {};
@@ -185,8 +195,8 @@ function summarize(measured: Measured): RunResult {
       processes,
       connectionsOpened: shards.reduce((sum, shard) => sum + shard.connectionsOpened, 0),
       requestsRepeated: shards.reduce((sum, shard) => sum + shard.requestsRepeated, 0),
-      isBottleneck: self.isBottleneck,
-      findings: [...self.findings, ...notes],
+      isBottleneck: self.isBottleneck || losses.length > 0,
+      findings: [...losses, ...self.findings, ...notes],
     },
   };
 }
