@@ -18,6 +18,8 @@ export interface ExchangeContext {
   checker: TextChecker | undefined;
   /** The client of this exchange leaves: end its connection. */
   leave(exchange: Exchange): void;
+  /** Why the run ends that ends this exchange. */
+  runEnd(): 'interrupted' | 'unfinished';
   /** The exchange is over, for whatever reason; called once. */
   over(exchange: Exchange): void;
 }
@@ -135,6 +137,11 @@ export class Exchange implements Call, ScannerSink, Finished {
   }
 
   fail(failure: Failure, code?: string): void {
+    if (failure === 'closed') {
+      if (this.context.runEnd() === 'interrupted') this.abandon('interrupted');
+      else this.expire('unfinished');
+      return;
+    }
     const isCut = this.scanner !== undefined && failure === 'reset';
     // The end of a connection is one class, whoever noticed it; why there was none at all is worth a word.
     const cause = failure === 'connect' && code !== undefined ? ` ${code}` : '';

@@ -5,24 +5,33 @@ import { parseScenario, type ScenarioInput } from './scenario.ts';
 
 let begun: number[];
 let end: LoadEnd | undefined;
+/** What the clock is ahead of the timers. */
+let clockMs = 0;
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 });
   begun = [];
   end = undefined;
+  clockMs = 0;
 });
 afterEach(() => vi.useRealTimers());
 
-function open(instants: Iterable<number>, input: ScenarioInput, isEven = false): OpenDriver {
+function open(
+  instants: Iterable<number>,
+  input: ScenarioInput,
+  isEven = false,
+  onBegin = () => {},
+): OpenDriver {
   const scenario = parseScenario({ target: 'http://127.0.0.1', durationMs: '1s', ...input });
   const options = {
     scenario,
     share: { index: 0, of: 1 },
     trace: undefined,
-    clock: { now: () => Date.now() },
+    clock: { now: () => Date.now() + clockMs },
     startAt: 0,
     begin(_arrival: number, intendedAt: number) {
       begun.push(intendedAt);
+      onBegin();
       return true;
     },
     exhausted(how: LoadEnd) {
@@ -38,6 +47,41 @@ const trace = { kind: 'trace' as const, file: 'a.csv' };
 const every100 = [50, 150, 250, 350, 450, 550, 650, 750, 850, 950, 1050];
 
 describe('an open loop', () => {
+  it('lets others have their turn while more is due than it can begin', async () => {
+    let turns = 0;
+    const turnsAt: number[] = [];
+    setImmediate(() => {
+      turns += 1;
+    });
+    // Ten thousand at once, each of which takes a tenth of a millisecond to begin.
+    const at = Array.from({ length: 10_000 }, () => 0);
+    const driver = open(at, { load: trace }, false, () => {
+      clockMs += 0.1;
+      turnsAt.push(turns);
+    });
+    await vi.runAllTimersAsync();
+    expect(begun).toHaveLength(10_000);
+    expect(turnsAt.indexOf(1)).toBeGreaterThan(0);
+    expect(turnsAt.indexOf(1)).toBeLessThanOrEqual(60);
+    driver.stop();
+  });
+
+  it('gives up what is still to begin when the grace is over too', async () => {
+    // Each takes 100 ms to begin; all are due within a second.
+    const driver = open(
+      every100.flatMap((at) => [at, at]),
+      { graceMs: '500ms' },
+      false,
+      () => {
+        clockMs += 100;
+      },
+    );
+    await vi.runAllTimersAsync();
+    expect(end).toBe('stopped');
+    expect(begun).toHaveLength(15);
+    expect(driver.measuredMs()).toBeGreaterThanOrEqual(1500);
+  });
+
   it('is measured over the time that it was to last, not to its last arrival', async () => {
     const driver = open(every100, { warmupMs: '400ms' }, true);
     await vi.runAllTimersAsync();

@@ -3,6 +3,10 @@ import type { DriverOptions, LoadDriver, LoadEnd } from './load-driver.ts';
 /** Below this rate a process polls for the exact instant; above it, that would burn a core for nothing. */
 const preciseBelowRate = 250;
 const timerSlackMs = 1.5;
+/** Whoever has more to begin than he can must still hear answers, timers and interrupts. */
+const longestTurnMs = 5;
+/** The longest that a timer waits; a longer one would be over at once. */
+const longestTimerMs = 2 ** 31 - 1;
 
 /** When the requests of an open loop are due. */
 export interface Arrivals {
@@ -47,15 +51,21 @@ export class OpenDriver implements LoadDriver {
   }
 
   private readonly tick = (): void => {
-    const { clock, trace } = this.options;
-    while (!this.isStopped && this.dueAt <= clock.now()) {
+    const { clock, trace, scenario, startAt } = this.options;
+    const since = clock.now();
+    for (let now = since; this.dueAt <= now && now - since < longestTurnMs; now = clock.now()) {
+      if (this.isStopped) return;
+      if (now - startAt >= scenario.durationMs + scenario.graceMs) {
+        this.stop();
+        return;
+      }
       this.options.begin(this.arrival, this.dueAt, trace?.[this.arrival], ignore);
       this.advance();
     }
     if (this.isStopped) return;
-    const waitMs = this.dueAt - clock.now();
-    if (this.isPrecise && waitMs <= timerSlackMs) setImmediate(this.tick);
-    else this.timer = setTimeout(this.tick, this.isPrecise ? waitMs - timerSlackMs : waitMs);
+    const waitMs = this.dueAt - clock.now() - (this.isPrecise ? timerSlackMs : 0);
+    if (waitMs <= 0) setImmediate(this.tick);
+    else this.timer = setTimeout(this.tick, Math.min(waitMs, longestTimerMs));
   };
 
   /** Every process draws the same arrivals and takes its own of them, so the whole is one exact process. */

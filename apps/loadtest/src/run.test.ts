@@ -29,6 +29,7 @@ async function upstream(): Promise<{ target: string; stats: UpstreamStats }> {
   return { target: await listen(server), stats };
 }
 
+const open = (rate: number) => ({ kind: 'open', profile: { kind: 'constant', rate } });
 const serve = (listener: RequestListener) => listen(createHttp(listener));
 
 /** A run of so many requests by a few users, one after another. */
@@ -212,6 +213,32 @@ describe('a run against the fake upstream', () => {
     );
     // The second in which it ended is no whole one.
     expect(result.intervals.map((interval) => interval.isMeasured)).toEqual([true, false]);
+  });
+});
+
+describe('a load that is too much for its client', () => {
+  it('ends before the memory does, and says so', async () => {
+    const target = await serve(() => {});
+    const load = { kind: 'closed' as const, users: 50, rampUpMs: '0' };
+    const plan = { load, graceMs: '0', durationMs: '1h', maxInFlight: 10 };
+    const result = await run(target, plan, 1000);
+    expect(result.totals).toMatchObject({ offered: 10, failed: 10 });
+    expect(result.errors).toEqual({ unfinished: 10 });
+    expect(result.client.isBottleneck).toBe(true);
+    expect(result.client.findings).toContain(
+      'the load ended early: 10 requests of a process were in flight, the most that it bears',
+    );
+  });
+
+  it.each([{ rate: 1e7 }, { users: 1e9 }])('refuses %j', (amount) => {
+    const load = 'users' in amount ? { kind: 'closed', ...amount } : open(amount.rate);
+    expect(() => parseScenario({ load })).toThrow('Too big');
+  });
+
+  it('refuses prompts of a size that no text can have', () => {
+    expect(() => parseScenario({ traffic: [{ prompt: { tokens: '100000000' } }] })).toThrow(
+      'at most 1000000 words',
+    );
   });
 });
 

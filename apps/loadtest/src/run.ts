@@ -162,6 +162,7 @@ function summarize(measured: Measured): RunResult {
     sendDelay: metrics.sendDelay,
     endToEndFromSend: metrics.endToEndFromSend,
     errors,
+    overrunAt: shards.some((shard) => shard.isOverrun) ? scenario.maxInFlight : undefined,
     connections: {
       maximum: scenario.maxConnections,
       waited: shards.reduce((sum, shard) => sum + shard.connectionWaits, 0),

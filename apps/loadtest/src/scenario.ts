@@ -1,12 +1,15 @@
 import { SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
 import { formatNames } from './dialects/dialect.ts';
-import { parseDistribution } from './distribution.ts';
+import { meanOf, parseDistribution } from './distribution.ts';
 import { parseDurationMs } from './duration.ts';
 import { naturalDurationMs } from './load-length.ts';
+import { mostWords } from './prompt.ts';
 
 const text = z.union([z.string(), z.number()]).transform(String);
 const count = z.number().int().positive();
+/** More is a slip of the hand, and beyond any client. */
+const rate = z.number().nonnegative().max(1_000_000);
 const share = z.number().min(0).max(1);
 const durationMs = parsed(parseDurationMs);
 const distribution = parsed(parseDistribution);
@@ -23,7 +26,9 @@ const traffic = z.strictObject({
       /** `{text}` stands for generated words or a line of `file`; also `{tokens}`, `{seed}` and `{index}`. */
       template: z.string().default('{text}'),
       /** Words to generate, about one token each. */
-      tokens: distribution.default({ kind: 'fixed', value: 32 }),
+      tokens: distribution
+        .refine((words) => meanOf(words) <= mostWords, `at most ${mostWords} words`)
+        .default({ kind: 'fixed', value: 32 }),
       /** One prompt per line; lines are used in turn. Absent generates words. */
       file: z.string().optional(),
       /** `{seed}` is a number below this. Few seeds repeat questions. */
@@ -47,16 +52,16 @@ const open = z.strictObject({
   kind: z.literal('open'),
   spacing: z.enum(['poisson', 'constant']).default('poisson'),
   profile: z.discriminatedUnion('kind', [
-    z.strictObject({ kind: z.literal('constant'), rate: z.number().positive() }),
+    z.strictObject({ kind: z.literal('constant'), rate: rate.positive() }),
     z.strictObject({
       kind: z.literal('ramp'),
-      from: z.number().nonnegative(),
-      to: z.number().nonnegative(),
+      from: rate,
+      to: rate,
       overMs: durationMs,
     }),
     z.strictObject({
       kind: z.literal('steps'),
-      steps: z.array(z.strictObject({ rate: z.number().nonnegative(), forMs: durationMs })).min(1),
+      steps: z.array(z.strictObject({ rate, forMs: durationMs })).min(1),
     }),
   ]),
 });
@@ -67,7 +72,7 @@ const trace = z.strictObject({
 });
 const closed = z.strictObject({
   kind: z.literal('closed'),
-  users: count,
+  users: count.max(1_000_000),
   /** Pause between an answer and the same user's next request. */
   thinkMs: distribution.default({ kind: 'fixed', value: 0 }),
   /** Intended time between a user's requests; latency then counts from the intended instant. */
@@ -95,7 +100,9 @@ const fields = z.strictObject({
   requests: count.optional(),
   /** Connections per process. */
   maxConnections: count.default(20_000),
-  processes: count.default(1),
+  /** Requests of a process that may be under way or wait for a connection; more end the load. */
+  maxInFlight: count.default(250_000),
+  processes: count.max(256).default(1),
   traffic: z.array(traffic).min(1).prefault([{}]),
   keys: z
     .strictObject({
@@ -121,8 +128,8 @@ const fields = z.strictObject({
   search: z
     .strictObject({
       /** First rate tried. */
-      fromRate: z.number().positive().default(10),
-      maxRate: z.number().positive().default(100_000),
+      fromRate: rate.positive().default(10),
+      maxRate: rate.positive().default(100_000),
       /** The search ends when bounds are this close, as a share of the rate. */
       precision: z.number().min(0.001).max(0.5).default(0.05),
       /** Loads past the found rate, as multiples of it. */

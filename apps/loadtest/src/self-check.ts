@@ -23,6 +23,8 @@ export interface SelfFacts {
   endToEndFromSend: LatencyHistogram;
   /** Failed requests by class. */
   errors: Readonly<Record<string, number>>;
+  /** The most that a process may have in flight, if it had. */
+  overrunAt?: number | undefined;
   /** The most that a process may open, and how many requests waited for one. Absent: none did. */
   connections?: { maximum: number; waited: number };
 }
@@ -49,6 +51,10 @@ export function checkSelf(facts: SelfFacts): { isBottleneck: boolean; findings: 
         ? `${waited} requests waited for one of the ${maximum} connections of a process (--connections)`
         : `requests were sent ${formatMs(lateMs)} after their instant ${which}`,
     );
+  }
+  if (facts.overrunAt !== undefined) {
+    const many = `${facts.overrunAt} requests of a process were in flight`;
+    own.push(`the load ended early: ${many}, the most that it bears`);
   }
   for (const [errorClass, count] of Object.entries(facts.errors)) {
     const why = exhausted[errorClass.split(' ').at(-1) ?? ''];

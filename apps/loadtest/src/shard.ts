@@ -42,6 +42,8 @@ export interface ShardResult {
   connectionWaits: number;
   /** Measured streams that ended well without any content. */
   emptyStreams: number;
+  /** More was in flight than it bears, and the load ended early. */
+  isOverrun: boolean;
   /** How long measured requests kept coming, in milliseconds. */
   measuredMs: number;
   throughput: Done;
@@ -80,6 +82,8 @@ class ShardRun {
   private intervalTimer: NodeJS.Timeout | undefined;
   private interval = 0;
   private isExhausted = false;
+  private isInterrupted = false;
+  private isOverrun = false;
   private connectionWaits = 0;
   private readonly ended = Promise.withResolvers<void>();
 
@@ -118,6 +122,7 @@ class ShardRun {
             : undefined,
       leave: (exchange) => this.pool.abort(exchange),
       over: (exchange) => this.over(exchange),
+      runEnd: () => (this.isInterrupted ? 'interrupted' : 'unfinished'),
     };
   }
 
@@ -151,7 +156,8 @@ class ShardRun {
     readyAt = intendedAt,
   ): boolean {
     const request = this.factory(arrival, trace);
-    const { warmupMs } = this.plan.scenario;
+    const { scenario } = this.plan;
+    const { warmupMs } = scenario;
     // A timer may be a little early: without a warm-up that must not leave the first request out.
     const isMeasured = warmupMs === 0 || intendedAt >= this.plan.startAt + warmupMs;
     const exchange = new Exchange(request, this.context, intendedAt, readyAt, isMeasured);
@@ -160,7 +166,14 @@ class ShardRun {
     this.recorder.arrived(exchange.isSlow, isMeasured);
     this.pool.send(exchange);
     if (isMeasured && this.inFlight.has(exchange) && !exchange.connection) this.connectionWaits += 1;
+    if (this.inFlight.size >= scenario.maxInFlight) this.overrun();
     return isMeasured;
+  }
+
+  private overrun(): void {
+    this.isOverrun = true;
+    this.throughput.stop(this.options.clock.now());
+    this.driver.stop();
   }
 
   private over(exchange: Exchange): void {
@@ -176,17 +189,17 @@ class ShardRun {
     this.isExhausted = true;
     if (end === 'used-up') this.throughput.usedUp();
     this.timers.push(
-      setTimeout(() => {
-        for (const exchange of [...this.inFlight]) exchange.expire('unfinished');
-      }, this.plan.scenario.graceMs),
+      // Whatever is under way or waits then fails as closed by us.
+      setTimeout(() => this.pool.close(), this.plan.scenario.graceMs),
     );
     this.endIfDone();
   }
 
   private stop(): void {
     this.throughput.stop(this.options.clock.now());
+    this.isInterrupted = true;
     this.driver.stop();
-    for (const exchange of [...this.inFlight]) exchange.abandon('interrupted');
+    this.pool.close();
     this.exhausted('stopped');
   }
 
@@ -229,6 +242,7 @@ class ShardRun {
       requestsRepeated: pool.repeated,
       connectionWaits: this.connectionWaits,
       emptyStreams: recorder.emptyStreams,
+      isOverrun: this.isOverrun,
       measuredMs: driver.measuredMs(),
       throughput: this.throughput.done(),
     };
