@@ -103,10 +103,11 @@ export class Recorder {
 
   arrived(isSlow: boolean, isMeasured: boolean): void {
     this.inFlight += 1;
-    for (const totals of isMeasured ? [this.interval, this.totals] : [this.interval]) {
-      totals.offered += 1;
-      if (isSlow) totals.slow += 1;
-    }
+    this.interval.offered += 1;
+    if (isSlow) this.interval.slow += 1;
+    if (!isMeasured) return;
+    this.totals.offered += 1;
+    if (isSlow) this.totals.slow += 1;
   }
 
   /** Content came: `tokens` at one instant, `gapMs` after the ones before; negative for the first. */

@@ -106,7 +106,8 @@ class ShardRun {
     this.driver = createDriver({
       ...plan,
       clock,
-      begin: (...arrival) => this.begin(...arrival),
+      begin: (arrival, intendedAt, trace, over, readyAt) =>
+        this.begin(arrival, intendedAt, trace, over, readyAt),
       exhausted: (end) => this.exhausted(end),
     });
     this.context = {
