@@ -27,7 +27,7 @@ Run
   -n, --requests N           stop after N arrivals
       --timeout TIME         per request (120s);  --grace TIME for the last ones (30s)
   -p, --processes N          client processes;  --connections N per process (20000)
-      --seed N               same seed, same arrivals and prompts
+      --seed N               same seed, same arrivals and prompts; each load of a search takes the next
       --name TEXT            title in reports
 
 Traffic
@@ -48,7 +48,7 @@ Objective and checks
       --slo ttft=500ms,tpot=50ms,e2e=10s   what a good request meets;  --attainment N share (0.99)
       --verify tokens|repeat tokens: the fake upstream's numbered words, no gap, double or stranger
                              repeat: equal questions get equal answers, in every format
-      --expect-text FILE     every answer is exactly this text
+      --expect-text FILE     every answer is exactly this text, a newline at its end included
       --enforce              exit with 1 when the objective is missed (wrong text always does)
 
 Search

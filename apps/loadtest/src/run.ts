@@ -42,7 +42,7 @@ export async function runScenario(asked: Scenario, options: RunOptions): Promise
       onLost: () => timeline.lose(),
     },
   );
-  const notes = notesOfCut(scenario, trace);
+  const notes = [...notesOfCut(scenario, trace), ...notesOfText(files.expectedText, shards)];
   const keys = files.keys.length;
   const intervals = timeline.finish();
   const isInterrupted = options.signal.aborted;
@@ -212,6 +212,12 @@ function correctionOf(load: Load, { ttft, endToEnd }: Record<MetricName, Latency
     intervalMs,
     estimate: { ttft: estimated(ttft), endToEnd: estimated(endToEnd) },
   };
+}
+
+function notesOfText(expected: string | undefined, shards: readonly ShardResult[]): string[] {
+  const differs = shards.some(({ errors }) => errors.some(([name]) => name === 'wrong text: mismatch'));
+  if (!differs || !expected?.endsWith('\n')) return [];
+  return ['the expected text ends in a newline, as editors write it: an answer without one differs from it'];
 }
 
 function notesOfContent(shards: readonly ShardResult[]): string[] {

@@ -23,12 +23,16 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   if (load.kind !== 'open') {
     throw new SluiceError('invalid-request', 'a saturation search needs open-loop arrivals');
   }
+  let loads = 0;
   const points: SearchPoint[] = [];
   const runs: { rate: number; result: RunResult }[] = [];
   const probe = async (rate: number, phase: SearchPoint['phase'], isRepeated = false): Promise<RunResult> => {
     options.onLoad?.(rate, phase);
     const profile = { kind: 'constant' as const, rate };
-    const result = await runScenario({ ...scenario, load: { ...load, profile } }, options);
+    // The same draw for every load would make the search repeat its luck.
+    const seed = scenario.seed + loads;
+    loads += 1;
+    const result = await runScenario({ ...scenario, seed, load: { ...load, profile } }, options);
     // What was cut off says nothing about its load: its late requests were left, and count for nobody.
     options.signal.throwIfAborted();
     // A miss that the client may have caused itself is no news of the server: once more.
