@@ -5,11 +5,14 @@ import { parseScenario, type ScenarioInput } from './scenario.ts';
 
 let driver: LoadDriver;
 let begun: number;
+/** How long after its instant each request could be sent. */
+let waits: number[];
 let exhaustedAt: number | undefined;
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 });
   begun = 0;
+  waits = [];
   exhaustedAt = undefined;
 });
 afterEach(() => vi.useRealTimers());
@@ -38,8 +41,9 @@ async function play({ users, answerMs, load, scenario, retryWaitMs = 0 }: Play):
     trace: undefined,
     clock: { now: () => Date.now() },
     startAt: 0,
-    begin(arrival, intendedAt, _trace, over) {
+    begin(arrival, intendedAt, _trace, over, readyAt = intendedAt) {
       begun += 1;
+      waits.push(readyAt - intendedAt);
       const waitMs = answerMs(arrival);
       if (waitMs < Number.POSITIVE_INFINITY) setTimeout(() => over(retryWaitMs), waitMs);
       return intendedAt >= parsed.warmupMs;
@@ -112,6 +116,11 @@ describe('a closed loop', () => {
   it('lets a paced user who was asked to wait go on from there', async () => {
     await play({ users: 1, answerMs: () => 10, retryWaitMs: 490, load: { paceMs: '100ms' } });
     expect(begun).toBe(2);
+  });
+
+  it('tells the wait of a paced user for his answer from a late client', async () => {
+    await play({ users: 1, answerMs: () => 250, load: { paceMs: '100ms' }, scenario: { requests: 4 } });
+    expect(waits).toEqual([0, 150, 300, 450].map((ms) => expect.closeTo(ms, -1)));
   });
 
   it('can be stopped', async () => {

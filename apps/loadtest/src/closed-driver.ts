@@ -1,5 +1,5 @@
 import { sample } from './distribution.ts';
-import type { DriverOptions, LoadDriver } from './load-driver.ts';
+import type { DriverOptions, LoadDriver, LoadEnd } from './load-driver.ts';
 import { createRandom, type Random } from './random.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -9,6 +9,8 @@ const longestTimerMs = 2 ** 31 - 1;
 interface User {
   /** When his next request is due; he waits for it or for an answer. */
   dueAt: number;
+  /** When he had the answer to the one before. */
+  freeAt: number;
   /** There while he waits for `dueAt`. */
   timer?: NodeJS.Timeout;
   /** When his first measured request began. */
@@ -34,7 +36,7 @@ export class ClosedDriver implements LoadDriver {
     this.load = load;
     this.random = createRandom(options.scenario.seed + 7919 * (index + 1));
     const count = Math.floor(load.users / of) + (index < load.users % of ? 1 : 0);
-    this.users = Array.from({ length: count }, () => ({ dueAt: 0 }));
+    this.users = Array.from({ length: count }, () => ({ dueAt: 0, freeAt: 0 }));
     this.active = count;
     this.arrival = index;
   }
@@ -43,8 +45,8 @@ export class ClosedDriver implements LoadDriver {
     const { startAt, scenario, clock } = this.options;
     // Not when the users notice: one of them may wait for an answer that never comes.
     const leftMs = startAt + scenario.durationMs - clock.now();
-    this.endTimer = setTimeout(() => this.end(), Math.min(leftMs, longestTimerMs));
-    if (this.users.length === 0) this.end();
+    this.endTimer = setTimeout(() => this.end('time'), Math.min(leftMs, longestTimerMs));
+    if (this.users.length === 0) this.end('used-up');
     this.users.forEach((user, at) => {
       // A paced user starts somewhere in its first period: all at once would be a burst nobody asked for.
       const { paceMs, rampUpMs } = this.load;
@@ -54,7 +56,7 @@ export class ClosedDriver implements LoadDriver {
   }
 
   stop(): void {
-    this.end();
+    this.end('stopped');
   }
 
   /**
@@ -72,7 +74,8 @@ export class ClosedDriver implements LoadDriver {
 
   private wait(user: User, dueAt: number): void {
     user.dueAt = dueAt;
-    const waitMs = dueAt - this.options.clock.now();
+    user.freeAt = this.options.clock.now();
+    const waitMs = dueAt - user.freeAt;
     if (waitMs > 0 && !this.isEnded) user.timer = setTimeout(() => this.request(user), waitMs);
     else this.request(user);
   }
@@ -81,7 +84,7 @@ export class ClosedDriver implements LoadDriver {
     const { scenario, startAt, clock, share, trace } = this.options;
     delete user.timer;
     const now = clock.now();
-    if (now - startAt >= scenario.durationMs) this.end();
+    if (now - startAt >= scenario.durationMs) this.end('time');
     if (this.isEnded || this.arrival >= (scenario.requests ?? Infinity)) {
       this.leave(user);
       return;
@@ -90,11 +93,14 @@ export class ClosedDriver implements LoadDriver {
     const intendedAt = this.load.paceMs === undefined ? now : user.dueAt;
     const arrival = this.arrival;
     this.arrival += share.of;
-    const isMeasured = this.options.begin(arrival, intendedAt, trace?.[arrival], (retryWaitMs) => {
-      const retryAt = this.options.clock.now() + retryWaitMs;
+    const over = (retryWaitMs: number) => {
+      // Who was not asked to wait keeps the instant that he intended, however late it is.
+      const retryAt = retryWaitMs > 0 ? this.options.clock.now() + retryWaitMs : Number.NEGATIVE_INFINITY;
       // Only after the connection is back in its pool, or each request would open another.
       queueMicrotask(() => this.wait(user, Math.max(retryAt, this.nextAt(intendedAt))));
-    });
+    };
+    const readyAt = Math.max(intendedAt, user.freeAt);
+    const isMeasured = this.options.begin(arrival, intendedAt, trace?.[arrival], over, readyAt);
     if (isMeasured) user.since ??= intendedAt;
   }
 
@@ -106,7 +112,7 @@ export class ClosedDriver implements LoadDriver {
   }
 
   /** Whoever waits for an answer goes on until it is there or given up. */
-  private end(): void {
+  private end(end: LoadEnd): void {
     if (this.isEnded) return;
     this.isEnded = true;
     clearTimeout(this.endTimer);
@@ -115,12 +121,12 @@ export class ClosedDriver implements LoadDriver {
       clearTimeout(user.timer);
       this.leave(user);
     }
-    this.options.exhausted();
+    this.options.exhausted(end);
   }
 
   private leave(user: User): void {
     user.until = Math.max(user.dueAt, this.options.clock.now());
     this.active -= 1;
-    if (this.active === 0) this.end();
+    if (this.active === 0) this.end('used-up');
   }
 }

@@ -13,10 +13,18 @@ export function createDriver(options: DriverOptions): LoadDriver {
     case 'open': {
       const random = createRandom(options.scenario.seed);
       const instants = arrivalInstants(load.profile, load.spacing, random);
-      return new OpenDriver(options, instants, peakRate(load.profile) / options.share.of);
+      return new OpenDriver(options, {
+        instants,
+        rate: peakRate(load.profile) / options.share.of,
+        isEven: load.spacing === 'constant',
+      });
     }
     case 'trace':
-      return new OpenDriver(options, traceInstants(options.trace ?? []), 1000);
+      return new OpenDriver(options, {
+        instants: traceInstants(options.trace ?? []),
+        rate: 1000,
+        isEven: false,
+      });
     case 'closed':
       return new ClosedDriver(options, load);
     default:

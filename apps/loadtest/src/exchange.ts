@@ -19,6 +19,8 @@ export interface ExchangeContext {
   checker: TextChecker | undefined;
   /** The client of this exchange leaves: end its connection. */
   leave(exchange: Exchange): void;
+  /** Why the run ends that ends this exchange. */
+  runEnd(): 'interrupted' | 'unfinished';
   /** The exchange is over, for whatever reason; called once. */
   over(exchange: Exchange): void;
 }
@@ -29,6 +31,7 @@ export class Exchange implements Call, ScannerSink, Finished {
   readonly readBytesPerSecond: number | undefined;
   connection: Connection | undefined;
   readonly intendedAt: number;
+  readonly readyAt: number;
   readonly isMeasured: boolean;
   sentAt = 0;
   firstAt = 0;
@@ -54,13 +57,24 @@ export class Exchange implements Call, ScannerSink, Finished {
   private isOver = false;
   private abortTimer: NodeJS.Timeout | undefined;
 
-  constructor(plan: PlannedRequest, context: ExchangeContext, intendedAt: number, isMeasured: boolean) {
+  constructor(
+    plan: PlannedRequest,
+    context: ExchangeContext,
+    intendedAt: number,
+    readyAt: number,
+    isMeasured: boolean,
+  ) {
     this.plan = plan;
     this.context = context;
     this.request = plan.wire;
     this.readBytesPerSecond = plan.readBytesPerSecond;
     this.intendedAt = intendedAt;
+    this.readyAt = readyAt;
     this.isMeasured = isMeasured;
+  }
+
+  get isStream(): boolean {
+    return this.plan.isStream;
   }
 
   get isSlow(): boolean {
@@ -127,6 +141,11 @@ export class Exchange implements Call, ScannerSink, Finished {
   }
 
   fail(failure: Failure, code?: string): void {
+    if (failure === 'closed') {
+      if (this.context.runEnd() === 'interrupted') this.abandon('interrupted');
+      else this.expire('unfinished');
+      return;
+    }
     const isCut = this.scanner !== undefined && failure === 'reset';
     // The end of a connection is one class, whoever noticed it; why there was none at all is worth a word.
     if (failure === 'connect') this.retryWaitMs = unreachableWaitMs;
@@ -138,23 +157,29 @@ export class Exchange implements Call, ScannerSink, Finished {
   /** Gives up on the server. Does nothing when the exchange is over. */
   expire(errorClass: 'timeout' | 'unfinished'): void {
     if (this.isOver) return;
+    const { abortAfterMs, abortAfterTokens } = this.plan;
+    if (this.isSlow || (abortAfterMs ?? abortAfterTokens) !== undefined) {
+      // The time that a slow reader or a leaver needs is his own.
+      this.abandon();
+      return;
+    }
     this.errorClass = errorClass;
     this.context.leave(this);
     this.settle();
   }
 
-  /** Leaves in the middle, on purpose. Does nothing when the exchange is over. */
-  abandon(): void {
+  /** Leaves in the middle, on purpose or because the run ends. Does nothing when the exchange is over. */
+  abandon(kind: 'aborted' | 'interrupted' = 'aborted'): void {
     if (this.isOver) return;
     if (this.burst > 0) this.flushBurst();
     this.context.leave(this);
-    this.close({ kind: 'aborted' });
+    this.close({ kind });
   }
 
   /** Tokens that came in one read have one instant: they are recorded together. */
   private flushBurst(): void {
     const gapMs = this.tokens === 0 ? -1 : this.readAt - this.lastAt;
-    if (!this.isSlow) this.context.recorder.tokens(this.burst, gapMs, this.isMeasured);
+    if (!this.isSlow) this.context.recorder.tokens(this.burst, this.readAt, gapMs, this.isMeasured);
     this.tokens += this.burst;
     this.lastAt = this.readAt;
     this.burst = 0;
@@ -200,8 +225,8 @@ export class Exchange implements Call, ScannerSink, Finished {
     const text = Buffer.from(JSON.stringify(facts.text ?? '').slice(1, -1));
     const seen = text.length > 0 ? this.readText(text, 0, text.length) : 0;
     this.tokens = this.outputTokens ?? seen;
-    this.context.recorder.tokens(this.tokens, -1, false);
-    if (this.isMeasured) this.context.recorder.totals.tokens += this.tokens;
+    const { recorder, clock } = this.context;
+    recorder.wholeTokens(this.tokens, clock.now(), this.isMeasured);
   }
 
   private textProblem(): string | undefined {

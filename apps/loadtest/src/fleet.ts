@@ -11,31 +11,57 @@ export interface FleetOptions {
   clock: Clock;
   /** Called with each process's part of each second. */
   onInterval(interval: Interval): void;
+  /** A process died: its part of further seconds will not come. */
+  onLost(): void;
   signal: AbortSignal;
 }
 
 /** A run without the parts that differ per process. */
 export type FleetPlan = Omit<ShardPlan, 'share' | 'startAt'>;
 
+/** What a fleet measured. */
+export interface FleetResult {
+  shards: ShardResult[];
+  /** Which processes died, in words. */
+  losses: string[];
+}
+
 const bootMs = 50;
 
-/** Runs a load test in as many processes as the scenario says; one runs in this very process. */
-export async function runFleet(plan: FleetPlan, options: FleetOptions): Promise<ShardResult[]> {
+/**
+ * Runs a load test in as many processes as the scenario says; one runs in this very process. Of several, what the
+ * others measured is kept when one dies. Throws when nothing is left.
+ */
+export async function runFleet(plan: FleetPlan, options: FleetOptions): Promise<FleetResult> {
   const of = plan.scenario.processes;
   if (of === 1) {
     const startAt = options.clock.now() + bootMs;
-    return [await runShard({ ...plan, share: { index: 0, of }, startAt }, options)];
+    const shard = await runShard({ ...plan, share: { index: 0, of }, startAt }, options);
+    return { shards: [shard], losses: [] };
   }
   const shards = Array.from({ length: of }, () => new ShardChild(options));
   try {
     await Promise.all(shards.map((shard) => shard.ready));
     const startAt = options.clock.now() + bootMs;
-    return await Promise.all(
-      shards.map((shard, index) => shard.run({ ...plan, share: { index, of }, startAt })),
+    const runs = shards.map((shard, index) => shard.run({ ...plan, share: { index, of }, startAt }));
+    for (const run of runs) run.catch(options.onLost);
+    const outcomes = await Promise.allSettled(runs);
+    const results = outcomes.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    // All have failed: the first one says why.
+    if (results.length === 0) await Promise.all(runs);
+    const losses = outcomes.flatMap((each, at) =>
+      each.status === 'fulfilled'
+        ? []
+        : [`client process ${at + 1} of ${of}: ${messageOf(each.reason)}; what it measured is lost`],
     );
+    return { shards: results, losses };
   } finally {
     for (const shard of shards) shard.close();
   }
+}
+
+function messageOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message : 'unknown';
 }
 
 /** One child process and its messages. */
@@ -69,7 +95,8 @@ class ShardChild {
 
   close(): void {
     this.options.signal.removeEventListener('abort', this.stop);
-    this.child.kill();
+    // It heeds no other signal; whatever it had to say has been said.
+    this.child.kill('SIGKILL');
   }
 
   private hear(message: FromShard): void {

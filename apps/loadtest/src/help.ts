@@ -12,7 +12,8 @@ Load (one of; default --rate 10)
       --ramp A..B            open loop, rate from A to B over the duration
       --steps 100x30s,200x30s   open loop, rate steps
       --arrivals poisson|constant   spacing of the open loop (default poisson)
-      --trace FILE           arrivals of a CSV: at_s, at_ms or timestamp [, prompt_tokens, output_tokens]
+      --trace FILE           arrivals of a CSV: at_s, at_ms or timestamp (dates, seconds or milliseconds)
+                             [, prompt_tokens or Request tokens, output_tokens or Response tokens]
       --trace-speed N        play it N times as fast
   -u, --users N              closed loop of N users
       --think DIST           pause between an answer and the next request
@@ -22,11 +23,12 @@ Load (one of; default --rate 10)
 Run
   -t, --target URL           base address, with or without /v1; its query goes with every request
                              (default http://127.0.0.1:8080)
-  -d, --duration TIME        default 30s;  --warmup TIME before measuring, part of it
+  -d, --duration TIME        default 30s, with --steps their sum, with --trace its length
+      --warmup TIME          before measuring, part of the duration
   -n, --requests N           stop after N arrivals
       --timeout TIME         per request (120s);  --grace TIME for the last ones (30s)
   -p, --processes N          client processes;  --connections N per process (20000)
-      --seed N               same seed, same arrivals and prompts
+      --seed N               same seed, same arrivals and prompts; each load of a search takes the next
       --name TEXT            title in reports
 
 Traffic
@@ -48,7 +50,7 @@ Objective and checks
       --slo ttft=500ms,tpot=50ms,e2e=10s   what a good request meets;  --attainment N share (0.99)
       --verify tokens|repeat tokens: the fake upstream's numbered words, no gap, double or stranger
                              repeat: equal questions get equal answers, in every format
-      --expect-text FILE     every answer is exactly this text
+      --expect-text FILE     every answer is exactly this text, a newline at its end included
       --enforce              exit with 1 when the objective is missed (wrong text always does)
 
 Search
@@ -57,6 +59,7 @@ Search
 
 Output
       --json FILE  --csv FILE  --html FILE  --quiet
+      an interrupt ends the load, writes what was measured and exits with 130; a second one ends at once
 
 TIME: 250ms, 1.5s, 2m, always with its unit. DIST: 128, uniform:10..200, normal:128,32, lognormal:128,0.8,
 exponential:500, choice:16=0.9,1024=0.1; of times as exponential:500ms. Flags override the scenario file, whose fields are those of src/scenario.ts.

@@ -8,6 +8,8 @@ export interface Share {
   of: number;
 }
 
+/** Why no further request begins: its time is over, all that it had to begin has begun, or it was told to stop. */
+export type LoadEnd = 'time' | 'used-up' | 'stopped';
 /** A request is over, and its caller was asked to wait so long, in milliseconds, before the next one. */
 export type Over = (retryWaitMs: number) => void;
 
@@ -19,10 +21,19 @@ export interface DriverOptions {
   clock: Clock;
   /** Instant of the host's clock at which the run starts. */
   startAt: number;
-  /** Begins a request and tells whether it is measured; `over` is called at its end. */
-  begin(arrival: number, intendedAt: number, trace: TraceEntry | undefined, over: Over): boolean;
+  /**
+   * Begins a request and tells whether it is measured; `over` is called at its end. Before `readyAt` it could not have
+   * been sent, for its user still waited for an answer; absent: it could at its intended instant.
+   */
+  begin(
+    arrival: number,
+    intendedAt: number,
+    trace: TraceEntry | undefined,
+    over: Over,
+    readyAt?: number,
+  ): boolean;
   /** No further request will begin. */
-  exhausted(): void;
+  exhausted(end: LoadEnd): void;
 }
 
 /** Decides when requests start. */

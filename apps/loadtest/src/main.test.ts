@@ -109,11 +109,29 @@ describe('the command line', () => {
     expect(page).toMatch(/, #2<\/th>/);
   }, 60_000);
 
+  it('writes what it has when it is interrupted, and says so', async () => {
+    const args = ['run', '-t', target, '-d', '1h', '-m', 'paced-n3', '--json', file('i.json')];
+    const child = execFile(process.execPath, [bin, ...args]);
+    let output = '';
+    child.stdout?.on('data', (text) => {
+      output += text;
+    });
+    // Its first line of progress.
+    if (child.stderr) await once(child.stderr, 'data');
+    child.kill('SIGINT');
+    const [code] = await once(child, 'close');
+    expect(code).toBe(130);
+    expect(output).toContain('interrupted: ');
+    expect(await readResult(file('i.json'))).toMatchObject({ isInterrupted: true });
+  });
+
   it('exits with 1 for a missed objective that is enforced, and for wrong text', async () => {
     const run = ['run', '-t', target, '-n', '3', '-r', '100', '-q'];
     expect((await call(...run, '-m', 'paced-e503')).code).toBe(0);
     expect((await call(...run, '-m', 'paced-e503', '--enforce')).code).toBe(1);
-    expect((await call(...run, '-m', 'paced-n3', '--expect-text', example)).code).toBe(1);
+    const different = await call(...run, '-m', 'paced-n3', '--expect-text', example);
+    expect(different.code).toBe(1);
+    expect(different.output).toContain('the expected text ends in a newline');
   });
 
   it.each([
@@ -122,6 +140,7 @@ describe('the command line', () => {
     [['run', '--rate', 'x'], 'load.profile.rate'],
     [['run', '--speed', '9'], 'speed'],
     [['run', 'missing.yaml'], "the scenario missing.yaml can't be read: ENOENT"],
+    [['run', '-d', '1h', '--json', join(example, 'a.json')], "a.json can't be written"],
     [['report', example], 'is not a result of this load test: Unexpected token'],
     [['report', tsconfig], 'is not a result of this load test: version: Invalid input'],
     [['report', 'a.json', '--json', 'b.json'], '--json goes with run and search'],

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { assertNever, SluiceError } from '@sluice/canonical';
 import { goals, measureCeiling } from './bench/ceiling.ts';
@@ -6,18 +5,20 @@ import { type CommandName, checkCommand } from './command-flags.ts';
 import { errorText } from './error-text.ts';
 import { timeMs, wholeNumber } from './flag-value.ts';
 import { help } from './help.ts';
+import { fitDuration } from './load-length.ts';
+import { checkOutputs, writeOutputs } from './outputs.ts';
 import { Progress } from './progress.ts';
-import { renderCsv } from './report/csv.ts';
-import { renderHtml } from './report/html.ts';
-import { readResult, writeResult } from './report/result-file.ts';
+import { readResult } from './report/result-file.ts';
 import { distinctNames } from './report/run-names.ts';
 import type { RunResult } from './result.ts';
 import { runScenario } from './run.ts';
 import { parseScenario } from './scenario.ts';
 import { readScenarioFile } from './scenario-file.ts';
+import { readScenarioFiles } from './scenario-files.ts';
 import { overlay, scenarioFlags } from './scenario-flags.ts';
 import { searchSaturation } from './search.ts';
 import { summarizeRun } from './summary.ts';
+import { describeTrace } from './trace.ts';
 import { serveUpstream } from './upstream/serve.ts';
 
 const outputFlags = {
@@ -33,6 +34,9 @@ const outputFlags = {
 
 type CommandLine = ReturnType<typeof parseCommandLine>;
 
+/** What shells report of a program that an interrupt ended. */
+const interruptedCode = 130;
+
 /** Runs the command line and sets the process's exit code. Never throws. */
 export async function main(args: string[]): Promise<void> {
   try {
@@ -43,8 +47,14 @@ export async function main(args: string[]): Promise<void> {
     process.exitCode = await runCommand(command, files, line.values);
   } catch (error) {
     process.stderr.write(`${errorText(error)}\n`);
-    process.exitCode = error instanceof SluiceError && error.kind !== 'invalid-request' ? 1 : 2;
+    process.exitCode = codeOf(error);
   }
+}
+
+function codeOf(error: unknown): number {
+  if (!(error instanceof SluiceError)) return 2;
+  if (error.kind === 'cancelled') return interruptedCode;
+  return error.kind === 'invalid-request' ? 2 : 1;
 }
 
 function parseCommandLine(args: string[]) {
@@ -77,8 +87,12 @@ async function load(
   file: string | undefined,
   flags: CommandLine['values'],
 ): Promise<number> {
-  const scenario = parseScenario(overlay(file === undefined ? {} : await readScenarioFile(file), flags));
+  const asked = parseScenario(overlay(file === undefined ? {} : await readScenarioFile(file), flags));
   const write = (text: string) => flags.quiet !== true && process.stderr.write(text);
+  const { trace } = await readScenarioFiles(asked);
+  const scenario = fitDuration(asked, trace);
+  await checkOutputs(flags);
+  if (trace) write(`${describeTrace(trace)}\n`);
   const terminal = process.stderr.isTTY && { columns: () => process.stderr.columns };
   const progress = new Progress({ scenario, ...terminal, write });
   const options = {
@@ -95,8 +109,8 @@ async function load(
         });
   progress.erase();
   print(summarizeRun(result));
-  if (flags.json !== undefined) await writeResult(flags.json, result);
-  await writeReports([result], flags);
+  await writeOutputs([result], flags);
+  if (result.isInterrupted) return interruptedCode;
   const isWrong = Object.keys(result.errors).some((name) => name.startsWith('wrong text'));
   return isWrong || (flags.enforce === true && !result.meetsSlo) ? 1 : 0;
 }
@@ -106,7 +120,7 @@ async function report(files: string[], flags: CommandLine['values']): Promise<nu
   const results = distinctNames(await Promise.all(files.map(readResult)), files);
   if (flags.html === undefined && flags.csv === undefined)
     for (const result of results) print(summarizeRun(result));
-  await writeReports(results, flags);
+  await writeOutputs(results, { csv: flags.csv, html: flags.html });
   return 0;
 }
 
@@ -130,17 +144,12 @@ async function bench(flags: CommandLine['values']): Promise<number> {
   return isReached ? 0 : 1;
 }
 
-async function writeReports(results: readonly RunResult[], flags: CommandLine['values']): Promise<void> {
-  if (flags.csv !== undefined) await writeFile(flags.csv, renderCsv(results));
-  if (flags.html !== undefined) await writeFile(flags.html, renderHtml(results));
-}
-
 /** Aborts at the first interrupt; a second one ends the process at once. */
 function interrupts(): AbortSignal {
   const controller = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      if (controller.signal.aborted) process.exit(130);
+      if (controller.signal.aborted) process.exit(interruptedCode);
       controller.abort();
     });
   }

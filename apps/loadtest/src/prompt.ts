@@ -23,6 +23,9 @@ export interface PromptOptions {
   random: Random;
 }
 
+/** Of one prompt: far past what any model reads, and far from what a text can hold. */
+export const mostWords = 1_000_000;
+
 const vocabulary = (
   'river stone light window garden paper engine signal winter market story number bridge orange silver morning ' +
   'letter forest table music water circle planet shadow copper travel harbor method season valley anchor button'
@@ -38,7 +41,7 @@ export function createPrompts(options: PromptOptions): PromptSource {
     for (const part of parts) {
       if (part === '{text}') {
         const line = lines?.[arrival % lines.length];
-        prompt += line ?? words?.(asked ?? sampleCount(options.tokens, random, 1)) ?? '';
+        prompt += line ?? words?.(Math.min(mostWords, asked ?? sampleCount(options.tokens, random, 1))) ?? '';
       } else if (part === '{tokens}') prompt += limit ?? 0;
       else if (part === '{seed}') prompt += index(random, options.seeds);
       else if (part === '{index}') prompt += arrival;

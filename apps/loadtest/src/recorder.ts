@@ -1,5 +1,6 @@
 import { LatencyHistogram } from './histogram.ts';
 import { isGood, type RequestTimes, type Slo } from './slo.ts';
+import type { Throughput } from './throughput.ts';
 
 /** Latencies that a run measures, in milliseconds. */
 export const metricNames = [
@@ -21,15 +22,19 @@ export interface Totals {
   /** Arrivals that were due. */
   offered: number;
   ok: number;
-  /** Ok and within the objective; slow readers are not asked for it. */
+  /** Those of whom the objective was asked: not who left on purpose or read slowly on purpose. */
+  asked: number;
+  /** Of these, ok and within the objective. */
   good: number;
   /** Answered with 429. */
   refused: number;
   /** Failed in any other way. */
   failed: number;
-  /** Left by the client on purpose. */
+  /** Left by the client on purpose, or given up by one that reads slowly on purpose. */
   aborted: number;
-  /** Ok, but read slowly on purpose: no part of latencies and of the objective. */
+  /** In flight when the run was interrupted: no part of latencies and of the objective. */
+  interrupted: number;
+  /** Read slowly on purpose, however they ended: no part of latencies. */
   slow: number;
   /** Tokens of answers as they were seen, one per event where the text is not numbered. */
   tokens: number;
@@ -40,6 +45,8 @@ export interface Totals {
 export interface Interval extends Totals {
   /** Seconds since the start. */
   index: number;
+  /** False for the second in which the run ended. */
+  isWhole: boolean;
   /** Unfinished requests at its end. */
   inFlight: number;
   /** Encoded histograms of the requests that ended in it. */
@@ -52,17 +59,21 @@ export type Outcome =
   | { kind: 'ok' }
   | { kind: 'refused'; errorClass: string }
   | { kind: 'failed'; errorClass: string }
-  | { kind: 'aborted' };
+  | { kind: 'aborted' }
+  | { kind: 'interrupted' };
 
 /** A finished request. Instants are in milliseconds of the host's clock; 0 means it did not happen. */
 export interface Finished {
   intendedAt: number;
+  /** From when on the client could have sent it: later where its user still waited for an answer. */
+  readyAt: number;
   sentAt: number;
   firstAt: number;
   lastAt: number;
   endedAt: number;
   tokens: number;
   queueWaitMs: number | undefined;
+  isStream: boolean;
   isSlow: boolean;
   /** False during the warm-up. */
   isMeasured: boolean;
@@ -76,29 +87,42 @@ export class Recorder {
   readonly totals = emptyTotals();
   readonly errors = new Map<string, number>();
   inFlight = 0;
+  /** Measured streams that ended well without any content. */
+  emptyStreams = 0;
   private readonly slo: Slo;
+  private readonly throughput: Throughput;
   private interval = emptyTotals();
   private intervalTtft = new LatencyHistogram(2);
   private intervalEndToEnd = new LatencyHistogram(2);
 
-  constructor(slo: Slo) {
+  constructor(slo: Slo, throughput: Throughput) {
     this.slo = slo;
+    this.throughput = throughput;
     this.metrics = emptyMetrics();
   }
 
-  arrived(isMeasured: boolean): void {
-    this.interval.offered += 1;
+  arrived(isSlow: boolean, isMeasured: boolean): void {
     this.inFlight += 1;
-    if (isMeasured) this.totals.offered += 1;
+    this.interval.offered += 1;
+    if (isSlow) this.interval.slow += 1;
+    if (!isMeasured) return;
+    this.totals.offered += 1;
+    if (isSlow) this.totals.slow += 1;
   }
 
-  /** Content came: `tokens` at the same instant, `gapMs` after the ones before; negative for the first. */
-  tokens(tokens: number, gapMs: number, isMeasured: boolean): void {
-    this.interval.tokens += tokens;
+  /** Content came: `tokens` at one instant, `gapMs` after the ones before; negative for the first. */
+  tokens(tokens: number, at: number, gapMs: number, isMeasured: boolean): void {
+    this.wholeTokens(tokens, at, isMeasured);
     if (!isMeasured) return;
-    this.totals.tokens += tokens;
     if (gapMs >= 0) this.metrics.interToken.record(gapMs);
     this.metrics.interToken.recordMany(0, tokens - 1);
+  }
+
+  /** A single body came, with all its tokens. */
+  wholeTokens(tokens: number, at: number, isMeasured: boolean): void {
+    this.interval.tokens += tokens;
+    this.throughput.token(tokens, at);
+    if (isMeasured) this.totals.tokens += tokens;
   }
 
   bytes(bytes: number, isMeasured: boolean): void {
@@ -116,19 +140,23 @@ export class Recorder {
       this.intervalEndToEnd.record(times.endToEndMs);
     }
     count(this.interval, outcome, request.isSlow, good);
+    if (outcome.kind === 'ok') this.throughput.answer(good, request.endedAt);
     if (!request.isMeasured) return;
     count(this.totals, outcome, request.isSlow, good);
     if (outcome.kind === 'refused' || outcome.kind === 'failed') this.countError(outcome.errorClass);
     if (outcome.kind === 'refused') this.metrics.refusal.record(request.endedAt - request.sentAt);
-    if (request.sentAt > 0) this.metrics.sendDelay.record(request.sentAt - request.intendedAt);
-    if (isCounted) this.recordTimes(request, times);
+    if (request.sentAt > 0) this.metrics.sendDelay.record(request.sentAt - request.readyAt);
+    if (!isCounted) return;
+    this.recordTimes(request, times);
+    if (request.isStream && request.firstAt === 0) this.emptyStreams += 1;
   }
 
-  /** Closes the current second. */
-  takeInterval(index: number): Interval {
+  /** Closes the current second, or what there is of it. */
+  takeInterval(index: number, isWhole: boolean): Interval {
     const taken: Interval = {
       ...this.interval,
       index,
+      isWhole,
       inFlight: this.inFlight,
       ttft: this.intervalTtft.encode(),
       endToEnd: this.intervalEndToEnd.encode(),
@@ -159,7 +187,19 @@ export class Recorder {
 
 /** Zero of everything. */
 export function emptyTotals(): Totals {
-  return { offered: 0, ok: 0, good: 0, refused: 0, failed: 0, aborted: 0, slow: 0, tokens: 0, bytes: 0 };
+  return {
+    offered: 0,
+    ok: 0,
+    asked: 0,
+    good: 0,
+    refused: 0,
+    failed: 0,
+    aborted: 0,
+    interrupted: 0,
+    slow: 0,
+    tokens: 0,
+    bytes: 0,
+  };
 }
 
 /** A histogram for every metric. */
@@ -182,10 +222,12 @@ export function emptyMetrics(): Record<MetricName, LatencyHistogram> {
 export function addTotals(sum: Totals, other: Totals): void {
   sum.offered += other.offered;
   sum.ok += other.ok;
+  sum.asked += other.asked;
   sum.good += other.good;
   sum.refused += other.refused;
   sum.failed += other.failed;
   sum.aborted += other.aborted;
+  sum.interrupted += other.interrupted;
   sum.slow += other.slow;
   sum.tokens += other.tokens;
   sum.bytes += other.bytes;
@@ -193,7 +235,8 @@ export function addTotals(sum: Totals, other: Totals): void {
 
 function count(totals: Totals, outcome: Outcome, isSlow: boolean, good: boolean): void {
   totals[outcome.kind] += 1;
-  if (outcome.kind === 'ok' && isSlow) totals.slow += 1;
+  const isLeft = outcome.kind === 'aborted' || outcome.kind === 'interrupted';
+  if (!isLeft && !isSlow) totals.asked += 1;
   if (good) totals.good += 1;
 }
 
@@ -205,5 +248,6 @@ function timesOf(request: Finished): RequestTimes {
     tpotMs:
       hasFirst && request.tokens > 1 ? (request.lastAt - request.firstAt) / (request.tokens - 1) : undefined,
     endToEndMs: request.endedAt - request.intendedAt,
+    isStream: request.isStream,
   };
 }

@@ -9,20 +9,25 @@ export interface RunResult {
   name: string;
   /** ISO 8601. */
   startedAt: string;
+  /** Present when somebody ended the run or the search before its time. */
+  isInterrupted?: true;
   /** The scenario after defaults; credentials are left out. */
   scenario: ShownScenario;
-  /** Length of the measured part, in milliseconds. */
+  /** How long requests were offered in the measured part, in milliseconds; 0 when all came at once. */
   measuredMs: number;
   /** Requests that arrived in the measured part. */
   totals: Totals;
-  /** Per second of the measured part. */
+  /**
+   * Per second. `offered`, `refused` and `failed` go by arrival, over `measuredMs`, and are 0 when that is 0; `ok` and
+   * `good` of an open loop and `tokens` go by when answers came.
+   */
   rates: { offered: number; ok: number; good: number; refused: number; failed: number; tokens: number };
-  /** Share of requests that were good, among those that were asked to be. */
+  /** Share of requests that were good, among those that the objective was asked of. */
   attainment: number;
   meetsSlo: boolean;
   metrics: Record<MetricName, MetricResult>;
   /** How latencies were freed of coordinated omission. */
-  correction: { by: 'intended-instant' } | { by: 'expected-interval'; intervalMs: number };
+  correction: Correction;
   /** Failed and refused requests by class. */
   errors: Record<string, number>;
   intervals: IntervalResult[];
@@ -30,6 +35,19 @@ export interface RunResult {
   /** Present where a saturation search made this result. */
   search?: SearchResult;
 }
+
+/**
+ * Where requests had intended instants, latencies count from them. Users who wait for answers have none: what callers
+ * who come regardless of answers would have seen is estimated beside what was measured. The estimate takes all that
+ * is longer than the interval for a stall, so it says something only where answers should take about the same time.
+ */
+export type Correction =
+  | { by: 'intended-instant' }
+  | {
+      by: 'expected-interval';
+      intervalMs: number;
+      estimate?: { ttft: MetricResult; endToEnd: MetricResult };
+    };
 
 /** Milliseconds; `hdr` is the whole histogram in the standard encoding, in microseconds. */
 export interface MetricResult extends LatencySummary {

@@ -1,16 +1,23 @@
-import { readFile } from 'node:fs/promises';
-import { SluiceError } from '@sluice/canonical';
 import { type Clock, createHostClock } from './clock.ts';
 import { meanOf } from './distribution.ts';
 import { runFleet } from './fleet.ts';
 import { LatencyHistogram } from './histogram.ts';
-import { addTotals, emptyMetrics, emptyTotals, type Interval, metricNames } from './recorder.ts';
-import { type IntervalResult, metricResult, type RunResult } from './result.ts';
+import { fitDuration, notesOfCut } from './load-length.ts';
+import {
+  addTotals,
+  emptyMetrics,
+  emptyTotals,
+  type Interval,
+  type MetricName,
+  metricNames,
+} from './recorder.ts';
+import { type Correction, type IntervalResult, metricResult, type RunResult } from './result.ts';
 import type { Load, Scenario } from './scenario.ts';
+import { readScenarioFiles } from './scenario-files.ts';
 import { checkSelf } from './self-check.ts';
 import type { ShardResult } from './shard.ts';
 import { shownScenario } from './shown-scenario.ts';
-import { parseTrace, type TraceEntry } from './trace.ts';
+import type { Done } from './throughput.ts';
 
 /** What watches a run. */
 export interface RunOptions {
@@ -22,19 +29,25 @@ export interface RunOptions {
 }
 
 /** Runs a scenario and sums it up. Throws `invalid-request` when one of its files can't be read. */
-export async function runScenario(scenario: Scenario, options: RunOptions): Promise<RunResult> {
+export async function runScenario(asked: Scenario, options: RunOptions): Promise<RunResult> {
   const startedAt = new Date().toISOString();
-  const files = await readFiles(scenario);
+  const { trace, ...files } = await readScenarioFiles(asked);
+  const scenario = fitDuration(asked, trace);
   const timeline = new Timeline(scenario, options.onInterval);
-  const shards = await runFleet(
-    { scenario, ...files },
+  const { shards, losses } = await runFleet(
+    { scenario, ...files, trace: trace?.entries },
     {
       clock: options.clock ?? createHostClock(),
       signal: options.signal,
       onInterval: (interval) => timeline.add(interval),
+      onLost: () => timeline.lose(),
     },
   );
-  return summarize({ scenario, startedAt, keys: files.keys.length, shards, intervals: timeline.finish() });
+  const notes = [...notesOfCut(scenario, trace), ...notesOfText(files.expectedText, shards)];
+  const keys = files.keys.length;
+  const intervals = timeline.finish();
+  const isInterrupted = options.signal.aborted;
+  return summarize({ scenario, startedAt, keys, shards, intervals, notes, losses, isInterrupted });
 }
 
 /** The load in a few words. */
@@ -49,50 +62,30 @@ export function describeLoad(load: Load): string {
   return `steps of ${profile.steps.map((step) => step.rate).join(', ')}/s, ${arrivals}`;
 }
 
-interface Files {
-  keys: readonly string[];
-  promptFiles: Record<string, readonly string[]>;
-  trace: readonly TraceEntry[] | undefined;
-  expectedText: string | undefined;
-}
-
-async function readFiles(scenario: Scenario): Promise<Files> {
-  const keys = [...scenario.keys.values];
-  if (scenario.keys.file !== undefined) keys.push(...lines(await readText(scenario.keys.file)));
-  const promptFiles: Record<string, readonly string[]> = {};
-  for (const { prompt } of scenario.traffic) {
-    if (prompt.file === undefined) continue;
-    promptFiles[prompt.file] = lines(await readText(prompt.file));
-    if (promptFiles[prompt.file]?.length === 0) {
-      throw new SluiceError('invalid-request', `no prompts in ${prompt.file}`);
-    }
-  }
-  const { load, expectText } = scenario;
-  return {
-    keys,
-    promptFiles,
-    trace: load.kind === 'trace' ? parseTrace(await readText(load.file), load.speed) : undefined,
-    expectedText: expectText === undefined ? undefined : await readText(expectText),
-  };
-}
-
 /** Puts the processes' parts of each second together. */
 class Timeline {
   private readonly scenario: Scenario;
   private readonly report: ((interval: IntervalResult) => void) | undefined;
   private readonly parts = new Map<number, Interval[]>();
   private readonly done: IntervalResult[] = [];
+  private processes: number;
 
   constructor(scenario: Scenario, report: ((interval: IntervalResult) => void) | undefined) {
     this.scenario = scenario;
     this.report = report;
+    this.processes = scenario.processes;
   }
 
   add(interval: Interval): void {
     const parts = this.parts.get(interval.index) ?? [];
     parts.push(interval);
     this.parts.set(interval.index, parts);
-    if (parts.length === this.scenario.processes) this.close(interval.index, parts);
+    if (parts.length >= this.processes) this.close(interval.index, parts);
+  }
+
+  /** One process less will report. */
+  lose(): void {
+    this.processes -= 1;
   }
 
   finish(): IntervalResult[] {
@@ -115,7 +108,10 @@ class Timeline {
     const startMs = index * 1000;
     const result: IntervalResult = {
       second: index,
-      isMeasured: startMs >= this.scenario.warmupMs && startMs + 1000 <= this.scenario.durationMs,
+      isMeasured:
+        parts.every(({ isWhole }) => isWhole) &&
+        startMs >= this.scenario.warmupMs &&
+        startMs + 1000 <= this.scenario.durationMs,
       inFlight,
       ...totals,
       ...(ttft.count > 0 && { ttftP50: ttft.percentile(50), ttftP99: ttft.percentile(99) }),
@@ -135,9 +131,15 @@ interface Measured {
   keys: number;
   shards: readonly ShardResult[];
   intervals: IntervalResult[];
+  /** What a reader should know of the load, in words. */
+  notes: readonly string[];
+  /** Client processes that died, in words. */
+  losses: readonly string[];
+  isInterrupted: boolean;
 }
 
-function summarize({ scenario, startedAt, keys, shards, intervals }: Measured): RunResult {
+function summarize(measured: Measured): RunResult {
+  const { scenario, startedAt, keys, shards, intervals, losses, isInterrupted } = measured;
   const totals = emptyTotals();
   const metrics = emptyMetrics();
   const errors: Record<string, number> = {};
@@ -146,74 +148,97 @@ function summarize({ scenario, startedAt, keys, shards, intervals }: Measured): 
     for (const name of metricNames) metrics[name].add(LatencyHistogram.decode(shard.metrics[name]));
     for (const [name, count] of shard.errors) errors[name] = (errors[name] ?? 0) + count;
   }
-  const measuredMs = Math.max(1, ...shards.map((shard) => shard.measuredMs));
-  const correction = correctionOf(scenario.load, metrics.endToEndFromSend);
-  if (correction.by === 'expected-interval') {
-    metrics.ttft = metrics.ttftFromSend.corrected(correction.intervalMs);
-    metrics.endToEnd = metrics.endToEndFromSend.corrected(correction.intervalMs);
-  }
-  const asked = totals.offered - totals.aborted - totals.slow;
-  const attainment = asked > 0 ? totals.good / asked : 0;
-  const perSecond = (count: number) => (count * 1000) / measuredMs;
+  const measuredMs = Math.max(0, ...shards.map((shard) => shard.measuredMs));
+  const notes = [...measured.notes, ...notesOfContent(shards)];
+  if (isInterrupted)
+    notes.push(`interrupted: ${totals.interrupted} requests were left unanswered, and are in no figure`);
+  const attainment = totals.asked > 0 ? totals.good / totals.asked : 0;
+  const asked = (count: number) => perSecond(count, measuredMs);
+  const done = sumOf(shards.map((shard) => shard.throughput));
+  const isClosed = scenario.load.kind === 'closed';
   const results = metricNames.map((name) => [name, metricResult(metrics[name])] as const);
   const processes = shards.map((shard) => shard.self);
+  const self = checkSelf({
+    processes,
+    sendDelay: metrics.sendDelay,
+    endToEndFromSend: metrics.endToEndFromSend,
+    errors,
+    overrunAt: shards.some((shard) => shard.isOverrun) ? scenario.maxInFlight : undefined,
+    connections: {
+      maximum: scenario.maxConnections,
+      waited: shards.reduce((sum, shard) => sum + shard.connectionWaits, 0),
+    },
+  });
   return {
     version: 1,
     name: scenario.name ?? describeLoad(scenario.load),
     startedAt,
+    ...(isInterrupted && { isInterrupted }),
     scenario: shownScenario(scenario, keys),
     measuredMs,
     totals,
     rates: {
-      offered: perSecond(totals.offered),
-      ok: perSecond(totals.ok),
-      good: perSecond(totals.good),
-      refused: perSecond(totals.refused),
-      failed: perSecond(totals.failed),
-      tokens: tokenRate(intervals) ?? perSecond(totals.tokens),
+      offered: asked(totals.offered),
+      // The rounds of a closed loop are whole, answers included.
+      ok: isClosed ? asked(totals.ok) : perSecond(done.ok, done.ms),
+      good: isClosed ? asked(totals.good) : perSecond(done.good, done.ms),
+      refused: asked(totals.refused),
+      failed: asked(totals.failed),
+      tokens: perSecond(done.tokens, done.ms),
     },
     attainment,
-    meetsSlo: asked > 0 && attainment >= scenario.slo.attainment,
+    meetsSlo: totals.asked > 0 && attainment >= scenario.slo.attainment,
     // The list of names is complete, so every key is there.
     metrics: Object.fromEntries(results) as RunResult['metrics'],
-    correction,
+    correction: correctionOf(scenario.load, metrics),
     errors,
     intervals,
     client: {
       processes,
       connectionsOpened: shards.reduce((sum, shard) => sum + shard.connectionsOpened, 0),
       requestsRepeated: shards.reduce((sum, shard) => sum + shard.requestsRepeated, 0),
-      ...checkSelf({
-        processes,
-        sendDelay: metrics.sendDelay,
-        endToEndFromSend: metrics.endToEndFromSend,
-        errors,
-      }),
+      isBottleneck: self.isBottleneck || losses.length > 0,
+      findings: [...losses, ...self.findings, ...notes],
     },
   };
 }
 
 /** Users of an unpaced closed loop wait for answers, so a stall hides the callers who would have come meanwhile. */
-function correctionOf(load: Load, endToEndFromSend: LatencyHistogram): RunResult['correction'] {
+function correctionOf(load: Load, { ttft, endToEnd }: Record<MetricName, LatencyHistogram>): Correction {
   if (load.kind !== 'closed' || load.paceMs !== undefined) return { by: 'intended-instant' };
-  return { by: 'expected-interval', intervalMs: endToEndFromSend.percentile(50) + meanOf(load.thinkMs) };
+  const intervalMs = endToEnd.percentile(50) + meanOf(load.thinkMs);
+  const estimated = (measured: LatencyHistogram) => metricResult(measured.corrected(intervalMs));
+  return {
+    by: 'expected-interval',
+    intervalMs,
+    estimate: { ttft: estimated(ttft), endToEnd: estimated(endToEnd) },
+  };
 }
 
-/** Tokens by the second in which they came; absent when the run had no whole measured second. */
-function tokenRate(intervals: readonly IntervalResult[]): number | undefined {
-  const measured = intervals.filter((interval) => interval.isMeasured);
-  if (measured.length === 0) return undefined;
-  return measured.reduce((sum, interval) => sum + interval.tokens, 0) / measured.length;
+function notesOfText(expected: string | undefined, shards: readonly ShardResult[]): string[] {
+  const differs = shards.some(({ errors }) => errors.some(([name]) => name === 'wrong text: mismatch'));
+  if (!differs || !expected?.endsWith('\n')) return [];
+  return ['the expected text ends in a newline, as editors write it: an answer without one differs from it'];
 }
 
-function lines(text: string): string[] {
-  return text.split(/\r?\n/).filter((line) => line.trim() !== '');
+function notesOfContent(shards: readonly ShardResult[]): string[] {
+  const empty = shards.reduce((sum, shard) => sum + shard.emptyStreams, 0);
+  return empty === 0 ? [] : [`${empty} streams ended well, but brought no content`];
 }
 
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new SluiceError('invalid-request', `the file ${path} can't be read`, { cause });
+/** What came at one instant has no rate. */
+function perSecond(count: number, ms: number): number {
+  return ms > 0 ? (count * 1000) / ms : 0;
+}
+
+/** Processes work side by side: counts add up, times do not. */
+function sumOf(parts: readonly Done[]): Done {
+  const sum = { ok: 0, good: 0, tokens: 0, ms: 0 };
+  for (const { ok, good, tokens, ms } of parts) {
+    sum.ok += ok;
+    sum.good += good;
+    sum.tokens += tokens;
+    sum.ms = Math.max(sum.ms, ms);
   }
+  return sum;
 }

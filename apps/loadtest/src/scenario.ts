@@ -2,12 +2,16 @@ import { SluiceError } from '@sluice/canonical';
 import { isConnectionHeader, isHeaderName, isHeaderValue } from '@sluice/http';
 import { z } from 'zod';
 import { formatNames } from './dialects/dialect.ts';
-import { parseCounts, parseTimes } from './distribution.ts';
+import { meanOf, parseCounts, parseTimes } from './distribution.ts';
 import { parseDurationMs } from './duration.ts';
+import { naturalDurationMs } from './load-length.ts';
+import { mostWords } from './prompt.ts';
 import { parseTarget } from './target.ts';
 
 const text = z.union([z.string(), z.number()]).transform(String);
 const count = z.number().int().positive();
+/** More is a slip of the hand, and beyond any client. */
+const rate = z.number().nonnegative().max(1_000_000);
 const share = z.number().min(0).max(1);
 const durationMs = parsed(parseDurationMs);
 const counts = parsed(parseCounts);
@@ -25,7 +29,9 @@ const traffic = z.strictObject({
       /** `{text}` stands for generated words or a line of `file`; also `{tokens}`, `{seed}` and `{index}`. */
       template: z.string().default('{text}'),
       /** Words to generate, about one token each. */
-      tokens: counts.default({ kind: 'fixed', value: 32 }),
+      tokens: counts
+        .refine((words) => meanOf(words) <= mostWords, `at most ${mostWords} words`)
+        .default({ kind: 'fixed', value: 32 }),
       /** One prompt per line; lines are used in turn. Absent generates words. */
       file: z.string().optional(),
       /** `{seed}` is a number below this. Few seeds repeat questions. */
@@ -49,16 +55,16 @@ const open = z.strictObject({
   kind: z.literal('open'),
   spacing: z.enum(['poisson', 'constant']).default('poisson'),
   profile: z.discriminatedUnion('kind', [
-    z.strictObject({ kind: z.literal('constant'), rate: z.number().positive() }),
+    z.strictObject({ kind: z.literal('constant'), rate: rate.positive() }),
     z.strictObject({
       kind: z.literal('ramp'),
-      from: z.number().nonnegative(),
-      to: z.number().nonnegative(),
+      from: rate,
+      to: rate,
       overMs: durationMs,
     }),
     z.strictObject({
       kind: z.literal('steps'),
-      steps: z.array(z.strictObject({ rate: z.number().nonnegative(), forMs: durationMs })).min(1),
+      steps: z.array(z.strictObject({ rate, forMs: durationMs })).min(1),
     }),
   ]),
 });
@@ -69,7 +75,7 @@ const trace = z.strictObject({
 });
 const closed = z.strictObject({
   kind: z.literal('closed'),
-  users: count,
+  users: count.max(1_000_000),
   /** Pause between an answer and the same user's next request. */
   thinkMs: times.default({ kind: 'fixed', value: 0 }),
   /** Intended time between a user's requests; latency then counts from the intended instant. */
@@ -90,7 +96,8 @@ const fields = z.strictObject({
   load: z
     .discriminatedUnion('kind', [open, trace, closed])
     .prefault({ kind: 'open', profile: { kind: 'constant', rate: 10 } }),
-  durationMs: durationMs.default(30_000),
+  /** Absent: the sum of steps, the time of a ramp, the length of a trace, else 30 s. */
+  durationMs: durationMs.optional(),
   /** Start of the run that is not measured. */
   warmupMs: durationMs.default(0),
   /** How long unfinished requests may go on after the last arrival. */
@@ -100,7 +107,9 @@ const fields = z.strictObject({
   requests: count.optional(),
   /** Connections per process. */
   maxConnections: count.default(20_000),
-  processes: count.default(1),
+  /** Requests of a process that may be under way or wait for a connection; more end the load. */
+  maxInFlight: count.default(250_000),
+  processes: count.max(256).default(1),
   traffic: z.array(traffic).min(1).prefault([{}]),
   /** Further headers of every request, before those of the formats; results tell their names alone. */
   headers: z.record(z.string(), text).transform(checkedHeaders).default({}),
@@ -128,8 +137,8 @@ const fields = z.strictObject({
   search: z
     .strictObject({
       /** First rate tried. */
-      fromRate: z.number().positive().default(10),
-      maxRate: z.number().positive().default(100_000),
+      fromRate: rate.positive().default(10),
+      maxRate: rate.positive().default(100_000),
       /** The search ends when bounds are this close, as a share of the rate. */
       precision: z.number().min(0.001).max(0.5).default(0.05),
       /** Loads past the found rate, as multiples of it. */
@@ -140,17 +149,19 @@ const fields = z.strictObject({
     .prefault({}),
 });
 
-export const scenarioSchema = fields.refine(({ warmupMs, durationMs }) => warmupMs < durationMs, {
-  path: ['durationMs'],
-  message: 'leaves no time to measure after the warm-up',
-});
+export const scenarioSchema = fields
+  .transform((given) => ({ ...given, durationMs: given.durationMs ?? naturalDurationMs(given.load) }))
+  .refine(({ warmupMs, durationMs }) => warmupMs < durationMs, {
+    path: ['durationMs'],
+    message: 'leaves no time to measure after the warm-up',
+  });
 
 /** A whole load test, as it is after defaults. */
 export type Scenario = z.output<typeof scenarioSchema>;
 /** A load test as a file or flags say it: all fields may be left out. */
 export type ScenarioInput = z.input<typeof scenarioSchema>;
 export type Traffic = Scenario['traffic'][number];
-export type Load = Scenario['load'];
+export type Load = z.output<typeof fields>['load'];
 
 /** Applies defaults and says all that is wrong at once. Throws `invalid-request`. */
 export function parseScenario(input: unknown): Scenario {

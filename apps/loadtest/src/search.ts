@@ -23,22 +23,26 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   if (load.kind !== 'open') {
     throw new SluiceError('invalid-request', 'a saturation search needs open-loop arrivals');
   }
+  let loads = 0;
   const points: SearchPoint[] = [];
   const runs: { rate: number; result: RunResult }[] = [];
   const probe = async (rate: number, phase: SearchPoint['phase'], isRepeated = false): Promise<RunResult> => {
     options.onLoad?.(rate, phase);
     const profile = { kind: 'constant' as const, rate };
-    const result = await runScenario({ ...scenario, load: { ...load, profile } }, options);
+    // The same draw for every load would make the search repeat its luck.
+    const seed = scenario.seed + loads;
+    loads += 1;
+    const result = await runScenario({ ...scenario, seed, load: { ...load, profile } }, options);
+    // What was cut off says nothing about its load: its late requests were left, and count for nobody.
+    options.signal.throwIfAborted();
     // A miss that the client may have caused itself is no news of the server: once more.
     if (!result.meetsSlo && result.client.isBottleneck && phase === 'search' && !isRepeated) {
-      options.signal.throwIfAborted();
       return probe(rate, phase, true);
     }
     const point = pointOf(result, phase);
     points.push(point);
     if (phase === 'search') runs.push({ rate, result });
     options.onPoint?.(point);
-    options.signal.throwIfAborted();
     await sleep(search.settleMs, undefined, { signal: options.signal });
     return result;
   };
@@ -51,7 +55,8 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
     if (best) for (const factor of search.beyond) await probe(best.rate * factor, 'beyond');
   } catch (error) {
     // An interrupted search reports the loads it has tried.
-    if (!options.signal.aborted || runs.length === 0) throw error;
+    if (!options.signal.aborted) throw error;
+    if (runs.length === 0) throw new SluiceError('cancelled', 'interrupted before the first load was over');
   }
   const met = runs.filter((run) => run.result.meetsSlo).sort((a, b) => b.rate - a.rate);
   const best = met[0] ?? runs.at(-1);
@@ -61,7 +66,14 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   const rate = met[0]?.result.rates.offered ?? 0;
   points.sort((a, b) => a.offeredRate - b.offeredRate);
   const name = scenario.name ?? `saturation search at ${new URL(scenario.target).host}`;
-  return { ...result, name, search: { saturationRate: rate, points } };
+  const found = { ...result, name, search: { saturationRate: rate, points } };
+  return options.signal.aborted ? interrupted(found) : found;
+}
+
+function interrupted(result: RunResult): RunResult {
+  const note = 'interrupted: the search had not ended, and a higher rate may do';
+  const client = { ...result.client, findings: [...result.client.findings, note] };
+  return { ...result, isInterrupted: true, client };
 }
 
 function pointOf(result: RunResult, phase: SearchPoint['phase']): SearchPoint {

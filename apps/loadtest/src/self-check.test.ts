@@ -48,6 +48,18 @@ describe('the client about itself', () => {
     expect(checkSelf(facts).findings).toEqual([expect.stringMatching(/after their instant at the median/)]);
   });
 
+  it('names its own connections where requests waited for one', () => {
+    const facts = { processes: [calm], sendDelay: filled(20), endToEndFromSend: filled(100), errors: {} };
+    const connections = { maximum: 8, waited: 990 };
+    expect(checkSelf({ ...facts, connections })).toEqual({
+      isBottleneck: true,
+      findings: ['990 requests waited for one of the 8 connections of a process (--connections)'],
+    });
+    // Short waits are no news.
+    const prompt = { ...facts, sendDelay: filled(0.1), connections };
+    expect(checkSelf(prompt).findings).toEqual([]);
+  });
+
   it('names what the system had no more of', () => {
     const delays = { sendDelay: filled(0.1), endToEndFromSend: filled(100) };
     const errors = { 'connection: connect EMFILE': 12, 'connection: reset': 3 };

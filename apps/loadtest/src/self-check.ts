@@ -23,6 +23,10 @@ export interface SelfFacts {
   endToEndFromSend: LatencyHistogram;
   /** Failed requests by class. */
   errors: Readonly<Record<string, number>>;
+  /** The most that a process may have in flight, if it had. */
+  overrunAt?: number | undefined;
+  /** The most that a process may open, and how many requests waited for one. Absent: none did. */
+  connections?: { maximum: number; waited: number };
 }
 
 /** Says whether the client was itself the bottleneck, and by which signs; empty findings mean a clean run. */
@@ -41,7 +45,16 @@ export function checkSelf(facts: SelfFacts): { isBottleneck: boolean; findings: 
   const lateMs = facts.sendDelay.percentile(hasTail ? 99 : 50);
   if (lateMs > Math.max(lateSendMs, facts.endToEndFromSend.percentile(50) / 10)) {
     const which = hasTail ? 'at the 99th percentile' : 'at the median';
-    own.push(`requests were sent ${formatMs(lateMs)} after their instant ${which}`);
+    const { maximum = 0, waited = 0 } = facts.connections ?? {};
+    own.push(
+      waited > 0
+        ? `${waited} requests waited for one of the ${maximum} connections of a process (--connections)`
+        : `requests were sent ${formatMs(lateMs)} after their instant ${which}`,
+    );
+  }
+  if (facts.overrunAt !== undefined) {
+    const many = `${facts.overrunAt} requests of a process were in flight`;
+    own.push(`the load ended early: ${many}, the most that it bears`);
   }
   for (const [errorClass, count] of Object.entries(facts.errors)) {
     const why = exhausted[errorClass.split(' ').at(-1) ?? ''];

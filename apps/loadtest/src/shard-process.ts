@@ -28,8 +28,8 @@ async function run(plan: ShardPlan): Promise<void> {
   process.disconnect();
 }
 
-// The parent alone reacts to a terminal's interrupt, and then tells its shards.
-process.on('SIGINT', () => {});
+// A whole group hears a terminal's interrupt or a supervisor's stop: the parent alone reacts, and tells its shards.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 process.on('disconnect', () => stopping.abort());
 process.on('message', (message: ToShard) => {
   if (message.type === 'stop') stopping.abort();

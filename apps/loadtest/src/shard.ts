@@ -4,7 +4,7 @@ import { createDriver } from './create-driver.ts';
 import { formatNames } from './dialects/dialect.ts';
 import { dialects } from './dialects/registry.ts';
 import { Exchange, type ExchangeContext } from './exchange.ts';
-import type { LoadDriver, Over, Share } from './load-driver.ts';
+import type { LoadDriver, LoadEnd, Over, Share } from './load-driver.ts';
 import { createRandom } from './random.ts';
 import { type Interval, type MetricName, metricNames, Recorder, type Totals } from './recorder.ts';
 import { createRequestFactory, type RequestFactory } from './request-factory.ts';
@@ -13,6 +13,7 @@ import { type SelfLoad, SelfWatch } from './self-watch.ts';
 import { LineShape } from './sse-scanner.ts';
 import { parseTarget } from './target.ts';
 import { expectRepetition, expectText } from './text-check.ts';
+import { type Done, Throughput } from './throughput.ts';
 import type { TraceEntry } from './trace.ts';
 
 /** All that one process needs for its share of a run. Plain data: it travels between processes. */
@@ -37,8 +38,15 @@ export interface ShardResult {
   self: SelfLoad;
   connectionsOpened: number;
   requestsRepeated: number;
+  /** Measured requests for which no connection was free. */
+  connectionWaits: number;
+  /** Measured streams that ended well without any content. */
+  emptyStreams: number;
+  /** More was in flight than it bears, and the load ended early. */
+  isOverrun: boolean;
   /** How long measured requests kept coming, in milliseconds. */
   measuredMs: number;
+  throughput: Done;
 }
 
 /** Where a running shard reports to. */
@@ -60,6 +68,7 @@ export function runShard(plan: ShardPlan, options: ShardOptions): Promise<ShardR
 class ShardRun {
   private readonly plan: ShardPlan;
   private readonly options: ShardOptions;
+  private readonly throughput: Throughput;
   private readonly recorder: Recorder;
   private readonly pool: Pool;
   private readonly factory: RequestFactory;
@@ -73,6 +82,9 @@ class ShardRun {
   private intervalTimer: NodeJS.Timeout | undefined;
   private interval = 0;
   private isExhausted = false;
+  private isInterrupted = false;
+  private isOverrun = false;
+  private connectionWaits = 0;
   private readonly ended = Promise.withResolvers<void>();
 
   constructor(plan: ShardPlan, options: ShardOptions) {
@@ -81,7 +93,8 @@ class ShardRun {
     const target = parseTarget(scenario.target);
     this.plan = plan;
     this.options = options;
-    this.recorder = new Recorder(scenario.slo);
+    this.throughput = new Throughput(plan.startAt + scenario.warmupMs, plan.startAt + scenario.durationMs);
+    this.recorder = new Recorder(scenario.slo, this.throughput);
     this.pool = new Pool({
       origin: target.origin,
       maxConnections: scenario.maxConnections,
@@ -93,8 +106,9 @@ class ShardRun {
     this.driver = createDriver({
       ...plan,
       clock,
-      begin: (arrival, intendedAt, trace, over) => this.begin(arrival, intendedAt, trace, over),
-      exhausted: () => this.exhausted(),
+      begin: (arrival, intendedAt, trace, over, readyAt) =>
+        this.begin(arrival, intendedAt, trace, over, readyAt),
+      exhausted: (end) => this.exhausted(end),
     });
     this.context = {
       clock,
@@ -109,6 +123,7 @@ class ShardRun {
             : undefined,
       leave: (exchange) => this.pool.abort(exchange),
       over: (exchange) => this.over(exchange),
+      runEnd: () => (this.isInterrupted ? 'interrupted' : 'unfinished'),
     };
   }
 
@@ -130,21 +145,36 @@ class ShardRun {
     signal.removeEventListener('abort', stop);
     for (const timer of [...this.timers, this.intervalTimer]) clearTimeout(timer);
     this.pool.close();
-    this.options.onInterval(this.recorder.takeInterval(this.interval));
+    this.options.onInterval(this.recorder.takeInterval(this.interval, false));
     return this.result();
   }
 
-  private begin(arrival: number, intendedAt: number, trace: TraceEntry | undefined, over: Over): boolean {
+  private begin(
+    arrival: number,
+    intendedAt: number,
+    trace: TraceEntry | undefined,
+    over: Over,
+    readyAt = intendedAt,
+  ): boolean {
     const request = this.factory(arrival, trace);
-    const { warmupMs } = this.plan.scenario;
+    const { scenario } = this.plan;
+    const { warmupMs } = scenario;
     // A timer may be a little early: without a warm-up that must not leave the first request out.
     const isMeasured = warmupMs === 0 || intendedAt >= this.plan.startAt + warmupMs;
-    const exchange = new Exchange(request, this.context, intendedAt, isMeasured);
+    const exchange = new Exchange(request, this.context, intendedAt, readyAt, isMeasured);
     this.inFlight.add(exchange);
     this.continuations.set(exchange, over);
-    this.recorder.arrived(isMeasured);
+    this.recorder.arrived(exchange.isSlow, isMeasured);
     this.pool.send(exchange);
+    if (isMeasured && this.inFlight.has(exchange) && !exchange.connection) this.connectionWaits += 1;
+    if (this.inFlight.size >= scenario.maxInFlight) this.overrun();
     return isMeasured;
+  }
+
+  private overrun(): void {
+    this.isOverrun = true;
+    this.throughput.stop(this.options.clock.now());
+    this.driver.stop();
   }
 
   private over(exchange: Exchange): void {
@@ -155,21 +185,23 @@ class ShardRun {
     this.endIfDone();
   }
 
-  private exhausted(): void {
+  private exhausted(end: LoadEnd): void {
     if (this.isExhausted) return;
     this.isExhausted = true;
+    if (end === 'used-up') this.throughput.usedUp();
     this.timers.push(
-      setTimeout(() => {
-        for (const exchange of [...this.inFlight]) exchange.expire('unfinished');
-      }, this.plan.scenario.graceMs),
+      // Whatever is under way or waits then fails as closed by us.
+      setTimeout(() => this.pool.close(), this.plan.scenario.graceMs),
     );
     this.endIfDone();
   }
 
   private stop(): void {
+    this.throughput.stop(this.options.clock.now());
+    this.isInterrupted = true;
     this.driver.stop();
-    for (const exchange of [...this.inFlight]) exchange.abandon();
-    this.exhausted();
+    this.pool.close();
+    this.exhausted('stopped');
   }
 
   private endIfDone(): void {
@@ -188,7 +220,7 @@ class ShardRun {
     const closesAt = this.plan.startAt + (this.interval + 1) * intervalMs;
     this.intervalTimer = setTimeout(
       () => {
-        this.options.onInterval(this.recorder.takeInterval(this.interval));
+        this.options.onInterval(this.recorder.takeInterval(this.interval, true));
         // A client that could not keep up has skipped seconds; they stay empty.
         const now = this.options.clock.now();
         this.interval = Math.max(this.interval + 1, Math.floor((now - this.plan.startAt) / intervalMs));
@@ -209,7 +241,11 @@ class ShardRun {
       self: this.watch.stop(),
       connectionsOpened: pool.opened,
       requestsRepeated: pool.repeated,
+      connectionWaits: this.connectionWaits,
+      emptyStreams: recorder.emptyStreams,
+      isOverrun: this.isOverrun,
       measuredMs: driver.measuredMs(),
+      throughput: this.throughput.done(),
     };
   }
 }

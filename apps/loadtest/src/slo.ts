@@ -1,6 +1,6 @@
 /** What a request must meet to count as good, in milliseconds; absent means no bound. */
 export interface Slo {
-  /** Time to first token; for a single body, which has none, the bound is not applied. */
+  /** Time to first token; a single body has none and is not asked for it, a stream without one misses. */
   ttftMs?: number | undefined;
   /** Time per output token after the first. */
   tpotMs?: number | undefined;
@@ -15,11 +15,15 @@ export interface RequestTimes {
   ttftMs?: number | undefined;
   tpotMs?: number | undefined;
   endToEndMs: number;
+  isStream: boolean;
 }
 
 /** Whether a successful request was good. */
 export function isGood(slo: Slo, times: RequestTimes): boolean {
+  const isEmptyStream = times.isStream && times.ttftMs === undefined;
   return (
+    // Who waits for a first token that never comes waits for longer than any bound.
+    !(isEmptyStream && (slo.ttftMs ?? slo.tpotMs) !== undefined) &&
     within(times.ttftMs, slo.ttftMs) &&
     within(times.tpotMs, slo.tpotMs) &&
     within(times.endToEndMs, slo.endToEndMs)

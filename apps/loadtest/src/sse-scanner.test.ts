@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type FormatName, formatNames } from './dialects/dialect.ts';
 import { dialects } from './dialects/registry.ts';
 import { LineShape, SseScanner } from './sse-scanner.ts';
@@ -13,19 +13,29 @@ interface Heard {
   malformed: number;
 }
 
-function scan(format: FormatName, pieces: readonly Buffer[], shape = new LineShape(dialects[format])): Heard {
+function scan(
+  format: FormatName,
+  pieces: readonly Buffer[],
+  shape = new LineShape(dialects[format]),
+  longestBytes?: number,
+): Heard {
   const heard: Heard = { texts: [], ends: 0, outputTokens: undefined, errors: [], malformed: 0 };
-  const scanner = new SseScanner(dialects[format], shape, {
-    text: (bytes, start, end) => heard.texts.push(JSON.parse(`"${bytes.toString('utf8', start, end)}"`)),
-    facts: (facts) => {
-      heard.ends += facts.isEnd === true ? 1 : 0;
-      heard.outputTokens = facts.outputTokens ?? heard.outputTokens;
-      if (facts.error !== undefined) heard.errors.push(facts.error);
+  const scanner = new SseScanner(
+    dialects[format],
+    shape,
+    {
+      text: (bytes, start, end) => heard.texts.push(JSON.parse(`"${bytes.toString('utf8', start, end)}"`)),
+      facts: (facts) => {
+        heard.ends += facts.isEnd === true ? 1 : 0;
+        heard.outputTokens = facts.outputTokens ?? heard.outputTokens;
+        if (facts.error !== undefined) heard.errors.push(facts.error);
+      },
+      malformed: () => {
+        heard.malformed += 1;
+      },
     },
-    malformed: () => {
-      heard.malformed += 1;
-    },
-  });
+    longestBytes,
+  );
   for (const piece of pieces) scanner.push(piece, 0, piece.length);
   scanner.end();
   return heard;
@@ -57,6 +67,42 @@ describe.each(formatNames)('the scanner of %s', (format) => {
         expect(heard).toEqual({ texts, ends: 1, outputTokens: texts.length, errors: [], malformed: 0 });
       }),
     );
+  });
+
+  it.each(['\r', '\r\n'])('finds the same in lines that end in %j', (lineEnd) => {
+    fc.assert(
+      fc.property(fc.array(token, { minLength: 1, maxLength: 9 }), fc.array(fc.nat()), (texts, cuts) => {
+        const bytes = Buffer.from(stream(format, texts).toString().replaceAll('\n', lineEnd));
+        const heard = scan(format, split(bytes, cuts));
+        expect(heard).toEqual({ texts, ends: 1, outputTokens: texts.length, errors: [], malformed: 0 });
+      }),
+    );
+  });
+
+  it('puts data together that goes over several lines', () => {
+    const text = stream(format, ['a', 'b'])
+      .toString()
+      .replaceAll(/^data: \{(.*)\}$/gm, 'data: {\ndata: $1\ndata: }\ndata:');
+    expect(text).toContain('data: }');
+    expect(scan(format, [Buffer.from(text)])).toMatchObject({ texts: ['a', 'b'], ends: 1, malformed: 0 });
+  });
+
+  it('joins a long line once, however many reads it took', () => {
+    const long = 'x'.repeat(100_000);
+    const bytes = stream(format, [long]);
+    const cuts = Array.from({ length: 1000 }, (_, at) => at * 100);
+    const concat = vi.spyOn(Buffer, 'concat');
+    const heard = scan(format, split(bytes, cuts));
+    expect(heard.texts).toEqual([long]);
+    expect(concat.mock.calls.length).toBeLessThan(10);
+    concat.mockRestore();
+  });
+
+  it('gives up a line that has no end, and reads on after it', () => {
+    const endless = Array.from({ length: 100 }, () => Buffer.from('data: endless '));
+    const pieces = [...endless, Buffer.from('\n'), stream(format, ['x'])];
+    const heard = scan(format, pieces, undefined, 500);
+    expect(heard).toMatchObject({ texts: ['x'], ends: 1, malformed: 1 });
   });
 
   it('reads on when another stream taught it another shape of line', () => {

@@ -33,72 +33,147 @@ export class LineShape {
   }
 }
 
-/** Splits a body into lines (LF or CRLF) at any byte and tells events apart. One per answer. */
+/** Longer than any event: who never ends a line shall not fill the memory. */
+const longestLineBytes = 64 * 1024 * 1024;
+
+/** Splits a body into lines (LF, CRLF or CR) at any byte and tells events apart. One per answer. */
 export class SseScanner {
-  private rest: Buffer | undefined;
   private readonly dialect: Dialect;
   private readonly shape: LineShape;
   private readonly sink: ScannerSink;
+  private readonly longestBytes: number;
+  /** The byte that ends lines, as the first line shows; 0 until then. */
+  private lineEnd = 0;
+  /** A line so far. Joined once, at its end: to join at every read would cost the square of its length. */
+  private parts: Buffer[] = [];
+  private partBytes = 0;
+  private isSkipping = false;
+  /** Lines of an event whose data goes over several. */
+  private data: string[] | undefined;
 
-  constructor(dialect: Dialect, shape: LineShape, sink: ScannerSink) {
+  constructor(dialect: Dialect, shape: LineShape, sink: ScannerSink, longestBytes = longestLineBytes) {
     this.dialect = dialect;
     this.shape = shape;
     this.sink = sink;
+    this.longestBytes = longestBytes;
   }
 
   push(bytes: Buffer, start: number, end: number): void {
-    let at = start;
-    if (this.rest) {
-      const stop = bytes.indexOf(newline, at);
-      if (stop < 0 || stop >= end) {
-        this.rest = Buffer.concat([this.rest, bytes.subarray(at, end)]);
-        return;
-      }
-      const whole = Buffer.concat([this.rest, bytes.subarray(at, stop)]);
-      this.rest = undefined;
-      this.line(whole, 0, whole.length);
-      at = stop + 1;
+    if (start === end) return;
+    if (this.lineEnd === 0 && !this.learnLineEnd(bytes, start, end)) {
+      this.hold(bytes, start, end);
+      return;
     }
+    let at = start;
     while (at < end) {
       // A blank line follows every event; a call into native code for it would double the cost.
-      if (bytes[at] === newline) {
+      if (bytes[at] === this.lineEnd && this.partBytes === 0) {
+        if (this.data) this.flush();
         at += 1;
         continue;
       }
-      const stop = bytes.indexOf(newline, at);
+      const stop = bytes.indexOf(this.lineEnd, at);
       if (stop < 0 || stop >= end) {
-        this.rest = Buffer.from(bytes.subarray(at, end));
+        this.hold(bytes, at, end);
         return;
       }
-      this.line(bytes, at, stop);
+      if (this.partBytes > 0) this.joined(bytes, at, stop);
+      else this.line(bytes, at, stop);
       at = stop + 1;
     }
   }
 
   /** The body is over: a last line may lack its end. */
   end(): void {
-    const { rest } = this;
-    this.rest = undefined;
-    if (rest) this.line(rest, 0, rest.length);
+    if (this.partBytes > 0) this.joined(Buffer.alloc(0), 0, 0);
+    if (this.data) this.flush();
+  }
+
+  /** Whether it is known by now what ends lines; what was held before holds no end but perhaps as its last byte. */
+  private learnLineEnd(bytes: Buffer, start: number, end: number): boolean {
+    const held = this.parts.at(-1);
+    if (held?.at(-1) === carriageReturn) {
+      this.lineEnd = bytes[start] === newline ? newline : carriageReturn;
+      if (this.lineEnd === carriageReturn) this.joined(bytes, start, start);
+      return true;
+    }
+    for (let at = start; at < end && this.lineEnd === 0; at++) {
+      if (bytes[at] === newline) this.lineEnd = newline;
+      // A carriage return at the end of a read may be the half of a CRLF.
+      else if (bytes[at] === carriageReturn && at + 1 < end)
+        this.lineEnd = bytes[at + 1] === newline ? newline : carriageReturn;
+    }
+    return this.lineEnd !== 0;
+  }
+
+  private hold(bytes: Buffer, start: number, end: number): void {
+    this.partBytes += end - start;
+    if (this.isSkipping) return;
+    this.parts.push(Buffer.from(bytes.subarray(start, end)));
+    if (this.partBytes <= this.longestBytes) return;
+    this.parts = [];
+    this.isSkipping = true;
+    this.sink.malformed();
+  }
+
+  /** The line that was held is complete with these bytes. */
+  private joined(bytes: Buffer, start: number, end: number): void {
+    const { parts, isSkipping } = this;
+    this.parts = [];
+    this.partBytes = 0;
+    this.isSkipping = false;
+    if (isSkipping) return;
+    const whole = Buffer.concat([...parts, bytes.subarray(start, end)]);
+    this.line(whole, 0, whole.length);
   }
 
   private line(bytes: Buffer, start: number, lineEnd: number): void {
     const end = lineEnd > start && bytes[lineEnd - 1] === carriageReturn ? lineEnd - 1 : lineEnd;
-    if (this.known(bytes, start, end)) return;
+    if (this.data === undefined && this.known(bytes, start, end)) return;
     for (let at = 0; at < marker.length; at++) {
       if (bytes[start + at] !== marker[at]) {
         this.other(bytes, start, end);
         return;
       }
     }
-    let facts: EventFacts;
-    try {
-      facts = this.dialect.readEvent(bytes.toString('utf8', start + marker.length, end).trim());
-    } catch {
-      this.sink.malformed();
+    const data = bytes.toString('utf8', start + marker.length, end).trim();
+    if (this.data) {
+      this.data.push(data);
+      return;
+    }
+    const facts = this.read(data);
+    if (!facts) {
+      this.data = [data];
       return;
     }
     if (facts.text) this.learn(bytes, start, end, facts.text);
+    this.sink.facts(facts);
+  }
+
+  /** Absent when the data is no JSON, or not all of it. */
+  private read(data: string): EventFacts | undefined {
+    try {
+      return this.dialect.readEvent(data);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** An event is over whose first line of data said nothing by itself. */
+  private flush(): void {
+    const data = this.data?.join('\n') ?? '';
+    this.data = undefined;
+    // Who says nothing has sent no event.
+    if (data.trim() === '') return;
+    const facts = this.read(data);
+    if (!facts) {
+      this.sink.malformed();
+      return;
+    }
+    if (facts.text) {
+      const escaped = Buffer.from(JSON.stringify(facts.text).slice(1, -1));
+      this.sink.text(escaped, 0, escaped.length);
+    }
     this.sink.facts(facts);
   }
 
@@ -133,6 +208,7 @@ export class SseScanner {
 
   /** Lines without data: comments, `event:`, `id:` and `retry:` are legal and say nothing new. */
   private other(bytes: Buffer, start: number, end: number): void {
+    if (end === start && this.data) this.flush();
     if (end === start || bytes[start] === 58) return;
     if (!/^(event|id|retry)(:|$)/.test(bytes.toString('latin1', start, Math.min(end, start + 8))))
       this.sink.malformed();

@@ -1,7 +1,7 @@
 import { formatMs } from './duration.ts';
 import { formatRate } from './progress.ts';
 import { type MetricName, metricNames } from './recorder.ts';
-import type { RunResult } from './result.ts';
+import type { MetricResult, RunResult } from './result.ts';
 import { describeSlo } from './slo.ts';
 
 /** What a metric is called in summaries and reports. */
@@ -18,7 +18,7 @@ export const metricTitles: Readonly<Record<MetricName, string>> = {
   sendDelay: 'client send delay',
 };
 
-/** Those that a report draws, in this order: the corrected ones. */
+/** Those that a report shows, in this order. */
 export const reportedMetrics: readonly MetricName[] = [
   'ttft',
   'interToken',
@@ -41,8 +41,8 @@ export function summarizeRun(result: RunResult): string {
     '',
     row(
       'offered',
-      formatRate(rates.offered),
-      `${totals.offered} requests in ${(result.measuredMs / 1000).toFixed(1)} s`,
+      result.measuredMs > 0 ? formatRate(rates.offered) : '',
+      `${totals.offered} requests ${result.measuredMs > 0 ? `in ${(result.measuredMs / 1000).toFixed(1)} s` : 'at once'}`,
     ),
     row('ok', formatRate(rates.ok), `${totals.ok}`),
     row(
@@ -53,6 +53,7 @@ export function summarizeRun(result: RunResult): string {
     row('refused (429)', formatRate(rates.refused), `${totals.refused}`),
     row('failed', formatRate(rates.failed), `${totals.failed}`),
     ...(totals.aborted > 0 ? [row('left by the client', '', `${totals.aborted}`)] : []),
+    ...(totals.interrupted > 0 ? [row('left at the interrupt', '', `${totals.interrupted}`)] : []),
     ...(totals.slow > 0 ? [row('slow readers', '', `${totals.slow}`)] : []),
     row('tokens', `${Math.round(rates.tokens)}/s`, `${totals.tokens}`),
     '',
@@ -71,11 +72,22 @@ function row(label: string, rate: string, detail: string): string {
 }
 
 function latencyRow(result: RunResult, name: MetricName): string[] {
-  const metric = result.metrics[name];
+  const rows = metricRow(metricTitles[name], result.metrics[name]);
+  const estimate = estimateOf(result, name);
+  return estimate ? [...rows, ...metricRow('  estimate, see below', estimate)] : rows;
+}
+
+/** What independent callers would have seen of a metric, where that had to be estimated. */
+export function estimateOf({ correction }: RunResult, name: MetricName): MetricResult | undefined {
+  if (correction.by === 'intended-instant' || (name !== 'ttft' && name !== 'endToEnd')) return undefined;
+  return correction.estimate?.[name];
+}
+
+function metricRow(title: string, metric: MetricResult): string[] {
   if (metric.count === 0) return [];
   const values = columns.map((column) => formatMs(metric.percentiles[column] ?? 0));
   const cells = [...values, formatMs(metric.max), String(metric.count)].map((cell) => cell.padStart(10));
-  return [metricTitles[name].padEnd(labelWidth) + cells.join('')];
+  return [title.padEnd(labelWidth) + cells.join('')];
 }
 
 function correctionLines({ correction }: RunResult): string[] {
@@ -83,7 +95,9 @@ function correctionLines({ correction }: RunResult): string[] {
   const interval = formatMs(correction.intervalMs);
   return [
     '',
-    `closed loop: latencies are corrected for an expected interval of ${interval} between a user's requests`,
+    `closed loop: users wait for answers, so a stall hides those who would have come meanwhile. The estimate adds`,
+    `them for an expected interval of ${interval} between a user's requests; it means nothing where answers differ in`,
+    `length. --pace measures instead of estimating.`,
   ];
 }
 

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { emptyMetrics } from '../recorder.ts';
+import { metricResult } from '../result.ts';
 import { summarizeRun } from '../summary.ts';
 import { renderCsv } from './csv.ts';
 import { renderHtml } from './html.ts';
@@ -49,6 +51,20 @@ describe('the HTML report', () => {
     const client = { ...result('x').client, isBottleneck: true, findings: ['event loop busy'] };
     expect(renderHtml([result('a', { client })])).toContain('the client was itself the bottleneck');
     expect(summarizeRun(result('a', { client }))).toContain('THE CLIENT WAS ITSELF THE BOTTLENECK');
+  });
+
+  it('shows what was measured in a closed loop, and the estimate under its own name', () => {
+    const metrics = emptyMetrics();
+    metrics.endToEnd.recordMany(7_000, 3);
+    const estimate = { ttft: metricResult(metrics.ttft), endToEnd: metricResult(metrics.endToEnd) };
+    const correction = { by: 'expected-interval' as const, intervalMs: 50, estimate };
+    const html = renderHtml([result('a', { correction })]);
+    expect(html).toMatch(
+      /End to end<\/th><td>100 ms<[\s\S]*Estimate for independent callers<\/th><td>7.00 s</,
+    );
+    const text = summarizeRun(result('a', { correction }));
+    expect(text).toMatch(/end to end +100 ms.*\n {2}estimate, see below +7.00 s/);
+    expect(text).toContain('expected interval of 50.0 ms');
   });
 
   it('lets no name become markup', () => {

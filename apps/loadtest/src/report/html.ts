@@ -91,7 +91,7 @@ function warning(run: RunResult): string {
 
 function correction(run: RunResult): string {
   if (run.correction.by === 'intended-instant') return '';
-  const text = `${run.name}: a closed loop; time to first token and end to end are corrected for an expected interval of ${run.correction.intervalMs.toFixed(1)} ms between a user's requests.`;
+  const text = `${run.name}: a closed loop; what independent callers would have seen is estimated for an expected interval of ${run.correction.intervalMs.toFixed(1)} ms between a user's requests, and means nothing where answers differ in length.`;
   return `<p>${escapeHtml(text)}</p>`;
 }
 

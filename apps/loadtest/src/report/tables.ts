@@ -1,8 +1,8 @@
 import { formatMs } from '../duration.ts';
 import { formatRate } from '../progress.ts';
 import { type MetricName, metricNames } from '../recorder.ts';
-import type { RunResult } from '../result.ts';
-import { metricTitles } from '../summary.ts';
+import type { MetricResult, RunResult } from '../result.ts';
+import { estimateOf, metricTitles } from '../summary.ts';
 import { escapeHtml } from './html-text.ts';
 
 interface Row {
@@ -33,6 +33,12 @@ const throughput: readonly Row[] = [
   { label: 'refused (429)', value: (run) => run.rates.refused, format: formatRate },
   { label: 'failed', value: (run) => run.rates.failed, format: formatRate, better: 'lower' },
   { label: 'left by the client', value: (run) => run.totals.aborted, format: whole, isRare: true },
+  {
+    label: 'left at the interrupt',
+    value: (run) => run.totals.interrupted,
+    format: whole,
+    isRare: true,
+  },
   { label: 'slow readers', value: (run) => run.totals.slow, format: whole, isRare: true },
   { label: 'tokens per second', value: (run) => run.rates.tokens, format: whole, better: 'higher' },
 ];
@@ -91,22 +97,32 @@ function latencyGroup(name: MetricName, runs: readonly RunResult[]): string {
   const shown = runs.filter((run) => run.metrics[name].count > 0);
   if (shown.length === 0) return '';
   const title = titleOf(name);
-  if (runs.length === 1 && shown[0]) return latencyRow(title, name, shown[0], shown[0]);
+  if (runs.length === 1 && shown[0])
+    return latencyRow(title, shown[0].metrics[name]) + estimateRow('Estimate', name, shown[0]);
   const head = `<tr class="group"><th colspan="${statistics.length + 2}">${escapeHtml(title)}</th></tr>`;
-  return head + shown.map((run) => latencyRow(run.name, name, run, shown[0] ?? run)).join('');
+  const rows = shown.map((run, at) => {
+    const first = at === 0 ? undefined : shown[0]?.metrics[name];
+    return latencyRow(run.name, run.metrics[name], first) + estimateRow(`${run.name}: estimate`, name, run);
+  });
+  return head + rows.join('');
 }
 
-function latencyRow(label: string, name: MetricName, run: RunResult, first: RunResult): string {
+function estimateRow(label: string, name: MetricName, run: RunResult): string {
+  const estimate = estimateOf(run, name);
+  return estimate ? latencyRow(`${label} for independent callers`, estimate) : '';
+}
+
+/** Absent `first` compares nothing. */
+function latencyRow(label: string, metric: MetricResult, first?: MetricResult): string {
   const cells = statistics.map((statistic) => {
-    const value = statisticOf(run, name, statistic);
-    const compared = run === first ? '' : difference('lower', statisticOf(first, name, statistic), value);
+    const value = statisticOf(metric, statistic);
+    const compared = first ? difference('lower', statisticOf(first, statistic), value) : '';
     return `<td>${formatMs(value)}${compared}</td>`;
   });
-  return `<tr><th scope="row">${escapeHtml(label)}</th>${cells.join('')}<td>${run.metrics[name].count}</td></tr>`;
+  return `<tr><th scope="row">${escapeHtml(label)}</th>${cells.join('')}<td>${metric.count}</td></tr>`;
 }
 
-function statisticOf(run: RunResult, name: MetricName, statistic: (typeof statistics)[number]): number {
-  const metric = run.metrics[name];
+function statisticOf(metric: MetricResult, statistic: (typeof statistics)[number]): number {
   return statistic === 'max' ? metric.max : (metric.percentiles[statistic] ?? 0);
 }
 

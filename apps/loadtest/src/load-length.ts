@@ -1,0 +1,45 @@
+import { SluiceError } from '@sluice/canonical';
+import { formatMs } from './duration.ts';
+import type { Load, Scenario } from './scenario.ts';
+import type { Trace } from './trace.ts';
+
+const usualMs = 30_000;
+
+/** How long a load lasts where nobody says it. Infinite for a trace: `fitDuration` knows once it is read. */
+export function naturalDurationMs(load: Load): number {
+  if (load.kind === 'trace') return Number.POSITIVE_INFINITY;
+  if (load.kind === 'closed' || load.profile.kind === 'constant') return usualMs;
+  return load.profile.kind === 'ramp' ? load.profile.overMs : stepsMs(load.profile.steps);
+}
+
+/** The scenario with a finite duration: that of its trace when nobody said one. Throws `invalid-request`. */
+export function fitDuration(scenario: Scenario, trace: Trace | undefined): Scenario {
+  if (!trace || Number.isFinite(scenario.durationMs)) return scenario;
+  const lastMs = trace.entries.at(-1)?.atMs ?? 0;
+  // Its last arrival is a part of it, and has its gap like all others.
+  const durationMs = lastMs + Math.max(1, lastMs / Math.max(1, trace.entries.length - 1));
+  if (durationMs <= scenario.warmupMs) {
+    throw new SluiceError(
+      'invalid-request',
+      'the trace is over before the warm-up: nothing is left to measure',
+    );
+  }
+  return { ...scenario, durationMs };
+}
+
+/** What of the load its duration cuts off, in words; empty when all of it is played. */
+export function notesOfCut({ load, durationMs }: Scenario, trace: Trace | undefined): string[] {
+  const limit = `the duration of ${formatMs(durationMs)}`;
+  if (trace) {
+    const played = trace.entries.filter(({ atMs }) => atMs < durationMs).length;
+    const all = trace.entries.length;
+    return played === all ? [] : [`plays ${played} of the trace's ${all} arrivals: ${limit} cuts it off`];
+  }
+  if (load.kind !== 'open' || load.profile.kind !== 'steps') return [];
+  const wholeMs = stepsMs(load.profile.steps);
+  return wholeMs <= durationMs ? [] : [`plays ${formatMs(durationMs)} of ${formatMs(wholeMs)} of steps`];
+}
+
+function stepsMs(steps: readonly { forMs: number }[]): number {
+  return steps.reduce((sum, { forMs }) => sum + forMs, 0);
+}

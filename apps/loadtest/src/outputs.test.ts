@@ -1,0 +1,51 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkOutputs, writeOutputs } from './outputs.ts';
+import { emptyMetrics, emptyTotals } from './recorder.ts';
+import { metricResult, type RunResult } from './result.ts';
+import { parseScenario } from './scenario.ts';
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'outputs-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const inFolder = (...path: string[]) => join(folder, ...path);
+
+function result(): RunResult {
+  const metrics = Object.entries(emptyMetrics()).map(([name, histogram]) => [name, metricResult(histogram)]);
+  return {
+    version: 1,
+    name: 'a',
+    startedAt: '2026-11-21T09:00:00.000Z',
+    scenario: { ...parseScenario({}), keys: 0 },
+    measuredMs: 0,
+    totals: emptyTotals(),
+    rates: { offered: 0, ok: 0, good: 0, refused: 0, failed: 0, tokens: 0 },
+    attainment: 0,
+    meetsSlo: false,
+    metrics: Object.fromEntries(metrics),
+    correction: { by: 'intended-instant' },
+    errors: {},
+    intervals: [],
+    client: { processes: [], connectionsOpened: 0, requestsRepeated: 0, isBottleneck: false, findings: [] },
+  };
+}
+
+describe('the files of a run', () => {
+  it('are looked at before it, all at once', async () => {
+    await checkOutputs({ json: inFolder('a.json'), csv: inFolder('a.csv') });
+    const refused = checkOutputs({ json: inFolder('no', 'a.json'), csv: folder, html: inFolder('a.html') });
+    await expect(refused).rejects.toThrow(/a\.json can't be written: ENOENT[\s\S]* is a folder/);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('are written without the one that can not be', async () => {
+    const outputs = { json: inFolder('no', 'a.json'), csv: inFolder('a.csv'), html: inFolder('a.html') };
+    await expect(writeOutputs([result()], outputs)).rejects.toThrow('ENOENT');
+    expect((await readdir(folder)).sort()).toEqual(['a.csv', 'a.html']);
+  });
+});

@@ -1,0 +1,56 @@
+import { constants } from 'node:fs';
+import { access, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { SluiceError } from '@sluice/canonical';
+import { renderCsv } from './report/csv.ts';
+import { renderHtml } from './report/html.ts';
+import { writeResult } from './report/result-file.ts';
+import type { RunResult } from './result.ts';
+
+/** Where results go; absent files are not written. */
+export interface Outputs {
+  /** The first result alone: a report has read the others from such files. */
+  json?: string | undefined;
+  csv?: string | undefined;
+  html?: string | undefined;
+}
+
+/** Throws `invalid-request` for all files that can't be written: better before a long run than after it. */
+export async function checkOutputs({ json, csv, html }: Outputs): Promise<void> {
+  const paths = [json, csv, html].filter((path) => path !== undefined);
+  const problems = await Promise.all(paths.map(problemOf));
+  const found = problems.filter((problem) => problem !== undefined);
+  if (found.length > 0) throw new SluiceError('invalid-request', found.join('\n'));
+}
+
+/** Writes all that it can. Throws `unavailable` with what it could not. */
+export async function writeOutputs(results: readonly RunResult[], outputs: Outputs): Promise<void> {
+  const { json, csv, html } = outputs;
+  const [first] = results;
+  const writes = [
+    json !== undefined && first ? () => writeResult(json, first) : undefined,
+    csv !== undefined ? async () => writeFile(csv, renderCsv(results)) : undefined,
+    html !== undefined ? async () => writeFile(html, renderHtml(results)) : undefined,
+  ].filter((write) => write !== undefined);
+  const outcomes = await Promise.allSettled(writes.map((write) => write()));
+  const failures = outcomes.flatMap((outcome) =>
+    outcome.status === 'rejected' ? [messageOf(outcome.reason)] : [],
+  );
+  if (failures.length > 0) throw new SluiceError('unavailable', failures.join('\n'));
+}
+
+async function problemOf(path: string): Promise<string | undefined> {
+  try {
+    const found = await stat(path).catch(() => undefined);
+    if (found?.isDirectory()) return `${path} is a folder: no result can be written to it`;
+    // The dot asks for a folder.
+    await access(found ? path : `${dirname(path)}/.`, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return `${path} can't be written: ${messageOf(error)}`;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import type { IncomingMessage, Server } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createHostClock } from './clock.ts';
+import type { SearchPoint } from './result.ts';
+import { parseScenario } from './scenario.ts';
+import { searchSaturation } from './search.ts';
+import { createFakeUpstream } from './upstream/server.ts';
+
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+async function listen(): Promise<{ server: Server; target: string }> {
+  const { server } = createFakeUpstream({ clock: createHostClock(), random: () => 0 });
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  return { server, target: `http://127.0.0.1:${port}` };
+}
+
+describe('a search that is interrupted', () => {
+  it('reports the loads that it has tried, not the one that was cut off', async () => {
+    const { server, target } = await listen();
+    const stopping = new AbortController();
+    const points: SearchPoint[] = [];
+    let loads = 0;
+    let requests = 0;
+    server.on('request', () => {
+      requests += 1;
+      if (requests === 18) stopping.abort();
+    });
+    const scenario = parseScenario({
+      target,
+      requests: 10,
+      load: { kind: 'open', spacing: 'constant', profile: { kind: 'constant', rate: 1 } },
+      traffic: [{ model: 'paced-n1', streamShare: 0 }],
+      search: { fromRate: 20, settleMs: '0' },
+    });
+    const result = await searchSaturation(scenario, {
+      signal: stopping.signal,
+      onLoad: () => {
+        loads += 1;
+      },
+      onPoint: (point) => points.push(point),
+    });
+    expect(loads).toBe(2);
+    expect(points).toHaveLength(1);
+    expect(result.search?.points).toEqual(points);
+    expect(result.isInterrupted).toBe(true);
+    expect(result.client.findings.join()).toContain('interrupted: the search had not ended');
+  });
+});
+
+describe('the loads of a search', () => {
+  it('differ in their arrivals and prompts, so that no draw decides alone', async () => {
+    const { server, target } = await listen();
+    const bodies: string[] = [];
+    server.on('request', (request: IncomingMessage) =>
+      request.on('data', (bytes: Buffer) => bodies.push(bytes.toString())),
+    );
+    const scenario = parseScenario({
+      target,
+      requests: 3,
+      load: { kind: 'open', profile: { kind: 'constant', rate: 1 } },
+      traffic: [{ model: 'paced-n1', streamShare: 0 }],
+      search: { fromRate: 100, maxRate: 200, beyond: [], settleMs: '0' },
+    });
+    await searchSaturation(scenario, { signal: new AbortController().signal });
+    expect(bodies.length).toBeGreaterThanOrEqual(6);
+    expect(new Set(bodies).size).toBe(bodies.length);
+  });
+});
