@@ -1,6 +1,8 @@
 import { SluiceError } from '@sluice/canonical';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { coalesceWrites } from './coalesce-writes.ts';
+import { isRefusedByReplica, shunReplicas } from './follow-master.ts';
+import { probeKey } from './names.ts';
 import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
 import { watchSilence } from './watch-silence.ts';
 
@@ -23,8 +25,8 @@ const commandSilenceMs = 800;
  * blocking fetch.
  */
 const deadAfterMs = 3_000;
-/** A subscriber asks nothing and so would notice nothing: it asks for a sign of life this often. */
-const pingIntervalMs = 1_000;
+/** Who asks nothing would notice nothing: each connection asks for a sign of life this often. */
+const askIntervalMs = 1_000;
 
 type Settings = Omit<RedisOptions, 'replyMapping'>;
 
@@ -44,25 +46,39 @@ export interface ConnectionOptions {
   name: string;
   /** Told about the first error of each outage, not about every attempt; reconnecting goes on by itself. */
   onError(error: Error): void;
+  /**
+   * Told that the server has refused a command because it has become a replica; this connection looks for the master
+   * by itself. Default: nobody.
+   */
+  onDemoted?(): void;
 }
 
 /**
  * Opens a connection to the Redis of a URL, which may be one server or a group. It connects in the background and for
  * ever, at least twice a second. Throws `invalid-request` for a URL that names none.
  */
-export function openRedis(url: string, { profile, name, onError }: ConnectionOptions): RedisClient {
+export function openRedis(url: string, options: ConnectionOptions): RedisClient {
+  const { profile, name, onError, onDemoted } = options;
   const address = parseRedisAddress(url);
   // What opens further connections by itself (a cluster for its subscriptions, a twin) hands on its options and
   // nothing else: there ioredis' own limit must do, which counts the time.
   const isWatchedHere = profile === 'command' || (profile === 'subscriber' && address.kind !== 'cluster');
-  const options: Settings = {
+  const settings: Settings = {
     ...byProfile[profile],
     ...(!isWatchedHere && { socketTimeout: deadAfterMs }),
     connectionName: name,
     keepAlive: deadAfterMs,
     retryStrategy: (times) => Math.min(50 * times, reconnectLimitMs),
+    // A twin has this, too, so that it takes the first connection along, which may only publish.
+    reconnectOnError: (error) => {
+      // In a cluster who is no master says who is.
+      if (address.kind === 'cluster' || !isRefusedByReplica(error)) return false;
+      reconnect(client);
+      onDemoted?.();
+      return profile === 'worker' ? 2 : true;
+    },
   };
-  const client = openTopology(address, options);
+  const client = openTopology(address, settings);
   keepToDatabase(client);
   let isOut = false;
   client.on('ready', () => {
@@ -73,10 +89,9 @@ export function openRedis(url: string, { profile, name, onError }: ConnectionOpt
     isOut = true;
     onError(error);
   });
-  if (profile === 'subscriber') {
-    keepAsking(client);
-    leaveQuietly(client);
-  }
+  keepAsking(client, profile);
+  if (profile === 'subscriber') leaveQuietly(client);
+  if (client instanceof Redis && address.kind !== 'sentinel') shunReplicas(client);
   const silenceMs = profile === 'command' ? commandSilenceMs : deadAfterMs;
   eachNode(client, (node) => {
     if (isWatchedHere) watchSilence(node, silenceMs);
@@ -94,6 +109,7 @@ export function openTwin(client: RedisClient): RedisClient {
   // Each command rejects by itself, and the owner of the first connection hears of outages.
   twin.on('error', () => undefined);
   eachNode(twin, coalesceWrites);
+  if (twin instanceof Redis && !twin.options.sentinels) shunReplicas(twin);
   return twin;
 }
 
@@ -109,6 +125,11 @@ function keepToDatabase(client: RedisClient): void {
 function isRefusedDatabase(error: Error | undefined): boolean {
   const command = error?.name === 'ReplyError' && 'command' in error ? error.command : undefined;
   return typeof command === 'object' && command !== null && 'name' in command && command.name === 'select';
+}
+
+/** Closes a connection that stands, and opens it again; one that does not is being opened already. */
+export function reconnect(client: RedisClient): void {
+  if (client.status === 'ready') client.disconnect(true);
 }
 
 /** One of a cluster's nodes is a connection of its own, and comes and goes. */
@@ -136,12 +157,20 @@ function leaveQuietly(client: RedisClient): void {
   } as typeof subscribe;
 }
 
-/** In a cluster the pings go to its nodes and not through the subscription, which TCP's keep-alive watches. */
-function keepAsking(client: RedisClient): void {
+/**
+ * Who only publishes would never hear that its server has become a replica, so it asks by a command that writes, and
+ * that finds nothing to write. In a cluster the pings go to the nodes and not through the subscription, which TCP's
+ * keep-alive watches.
+ */
+function keepAsking(client: RedisClient, profile: ConnectionProfile): void {
+  const isWriter = profile !== 'subscriber' && client instanceof Redis;
+  if (profile !== 'subscriber' && !isWriter) return;
   const timer = setInterval(() => {
+    if (client.status !== 'ready') return;
+    const asked: Promise<unknown> = isWriter ? client.persist(probeKey) : client.ping();
     // An answer that does not come closes the connection, and then it is opened again.
-    if (client.status === 'ready') client.ping().catch(() => undefined);
-  }, pingIntervalMs);
+    asked.catch(() => undefined);
+  }, askIntervalMs);
   timer.unref();
   client.once('end', () => clearInterval(timer));
 }

@@ -11,9 +11,9 @@ beforeEach(async () => {
 });
 afterEach(() => server.stop());
 
-const open = (url: string) =>
+const open = (url: string, profile: 'command' | 'worker' = 'command') =>
   openLinks(url, {
-    profile: 'command',
+    profile,
     name: 'process',
     onConnectionError: () => undefined,
     onBadMessage: () => undefined,
@@ -51,6 +51,50 @@ describe('links to Redis', () => {
     await until(async () => !(await ask(server.port, 'CLIENT', 'LIST')).includes('name=process'), {
       what: 'both connections being closed',
     });
+  });
+});
+
+/** As a managed failover leaves the old master: its connections stay open, and it refuses to write. */
+const demote = () => ask(server.port, 'REPLICAOF', '127.0.0.1', '1');
+const promote = () => ask(server.port, 'REPLICAOF', 'NO', 'ONE');
+
+describe('links to a Redis that becomes a replica', () => {
+  it.each(['command', 'worker'] as const)(
+    'of the profile %s are down although nobody uses them, and stand again on a master',
+    async (profile) => {
+      const links = await open(server.url, profile);
+      const heard: string[] = [];
+      await links.bus.subscribe('channel', (text) => heard.push(text));
+      let times = 0;
+      links.bus.onResubscribed(() => {
+        times += 1;
+      });
+      await demote();
+      await until(() => !links.isUp() && !links.bus.isUp(), { what: 'both connections to be down' });
+      await promote();
+      await until(() => links.isUp() && times === 1, { what: 'both connections to stand' });
+      await links.commands.set('key', 'value');
+      expect(await links.bus.publish('channel', 'hello')).toBe(1);
+      links.close();
+    },
+  );
+
+  it('are dropped by the first command that it refuses, and that command fails at once for a caller who waits', async () => {
+    const links = await open(server.url);
+    await demote();
+    await expect(links.commands.set('key', 'value')).rejects.toThrow('READONLY');
+    await until(() => !links.isUp() && !links.bus.isUp());
+    links.close();
+  });
+
+  it('keep what a worker writes until there is a master', async () => {
+    const links = await open(server.url, 'worker');
+    await demote();
+    const written = links.commands.eval("return redis.call('INCR', KEYS[1])", 1, 'count');
+    await until(() => !links.isUp());
+    await promote();
+    expect(await written).toBe(1);
+    links.close();
   });
 });
 
@@ -110,6 +154,11 @@ describe('a Redis that is not reached', () => {
   it('and does not listen says so', async () => {
     await server.down();
     expect(await refusalOf(server.url)).toMatch(/is not reachable: connect ECONNREFUSED/);
+  });
+
+  it('and is a replica says so', async () => {
+    await demote();
+    expect(await refusalOf(server.url)).toMatch(/is not reachable: it is a replica/);
   });
 
   it('and says nothing is told apart', async () => {

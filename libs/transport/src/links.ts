@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 import { type Bus, createBus } from './bus.ts';
-import { type ConnectionProfile, connected, openRedis, type RedisClient } from './connection.ts';
+import { type ConnectionProfile, connected, openRedis, type RedisClient, reconnect } from './connection.ts';
 import { printableAddress } from './redis-address.ts';
 import { checkRedis } from './redis-policy.ts';
 
@@ -33,8 +33,10 @@ export interface LinksOptions {
  */
 export async function openLinks(url: string, options: LinksOptions): Promise<Links> {
   const { profile, name, onConnectionError: onError, onBadMessage } = options;
-  const commands = openRedis(url, { profile, name, onError });
   const subscriber = openRedis(url, { profile: 'subscriber', name: `${name}-subscriber`, onError });
+  // Who listens is told nothing of it, and hears nobody any more: the others speak on the new master.
+  const onDemoted = (): void => reconnect(subscriber);
+  const commands = openRedis(url, { profile, name, onError, onDemoted });
   const close = (): void => {
     commands.disconnect();
     subscriber.disconnect();

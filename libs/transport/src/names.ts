@@ -20,6 +20,8 @@ export const workersChannel = `${root}:workers`;
 export const ingressesChannel = `${root}:ingresses`;
 /** Lives as long as an ingress renews it. */
 export const ingressKey = (ingress: string): string => `${root}:ingress:${ingress}`;
+/** Never there: commands about it tell only whether Redis takes writes. */
+export const probeKey = `${root}:probe`;
 
 /** BullMQ's id of one attempt. Request ids hold neither `:` nor are they integers, which BullMQ refuses. */
 export const jobId = (requestId: string, attempt: number): string => `${requestId}-${attempt}`;
