@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 const queue = poolQueueKeys('gpu');
 const jobs = (...ids: string[]): Entrance => ({
-  entries: () => ids.map((id) => ({ id, data: `{"of":"${id}"}` })),
+  entries: () => ids.map((id) => ({ id, data: `{"of":"${id}"}`, lifeMs: 60_000 })),
   isRunning: () => false,
 });
 
@@ -51,6 +51,15 @@ describe.each([
     expect(await waiting()).toEqual(['a', 'b']);
     expect(await redis.hget(`${queue.jobPrefix}b`, 'data')).toBe('{"of":"b"}');
     expect(await redis.exists(queue.marker)).toBe(1);
+  });
+
+  it('is gone by itself when nobody takes it', async () => {
+    await admission.admit(bed.claim({ jobs: 2 }), jobs('a', 'b'));
+    for (const id of ['a', 'b']) {
+      const leftMs = await redis.pttl(`${queue.jobPrefix}${id}`);
+      expect(leftMs).toBeGreaterThan(0);
+      expect(leftMs).toBeLessThanOrEqual(60_000);
+    }
   });
 
   it('stands in fair order there, and its ticket tells the priority', async () => {

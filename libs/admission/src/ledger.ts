@@ -158,7 +158,7 @@ export class Ledger {
       requests.push(requestId, inputTokens, lists.numbersOf(parts.map(({ list }) => list)));
       for (const { amounts } of parts) requests.push(`[${amounts.join()}]`);
       requests.push(entries.length);
-      for (const { id, data } of entries) requests.push(id, data);
+      for (const { id, data, lifeMs } of entries) requests.push(id, data, lifeMs);
     }
     const { things } = lists;
     const checks = things.flatMap(({ slot, asked, kept }) => [books.numberOf(slot), asked, kept]);

@@ -135,7 +135,7 @@ it('a reservation whose answer was lost is kept and charged when its job runs', 
   const ingress = await bed.admission({ renewEveryMs: 50 });
   await ingress.start();
   const claim = bed.claim({ limits });
-  const entries = () => [{ id: 'job', data: '{}' }];
+  const entries = () => [{ id: 'job', data: '{}', lifeMs: 60_000 }];
   bed.server.suspend();
   const asked = ingress.admit(claim, { entries, isRunning: () => true });
   // Only the script that admits puts the job where it runs.

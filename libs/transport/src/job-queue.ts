@@ -12,6 +12,9 @@ import {
   type QueueEntry,
 } from './queue-scripts.ts';
 
+/** An ingress takes back what it does not want any more. Where it died and no worker comes, the prompt goes by itself. */
+const keptAfterDeadlineMs = 60_000;
+
 /** The ingress's end of the pools' queues. */
 export interface JobQueue {
   /** Puts an attempt into its pool's queue. `priority` is 1 (first) to 2^21-1. Throws `unavailable` without Redis. */
@@ -55,8 +58,8 @@ export function createJobQueue(redis: RedisClient): JobQueue {
 
   return {
     enqueue: async (pool, job, priority) => {
-      const { id, data } = queueEntry(job);
-      await guard(() => queueOf(pool).entrance.add({ id, data, priority }));
+      const { id, data, lifeMs } = queueEntry(job);
+      await guard(() => queueOf(pool).entrance.add({ id, data, lifeMs, priority }));
     },
     remove: async (pool, requestId, attempt) => {
       await guard(() => queueOf(pool).bullmq.remove(jobId(requestId, attempt)));
@@ -76,7 +79,12 @@ export function createJobQueue(redis: RedisClient): JobQueue {
 
 /** What the queue keeps of an attempt. */
 export function queueEntry(job: InferenceJob): QueueEntry {
-  return { id: jobId(job.requestId, job.attempt), data: JSON.stringify(job) };
+  const leftMs = Math.max(0, Math.ceil(job.deadlineAt - job.enqueuedAt));
+  return {
+    id: jobId(job.requestId, job.attempt),
+    data: JSON.stringify(job),
+    lifeMs: leftMs + keptAfterDeadlineMs,
+  };
 }
 
 function openPoolQueue(redis: RedisClient, pool: string): PoolQueue {

@@ -22,7 +22,8 @@ afterAll(async () => {
 
 const pool = 'chat';
 const keys: PoolQueueKeys = poolQueueKeys(pool);
-const jobOf = (id: string, priority = 1) => ({ id, data: JSON.stringify({ is: id }), priority });
+const lifeMs = 60_000;
+const jobOf = (id: string, priority = 1) => ({ id, data: JSON.stringify({ is: id }), lifeMs, priority });
 const idsOf = (claimed: readonly string[]): string[] => claimed.map((data) => JSON.parse(data).is);
 
 /** BullMQ's own view of the same queue. */
@@ -64,6 +65,22 @@ describe('jobs that we put in', () => {
     await redis.del(keys.marker);
     await claimJobs(redis, keys, 1);
     expect(await redis.exists(keys.marker)).toBe(0);
+  });
+
+  it('do not outlive their time where nobody takes them', async () => {
+    await enqueueJobs(redis, keys, [jobOf('a'), { ...jobOf('b'), lifeMs: 1_000_000 }]);
+    const [a, b] = [await redis.pttl(`${keys.jobPrefix}a`), await redis.pttl(`${keys.jobPrefix}b`)];
+    expect(a).toBeGreaterThan(0);
+    expect(a).toBeLessThanOrEqual(lifeMs);
+    expect(b).toBeGreaterThan(lifeMs);
+  });
+
+  it('are passed over when their time is over, and leave no place behind', async () => {
+    await enqueueJobs(redis, keys, [jobOf('dead'), jobOf('a'), jobOf('gone'), jobOf('b')]);
+    // What their time does to them.
+    await redis.del(`${keys.jobPrefix}dead`, `${keys.jobPrefix}gone`);
+    expect(idsOf(await claimJobs(redis, keys, 9))).toEqual(['a', 'b']);
+    expect(await redis.keys('*')).toEqual([keys.marker]);
   });
 
   it('can be claimed when Redis has no memory left', async () => {

@@ -23,6 +23,8 @@ export interface QueueEntry {
   id: string;
   /** JSON. */
   data: string;
+  /** How long Redis keeps the data where nobody takes it, whole milliseconds. */
+  lifeMs: number;
 }
 
 export interface QueuedJob extends QueueEntry {
@@ -69,7 +71,7 @@ export async function enqueueJobs(
   jobs: readonly QueuedJob[],
 ): Promise<void> {
   const values: (string | number)[] = [keys.jobPrefix, Date.now()];
-  for (const { id, data, priority } of jobs) values.push(id, data, priority);
+  for (const { id, data, lifeMs, priority } of jobs) values.push(id, data, lifeMs, priority);
   await runLuaScript(redis, enqueueScript, numbered(keys), values);
 }
 

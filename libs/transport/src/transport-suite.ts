@@ -232,5 +232,17 @@ export function describeTransport(name: string, start: () => Promise<Topology>):
         ),
       );
     });
+
+    it('leaves no prompt behind for longer than a minute past its deadline, where no worker comes', async () => {
+      const commands = await connections.connect(topology.url, 'command');
+      const queue = createJobQueue(commands);
+      await queue.enqueue('deserted', createJob('a', { enqueuedAt: 5_000, deadlineAt: 15_000 }), 1);
+      const keys = (await keysOf(topology)).filter((key) => key.includes('inference-deserted:a'));
+      expect(keys).toHaveLength(1);
+      const leftMs = await commands.pttl(keys[0] ?? '');
+      expect(leftMs).toBeGreaterThan(0);
+      expect(leftMs).toBeLessThanOrEqual(10_000 + 60_000);
+      await queue.remove('deserted', 'a', 1);
+    });
   });
 }

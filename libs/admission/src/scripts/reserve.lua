@@ -3,7 +3,7 @@
 --   ARGV[1] lease ms   ARGV[2] number of lists of checks; for each: number of its book, the checks as JSON, and as a
 --           record keeps them
 --   then for each request: its id, input tokens (estimate), numbers of the lists that its parts ask, as '2 1'; and for
---   each part the amounts that it asks of them, in JSON; then the number of its jobs, and the id and data of each
+--   each part the amounts that it asks of them, in JSON; then the number of its jobs, and the id, data and life in ms of each
 -- Answer, one list for all requests: index of the check that said no, among those of all parts, or -1; ms after which
 --         it would fit, or -1; mean service time in ms, or -1; priority of its jobs, or -1; and what each check saw
 --         before it took, up to the one that said no, after their number
@@ -101,7 +101,7 @@ local listsOf = namedOf(lists)
 local answers = {}
 local size = 0
 
--- What enters the queues, by queue: ids, data and priorities.
+-- What enters the queues, by queue: ids, data, lives and priorities.
 local entering = {}
 
 -- `from` is the place in ARGV of the number of jobs.
@@ -111,9 +111,10 @@ local function enter(backlog, priority, from)
   local queue = backlog.queue
   local list = entering[queue.prioritized] or { queue = queue, jobs = {} }
   entering[queue.prioritized] = list
-  for index = from + 1, from + 2 * jobs, 2 do
+  for index = from + 1, from + 3 * jobs, 3 do
     local last = #list.jobs
-    list.jobs[last + 1], list.jobs[last + 2], list.jobs[last + 3] = ARGV[index], ARGV[index + 1], priority
+    list.jobs[last + 1], list.jobs[last + 2] = ARGV[index], ARGV[index + 1]
+    list.jobs[last + 3], list.jobs[last + 4] = ARGV[index + 2], priority
   end
 end
 
@@ -182,7 +183,7 @@ local function eachRequest(visit)
     local asked = listsOf(ARGV[index + 2])
     visit(ARGV[index], ARGV[index + 1], asked, index + 2)
     local jobs = index + 3 + #asked
-    index = jobs + 1 + 2 * tonumber(ARGV[jobs])
+    index = jobs + 1 + 3 * tonumber(ARGV[jobs])
   end
 end
 

@@ -10,7 +10,7 @@ local keys, claimed = {}, {}
 for index = 1, #popped, 2 do
   local key = ARGV[1] .. popped[index]
   keys[#keys + 1] = key
-  -- Absent when somebody deleted the job and left its place.
+  -- Absent when its time was over, or somebody deleted the job and left its place.
   claimed[#claimed + 1] = redis.call('HGET', key, 'data') or nil
 end
 if #keys > 0 then redis.call('DEL', unpack(keys)) end
