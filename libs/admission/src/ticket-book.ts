@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '@sluice/runtime';
-import type { Cluster, Redis } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import { type Part, slotsOf } from './check-list.ts';
 import type { Claim, Outcome, Ticket } from './claim.ts';
 import type { Ledger, Renewal, Settlement } from './ledger.ts';
@@ -59,13 +59,16 @@ export interface TicketBookOptions {
 
 /** Tickets per script: some 2 ms of Redis. */
 const renewalBatch = 200;
+/** Settlements per script, for the same reason. */
+const leftoverBatch = 200;
 /** Settlements kept while Redis is away; past it the oldest are left to the rule for dead leases. */
 const maxUnsettled = 100_000;
 const slotsInUseLifeMs = 7 * 24 * 3600 * 1000;
 
 /**
  * Keeps what this process holds alive, and settles what it and others left behind. Everything it does may fail
- * with Redis and is done again at the next round, or the moment Redis is back.
+ * with Redis and is done again at the next round, or the moment Redis is back. Each thing fails by itself: in a Cluster
+ * one master may be away and the others not.
  */
 export class TicketBook {
   private readonly options: TicketBookOptions;
@@ -74,7 +77,8 @@ export class TicketBook {
   /** Slots that this process told the others of since the last round. */
   private readonly announced = new Set<Slot>();
   private timer: Timer | undefined;
-  private round: Promise<void> | undefined;
+  private renewing: Promise<void> | undefined;
+  private settling: Promise<void> | undefined;
 
   constructor(options: TicketBookOptions) {
     this.options = options;
@@ -98,8 +102,8 @@ export class TicketBook {
     this.options.redis.off('ready', this.runRound);
     this.timer?.cancel();
     this.timer = undefined;
-    await this.round;
-    await this.settleLeftovers().catch(() => undefined);
+    await Promise.all([this.renewing, this.settling]);
+    await this.settleLeftovers();
   }
 
   /** Tells the other processes that this slot may need looking after, should this one die. */
@@ -158,27 +162,42 @@ export class TicketBook {
   }
 
   private readonly runRound = (): void => {
-    // A round that outlasts the interval takes the next one's place.
-    this.round ??= this.lookAfter()
+    // One that outlasts the interval takes the next one's place. What lives does not wait for what has ended.
+    this.renewing ??= this.renew().finally(() => {
+      this.renewing = undefined;
+    });
+    this.settling ??= this.settleLeftovers()
+      .then(() => this.settleAbandoned())
       .catch(() => undefined)
       .finally(() => {
-        this.round = undefined;
+        this.settling = undefined;
       });
   };
 
-  private async lookAfter(): Promise<void> {
-    await this.settleLeftovers();
-    await this.renew();
-    await this.settleAbandoned();
-  }
-
+  /** Never rejects. */
   private async settleLeftovers(): Promise<void> {
-    for (const [name, settlement] of this.unsettled) {
-      await this.options.ledger.settle(settlement);
-      this.unsettled.delete(name);
+    const leftovers = [...this.unsettled];
+    for (let from = 0; from < leftovers.length; from += leftoverBatch) {
+      const settled = await Promise.all(
+        leftovers.slice(from, from + leftoverBatch).map(([name, settlement]) => this.retry(name, settlement)),
+      );
+      // Redis is away, or with it the master of all of these, which stand behind the others now.
+      if (!settled.includes(true)) return;
     }
   }
 
+  /** Tries a settlement again; one that fails goes behind the others. */
+  private async retry(name: string, settlement: Settlement): Promise<boolean> {
+    const isSettled = await this.options.ledger.settle(settlement).then(
+      () => true,
+      () => false,
+    );
+    this.unsettled.delete(name);
+    if (!isSettled) this.unsettled.set(name, settlement);
+    return isSettled;
+  }
+
+  /** Never rejects. */
   private async renew(): Promise<void> {
     const bySlot = new Map<Slot, OpenTicket[]>();
     for (const ticket of this.tickets.values()) {
@@ -189,9 +208,25 @@ export class TicketBook {
       }
     }
     this.announced.clear();
-    if (bySlot.size > 0) await this.promise([...bySlot.keys()]);
-    for (const slot of bySlot.keys()) this.announced.add(slot);
-    for (const [slot, tickets] of bySlot) await this.renewSlot(slot, tickets);
+    const slots = [...bySlot.keys()];
+    const promised = this.promise(slots).then(
+      () => {
+        for (const slot of slots) this.announced.add(slot);
+      },
+      () => undefined,
+    );
+    await this.eachSlot(slots, (slot) => this.renewSlot(slot, bySlot.get(slot) ?? []));
+    await promised;
+  }
+
+  /**
+   * Visits slots, each of which may fail. In a Cluster at once, since a master that is away is waited for; a single
+   * Redis fails for all or answers, and has others to serve meanwhile.
+   */
+  private async eachSlot(slots: readonly Slot[], visit: (slot: Slot) => Promise<void>): Promise<void> {
+    const safely = (slot: Slot): Promise<void> => visit(slot).catch(() => undefined);
+    if (this.options.redis instanceof Cluster) await Promise.all(slots.map(safely));
+    else for (const slot of slots) await safely(slot);
   }
 
   private async renewSlot(slot: Slot, tickets: readonly OpenTicket[]): Promise<void> {
@@ -210,14 +245,20 @@ export class TicketBook {
   /** Slots of processes that died: nobody has renewed their promise. */
   private async settleAbandoned(): Promise<void> {
     const { redis, clock, slotsInUse, ledger } = this.options;
-    for (const slot of await redis.zrangebyscore(slotsInUse, '-inf', clock.now(), 'LIMIT', 0, 100)) {
-      const { requests } = await ledger.inspect(slot);
+    const slots = await redis.zrangebyscore(slotsInUse, '-inf', clock.now(), 'LIMIT', 0, 100);
+    await this.eachSlot(slots, async (slot) => {
+      // Where nobody answers, the next look is as far away as where there is something to look after.
+      const requests = await ledger.inspect(slot).then(
+        (holdings) => holdings.requests,
+        () => undefined,
+      );
       if (requests === 0) await redis.zrem(slotsInUse, slot);
       else await this.promise([slot]);
-    }
+    });
   }
 
   private async promise(slots: readonly Slot[]): Promise<void> {
+    if (slots.length === 0) return;
     const { redis, clock, leaseMs, slotsInUse } = this.options;
     const until = clock.now() + leaseMs + 1000;
     await redis.zadd(slotsInUse, 'GT', ...slots.flatMap((slot) => [until, slot]));
