@@ -48,7 +48,7 @@ export const ingressEnvironment = z.object({
     .describe('Deadline of a request whose model sets none'),
   SLUICE_STALL_LIMIT_MS: wholeNumber({ min: 100 })
     .default(30_000)
-    .describe('How long a client may take nothing while its buffer is full, before it is dropped'),
+    .describe('How long a client may take nothing of what is written for it, before it is dropped'),
   SLUICE_LOOP_DELAY_LIMIT_MS: wholeNumber({ min: 0 })
     .default(1_000)
     .describe(

@@ -18,7 +18,10 @@ export interface ResponseWriter
   /** Tells `timeout` when the client took nothing for so many milliseconds; 0 tells nothing more. */
   setTimeout(ms: number): unknown;
   destroy(): unknown;
-  /** `close` comes once, when all is written or the client is gone: `writableFinished` says which. */
-  on(event: 'close' | 'drain' | 'timeout', listener: () => void): unknown;
+  /**
+   * `prefinish` comes at the end, before the client has taken all of it. `close` comes once, when all is written or the
+   * client is gone: `writableFinished` says which.
+   */
+  on(event: 'close' | 'drain' | 'prefinish' | 'timeout', listener: () => void): unknown;
   prependListener(event: 'close', listener: () => void): unknown;
 }

@@ -90,6 +90,7 @@ export class FastResponse extends EventEmitter implements ResponseWriter {
     });
     // It was taken at once, as nearly always: whoever asks now needs no timer for a client that does not read.
     if (socket.writableLength === 0) this.writableFinished = true;
+    this.emit('prefinish');
   }
 
   setTimeout(ms: number): void {

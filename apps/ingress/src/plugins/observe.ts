@@ -2,6 +2,7 @@ import { type HttpFacts, recognizeFormat } from '@sluice/formats';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { closeExchange, type Exchange } from '../exchange.ts';
 import { httpFacts } from '../http-facts.ts';
+import { limitLastStall } from '../last-stall.ts';
 import { replyHeaders } from '../reply.ts';
 import type { ResponseWriter } from '../response-writer.ts';
 import type { Services } from '../services.ts';
@@ -19,7 +20,10 @@ export function exchangeOf({ exchange }: FastifyRequest): Exchange {
   return exchange;
 }
 
-/** Gives a request its id, and counts and logs it once when its response is over. */
+/**
+ * Gives a request its id, and counts and logs it once when its response is over, which it is in the end: also where the
+ * client never reads it.
+ */
 export function openExchange(
   facts: HttpFacts,
   format: string,
@@ -36,6 +40,10 @@ export function openExchange(
   response.on('close', () => {
     if (!response.headersSent) exchange.outcome ??= 'cancelled';
     closeExchange(exchange, response.statusCode, services);
+  });
+  limitLastStall(response, services.stallLimitMs, () => {
+    services.metrics.slowReaders.inc();
+    exchange.outcome = 'cut';
   });
   return exchange;
 }
