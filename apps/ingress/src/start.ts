@@ -13,6 +13,7 @@ import {
   productVersion,
   renderMetrics,
   secretNamesOf,
+  steadyNow,
 } from '@sluice/runtime';
 import { createKeyStore } from '@sluice/tenancy';
 import { announceIngress, createJobQueue, createOrderSender, openLinks } from '@sluice/transport';
@@ -94,7 +95,7 @@ export async function startIngress(environment: Environment): Promise<void> {
     directory,
     metrics,
     logger,
-    now: Date.now,
+    now: steadyNow,
     resumeAbility: (pool) => directory.resumeOf(pool),
     isListening: () => links.bus.isUp(),
   });
@@ -136,7 +137,7 @@ export async function startIngress(environment: Environment): Promise<void> {
     requestTimeoutMs: config.SLUICE_REQUEST_TIMEOUT_MS,
     stallLimitMs: config.SLUICE_STALL_LIMIT_MS,
     bodyLimitBytes: config.SLUICE_BODY_LIMIT_BYTES,
-    now: Date.now,
+    now: steadyNow,
     monotonic,
     newRequestId: createRequestIds(),
     isReady,

@@ -96,6 +96,13 @@ describe('a generation', () => {
     expect(written).toEqual([]);
   });
 
+  test('that comes past its deadline does not reach it either, and says so', async () => {
+    const { outcome, written, clock } = begin(() => expect.fail('the engine was called'), { lifeMs: -1 });
+    expect(await outcome).toEqual({ kind: 'deadline-exceeded' });
+    expect(written).toMatchObject([{ type: 'error', error: { kind: 'deadline-exceeded' } }]);
+    expect(clock.timers).toBe(0);
+  });
+
   test('hands on what the engine says and ends with its end', async () => {
     const { outcome, written } = begin((run) => {
       for (const event of [start, word, finish]) run.emit(event);

@@ -62,7 +62,9 @@ export class Generation {
   async run(): Promise<GenerationOutcome> {
     const { job, services } = this;
     const { writer, clock } = services;
-    const deadline = clock.after(job.deadlineAt - clock.now(), () => this.stop('deadline'));
+    const leftMs = job.deadlineAt - clock.now();
+    const deadline = clock.after(leftMs, () => this.stop('deadline'));
+    if (leftMs <= 0) this.stop('deadline');
     writer.whenAbandoned(() => this.stop('abandoned'));
     // Whoever takes this process down in the engine must be known by name before: its ingress counts the deaths.
     await writer.announced;

@@ -33,13 +33,14 @@ export class PoolWorker {
   private idle: (() => void) | undefined;
 
   constructor(options: PoolWorkerOptions) {
-    const { pool, engine, redis, logger, metrics } = options;
+    const { pool, engine, redis, logger, metrics, clock } = options;
     this.options = options;
     this.consumer = createJobConsumer({
       pool: pool.name,
       slots: engine.slots,
       redis,
       run: (job) => this.run(job),
+      now: () => clock.now(),
       onError: (error) => logger.warn({ err: error, pool: pool.name }, 'could not take a job'),
     });
     metrics.slots.set({ pool: pool.name }, engine.slots);
@@ -90,8 +91,6 @@ export class PoolWorker {
 
   private async run(job: InferenceJob): Promise<void> {
     const { catalog, engine, publisher, metrics, clock, logger, pool } = this.options;
-    // Its ingress has answered by its own clock already.
-    if (clock.now() >= job.deadlineAt) return;
     const model = catalog.models.get(job.model);
     const writer = publisher.open(job);
     // The queue gave the attempt out twice (a failover forgot the claim): it runs here already.

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { systemClock } from './clock.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { steadyNow, systemClock } from './clock.ts';
 import { FakeClock } from './fake-clock.ts';
 
 describe('FakeClock', () => {
@@ -69,4 +69,20 @@ it('the system clock tells the time of the host and never runs back', () => {
   expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(60_000);
   const first = systemClock.monotonic();
   expect(systemClock.monotonic()).toBeGreaterThanOrEqual(first);
+});
+
+describe('the steady clock', () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  it('tells the time of day, and does not follow a step of the host’s clock', () => {
+    const before = steadyNow();
+    // A host that is set while it runs is off by what it was set by, and no more.
+    expect(Math.abs(before - Date.now())).toBeLessThan(24 * 3600 * 1000);
+    vi.spyOn(Date, 'now').mockReturnValue(before + 48 * 3600 * 1000);
+    const after = steadyNow();
+    expect(after).toBeGreaterThanOrEqual(before);
+    expect(after).toBeLessThan(before + 24 * 3600 * 1000);
+  });
 });

@@ -30,6 +30,14 @@ export const systemClock: Clock = {
   },
 };
 
+/**
+ * Epoch milliseconds as they were when the process started, counted on: a step of the host's clock, which would end
+ * everything that has a deadline or put it off, is not followed. What it tells is for durations between two calls.
+ */
+export function steadyNow(): number {
+  return Math.floor(performance.timeOrigin + performance.now());
+}
+
 /** `Clock.sleep` on top of `Clock.after`. */
 export function sleepOn(clock: Pick<Clock, 'after'>, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

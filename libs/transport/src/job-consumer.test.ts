@@ -5,6 +5,7 @@ import type { InferenceJob } from './job.ts';
 import { createJobConsumer, type JobConsumer } from './job-consumer.ts';
 import { createJobQueue, type JobQueue } from './job-queue.ts';
 import { queuePrefix } from './names.ts';
+import { poolQueueKeys } from './queue-scripts.ts';
 import { Connections, createJob } from './transport-suite.ts';
 
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
@@ -233,5 +234,51 @@ describe('the queue', () => {
     queue = createJobQueue(await connections.connect(server.url, 'command'));
     for (let time = 0; time < 3; time += 1) await queue.enqueue('twice', createJob('a'), 1);
     expect(await queue.depth('twice')).toBe(1);
+  });
+});
+
+describe('the deadline of a job', () => {
+  /** Far from those of the ingresses, which agree with nobody either. */
+  const now = 9_000_000;
+  const ids = ['a', 'b', 'c'];
+
+  /** Jobs with 10 s from their entrance, as a worker whose clock stands at `now` gets them after `change`. */
+  async function takenAfter(change: (key: string) => Promise<unknown>): Promise<InferenceJob[]> {
+    const queue = createJobQueue(await connections.connect(server.url, 'command'));
+    for (const [index, id] of ids.entries()) {
+      const enqueuedAt = 1_000 * 10 ** (3 * index);
+      await queue.enqueue('clocks', createJob(id, { enqueuedAt, deadlineAt: enqueuedAt + 10_000 }), 1);
+      await change(`${poolQueueKeys('clocks').jobPrefix}${id}-1`);
+    }
+    const taken: InferenceJob[] = [];
+    const consumer = createJobConsumer({
+      ...{ pool: 'clocks', slots: 9, now: () => now },
+      redis: await connections.connect(server.url, 'worker'),
+      run: async (job) => void taken.push(job),
+      onError: () => undefined,
+    });
+    consumers.push(consumer);
+    consumer.start();
+    await until(() => taken.length === ids.length);
+    return taken;
+  }
+
+  it('is by the clock of the worker, whatever that of the ingress says', async () => {
+    for (const { deadlineAt } of await takenAfter(async () => undefined)) {
+      expect(deadlineAt).toBeGreaterThan(now);
+      expect(deadlineAt).toBeLessThanOrEqual(now + 10_000);
+    }
+  });
+
+  it('is past when Redis has kept the job for so long', async () => {
+    for (const { deadlineAt } of await takenAfter((key) => raw.pexpire(key, 55_000))) {
+      expect(deadlineAt).toBeLessThanOrEqual(now - 5_000);
+    }
+  });
+
+  it('of an older ingress is as far away as it was at the entrance: it cancels what is late itself', async () => {
+    for (const { deadlineAt } of await takenAfter((key) => raw.persist(key))) {
+      expect(deadlineAt).toBe(now + 10_000);
+    }
   });
 });

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SluiceError } from '@sluice/canonical';
 import { openTwin, type RedisClient } from './connection.ts';
-import { type InferenceJob, parseJob } from './job.ts';
+import { type InferenceJob, keptAfterDeadlineMs, parseJob } from './job.ts';
 import { bellKey } from './names.ts';
-import { claimJobs, poolQueueKeys } from './queue-scripts.ts';
+import { type ClaimedJob, claimJobs, poolQueueKeys } from './queue-scripts.ts';
 
 /** The worker's end of one pool's queue. */
 export interface JobConsumer {
@@ -25,6 +25,8 @@ export interface ConsumerOptions {
   run(job: InferenceJob): Promise<void>;
   /** Told about Redis errors and about jobs that could not be read; fetching goes on. */
   onError(error: Error): void;
+  /** Epoch milliseconds, in which deadlines are told to `run`. Default: the host's. */
+  now?(): number;
 }
 
 /** Jobs per script: more would keep Redis from others. */
@@ -43,7 +45,8 @@ const bellLifeMs = 2_000;
  * on the reply protocol protects the generation. What is lost between the claim and its announcement, because a
  * process died or a connection broke, is missed by its ingress and comes again as the next attempt.
  */
-export function createJobConsumer({ pool, slots, redis, run, onError }: ConsumerOptions): JobConsumer {
+export function createJobConsumer(options: ConsumerOptions): JobConsumer {
+  const { pool, slots, redis, run, onError, now = Date.now } = options;
   const keys = poolQueueKeys(pool);
   const bell = bellKey(pool, randomUUID());
   const waiting = openTwin(redis);
@@ -64,7 +67,7 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
       };
     });
 
-  const begin = (data: string): void => {
+  const begin = ({ data, lifeMs }: ClaimedJob): void => {
     let job: InferenceJob;
     try {
       job = parseJob(data);
@@ -72,6 +75,9 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
       onError(error as SluiceError);
       return;
     }
+    // The clocks of two hosts differ: how much time is left is what Redis says, and without that all that there was.
+    const leftMs = lifeMs === undefined ? job.deadlineAt - job.enqueuedAt : lifeMs - keptAfterDeadlineMs;
+    job.deadlineAt = now() + leftMs;
     busy += 1;
     void run(job).then(release, (error: Error) => {
       release();
@@ -80,7 +86,7 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
   };
 
   /** Waits for a job and claims in one go: the second command is with Redis already when the first one ends. */
-  const claimNext = async (count: number): Promise<string[]> => {
+  const claimNext = async (count: number): Promise<ClaimedJob[]> => {
     const waited = waiting.bzpopmin(keys.marker, bell, waitLimitSeconds).then(
       () => undefined,
       (error: Error) => error,
@@ -101,10 +107,10 @@ export function createJobConsumer({ pool, slots, redis, run, onError }: Consumer
       // Half of the room, so that the workers of a pool fill up together.
       const count = Math.min(isEmpty ? firstClaimLimit : claimLimit, Math.ceil((slots - busy) / 2));
       try {
-        const claimed: string[] = await (isEmpty ? claimNext(count) : claimJobs(redis, keys, count));
+        const claimed: ClaimedJob[] = await (isEmpty ? claimNext(count) : claimJobs(redis, keys, count));
         // One job that wakes a worker is mostly all that there is; a queue that was long may be filling up again.
         isEmpty = claimed.length < (isEmpty ? count : 1);
-        for (const data of claimed) begin(data);
+        for (const job of claimed) begin(job);
       } catch (error) {
         if (isStopping) return;
         onError(error as Error);

@@ -2,7 +2,7 @@ import { SluiceError } from '@sluice/canonical';
 import { TurnBatch } from '@sluice/runtime';
 import { Queue } from 'bullmq';
 import type { RedisClient } from './connection.ts';
-import type { InferenceJob } from './job.ts';
+import { type InferenceJob, keptAfterDeadlineMs } from './job.ts';
 import { jobId, queueName, queuePrefix } from './names.ts';
 import {
   enqueueJobs,
@@ -11,9 +11,6 @@ import {
   type QueuedJob,
   type QueueEntry,
 } from './queue-scripts.ts';
-
-/** An ingress takes back what it does not want any more. Where it died and no worker comes, the prompt goes by itself. */
-const keptAfterDeadlineMs = 60_000;
 
 /** The ingress's end of the pools' queues. */
 export interface JobQueue {

@@ -1,6 +1,12 @@
 import type { FormatId, InferenceRequest, Resume } from '@sluice/canonical';
 import { isJsonObject, SluiceError } from '@sluice/canonical';
 
+/**
+ * How long Redis keeps a job past its deadline where nobody takes it: its ingress takes back what it does not want any
+ * more, unless it died. The same for all versions, since a worker tells by it how far away the deadline is.
+ */
+export const keptAfterDeadlineMs = 60_000;
+
 /** One attempt at one generation, as it waits in a pool's queue. */
 export interface InferenceJob {
   version: 1;
@@ -13,9 +19,12 @@ export interface InferenceJob {
   tenant: string;
   /** The configured model's id (the request holds the name that the client used). */
   model: string;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds, by the clock of the ingress. */
   enqueuedAt: number;
-  /** Epoch milliseconds after which the answer is worthless. */
+  /**
+   * Epoch milliseconds after which the answer is worthless: by the clock of the ingress in the queue, by that of the
+   * worker once it has the job.
+   */
   deadlineAt: number;
   request: InferenceRequest;
   /** The format of the caller; absent in jobs of ingresses that did not say it. */

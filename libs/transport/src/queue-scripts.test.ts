@@ -3,7 +3,13 @@ import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { queueName, queuePrefix } from './names.ts';
-import { claimJobs, enqueueJobs, type PoolQueueKeys, poolQueueKeys } from './queue-scripts.ts';
+import {
+  type ClaimedJob,
+  claimJobs,
+  enqueueJobs,
+  type PoolQueueKeys,
+  poolQueueKeys,
+} from './queue-scripts.ts';
 
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
@@ -24,7 +30,7 @@ const pool = 'chat';
 const keys: PoolQueueKeys = poolQueueKeys(pool);
 const lifeMs = 60_000;
 const jobOf = (id: string, priority = 1) => ({ id, data: JSON.stringify({ is: id }), lifeMs, priority });
-const idsOf = (claimed: readonly string[]): string[] => claimed.map((data) => JSON.parse(data).is);
+const idsOf = (claimed: readonly ClaimedJob[]): string[] => claimed.map(({ data }) => JSON.parse(data).is);
 
 /** BullMQ's own view of the same queue. */
 async function withBullmq(look: (queue: Queue) => Promise<void>): Promise<void> {
@@ -73,6 +79,17 @@ describe('jobs that we put in', () => {
     expect(a).toBeGreaterThan(0);
     expect(a).toBeLessThanOrEqual(lifeMs);
     expect(b).toBeGreaterThan(lifeMs);
+  });
+
+  it('tell at their claim how much of their time is left, where they have one', async () => {
+    await enqueueJobs(redis, keys, [jobOf('a'), { ...jobOf('b'), lifeMs: 1_000_000 }, jobOf('c')]);
+    // As an older ingress, and BullMQ itself, put one in.
+    await redis.persist(`${keys.jobPrefix}c`);
+    const [a, b, c] = await claimJobs(redis, keys, 9);
+    expect(a?.lifeMs).toBeGreaterThan(0);
+    expect(a?.lifeMs).toBeLessThanOrEqual(lifeMs);
+    expect(b?.lifeMs).toBeGreaterThan(lifeMs);
+    expect(c).toEqual({ data: '{"is":"c"}' });
   });
 
   it('are passed over when their time is over, and leave no place behind', async () => {

@@ -32,11 +32,19 @@ export interface QueuedJob extends QueueEntry {
   priority: number;
 }
 
+/** A job that was taken out of the queue. */
+export interface ClaimedJob {
+  /** JSON. */
+  data: string;
+  /** How long Redis would have kept it yet, milliseconds; absent for one that was put in without such a time. */
+  lifeMs?: number;
+}
+
 /** Defines `putJobs`, for every script that has something to put into a queue. */
 export const putJobsFile = new URL('./scripts/put-jobs.lua', import.meta.url);
 const enqueueScript = readLuaScript(putJobsFile, new URL('./scripts/enqueue.lua', import.meta.url));
 const claimScript = readLuaScript(new URL('./scripts/claim.lua', import.meta.url));
-const claimedSchema = z.array(z.string());
+const claimedSchema = z.array(z.union([z.string(), z.number()]));
 
 export function poolQueueKeys(pool: string): PoolQueueKeys {
   const keys = new QueueKeys(queuePrefix(pool)).getKeys(queueName(pool));
@@ -75,7 +83,18 @@ export async function enqueueJobs(
   await runLuaScript(redis, enqueueScript, numbered(keys), values);
 }
 
-/** Takes up to `count` jobs in the queue's order and returns their data; none while the queue is paused. */
-export async function claimJobs(redis: RedisClient, keys: PoolQueueKeys, count: number): Promise<string[]> {
-  return claimedSchema.parse(await runLuaScript(redis, claimScript, numbered(keys), [keys.jobPrefix, count]));
+/** Takes up to `count` jobs in the queue's order; none while the queue is paused. */
+export async function claimJobs(
+  redis: RedisClient,
+  keys: PoolQueueKeys,
+  count: number,
+): Promise<ClaimedJob[]> {
+  const reply = await runLuaScript(redis, claimScript, numbered(keys), [keys.jobPrefix, count]);
+  const fields = claimedSchema.parse(reply);
+  const claimed: ClaimedJob[] = [];
+  for (let index = 0; index < fields.length; index += 2) {
+    const lifeMs = Number(fields[index + 1]);
+    claimed.push({ data: String(fields[index]), ...(lifeMs >= 0 && { lifeMs }) });
+  }
+  return claimed;
 }

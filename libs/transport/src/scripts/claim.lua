@@ -1,7 +1,7 @@
 -- Takes the first jobs of a pool's queue, and takes them out of Redis: from here on they belong to their worker.
 --   KEYS[1] meta   KEYS[2] prioritized   KEYS[3] counter of the order within a priority   KEYS[4] marker
 --   ARGV[1] what the jobs' keys begin with   ARGV[2] how many at most
--- Answer: the data of each.
+-- Answer: for each its data, and for how many ms more it would have been kept; negative means for ever.
 
 if redis.call('HEXISTS', KEYS[1], 'paused') == 1 then return {} end
 
@@ -11,7 +11,11 @@ for index = 1, #popped, 2 do
   local key = ARGV[1] .. popped[index]
   keys[#keys + 1] = key
   -- Absent when its time was over, or somebody deleted the job and left its place.
-  claimed[#claimed + 1] = redis.call('HGET', key, 'data') or nil
+  local data = redis.call('HGET', key, 'data')
+  if data then
+    claimed[#claimed + 1] = data
+    claimed[#claimed + 1] = redis.call('PTTL', key)
+  end
 end
 if #keys > 0 then redis.call('DEL', unpack(keys)) end
 
