@@ -165,7 +165,7 @@ describe('an old attempt', () => {
 
   it('loses to the new one when its claim comes late', () => {
     const { machine, enqueued, ordersOf } = createBench();
-    machine.jobLost();
+    machine.jobLost(false);
     machine.claimed('a', 1);
     expect(enqueued).toEqual([{ attempt: 2, resume: undefined, reason: 'unclaimed' }]);
     expect(machine.phase).toBe('queued');
@@ -263,6 +263,15 @@ describe('a worker that is lost', () => {
       type: 'error',
       error: { kind: 'upstream-failed', detail: 'poison', retryable: false },
     });
+  });
+});
+
+describe('a job that vanishes', () => {
+  it('three times while a worker died is poison: it takes down who takes it before he can say so', () => {
+    const { machine, enqueued, last } = createBench({ resume: 'exact' });
+    for (let time = 1; time <= 3; time += 1) machine.jobLost(true);
+    expect(enqueued).toHaveLength(2);
+    expect(last()).toMatchObject({ error: { detail: 'poison', retryable: false } });
   });
 });
 
@@ -376,7 +385,7 @@ describe('an attempt that fails', () => {
 
   it('is not repeated for ever', () => {
     const { machine, enqueued, last } = createBench();
-    for (let attempt = 1; attempt <= 20; attempt += 1) machine.jobLost();
+    for (let attempt = 1; attempt <= 20; attempt += 1) machine.jobLost(false);
     expect(enqueued).toHaveLength(7);
     expect(last()).toMatchObject({ type: 'error' });
   });
@@ -413,7 +422,7 @@ describe('the end', () => {
     machine.running('a', 1, 9);
     machine.gone('a', 1, 9);
     machine.workerLost('a', 'exited');
-    machine.jobLost();
+    machine.jobLost(false);
     machine.askForMissed();
     machine.fail({ kind: 'deadline-exceeded', message: 'late' });
     machine.cancel();

@@ -134,9 +134,14 @@ export class AttemptMachine {
     this.again(reason);
   }
 
-  /** The attempt is neither waiting nor claimed by anybody. */
-  jobLost(): void {
-    if (this.phase === 'queued') this.again('unclaimed');
+  /**
+   * The attempt is neither waiting nor claimed by anybody. `hasWorkerDied`: one that may have had it was lost since it was
+   * put into the queue.
+   */
+  jobLost(hasWorkerDied: boolean): void {
+    if (this.phase !== 'queued') return;
+    if (hasWorkerDied) this.suspicion.add('unclaimed', this.isFruitful);
+    this.again('unclaimed');
   }
 
   /** Our subscription was away, or nothing was heard for long: what came in between may be lost. */

@@ -323,6 +323,36 @@ describe('a job that neither waits nor runs', () => {
     expect(bench.queue.sent).toHaveLength(1);
   });
 
+  it('is given up when it vanished with three workers, which had no time to say that they had it', async () => {
+    const bench = await createWaiting();
+    for (const worker of ['w1', 'w2', 'w3']) {
+      bench.queue.jobs.clear();
+      bench.advance(250, [worker, 'idle']);
+      bench.directory.receive({ type: 'exited', worker });
+      await look(bench, 6, ['idle']);
+    }
+    expect(bench.queue.sent).toHaveLength(3);
+    expect(bench.delivered).toMatchObject([{ type: 'error', error: { detail: 'poison', retryable: false } }]);
+  });
+
+  it('is not given up for deaths before it was put into the queue', async () => {
+    const bench = createBench();
+    for (const worker of ['w1', 'w2', 'w3']) {
+      bench.advance(250, [worker, 'idle']);
+      bench.directory.receive({ type: 'exited', worker });
+    }
+    await bench.dispatcher.open(bench.plan()).begin();
+    for (let time = 1; time <= 3; time += 1) {
+      bench.queue.jobs.clear();
+      for (let second = 0; second < 6; second += 1) {
+        await bench.dispatcher.lookForLost();
+        bench.advance(1_000, ['idle']);
+      }
+    }
+    expect(bench.queue.sent).toHaveLength(4);
+    expect(bench.delivered).toEqual([]);
+  });
+
   it('may be with a worker that lives and had no time to say so', async () => {
     const bench = await createWaiting();
     bench.queue.jobs.clear();

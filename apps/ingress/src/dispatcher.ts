@@ -10,7 +10,7 @@ const lookLimit = 500;
 /** A running generation that its worker did not speak of for this long is asked for: two full heartbeats. */
 const unheardLimitMs = 11_000;
 
-export interface DispatcherOptions extends GenerationServices {
+export interface DispatcherOptions extends Omit<GenerationServices, 'deathsOf'> {
   directory: WorkerDirectory;
   logger: Pick<Logger, 'debug' | 'warn'>;
   /** Whether replies can reach us now. */
@@ -44,7 +44,11 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.options = options;
-    this.services = { ...options, onClosed: (requestId) => this.generations.delete(requestId) };
+    this.services = {
+      ...options,
+      deathsOf: (pool) => options.directory.deathsOf(pool),
+      onClosed: (requestId) => this.generations.delete(requestId),
+    };
   }
 
   get count(): number {
@@ -160,7 +164,7 @@ export class Dispatcher {
       if (areWaiting[index] || !isListening()) generation.missing.reset();
       else if (generation.missing.miss(now(), beats)) {
         logger.warn({ requestId: generation.plan.requestId }, 'job lost');
-        generation.machine.jobLost();
+        generation.jobLost();
       }
     }
   }

@@ -36,6 +36,8 @@ export interface GenerationServices {
   /** Epoch milliseconds. */
   now(): number;
   resumeAbility(pool: string): 'exact' | 'prefix' | 'none';
+  /** How many workers that took jobs of this pool were lost so far. */
+  deathsOf(pool: string): number;
   /** The generation has ended or is not wanted any more; told before its last events are handed on. */
   onClosed?(requestId: string): void;
   /** Default: the `AttemptMachine`. The simulation gives defective ones, to see whether it finds the defect. */
@@ -55,6 +57,8 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
   enqueuedAt: number | undefined;
   /** Whether the current attempt is lost when it neither waits nor is claimed. */
   readonly missing = new MissingJob();
+  /** Deaths in the pool when the current attempt was put into its queue. */
+  private deathsBefore = 0;
   /** When the worker that holds the current attempt last spoke of it, epoch milliseconds; 0 before the first time. */
   heardAt = 0;
   /** An attempt that Redis did not take; the next tick tries again. */
@@ -125,6 +129,11 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
     else this.noteHeard(worker, attempt, at);
   }
 
+  /** The current attempt is neither waiting nor claimed by anybody. */
+  jobLost(): void {
+    this.machine.jobLost(this.services.deathsOf(this.plan.pool) > this.deathsBefore);
+  }
+
   fail(error: ErrorInfo): void {
     this.machine.fail(error);
   }
@@ -193,6 +202,7 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
     const { job, pool } = this.plan;
     const enqueuedAt = this.services.now();
     this.missing.reset();
+    this.deathsBefore = this.services.deathsOf(pool);
     this.enqueuedAt = undefined;
     const attemptJob: InferenceJob = { ...job, attempt, enqueuedAt, ...(resume && { resume }) };
     const sent =

@@ -1,16 +1,26 @@
 import { describe, expect, it } from 'vitest';
 import { Suspicion } from './suspicion.ts';
 
-type Loss = 'dead before a word' | 'dead midway' | 'silent before a word' | 'silent midway';
+type Loss =
+  | 'dead before a word'
+  | 'dead midway'
+  | 'silent before a word'
+  | 'silent midway'
+  | 'unclaimed when one died';
 
 /** After how many of these losses the request is poison; absent: after none of them. */
 function poisonAfter(...losses: readonly Loss[]): number | undefined {
   const suspicion = new Suspicion();
   for (const [index, loss] of losses.entries()) {
-    suspicion.add(loss.startsWith('dead') ? 'exited' : 'silent', loss.endsWith('midway'));
+    suspicion.add(reasonOf(loss), loss.endsWith('midway'));
     if (suspicion.isPoison) return index + 1;
   }
   return undefined;
+}
+
+function reasonOf(loss: Loss): 'exited' | 'silent' | 'unclaimed' {
+  if (loss === 'unclaimed when one died') return 'unclaimed';
+  return loss.startsWith('dead') ? 'exited' : 'silent';
 }
 
 describe('a request is poison', () => {
@@ -25,6 +35,12 @@ describe('a request is poison', () => {
     [['dead before a word', 'dead midway', 'dead midway']],
   ])('when a third worker died, however far it had come: %j', (losses) => {
     expect(poisonAfter(...losses)).toBe(3);
+  });
+
+  it('when a third worker died that may have had its job and could not say so', () => {
+    const unclaimed = 'unclaimed when one died';
+    expect(poisonAfter(unclaimed, unclaimed, unclaimed)).toBe(3);
+    expect(poisonAfter(unclaimed, 'dead before a word', unclaimed)).toBe(3);
   });
 
   it('when three workers fell silent before it said anything', () => {

@@ -36,6 +36,26 @@ const presence = (worker: string, changes: Partial<WorkerPresence> = {}): Worker
 });
 const serving = (resume: 'exact' | 'prefix' | 'none') => ({ chat: { slots: 4, busy: 0, resume } });
 
+describe('deaths of a pool', () => {
+  it('count who died or fell silent while it took jobs of it, once', () => {
+    const { directory, advance } = createBench();
+    for (const worker of ['w1', 'w2', 'w3']) directory.receive(presence(worker));
+    directory.receive({ type: 'exited', worker: 'w1' });
+    directory.receive({ type: 'exited', worker: 'w1' });
+    expect([directory.deathsOf('chat'), directory.deathsOf('another')]).toEqual([1, 0]);
+    advance(5_000);
+    expect(directory.deathsOf('chat')).toBe(3);
+  });
+
+  it('leave out who takes no further jobs and goes', () => {
+    const { directory } = createBench();
+    directory.receive(presence('w1'));
+    directory.receive(presence('w1', { pools: {} }));
+    directory.receive({ type: 'exited', worker: 'w1' });
+    expect(directory.deathsOf('chat')).toBe(0);
+  });
+});
+
 describe('a worker', () => {
   it('that falls silent is lost, once', () => {
     const { directory, lost, advance } = createBench();

@@ -25,6 +25,8 @@ export class WorkerDirectory {
   private readonly exited = new Set<string>();
   /** What the worker that last spoke could do in each pool. */
   private readonly lastResume = new Map<string, PoolPresence['resume']>();
+  /** Workers of each pool that were lost without a word of going. */
+  private readonly deaths = new Map<string, number>();
   private checkedAt: number;
   private readonly options: DirectoryOptions;
 
@@ -100,6 +102,11 @@ export class WorkerDirectory {
     return beats;
   }
 
+  /** How many workers that took jobs of this pool have died or fallen silent so far. */
+  deathsOf(pool: string): number {
+    return this.deaths.get(pool) ?? 0;
+  }
+
   /**
    * How a generation of this pool can go on elsewhere: what every living worker of it can do. Without any, what
    * the last one could: its successor is on the way, and if it is not, the request ends for want of workers.
@@ -120,6 +127,9 @@ export class WorkerDirectory {
   }
 
   private lose(worker: string, reason: LostReason): void {
+    // Who goes in order has named no pools any more.
+    const pools = this.workers.get(worker)?.pools ?? {};
+    for (const pool of Object.keys(pools)) this.deaths.set(pool, this.deathsOf(pool) + 1);
     if (this.workers.delete(worker) || reason === 'exited') this.options.onLost(worker, reason);
   }
 
