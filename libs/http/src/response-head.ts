@@ -6,10 +6,11 @@ export type Framing = { kind: 'none' | 'chunked' | 'until-close' } | { kind: 'le
 
 const statusLine = /^HTTP\/1\.([01]) ([1-5]\d\d)(?:[ \r]|$)/;
 const bodyLength = /^\d{1,15}$/;
-const lengthHeader = '\r\ncontent-length:';
 // Options of a connection come in a list.
 const staysOpen = /(?:^|[,\s])keep-alive(?:$|[,\s])/i;
 const closes = /(?:^|[,\s])close(?:$|[,\s])/i;
+/** A line that goes on in the next one: obsolete, and not read alike by everybody. */
+const foldedLine = /\r\n[ \t]/;
 const withoutBody = new Set([204, 304]);
 
 /** Status line and headers of a response. Holds their text: let go of it when they have been read. */
@@ -25,22 +26,19 @@ export class ResponseHead {
   constructor(text: string) {
     const line = statusLine.exec(text);
     if (!line) throw new ProtocolError('not the head of an HTTP/1 response');
+    if (foldedLine.test(text)) throw new ProtocolError('a header that goes on in the next line');
     this.text = text;
     this.lowerCase = text.toLowerCase();
     this.status = Number(line[2]);
     this.framing = this.readFraming();
-    const connection = this.header('connection') ?? '';
+    const connection = this.values('connection').join();
     const isWilling = line[1] === '0' ? staysOpen.test(connection) : !closes.test(connection);
     this.keepsAlive = isWilling && this.framing.kind !== 'until-close';
   }
 
   /** The first value of a header, by its name in lower case; absent when there is none. */
   header(name: string): string | undefined {
-    const found = this.lowerCase.indexOf(`\r\n${name}:`);
-    if (found < 0) return undefined;
-    const from = found + name.length + 3;
-    const stop = this.text.indexOf('\r\n', from);
-    return this.text.slice(from, stop < 0 ? undefined : stop).trim();
+    return this.values(name)[0];
   }
 
   /** All headers, by their names in lower case; several of one name are a list. */
@@ -57,15 +55,38 @@ export class ResponseHead {
     return Object.fromEntries(headers);
   }
 
+  /** The values of all headers of a name in lower case. */
+  private values(name: string): string[] {
+    const start = `\r\n${name}:`;
+    const values: string[] = [];
+    for (let found = this.lowerCase.indexOf(start); found >= 0; ) {
+      const from = found + start.length;
+      const stop = this.text.indexOf('\r\n', from);
+      values.push(this.text.slice(from, stop < 0 ? undefined : stop).trim());
+      found = this.lowerCase.indexOf(start, from);
+    }
+    return values;
+  }
+
   private readFraming(): Framing {
     if (withoutBody.has(this.status)) return { kind: 'none' };
-    const coding = this.header('transfer-encoding')?.toLowerCase();
-    if (coding !== undefined) return { kind: coding.endsWith('chunked') ? 'chunked' : 'until-close' };
-    const length = this.header('content-length');
+    if (this.isChunked()) return { kind: 'chunked' };
+    const [length, second] = this.values('content-length');
     if (length === undefined) return { kind: 'until-close' };
-    const isOne = this.lowerCase.lastIndexOf(lengthHeader) === this.lowerCase.indexOf(lengthHeader);
-    if (!isOne || !bodyLength.test(length)) throw new ProtocolError('not one length of the body');
+    if (second !== undefined || !bodyLength.test(length))
+      throw new ProtocolError('not one length of the body');
     const bytes = Number(length);
     return bytes === 0 ? { kind: 'none' } : { kind: 'length', bytes };
+  }
+
+  private isChunked(): boolean {
+    let isChunked = false;
+    for (const word of this.values('transfer-encoding').join().split(',')) {
+      const coding = word.trim().toLowerCase();
+      if (coding === 'chunked') isChunked = true;
+      // One that changes nothing. No other was asked for.
+      else if (coding !== '' && coding !== 'identity') throw new ProtocolError('a body in an unknown coding');
+    }
+    return isChunked;
   }
 }

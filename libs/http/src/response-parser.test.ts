@@ -73,6 +73,11 @@ describe('the response parser', () => {
     expect(bodies).toEqual(['']);
   });
 
+  it('reads a body whose coding is none by its length', () => {
+    const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: Identity\r\ncontent-length: 5\r\n\r\n';
+    expect(parse([`${head}hello`]).bodies).toEqual(['hello']);
+  });
+
   it('takes a body without a length to the end of the connection', () => {
     const { parser, bodies, heads } = parse(['HTTP/1.1 200 OK\r\n\r\nsome', ' more']);
     expect(bodies).toEqual([]);
@@ -110,6 +115,14 @@ describe('the response parser', () => {
     ['a chunk longer than its size', ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nab\r\n']],
     ['a length that is none', ['HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n']],
     ['two lengths', ['HTTP/1.1 200 OK\r\ncontent-length: 1\r\nContent-Length: 2\r\n\r\n']],
+    ['a coding of the body that nobody asked for', ['HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\n']],
+    ['two codings', ['HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n']],
+    [
+      'two codings in two lines',
+      ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nTransfer-Encoding: gzip\r\n\r\n'],
+    ],
+    ['a line that goes on', ['HTTP/1.1 200 OK\r\ntransfer-encoding:\r\n chunked\r\n\r\n']],
+    ['a length in a line that goes on', ['HTTP/1.1 200 OK\r\nx: a\r\n\tcontent-length: 3\r\n\r\n']],
     ['a head without an end', ['HTTP/1.1 200 OK\r\n', `x: ${'y'.repeat(70_000)}`]],
     ['bytes that nobody asked for', ['HTTP/1.1 204 x\r\n\r\n', 'HTTP']],
   ])('throws at %s', (_, pieces) => {
@@ -143,8 +156,11 @@ describe('the head of a response', () => {
     ['HTTP/1.1 200 OK', 'content-length: 0\r\nconnection: x-close', true],
     ['HTTP/1.0 200 OK', 'content-length: 0', false],
     ['HTTP/1.0 200 OK', 'content-length: 0\r\nConnection: Keep-Alive', true],
-    ['HTTP/1.1 200', 'transfer-encoding: gzip, chunked', true],
-    ['HTTP/1.1 200 OK', 'transfer-encoding: gzip', false],
+    ['HTTP/1.1 200 OK', 'content-length: 0\r\nconnection: x-hop\r\nConnection: close', false],
+    ['HTTP/1.1 200', 'transfer-encoding: Chunked', true],
+    ['HTTP/1.1 200 OK', 'transfer-encoding: chunked\r\nTransfer-Encoding: chunked', true],
+    ['HTTP/1.1 200 OK', 'transfer-encoding: identity', false],
+    ['HTTP/1.1 200 OK', 'transfer-encoding: identity\r\ncontent-length: 0', true],
     ['HTTP/1.1 304 Not Modified', 'content-length: 12', true],
   ])('%s with %s: stays open %s', (line, headers, keepsAlive) => {
     expect(parse([`${line}\r\n${headers}\r\n\r\n`]).heads[0]?.keepsAlive).toBe(keepsAlive);
