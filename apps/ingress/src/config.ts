@@ -1,4 +1,4 @@
-import { logLevels, port, secretText, wholeNumber } from '@sluice/runtime';
+import { durationMs, logLevels, port, secretText, wholeNumber } from '@sluice/runtime';
 import { redisSchemes } from '@sluice/transport';
 import { z } from 'zod';
 
@@ -38,25 +38,23 @@ export const ingressEnvironment = z.object({
     .optional()
     .describe('Set by the supervisor for the processes under it; not for operators'),
   SLUICE_LOG_LEVEL: z.enum(logLevels).default('info').describe('Least severe log line that is written'),
-  SLUICE_KEEP_ALIVE_MS: wholeNumber({ min: 100 })
+  SLUICE_KEEP_ALIVE_MS: durationMs({ min: 100 })
     .default(10_000)
     .describe(
       'Silence after which an open stream gets a keep-alive; also how long the status line is withheld',
     ),
-  SLUICE_REQUEST_TIMEOUT_MS: wholeNumber({ min: 100 })
+  SLUICE_REQUEST_TIMEOUT_MS: durationMs({ min: 100 })
     .default(600_000)
     .describe('Deadline of a request whose model sets none'),
-  SLUICE_STALL_LIMIT_MS: wholeNumber({ min: 100 })
+  SLUICE_STALL_LIMIT_MS: durationMs({ min: 100 })
     .default(30_000)
     .describe('How long a client may take nothing of what is written for it, before it is dropped'),
-  SLUICE_LOOP_DELAY_LIMIT_MS: wholeNumber({ min: 0 })
+  SLUICE_LOOP_DELAY_LIMIT_MS: durationMs()
     .default(1_000)
     .describe(
       'Delay of the event loop past which a growing share of new requests is refused with 429; a request meets it some four times before its first token; 0: never',
     ),
-  SLUICE_DRAIN_LIMIT_MS: wholeNumber({ min: 0 })
-    .default(30_000)
-    .describe('How long streams may go on after SIGTERM'),
+  SLUICE_DRAIN_LIMIT_MS: durationMs().default(30_000).describe('How long streams may go on after SIGTERM'),
   SLUICE_BODY_LIMIT_BYTES: wholeNumber({ min: 1_024 })
     .default(64 * 1024 * 1024)
     .describe('Largest request body'),

@@ -1,4 +1,4 @@
-import { list, logLevels, port, wholeNumber } from '@sluice/runtime';
+import { durationMs, list, logLevels, port, wholeNumber } from '@sluice/runtime';
 import { redisSchemes } from '@sluice/transport';
 import { z } from 'zod';
 
@@ -28,7 +28,7 @@ export const workerEnvironment = z.object({
       'Port of /livez, /readyz and /metrics of the first process, the next ones follow; 0 lets the system choose',
     ),
   SLUICE_LOG_LEVEL: z.enum(logLevels).default('info').describe('Least severe log line that is written'),
-  SLUICE_DRAIN_LIMIT_MS: wholeNumber({ min: 0 })
+  SLUICE_DRAIN_LIMIT_MS: durationMs()
     .default(30_000)
     .describe('How long generations may go on after SIGTERM before they are handed over'),
   SLUICE_WORKER_ID: z

@@ -9,6 +9,14 @@ export function wholeNumber({ min = 0, max = Number.MAX_SAFE_INTEGER }: { min?: 
     .pipe(z.number().int().min(min).max(max));
 }
 
+/** What a timer can wait at most, some 24 days: it fires at once for more. */
+const longestMs = 2_147_483_647;
+
+/** Milliseconds, as many as a timer can wait; at least 0 unless given. */
+export function durationMs({ min = 0 }: { min?: number } = {}) {
+  return wholeNumber({ min, max: longestMs });
+}
+
 /** A TCP port; 0 lets the system choose one. */
 export function port() {
   return wholeNumber({ max: 65_535 });

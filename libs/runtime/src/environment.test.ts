@@ -5,14 +5,14 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
 import { describeEnvironment, parseEnvironment, secretNamesOf } from './environment.ts';
-import { flag, list, port, secretText, wholeNumber } from './environment-values.ts';
+import { durationMs, flag, list, port, secretText } from './environment-values.ts';
 import { maskSecrets } from './secrets.ts';
 
 const schema = z.object({
   SLUICE_PORT: port().default(8080).describe('Port for clients'),
   SLUICE_REDIS_URL: z.url().describe('Address of Redis'),
   SLUICE_LOG_LEVEL: z.enum(['info', 'debug']).default('info').describe('Least level written'),
-  SLUICE_DRAIN_LIMIT_MS: wholeNumber({ min: 1 }).default(30_000).describe('Time for work in flight'),
+  SLUICE_DRAIN_LIMIT_MS: durationMs({ min: 1 }).default(30_000).describe('Time for work in flight'),
   SLUICE_OPEN: flag().default(false).describe('Whether keys are needed'),
   SLUICE_TRUSTED: list().default([]).describe('Proxies'),
   SLUICE_PEPPER: secretText().min(4).optional().describe('Mixed into hashes'),
@@ -64,6 +64,15 @@ describe('parseEnvironment', () => {
       SLUICE_OPEN: 'must be true or false',
     });
     expect(Object.keys(problems)).toEqual(Object.keys(schema.shape).slice(0, 5));
+  });
+
+  it('takes no duration that a timer would not wait for', () => {
+    const parse = (limit: string) => () =>
+      parseEnvironment(schema, { SLUICE_REDIS_URL: 'redis://localhost', SLUICE_DRAIN_LIMIT_MS: limit });
+    expect(problemsOf(parse('2147483648'))).toEqual({
+      SLUICE_DRAIN_LIMIT_MS: 'must be at most 2147483647',
+    });
+    expect(parse('2147483647')().values.SLUICE_DRAIN_LIMIT_MS).toBe(2_147_483_647);
   });
 
   it('prints one mistake per line under the source', () => {
@@ -142,7 +151,7 @@ describe('describeEnvironment', () => {
       },
       {
         name: 'SLUICE_DRAIN_LIMIT_MS',
-        type: 'whole number ≥ 1',
+        type: 'whole number 1–2147483647',
         isRequired: false,
         defaultValue: '30000',
         description: 'Time for work in flight',
