@@ -502,6 +502,38 @@ describe('a client that reads too slowly', () => {
     expect(delivered).not.toContainEqual(finish);
   });
 
+  it('still wants what its worker has said and keeps: it says so when that does not move any more', () => {
+    const { machine, ordersOf } = createMidway();
+    machine.pause();
+    for (const next of [4, 9]) machine.running('a', 1, next);
+    expect(ordersOf('acknowledge')).toEqual([]);
+    machine.running('a', 1, 9);
+    machine.running('a', 1, 9);
+    const order = { worker: 'a', kind: 'acknowledge', attempt: 1, sequence: 1 };
+    expect(ordersOf('acknowledge')).toEqual([order, order]);
+    machine.resume();
+    expect(ordersOf('resend')).toEqual([{ worker: 'a', kind: 'resend', attempt: 1, sequence: 1 }]);
+  });
+
+  it('is told so when the rest is not kept any more, and not that a worker was lost', () => {
+    const { machine, enqueued, last } = createMidway();
+    machine.pause();
+    machine.resume();
+    machine.gone('a', 1, 1);
+    expect(enqueued).toEqual([]);
+    expect(last()).toMatchObject({
+      error: { message: expect.stringContaining('read too slowly'), retryable: false },
+    });
+  });
+
+  it('gets the rest from another worker where one can go on', () => {
+    const { machine, enqueued } = createMidway({ resume: 'exact' });
+    machine.pause();
+    machine.resume();
+    machine.gone('a', 1, 1);
+    expect(enqueued).toMatchObject([{ attempt: 2, reason: 'frames-gone' }]);
+  });
+
   it('is not handed what was held behind a gap', () => {
     const { machine, text: received, onDeliver } = createMidway();
     machine.frame('a', 1, 2, [text('three ')]);

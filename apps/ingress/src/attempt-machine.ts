@@ -11,6 +11,7 @@ import type { AttemptReason } from '@sluice/runtime';
 import type { LostReason, Order } from '@sluice/transport';
 import type { AttemptEffects, AttemptFacts } from './attempt-effects.ts';
 import { FrameOrder } from './frame-order.ts';
+import { lostMidway, poisonous, readTooSlowly } from './lost-answer.ts';
 import { Suspicion } from './suspicion.ts';
 
 const attemptLimit = 8;
@@ -18,18 +19,6 @@ const attemptLimit = 8;
 const refusalLimit = 3;
 /** Progress is acknowledged in steps, so that the worker's memory stays small on long answers. */
 const acknowledgeStep = 64;
-
-const poisonous: ErrorInfo = {
-  kind: 'upstream-failed',
-  message: 'the request was lost with several workers',
-  detail: 'poison',
-  retryable: false,
-};
-const lostMidway: ErrorInfo = {
-  kind: 'unavailable',
-  message: 'the worker that generated the answer was lost',
-  detail: 'worker-lost',
-};
 
 /**
  * One generation as its ingress sees it: which attempt counts, what has been delivered, what to do when a
@@ -42,6 +31,9 @@ export class AttemptMachine {
   worker: string | undefined;
   private isClosed = false;
   private isPaused = false;
+  private hasPaused = false;
+  /** How far the worker was by the last heartbeat that met a pause; absent when none did. */
+  private pausedNext: number | undefined;
   private hasStarted = false;
   private frames = new FrameOrder();
   private acknowledged = 0;
@@ -109,7 +101,13 @@ export class AttemptMachine {
     this.fenced?.delete(`${worker} ${attempt}`);
     if (!this.isOurs(worker, attempt)) return;
     this.worker = worker;
-    if (next > this.frames.expected && !this.isPaused) this.askAgain();
+    if (next <= this.frames.expected) return;
+    if (!this.isPaused) this.askAgain();
+    else {
+      // What has ended is kept for a while only, unless somebody speaks of it.
+      if (next === this.pausedNext) this.acknowledge();
+      this.pausedNext = next;
+    }
   }
 
   /** The worker does not keep its frames from this sequence on. The answer to an old question means nothing. */
@@ -152,6 +150,7 @@ export class AttemptMachine {
   /** The client reads too slowly: what comes now is dropped here and asked for again later. */
   pause(): void {
     this.isPaused = true;
+    this.hasPaused = true;
     this.frames.clear();
   }
 
@@ -256,7 +255,8 @@ export class AttemptMachine {
       return;
     }
     if (!this.canGoOn() || this.attempt >= attemptLimit) {
-      this.finish({ type: 'error', error: lostMidway });
+      const isReadersFault = reason === 'frames-gone' && this.hasPaused;
+      this.finish({ type: 'error', error: isReadersFault ? readTooSlowly : lostMidway });
       return;
     }
     this.attempt += 1;

@@ -284,6 +284,22 @@ describe('what is kept', () => {
     expect(publisher.keptBytes).toBe(0);
   });
 
+  it('stays for as long as its ingress says now and then what it has', async () => {
+    const { publisher, open, endTurn, advance } = await createBench();
+    const writer = open();
+    writer.write(text('a'));
+    await endTurn();
+    writer.write(finish);
+    await endTurn();
+    for (let minute = 0; minute < 5; minute += 1) {
+      await advance(50_000);
+      publisher.acknowledge(r1, 1);
+    }
+    expect(publisher.keptBytes).toBeGreaterThan(0);
+    publisher.acknowledge(r1, 2);
+    expect(publisher.keptBytes).toBe(0);
+  });
+
   it('is let go when nobody wants it', async () => {
     const { publisher, open, endTurn } = await createBench();
     open().write(text('a'));

@@ -239,7 +239,10 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     },
     acknowledge: (attempt, sequence) => {
       const key = keyOf(attempt);
-      if (attempts.get(key)?.acknowledge(sequence)) attempts.delete(key);
+      const frames = attempts.get(key);
+      if (!frames) return;
+      if (frames.finishedAt !== undefined) frames.finishedAt = now();
+      if (frames.acknowledge(sequence)) attempts.delete(key);
     },
     forget: (attempt) => {
       attempts.delete(keyOf(attempt));

@@ -25,7 +25,7 @@ export class AttemptFrames implements ReplyWriter {
   next = 0;
   /** Value of `next` that the last heartbeat told; -1 before the first. */
   toldNext = -1;
-  /** Set when the terminal event was written, renewed when the ingress asks again. */
+  /** Set when the terminal event was written, renewed when the ingress speaks of it again. */
   finishedAt: number | undefined;
   keptBytes = 0;
   private pending: GenerationEvent[] = [];
