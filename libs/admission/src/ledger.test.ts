@@ -122,6 +122,21 @@ it('a settlement has an effect once and says so', async () => {
   expect(await ledger.inspect(slot, [hold])).toEqual({ requests: 0, reserved: 0, levels: [60] });
 });
 
+it('a renewal that Redis has to be sent twice does not bring back what was settled meanwhile', async () => {
+  const redis = await bed.connect();
+  const ledger = new Ledger(redis, 15_000);
+  const lease = { primitive: 'lease', amount: 1, key: `${slot}:lease` } as const;
+  // Redis knows how to settle, and not yet how to renew.
+  await redis.script('FLUSH');
+  for (const requestId of ['before', 'r']) await ledger.reserve(request(requestId, lease));
+  await ledger.settle({ requestId: 'before', slots: [slot], charge: 0 });
+  const open = new Set(['r']);
+  const renewed = ledger.renew(slot, () => [...open].map((id) => ({ id, seen: 0, leases: [lease] })));
+  open.clear();
+  await Promise.all([renewed, ledger.settle({ requestId: 'r', slots: [slot], charge: 0 })]);
+  expect(await ledger.inspect(slot, [lease])).toEqual({ requests: 0, reserved: 0, levels: [0] });
+});
+
 it('tokens corrected at the end make room in a rate, or take it', async () => {
   const ledger = new Ledger(await bed.connect(), 15_000);
   const hold = {

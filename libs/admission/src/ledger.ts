@@ -93,10 +93,11 @@ export class Ledger {
     return this.isCluster ? this.settleApart(settlement) : this.settleIn(everySlot, settlement);
   }
 
-  async renew(slot: Slot, renewals: readonly Renewal[]): Promise<void> {
-    await runLuaScript(this.redis, this.scripts.renew, bookKeys(slot), [
+  /** `renewals` are asked for in the moment in which they go out: what was settled before would come back. */
+  async renew(slot: Slot, renewals: () => readonly Renewal[]): Promise<void> {
+    await runLuaScript(this.redis, this.scripts.renew, bookKeys(slot), () => [
       this.leaseMs,
-      JSON.stringify(renewals),
+      JSON.stringify(renewals()),
     ]);
   }
 

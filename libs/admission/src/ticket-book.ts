@@ -231,13 +231,10 @@ export class TicketBook {
 
   private async renewSlot(slot: Slot, tickets: readonly OpenTicket[]): Promise<void> {
     for (let from = 0; from < tickets.length; from += renewalBatch) {
-      // Some may have been settled since the round began: to renew them would bring them back.
-      const batch = tickets
-        .slice(from, from + renewalBatch)
-        .filter(({ requestId }) => this.tickets.has(requestId));
-      await this.options.ledger.renew(
-        slot,
-        batch.map((ticket) => renewalOf(ticket, slot)),
+      const batch = tickets.slice(from, from + renewalBatch);
+      await this.options.ledger.renew(slot, () =>
+        // Some may have been settled since the round began: to renew them would bring them back.
+        batch.filter(({ requestId }) => this.tickets.has(requestId)).map((ticket) => renewalOf(ticket, slot)),
       );
     }
   }

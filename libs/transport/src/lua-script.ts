@@ -9,23 +9,29 @@ export interface LuaScript {
   readonly sha: string;
 }
 
+type LuaValues = readonly (string | number)[];
+
 /** Reads a script from one or more files, in their order. */
 export function readLuaScript(...files: readonly URL[]): LuaScript {
   const source = files.map((file) => readFileSync(file, 'utf8')).join('\n');
   return { source, sha: createHash('sha1').update(source).digest('hex') };
 }
 
-/** Runs a script by its digest, and sends its text only to a Redis that doesn't know it (yet, or any more). */
+/**
+ * Runs a script by its digest, and sends its text only to a Redis that doesn't know it (yet, or any more). Where values
+ * are a function it is asked each time: commands that were sent meanwhile have gone before.
+ */
 export async function runLuaScript(
   redis: RedisClient,
   script: LuaScript,
   keys: readonly string[],
-  values: readonly (string | number)[],
+  values: LuaValues | (() => LuaValues),
 ): Promise<unknown> {
+  const current = typeof values === 'function' ? values : () => values;
   try {
-    return await redis.evalsha(script.sha, keys.length, ...keys, ...values);
+    return await redis.evalsha(script.sha, keys.length, ...keys, ...current());
   } catch (error) {
     if (!(error instanceof ReplyError && String(error).includes('NOSCRIPT'))) throw error;
-    return redis.eval(script.source, keys.length, ...keys, ...values);
+    return redis.eval(script.source, keys.length, ...keys, ...current());
   }
 }
