@@ -234,7 +234,7 @@ export class TicketBook {
       const batch = tickets.slice(from, from + renewalBatch);
       await this.options.ledger.renew(slot, () =>
         // Some may have been settled since the round began: to renew them would bring them back.
-        batch.filter(({ requestId }) => this.tickets.has(requestId)).map((ticket) => renewalOf(ticket, slot)),
+        batch.flatMap((ticket) => (this.tickets.has(ticket.requestId) ? renewalsOf(ticket, slot) : [])),
       );
     }
   }
@@ -263,9 +263,10 @@ export class TicketBook {
   }
 }
 
-function renewalOf({ requestId, parts, seen }: OpenTicket, slot: Slot): Renewal {
+/** Empty where nothing is held in the slot any more. */
+function renewalsOf({ requestId, parts, seen }: OpenTicket, slot: Slot): Renewal[] {
   const part = parts.find(({ list }) => list.slot === slot);
-  return { id: requestId, seen, leases: part ? leasesOf(part) : [] };
+  return part ? [{ id: requestId, seen, leases: leasesOf(part) }] : [];
 }
 
 function leasesOf({ list, amounts }: Part): Renewal['leases'] {
