@@ -1,16 +1,8 @@
 import { SluiceError } from '@sluice/canonical';
 import { formatMs } from './duration.ts';
-import type { Load, Scenario } from './scenario.ts';
+import { stepsMs } from './natural-length.ts';
+import type { Scenario } from './scenario.ts';
 import type { Trace } from './trace.ts';
-
-const usualMs = 30_000;
-
-/** How long a load lasts where nobody says it. Infinite for a trace: `fitDuration` knows once it is read. */
-export function naturalDurationMs(load: Load): number {
-  if (load.kind === 'trace') return Number.POSITIVE_INFINITY;
-  if (load.kind === 'closed' || load.profile.kind === 'constant') return usualMs;
-  return load.profile.kind === 'ramp' ? load.profile.overMs : stepsMs(load.profile.steps);
-}
 
 /** The scenario with a finite duration: that of its trace when nobody said one. Throws `invalid-request`. */
 export function fitDuration(scenario: Scenario, trace: Trace | undefined): Scenario {
@@ -38,8 +30,4 @@ export function notesOfCut({ load, durationMs }: Scenario, trace: Trace | undefi
   if (load.kind !== 'open' || load.profile.kind !== 'steps') return [];
   const wholeMs = stepsMs(load.profile.steps);
   return wholeMs <= durationMs ? [] : [`plays ${formatMs(durationMs)} of ${formatMs(wholeMs)} of steps`];
-}
-
-function stepsMs(steps: readonly { forMs: number }[]): number {
-  return steps.reduce((sum, { forMs }) => sum + forMs, 0);
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { formatNames } from './dialects/dialect.ts';
 import { meanOf, parseCounts, parseTimes } from './distribution.ts';
 import { parseDurationMs } from './duration.ts';
-import { naturalDurationMs } from './load-length.ts';
+import { naturalDurationMs } from './natural-length.ts';
 import { mostWords } from './prompt.ts';
 import { parseTarget } from './target.ts';
 
