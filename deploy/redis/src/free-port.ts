@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
 // Below what systems give to outgoing connections (Linux from 32,768, others from 49,152): a port out of that range
-// may be taken by any client on the machine between the question and the start of whoever asked.
+// may be taken by any client on the machine between the question and the start of whoever asked. So may that of the bus
+// by which the nodes of a Cluster speak to each other, 10,000 above their own.
 const lowest = 10_000;
-const highest = 32_000;
+const highest = 22_000;
 const attempts = 100;
 
 /** The first of `count` TCP ports of 127.0.0.1 in a row that nobody listens on at this moment. Default: one port. */
