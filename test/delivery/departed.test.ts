@@ -14,6 +14,7 @@ let redis: Redis;
 beforeAll(async () => {
   server = await startChatServer();
   gateway = await startGateway({
+    environment: { SLUICE_STALL_LIMIT_MS: '1500' },
     settings: {
       pools: {
         chat: { backend: { engine: 'upstream', baseUrl: server.baseUrl, slots: 8 } },
@@ -114,3 +115,27 @@ test.each([true, false])(
     expect((await gateway.busiestWorker()).generations).toBe(0);
   },
 );
+
+test('who takes nothing of a single answer is dropped as a slow reader, not counted as gone', async () => {
+  server.answerWith(async (exchange) => {
+    // More than the kernel keeps for a client that does not read.
+    for (let part = 0; part < 24; part += 1) await exchange.text('x'.repeat(1024 * 1024));
+    await exchange.finish('stop', { prompt_tokens: 7, completion_tokens: 1, total_tokens: 8 });
+  });
+  const count = (outcome: string) => gateway.metric('sluice_requests_total', { outcome });
+  const [cut, cancelled] = [await count('cut'), await count('cancelled')];
+  const socket = connect(Number(new URL(gateway.baseUrl).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.write(
+    rawRequest(
+      'POST /v1/chat/completions',
+      { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' },
+      JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'Hello' }] }),
+    ),
+  );
+  await until(async () => (await count('cut')) + (await count('cancelled')) > cut + cancelled, {
+    what: 'the client to be dropped',
+  });
+  expect([await count('cut'), await count('cancelled')]).toEqual([cut + 1, cancelled]);
+  socket.destroy();
+});

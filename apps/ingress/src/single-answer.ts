@@ -44,7 +44,8 @@ export function singleAnswer(
     // Before the observer's own listener, which tells the outcome.
     response.prependListener('close', () => {
       if (response.writableFinished) return;
-      noteError(exchange, 'cancelled');
+      // A client that was dropped because it took nothing did not leave.
+      if (exchange.outcome !== 'cut') noteError(exchange, 'cancelled');
       answer.cancel();
       reject(new SluiceError('cancelled', 'the client left'));
     });
