@@ -108,6 +108,7 @@ export interface PublicModel {
 /** A format's client half, used by the upstream engine. As pure as the server half. */
 export interface ClientCodec {
   readonly format: FormatId;
+  readonly servers: ServerTraits;
   /** Headers that carry the credential and the version that the server wants to see. */
   authorize(credential: string | undefined): Record<string, string>;
   /**
@@ -124,6 +125,20 @@ export interface ClientCodec {
   createStreamDecoder(context: GenerationContext): StreamDecoder;
   /** `headers` in lower case. A body that is not the format's error body still gives a true kind from the status. */
   decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo;
+}
+
+/** What is known of the servers of a dialect beside its words: what they refuse or can't do, the engine does. */
+export interface ServerTraits {
+  /** Where they list their models, relative to the base address: who answers there lives. */
+  readonly modelList: string;
+  /** How they go on with a last message of the assistant: unasked, or by these fields of the body. Absent: they answer it. */
+  readonly continuation?: { readonly isUnasked: boolean; readonly flags: JsonObject };
+  /** Whether they refuse a request without a limit of its answer. */
+  readonly demandOutputLimit: boolean;
+  /** Whether each delta of their streams is one token; else it is several, which only its length tells. */
+  readonly sayTokenByToken: boolean;
+  /** The stop strings for which they do not refuse a request. */
+  readonly stopStrings: { readonly most: number; takes(stop: string): boolean };
 }
 
 /** A picture, document or other file that is only pointed to. */

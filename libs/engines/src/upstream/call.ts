@@ -146,7 +146,7 @@ export class UpstreamCall implements Call, Limited, Resting {
     this.hasEvents = true;
     this.rate.add(events.length);
     this.dueAt = this.services.limits.after(this.services.idleTimeoutMs);
-    estimateTokensOf(events, this.services.codec.format);
+    estimateTokensOf(events, this.services.codec.servers.sayTokenByToken);
     for (const event of events) {
       // A receiver may abort in the middle of a batch.
       if (this.hasEnded) return;

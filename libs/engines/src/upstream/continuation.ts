@@ -1,13 +1,7 @@
 import type { FinishEvent, GenerationEvent, InferenceRequest, JsonObject, Resume } from '@sluice/canonical';
+import type { ServerTraits } from '@sluice/formats';
 import { lost } from '../lost.ts';
 import { cannotGoOn, prefillText } from '../prefill.ts';
-
-/** Dialects in which a last message of the assistant is gone on with, unasked. */
-const continuesUnasked: ReadonlySet<string> = new Set(['anthropic']);
-/** How the servers of the others are told to go on with it instead of answering it. */
-const continueFlags: Readonly<Record<string, JsonObject>> = {
-  openai: { continue_final_message: true, add_generation_prompt: false },
-};
 
 /** A request that asks for the rest of an answer, and how to read what comes. */
 export interface Continuation {
@@ -24,7 +18,11 @@ export interface Continuation {
  * Asks for what is missing of an answer whose beginning was delivered. Only plain text can be continued: a call,
  * JSON or reasoning would be corrupted by a server that starts afresh. Throws `upstream-failed` for those.
  */
-export function continueAnswer(request: InferenceRequest, resume: Resume, dialect: string): Continuation {
+export function continueAnswer(
+  request: InferenceRequest,
+  resume: Resume,
+  { continuation }: ServerTraits,
+): Continuation {
   const [part, ...others] = resume.content;
   const begun = request.prefill ? prefillText(request) : '';
   if (part?.type !== 'text' || others.length > 0 || begun === undefined || !isPlain(request)) throw lost();
@@ -35,7 +33,7 @@ export function continueAnswer(request: InferenceRequest, resume: Resume, dialec
       ...withLastTurn(request, begun + part.text),
       sampling: { ...request.sampling, ...(left !== undefined && { maxOutputTokens: left }) },
     },
-    flags: continueFlags[dialect] ?? {},
+    flags: continuation?.flags ?? {},
     ...(left !== undefined && left <= 0 && { missing: finishAtLimit(resume.outputTokens) }),
     translate: (event) => translate(event, resume.outputTokens),
   };
@@ -47,16 +45,16 @@ export function continueAnswer(request: InferenceRequest, resume: Resume, dialec
  */
 export function continuePrefill(
   request: InferenceRequest,
-  dialect: string,
+  { continuation }: ServerTraits,
   ability: 'none' | 'prefix',
 ): Continuation {
-  if (!request.prefill || continuesUnasked.has(dialect)) return { request };
+  if (!request.prefill || continuation?.isUnasked) return { request };
   const text = prefillText(request);
   if (ability !== 'prefix') throw cannotGoOn(request, 'that stands last');
   if (text === undefined || !isPlain(request)) {
     throw cannotGoOn(request, 'but in plain text, without tools, JSON and thinking');
   }
-  return { request: withLastTurn(request, text), flags: continueFlags[dialect] ?? {} };
+  return { request: withLastTurn(request, text), flags: continuation?.flags ?? {} };
 }
 
 /** The request with this text as the last turn of the assistant, in place of what the client has begun. */

@@ -23,12 +23,6 @@ import { TimeLimits } from './time-limits.ts';
 
 /** Connections beside the slots, for answers that are whole but not closed yet. */
 const spareConnections = 4;
-/** Where the servers of each dialect list their models. */
-const modelLists: Readonly<Record<string, string>> = {
-  openai: 'models',
-  anthropic: 'v1/models',
-  gemini: 'v1beta/models',
-};
 
 type Plan = Omit<CallPlan, 'onEnd'>;
 
@@ -69,7 +63,7 @@ export class UpstreamEngine implements Engine {
     });
     this.probe = new Probe(this.probeClient, {
       origin: this.address.origin,
-      path: this.address.pathTo(options.probePath ?? modelLists[options.dialect] ?? ''),
+      path: this.address.pathTo(options.probePath ?? codec.servers.modelList),
       headers: this.headers({}),
       timeoutMs: options.connectTimeoutMs,
       intervalMs: options.probeIntervalMs,
@@ -119,7 +113,7 @@ export class UpstreamEngine implements Engine {
   /** False for a lost answer that can't go on or lacks its end alone: neither is worth a fetch. */
   private needsServer(request: InferenceRequest, run: GenerationRun): boolean {
     try {
-      return !planQuestion(request, run, this.options).missing;
+      return !planQuestion(request, run, this.options, this.codec.servers).missing;
     } catch {
       return false;
     }
@@ -144,7 +138,7 @@ export class UpstreamEngine implements Engine {
     const context = { id: run.id, createdAt: this.services.now(), model: request.model };
     let question: Question;
     try {
-      question = planQuestion(request, run, this.options);
+      question = planQuestion(request, run, this.options, this.codec.servers);
     } catch (thrown) {
       run.emit({ type: 'error', error: errorInfoOf(thrown) });
       return Promise.resolve();
@@ -171,7 +165,7 @@ export class UpstreamEngine implements Engine {
     };
     await this.call(question, run, { ...plan, emit });
     if (!refusal || plan.signal.aborted) return;
-    const request = withoutLimit(question.request, this.options.dialect);
+    const request = withoutLimit(question.request, this.codec.servers);
     if (request) await this.call({ ...question, request }, run, plan);
     else plan.emit(refusal);
   }

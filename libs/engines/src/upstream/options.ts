@@ -10,7 +10,7 @@ const headerName = z
   .refine((name) => !isConnectionHeader(name.toLowerCase()), 'is set by the connection itself');
 const timeoutMs = z.int().min(1).max(3_600_000);
 /** Dialects whose servers go on from an assistant message that stands last. */
-const continuing: ReadonlySet<string> = new Set(['openai', 'anthropic']);
+const continuing = formats.flatMap(({ client }) => (client.servers.continuation ? client.format : []));
 
 /** Configuration of the upstream engine. Any string may be `{ env: "NAME" }` instead. */
 export const upstreamOptions = z
@@ -66,8 +66,8 @@ export const upstreamOptions = z
           'llama.cpp for openai.',
       ),
   })
-  .refine(({ resume, dialect }) => resume === 'none' || continuing.has(dialect), {
+  .refine(({ resume, dialect }) => resume === 'none' || continuing.includes(dialect), {
     path: ['resume'],
-    message: `prefix needs one of the dialects ${[...continuing].join(', ')}`,
+    message: `prefix needs one of the dialects ${continuing.join(', ')}`,
   });
 export type UpstreamOptions = z.infer<typeof upstreamOptions>;

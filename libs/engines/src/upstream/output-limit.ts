@@ -1,19 +1,18 @@
 import { type GenerationEvent, type InferenceRequest, outputLimit } from '@sluice/canonical';
+import type { ServerTraits } from '@sluice/formats';
 import type { GenerationRun } from '../engine.ts';
 
-/** Dialects whose servers refuse a request without a limit of the answer. */
-const demandsLimit: ReadonlySet<string> = new Set(['anthropic']);
-/** For those, where neither the request nor the model has one. */
+/** For servers that refuse a request without a limit of the answer, where neither the request nor the model has one. */
 export const defaultMaxOutputTokens = 8192;
 
-/** The request with the limit that its server is told: none where nobody set one and the dialect demands none. */
+/** The request with the limit that its server is told: none where nobody set one and the server demands none. */
 export function limitOutput(
   request: InferenceRequest,
   run: GenerationRun,
-  dialect: string,
+  { demandOutputLimit }: ServerTraits,
 ): InferenceRequest {
   const { maxOutputTokens: asked } = request.sampling;
-  const needed = asked === undefined && demandsLimit.has(dialect) ? defaultMaxOutputTokens : undefined;
+  const needed = asked === undefined && demandOutputLimit ? defaultMaxOutputTokens : undefined;
   const { contextTokens, maxOutputTokens = needed } = run;
   const limit = outputLimit(request, { contextTokens, maxOutputTokens });
   if (limit === undefined || limit === asked) return request;
@@ -22,11 +21,14 @@ export function limitOutput(
 
 /**
  * The same request without a limit, for a server that found no room for it: then it gives what its context has left,
- * which is less than the limit was. Absent where there is no limit, or the dialect demands one.
+ * which is less than the limit was. Absent where there is no limit, or the server demands one.
  */
-export function withoutLimit(request: InferenceRequest, dialect: string): InferenceRequest | undefined {
+export function withoutLimit(
+  request: InferenceRequest,
+  { demandOutputLimit }: ServerTraits,
+): InferenceRequest | undefined {
   const { maxOutputTokens, ...sampling } = request.sampling;
-  if (maxOutputTokens === undefined || demandsLimit.has(dialect)) return undefined;
+  if (maxOutputTokens === undefined || demandOutputLimit) return undefined;
   return { ...request, sampling };
 }
 

@@ -1,4 +1,5 @@
 import type { InferenceRequest } from '@sluice/canonical';
+import type { ServerTraits } from '@sluice/formats';
 import type { GenerationRun } from '../engine.ts';
 import { lost } from '../lost.ts';
 import { type Continuation, continueAnswer, continuePrefill } from './continuation.ts';
@@ -16,14 +17,15 @@ export interface Question extends Continuation {
 export function planQuestion(
   request: InferenceRequest,
   run: GenerationRun,
-  { dialect, resume: ability }: UpstreamOptions,
+  { resume: ability }: UpstreamOptions,
+  servers: ServerTraits,
 ): Question {
   const { resume } = run;
-  const limited = limitOutput(request, run, dialect);
+  const limited = limitOutput(request, run, servers);
   const hasBegun = resume !== undefined && resume.content.length > 0;
   if (hasBegun && ability !== 'prefix') throw lost();
   const continuation = hasBegun
-    ? continueAnswer(limited, resume, dialect)
-    : continuePrefill(limited, dialect, ability);
-  return { ...continuation, ...shareStops(continuation.request, dialect) };
+    ? continueAnswer(limited, resume, servers)
+    : continuePrefill(limited, servers, ability);
+  return { ...continuation, ...shareStops(continuation.request, servers) };
 }

@@ -1,18 +1,5 @@
 import type { InferenceRequest } from '@sluice/canonical';
-
-/** The stop strings that servers of a dialect take. */
-interface Taken {
-  /** How many. */
-  most: number;
-  takes(stop: string): boolean;
-}
-
-const anyText = () => true;
-const taken: Readonly<Record<string, Taken>> = {
-  openai: { most: 4, takes: anyText },
-  anthropic: { most: Number.POSITIVE_INFINITY, takes: (stop) => /\S/.test(stop) },
-  gemini: { most: 5, takes: anyText },
-};
+import type { ServerTraits } from '@sluice/formats';
 
 /** Who looks for which stop string. */
 export interface SharedStops {
@@ -23,10 +10,9 @@ export interface SharedStops {
 }
 
 /** Keeps from a server the stop strings that it would refuse the whole request for. */
-export function shareStops(request: InferenceRequest, dialect: string): SharedStops {
+export function shareStops(request: InferenceRequest, { stopStrings }: ServerTraits): SharedStops {
   const { stopSequences = [], ...sampling } = request.sampling;
-  const { most, takes } = taken[dialect] ?? { most: Number.POSITIVE_INFINITY, takes: anyText };
-  const theirs = stopSequences.filter(takes).slice(0, most);
+  const theirs = stopSequences.filter((stop) => stopStrings.takes(stop)).slice(0, stopStrings.most);
   if (theirs.length === stopSequences.length) return { request, stops: [] };
   return {
     request: { ...request, sampling: { ...sampling, ...(theirs.length > 0 && { stopSequences: theirs }) } },

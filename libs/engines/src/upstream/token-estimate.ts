@@ -4,22 +4,21 @@ const charactersPerToken = 4;
 
 /**
  * Says of deltas whose server does not how many tokens they stand for: who leaves in the middle pays for what was
- * said, and another attempt knows what is left of a limit. The usage at the end replaces it. Servers of chat
- * completions say a token at a time; the others several, which are told by their length.
+ * said, and another attempt knows what is left of a limit. The usage at the end replaces it.
  */
-export function estimateTokensOf(events: readonly GenerationEvent[], dialect: string): void {
+export function estimateTokensOf(events: readonly GenerationEvent[], isTokenByToken: boolean): void {
   // A server that counts says it once for all parts of a piece.
   for (const event of events) if ('tokens' in event && event.tokens !== undefined) return;
   for (const event of events) {
     switch (event.type) {
       case 'text-delta':
-        event.tokens = event.logprobs?.length ?? tokensOf(event.text, dialect);
+        event.tokens = event.logprobs?.length ?? tokensOf(event.text, isTokenByToken);
         break;
       case 'reasoning-delta':
-        event.tokens = tokensOf(event.text, dialect);
+        event.tokens = tokensOf(event.text, isTokenByToken);
         break;
       case 'tool-call-delta':
-        event.tokens = tokensOf(event.arguments, dialect);
+        event.tokens = tokensOf(event.arguments, isTokenByToken);
         break;
       default:
         break;
@@ -27,6 +26,6 @@ export function estimateTokensOf(events: readonly GenerationEvent[], dialect: st
   }
 }
 
-function tokensOf(text: string, dialect: string): number {
-  return dialect === 'openai' ? 1 : Math.max(1, Math.round(text.length / charactersPerToken));
+function tokensOf(text: string, isTokenByToken: boolean): number {
+  return isTokenByToken ? 1 : Math.max(1, Math.round(text.length / charactersPerToken));
 }

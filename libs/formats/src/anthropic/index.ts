@@ -30,6 +30,13 @@ const server: ServerCodec = {
 
 const client: ClientCodec = {
   format,
+  servers: {
+    modelList: 'v1/models',
+    continuation: { isUnasked: true, flags: {} },
+    demandOutputLimit: true,
+    sayTokenByToken: false,
+    stopStrings: { most: Number.POSITIVE_INFINITY, takes: (stop) => /\S/.test(stop) },
+  },
   authorize: (credential) => ({
     'anthropic-version': version,
     ...(credential !== undefined && { 'x-api-key': credential }),

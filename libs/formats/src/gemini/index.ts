@@ -47,6 +47,12 @@ export const gemini: Format = {
   },
   client: {
     format: FORMAT,
+    servers: {
+      modelList: 'v1beta/models',
+      demandOutputLimit: false,
+      sayTokenByToken: false,
+      stopStrings: { most: 5, takes: () => true },
+    },
     authorize: (credential): Record<string, string> =>
       credential === undefined ? {} : { 'x-goog-api-key': credential },
     encodeRequest,

@@ -26,6 +26,16 @@ const server: ServerCodec = {
 
 const client: ClientCodec = {
   format: FORMAT,
+  servers: {
+    modelList: 'models',
+    continuation: {
+      isUnasked: false,
+      flags: { continue_final_message: true, add_generation_prompt: false },
+    },
+    demandOutputLimit: false,
+    sayTokenByToken: true,
+    stopStrings: { most: 4, takes: () => true },
+  },
   authorize: (credential) => (credential === undefined ? {} : { authorization: `Bearer ${credential}` }),
   encodeRequest,
   judgeReference,
