@@ -8,7 +8,7 @@ const askLimitMs = 5_000;
 
 /**
  * Pub/sub over one command and one subscriber connection. In a cluster it is sharded pub/sub, so that a
- * message visits one master and not all of them.
+ * message visits one master and not all of them. Who uses another database hears nothing of it, as with keys.
  */
 export interface Bus {
   /** Resolves with the number of receivers, which is 0 while a subscriber reconnects. */
@@ -32,8 +32,10 @@ export function createBus(
   subscriber: RedisClient,
   onError: (error: unknown) => void,
 ): Bus {
+  /** By the channel's name in Redis. */
   const listeners = new Map<string, (text: string) => void>();
   const resubscribed: (() => void)[] = [];
+  const scope = scopeOf(subscriber);
   const isSharded = subscriber instanceof Cluster;
   let wasUp = false;
 
@@ -79,16 +81,23 @@ export function createBus(
   return {
     publish: async (channel, text) =>
       // ioredis leaves the reply of SPUBLISH untyped; it is the number of receivers as for PUBLISH.
-      Number(await (isSharded ? commands.spublish(channel, text) : commands.publish(channel, text))),
+      Number(await (isSharded ? commands.spublish(channel, text) : commands.publish(channel + scope, text))),
     subscribe: async (channel, listener) => {
-      listeners.set(channel, listener);
-      await subscribeOn(channel);
+      listeners.set(channel + scope, listener);
+      await subscribeOn(channel + scope);
       wasUp = true;
     },
     onResubscribed: (listener) => resubscribed.push(listener),
     isUp: () => subscriber.status === 'ready' && shards?.areAllUp() !== false,
     canPublish: () => commands.status === 'ready',
   };
+}
+
+/** Databases are for keys alone: Redis brings a message to the subscribers of all of them. */
+function scopeOf(client: RedisClient): string {
+  // A cluster has one database.
+  const database = client instanceof Cluster ? 0 : (client.options.db ?? 0);
+  return database === 0 ? '' : `@${database}`;
 }
 
 /**

@@ -45,6 +45,22 @@ describe('links to Redis', () => {
     links.close();
   });
 
+  it('hear nothing of another database, and the same one by any of its names', async () => {
+    const [first, third, same] = await Promise.all([
+      open(server.url),
+      open(`${server.url}/3`),
+      open(`${server.url}?db=3`, 'worker'),
+    ]);
+    const heard: string[] = [];
+    await first.bus.subscribe('channel', (text) => heard.push(`first ${text}`));
+    await third.bus.subscribe('channel', (text) => heard.push(`third ${text}`));
+    expect(await first.bus.publish('channel', 'to the first')).toBe(1);
+    expect(await same.bus.publish('channel', 'to the third')).toBe(1);
+    await until(() => heard.length === 2);
+    expect(heard.toSorted()).toEqual(['first to the first', 'third to the third']);
+    for (const links of [first, third, same]) links.close();
+  });
+
   it('are not left open to a Redis that we cannot work with', async () => {
     await ask(server.port, 'CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
     await expect(open(server.url)).rejects.toThrow(/maxmemory-policy allkeys-lru/);
