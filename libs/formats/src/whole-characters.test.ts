@@ -39,23 +39,13 @@ function textsOf(events: readonly GenerationEvent[]): string[] {
 
 describe.each(names)('a server of %s that cuts within a character', (dialect) => {
   test('is heard with the character in one piece', () => {
-    const heard = hear(
-      dialect,
-      ...thoughtBlock(0, 'a\ud83d', '\ude00b'),
-      ...textBlock(1, 'c\ud83d', '\ude00', '\ud83d', '\ude00d'),
-      finish,
-    );
-    expect(textsOf(heard)).toEqual(['a', '😀b', 'c', '😀', '', '😀d']);
+    const heard = hear(dialect, ...textBlock(0, 'c\ud83d', '\ude00', '\ud83d', '\ude00d'), finish);
+    expect(textsOf(heard)).toEqual(['c', '😀', '', '😀d']);
   });
 
   test('is heard with a mark for a half that stays alone, wherever its text ends', () => {
-    const heard = hear(
-      dialect,
-      ...thoughtBlock(0, 'a\ud83d'),
-      ...textBlock(1, '\ude00b\ud83dc\ud83d'),
-      finish,
-    );
-    expect(textsOf(heard).join('|')).toBe('a|\ufffd|\ufffdb\ufffdc|\ufffd');
+    const heard = hear(dialect, ...textBlock(0, '\ude00b\ud83dc\ud83d'), finish);
+    expect(textsOf(heard).join('|')).toBe('\ufffdb\ufffdc|\ufffd');
     expect(heard.at(-1)?.type).toBe('finish');
   });
 
@@ -80,6 +70,22 @@ describe.each(names)('a server of %s that cuts within a character', (dialect) =>
         }
       }),
     );
+  });
+});
+
+const thinking = names.filter(
+  (dialect) => textsOf(hear(dialect, ...thoughtBlock(0, 'a'), finish)).length > 0,
+);
+
+describe.each(thinking)('a thought of a server of %s', (dialect) => {
+  test('is heard with the character in one piece', () => {
+    const heard = hear(dialect, ...thoughtBlock(0, 'a\ud83d', '\ude00b'), ...textBlock(1, 'c'), finish);
+    expect(textsOf(heard)).toEqual(['a', '😀b', 'c']);
+  });
+
+  test('is heard with a mark for a half that the text after it leaves alone', () => {
+    const heard = hear(dialect, ...thoughtBlock(0, 'a\ud83d'), ...textBlock(1, '\ude00b'), finish);
+    expect(textsOf(heard).join('|')).toBe('a|\ufffd|\ufffdb');
   });
 });
 

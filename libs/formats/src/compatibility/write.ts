@@ -2,4 +2,4 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeCompatibility } from './document.ts';
 
-writeFileSync(join(import.meta.dirname, '../../../../docs/compatibility.md'), writeCompatibility());
+writeFileSync(join(import.meta.dirname, '../../../../docs/compatibility.md'), await writeCompatibility());
