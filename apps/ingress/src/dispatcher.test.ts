@@ -294,7 +294,7 @@ describe('a client that leaves', () => {
 describe('a job that neither waits nor runs', () => {
   /** Looks once a second, while these workers live. */
   const look = async (
-    { dispatcher, advance }: Awaited<ReturnType<typeof createWaiting>>,
+    { dispatcher, advance }: Pick<ReturnType<typeof createBench>, 'dispatcher' | 'advance'>,
     times: number,
     living: readonly string[] = ['w1'],
   ): Promise<void> => {
@@ -313,6 +313,16 @@ describe('a job that neither waits nor runs', () => {
     await look(bench, 1);
     expect(bench.queue.sent[1]).toMatchObject({ priority: 1, job: { requestId: 'r', attempt: 2 } });
     expect(bench.dispatched.attempts).toBe(2);
+  });
+
+  it('is sent again however many wait that came before it', async () => {
+    const bench = createBench();
+    const ids = Array.from({ length: 1_200 }, (_, index) => `r${index}`);
+    for (const requestId of ids) await bench.dispatcher.open(bench.plan({ requestId })).begin();
+    bench.queue.jobs.delete('r1199-1');
+    bench.advance(2_250);
+    await look(bench, 2);
+    expect(bench.queue.sent.slice(1_200)).toMatchObject([{ job: { requestId: 'r1199', attempt: 2 } }]);
   });
 
   it('is not looked for while it may be on its way', async () => {
@@ -430,6 +440,18 @@ describe('a job that neither waits nor runs', () => {
     expect(bench.queue.sent[1]?.job.attempt).toBe(2);
     bench.advance(1_000, ['w2']);
     expect(bench.queue.sent).toHaveLength(2);
+  });
+
+  it('counts as claimed by whoever took it, though nobody heard that it was in the queue again', async () => {
+    const bench = await createWaiting();
+    bench.queue.jobs.clear();
+    bench.advance(2_250);
+    bench.queue.onItsWay = [];
+    await look(bench, 2);
+    bench.queue.onItsWay[0]?.(new Error('timed out'));
+    await settle();
+    bench.claim(2);
+    expect(bench.waits).toHaveLength(1);
   });
 
   it('does not disturb the attempt after it, when it fails only then', async () => {

@@ -6,7 +6,8 @@ import { type GenerationPlan, type GenerationServices, OpenGeneration } from './
 const lookAfterMs = 2_000;
 /** How long a request may wait while no worker of its pool lives. */
 const noWorkerLimitMs = 10_000;
-const lookLimit = 500;
+/** Jobs that Redis is asked for at once. */
+const jobsPerLook = 500;
 /** A running generation that its worker did not speak of for this long is asked for: two full heartbeats. */
 const unheardLimitMs = 11_000;
 
@@ -128,13 +129,17 @@ export class Dispatcher {
       const before = this.options.now() - lookAfterMs;
       const byPool = new Map<string, OpenGeneration[]>();
       for (const generation of this.generations.values()) {
-        const { enqueuedAt, machine, plan } = generation;
-        if (machine.phase !== 'queued' || enqueuedAt === undefined || enqueuedAt > before) continue;
+        const { enqueuedAt, isUnsent, machine, plan } = generation;
+        if (machine.phase !== 'queued' || isUnsent || enqueuedAt === undefined || enqueuedAt > before)
+          continue;
         const list = byPool.get(plan.pool);
-        if (!list) byPool.set(plan.pool, [generation]);
-        else if (list.length < lookLimit) list.push(generation);
+        if (list) list.push(generation);
+        else byPool.set(plan.pool, [generation]);
       }
-      for (const [pool, generations] of byPool) await this.look(pool, generations);
+      for (const [pool, generations] of byPool) {
+        for (let from = 0; from < generations.length; from += jobsPerLook)
+          await this.look(pool, generations.slice(from, from + jobsPerLook));
+      }
     } catch (error) {
       this.options.logger.debug({ err: error }, 'could not look for lost jobs');
     } finally {

@@ -53,7 +53,7 @@ export interface GenerationServices {
 export class OpenGeneration implements AttemptEffects, AttemptFacts {
   readonly plan: GenerationPlan;
   readonly machine: AttemptMachine;
-  /** When the current attempt was put into the queue, epoch milliseconds; absent while it is on its way there. */
+  /** When the current attempt was sent to the queue, epoch milliseconds; absent before the first. */
   enqueuedAt: number | undefined;
   /** Whether the current attempt is lost when it neither waits nor is claimed. */
   readonly missing = new MissingJob();
@@ -111,6 +111,11 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
     this.machine.resume();
   }
 
+  /** Whether the current attempt may not have come to the queue. */
+  get isUnsent(): boolean {
+    return this.unsent !== undefined;
+  }
+
   /** Tries again what Redis did not take. */
   retryUnsent(): void {
     const send = this.unsent;
@@ -151,9 +156,7 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
     const send = (): void => {
       if (this.machine.attempt !== attempt || this.machine.phase !== 'queued') return;
       this.send(attempt, resume).catch(() => {
-        if (this.machine.attempt !== attempt) return;
-        this.enqueuedAt = undefined;
-        this.unsent = send;
+        if (this.machine.attempt === attempt) this.unsent = send;
       });
     };
     send();
@@ -203,11 +206,9 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
     const enqueuedAt = this.services.now();
     this.missing.reset();
     this.deathsBefore = this.services.deathsOf(pool);
-    this.enqueuedAt = undefined;
-    const attemptJob: InferenceJob = { ...job, attempt, enqueuedAt, ...(resume && { resume }) };
-    const sent =
-      attempt === 1 ? this.plan.enter(attemptJob) : this.services.queue.enqueue(pool, attemptJob, urgent);
     this.enqueuedAt = enqueuedAt;
-    await sent;
+    const attemptJob: InferenceJob = { ...job, attempt, enqueuedAt, ...(resume && { resume }) };
+    if (attempt === 1) await this.plan.enter(attemptJob);
+    else await this.services.queue.enqueue(pool, attemptJob, urgent);
   }
 }
