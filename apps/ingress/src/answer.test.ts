@@ -1,9 +1,9 @@
 import { type Admission, createAdmission } from '@sluice/admission';
-import { SluiceError } from '@sluice/canonical';
+import { type GenerationEvent, SluiceError, type Usage } from '@sluice/canonical';
 import { createIngressMetrics } from '@sluice/runtime';
 import { startRedis, type TestRedis } from '@sluice/testing';
 import { connected, openRedis, type RedisClient, WorkerDirectory } from '@sluice/transport';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Answer, type AnswerPlan } from './answer.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import type { Exchange } from './exchange.ts';
@@ -24,48 +24,95 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** A prompt that is too long to go to Redis with the question whether it may. */
-const plan = {
-  request: {
-    model: 'sim',
-    messages: [{ role: 'user', content: [{ type: 'text', text: 'x'.repeat(50_000) }] }],
-    sampling: {},
-  },
-  call: { choices: 1, stream: true, model: 'sim', requestId: 'r', wire: {} },
-  caller: { tenant: 't', keyId: 'k', limits: { key: {}, tenant: {} } },
-  model: { id: 'sim', pool: 'sim' },
-  pool: { name: 'sim', waitBudgetMs: 1000 },
-} as unknown as AnswerPlan;
+const longPrompt = 'x'.repeat(50_000);
+const limits = { key: {}, tenant: { 'token-budget': { max: 1_000_000 } } };
+const nothing = () => undefined;
 
-it('nothing stays reserved of a long prompt whose client leaves while its admission is asked for', async () => {
-  let entered = 0;
-  const queue = {
-    enqueue: () => {
-      entered += 1;
-      return Promise.reject(new SluiceError('unavailable', 'the queue is not reachable'));
-    },
-    remove: async () => undefined,
-  };
-  const now = () => 0;
-  const directory = new WorkerDirectory({ now, silenceLimitMs: 1000, onLost: () => undefined });
+/** An ingress with a queue in the test's hands, whose time stands still at one second after the beginning of all. */
+function createBench(enqueue: () => Promise<void> = async () => undefined) {
+  const queue = { enqueue, remove: async () => undefined };
+  const now = () => 1_000;
+  const directory = new WorkerDirectory({ now, silenceLimitMs: 1000, onLost: nothing });
   directory.slotsOf = () => 4;
   const metrics = createIngressMetrics();
   const options = { queue, directory, metrics, now, resumeAbility: () => 'none', isListening: () => true };
-  const orders = { send: () => undefined };
-  const dispatcher = new Dispatcher({ ...options, orders } as unknown as DispatcherOptions);
+  const dispatcher = new Dispatcher({
+    ...options,
+    orders: { send: nothing },
+  } as unknown as DispatcherOptions);
   const services = {
     ...{ admission, queue, directory, dispatcher, metrics, ingress: 'i', requestTimeoutMs: 60_000, now },
     monotonic: now,
   } as unknown as Services;
-  const exchange = { requestId: 'r', format: 'openai' } as Exchange;
-  const nothing = () => undefined;
+  return {
+    /** `pool` and `tenant` are its own ones. */
+    ask: (requestId: string, prompt: string, onEvents: (events: GenerationEvent[]) => void = nothing) => {
+      const plan = {
+        request: {
+          model: 'sim',
+          messages: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
+          sampling: {},
+        },
+        call: { choices: 1, stream: true, model: 'sim', requestId, wire: {} },
+        caller: { tenant: requestId, keyId: 'k', limits },
+        model: { id: 'sim', pool: requestId },
+        pool: { name: requestId, waitBudgetMs: 1000 },
+      } as unknown as AnswerPlan;
+      const exchange = { requestId, format: 'openai' } as Exchange;
+      return new Answer(plan, exchange, services, (_choice, events) => onEvents(events), nothing);
+    },
+    /** A worker takes the request and says these events. */
+    say: (requestId: string, events: GenerationEvent[], sequence = 0) => {
+      const frames = [{ requestId, attempt: 1, sequence, events }];
+      const claims = [{ requestId, attempt: 1 }];
+      dispatcher.receive({ worker: 'w', claims, frames, running: [], gone: [] });
+    },
+  };
+}
 
-  const staying = new Answer(plan, { ...exchange, requestId: 's' }, services, nothing, nothing);
-  await expect(staying.begin()).rejects.toThrow('the queue is not reachable');
-  const leaving = new Answer(plan, exchange, services, nothing, nothing);
+const start: GenerationEvent = { type: 'start', id: 'r', model: 'sim', createdAt: 1 };
+const text: GenerationEvent = { type: 'text-delta', block: 0, text: 'five', tokens: 5 };
+const finish = (usage: Usage): GenerationEvent => ({ type: 'finish', reason: 'stop', usage });
+
+async function spentBy(tenant: string): Promise<number | undefined> {
+  const [budget] = await admission.usage({ tenant, keyId: 'k', limits });
+  return budget?.used;
+}
+
+it('nothing stays reserved of a long prompt whose client leaves while its admission is asked for', async () => {
+  let entered = 0;
+  const { ask } = createBench(() => {
+    entered += 1;
+    return Promise.reject(new SluiceError('unavailable', 'the queue is not reachable'));
+  });
+  await expect(ask('staying', longPrompt).begin()).rejects.toThrow('the queue is not reachable');
+  const leaving = ask('leaving', longPrompt);
   const begun = leaving.begin();
   leaving.cancel();
   await begun;
   expect(entered).toBe(1);
   expect((await admission.inspect()).open).toBe(0);
+});
+
+it('a long prompt that runs already goes on, though nobody heard that it was in the queue', async () => {
+  const failing = Promise.withResolvers<void>();
+  const { ask, say } = createBench(() => failing.promise);
+  const told: GenerationEvent[] = [];
+  const begun = ask('unheard', longPrompt, (events) => told.push(...events)).begin();
+  await vi.waitUntil(async () => (await spentBy('unheard')) !== 0);
+  say('unheard', [start, text]);
+  failing.reject(new SluiceError('unavailable', 'the queue is not reachable'));
+  await begun;
+  say('unheard', [finish({ inputTokens: 7, outputTokens: 5 })], 1);
+  expect(told.map(({ type }) => type)).toEqual(['start', 'text-delta', 'finish']);
+  await vi.waitUntil(async () => (await spentBy('unheard')) === 12);
+});
+
+it('an answer without a report is charged by what was delivered, also when it ends before its admission is heard', async () => {
+  const { ask, say } = createBench();
+  const begun = ask('quick', 'hi').begin();
+  say('quick', [start, text, finish({ inputTokens: 2 })]);
+  await begun;
+  await vi.waitUntil(async () => (await admission.inspect()).open === 0);
+  expect(await spentBy('quick')).toBe(7);
 });

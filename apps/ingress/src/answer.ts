@@ -47,7 +47,7 @@ export class Answer {
   private open: number;
   /** Those of them whose worker is done; absent until the first. */
   private ahead: Set<number> | undefined;
-  /** Delivered tokens of the answers whose use was reported. */
+  /** Delivered tokens of the answers that have ended with a report, or without an error. */
   private reportedTokens = 0;
   private isSettled = false;
 
@@ -134,8 +134,13 @@ export class Answer {
     this.ticket = await services.admission.admit(claim, { entries, isRunning });
     services.metrics.requestsInFlight.inc({ format: exchange.format });
     const { priority } = this.ticket;
-    if (isLarge && !this.isSettled)
+    if (!isLarge || this.isSettled) return;
+    try {
       await Promise.all(jobs.map((job) => services.queue.enqueue(pool.name, job, priority)));
+    } catch (error) {
+      // The queue has them although its answer was lost; one that it hasn't is missed, and sent again.
+      if (!isRunning()) throw error;
+    }
   }
 
   private async dispatch(choice: number, enter: GenerationPlan['enter']): Promise<void> {
@@ -180,8 +185,9 @@ export class Answer {
       this.open -= 1;
       const usage = last.usage ?? (last.type === 'error' ? undefined : {});
       if (usage) {
-        this.usage = addUsage(this.usage, usage);
-        this.reportedTokens += this.generations[choice]?.deliveredTokens ?? 0;
+        const outputTokens = this.generations[choice]?.deliveredTokens ?? 0;
+        this.usage = addUsage(this.usage, { outputTokens, ...usage });
+        this.reportedTokens += outputTokens;
       }
       this.ahead?.delete(choice);
       this.freePlaces();
@@ -248,7 +254,7 @@ export class Answer {
     if (!usage) {
       return this.claimedAt === undefined ? { inputTokens: 0, outputTokens: 0 } : { outputTokens: delivered };
     }
-    if (usage.outputTokens === undefined || delivered === this.reportedTokens) return usage;
+    if (usage.outputTokens === undefined) return usage;
     return { ...usage, outputTokens: usage.outputTokens + delivered - this.reportedTokens };
   }
 }
