@@ -12,6 +12,8 @@ import type { ResponseHead } from '@sluice/http';
 export interface AnswerReader {
   /** The events that this piece completes. The piece is there during the call only. */
   push(chunk: Uint8Array): readonly GenerationEvent[];
+  /** Whether the last piece, though it completed no event, says that the answer goes on: pings and comments do not. */
+  goesOn(): boolean;
   /** The events that only the end of the body completes; the terminal is among them if it did not come before. */
   end(): readonly GenerationEvent[];
 }
@@ -38,10 +40,22 @@ export function createAnswerReader(
 function createStreamReader(codec: ClientCodec, context: GenerationContext): AnswerReader {
   const parser = new SseParser();
   const decoder = codec.createStreamDecoder(context);
+  let goesOn = false;
   return {
-    push: (chunk) => decodeAll(parser.push(chunk), decoder),
+    push(chunk) {
+      const messages = parser.push(chunk);
+      const events = decodeAll(messages, decoder);
+      goesOn = events.length === 0 && messages.some((message) => !isPing(message));
+      return events;
+    },
+    goesOn: () => goesOn,
     end: () => [...decodeAll(parser.end(), decoder), ...decoder.end()],
   };
+}
+
+/** Servers of messages say so, some without the name of the event. */
+function isPing({ event, data }: SseMessage): boolean {
+  return event === 'ping' || /^\{\s*"type"\s*:\s*"ping"/.test(data);
 }
 
 /** Most pieces are one message: its events are handed on as they are. */
@@ -59,6 +73,7 @@ function createSingleReader(codec: ClientCodec, context: GenerationContext): Ans
         throw new SluiceError('upstream-failed', `the upstream's answer exceeds ${maxSingleBytes} bytes`);
       return [];
     },
+    goesOn: () => false,
     end() {
       const parsed = body.parse();
       if (parsed === undefined) throw new SluiceError('upstream-failed', "the upstream's answer is not JSON");
@@ -77,6 +92,7 @@ function createErrorReader(codec: ClientCodec, head: ResponseHead): AnswerReader
       body.add(chunk);
       return [];
     },
+    goesOn: () => false,
     end: () => [{ type: 'error', error: codec.decodeError(status, headers, body.parse() ?? body.text()) }],
   };
 }

@@ -3,6 +3,7 @@ import {
   type ErrorInfo,
   errorInfoOf,
   type GenerationEvent,
+  isContent,
   isTerminal,
 } from '@sluice/canonical';
 import type { ClientCodec, GenerationContext } from '@sluice/formats';
@@ -52,7 +53,9 @@ export class UpstreamCall implements Call, Limited, Resting {
   private readonly plan: CallPlan;
   private readonly rate = new StreamRate();
   private reader: AnswerReader | undefined;
-  private hasEvents = false;
+  private hasContent = false;
+  /** When the first content is due. */
+  private readonly beginsBy: number;
   private hasEnded = false;
   private isBodyComplete = false;
   private readonly abort = () => this.finish();
@@ -62,7 +65,8 @@ export class UpstreamCall implements Call, Limited, Resting {
     this.plan = plan;
     this.request = request;
     // From here on: waiting for a connection counts.
-    this.dueAt = services.limits.after(services.firstEventTimeoutMs);
+    this.beginsBy = services.limits.after(services.firstEventTimeoutMs);
+    this.dueAt = this.beginsBy;
   }
 
   open(): void {
@@ -85,7 +89,10 @@ export class UpstreamCall implements Call, Limited, Resting {
   body(bytes: Buffer, start: number, end: number): void {
     if (this.hasEnded || !this.reader) return;
     try {
-      this.pass(this.reader.push(bytes.subarray(start, end)));
+      const events = this.reader.push(bytes.subarray(start, end));
+      // A second call, for one, says nothing before the first has ended, and may be long.
+      if (events.length === 0 && this.reader.goesOn()) this.moveOn();
+      this.pass(events);
     } catch (thrown) {
       this.refuse(thrown);
     }
@@ -143,9 +150,9 @@ export class UpstreamCall implements Call, Limited, Resting {
 
   private pass(events: readonly GenerationEvent[]): void {
     if (events.length === 0) return;
-    this.hasEvents = true;
+    this.hasContent ||= events.some(isContent);
     this.rate.add(events.length);
-    this.dueAt = this.services.limits.after(this.services.idleTimeoutMs);
+    this.moveOn();
     estimateTokensOf(events, this.services.codec.servers.sayTokenByToken);
     for (const event of events) {
       // A receiver may abort in the middle of a batch.
@@ -155,9 +162,15 @@ export class UpstreamCall implements Call, Limited, Resting {
     }
   }
 
+  /** Some servers open an answer at once and then think: until there is content, it has not begun. */
+  private moveOn(): void {
+    const at = this.services.limits.after(this.services.idleTimeoutMs);
+    this.dueAt = this.hasContent ? at : Math.max(at, this.beginsBy);
+  }
+
   private failSilent(): void {
     const { firstEventTimeoutMs, idleTimeoutMs } = this.services;
-    this.failWith(silent(this.hasEvents ? idleTimeoutMs : firstEventTimeoutMs, !this.hasEvents));
+    this.failWith(silent(this.hasContent ? idleTimeoutMs : firstEventTimeoutMs, !this.hasContent));
   }
 
   private emit(event: GenerationEvent): void {

@@ -44,8 +44,10 @@ export const upstreamOptions = z
     connectTimeoutMs: timeoutMs.default(5000).describe('Longest wait for a connection, TLS included.'),
     firstEventTimeoutMs: timeoutMs
       .default(120_000)
-      .describe('Longest wait for the first event of an answer. Comments and pings are no events.'),
-    idleTimeoutMs: timeoutMs.default(60_000).describe('Longest silence between two events of an answer.'),
+      .describe('Longest wait for the first content of an answer. Pings and comments are none.'),
+    idleTimeoutMs: timeoutMs
+      .default(60_000)
+      .describe('Longest silence in an answer. Pings and comments do not end it.'),
     startTimeoutMs: timeoutMs
       .default(60_000)
       .describe('How long a worker that starts waits for the server to be there.'),

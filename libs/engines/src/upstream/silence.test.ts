@@ -1,0 +1,147 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { collect, type GenerationEvent } from '@sluice/canonical';
+import { type ClientCodec, findClientCodec } from '@sluice/formats';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { askFor, record } from '../test-runs.ts';
+import { quietServices } from '../test-services.ts';
+import { UpstreamEngine } from './engine.ts';
+import { upstreamOptions } from './options.ts';
+
+const firstEventTimeoutMs = 120_000;
+const idleTimeoutMs = 60_000;
+
+let server: Server;
+let answer: ServerResponse | undefined;
+let engine: UpstreamEngine;
+let readMessages: number;
+
+/** The dialect's own codec, which tells that a message has been read. */
+function counted(codec: ClientCodec): ClientCodec {
+  return {
+    ...codec,
+    createStreamDecoder(context) {
+      const decoder = codec.createStreamDecoder(context);
+      return {
+        push(message) {
+          readMessages += 1;
+          return decoder.push(message);
+        },
+        end: () => decoder.end(),
+      };
+    },
+  };
+}
+
+async function begin(dialect: string) {
+  const codec = findClientCodec(dialect);
+  if (!codec) throw new Error('there is no such dialect');
+  const { port } = server.address() as AddressInfo;
+  const options = { baseUrl: `http://127.0.0.1:${port}`, dialect, firstEventTimeoutMs, idleTimeoutMs };
+  engine = new UpstreamEngine(upstreamOptions.parse(options), counted(codec), quietServices);
+  const recording = record(engine, askFor('hi'));
+  await expect.poll(() => answer).toBeDefined();
+  return recording;
+}
+
+/** Sends these messages, waits for their being read, and then for nothing at all. */
+async function say(messages: readonly object[], silenceMs: number): Promise<void> {
+  const before = readMessages;
+  for (const message of messages) answer?.write(`data: ${JSON.stringify(message)}\n\n`);
+  await expect.poll(() => readMessages).toBe(before + messages.length);
+  vi.advanceTimersByTime(silenceMs);
+  // What is up is told in a turn of its own.
+  await new Promise(setImmediate);
+}
+
+const errorOf = (events: readonly GenerationEvent[]) => events.find((event) => event.type === 'error')?.error;
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  readMessages = 0;
+  answer = undefined;
+  server = createServer((_request, response) => {
+    answer = response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.flushHeaders();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await engine.stop();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const delta = (delta: object) => ({ id: 'c', choices: [{ index: 0, delta, finish_reason: null }] });
+const call = (index: number, id: string | undefined, fragment: string) =>
+  delta({
+    tool_calls: [
+      {
+        index,
+        ...(id && { id, type: 'function' }),
+        function: { ...(id && { name: 'write' }), arguments: fragment },
+      },
+    ],
+  });
+const almost = idleTimeoutMs - 1000;
+
+describe('the silence of an upstream', () => {
+  it('is not that of a second call, which is told only when all calls are complete', async () => {
+    const { events, done } = await begin('openai');
+    await say([call(0, 'a', '{"file":1}')], almost);
+    await say([call(1, 'b', '{"file":')], almost);
+    await say([call(1, undefined, '2')], almost);
+    await say([call(1, undefined, '}')], almost);
+    expect(errorOf(events)).toBeUndefined();
+    answer?.end(
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] })}\n\ndata: [DONE]\n\n`,
+    );
+    await done;
+    expect(collect(events).content).toMatchObject([{ arguments: '{"file":1}' }, { arguments: '{"file":2}' }]);
+  });
+
+  it('is that of one whose second call stops', async () => {
+    const { events, done } = await begin('openai');
+    await say([call(0, 'a', '{"file":1}'), call(1, 'b', '{"file":')], idleTimeoutMs + 1);
+    await done;
+    expect(errorOf(events)?.message).toMatch(/fell silent/);
+  });
+
+  it('is not broken by pings', async () => {
+    const { events, done } = await begin('anthropic');
+    const message = { id: 'm', type: 'message', role: 'assistant', content: [], usage: { input_tokens: 1 } };
+    await say(
+      [
+        { type: 'message_start', message },
+        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'half' } },
+      ],
+      almost,
+    );
+    await say([{ type: 'ping' }], almost);
+    await done;
+    expect(errorOf(events)?.message).toMatch(/fell silent/);
+  });
+
+  it('before the first content has the time of a first event, also where the answer was opened at once', async () => {
+    const { events, done } = await begin('openai');
+    await say([{ id: '', choices: [], prompt_filter_results: [] }, delta({ role: 'assistant' })], almost);
+    vi.advanceTimersByTime(firstEventTimeoutMs - almost - 1000);
+    await new Promise(setImmediate);
+    expect(errorOf(events)).toBeUndefined();
+    vi.advanceTimersByTime(2000);
+    await done;
+    expect(errorOf(events)?.message).toBe(
+      `the upstream did not begin its answer for ${firstEventTimeoutMs} ms`,
+    );
+  });
+
+  it('before the first content is broken by a server that says that it goes on', async () => {
+    const { events } = await begin('openai');
+    for (let round = 0; round < 4; round += 1) await say([delta({ content: '' })], almost);
+    expect(errorOf(events)).toBeUndefined();
+    await say([delta({ content: 'a' })], idleTimeoutMs + 1);
+    expect(errorOf(events)?.message).toMatch(/fell silent/);
+  });
+});
