@@ -36,7 +36,7 @@ const counts = z.looseObject({
   tokens: z.number(),
 });
 /** The parts of the load test's result that are used here. */
-export const loadResult = z.looseObject({
+const loadResult = z.looseObject({
   measuredMs: z.number(),
   totals: z.looseObject({ ...counts.shape, good: z.number(), failed: z.number() }),
   rates: z.looseObject({ offered: z.number(), ok: z.number(), good: z.number(), tokens: z.number() }),

@@ -1,5 +1,5 @@
 /** Everything that is measured of a contender. Milliseconds, microseconds of CPU, bytes; rates per second. */
-export const measureNames = [
+const measureNames = [
   'ttft1P50',
   'ttft1P99',
   'ttft32P50',

@@ -35,7 +35,7 @@ function membersOf(installation: Installation, role: Role): Member[] {
 }
 
 /** Its supervisor lives, tells of the death and starts the next one. */
-export async function killWorkerProcess(member: Member, random: Random): Promise<void> {
+async function killWorkerProcess(member: Member, random: Random): Promise<void> {
   const pids = member.workerPids();
   if (pids.length === 0) return;
   const pid = random.pick(pids);

@@ -61,7 +61,7 @@ async function shrinkBuffers({ operator }: Installation): Promise<void> {
 }
 
 /** SIGKILL, then a start on the append-only file. */
-export async function restartRedis({ redis, operator }: Installation): Promise<void> {
+async function restartRedis({ redis, operator }: Installation): Promise<void> {
   await redis.restart();
   await until(async () => (await operator.ping()) === 'PONG', { what: 'Redis to answer again' });
 }

@@ -61,7 +61,7 @@ async function replay(observation: Observation, baseUrl: string): Promise<Violat
 type Reader = (baseUrl: string, isStream: boolean) => Promise<string>;
 
 /** The text of an answer, as an application with the official SDK gets it. Rejects where the SDK throws. */
-export const readers: Readonly<Record<Format, Reader>> = {
+const readers: Readonly<Record<Format, Reader>> = {
   openai: async (baseURL, isStream) => {
     const client = new OpenAI({ baseURL, apiKey: 'sk-replay', maxRetries: 0 });
     const ask = { model: 'sim', messages: [{ role: 'user' as const, content: 'again' }] };

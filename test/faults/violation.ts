@@ -1,5 +1,5 @@
 /** The invariants of a run; each violation belongs to one of them. */
-export const invariants = {
+const invariants = {
   1: 'every request has exactly one outcome, in time',
   2: 'every text is a prefix of the reference, and a complete one is all of it',
   3: 'every stream is legal in its format and replays through its SDK',

@@ -60,7 +60,7 @@ export async function startSdkGateway(): Promise<SdkGateway> {
 }
 
 /** Makes one more key of the tests' tenant. */
-export async function mint(gateway: Gateway, ...flags: string[]): Promise<MintedKey> {
+async function mint(gateway: Gateway, ...flags: string[]): Promise<MintedKey> {
   // What the CLI prints with --json is its documented output.
   return JSON.parse(await gateway.cli('keys', 'mint', '--tenant', 'tests', '--json', ...flags)) as MintedKey;
 }

@@ -9,7 +9,7 @@ import {
 const maximumUs = 3_600_000_000;
 
 /** Percentiles that every result lists. */
-export const listedPercentiles = [50, 75, 90, 95, 99, 99.9, 99.99] as const;
+const listedPercentiles = [50, 75, 90, 95, 99, 99.9, 99.99] as const;
 
 /** A histogram's facts, in milliseconds. */
 export interface LatencySummary {

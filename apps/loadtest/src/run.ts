@@ -51,7 +51,7 @@ export async function runScenario(asked: Scenario, options: RunOptions): Promise
 }
 
 /** The load in a few words. */
-export function describeLoad(load: Load): string {
+function describeLoad(load: Load): string {
   if (load.kind === 'closed') return `${load.users} users in a closed loop`;
   if (load.kind === 'trace')
     return `trace ${load.file}${load.speed === 1 ? '' : ` at ${load.speed} times its speed`}`;

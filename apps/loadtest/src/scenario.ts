@@ -149,7 +149,7 @@ const fields = z.strictObject({
     .prefault({}),
 });
 
-export const scenarioSchema = fields
+const scenarioSchema = fields
   .transform((given) => ({ ...given, durationMs: given.durationMs ?? naturalDurationMs(given.load) }))
   .refine(({ warmupMs, durationMs }) => warmupMs < durationMs, {
     path: ['durationMs'],

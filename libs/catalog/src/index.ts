@@ -4,6 +4,5 @@ export { isModelName } from './names.ts';
 export {
   type CatalogSettings,
   catalogSettings,
-  catalogSpellings,
   defaultCatalogSettings,
 } from './settings.ts';

@@ -2,4 +2,3 @@ export type { Backend, BackendKind, ParsedBackend } from './backend.ts';
 export * from './engine.ts';
 export { engineKinds, parseBackend } from './registry.ts';
 export { referenceText, referenceToken } from './simulated/reference.ts';
-export { parseStamps, type StampedText } from './simulated/stamp.ts';

@@ -4,7 +4,7 @@ import type { ErrorInfo, GenerationEvent, JsonObject } from '@sluice/canonical';
 import type { ClientCall, HttpFacts, WireRequest } from './codec.ts';
 
 /** Where the cases lie: `golden/<format>/<case>/`. */
-export const goldenFolder = join(import.meta.dirname, '../golden');
+const goldenFolder = join(import.meta.dirname, '../golden');
 
 /** True when the run rewrites what the code produces instead of comparing it: the diff is then reviewed by hand. */
 export const isUpdating = process.env.UPDATE_GOLDEN === '1';

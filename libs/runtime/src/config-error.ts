@@ -20,7 +20,7 @@ export class ConfigError extends SluiceError {
 }
 
 /** One line per mistake: `  path: what is wrong`. */
-export function printProblems(problems: readonly Problem[]): string {
+function printProblems(problems: readonly Problem[]): string {
   return problems
     .map(({ path, message }) => (path === '' ? `  ${message}` : `  ${path}: ${message}`))
     .join('\n');

@@ -22,7 +22,7 @@ export * from './ops-server.ts';
 export * from './overrides.ts';
 export * from './process-pool.ts';
 export * from './product-version.ts';
-export { isSecretName, mask, maskSecrets, maskText } from './secrets.ts';
+export { maskSecrets } from './secrets.ts';
 export * from './settings-file.ts';
 export * from './spelling.ts';
 export * from './turn-batch.ts';

@@ -94,7 +94,7 @@ function describeBound(origin: string, words: string, numberWords: string, bound
 }
 
 /** The names that an object at this place of the schema may have; none where anything is allowed. */
-export function namesAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
+function namesAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   let current: unknown = unwrap(schema);
   for (const segment of path) {
     if (current instanceof z.ZodObject) current = unwrap(current.shape[String(segment)]);

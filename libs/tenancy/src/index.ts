@@ -1,5 +1,5 @@
 export * from './caller.ts';
-export { isCredential, type RandomBytes, visiblePrefix } from './credential.ts';
+export type { RandomBytes } from './credential.ts';
 export { Directory, type DirectoryOptions, type LimitChanges, type MintOptions } from './directory.ts';
 export * from './key-store.ts';
 export * from './model-pattern.ts';

@@ -56,7 +56,7 @@ export class Connections {
 }
 
 /** All keys of all masters. */
-export async function keysOf({ nodes }: Topology): Promise<string[]> {
+async function keysOf({ nodes }: Topology): Promise<string[]> {
   const answers = await Promise.all(nodes.map(({ port }) => ask(port, 'KEYS', '*')));
   return [...new Set(answers.flatMap((answer): string[] => JSON.parse(answer)))];
 }

@@ -75,7 +75,7 @@ export const besideIdle: Scenario = {
 };
 
 /** Bytes of resident memory per further stream, by role, between two numbers of streams. */
-export async function measureGrowth(
+async function measureGrowth(
   contender: Contender,
   bench: Pick<Bench, 'upstream'>,
   from: number,

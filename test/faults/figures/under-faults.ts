@@ -140,7 +140,7 @@ function describe({ observations, faults }: RunLog): string[] {
 }
 
 /** How much this run could have missed: what its zeros are worth. */
-export function describePower(log: RunLog): string[] {
+function describePower(log: RunLog): string[] {
   const charges = chargesOf(log);
   const sum = (pick: (charge: (typeof charges)[number]) => number): number =>
     charges.reduce((total, charge) => total + pick(charge), 0);

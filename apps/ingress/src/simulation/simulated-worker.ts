@@ -51,7 +51,7 @@ interface Generation {
 const replyMs = 3;
 
 /** The text of one token: its place in the answer, which never varies, and the run that produced it. */
-export const tokenText = (position: number, run: number): string => `${position}:${run} `;
+const tokenText = (position: number, run: number): string => `${position}:${run} `;
 
 /**
  * A worker process: the real publisher around an engine whose answer is a function of the position. It can

@@ -37,7 +37,7 @@ export function unsayable(path: string, reason: string): SluiceError {
  * Ids of tool calls as this dialect allows them (`^[a-zA-Z0-9_-]+$`). The same id is always replaced by the same,
  * and two different ones never become one.
  */
-export class CallIds {
+class CallIds {
   private readonly byOriginal = new Map<string, string>();
   private readonly taken = new Set<string>();
 

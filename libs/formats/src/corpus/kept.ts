@@ -5,7 +5,7 @@ import type { WireRequest } from '../codec.ts';
 import type { BadInput } from './bad-input.ts';
 
 /** Where inputs that once broke something are kept, one file each. */
-export const keptFolder = join(import.meta.dirname, '../../corpus');
+const keptFolder = join(import.meta.dirname, '../../corpus');
 
 /** A kept file: `why` says what it broke, one of the other fields holds the input. */
 interface KeptFile {
