@@ -9,6 +9,8 @@ export interface Question {
   prompt: string;
   /** Declares `get_weather` and `get_time`; `get_weather` must be called where it is `forced`. */
   tools?: 'auto' | 'forced';
+  /** Takes one call at most, which the generate-content format has no word for. */
+  isSingleCall?: boolean;
   /** The prompt was answered by a call whose result is there now. */
   hasResult?: boolean;
   /** Wants JSON of `weatherSchema`. */
@@ -72,6 +74,7 @@ async function askChat(target: Target, question: Question, isStream: boolean): P
   if (question.tools === 'forced') {
     body.tool_choice = { type: 'function', function: { name: weather.name } };
   }
+  if (question.isSingleCall) body.parallel_tool_calls = false;
   if (question.isJson) {
     body.response_format = { type: 'json_schema', json_schema: { name: 'it', schema: weatherSchema } };
   }
@@ -120,6 +123,7 @@ async function askMessages(target: Target, question: Question, isStream: boolean
     ];
   }
   if (question.tools === 'forced') body.tool_choice = { type: 'tool', name: weather.name };
+  if (question.isSingleCall) body.tool_choice = { type: 'auto', disable_parallel_tool_use: true };
   if (question.isJson) body.output_config = { format: { type: 'json_schema', schema: weatherSchema } };
   if (question.isReasoning) body.thinking = { type: 'enabled', budget_tokens: 2000 };
   if (question.stop !== undefined) body.stop_sequences = [question.stop];

@@ -71,6 +71,16 @@ describe.each(formats.flatMap((format) => formats.map((dialect) => ({ format, di
       }
     });
 
+    // Generate content has no word for it.
+    it.skipIf(format === 'gemini')('makes one call where the client takes no more', async () => {
+      const prompt = '[[sim tokens=2 seed=1 tool=get_weather,get_time]]';
+      for (const isStream of [false, true]) {
+        const [direct, relayed] = await both({ prompt, tools: 'auto', isSingleCall: true }, isStream);
+        expect(relayed?.calls).toHaveLength(1);
+        expect([relayed?.calls, relayed?.finish]).toEqual([direct?.calls, direct?.finish]);
+      }
+    });
+
     it('ends before a stop sequence', async () => {
       const words = referenceText(7, 0, 20).split(' ');
       const question = { prompt: '[[sim tokens=20 seed=7]]', stop: ` ${words[3]}` };

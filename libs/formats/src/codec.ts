@@ -177,13 +177,15 @@ export interface EncodedRequest {
   dropped: FormatId[];
 }
 
-/** What a decoder puts into the start event. */
+/** What a decoder puts into the start event, and what it has to know of the request. */
 export interface GenerationContext {
   id: string;
   /** Epoch milliseconds. */
   createdAt: number;
   /** Public name. */
   model: string;
+  /** The client takes one tool call per answer: where the dialect can't say so, the others are left out. */
+  isSingleCall?: boolean;
 }
 
 export interface SseMessage {

@@ -135,7 +135,8 @@ export class UpstreamEngine implements Engine {
   }
 
   private ask(request: InferenceRequest, run: GenerationRun): Promise<void> {
-    const context = { id: run.id, createdAt: this.services.now(), model: request.model };
+    const start = { id: run.id, createdAt: this.services.now(), model: request.model };
+    const context = request.parallelToolCalls === false ? { ...start, isSingleCall: true } : start;
     let question: Question;
     try {
       question = planQuestion(request, run, this.options, this.codec.servers);
@@ -144,7 +145,7 @@ export class UpstreamEngine implements Engine {
       return Promise.resolve();
     }
     if (question.missing) {
-      run.emit({ type: 'start', ...context });
+      run.emit({ type: 'start', ...start });
       run.emit(question.missing);
       return Promise.resolve();
     }

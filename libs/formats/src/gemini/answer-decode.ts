@@ -165,6 +165,8 @@ export class AnswerDecoder {
     call: NonNullable<WirePart['functionCall']>,
     events: GenerationEvent[],
   ): void {
+    // The dialect has no word for one call at most. A client that asked for it answers the first and never the others.
+    if (this.context.isSingleCall && this.calls > 0) return;
     const { id, name, args, ...inner } = call;
     const { functionCall: _call, ...beside } = part;
     this.block += 1;

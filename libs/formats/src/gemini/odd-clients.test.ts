@@ -522,11 +522,6 @@ describe('function calling', () => {
     }
     expect(encode(configure({ odd: 1 })).toolConfig).toEqual({ functionCallingConfig: { odd: 1 } });
     expect(encode(configure({ mode: 'MODE_UNSPECIFIED' }))).not.toHaveProperty('toolConfig');
-    const tools = [{ type: 'function' as const, name: 'f', parameters: {} }];
-    expect(() => encode({ tools, parallelToolCalls: false, toolChoice: { type: 'none' } })).not.toThrow();
-    expect(refusal(() => encode({ tools, parallelToolCalls: false, toolChoice: { type: 'auto' } }))).toBe(
-      'parallelToolCalls: a server of the gemini format can not be held to one call per answer',
-    );
   });
 });
 

@@ -6,7 +6,6 @@ import {
   type Json,
   type JsonObject,
   type Message,
-  SluiceError,
 } from '@sluice/canonical';
 import type { ClientCall, DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
@@ -104,7 +103,6 @@ function isMedia(type: string): boolean {
 export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
   const dropped: FormatId[] = [];
   noteForeign(request, dropped);
-  refuseSingleCall(request);
   const { messages, cachedContent } = takeCachedPrompt(request.messages);
   const { generationConfig: _config, toolConfig: _toolConfig, ...kept } = keptOn(request);
   const tools = encodeTools(request.tools ?? [], dropped);
@@ -122,15 +120,6 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
     body,
     dropped,
   };
-}
-
-function refuseSingleCall(request: InferenceRequest): void {
-  if (request.parallelToolCalls !== false || !request.tools || request.toolChoice?.type === 'none') return;
-  throw new SluiceError(
-    'invalid-request',
-    'parallelToolCalls: a server of the gemini format can not be held to one call per answer',
-    { param: 'parallelToolCalls' },
-  );
 }
 
 function takeCachedPrompt(messages: readonly Message[]): {

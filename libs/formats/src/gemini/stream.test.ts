@@ -188,6 +188,28 @@ describe('the decoder', () => {
     ]);
   });
 
+  test('leaves out every call but the first for a client that takes one', () => {
+    const say = (part: JsonObject, finishReason?: string) =>
+      JSON.stringify({ candidates: [{ content: { parts: [part] }, finishReason }] });
+    const decoder = createStreamDecoder({ ...context, isSingleCall: true });
+    const events = [
+      say({ text: 'Both. ' }),
+      say({ functionCall: { id: '1', name: 'f', args: { a: 1 } } }),
+      say({ functionCall: { id: '2', name: 'g' } }),
+      say({ text: 'So.' }, 'STOP'),
+    ].flatMap((data) => decoder.push({ data }));
+    events.push(...decoder.end());
+    expect(findGrammarError(events)).toBeUndefined();
+    expect(collect(events)).toMatchObject({
+      content: [
+        { type: 'text', text: 'Both. ' },
+        { type: 'tool-call', id: '1', name: 'f' },
+        { type: 'text', text: 'So.' },
+      ],
+      finish: { reason: 'tool-calls' },
+    });
+  });
+
   test('reads a single body that is none as a failure', () => {
     for (const body of [undefined, null, 'text', [], 5]) {
       expect(decodeResponse(body, context)).toMatchObject([

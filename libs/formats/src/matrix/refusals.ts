@@ -48,12 +48,6 @@ export const refusals: readonly Refusal[] = [
     says: 'a tool that only a server of the client’s own format runs',
   })),
   {
-    id: 'single-call',
-    dialect: 'gemini',
-    param: /^parallelToolCalls$/,
-    says: 'at most one call per answer',
-  },
-  {
     id: 'penalties',
     dialect: 'anthropic',
     param: /^sampling\.(frequency|presence)Penalty$/,

@@ -72,6 +72,14 @@ export const settingRules: readonly Rule[] = [
         : [...facts],
   },
   {
+    id: 'single-call',
+    says: 'Generate content can not be told to make one call at most: the first call of an answer is passed on, no other.',
+    holds: toGenerate,
+    rewrite: each((fact) =>
+      fact.at === 'parallelToolCalls' && fact.says.value === false ? undefined : fact,
+    ),
+  },
+  {
     id: 'seed-untold',
     says: 'Messages take no seed; no server promises the same answer for it anyway.',
     holds: toMessages,
