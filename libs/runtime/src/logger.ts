@@ -1,5 +1,6 @@
 import { type Bindings, type ChildLoggerOptions, type DestinationStream, type Logger, pino } from 'pino';
 import { describeError } from './log-error.ts';
+import { type LogOutput, openLogOutput } from './log-output.ts';
 import { isPlain, isSecretName, mask, maskText } from './secrets.ts';
 
 export type { Logger } from 'pino';
@@ -21,8 +22,10 @@ const contentNames: ReadonlySet<string> = new Set([
   ...['body', 'completion', 'content', 'contents', 'messages', 'prompt', 'request', 'text'],
 ]);
 const maxDepth = 6;
-/** A reader of the log that stalls must not stall the streams: past this, lines are dropped instead. */
-const maxWaitingBytes = 16 * 1024 * 1024;
+/** A reader of the log that stalls must not stall the streams: past so many characters, lines are dropped instead. */
+const maxWaiting = 16 * 1024 * 1024;
+
+let standardOutput: LogOutput | undefined;
 
 /**
  * A logger that writes one JSON object per line: level as a word, ISO time, process name, fields, `msg`.
@@ -50,7 +53,7 @@ export function createLogger({ name, level = 'info', destination }: LoggerOption
         },
       },
     },
-    destination ?? pino.destination({ fd: 1, sync: false, maxLength: maxWaitingBytes }),
+    destination ?? openStandardOutput(),
   );
   const { child } = logger;
   // Children inherit every formatter of pino but the one of bindings.
@@ -60,6 +63,15 @@ export function createLogger({ name, level = 'info', destination }: LoggerOption
     },
   });
   return logger;
+}
+
+/** One for all loggers of the process, which writes its last lines before it ends. */
+function openStandardOutput(): LogOutput {
+  if (!standardOutput) {
+    standardOutput = openLogOutput(1, maxWaiting);
+    process.on('exit', standardOutput.flushSync);
+  }
+  return standardOutput;
 }
 
 function redactFields(fields: Record<string, unknown>): Record<string, unknown> {

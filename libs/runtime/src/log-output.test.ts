@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, openSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { afterEach, expect, it } from 'vitest';
+
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+/** Ends as a process under a drain does, after lines of all kinds; tells on its standard error that it could. */
+const program = `
+  import { once } from 'node:events';
+  import { createLogger } from ${JSON.stringify(new URL('./logger.ts', import.meta.url).href)};
+  const logger = createLogger({ name: 'child' });
+  logger.info('first');
+  process.stdin.resume();
+  await once(process.stdin, 'end');
+  logger.fatal('broken');
+  logger.info('last');
+  process.stderr.write('ends');
+  process.exit(0);
+`;
+
+function run(stdout: number | 'pipe') {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['pipe', stdout, 'pipe'],
+  });
+  children.push(child);
+  const { stdin, stderr } = child;
+  // Both are pipes, by the line above.
+  if (!stdin || !stderr) throw new TypeError('a process without pipes');
+  return { child, stdin, ended: once(child, 'exit'), told: text(stderr) };
+}
+
+function outputOf({ stdout }: ChildProcess) {
+  if (!stdout) throw new TypeError('a process without an output');
+  return stdout;
+}
+
+it.runIf(existsSync('/dev/full'))('a disk that is full costs the lines and nothing else', async () => {
+  const { stdin, ended, told } = run(openSync('/dev/full', 'w'));
+  stdin.end();
+  expect(await ended).toEqual([0, null]);
+  expect(await told).toBe('ends');
+});
+
+it('neither does a reader that is gone', async () => {
+  const { child, stdin, ended, told } = run('pipe');
+  const stdout = outputOf(child);
+  await once(stdout, 'data');
+  stdout.destroy();
+  await once(stdout, 'close');
+  stdin.end();
+  expect(await ended).toEqual([0, null]);
+  expect(await told).toBe('ends');
+});
+
+it('lines come in their order, and those of the end are not lost', async () => {
+  const { child, stdin, ended } = run('pipe');
+  stdin.end();
+  const lines = (await text(outputOf(child))).trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['first', 'broken', 'last']);
+  await ended;
+});
