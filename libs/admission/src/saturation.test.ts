@@ -1,5 +1,6 @@
 import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
 import fc from 'fast-check';
+import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { saturationRetryAfterMs } from './retry-after.ts';
 import { outcomes, TestBed } from './test-bed.ts';
@@ -173,4 +174,36 @@ it('whoever comes later to a busy pool stands behind, though he finds it emptier
   const later = await admit();
   expect(later.priority).toBeGreaterThan(third.priority);
   expect(await ingress.redis.pttl('sluice:{p:gpu}:busy:since')).toBeGreaterThan(0);
+});
+
+/** Lets the pool's memory of being busy grow older, as far as Redis is concerned. */
+async function letPass(redis: Redis, durationMs: number): Promise<void> {
+  const key = 'sluice:{p:gpu}:busy:since';
+  await redis.set(key, Number(await redis.get(key)) - durationMs, 'KEEPTTL');
+  await redis.pexpire(key, (await redis.pttl(key)) - durationMs);
+}
+
+it('whoever waits for slow generations is not overtaken by those who come minutes later', async () => {
+  const ingress = await bed.admission();
+  await ingress.redis.set(meanKey, 300_000);
+  const poolPolicy = { slots: 1, waitBudgetMs: 1_000_000 };
+  await ingress.admit(bed.claim({ poolPolicy }));
+  const waiting = await ingress.admit(bed.claim({ poolPolicy }));
+  await letPass(ingress.redis, 400_000);
+  const later = await ingress.admit(bed.claim({ poolPolicy, tenant: 'other' }));
+  expect(later.priority).toBeGreaterThan(waiting.priority);
+});
+
+it('a pool that was calm for a minute counts its time anew', async () => {
+  const ingress = await bed.admission();
+  const poolPolicy = { slots: 2, waitBudgetMs: 10_000 };
+  const admit = () => ingress.admit(bed.claim({ poolPolicy }));
+  const tickets = [await admit(), await admit(), await admit()];
+  await letPass(ingress.redis, 30_000);
+  for (const ticket of tickets) await ticket.settle({});
+  const soon = await admit();
+  expect(soon.priority).toBeGreaterThan(1);
+  await soon.settle({});
+  await letPass(ingress.redis, 31_000);
+  expect((await admit()).priority).toBe(1);
 });

@@ -18,8 +18,11 @@ for _, book in ipairs(books) do
 end
 
 -- A pool is busy from when half of its slots are taken until that was not so for a minute: time enough for whoever
--- waits to be picked up, even by workers that are slow to do it.
+-- waits to be picked up, even by workers that are slow to do it. While nobody asks it counts as busy: those who wait for
+-- long generations are still there when somebody comes again.
 local calmAfterMs = 60 * 1000
+-- Longer than anybody waits.
+local busyLifeMs = 24 * 3600 * 1000
 
 -- Pools by their key of the mean: its value, and since when the pool is busy.
 local pools = {}
@@ -42,8 +45,20 @@ end
 
 local function writePools()
   for _, pool in pairs(pools) do
-    if pool.isBusy then redis.call('SET', pool.busyKey, number(pool.busySince), 'PX', calmAfterMs) end
+    if pool.isBusy then redis.call('SET', pool.busyKey, number(pool.busySince), 'PX', busyLifeMs) end
   end
+end
+
+local function seeBusy(pool)
+  pool.isBusy, pool.busySince = true, pool.busySince or at
+end
+
+local function seeCalm(pool)
+  if pool.isBusy or not pool.busySince then return end
+  pool.busyLeftMs = pool.busyLeftMs or redis.call('PTTL', pool.busyKey)
+  if pool.busyLeftMs > busyLifeMs - calmAfterMs then return end
+  redis.call('DEL', pool.busyKey)
+  pool.busySince = nil
 end
 
 -- Each looks without taking: level seen, the most it may be, and the pool if it is one.
@@ -53,7 +68,7 @@ local look = {
     local backlog = check.backlog
     if not backlog then return level, check.max end
     local pool = poolOf(backlog)
-    if 2 * level >= backlog.slots then pool.isBusy, pool.busySince = true, pool.busySince or at end
+    if 2 * level >= backlog.slots then seeBusy(pool) else seeCalm(pool) end
     check.max = check.max or mostIn(backlog, pool.meanMs)
     return level, check.max, pool
   end,
