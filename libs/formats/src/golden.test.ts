@@ -7,6 +7,7 @@ import {
   SluiceError,
 } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { unpackCall } from './call-luggage.ts';
 import type { ClientCall, Format } from './codec.ts';
 import { type GoldenCase, goldenCases, goldenFormats, isUpdating, writeEvents } from './golden-case.ts';
 import {
@@ -191,10 +192,16 @@ function checkForeign(golden: GoldenCase, name: string, format: Format): void {
     if ('kind' in wanted) expect(outcome(streamed)).toHaveProperty('kind');
     else
       same(
-        format.server.encodeResponse([collect(streamed)], call),
+        format.server.encodeResponse([unpacked(collect(streamed))], call),
         format.server.encodeResponse([wanted], call),
       );
   }
+}
+
+/** An answer with its calls as they come back from the client. */
+function unpacked(answer: Generation): Generation {
+  const content = answer.content.map((part) => (part.type === 'tool-call' ? unpackCall(part) : part));
+  return { ...answer, content };
 }
 
 test.runIf(!isUpdating)('there is a case to check', () => expect(cases.length).toBeGreaterThan(0));

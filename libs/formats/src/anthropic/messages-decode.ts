@@ -12,6 +12,7 @@ import {
   type TextPart,
   type ToolResultPart,
 } from '@sluice/canonical';
+import { decodeCallId, unpackCall } from '../call-luggage.ts';
 import { decodeMedia } from './media.ts';
 import { isOwnSignature } from './signature.ts';
 import { encodeArguments } from './tool-arguments.ts';
@@ -102,7 +103,7 @@ function decodeAssistant(blocks: Blocks, rest: JsonObject): AssistantMessage {
   const content: AssistantPart[] = [];
   for (const { block, path } of blocks) {
     const part = decodeAssistantPart(block, path);
-    if (!isEmptyReasoning(part)) content.push(part);
+    if (!isEmptyReasoning(part)) content.push(part.type === 'tool-call' ? unpackCall(part) : part);
   }
   return { role: 'assistant', content, ...extend(format, rest) };
 }
@@ -175,7 +176,7 @@ function decodeToolResult(block: JsonObject, path: string): ToolResultPart {
   const { content = [], is_error: isError } = known;
   return {
     type: 'tool-result',
-    toolCallId: known.tool_use_id,
+    toolCallId: decodeCallId(known.tool_use_id).id,
     ...(isError && { isError }),
     content:
       content === ''

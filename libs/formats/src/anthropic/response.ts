@@ -14,7 +14,9 @@ import {
   SluiceError,
   type StartEvent,
   type TextDelta,
+  type ToolCallPart,
 } from '@sluice/canonical';
+import { encodeCallId } from '../call-luggage.ts';
 import type { ClientCall, GenerationContext } from '../codec.ts';
 import { decodeAssistantPart } from './messages-decode.ts';
 import { signThinking } from './signature.ts';
@@ -82,7 +84,7 @@ function encodeBlock(part: AssistantPart, call: ClientCall): JsonObject[] {
     case 'tool-call':
       return [
         {
-          ...encodeToolUse(part.id, part.name, extensionsOf(part, format)),
+          ...encodeToolUse(part),
           input: parseArguments(part.arguments).input,
         },
       ];
@@ -96,8 +98,10 @@ function encodeBlock(part: AssistantPart, call: ClientCall): JsonObject[] {
 }
 
 /** A call's block with an empty `input`. */
-export function encodeToolUse(id: string, name: string, own: JsonObject | undefined): JsonObject {
-  return { type: 'tool_use', id, caller: { type: 'direct' }, name, input: {}, ...own };
+export function encodeToolUse(call: Pick<ToolCallPart, 'id' | 'name' | 'extensions'>): JsonObject {
+  const id = encodeCallId(call, format);
+  const own = extensionsOf(call, format);
+  return { type: 'tool_use', id, caller: { type: 'direct' }, name: call.name, input: {}, ...own };
 }
 
 const headFields = { id: true, type: true, role: true, model: true, content: true, usage: true };

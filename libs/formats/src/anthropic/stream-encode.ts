@@ -45,9 +45,8 @@ export class AnthropicStreamEncoder implements StreamEncoder {
         if (event.block === this.number && this.block) return this.block.push(event.text);
         return this.open(event.block, 'thinking') + (this.block?.push(event.text) ?? '');
       case 'tool-call-start': {
-        const { id, name } = event;
         const closed = this.open(event.block, 'tool');
-        return closed + (this.block?.start(encodeToolUse(id, name, extensionsOf(event, format))) ?? '');
+        return closed + (this.block?.start(encodeToolUse(event)) ?? '');
       }
       case 'tool-call-delta':
         return this.block?.push(event.arguments) ?? '';

@@ -52,7 +52,8 @@ const makersModels = [
   '- **Claude**: beside thinking no `temperature` and `top_k`, and a `top_p` from 0.95 on; else a `temperature` or a',
   '  `top_p`. From 4.7 on none of the three, and a budget of thinking becomes an effort. Else no budget is asked for after',
   '  tool results where the step before has lost what it thought.',
-  '- **Gemini**, from 3 on: the first call of each step carries `skip_thought_signature_validator`.',
+  '- **Gemini**, from 3 on: the first call of each step carries the signature that it was made with, or',
+  '  `skip_thought_signature_validator` where there is none.',
   '- **Any server of chat completions** hears nothing of tools where there are none.',
   '',
 ];

@@ -9,6 +9,7 @@ import {
   type JsonObject,
   type Usage,
 } from '@sluice/canonical';
+import { decodeCallId } from '../call-luggage.ts';
 import { type Fact, ownWords } from './fact.ts';
 
 /**
@@ -53,7 +54,9 @@ function partFacts(part: Generation['content'][number], own: string): Fact[] {
         },
       ];
     case 'tool-call': {
-      const { id, name, arguments: text } = part;
+      const { name, arguments: text } = part;
+      // A client gives it back with what travels in it: the id is what is left.
+      const { id } = decodeCallId(part.id);
       return [{ feature: 'tool calls', at: 'tool-call', says: { id, name, arguments: text, ...words } }];
     }
     case 'media':

@@ -23,7 +23,7 @@ const errorClass: Readonly<Record<string, string>> = {
 export const answerRules: readonly Rule[] = [
   {
     id: 'own-words-stay-home',
-    says: 'Fields, blocks, signatures, citations and finish words that only one format knows reach clients of that format alone.',
+    says: 'Fields, blocks, signatures, citations and finish words that only one format knows reach clients of that format alone; the signature that a server wants back with a call travels to others in the id of the call, which ends in `-sluice1-…` then.',
     holds: () => true,
     rewrite: each((fact, { format, dialect }) => {
       if (fact.at === 'opaque') {

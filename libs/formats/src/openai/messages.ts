@@ -9,6 +9,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '@sluice/canonical';
+import { decodeCallId, unpackCall } from '../call-luggage.ts';
 import { decodeContent, decodeTextContent, refusalText } from './parts.ts';
 import {
   assistantMessage,
@@ -110,13 +111,13 @@ function decodeCall(call: Record<string, unknown>, path: string): AssistantPart 
   }
   const { id, type, function: body, ...rest } = parseWire(functionCall, call, path);
   const { name, arguments: args, ...inner } = body;
-  return {
+  return unpackCall({
     type: 'tool-call',
     id,
     name,
     arguments: argumentsText(args),
     ...extend(FORMAT, keptNested(rest, 'function', inner)),
-  };
+  });
 }
 
 /** The JSON text of arguments, which some programs send as the object itself. */
@@ -139,7 +140,7 @@ function decodeResult(message: WireMessage, path: string): ToolResultPart {
   const { role, content, tool_call_id, name, ...rest } = parseWire(toolMessage, message, path);
   return {
     type: 'tool-result',
-    toolCallId: tool_call_id,
+    toolCallId: decodeCallId(tool_call_id).id,
     ...(name && { toolName: name }),
     content: content ? decodeContent(content, `${path}.content`) : [],
     ...extend(FORMAT, keptFields(rest)),

@@ -8,6 +8,7 @@ import {
   type JsonObject,
   type ToolCallPart,
 } from '@sluice/canonical';
+import { encodeCallId } from '../call-luggage.ts';
 import type { ClientCall, GenerationContext } from '../codec.ts';
 import { finishWord } from './finish.ts';
 import { ownFields, ownNested } from './foreign.ts';
@@ -130,7 +131,7 @@ function encodeCall(call: ToolCallPart): JsonObject {
   const { outer, inner } = ownNested(ownFields(call, []), 'function');
   // Clients parse the text, and nothing does not parse.
   const body = { ...inner, name: call.name, arguments: call.arguments || '{}' };
-  return { ...outer, id: call.id, type: 'function', function: body };
+  return { ...outer, id: encodeCallId(call, FORMAT), type: 'function', function: body };
 }
 
 /** A single body is read as a stream of one chunk. */

@@ -12,6 +12,7 @@ import {
   type ToolCallStart,
   type Usage,
 } from '@sluice/canonical';
+import { encodeCallId } from '../call-luggage.ts';
 import type { ClientCall, StreamEncoder } from '../codec.ts';
 import { sseComment, sseData } from '../sse.ts';
 import { encodeErrorBody } from './error.ts';
@@ -170,7 +171,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     choice.argumentsHead = `${open}"tool_calls":[{"index":${index},"function":{"arguments":`;
     choice.argumentsTail = `}}]${this.deltaTail}`;
     return this.chunk(choice, {
-      tool_calls: [{ ...outer, index, id: event.id, type: 'function', function: body }],
+      tool_calls: [{ ...outer, index, id: encodeCallId(event, FORMAT), type: 'function', function: body }],
     });
   }
 

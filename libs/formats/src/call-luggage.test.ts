@@ -1,0 +1,198 @@
+import { collect, type GenerationEvent, isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decodeCallId, encodeCallId } from './call-luggage.ts';
+import type { Format } from './codec.ts';
+import { contextOf, decodeStream, encodeStream, formatNamed } from './golden-run.ts';
+
+/** As long and as full of signs that ids may not have as real ones are. */
+const signature = `Eu8+/${'ab+/'.repeat(600)}==`;
+const question = { role: 'user', content: 'Weather in Oslo and Rome?' };
+const tool = { name: 'get_weather', description: 'The weather' };
+
+/** The events of a server's whole answer. */
+function heard(format: Format, body: Json): GenerationEvent[] {
+  return format.client.decodeResponse(body, { id: 'g1', createdAt: 0, model: 'm' });
+}
+
+const twoCalls: JsonObject = {
+  candidates: [
+    {
+      content: {
+        role: 'model',
+        parts: [
+          {
+            functionCall: { id: 'a', name: 'get_weather', args: { city: 'Oslo' } },
+            thoughtSignature: signature,
+          },
+          { functionCall: { name: 'get_weather', args: { city: 'Rome' } } },
+        ],
+      },
+      finishReason: 'STOP',
+      index: 0,
+    },
+  ],
+};
+
+interface Client {
+  format: string;
+  first: JsonObject;
+  /** The ids of an answer's calls, from its body. */
+  readIds(body: JsonObject): string[];
+  /** The next turn: the answer as it came, and a result for each call. */
+  next(body: JsonObject, ids: readonly string[]): JsonObject;
+}
+
+const clients: Client[] = [
+  {
+    format: 'openai',
+    first: { model: 'm', messages: [question], tools: [{ type: 'function', function: tool }] },
+    readIds: ({ choices }) => callsOf(messageOf(choices)).map(({ id }) => String(id)),
+    next(body, ids) {
+      const results = ids.map((id) => ({ role: 'tool', tool_call_id: id, content: 'rain' }));
+      return { ...this.first, messages: [question, messageOf(body.choices), ...results] };
+    },
+  },
+  {
+    format: 'anthropic',
+    first: {
+      model: 'm',
+      max_tokens: 9000,
+      messages: [question],
+      tools: [{ ...tool, input_schema: { type: 'object' } }],
+    },
+    readIds: ({ content }) => objects(content).map(({ id }) => String(id)),
+    next(body, ids) {
+      const content = ids.map((id) => ({ type: 'tool_result', tool_use_id: id, content: 'rain' }));
+      const answer = { role: 'assistant', content: body.content ?? null };
+      return { ...this.first, messages: [question, answer, { role: 'user', content }] };
+    },
+  },
+];
+
+function objects(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+function messageOf(choices: Json | undefined): JsonObject {
+  const message = objects(choices)[0]?.message;
+  return isJsonObject(message) ? message : {};
+}
+
+function callsOf({ tool_calls }: JsonObject): JsonObject[] {
+  return objects(tool_calls);
+}
+
+describe.each(clients)('a client of $format', (client) => {
+  const { server, client: own } = formatNamed(client.format);
+  const decode = (body: JsonObject) =>
+    server.decodeRequest({ path: server.routes[0] ?? '', headers: {}, query: {}, requestId: 'r', body });
+  const sent = (body: JsonObject, dialect: string) =>
+    formatNamed(dialect).client.encodeRequest(decode(body).request, {
+      ...{ model: 'gemini-3-pro', stream: true, maxOutputTokens: 9000 },
+      clientFormat: client.format,
+    }).body;
+  const { call } = decode(client.first);
+  const events = heard(formatNamed('gemini'), twoCalls);
+  const single = JSON.parse(JSON.stringify(server.encodeResponse([collect(events)], call)));
+  const stream = encodeStream(formatNamed(client.format), { ...call, stream: true }, [events]);
+  const streamed = decodeStream(own.createStreamDecoder(contextOf(events)), [stream]);
+  const ids = client.readIds(single);
+
+  test('is given the same ids in a stream and in a body, of letters that every server allows', () => {
+    const starts = streamed.filter((event) => event.type === 'tool-call-start');
+    expect(starts.map(({ id }) => id)).toEqual(ids);
+    expect(ids).toHaveLength(2);
+    for (const id of ids) expect(id).toMatch(/^[\w-]+$/);
+    expect(ids[1]).toBe('call_g1_2');
+  });
+
+  test('brings the signature of a call back to its server, beside the id that it had', () => {
+    const { contents } = sent(client.next(single, ids), 'gemini');
+    const [, answer, results] = objects(contents);
+    expect(answer?.parts).toEqual([
+      { functionCall: { id: 'a', name: 'get_weather', args: { city: 'Oslo' } }, thoughtSignature: signature },
+      { functionCall: { id: 'call_g1_2', name: 'get_weather', args: { city: 'Rome' } } },
+    ]);
+    expect(objects(results?.parts).map(({ functionResponse }) => functionResponse)).toMatchObject([
+      { id: 'a' },
+      { id: 'call_g1_2' },
+    ]);
+  });
+
+  test.each(['openai', 'anthropic'])('says the bare id to a server of %s', (dialect) => {
+    const text = JSON.stringify(sent(client.next(single, ids), dialect));
+    expect(text).not.toContain('sluice');
+    expect(text.match(/"(?:id|tool_use_id|tool_call_id)":"a"/g)).toHaveLength(2);
+  });
+
+  test('that damaged an id still has its call and its result told as one', () => {
+    const text = JSON.stringify(client.next(single, ids)).replaceAll(
+      ids[0] ?? '',
+      String(ids[0]).slice(0, 64),
+    );
+    const { contents } = sent(JSON.parse(text), 'gemini');
+    const [, answer, results] = objects(contents);
+    expect(objects(answer?.parts)[0]).toMatchObject({
+      functionCall: { id: 'a' },
+      thoughtSignature: 'skip_thought_signature_validator',
+    });
+    expect(objects(results?.parts)[0]).toMatchObject({ functionResponse: { id: 'a', name: 'get_weather' } });
+  });
+});
+
+test('a signature that comes through chat completions travels with a client of messages', () => {
+  const extra = { google: { thought_signature: signature } };
+  const body = {
+    choices: [
+      {
+        index: 0,
+        finish_reason: 'tool_calls',
+        message: {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' }, extra_content: extra },
+          ],
+        },
+      },
+    ],
+  };
+  const [anthropic, openai] = [formatNamed('anthropic'), formatNamed('openai')];
+  const [part] = collect(heard(openai, body)).content;
+  if (part?.type !== 'tool-call') throw new TypeError('no call');
+  expect(encodeCallId(part, 'openai')).toBe('c1');
+  const id = encodeCallId(part, 'anthropic');
+  const { request } = anthropic.server.decodeRequest({
+    ...{ path: '/v1/messages', headers: {}, query: {}, requestId: 'r' },
+    body: {
+      model: 'm',
+      max_tokens: 100,
+      messages: [question, { role: 'assistant', content: [{ type: 'tool_use', id, name: 'f', input: {} }] }],
+    },
+  });
+  const target = { model: 'm', stream: true, maxOutputTokens: 100, clientFormat: 'anthropic' };
+  const { messages } = openai.client.encodeRequest(request, target).body;
+  expect(callsOf(objects(messages)[1] ?? {})[0]).toMatchObject({ id: 'c1', extra_content: extra });
+});
+
+test('any id comes back as it was, also one that another gateway of this kind had packed', () => {
+  const packed = fc
+    .tuple(fc.string(), fc.string({ unit: 'binary' }))
+    .map(([id, thoughtSignature]) =>
+      encodeCallId({ id: id || 'x', extensions: { gemini: { thoughtSignature } } }, 'openai'),
+    );
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), packed), fc.option(fc.string(), { nil: undefined }), (id, signed) => {
+      const extensions = signed === undefined ? undefined : { gemini: { thoughtSignature: signed } };
+      const call = { id: id || 'x', ...(extensions && { extensions }) };
+      expect(decodeCallId(encodeCallId(call, 'anthropic'))).toEqual(call);
+    }),
+  );
+});
+
+test('an id of a stranger carries nothing that no server wants back', () => {
+  const forged = Buffer.from('{"gemini":{"a":1},"openai":"x","__proto__":{"b":1}}').toString('base64url');
+  expect(decodeCallId(`c-sluice1-${forged}`)).toEqual({ id: 'c' });
+  expect(decodeCallId('-sluice1-e30')).toEqual({ id: '-sluice1-e30' });
+});
