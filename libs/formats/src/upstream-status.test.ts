@@ -36,7 +36,13 @@ test('space around the number means nothing, and no wait is a wait', () => {
   expect(readRetryAdvice({ 'retry-after': '0' })).toEqual({ retryAfterMs: 0 });
 });
 
-test('a date, nothing and nonsense are no advice', () => {
+test('a date is told by the clock of its server', () => {
+  const at = (second: string) => `Wed, 21 Oct 2026 07:28:${second} GMT`;
+  expect(readRetryAdvice({ 'retry-after': at('30'), date: at('10') })).toEqual({ retryAfterMs: 20_000 });
+  expect(readRetryAdvice({ 'retry-after': at('10'), date: at('30') })).toEqual({ retryAfterMs: 0 });
+});
+
+test('a date without another, nothing and nonsense are no advice', () => {
   for (const value of ['Wed, 21 Oct 2026 07:28:00 GMT', '', ' ', '-1', undefined]) {
     expect(readRetryAdvice({ 'retry-after': value })).toEqual({});
   }

@@ -31,19 +31,22 @@ export function markOverload(error: ErrorInfo, ...said: readonly (string | numbe
   return { ...error, detail: 'overloaded' };
 }
 
-/**
- * What an upstream's headers advise about a retry. A date in `retry-after` says nothing here, because codecs
- * have no clock.
- */
+/** What an upstream's headers advise about a retry. */
 export function readRetryAdvice(headers: HttpHeaders): Pick<ErrorInfo, 'retryAfterMs' | 'retryable'> {
   const seconds = readNumber(headers['retry-after']);
   const retryAfterMs =
-    readNumber(headers['retry-after-ms']) ?? (seconds === undefined ? undefined : seconds * 1000);
+    readNumber(headers['retry-after-ms']) ?? (seconds === undefined ? readDate(headers) : seconds * 1000);
   const shouldRetry = first(headers['x-should-retry']);
   return {
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...((shouldRetry === 'true' || shouldRetry === 'false') && { retryable: shouldRetry === 'true' }),
   };
+}
+
+/** A date in `retry-after` is told by the server's own clock, as `date` is: nobody else's is needed. */
+function readDate(headers: HttpHeaders): number | undefined {
+  const waitMs = Date.parse(first(headers['retry-after']) ?? '') - Date.parse(first(headers.date) ?? '');
+  return Number.isFinite(waitMs) ? Math.max(0, waitMs) : undefined;
 }
 
 function readNumber(value: string | string[] | undefined): number | undefined {

@@ -93,9 +93,12 @@ function createErrorReader(codec: ClientCodec, head: ResponseHead): AnswerReader
       return [];
     },
     goesOn: () => false,
-    end: () => [{ type: 'error', error: codec.decodeError(status, headers, body.parse() ?? body.text()) }],
+    end: () => [{ type: 'error', error: codec.decodeError(status, headers, body.parse() ?? body.words()) }],
   };
 }
+
+/** A page that a router made for people and tells its own name in, or bytes that are no text. */
+const noWords = /^\s*<|[^\P{Cc}\s]|\ufffd/u;
 
 class BodyCollector {
   private readonly chunks: Uint8Array[] = [];
@@ -116,6 +119,12 @@ class BodyCollector {
 
   text(): string {
     return Buffer.concat(this.chunks).toString();
+  }
+
+  /** What it says in plain text; absent when it is something else. */
+  words(): string | undefined {
+    const text = this.text();
+    return noWords.test(text) ? undefined : text;
   }
 
   /** Absent when it is not JSON. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { collect, findGrammarError, type InferenceRequest } from '@sluice/canonical';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EngineServices } from '../engine.ts';
@@ -409,6 +410,17 @@ describe('a failure of an upstream', () => {
     const failure = await failureOf(createEngine());
     expect(failure.kind).toBe('unavailable');
     expect(failure.message.length).toBeLessThanOrEqual(500);
+  });
+
+  it('is not told in a page for people, nor in bytes that are no text', async () => {
+    const silence = 'the upstream answered with status 413';
+    answerWith(413, '\r\n<html><center>nginx at lb-3.internal</center>', { 'content-type': 'text/html' });
+    expect(await failureOf(createEngine())).toMatchObject({ kind: 'too-large', message: silence });
+    const zipped = gzipSync(JSON.stringify(body('x')));
+    server.answer = (response) => response.writeHead(413, { 'content-encoding': 'gzip' }).end(zipped);
+    expect(await failureOf(createEngine())).toMatchObject({ kind: 'too-large', message: silence });
+    answerWith(413, 'Payload Too Large', { 'content-type': 'text/plain' });
+    expect(await failureOf(createEngine())).toMatchObject({ message: 'Payload Too Large' });
   });
 
   it('in the middle of a stream is retold the same way', async () => {

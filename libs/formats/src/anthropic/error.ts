@@ -3,6 +3,7 @@ import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
 import { sseEvent } from '../sse.ts';
 import { retryHeaders, statusOf } from '../status.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
+import { saysTooLong } from '../upstream-words.ts';
 
 const typeOf: Readonly<Record<ErrorKind, string>> = {
   'invalid-request': 'invalid_request_error',
@@ -83,10 +84,7 @@ export function decodeErrorBody(body: unknown, fallback: ErrorKind, silence: str
   // Other servers of this dialect call every fault an api_error: their status knows better.
   const kind = known === undefined || known === 'upstream-failed' ? fallback : known;
   const text = typeof message === 'string' && message !== '' ? message.slice(0, longestMessage) : silence;
-  if (
-    kind === 'invalid-request' &&
-    /prompt is too long|exceed context limit|maximum context length/i.test(text)
-  ) {
+  if (kind === 'invalid-request' && saysTooLong(text)) {
     return { kind, message: text, detail: 'context-length-exceeded' };
   }
   if (kind === 'not-found' && /model/i.test(text)) return { kind, message: text, detail: 'model-not-found' };

@@ -9,6 +9,7 @@ import {
 import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
 import { retryAfterSeconds, retryHeaders, statusOf } from '../status.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
+import { saysTooLong } from '../upstream-words.ts';
 
 const rpc = 'type.googleapis.com/google.rpc';
 
@@ -126,8 +127,7 @@ function shown(message: string): string {
 
 function detailOf(kind: ErrorKind, message: string): ErrorDetail | undefined {
   if (kind === 'not-found' && /\bmodels?\b/i.test(message)) return 'model-not-found';
-  const isTooLong = /token count.*exceeds|maximum number of (?:input )?tokens|context length/i.test(message);
-  return kind === 'invalid-request' && isTooLong ? 'context-length-exceeded' : undefined;
+  return kind === 'invalid-request' && saysTooLong(message) ? 'context-length-exceeded' : undefined;
 }
 
 function retryDelay(details: readonly JsonObject[]): number | undefined {

@@ -52,6 +52,23 @@ describe('decodeError', () => {
     ['the bare object of vLLM', { object: 'error', message: 'no', code: 400 }, 'no'],
     ['a string', { error: 'no' }, 'no'],
     ["FastAPI's detail", { detail: 'no' }, 'no'],
+    [
+      "FastAPI's list",
+      { detail: [{ type: 'missing', loc: ['body', 'messages', 0], msg: 'no', input: 'secret' }] },
+      'messages.0: no',
+    ],
+    ["Mistral's", { object: 'error', message: { detail: [{ loc: ['body'], msg: 'no' }] } }, 'no'],
+    ["Google's list", [{ error: { code: 400, message: 'no', status: 'INVALID_ARGUMENT' } }], 'no'],
+    [
+      "a router's, which hands on another's",
+      { error: { message: 'Provider returned error', metadata: { raw: '{"error":{"message":"no"}}' } } },
+      'no',
+    ],
+    [
+      "a router's, which hands on no JSON",
+      { error: { message: 'no', metadata: { raw: '<html>', provider_name: 'x' } } },
+      'no',
+    ],
     ['plain text', 'no', 'no'],
     ['something else', { detail: [{ loc: [] }] }, 'the upstream answered with status 400'],
   ])('reads %s', (_name, body, message) => {
@@ -65,12 +82,46 @@ describe('decodeError', () => {
     expect(decodeError(404, {}, withCode('model_not_found')).detail).toBe('model-not-found');
   });
 
-  test('knows an overlong prompt by the words that servers use for it', () => {
-    const body = { message: "This model's maximum context length is 4096 tokens.", code: 400 };
-    expect(decodeError(400, {}, body)).toMatchObject({
-      kind: 'invalid-request',
-      detail: 'context-length-exceeded',
-    });
+  test.each([
+    [400, "This model's maximum context length is 4096 tokens."],
+    [400, 'Input tokens exceed the configured limit of 272000 tokens.'],
+    [400, 'Your input exceeds the context window of this model.'],
+    [400, 'the request exceeds the available context size, try increasing it'],
+    [500, 'Context size has been exceeded.'],
+    [400, "The input (9000 tokens) is longer than the model's context length (8192 tokens)."],
+    [400, 'The decoder prompt (length 9000) is longer than the maximum model length of 8192.'],
+    [422, 'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000'],
+    [422, 'Input validation error: `inputs` must have less than 4095 tokens. Given: 5000'],
+    [400, 'However, the model is loaded with context length of only 4096 tokens'],
+    [400, "This model's maximum prompt length is 131072 but the request contains 200000 tokens."],
+    [400, 'litellm.ContextWindowExceededError: litellm.BadRequestError'],
+    [400, 'Please reduce the length of the messages or completion.'],
+    [400, 'The input token count (2000000) exceeds the maximum number of tokens allowed (1048576).'],
+    [413, 'prompt is too long: 210000 tokens > 200000 maximum'],
+  ])('knows an overlong prompt by status %i and the words "%s"', (status, message) => {
+    const tooLong = { kind: 'invalid-request', detail: 'context-length-exceeded' };
+    expect(decodeError(status, {}, { error: { message } })).toMatchObject(tooLong);
+    expect(decodeError(429, {}, { error: { message } })).toMatchObject({ kind: 'rate-limited' });
+  });
+
+  test('knows a refused credential that is blamed on the request', () => {
+    for (const message of [
+      'Incorrect API key provided: xa***. You can obtain an API key from https://console.x.ai.',
+      'API key not valid. Please pass a valid API key.',
+    ]) {
+      expect(decodeError(400, {}, { error: message }).kind).toBe('unauthenticated');
+    }
+  });
+
+  test('takes no waiting for the cure of a request that is larger than a whole minute', () => {
+    const body = { error: { message: 'Request too large', type: 'tokens', code: 'rate_limit_exceeded' } };
+    expect(decodeError(413, {}, body).kind).toBe('too-large');
+    expect(decodeError(429, {}, body).kind).toBe('rate-limited');
+  });
+
+  test('knows the spent budget of a proxy', () => {
+    const body = { error: { message: 'Budget has been exceeded!', type: 'budget_exceeded', code: '400' } };
+    expect(decodeError(400, {}, body).kind).toBe('budget-exhausted');
   });
 
   test('does not pass on what a server says about its credential', () => {

@@ -2,6 +2,7 @@ import { type ErrorDetail, type ErrorInfo, type ErrorKind, isJsonObject, type Js
 import type { EncodedError, HttpHeaders } from '../codec.ts';
 import { retryHeaders, statusOf } from '../status.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
+import { readSentence, saysRefusedKey, saysTooLong } from '../upstream-words.ts';
 
 interface Word {
   type: string;
@@ -96,32 +97,54 @@ interface WireError {
   param?: string;
 }
 
-/** Reads `{error: {…}}`, `{error: "…"}`, the bare object, FastAPI's `{detail: "…"}` and plain text. */
+/** Reads `{error: {…}}`, also in a list as Google has it, `{error: "…"}`, the bare object, FastAPI's `{detail: …}` and plain text. */
 function readErrorObject(body: unknown): WireError {
   if (typeof body === 'string') return { message: body };
-  if (!isJsonObject(body)) return {};
-  const error = body.error ?? body;
+  const whole: unknown = Array.isArray(body) ? body[0] : body;
+  if (!isJsonObject(whole)) return {};
+  const error = whole.error ?? whole;
   if (typeof error === 'string') return { message: error };
   if (!isJsonObject(error)) return {};
   const { type, param } = error;
-  const message = error.message ?? error.detail;
+  const message = readRaw(error.metadata)?.message ?? readSentence(error.message ?? error.detail);
   const code = typeof error.code === 'number' ? String(error.code) : error.code;
   return {
-    ...(typeof message === 'string' && { message }),
+    ...(message !== undefined && { message }),
     ...(typeof type === 'string' && { type }),
     ...(typeof code === 'string' && { code }),
     ...(typeof param === 'string' && { param }),
   };
 }
 
+/** What the server behind a router such as OpenRouter said, whose own sentence is that it said something. */
+function readRaw(metadata: Json | undefined): WireError | undefined {
+  if (!isJsonObject(metadata) || typeof metadata.raw !== 'string') return undefined;
+  try {
+    return readErrorObject(JSON.parse(metadata.raw));
+  } catch {
+    return undefined;
+  }
+}
+
 const MAX_MESSAGE_LENGTH = 500;
 
+/** Where a server's words about the length of a prompt are believed: not where it has too much to do. */
+const mayBeTooLong: ReadonlySet<ErrorKind> = new Set(['invalid-request', 'too-large', 'upstream-failed']);
+
+function kindOf({ code = '', type = '', message = '' }: WireError, fallback: ErrorKind): ErrorKind {
+  // A request that is more than a whole minute's tokens is no matter of waiting, whatever its code says.
+  if (fallback === 'too-large') return fallback;
+  if (type === 'budget_exceeded') return 'budget-exhausted';
+  const kind = kindOfCode.get(code) ?? fallback;
+  return kind === 'invalid-request' && saysRefusedKey(message) ? 'unauthenticated' : kind;
+}
+
 function describe(found: WireError, fallback: ErrorKind, text: string): ErrorInfo {
-  const kind = kindOfCode.get(found.code ?? '') ?? fallback;
+  const kind = kindOf(found, fallback);
   if (secretive.has(kind)) return { kind, message: 'the upstream refused its credential' };
   const message = (found.message || text).slice(0, MAX_MESSAGE_LENGTH);
   const detail = { kind, message, ...(found.param !== undefined && { param: found.param }) };
-  if (found.code === 'context_length_exceeded' || /maximum context length/i.test(message)) {
+  if (found.code === 'context_length_exceeded' || (mayBeTooLong.has(kind) && saysTooLong(message))) {
     return { ...detail, kind: 'invalid-request', detail: 'context-length-exceeded' };
   }
   if (found.code === 'model_not_found') return { ...detail, kind: 'not-found', detail: 'model-not-found' };

@@ -1,0 +1,46 @@
+import { isJsonObject } from '@sluice/canonical';
+
+/** How servers say that prompt and limit are more than a context holds; few have a code for it. */
+const tooLong = new RegExp(
+  [
+    // OpenAI, vLLM, SGLang, llama.cpp, LM Studio, DeepSeek, Mistral, OpenRouter, Fireworks, MiniMax, LiteLLM.
+    'context ?(?:length|window|size)|exceed context limit|longer than the maximum model length',
+    'tokens exceed the configured limit|reduce the length of the messages',
+    // Messages, Bedrock.
+    'prompt is too long|input is too long for',
+    // Generate content.
+    'token count.*exceeds|maximum number of (?:input )?tokens',
+    // Text Generation Inference, Together.
+    '`inputs` (?:tokens \\+ `max_new_tokens` must be|must have less than)',
+    // xAI, Moonshot, Zhipu.
+    'maximum prompt length is|exceeded model token limit|prompt exceeds max length',
+  ].join('|'),
+  'i',
+);
+
+/** Whether a server's words about a request mean that it is more than the context of the model holds. */
+export function saysTooLong(message: string): boolean {
+  return tooLong.test(message);
+}
+
+const refusedKey = /(?:incorrect|valid) api key|api key (?:is )?(?:not valid|invalid|expired)/i;
+
+/** Whether a server blames the request for our credential: a few do so with status 400. */
+export function saysRefusedKey(message: string): boolean {
+  return refusedKey.test(message);
+}
+
+/**
+ * The sentence in a server's `message` or `detail`: a text, or the first complaint of a list as FastAPI makes it, which
+ * other servers wrap once more. Absent when there is none.
+ */
+export function readSentence(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  const first: unknown = Array.isArray(value) ? value[0] : value;
+  if (!isJsonObject(first)) return undefined;
+  const { msg, loc, detail } = first;
+  if (typeof msg !== 'string') return detail === undefined ? undefined : readSentence(detail);
+  // What was wrong stands beside it as `input`, and is the client's.
+  const path = Array.isArray(loc) ? loc.filter((step) => step !== 'body').join('.') : '';
+  return path === '' ? msg : `${path}: ${msg}`;
+}
