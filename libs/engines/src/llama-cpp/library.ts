@@ -13,6 +13,8 @@ export interface LlamaLibrary {
     logger(level: string, message: string): void;
   }): Promise<Llama>;
   readonly LlamaChat: new (options: { contextSequence: Sequence; chatWrapper: ChatWrapper }) => Chat;
+  readonly LlamaText: new (...values: readonly ContextValue[]) => ContextText;
+  readonly SpecialTokensText: new (text: string) => MarkedText;
   resolveChatWrapper(model: Model, options: { type: string }): ChatWrapper;
 }
 
@@ -25,6 +27,9 @@ export interface Llama {
 export interface Model {
   readonly trainContextSize: number;
   readonly tokenizer: Tokenizer;
+  iterateAllTokens(): Iterable<number>;
+  getTokenAttributes(token: number): { readonly control: boolean; readonly unknown: boolean };
+  detokenize(tokens: readonly number[], specialTokens: boolean): string;
   createContext(options: {
     sequences: number;
     contextSize: number;
@@ -70,11 +75,22 @@ export interface ChatWrapper {
   }): ContextState;
 }
 export interface ContextState {
-  readonly contextText: { tokenize(tokenizer: Tokenizer): number[] };
+  readonly contextText: ContextText;
   readonly stopGenerationTriggers: unknown;
   /** What may stand before an answer and is no part of it. */
   readonly ignoreStartText?: readonly unknown[];
   readonly functionCall?: { initiallyEngaged: boolean; disengageInitiallyEngaged: readonly never[] };
+}
+
+export interface ContextText {
+  readonly values: readonly ContextValue[];
+  tokenize(tokenizer: Tokenizer): number[];
+}
+/** A string is text, whatever stands in it. */
+export type ContextValue = string | MarkedText;
+/** Text in which the control tokens count, or the name of one of them. */
+export interface MarkedText {
+  readonly value: string;
 }
 
 export interface Chat {

@@ -14,6 +14,7 @@ import type {
   Tokenizer,
 } from './library.ts';
 import type { LlamaCppOptions } from './options.ts';
+import { keepCallsPlain } from './plain-calls.ts';
 
 /** A model that is loaded, and its places for generations. */
 export interface LoadedModel {
@@ -60,7 +61,11 @@ export async function loadModel(
     return {
       llama,
       tokenizer: model.tokenizer,
-      wrapper: library.resolveChatWrapper(model, { type: options.chatWrapper }),
+      wrapper: keepCallsPlain(
+        library.resolveChatWrapper(model, { type: options.chatWrapper }),
+        model,
+        library,
+      ),
       contextTokens: context.contextSize,
       sequences: Array.from({ length: options.slots }, () => context.getSequence()),
       openChat: (contextSequence, chatWrapper) => new library.LlamaChat({ contextSequence, chatWrapper }),
