@@ -16,7 +16,7 @@ const result = (toolCallId: string, said: string, rest: Partial<ToolResultPart> 
   role: 'tool',
   content: [{ type: 'tool-result', toolCallId, content: [text(said)], ...rest }],
 });
-const historyOf = (...messages: Message[]) => writeHistory({ ...askFor(''), messages });
+const historyOf = (...messages: Message[]) => writeHistory({ ...askFor(''), messages }, true);
 
 it('keeps the turns of a conversation, and their order', () => {
   const { items } = historyOf(
@@ -34,6 +34,12 @@ it('keeps the turns of a conversation, and their order', () => {
     },
     { type: 'user', text: 'One\nTwo' },
   ]);
+});
+
+it('leaves thoughts out where chats have no marks for them', () => {
+  const messages = [user('Hello'), assistant({ type: 'reasoning', text: 'A greeting.' }, text('Hello!'))];
+  const { items } = writeHistory({ ...askFor(''), messages }, false);
+  expect(items.at(-1)).toEqual({ type: 'model', response: ['Hello!'] });
 });
 
 it('joins turns of one side', () => {

@@ -21,12 +21,13 @@ export interface History {
 
 /**
  * The conversation of a request. What the model said and what its tools answered stand in one turn of the model,
- * which is how chats are written for it. Throws `invalid-request` for a picture or document: text is all that is
- * evaluated here.
+ * which is how chats are written for it. What it thought is left out of one whose chats do not mark thoughts
+ * (`marksThoughts`), for there it would have been said aloud. Throws `invalid-request` for a picture or document: text
+ * is all that is evaluated here.
  */
-export function writeHistory({ messages }: InferenceRequest): History {
+export function writeHistory({ messages }: InferenceRequest, marksThoughts: boolean): History {
   const history: History = { items: [], dropped: [] };
-  const turns = new Turns(history, messages);
+  const turns = new Turns(history, messages, marksThoughts);
   for (const message of messages) turns.add(message);
   return history;
 }
@@ -53,9 +54,11 @@ class Turns {
   private readonly history: History;
   private readonly results: ReadonlyMap<ToolCallPart, ToolResultPart>;
   private readonly called: ReadonlySet<ToolResultPart>;
+  private readonly marksThoughts: boolean;
 
-  constructor(history: History, messages: readonly Message[]) {
+  constructor(history: History, messages: readonly Message[], marksThoughts: boolean) {
     this.history = history;
+    this.marksThoughts = marksThoughts;
     this.results = matchResults(messages);
     this.called = new Set(this.results.values());
   }
@@ -106,7 +109,7 @@ class Turns {
       case 'text':
         return part.text === '' ? [] : [part.text];
       case 'reasoning':
-        return part.text === '' ? [] : [thought(part.text, true)];
+        return part.text === '' || !this.marksThoughts ? [] : [thought(part.text, true)];
       case 'tool-call': {
         const result = this.resultOf(part);
         return [{ type: 'functionCall', name: part.name, params: parsed(part.arguments), result }];

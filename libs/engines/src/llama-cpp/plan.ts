@@ -57,7 +57,7 @@ export async function planGeneration(
 ): Promise<Plan> {
   if (request.logprobs) throw new SluiceError('invalid-request', 'the model gives no log probabilities');
   const calls = planCalls(request);
-  const { items: written, dropped } = writeHistory(request);
+  const { items: written, dropped } = writeHistory(request, thoughtsOf(model) !== undefined);
   // Ten million characters would hold up the event loop, and all other streams with it, for four seconds.
   const { length } = JSON.stringify([written, calls.functions, request.output]);
   if (length > model.contextTokens * mostCharactersPerToken) {
@@ -70,7 +70,7 @@ export async function planGeneration(
   const budgets = budgetsOf(request.reasoning);
   // By a grammar its thoughts would be the answer.
   const isThoughtless = grammar !== undefined || budgets?.thoughtTokens === 0;
-  const items = isThoughtless && opensThought(model) ? skipThought(written) : written;
+  const items = isThoughtless && thoughtsOf(model)?.openOnResponseStart ? skipThought(written) : written;
   const count = (history: readonly HistoryItem[]) => tokenize(history, calls, model);
   const history = delivered.length > 0 ? withTurn(items, writeDelivered(delivered)) : items;
   const prompt = count(items);
@@ -121,8 +121,9 @@ function budgetsOf(reasoning: Reasoning | undefined): ChatOptions['budgets'] {
   return thoughtTokens === undefined ? undefined : { thoughtTokens };
 }
 
-function opensThought({ wrapper }: LoadedModel): boolean {
-  return wrapper.settings.segments?.thought?.openOnResponseStart === true;
+/** How thoughts are marked in the chats of a model. Absent: they are not. */
+function thoughtsOf({ wrapper }: LoadedModel) {
+  return wrapper.settings.segments?.thought;
 }
 
 async function createGrammar(
