@@ -1,4 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
+import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import { referenceText } from '@sluice/engines';
 import { until } from '@sluice/testing';
 import Anthropic0 from 'anthropic-sdk-0';
@@ -199,6 +200,27 @@ describe.each(generations)('the messages SDK $version', ({ Sdk, version }) => {
       });
     });
 
+    it('are run by the SDK, whose threads we do not keep', async () => {
+      const inputs: unknown[] = [];
+      const tool = betaTool({
+        name: 'get_weather',
+        description: 'The weather.',
+        inputSchema: weatherSchema,
+        run: (input) => {
+          inputs.push(input);
+          return 'sunny';
+        },
+      });
+      for (const stream of [false, true]) {
+        const last = await client().beta.messages.toolRunner({
+          ...{ model: 'sim', max_tokens: 100, tools: [tool], stream },
+          messages: [{ role: 'user', content: '[[sim tokens=4 seed=2 tool=get_weather]]' }],
+        });
+        expect(last.content).toMatchObject([{ type: 'text', text: referenceText(2, 0, 4) }]);
+      }
+      expect(inputs).toMatchObject([{ city: expect.any(String) }, { city: expect.any(String) }]);
+    });
+
     it('of the vendor stand beside our own and are not called', async () => {
       const tools = [{ type: 'web_search_20250305', name: 'web_search' }, weather] as Anthropic.ToolUnion[];
       const message = await ask('[[sim tokens=2 seed=1]]', { tools });
@@ -245,6 +267,23 @@ describe.each(generations)('the messages SDK $version', ({ Sdk, version }) => {
         ],
       });
       expect(next.content.at(-1)).toMatchObject({ text: referenceText(9, 0, 1) });
+    });
+  });
+
+  describe('a thread', () => {
+    it('goes on with what was said before, turn by turn', async () => {
+      // The older SDK has none.
+      if (version !== '1') return;
+      const thread = client().beta.messages.thread({ model: 'sim', max_tokens: 100 });
+      const used: number[] = [];
+      for (const seed of [1, 2, 3]) {
+        const content = `[[sim tokens=3 seed=${seed}]]`;
+        const answer = await thread.send({ role: 'user', content });
+        expect(answer.content).toMatchObject([{ type: 'text', text: referenceText(seed, 0, 3) }]);
+        used.push(answer.usage.input_tokens);
+      }
+      expect(used).toEqual([...new Set(used)].sort((one, other) => one - other));
+      expect(thread.messages).toHaveLength(6);
     });
   });
 

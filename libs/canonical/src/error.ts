@@ -18,6 +18,7 @@ export type ErrorKind =
 /** A finer fact than the kind, for the dialects that have a word for it. */
 export type ErrorDetail =
   | 'model-not-found'
+  | 'thread-not-found'
   | 'context-length-exceeded'
   | 'invalid-json'
   | 'overloaded'

@@ -47,6 +47,17 @@ describe('an error body', () => {
     });
   });
 
+  test('has the code by which an SDK knows that it has to send a conversation again', () => {
+    const lost = server.encodeError(
+      { kind: 'not-found', message: 'no thread', detail: 'thread-not-found' },
+      { requestId: 'r' },
+    );
+    expect(lost).toMatchObject({
+      status: 404,
+      body: { error: { type: 'not_found_error', details: { error_code: 'thread_not_found' } } },
+    });
+  });
+
   test('names the field where the message does not', () => {
     const named = server.encodeError(
       { kind: 'invalid-request', message: 'no', param: 'tools[0]' },

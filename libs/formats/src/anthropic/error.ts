@@ -1,4 +1,11 @@
-import { type ErrorInfo, type ErrorKind, isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import {
+  type ErrorDetail,
+  type ErrorInfo,
+  type ErrorKind,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+} from '@sluice/canonical';
 import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
 import { sseEvent } from '../sse.ts';
 import { retryHeaders, statusOf } from '../status.ts';
@@ -36,6 +43,9 @@ const kindOf: Readonly<Record<string, ErrorKind>> = {
   api_error: 'upstream-failed',
 };
 
+/** The codes that SDKs act upon. */
+const codeOf: Partial<Record<ErrorDetail, string>> = { 'thread-not-found': 'thread_not_found' };
+
 const overload = { status: 529, type: 'overloaded_error' };
 
 /** The answer to a call that failed before its stream began. A server that has too much to do has a status of its own. */
@@ -53,7 +63,9 @@ export function encodeStreamError(error: ErrorInfo, { requestId }: ReplyContext)
 }
 
 function errorBody(type: string, error: ErrorInfo, requestId: string): JsonObject {
-  return { type: 'error', error: { type, message: messageOf(error) }, request_id: requestId };
+  const code = error.detail === undefined ? undefined : codeOf[error.detail];
+  const details = code === undefined ? {} : { details: { error_code: code } };
+  return { type: 'error', error: { type, message: messageOf(error), ...details }, request_id: requestId };
 }
 
 /** Coding tools look for these very words before they compact the conversation. */

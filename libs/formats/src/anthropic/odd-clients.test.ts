@@ -470,6 +470,24 @@ test('ids of calls are made fit for the dialect, each its own', () => {
   ]);
 });
 
+describe('a thread', () => {
+  test('begins like any other conversation, and no server is told of it', () => {
+    expect(decode({ thread: { type: 'create' } })).toEqual(decode({}));
+    expect(decode({ thread: null })).toEqual(decode({}));
+  });
+
+  test('can not be gone on with: what was said before is not there', () => {
+    const thread = { type: 'continue', previous_message_id: 'msg_1' };
+    for (const messages of [[hello], []]) {
+      expect(refusalOf(() => decode({ thread, messages })).info).toMatchObject({
+        kind: 'not-found',
+        detail: 'thread-not-found',
+        param: 'thread',
+      });
+    }
+  });
+});
+
 describe('a request', () => {
   test('without a schema for its JSON asks for it in words, with one in the config', () => {
     expect(encode({ output: { type: 'json' } }).system).toEqual([

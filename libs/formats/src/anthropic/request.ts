@@ -5,6 +5,7 @@ import {
   type Json,
   type JsonObject,
   type OutputFormat,
+  SluiceError,
 } from '@sluice/canonical';
 import type { DecodedRequest, EncodedRequest, HttpHeaders, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
@@ -31,9 +32,11 @@ export function countsTokens(path: string): boolean {
 
 /** Reads a body of either route. Facts of the reply that only this format knows go into `call.wire`. */
 export function decodeRequest(wire: WireRequest): DecodedRequest {
+  if (isJsonObject(wire.body)) refuseContinuation(wire.body.thread);
   const { known, rest: unknown } = parseWire(requestBody, wire.body, '');
-  // Our own names for what is filed beside the body: a client's fields of these names mean nothing.
-  const { betas: _betas, deferred_tools: _deferred, ...rest } = unknown;
+  // Our own names for what is filed beside the body: a client's fields of these names mean nothing. A thread is kept
+  // by nobody: the ids of our answers are not those of a server behind us.
+  const { betas: _betas, deferred_tools: _deferred, thread: _thread, ...rest } = unknown;
   const operation = countsTokens(wire.path) ? 'count-tokens' : 'generate';
   if (operation === 'generate' && known.max_tokens === undefined) throw invalid('max_tokens', 'is required');
   const betas = readBetas(wire.headers);
@@ -53,6 +56,18 @@ export function decodeRequest(wire: WireRequest): DecodedRequest {
       },
     },
   };
+}
+
+/**
+ * The turn of a thread brings its new messages alone: the server is believed to hold the others. Answered without them,
+ * the model would know neither the question nor its tools. Told by this code, SDKs send the whole conversation again.
+ */
+function refuseContinuation(thread: unknown): void {
+  if (!isJsonObject(thread) || thread.type !== 'continue') return;
+  throw new SluiceError('not-found', 'threads are not kept here: send the whole conversation', {
+    detail: 'thread-not-found',
+    param: 'thread',
+  });
 }
 
 function decodeBody(known: RequestBody, rest: JsonObject): InferenceRequest {

@@ -87,6 +87,7 @@ export const fieldSamples: readonly FieldSamples[] = [
       inference_geo: 'eu',
       service_tier: 'auto',
       speed: 'fast',
+      thread: { type: 'create' },
       diagnostics: { previous_message_id: 'msg_1' },
       fallbacks: ['x'],
     },

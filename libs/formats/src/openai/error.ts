@@ -31,6 +31,7 @@ const words: Readonly<Record<ErrorKind, Word>> = {
 /** Details that clients know by a code of their own. */
 const detailCodes: Readonly<Record<ErrorDetail, string | undefined>> = {
   'model-not-found': 'model_not_found',
+  'thread-not-found': undefined,
   'context-length-exceeded': 'context_length_exceeded',
   'invalid-json': 'invalid_json',
   overloaded: undefined,
