@@ -1,5 +1,7 @@
+import { expect, test } from 'vitest';
 import { describeEngine, type EngineSubject, scriptedTale } from './engine-suite.ts';
 import { greedy, TestModels } from './llama-cpp/test-models.ts';
+import { engineKinds } from './registry.ts';
 import { SimulatedEngine } from './simulated/engine.ts';
 import { askFor } from './test-runs.ts';
 import { quietServices } from './test-services.ts';
@@ -37,7 +39,18 @@ async function embedded(): Promise<EngineSubject> {
   };
 }
 
-describeEngine('the simulated engine', simulated, { isScripted: true });
-describeEngine('the upstream engine', () => upstream('none'), { isScripted: true });
-describeEngine('the upstream engine with prefix resume', () => upstream('prefix'), { isScripted: true });
-describeEngine('the embedded engine', embedded, { isScripted: false });
+/** By the kind of the registry. */
+const suites: Readonly<Record<string, () => void>> = {
+  simulated: () => describeEngine('the simulated engine', simulated, { isScripted: true }),
+  upstream: () => {
+    describeEngine('the upstream engine', () => upstream('none'), { isScripted: true });
+    describeEngine('the upstream engine with prefix resume', () => upstream('prefix'), { isScripted: true });
+  },
+  'llama-cpp': () => describeEngine('the embedded engine', embedded, { isScripted: false }),
+};
+
+for (const describeKind of Object.values(suites)) describeKind();
+
+test.each(engineKinds.map(({ kind }) => kind))('the engine %s is held to the contract', (kind) => {
+  expect(Object.keys(suites)).toContain(kind);
+});
