@@ -8,7 +8,7 @@ import {
   type Usage,
 } from '@sluice/canonical';
 import type { Model, Pool } from '@sluice/catalog';
-import type { ClientCall } from '@sluice/formats';
+import { type ClientCall, inClientWords } from '@sluice/formats';
 import type { Caller } from '@sluice/tenancy';
 import { type InferenceJob, type QueueEntry, queueEntry } from '@sluice/transport';
 import type { Dispatched } from './dispatcher.ts';
@@ -181,6 +181,10 @@ export class Answer {
   private receive(choice: number, events: GenerationEvent[]): void {
     if (this.isSettled) return;
     const last = events[events.length - 1];
+    if (last?.type === 'error') {
+      const error = inClientWords(last.error, this.plan.request, this.exchange.format);
+      events[events.length - 1] = { ...last, error };
+    }
     if (last && isTerminal(last)) {
       this.open -= 1;
       const usage = last.usage ?? (last.type === 'error' ? undefined : {});

@@ -13,6 +13,7 @@ import {
   type ToolResultPart,
 } from '@sluice/canonical';
 import { decodeCallId, unpackCall } from '../call-luggage.ts';
+import { placed } from '../places.ts';
 import { decodeMedia } from './media.ts';
 import { isOwnSignature } from './signature.ts';
 import { encodeArguments } from './tool-arguments.ts';
@@ -114,7 +115,9 @@ function isEmptyReasoning(part: AssistantPart): boolean {
 }
 
 function decodeSystemPart(block: JsonObject, path: string): TextPart | Opaque {
-  return block.type === 'text' ? decodeText(block, path) : { type: 'opaque', format, value: block };
+  return block.type === 'text'
+    ? decodeText(block, path)
+    : placed({ type: 'opaque', format, value: block }, path);
 }
 
 function decodeUserPart(block: JsonObject, path: string): TextPart | MediaPart | Opaque {
@@ -123,9 +126,9 @@ function decodeUserPart(block: JsonObject, path: string): TextPart | MediaPart |
       return decodeText(block, path);
     case 'image':
     case 'document':
-      return decodeMedia(block, path);
+      return placed(decodeMedia(block, path), path);
     default:
-      return { type: 'opaque', format, value: block };
+      return placed({ type: 'opaque', format, value: block }, path);
   }
 }
 

@@ -8,6 +8,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '@sluice/canonical';
+import { placed } from '../places.ts';
 import { type Encoding, ownFields, ownValue } from './encoding.ts';
 import { customTool, format, invalid, parseWire, toolChoice as toolChoiceBody } from './wire.ts';
 
@@ -25,7 +26,7 @@ export function decodeTools(wire: readonly Json[]): DecodedTools {
     if (!isJsonObject(value)) throw invalid(path, 'must be an object');
     const { type } = value;
     const isCustom = type === undefined || type === null || type === 'custom';
-    if (!isCustom) decoded.tools.push({ type: 'opaque', format, value });
+    if (!isCustom) decoded.tools.push(placed({ type: 'opaque', format, value }, path));
     else if (value.defer_loading === true) decoded.deferred.push(value);
     else decoded.tools.push(decodeCustomTool(value, path));
   }

@@ -47,7 +47,7 @@ function decodeContent(content: WireContent, calls: CallLedger, path: string): M
   if (role === 'system') return [decodeSystem(content, path)];
   const kept = extend(FORMAT, leftOver(rest));
   if (role === 'model' && !parts.some((part) => part.functionResponse)) {
-    return [{ role: 'assistant', content: modelParts(parts, calls), ...kept }];
+    return [{ role: 'assistant', content: modelParts(parts, calls, path), ...kept }];
   }
   const [first, ...others] = decodeUserTurn(parts, calls, path);
   return [{ ...(first ?? { role: 'user', content: [] }), ...kept }, ...others];
@@ -69,10 +69,10 @@ function roleOf({ role, parts = [] }: WireContent, path: string): Role {
   }
 }
 
-function modelParts(parts: readonly WirePart[], calls: CallLedger): AssistantPart[] {
-  return parts.map((part) => {
+function modelParts(parts: readonly WirePart[], calls: CallLedger, path: string): AssistantPart[] {
+  return parts.map((part, index) => {
     const { functionCall, ...beside } = part;
-    if (!functionCall) return decodePart(part);
+    if (!functionCall) return decodePart(part, `${path}.parts[${index}]`);
     const { id, name, args, ...inner } = functionCall;
     const innerKept = leftOver(inner);
     return {
@@ -101,7 +101,7 @@ function decodeUserTurn(parts: readonly WirePart[], calls: CallLedger, path: str
       if (last?.role === 'tool') last.content.push(result);
       else messages.push({ role: 'tool', content: [result] });
     } else {
-      const decoded = userPart(part);
+      const decoded = userPart(part, place);
       if (last?.role === 'user') last.content.push(decoded);
       else messages.push({ role: 'user', content: [decoded] });
     }
@@ -109,16 +109,17 @@ function decodeUserTurn(parts: readonly WirePart[], calls: CallLedger, path: str
   return messages;
 }
 
-function userPart(part: WirePart): UserMessage['content'][number] {
-  const decoded = decodePart(part);
+function userPart(part: WirePart, path: string): UserMessage['content'][number] {
+  const decoded = decodePart(part, path);
   return decoded.type === 'reasoning' ? { ...decoded, type: 'text' } : decoded;
 }
 
 function systemParts(parts: readonly WirePart[], path: string): SystemMessage['content'] {
   return parts.map((part, index) => {
-    const decoded = userPart(part);
+    const place = `${path}.parts[${index}]`;
+    const decoded = userPart(part, place);
     if (decoded.type !== 'media') return decoded;
-    throw invalidField(`${path}.parts[${index}]`, 'a system instruction holds text only');
+    throw invalidField(place, 'a system instruction holds text only');
   });
 }
 

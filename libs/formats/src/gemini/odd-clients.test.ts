@@ -458,7 +458,7 @@ describe('a result', () => {
       { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c', content: [] }] },
     ];
     expect(refusal(() => encode({ messages }))).toBe(
-      'messages[0].content[0].toolName: a result without a tool name belongs to no call of the conversation',
+      'messages[0].content[0].toolName: no call of the conversation has the id c, and the result names no function',
     );
   });
 });

@@ -12,6 +12,7 @@ import {
   type ToolCallPart,
 } from '@sluice/canonical';
 import type { MediaReference, ReferenceHandling } from '../codec.ts';
+import { placed } from '../places.ts';
 import { parseArguments } from './arguments.ts';
 import { FORMAT, keptOn, leftOver, nested, noteForeign, withKept } from './kept.ts';
 import { invalidField, type WirePart } from './wire.ts';
@@ -32,8 +33,17 @@ export function checkPart(part: WirePart, path: string): void {
   if (found.length > 1) throw invalidField(path, `only one of ${found.join(', ')} in a part`);
 }
 
-/** A part that is neither a call nor a result; what this format alone understands comes out verbatim. */
-export function decodePart(part: WirePart): TextPart | ReasoningPart | MediaPart | Opaque {
+/**
+ * A part that is neither a call nor a result; what this format alone understands comes out verbatim. `path` is its
+ * place in the client's body; absent for a part of an answer.
+ */
+export function decodePart(part: WirePart, path?: string): TextPart | ReasoningPart | MediaPart | Opaque {
+  const decoded = readPart(part);
+  const isRefusable = decoded.type === 'media' || decoded.type === 'opaque';
+  return isRefusable && path !== undefined ? placed(decoded, path) : decoded;
+}
+
+function readPart(part: WirePart): TextPart | ReasoningPart | MediaPart | Opaque {
   const { text, thought, inlineData, fileData, ...rest } = part;
   const kept = leftOver(rest);
   if (thought !== undefined && text === undefined) kept.thought = thought;

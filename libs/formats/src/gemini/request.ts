@@ -6,9 +6,11 @@ import {
   type Json,
   type JsonObject,
   type Message,
+  type Opaque,
 } from '@sluice/canonical';
 import type { ClientCall, DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
+import { placed } from '../places.ts';
 import { decodeConfig, encodeConfig } from './config.ts';
 import { decodeContents, decodeSystem } from './contents.ts';
 import { encodeContents } from './contents-encode.ts';
@@ -85,7 +87,8 @@ function decodeBody(
 
 /** A cached prompt is content that only its own server holds, so that it must not get lost as a mere option. */
 function cachedPrompt(cachedContent: string): Message {
-  return { role: 'system', content: [{ type: 'opaque', format: FORMAT, value: { cachedContent } }] };
+  const part: Opaque = { type: 'opaque', format: FORMAT, value: { cachedContent } };
+  return { role: 'system', content: [placed(part, 'cachedContent')] };
 }
 
 function isTextOnly(messages: readonly Message[]): boolean {

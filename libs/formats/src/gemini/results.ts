@@ -51,9 +51,12 @@ function plainText(response: JsonObject | undefined): string | undefined {
 }
 
 function decodeResultPart(value: JsonObject, path: string): ToolResultPart['content'][number] {
-  const decoded = decodePart(parsePart(value, path));
+  const decoded = decodePart(parsePart(value, path), path);
   return decoded.type === 'reasoning' ? { ...decoded, type: 'text' } : decoded;
 }
+
+/** Of an id in the text of a refusal, characters. */
+const longestId = 64;
 
 /** A result for an upstream, which must have the name of its function: `nameOf` finds it by the call's id. */
 export function encodeResult(
@@ -65,7 +68,8 @@ export function encodeResult(
   noteForeign(result, dropped);
   const name = result.toolName ?? nameOf.get(result.toolCallId);
   if (name === undefined) {
-    const fact = 'a result without a tool name belongs to no call of the conversation';
+    const id = result.toolCallId.slice(0, longestId);
+    const fact = `no call of the conversation has the id ${id}, and the result names no function`;
     throw new SluiceError('invalid-request', `${path}.toolName: ${fact}`, { param: `${path}.toolName` });
   }
   const texts: string[] = [];

@@ -7,6 +7,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '@sluice/canonical';
+import { placed } from '../places.ts';
 import { FORMAT, keptOn, leftOver, nested, nestedIn, noteForeign } from './kept.ts';
 import { refuseForeign } from './parts.ts';
 import { decodeSchema, spellsOrder } from './schema.ts';
@@ -22,7 +23,9 @@ export function decodeTools(tools: NonNullable<WireRequestBody['tools']>): Tool[
       decodeFunction(declaration, `${path}[${at}]`),
     );
     const builtIn = leftOver(rest);
-    if (Object.keys(builtIn).length > 0) functions.push({ type: 'opaque', format: FORMAT, value: builtIn });
+    if (Object.keys(builtIn).length > 0) {
+      functions.push(placed({ type: 'opaque', format: FORMAT, value: builtIn }, `tools[${index}]`));
+    }
     return functions;
   });
 }

@@ -10,6 +10,7 @@ import {
   type ToolResultPart,
 } from '@sluice/canonical';
 import { decodeCallId, unpackCall } from '../call-luggage.ts';
+import { placed } from '../places.ts';
 import { decodeContent, decodeTextContent, refusalText } from './parts.ts';
 import {
   assistantMessage,
@@ -107,7 +108,7 @@ function takeReasoning(fields: Record<string, unknown>): {
 
 function decodeCall(call: Record<string, unknown>, path: string): AssistantPart {
   if (call.type != null && call.type !== 'function') {
-    return { type: 'opaque', format: FORMAT, value: keptFields(call) };
+    return placed({ type: 'opaque', format: FORMAT, value: keptFields(call) }, path);
   }
   const { id, type, function: body, ...rest } = parseWire(functionCall, call, path);
   const { name, arguments: args, ...inner } = body;

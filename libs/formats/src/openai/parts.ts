@@ -8,6 +8,7 @@ import {
   type TextPart,
 } from '@sluice/canonical';
 import type { MediaReference, ReferenceHandling } from '../codec.ts';
+import { placed } from '../places.ts';
 import { ownFields, ownNested, ownValue } from './foreign.ts';
 import {
   audioPart,
@@ -39,7 +40,7 @@ function decodeTextPart(part: Record<string, unknown>, path: string): TextPart |
     const { type, refusal, ...rest } = parseWire(refusalPart, part, path);
     return refusalText(refusal, keptFields(rest));
   }
-  return { type: 'opaque', format: FORMAT, value: keptFields(part) };
+  return placed({ type: 'opaque', format: FORMAT, value: keptFields(part) }, path);
 }
 
 /** A refusal is text that this dialect shows in a place of its own. */
@@ -56,11 +57,11 @@ export function decodeContent(content: WireContent, path: string): (TextPart | M
 function decodePart(part: Record<string, unknown> & { type: string }, path: string) {
   switch (part.type) {
     case 'image_url':
-      return decodeImage(part, path);
+      return placed(decodeImage(part, path), path);
     case 'input_audio':
-      return decodeAudio(part, path);
+      return placed(decodeAudio(part, path), path);
     case 'file':
-      return decodeFile(part, path);
+      return placed(decodeFile(part, path), path);
     default:
       return decodeTextPart(part, path);
   }

@@ -8,6 +8,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '@sluice/canonical';
+import { placed } from '../places.ts';
 import { ownFields, ownNested, ownValue } from './foreign.ts';
 import {
   allowedTools,
@@ -24,8 +25,9 @@ import {
 export function decodeTools(tools: readonly Record<string, unknown>[], path: string): Tool[] {
   return tools.map((tool, index) => {
     const { type, function: body, ...rest } = tool;
-    if (type != null && type !== 'function')
-      return { type: 'opaque', format: FORMAT, value: keptFields(tool) };
+    if (type != null && type !== 'function') {
+      return placed({ type: 'opaque', format: FORMAT, value: keptFields(tool) }, `${path}[${index}]`);
+    }
     return decodeFunction(body, `${path}[${index}].function`, rest);
   });
 }
