@@ -116,6 +116,7 @@ export const fieldSamples: readonly FieldSamples[] = [
       'generationConfig.responseMimeType': 'application/json',
       'generationConfig.responseSchema': { type: 'OBJECT' },
       'generationConfig.responseJsonSchema': schema,
+      'generationConfig.responseFormat': [{ text: { mimeType: 'application/json', schema } }],
       'generationConfig.responseModalities': ['TEXT'],
       'generationConfig.thinkingConfig': { includeThoughts: true, thinkingBudget: 2048 },
       'generationConfig.mediaResolution': 'MEDIA_RESOLUTION_LOW',

@@ -8,6 +8,7 @@ const callersOwn: ReadonlySet<string> = new Set([
   'parametersJsonSchema',
   'responseSchema',
   'responseJsonSchema',
+  'schema',
   'properties',
   'labels',
   'partMetadata',

@@ -7,8 +7,8 @@ import type {
   Sampling,
 } from '@sluice/canonical';
 import { keptOn, leftOver, nested, nestedIn } from './kept.ts';
-import { decodeSchema, spellsOrder } from './schema.ts';
-import { invalidField, type WireGenerationConfig } from './wire.ts';
+import { decodeOutput, encodeOutput } from './output.ts';
+import type { WireGenerationConfig } from './wire.ts';
 
 /** What `generationConfig` says, `kept` being the fields that only this format understands. */
 export interface DecodedConfig {
@@ -26,7 +26,8 @@ export function decodeConfig(config: WireGenerationConfig): DecodedConfig {
   const { temperature, topP, topK, maxOutputTokens, seed, stopSequences, ...tail } = rest;
   const { presencePenalty, frequencyPenalty, ...unknown } = tail;
   const wanted = { temperature, topP, topK, maxOutputTokens, seed, presencePenalty, frequencyPenalty };
-  const output = decodeOutput({ responseMimeType, responseSchema, responseJsonSchema });
+  const { responseFormat } = unknown;
+  const output = decodeOutput({ responseMimeType, responseSchema, responseJsonSchema, responseFormat });
   const thinking = decodeThinking(thinkingConfig);
   return {
     sampling: { ...present(wanted), ...(stopSequences && stopSequences.length > 0 && { stopSequences }) },
@@ -59,40 +60,6 @@ function present(sampling: { [Name in keyof NumericSampling]: number | undefined
   const said = Object.entries(sampling).filter(([, value]) => value !== undefined);
   // The same names and values, without those that are undefined.
   return Object.fromEntries(said) as NumericSampling & Record<string, number>;
-}
-
-interface WireOutput {
-  responseMimeType: string | undefined;
-  responseSchema: JsonObject | undefined;
-  responseJsonSchema: JsonObject | undefined;
-}
-
-function decodeOutput(wire: WireOutput): { format?: OutputFormat; kept: JsonObject } {
-  const { responseMimeType, responseSchema, responseJsonSchema } = wire;
-  if (responseSchema && responseJsonSchema) {
-    throw invalidField(
-      'generationConfig.responseJsonSchema',
-      'only one of responseSchema and responseJsonSchema',
-    );
-  }
-  const schema = responseSchema ?? responseJsonSchema;
-  const mediaType = responseMimeType?.toLowerCase() ?? (schema ? 'application/json' : undefined);
-  if (mediaType === undefined) return { kept: {} };
-  if (mediaType === 'application/json') {
-    const decoded = schema && { schema: decodeSchema(schema) };
-    const kept: JsonObject = responseSchema && spellsOrder(responseSchema) ? { responseSchema } : {};
-    return { format: { type: 'json', ...decoded }, kept };
-  }
-  // Without a schema plain text is free text; with one (text/x.enum) only this format can say what is meant.
-  if (mediaType === 'text/plain' && !schema) return { format: { type: 'text' }, kept: {} };
-  return { kept: leftOver({ ...wire }) };
-}
-
-function encodeOutput(output: OutputFormat | undefined, kept: JsonObject): JsonObject {
-  if (!output) return {};
-  if (output.type === 'text') return { responseMimeType: 'text/plain' };
-  const schema = output.schema && !('responseSchema' in kept) && { responseJsonSchema: output.schema };
-  return { responseMimeType: 'application/json', ...schema };
 }
 
 const effortOfLevel: Readonly<Record<string, ReasoningEffort>> = {

@@ -1,0 +1,64 @@
+import { isJsonObject, type JsonObject, type OutputFormat } from '@sluice/canonical';
+import { leftOver } from './kept.ts';
+import { decodeSchema, spellsOrder } from './schema.ts';
+import { invalidField } from './wire.ts';
+
+/** All that a `generationConfig` says of the form of the answer. */
+export interface WireOutput {
+  responseMimeType: string | undefined;
+  responseSchema: JsonObject | undefined;
+  responseJsonSchema: JsonObject | undefined;
+  /** The newer word for the three others: a list with an element for each kind of output. */
+  responseFormat: unknown;
+}
+
+/** The wanted form of the answer, `kept` being what only this format understands of it. */
+export function decodeOutput(wire: WireOutput): { format?: OutputFormat; kept: JsonObject } {
+  const { responseFormat, ...older } = wire;
+  const { responseMimeType, responseSchema, responseJsonSchema } = older;
+  if (responseSchema && responseJsonSchema) {
+    throw invalidField(
+      'generationConfig.responseJsonSchema',
+      'only one of responseSchema and responseJsonSchema',
+    );
+  }
+  const schema = responseSchema ?? responseJsonSchema;
+  // What is said twice counts as it is said in the older words, and is the server's to complain of.
+  if (responseMimeType === undefined && !schema) return { ...decodeTextFormat(responseFormat), kept: {} };
+  const format = formatOf(responseMimeType, schema);
+  if (!format) return { kept: leftOver({ ...older }) };
+  const isOrdered = format.type === 'json' && responseSchema && spellsOrder(responseSchema);
+  return { format, kept: isOrdered ? { responseSchema } : {} };
+}
+
+/** The element that is of text; one without any of it leaves the form of the text open. */
+function decodeTextFormat(responseFormat: unknown): { format?: OutputFormat } {
+  const elements: unknown[] = Array.isArray(responseFormat) ? responseFormat : [responseFormat];
+  const text = elements.filter(isJsonObject).find((element) => isJsonObject(element.text))?.text;
+  if (!isJsonObject(text)) return {};
+  const { mimeType, schema } = text;
+  const format = formatOf(
+    typeof mimeType === 'string' ? mimeType.replace('_', '/') : undefined,
+    isJsonObject(schema) ? schema : undefined,
+  );
+  return format ? { format } : {};
+}
+
+/** Absent for what only this format can say (`text/x.enum`): without a schema plain text is free text. */
+function formatOf(mimeType: string | undefined, schema: JsonObject | undefined): OutputFormat | undefined {
+  const mediaType = mimeType?.toLowerCase() ?? (schema ? 'application/json' : undefined);
+  if (mediaType === 'application/json') {
+    return { type: 'json', ...(schema && { schema: decodeSchema(schema) }) };
+  }
+  return mediaType === 'text/plain' && !schema ? { type: 'text' } : undefined;
+}
+
+/** The same for an upstream; nothing where the newer word, which is kept as it came, says it already. */
+export function encodeOutput(output: OutputFormat | undefined, kept: JsonObject): JsonObject {
+  if (!output) return {};
+  const { format: said } = decodeTextFormat(kept.responseFormat);
+  if (said && JSON.stringify(said) === JSON.stringify(output)) return {};
+  if (output.type === 'text') return { responseMimeType: 'text/plain' };
+  const schema = output.schema && !('responseSchema' in kept) && { responseJsonSchema: output.schema };
+  return { responseMimeType: 'application/json', ...schema };
+}
