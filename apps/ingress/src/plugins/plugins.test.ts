@@ -6,7 +6,7 @@ import { createIngressMetrics, createLogger, renderMetrics } from '@sluice/runti
 import { type FastifyInstance, fastify } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Services } from '../services.ts';
-import { refuseCompressed, registerBody } from './body.ts';
+import { parseBody, refuseCompressed, registerBody } from './body.ts';
 import { refuseBrokenHttp } from './broken-http.ts';
 import { registerErrors, sendError } from './errors.ts';
 import { exchangeOf, registerObservation } from './observe.ts';
@@ -107,6 +107,14 @@ describe('a body', () => {
     expect(answer.statusCode).toBe(400);
     expect(answer.json()).toHaveProperty('error.message');
     expect(answer.body).not.toContain(canary);
+  });
+
+  it('that holds more values than any prompt is refused before they are made', () => {
+    const zeros = (count: number) => Buffer.from(`[",,,{}[]"${',0'.repeat(count - 1)}]`);
+    expect(parseBody(undefined, zeros(199_998))).toHaveLength(199_998);
+    expect(() => parseBody(undefined, zeros(200_000))).toThrow(
+      expect.objectContaining({ kind: 'too-large', message: expect.stringContaining('200000 JSON values') }),
+    );
   });
 
   it('may be nested as deep as the limit, and hold brackets in its texts', async () => {

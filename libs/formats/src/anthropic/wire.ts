@@ -1,5 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
+import { firstMistake } from '../first-mistake.ts';
+import { mostStops } from '../stop-limit.ts';
 import { boundTokens } from '../token-limit.ts';
 
 /** This format's name, under which its extensions and opaques are filed. */
@@ -9,7 +11,7 @@ const optional = <Type extends z.ZodType>(type: Type) =>
   type.nullish().transform((value) => value ?? undefined);
 const object = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({ type: 'object' });
 const list = z.custom<Json[]>(Array.isArray, 'must be a list').meta({ type: 'array', items: {} });
-const strings = z.array(z.string());
+const strings = z.array(z.string()).max(mostStops, `must hold at most ${mostStops}`);
 const anything = z.custom<Json>((value) => value !== undefined, 'is required');
 
 /** The body of both routes. Only what is read here is named; everything else is kept as an extension. */
@@ -82,7 +84,7 @@ export function parseWire<Shape extends z.ZodRawShape>(
   path: string,
 ): Parsed<z.infer<z.ZodObject<Shape>>> {
   if (!isJsonObject(value)) throw invalid(path || 'body', 'must be an object');
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, firstMistake);
   if (parsed.success) return { known: parsed.data, rest: restOf(value, schema.shape) };
   const issue = parsed.error.issues[0];
   throw invalid(joinPath(path, issue?.path ?? []), issue === undefined ? 'is not valid' : reasonOf(issue));

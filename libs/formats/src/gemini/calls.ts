@@ -5,13 +5,43 @@ interface OpenCall {
   isAnswered: boolean;
 }
 
+/** Calls with the same id or name, in order. A conversation may hold many thousands: none is looked at twice. */
+class CallsAlike {
+  readonly first: OpenCall;
+  private readonly calls: OpenCall[] = [];
+  /** Those before were answered. */
+  private next = 0;
+
+  constructor(first: OpenCall) {
+    this.first = first;
+  }
+
+  add(call: OpenCall): void {
+    this.calls.push(call);
+  }
+
+  /** The first that has no answer yet. */
+  waiting(): OpenCall | undefined {
+    while (this.calls[this.next]?.isAnswered) this.next += 1;
+    return this.calls[this.next];
+  }
+}
+
+function file(calls: Map<string, CallsAlike>, key: string, call: OpenCall): void {
+  const alike = calls.get(key) ?? new CallsAlike(call);
+  alike.add(call);
+  calls.set(key, alike);
+}
+
 /**
  * Gives every call of a conversation an id and finds the call of every result. Ids are optional in this
  * dialect: a call without one becomes `call_<n>`, n counting the invented ones from 1, and a result without
  * one belongs to the first unanswered call of its name.
  */
 export class CallLedger {
-  private readonly calls: OpenCall[] = [];
+  private readonly byId = new Map<string, CallsAlike>();
+  private readonly byName = new Map<string, CallsAlike>();
+  private readonly inventedByName = new Map<string, CallsAlike>();
   private readonly taken: ReadonlySet<string>;
   private invented = 0;
 
@@ -23,7 +53,9 @@ export class CallLedger {
   /** The id of the next call. */
   open(id: string | undefined, name: string): string {
     const call = { id: id || this.invent(), name, isInvented: !id, isAnswered: false };
-    this.calls.push(call);
+    file(this.byId, call.id, call);
+    file(this.byName, name, call);
+    if (call.isInvented) file(this.inventedByName, name, call);
     return call.id;
   }
 
@@ -35,14 +67,10 @@ export class CallLedger {
   }
 
   private find(id: string | undefined, name: string | undefined): OpenCall | undefined {
-    const waiting = this.calls.filter((call) => !call.isAnswered);
-    if (!id) return waiting.find((call) => call.name === name);
-    return (
-      waiting.find((call) => call.id === id) ??
-      this.calls.find((call) => call.id === id) ??
-      // The client numbered the result but not the call.
-      waiting.find((call) => call.isInvented && call.name === name)
-    );
+    if (!id) return this.byName.get(name ?? '')?.waiting();
+    const meant = this.byId.get(id);
+    // The client numbered the result but not the call.
+    return meant?.waiting() ?? meant?.first ?? this.inventedByName.get(name ?? '')?.waiting();
   }
 
   private invent(): string {

@@ -1,5 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
+import { firstMistake } from '../first-mistake.ts';
+import { mostStops } from '../stop-limit.ts';
 import { boundTokens } from '../token-limit.ts';
 import { normalizeFields } from './casing.ts';
 
@@ -74,7 +76,7 @@ const generationConfig = z.looseObject({
   topK: integer.pipe(z.number().min(1)).optional(),
   candidateCount: integer.pipe(z.number().min(1).max(8)).optional(),
   maxOutputTokens: tokenLimit.optional(),
-  stopSequences: listOf(z.string().min(1)).optional(),
+  stopSequences: z.preprocess(asList, z.array(z.string().min(1)).max(mostStops)).optional(),
   seed: integer.optional(),
   presencePenalty: number.optional(),
   frequencyPenalty: number.optional(),
@@ -156,7 +158,7 @@ export function parseRequestBody(body: unknown, isCounting: boolean): WireReques
   if (!isJsonObject(body)) throw new SluiceError('invalid-request', 'the body must be a JSON object');
   const fields = normalizeFields(body);
   const counted = isCounting && isJsonObject(fields) ? fields.generateContentRequest : undefined;
-  const parsed = requestBody.safeParse(counted ?? fields);
+  const parsed = requestBody.safeParse(counted ?? fields, firstMistake);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const path = [...(counted === undefined ? [] : ['generateContentRequest']), ...(issue?.path ?? [])];
@@ -165,7 +167,7 @@ export function parseRequestBody(body: unknown, isCounting: boolean): WireReques
 
 /** Reads one part that stands inside of another. `path` is its place in the client's body. */
 export function parsePart(value: JsonObject, path: string): WirePart {
-  const parsed = part.safeParse(normalizeFields(value));
+  const parsed = part.safeParse(normalizeFields(value), firstMistake);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw invalidField(`${path}.${pathText(issue?.path ?? [])}`, describe(issue?.message));

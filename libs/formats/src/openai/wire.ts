@@ -1,5 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
+import { firstMistake } from '../first-mistake.ts';
+import { mostStops } from '../stop-limit.ts';
 import { boundTokens } from '../token-limit.ts';
 
 /** The id under which this dialect files its extensions and opaques. */
@@ -24,7 +26,7 @@ export const requestBody = z.looseObject({
   frequency_penalty: z.number().min(-2).max(2).nullish(),
   presence_penalty: z.number().min(-2).max(2).nullish(),
   seed: z.number().nullish(),
-  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  stop: z.union([z.string(), z.array(z.string()).max(mostStops)]).nullish(),
   logprobs: flag,
   top_logprobs: z.int().min(0).max(20).nullish(),
   tools: z.array(z.looseObject({ type: text })).nullish(),
@@ -95,7 +97,7 @@ export const jsonObjectFormat = z.looseObject({ schema: jsonObject.nullish() });
  * client's own notation; the message holds what was expected and never what was sent.
  */
 export function parseWire<T>(schema: z.ZodType<T>, value: unknown, path: string): T {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, firstMistake);
   if (result.success) return result.data;
   const { path: inner, message } = deepest(result.error.issues);
   throw invalid(joinPath(path, inner), message.replace(/^Invalid input: /, ''));
