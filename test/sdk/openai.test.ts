@@ -276,6 +276,24 @@ describe('output', () => {
     });
   });
 
+  it('comes in as many choices as the format has, unless they would copy a large prompt too often', async () => {
+    const prompt = '[[sim tokens=2]]';
+    const many = await ask(prompt, { n: 128 });
+    expect(many.choices.map(({ index }) => index)).toEqual(Array.from({ length: 128 }, (_, index) => index));
+    expect(many.usage?.completion_tokens).toBe(256);
+    const streamed = await client.chat.completions
+      .stream({ model: 'sim', messages: [user(prompt)], n: 128 })
+      .finalChatCompletion();
+    expect(streamed.choices).toHaveLength(128);
+
+    const url = `data:image/png;base64,${'A'.repeat(800_000)}`;
+    const content = [{ type: 'image_url' as const, image_url: { url } }];
+    const large = { model: 'sim', messages: [{ role: 'user' as const, content }] };
+    const refused = await rejection(client.chat.completions.create({ ...large, n: 128 }));
+    expect(refused).toMatchObject({ status: 413, message: expect.stringContaining('128 answers') });
+    expect((await client.chat.completions.create({ ...large, n: 2 })).choices).toHaveLength(2);
+  });
+
   it('comes in several choices that differ, whole or interleaved', async () => {
     const parameters = { n: 3, seed: 40 };
     const single = await ask('[[sim tokens=6]]', parameters);

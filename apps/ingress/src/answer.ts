@@ -5,6 +5,7 @@ import {
   type InferenceRequest,
   isTerminal,
   outputLimit,
+  SluiceError,
   type Usage,
 } from '@sluice/canonical';
 import type { Model, Pool } from '@sluice/catalog';
@@ -124,10 +125,12 @@ export class Answer {
     const maxOutputTokens = outputLimit(request, model, estimatedInputTokens);
     if (maxOutputTokens !== undefined) claim.maxOutputTokens = maxOutputTokens;
     if (pool.maxWaiting !== undefined) claim.poolPolicy.maxWaiting = pool.maxWaiting;
+    const size = jobs.length > 1 ? this.sizeOfAll(jobs) : undefined;
     let isLarge = false;
     const entries = (): QueueEntry[] => {
-      const all = jobs.map(queueEntry);
-      isLarge = all.reduce((size, { data }) => size + data.length, 0) > largeEntries;
+      isLarge = (size ?? 0) > largeEntries;
+      const all = isLarge ? [] : jobs.map(queueEntry);
+      isLarge ||= all.reduce((sum, { data }) => sum + data.length, 0) > largeEntries;
       return isLarge ? [] : all;
     };
     const isRunning = () => this.claimedAt !== undefined;
@@ -141,6 +144,17 @@ export class Answer {
       // The queue has them although its answer was lost; one that it hasn't is missed, and sent again.
       if (!isRunning()) throw error;
     }
+  }
+
+  /** Each of several answers has the prompt in its job: together they are no more than one request may bring. */
+  private sizeOfAll(jobs: readonly InferenceJob[]): number {
+    const [first] = jobs;
+    const size = first ? queueEntry(first).data.length * jobs.length : 0;
+    if (size <= this.services.bodyLimitBytes) return size;
+    throw new SluiceError(
+      'too-large',
+      `the prompt is too large for ${jobs.length} answers at once: ask for fewer`,
+    );
   }
 
   private async dispatch(choice: number, enter: GenerationPlan['enter']): Promise<void> {

@@ -64,7 +64,7 @@ export interface ClientCall {
   stream: boolean;
   /** The model name as the client wrote it; answers repeat it. */
   model: string;
-  /** How many answers it wants, 1 to 8; each is a generation of its own. */
+  /** How many answers it wants, at least 1 and at most what its format allows; each is a generation of its own. */
   choices: number;
   requestId: string;
   wire: JsonObject;

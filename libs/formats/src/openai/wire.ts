@@ -18,7 +18,7 @@ export const requestBody = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string() })).min(1),
   stream: flag,
   stream_options: z.looseObject({ include_usage: flag }).nullish(),
-  n: z.int().min(1).max(8).nullish(),
+  n: z.int().min(1).max(128).nullish(),
   max_completion_tokens: tokenLimit,
   max_tokens: tokenLimit,
   temperature: z.number().min(0).max(2).nullish(),
