@@ -64,10 +64,10 @@ export interface Admission {
    */
   admit(claim: Claim, entrance?: Entrance): Promise<Ticket>;
   /**
-   * Throws `saturated` if each of these pools would refuse every claim at this moment, without asking Redis: a
-   * flood can be refused before its bodies are read. That it doesn't throw means nothing.
+   * Throws `saturated` if each of these pools would refuse every claim of this tenant at this moment, without asking
+   * Redis: a flood can be refused before its bodies are read. That it doesn't throw means nothing.
    */
-  checkPools(pools: Iterable<string>): void;
+  checkPools(pools: Iterable<string>, tenant: string): void;
   inspect(): Promise<Inspection>;
   /** What a tenant's and a key's policies have counted. */
   usage(subject: { tenant: string; keyId?: string; limits: ScopedLimits }): Promise<LimitUsage[]>;
@@ -146,8 +146,8 @@ class RedisAdmission implements Admission {
   async admit(claim: Claim, entrance = noEntrance): Promise<Ticket> {
     this.options.memoryGate?.check(() => this.options.onRefusal?.('memory'));
     if (claim.poolPolicy.slots <= 0) throw this.refusal('workers', refuseWithoutWorkers(claim));
-    const { requestId, pool, jobs } = claim;
-    const full = this.fullPools.refusal(pool, jobs);
+    const { requestId, tenant, pool, jobs } = claim;
+    const full = this.fullPools.refusal(pool, tenant, jobs);
     if (full) throw this.refusal('saturation', full);
     const estimate = this.estimate(claim);
     const caller = this.checks.ofCaller(claim);
@@ -156,27 +156,28 @@ class RedisAdmission implements Admission {
     const ofPool = { list: this.checks.ofPool(caller, pool, claim.poolPolicy), amounts: [jobs, jobs] };
     const parts: Part[] = amounts.length > 0 ? [{ list: caller.list, amounts }, ofPool] : [ofPool];
     // Places that were given back go to those whom no policy refuses, and with policies only the answer tells.
-    const early = amounts.length > 0 ? undefined : this.fullPools.ask(pool, jobs);
+    const early = amounts.length > 0 ? undefined : this.fullPools.ask(pool, tenant, jobs);
     const entries = entrance.entries();
     const reservation: Reservation = { requestId, inputTokens: estimate.inputTokens, parts, entries };
     const answer = await this.reserve(reservation, entrance);
     this.refuseByPolicy(policies, amounts, answer);
-    const permission = early ?? this.fullPools.ask(pool, jobs);
+    const permission = early ?? this.fullPools.ask(pool, tenant, jobs);
     const { refused, priority = 1, meanMs = priorMeanMs, levels } = answer;
     if (refused !== undefined) {
       const inPool = levels[amounts.length] ?? 0;
       const refusal = refuseSaturated(claim, inPool, meanMs);
-      this.fullPools.refused(pool, jobs, refusal);
+      // The check of the pool says no to everyone, that behind it to who has his share of a full one.
+      this.fullPools.refused(pool, jobs, refusal, refused === amounts.length ? undefined : tenant);
       throw this.refusal('saturation', refusal);
     }
     this.fullPools.admitted(pool, permission);
     return this.book.open({ claim, parts, priority, onSettle: () => this.fullPools.freed(pool, jobs) });
   }
 
-  checkPools(pools: Iterable<string>): void {
+  checkPools(pools: Iterable<string>, tenant: string): void {
     let refusal: SluiceError | undefined;
     for (const pool of pools) {
-      refusal = this.fullPools.refusal(pool, 1);
+      refusal = this.fullPools.refusal(pool, tenant, 1);
       if (!refusal) return;
     }
     if (refusal) throw this.refusal('saturation', refusal);

@@ -12,47 +12,62 @@ beforeEach(() => {
 });
 
 it('a pool that nobody was refused by is asked', () => {
-  expect(pools.refusal('gpu', 1)).toBeUndefined();
-  expect(pools.ask('gpu', 1)).toBe('open');
+  expect(pools.refusal('gpu', 'acme', 1)).toBeUndefined();
+  expect(pools.ask('gpu', 'acme', 1)).toBe('open');
 });
 
 it('after a refusal the next ones are refused with the same words, and other pools are asked', () => {
   pools.refused('gpu', 1, refusal);
-  expect(pools.refusal('gpu', 1)).toBe(refusal);
-  expect(pools.refusal('cpu', 1)).toBeUndefined();
+  expect(pools.refusal('gpu', 'acme', 1)).toBe(refusal);
+  expect(pools.refusal('cpu', 'acme', 1)).toBeUndefined();
 });
 
 it('a smaller claim than the refused one is asked for', () => {
   pools.refused('gpu', 4, refusal);
-  expect(pools.refusal('gpu', 4)).toBe(refusal);
-  expect(pools.refusal('gpu', 3)).toBeUndefined();
-  expect(pools.ask('gpu', 3)).toBe('open');
+  expect(pools.refusal('gpu', 'acme', 4)).toBe(refusal);
+  expect(pools.refusal('gpu', 'acme', 3)).toBeUndefined();
+  expect(pools.ask('gpu', 'acme', 3)).toBe('open');
 });
 
 it('every place that comes back is asked for once', () => {
   pools.refused('gpu', 1, refusal);
   pools.freed('gpu', 2);
-  expect([pools.ask('gpu', 1), pools.ask('gpu', 1)]).toEqual(['freed', 'freed']);
-  expect(pools.refusal('gpu', 1)).toBe(refusal);
+  expect([pools.ask('gpu', 'acme', 1), pools.ask('gpu', 'acme', 1)]).toEqual(['freed', 'freed']);
+  expect(pools.refusal('gpu', 'acme', 1)).toBe(refusal);
   pools.admitted('gpu', 'freed');
-  expect(pools.refusal('gpu', 1)).toBe(refusal);
+  expect(pools.refusal('gpu', 'acme', 1)).toBe(refusal);
 });
 
 it('one request in ten milliseconds finds out whether the pool is still full', () => {
   pools.refused('gpu', 1, refusal);
   now = 9;
-  expect(pools.refusal('gpu', 1)).toBe(refusal);
+  expect(pools.refusal('gpu', 'acme', 1)).toBe(refusal);
   now = 10;
-  expect(pools.refusal('gpu', 1)).toBeUndefined();
-  expect(pools.ask('gpu', 1)).toBe('probe');
-  expect(pools.refusal('gpu', 1)).toBe(refusal);
+  expect(pools.refusal('gpu', 'acme', 1)).toBeUndefined();
+  expect(pools.ask('gpu', 'acme', 1)).toBe('probe');
+  expect(pools.refusal('gpu', 'acme', 1)).toBe(refusal);
   pools.admitted('gpu', 'probe');
-  expect(pools.refusal('gpu', 1)).toBeUndefined();
+  expect(pools.refusal('gpu', 'acme', 1)).toBeUndefined();
+});
+
+it('who has had his share is refused with the same words, and others are asked for', () => {
+  pools.refused('gpu', 1, refusal, 'acme');
+  expect(pools.refusal('gpu', 'acme', 1)).toBe(refusal);
+  expect([pools.refusal('gpu', 'other', 1), pools.ask('gpu', 'other', 1)]).toEqual([undefined, 'open']);
+  pools.refused('gpu', 1, refusal);
+  expect(pools.refusal('gpu', 'other', 1)).toBe(refusal);
+  now = 10;
+  expect(pools.ask('gpu', 'acme', 1)).toBe('probe');
+  expect([pools.refusal('gpu', 'acme', 1), pools.refusal('gpu', 'other', 1)]).toEqual([refusal, refusal]);
+  pools.freed('gpu', 1);
+  expect(pools.ask('gpu', 'other', 1)).toBe('freed');
+  pools.admitted('gpu', 'probe');
+  expect(pools.refusal('gpu', 'acme', 1)).toBeUndefined();
 });
 
 it('whatever happened, a pool is asked again after ten milliseconds at the latest', () => {
   const happening = fc.record({
-    kind: fc.constantFrom('refused', 'freed', 'ask'),
+    kind: fc.constantFrom('refused', 'share', 'freed', 'ask'),
     jobs: fc.integer({ min: 1, max: 8 }),
     afterMs: fc.integer({ min: 0, max: 20 }),
   });
@@ -62,11 +77,12 @@ it('whatever happened, a pool is asked again after ten milliseconds at the lates
       for (const { kind, jobs: amount, afterMs } of happenings) {
         now += afterMs;
         if (kind === 'refused') tried.refused('gpu', amount, refusal);
+        else if (kind === 'share') tried.refused('gpu', amount, refusal, 'acme');
         else if (kind === 'freed') tried.freed('gpu', amount);
-        else if (!tried.refusal('gpu', amount)) tried.ask('gpu', amount);
+        else if (!tried.refusal('gpu', 'acme', amount)) tried.ask('gpu', 'acme', amount);
       }
       now += 10;
-      expect(tried.refusal('gpu', jobs)).toBeUndefined();
+      expect(tried.refusal('gpu', 'acme', jobs)).toBeUndefined();
     }),
   );
 });

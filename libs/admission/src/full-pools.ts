@@ -11,13 +11,20 @@ const holdMs = 10;
  */
 export type Permission = 'open' | 'freed' | 'probe';
 
-interface FullPool {
+interface Full {
   refusal: SluiceError;
   /** The smallest claim that was refused; smaller ones may fit. */
   jobs: number;
+  probeAt: number;
+}
+
+interface FullPool {
+  /** What every tenant would be told. */
+  everyone: Full | undefined;
+  /** What those would be told that have had their share of a pool in which others may still pass. */
+  readonly tenants: Map<string, Full>;
   /** Places of this process that were given back and not asked for since. */
   freed: number;
-  probeAt: number;
 }
 
 /**
@@ -34,32 +41,45 @@ export class FullPools {
     this.now = now;
   }
 
-  /** The refusal that a request for so many places would get now; absent where only asking can tell. */
-  refusal(pool: string, jobs: number): SluiceError | undefined {
+  /** The refusal that a tenant's request for so many places would get now; absent where only asking can tell. */
+  refusal(pool: string, tenant: string, jobs: number): SluiceError | undefined {
     const full = this.pools.get(pool);
-    if (!full || jobs < full.jobs || jobs <= full.freed || this.now() >= full.probeAt) return undefined;
-    return full.refusal;
+    if (!full || jobs <= full.freed) return undefined;
+    const theirs = full.tenants.get(tenant);
+    if (this.isSure(full.everyone, jobs)) return full.everyone?.refusal;
+    return this.isSure(theirs, jobs) ? theirs?.refusal : undefined;
   }
 
   /** Call it for a request that asks the pool or has just asked it, after `refusal` found nothing against it. */
-  ask(pool: string, jobs: number): Permission {
+  ask(pool: string, tenant: string, jobs: number): Permission {
     const full = this.pools.get(pool);
-    if (!full || jobs < full.jobs) return 'open';
+    if (!full) return 'open';
+    const against = [full.everyone, full.tenants.get(tenant)].filter((each) => each && jobs >= each.jobs);
+    if (against.length === 0) return 'open';
     if (jobs <= full.freed) {
       full.freed -= jobs;
       return 'freed';
     }
-    full.probeAt = this.now() + holdMs;
+    for (const each of against) if (each) each.probeAt = this.now() + holdMs;
     return 'probe';
   }
 
-  /** The answer was no. */
-  refused(pool: string, jobs: number, refusal: SluiceError): void {
-    const full = this.pools.get(pool);
-    if (full) {
-      full.refusal = refusal;
-      full.jobs = Math.min(full.jobs, jobs);
-    } else this.pools.set(pool, { refusal, jobs, freed: 0, probeAt: this.now() + holdMs });
+  /** The answer was no: to this tenant, and where that is absent to everyone. */
+  refused(pool: string, jobs: number, refusal: SluiceError, tenant?: string): void {
+    let full = this.pools.get(pool);
+    if (!full) {
+      full = { everyone: undefined, tenants: new Map(), freed: 0 };
+      this.pools.set(pool, full);
+    }
+    const before = tenant === undefined ? full.everyone : full.tenants.get(tenant);
+    if (before) {
+      before.refusal = refusal;
+      before.jobs = Math.min(before.jobs, jobs);
+      return;
+    }
+    const now = { refusal, jobs, probeAt: this.now() + holdMs };
+    if (tenant === undefined) full.everyone = now;
+    else full.tenants.set(tenant, now);
   }
 
   /** The answer was yes: who had no reason to expect it has found the pool open again. */
@@ -71,5 +91,9 @@ export class FullPools {
   freed(pool: string, jobs: number): void {
     const full = this.pools.get(pool);
     if (full) full.freed += jobs;
+  }
+
+  private isSure(full: Full | undefined, jobs: number): boolean {
+    return full !== undefined && jobs >= full.jobs && this.now() < full.probeAt;
   }
 }

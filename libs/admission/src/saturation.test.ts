@@ -122,10 +122,10 @@ it('a full pool is asked once per place that came back, and refuses the others b
   const claim = () => bed.claim({ poolPolicy: { slots: 1, waitBudgetMs: 0, maxWaiting: 0 } });
   const ticket = await ingress.admit(claim());
   await expect(ingress.admit(claim())).rejects.toMatchObject({ kind: 'saturated' });
-  expect(() => ingress.checkPools(['gpu'])).toThrow('pool gpu is saturated: 1 requests for 1 slots');
-  expect(() => ingress.checkPools(['gpu', 'cpu'])).not.toThrow();
+  expect(() => ingress.checkPools(['gpu'], 'acme')).toThrow('pool gpu is saturated: 1 requests for 1 slots');
+  expect(() => ingress.checkPools(['gpu', 'cpu'], 'acme')).not.toThrow();
   await ticket.settle({});
-  expect(() => ingress.checkPools(['gpu'])).not.toThrow();
+  expect(() => ingress.checkPools(['gpu'], 'acme')).not.toThrow();
   await ingress.admit(claim());
   expect(refusals).toEqual(['saturation', 'saturation']);
 });
@@ -136,11 +136,11 @@ it('who has policies is refused by a full pool without asking, too, and opens it
   const claim = () => bed.claim({ limits, poolPolicy: { slots: 1, waitBudgetMs: 0, maxWaiting: 0 } });
   const ticket = await ingress.admit(claim());
   await expect(ingress.admit(claim())).rejects.toMatchObject({ kind: 'saturated' });
-  expect(() => ingress.checkPools(['gpu'])).toThrow('pool gpu is saturated: 1 requests for 1 slots');
+  expect(() => ingress.checkPools(['gpu'], 'acme')).toThrow('pool gpu is saturated: 1 requests for 1 slots');
   await ticket.settle({});
   await ingress.admit(claim());
   // The place that came back is used up.
-  expect(() => ingress.checkPools(['gpu'])).toThrow('pool gpu is saturated: 1 requests for 1 slots');
+  expect(() => ingress.checkPools(['gpu'], 'acme')).toThrow('pool gpu is saturated: 1 requests for 1 slots');
 });
 
 it('places go to those whom no policy of their own refuses', async () => {
@@ -206,4 +206,32 @@ it('a pool that was calm for a minute counts its time anew', async () => {
   await soon.settle({});
   await letPass(ingress.redis, 31_000);
   expect((await admit()).priority).toBe(1);
+});
+
+it('a flood of one tenant leaves places to others, and none of these takes them all', async () => {
+  const ingress = await bed.admission();
+  const poolPolicy = { slots: 4, waitBudgetMs: 0 };
+  const admitted = async (tenant: string) => {
+    let count = 0;
+    const claim = () => bed.claim({ tenant, poolPolicy });
+    while (await ingress.admit(claim()).catch(() => undefined)) count += 1;
+    return count;
+  };
+  expect(await admitted('flood')).toBe(5);
+  expect(await admitted('other')).toBe(2);
+  expect(await admitted('third')).toBe(1);
+  expect(() => ingress.checkPools(['gpu'], 'third')).toThrow('pool gpu is saturated');
+  expect(() => ingress.checkPools(['gpu'], 'fourth')).not.toThrow();
+  expect(await admitted('fourth')).toBe(1);
+  expect(await admitted('fifth')).toBe(0);
+  expect(() => ingress.checkPools(['gpu'], 'sixth')).toThrow('pool gpu is saturated: 9 requests for 4 slots');
+});
+
+it('no tenant passes where an operator said how many may wait', async () => {
+  const ingress = await bed.admission();
+  const poolPolicy = { slots: 2, waitBudgetMs: 60_000, maxWaiting: 1 };
+  for (let index = 0; index < 3; index += 1) await ingress.admit(bed.claim({ poolPolicy }));
+  await expect(ingress.admit(bed.claim({ poolPolicy, tenant: 'other' }))).rejects.toMatchObject({
+    kind: 'saturated',
+  });
 });

@@ -74,7 +74,8 @@ function authenticate(exchange: Exchange, codec: ServerCodec, services: Services
   const credentials = readCredentials(facts);
   const welcome = (caller: Caller): void => {
     exchange.caller = caller;
-    if (!codec.countsTokens(facts.path)) services.admission.checkPools(services.catalog.pools.keys());
+    if (!codec.countsTokens(facts.path))
+      services.admission.checkPools(services.catalog.pools.keys(), caller.tenant);
     refuseCompressed(facts.headers);
   };
   const known = services.keys.recall(credentials);

@@ -28,7 +28,7 @@ export function poolCheck(pool: string, { slots, waitBudgetMs, maxWaiting }: Poo
   };
 }
 
-/** Places of one tenant in a pool: never refused, only counted, for fairness. */
+/** Places of one tenant in a pool, for fairness: of a full pool each tenant may have some, see scripts/reserve.lua. */
 export const tenantShareCheck: Check = { primitive: 'lease' };
 
 export function refuseSaturated(claim: Claim, inFlight: number, meanMs: number): SluiceError {

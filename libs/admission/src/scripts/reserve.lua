@@ -37,10 +37,17 @@ local function poolOf(backlog)
   return pool
 end
 
-local function mostIn(backlog, meanMs)
+-- How many places a pool has for whoever comes first, and how many with those that it keeps for tenants that have few:
+-- without these, a flood of one tenant would leave to another as many places as its requests are among all that come,
+-- however few they are and however fair the order of those who wait.
+local function roomOf(backlog, meanMs)
   local waiting = math.max(backlog.minWaiting, math.floor(backlog.slots * backlog.waitBudgetMs / meanMs))
-  if backlog.maxWaiting then waiting = math.min(waiting, backlog.maxWaiting) end
-  return backlog.slots + waiting
+  local spare = backlog.slots
+  if backlog.maxWaiting then
+    waiting = math.min(waiting, backlog.maxWaiting)
+    spare = math.min(spare, backlog.maxWaiting - waiting)
+  end
+  return backlog.slots + waiting, backlog.slots + waiting + spare
 end
 
 local function writePools()
@@ -69,7 +76,7 @@ local look = {
     if not backlog then return level, check.max end
     local pool = poolOf(backlog)
     if 2 * level >= backlog.slots then seeBusy(pool) else seeCalm(pool) end
-    check.max = check.max or mostIn(backlog, pool.meanMs)
+    if not check.room then check.room, check.max = roomOf(backlog, pool.meanMs) end
     return level, check.max, pool
   end,
   rate = function(check)
@@ -142,7 +149,7 @@ end
 -- amounts.
 local function ask(id, asked, from)
   local start, seen = size, size + 5
-  local pool, backlog
+  local pool, backlog, share
   answers[start + 1], answers[start + 2], answers[start + 3], answers[start + 4] = -1, -1, -1, -1
   for part = 1, #asked do
     local list, amounts = asked[part], parseAmounts(ARGV[from + part])
@@ -156,6 +163,11 @@ local function ask(id, asked, from)
       if itsPool then
         pool, backlog = itsPool, check.backlog
         answers[start + 3] = pool.meanMs
+        -- Of what is kept, a tenant gets no more than what then is left (a dynamic threshold, as switches share their
+        -- memory): so several that are greedy leave some of it. The check behind counts those of the tenant.
+        if level + amounts[index] > check.room then share = max - level end
+      else
+        max = max or share
       end
       local over = max and not isKnown and level + amounts[index] - max or 0
       if over > 0 then
