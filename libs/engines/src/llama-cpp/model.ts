@@ -38,7 +38,7 @@ export async function loadModel(
     throw new SluiceError('unavailable', `the model file ${path} cannot be read`, { cause });
   });
   const library = await loadLibrary();
-  /** What llama.cpp complained about last: the library's own error says only that loading failed. */
+  /** What llama.cpp complained about first: all else, the library's own error too, says only that loading failed. */
   let complaint = '';
   const gpu = options.gpu === 'none' ? false : options.gpu;
   let llama: Llama | undefined;
@@ -49,7 +49,7 @@ export async function loadModel(
       skipDownload: true,
       progressLogs: false,
       logger: (level, message) => {
-        if (level === 'error' || level === 'fatal') complaint = message.trim();
+        if (level === 'error' || level === 'fatal') complaint ||= message.trim();
       },
     });
     const model = await llama.loadModel({
