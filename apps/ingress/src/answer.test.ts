@@ -46,7 +46,12 @@ function createBench(enqueue: () => Promise<void> = async () => undefined) {
   } as unknown as Services;
   return {
     /** `pool` and `tenant` are its own ones. */
-    ask: (requestId: string, prompt: string, onEvents: (events: GenerationEvent[]) => void = nothing) => {
+    ask: (
+      requestId: string,
+      prompt: string,
+      onEvents: (events: GenerationEvent[]) => void = nothing,
+      exchange = { requestId, format: 'openai' } as Exchange,
+    ) => {
       const plan = {
         request: {
           model: 'sim',
@@ -58,7 +63,6 @@ function createBench(enqueue: () => Promise<void> = async () => undefined) {
         model: { id: 'sim', pool: requestId },
         pool: { name: requestId, waitBudgetMs: 1000 },
       } as unknown as AnswerPlan;
-      const exchange = { requestId, format: 'openai' } as Exchange;
       return new Answer(plan, exchange, services, (_choice, events) => onEvents(events), nothing);
     },
     /** A worker takes the request and says these events. */
@@ -116,3 +120,27 @@ it('an answer without a report is charged by what was delivered, also when it en
   await vi.waitUntil(async () => (await admission.inspect()).open === 0);
   expect(await spentBy('quick')).toBe(7);
 });
+
+it.each([
+  ['leaves', []],
+  [
+    'is told of a failure without a report',
+    [{ type: 'error', error: { kind: 'upstream-failed', message: 'gone' } }],
+  ],
+] as [string, GenerationEvent[]][])(
+  'what a client that %s has spent by the log is what it is charged for',
+  async (why, last) => {
+    const { ask, say } = createBench();
+    const tenant = why.split(' ')[0] ?? '';
+    const exchange = { requestId: tenant, format: 'openai' } as Exchange;
+    const answer = ask(tenant, longPrompt, nothing, exchange);
+    await answer.begin();
+    say(tenant, [start, text, ...last]);
+    answer.cancel();
+    await vi.waitUntil(async () => (await admission.inspect()).open === 0);
+    const { inputTokens = 0, outputTokens } = exchange.usage ?? {};
+    expect(outputTokens).toBe(5);
+    expect(inputTokens).toBeGreaterThan(1_000);
+    expect(await spentBy(tenant)).toBe(inputTokens + 5);
+  },
+);

@@ -44,6 +44,8 @@ export class Answer {
   private ticket: Ticket | undefined;
   private usage: Usage | undefined;
   private claimedAt: number | undefined;
+  /** What the ticket takes for the prompt where nobody reports it. */
+  private estimatedInputTokens = 0;
   /** Choices that the client was not told the end of. */
   private open: number;
   /** Those of them whose worker is done; absent until the first. */
@@ -111,6 +113,7 @@ export class Answer {
     const { plan, exchange, services } = this;
     const { model, pool, request, caller } = plan;
     const estimatedInputTokens = estimateInputTokens(request);
+    this.estimatedInputTokens = estimatedInputTokens;
     const claim: Claim = {
       requestId: exchange.requestId,
       tenant: caller.tenant,
@@ -258,7 +261,7 @@ export class Answer {
     this.ticket = undefined;
     services.metrics.requestsInFlight.dec({ format: exchange.format });
     const usage = this.spent();
-    exchange.usage = usage;
+    exchange.usage = { inputTokens: this.estimatedInputTokens, ...usage };
     const outcome: Outcome = { usage };
     if (this.open === 0 && claimedAt !== undefined) outcome.durationMs = services.monotonic() - claimedAt;
     void ticket.settle(outcome);

@@ -77,6 +77,13 @@ describe('an exchange', () => {
     expect(await sampleOf('sluice_time_per_output_token_seconds_sum{format="openai"}')).toBe(0.005);
   });
 
+  it('counts no token that nobody reported', async () => {
+    note(1, start, text('a'), { ...finish, usage: { inputTokens: 7 } });
+    closeExchange(exchange, 200, services());
+    expect(await sampleOf('sluice_tokens_total{model="m",direction="input"}')).toBe(7);
+    expect(await sampleOf('sluice_tokens_total{model="m",direction="output"}')).toBe(0);
+  });
+
   it('has the outcome of an error, whatever was said before, and else of how it was cut', () => {
     note(1, start, text('a'), { type: 'error', error: { kind: 'upstream-failed', message: 'gone' } });
     closeExchange(exchange, 200, services());

@@ -78,8 +78,8 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
   metrics.requests.inc({ format, outcome });
   metrics.requestDuration.observe({ format, outcome }, durationMs);
   if (model !== undefined && usage) {
-    metrics.tokens.inc({ model, direction: 'input' }, usage.inputTokens);
-    metrics.tokens.inc({ model, direction: 'output' }, usage.outputTokens);
+    metrics.tokens.inc({ model, direction: 'input' }, usage.inputTokens ?? 0);
+    metrics.tokens.inc({ model, direction: 'output' }, usage.outputTokens ?? 0);
   }
   const { firstContentAt, lastContentAt } = exchange;
   const tokens = usage?.outputTokens;

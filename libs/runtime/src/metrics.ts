@@ -117,7 +117,11 @@ const ingressDefinitions = {
     pool,
   }),
   requestsInFlight: gauge('sluice_requests_in_flight', 'Requests admitted and not ended', { format }),
-  tokens: counter('sluice_tokens_total', 'Tokens settled', { model, direction: ['input', 'output'] }),
+  tokens: counter(
+    'sluice_tokens_total',
+    'Tokens charged: reported ones, and where nobody reports the estimate of the prompt and what was delivered',
+    { model, direction: ['input', 'output'] },
+  ),
   refusals: counter('sluice_refusals_total', 'Requests refused before the queue, by what refused', {
     limit,
   }),
