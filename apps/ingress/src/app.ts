@@ -1,6 +1,7 @@
 import { type FastifyInstance, fastify } from 'fastify';
 import { registerDocumentation } from './openapi/routes.ts';
 import { registerBody } from './plugins/body.ts';
+import { registerBodyRoom } from './plugins/body-room.ts';
 import { refuseBrokenHttp } from './plugins/broken-http.ts';
 import { type Connections, registerConnections } from './plugins/connections.ts';
 import { registerEarlyRefusal } from './plugins/early-refusal.ts';
@@ -39,6 +40,7 @@ export async function buildApp(services: Services): Promise<App> {
   registerObservation(app, services);
   registerErrors(app, services);
   registerEarlyRefusal(app);
+  registerBodyRoom(app, bodyLimitBytes);
   registerBody(app);
   registerOperations(app, services);
   registerDocumentation(app);

@@ -57,7 +57,9 @@ export const ingressEnvironment = z.object({
   SLUICE_DRAIN_LIMIT_MS: durationMs().default(30_000).describe('How long streams may go on after SIGTERM'),
   SLUICE_BODY_LIMIT_BYTES: wholeNumber({ min: 1_024 })
     .default(64 * 1024 * 1024)
-    .describe('Largest request body'),
+    .describe(
+      'Largest request body; a process holds four times as much of bodies that are still arriving, and of one tenant never more than it leaves for others',
+    ),
 });
 
 export type IngressConfig = z.output<typeof ingressEnvironment>;
