@@ -8,6 +8,7 @@ const announcement: Announcement = {
   apiKey: 'sk-local',
   models: ['sim'],
   redisUrl: 'redis://127.0.0.1:6379',
+  cliEnvironment: {},
   processes: [],
 };
 
@@ -21,6 +22,20 @@ function pasted(text: string): string[][] {
     return shown.trimEnd().split('\n');
   });
 }
+
+it("people read what the operator's command needs, in words that any shell takes", () => {
+  const cliEnvironment = {
+    SLUICE_REDIS_URL: 'unix:///tmp/a b/r.sock',
+    SLUICE_KEY_SECRET_FILE: "/it's/secret",
+  };
+  const line = /^export .*$/m.exec(formatForPeople({ ...announcement, cliEnvironment }))?.[0];
+  const set = execFileSync('sh', ['-c', `${line}\nenv`], { encoding: 'utf8', env: {} }).split('\n');
+  expect(set).toEqual(expect.arrayContaining(Object.entries(cliEnvironment).map((pair) => pair.join('='))));
+});
+
+it('people read no line that sets nothing', () => {
+  expect(formatForPeople(announcement)).not.toMatch(/^export/m);
+});
 
 it('people read where the API is, where every process is watched, and how to call', () => {
   const text = formatForPeople(announcement);

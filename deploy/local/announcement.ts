@@ -9,6 +9,8 @@ export interface Announcement {
   apiKey: string;
   models: string[];
   redisUrl: string;
+  /** What `npx sluice` has to find in its environment, but for what was given to the start and may be secret. */
+  cliEnvironment: Record<string, string>;
   processes: RunningProcess[];
 }
 
@@ -20,9 +22,9 @@ export interface RunningProcess {
   pid: number;
 }
 
-/** What people read: the address, a call in each format that can be pasted, and how to stop. */
+/** What people read: the address, a call in each format and a command of the operator's that can be pasted, and how to stop. */
 export function formatForPeople(announcement: Announcement): string {
-  const { baseUrls, metricsUrls, apiKey, models } = announcement;
+  const { baseUrls, metricsUrls, apiKey, models, cliEnvironment } = announcement;
   const [baseUrl = ''] = baseUrls;
   // Who brought a model of their own wants to hear that one.
   const model = models.find((name) => name !== simulatedModel) ?? simulatedModel;
@@ -30,6 +32,7 @@ export function formatForPeople(announcement: Announcement): string {
   const messages = [{ role: 'user', content: question }];
   return `
 Sluice serves ${models.join(', ')} at ${firstOf(baseUrls)}
+Reference: ${baseUrl}/docs/
 Metrics: ${firstOf(metricsUrls)}
 Key: ${apiKey}
 
@@ -51,6 +54,11 @@ curl ${baseUrl}/v1beta/models/${pathStep(model)}:generateContent \\
   -H 'x-goog-api-key: ${apiKey}' -H 'content-type: application/json' \\
   -d ${quoted({ contents: [{ role: 'user', parts: [{ text: question }] }] })}
 
+Keys and limits, in another terminal in this folder:
+
+${exported(cliEnvironment)}npx sluice limits set --tenant local request-rate=600/1m
+npx sluice --help
+
 Ctrl-C stops everything.
 `;
 }
@@ -61,7 +69,17 @@ function firstOf([first, ...others]: readonly string[]): string {
 
 /** JSON as one word of a shell. */
 function quoted(body: object): string {
-  return `'${JSON.stringify(body).replaceAll("'", "'\\''")}'`;
+  return word(JSON.stringify(body));
+}
+
+function word(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** A line that sets variables, or nothing where there are none. */
+function exported(variables: Readonly<Record<string, string>>): string {
+  const words = Object.entries(variables).map(([name, value]) => ` ${name}=${word(value)}`);
+  return words.length === 0 ? '' : `export${words.join('')}\n`;
 }
 
 /** A step of a URL's path that no shell reads anything into. */

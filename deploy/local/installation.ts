@@ -87,6 +87,10 @@ export class Installation {
       apiKey,
       models: await this.listModels(baseUrls, apiKey),
       redisUrl: redis.url,
+      cliEnvironment: {
+        ...(!redis.isGiven && { SLUICE_REDIS_URL: redis.url }),
+        ...(flags.keySecret === undefined && { SLUICE_KEY_SECRET_FILE: state.keySecretFile }),
+      },
       processes: [
         { role: 'supervisor', name: 'start', pid: process.pid },
         ...(redis.pid === undefined ? [] : [{ role: 'redis' as const, name: 'redis', pid: redis.pid }]),

@@ -49,6 +49,10 @@ export class LocalRedis {
     return this.opened.url;
   }
 
+  get isGiven(): boolean {
+    return this.opened.origin === 'given';
+  }
+
   /** Absent for a Redis that was given or runs in a container. */
   get pid(): number | undefined {
     return this.opened.server?.pid;

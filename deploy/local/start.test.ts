@@ -118,9 +118,15 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(answer).toMatchObject({ choices: [{ message: { content: expect.any(String) } }] });
   });
 
-  it('prints calls that work when they are pasted', async () => {
+  it('prints calls and commands that work when they are pasted', async () => {
     const child = spawnStart(['--port', String(await findFreePort())]);
     await child.printed(/Ctrl-C stops everything/);
+    const commands = child.text().match(/^(export|npx) .*$/gm) ?? [];
+    expect(commands).toHaveLength(3);
+    const mint = 'npx sluice keys mint --tenant local';
+    expect(await run([...commands, mint].join('\n'))).toMatch(
+      /^LIMIT +POLICY[\s\S]+^request-rate +600\/1m[\s\S]+^sk-/m,
+    );
     const calls = child.text().match(/^curl .*\\\n.*\\\n.*$/gm) ?? [];
     expect(calls).toHaveLength(3);
     for (const call of calls) expect(await paste(call)).toMatch(/"(stop|end_turn|max_tokens|STOP)"/);
@@ -381,11 +387,14 @@ async function ask(baseUrl: string, apiKey: string, model = 'sim'): Promise<unkn
 }
 
 async function paste(call: string): Promise<string> {
+  return run(`${call} --silent --show-error --fail-with-body`);
+}
+
+/** What a shell in the folder of the repository prints. */
+async function run(commands: string): Promise<string> {
+  const cwd = join(import.meta.dirname, '../..');
   return new Promise((resolve, reject) => {
-    execFile('sh', ['-c', `${call} --silent --show-error --fail-with-body`], (error, stdout) => {
-      if (error) reject(error);
-      else resolve(stdout);
-    });
+    execFile('sh', ['-ec', commands], { cwd }, (error, stdout) => (error ? reject(error) : resolve(stdout)));
   });
 }
 

@@ -7,6 +7,8 @@ export interface State {
   readonly folder: string;
   /** The secret with which keys are hashed. Made at the first start. */
   readonly keySecret: string;
+  /** Where it is kept. */
+  readonly keySecretFile: string;
   /** Writes a file that only its owner may read and returns its path. */
   write(name: string, text: string): string;
 }
@@ -22,7 +24,8 @@ export function openState(folder: string): State {
     chmodSync(path, 0o600);
     return path;
   };
-  return { folder, write, keySecret: readSecret(join(folder, 'key-secret')) };
+  const keySecretFile = join(folder, 'key-secret');
+  return { folder, write, keySecret: readSecret(keySecretFile), keySecretFile };
 }
 
 function readSecret(path: string): string {
