@@ -362,6 +362,13 @@ describe('an attempt that fails', () => {
     expect(machine.phase).toBe('closed');
   });
 
+  it('for want of capacity that will not change is final', () => {
+    const { machine, enqueued, last } = createBench();
+    const closed = failure({ kind: 'unavailable', retryable: false });
+    machine.frame('a', 1, 0, [start, closed]);
+    expect([enqueued, last(), machine.phase]).toEqual([[], closed, 'closed']);
+  });
+
   it('after content ends the answer with its own error, also when both share a frame', () => {
     const { machine, enqueued, last, text: received } = createBench({ resume: 'exact' });
     const busy = failure({ kind: 'unavailable', message: 'the upstream went away' });

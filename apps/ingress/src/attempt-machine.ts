@@ -230,7 +230,8 @@ export class AttemptMachine {
   /** A failure that another worker may not have, before or after content. */
   private isWorthAnother(error: ErrorInfo): boolean {
     if (error.detail === 'drained') return this.canGoOn();
-    return this.isRefusal(error) && this.attempt < refusalLimit;
+    // Who refuses may say that it would again.
+    return this.isRefusal(error) && error.retryable !== false && this.attempt < refusalLimit;
   }
 
   /** Whether an engine, and not its worker that leaves, refused to begin. */
