@@ -34,6 +34,7 @@ function begin(
     start: async () => undefined,
     stop: async () => undefined,
     isReady: () => true,
+    availability: () => 'here',
     generate: async (_request, run) => play(run),
   };
   const generation = new Generation(job, {

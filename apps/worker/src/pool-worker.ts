@@ -40,6 +40,8 @@ export class PoolWorker {
       slots: engine.slots,
       redis,
       run: (job) => this.run(job),
+      // Whoever fails at once has a free slot at once: it would take what others could answer.
+      isOpen: () => engine.availability() === 'here',
       now: () => clock.now(),
       onError: (error) => logger.warn({ err: error, pool: pool.name }, 'could not take a job'),
     });
@@ -58,7 +60,8 @@ export class PoolWorker {
 
   get presence(): PoolPresence {
     const { engine } = this.options;
-    return { slots: engine.slots, busy: this.running.size, resume: engine.resume };
+    const slots = engine.availability() === 'away' ? 0 : engine.slots;
+    return { slots, busy: this.running.size, resume: engine.resume };
   }
 
   start(): void {

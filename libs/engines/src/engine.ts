@@ -14,6 +14,8 @@ export interface Engine {
   start(signal: AbortSignal): Promise<void>;
   /** Whether it could generate now; asked by readiness checks, cheap, never throws. */
   isReady(): boolean;
+  /** Whether it is worth a job; asked before each, cheap, never throws. */
+  availability(): Availability;
   /**
    * Runs one generation: calls `emit` with a legal event order (canonical's grammar) and resolves after the
    * terminal event was emitted. Never rejects for a failed generation: that is an `error` event. Events may be
@@ -24,6 +26,12 @@ export interface Engine {
   /** Closes everything. What still runs ends in an `error` event. */
   stop(): Promise<void>;
 }
+
+/**
+ * What would become of a job. `away`: it is known that none can begin, so that others should get them. `in-doubt`: the
+ * last that was heard says so, and is being looked into, which takes a second at most.
+ */
+export type Availability = 'here' | 'in-doubt' | 'away';
 
 /**
  * Whether a generation that was lost midway can go on: `exact` gives the very text that an undisturbed run

@@ -36,8 +36,9 @@ async function createBench(pool: string, slots: number) {
   const taken: string[] = [];
   const errors: Error[] = [];
   let most = 0;
-  const createConsumer = async (): Promise<JobConsumer> => {
+  const createConsumer = async (isOpen = () => true): Promise<JobConsumer> => {
     const consumer = createJobConsumer({
+      isOpen,
       pool,
       slots,
       redis: await connections.connect(server.url, 'worker'),
@@ -98,6 +99,20 @@ describe('slots', () => {
     }
     expect(bench.most()).toBe(3);
     expect(new Set(bench.taken).size).toBe(30);
+  });
+
+  it('of one that is closed stay free: what waits is for others, and for itself when it opens', async () => {
+    const bench = await createBench('closed', 2);
+    let isOpen = false;
+    (await bench.createConsumer(() => isOpen)).start();
+    const other = await bench.createConsumer();
+    other.start();
+    await bench.add(3);
+    await until(() => other.busy === 2);
+    expect(await bench.queue.depth('closed')).toBe(1);
+    isOpen = true;
+    await until(() => bench.running.size === 3);
+    expect(other.busy).toBe(2);
   });
 
   it('that are all taken leave the other jobs in the queue, where they can be taken back', async () => {

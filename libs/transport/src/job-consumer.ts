@@ -23,6 +23,8 @@ export interface ConsumerOptions {
   redis: RedisClient;
   /** Runs a job; its slot is free again when the promise settles. Must not reject. */
   run(job: InferenceJob): Promise<void>;
+  /** Whether jobs may be taken now; asked before each fetch. Default: always. */
+  isOpen?(): boolean;
   /** Told about Redis errors and about jobs that could not be read; fetching goes on. */
   onError(error: Error): void;
   /** Epoch milliseconds, in which deadlines are told to `run`. Default: the host's. */
@@ -36,6 +38,8 @@ const firstClaimLimit = 2;
 /** How long a stop waits for commands that are under way; without Redis they would never come back. */
 const stopLimitMs = 1_000;
 const errorPauseMs = 250;
+/** How soon a consumer that is not open is asked again. */
+const closedPauseMs = 25;
 /** Seconds. A wait that Redis forgot in a failover costs at most this. */
 const waitLimitSeconds = 1;
 const bellLifeMs = 2_000;
@@ -46,7 +50,7 @@ const bellLifeMs = 2_000;
  * process died or a connection broke, is missed by its ingress and comes again as the next attempt.
  */
 export function createJobConsumer(options: ConsumerOptions): JobConsumer {
-  const { pool, slots, redis, run, onError, now = Date.now } = options;
+  const { pool, slots, redis, run, onError, isOpen = () => true, now = Date.now } = options;
   const keys = poolQueueKeys(pool);
   const bell = bellKey(pool, randomUUID());
   const waiting = openTwin(redis);
@@ -102,6 +106,10 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
     while (!isStopping) {
       if (busy >= slots) {
         await slotIsFree();
+        continue;
+      }
+      if (!isOpen()) {
+        await sleep(closedPauseMs);
         continue;
       }
       // Half of the room, so that the workers of a pool fill up together.

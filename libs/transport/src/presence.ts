@@ -4,6 +4,7 @@ import { ingressesChannel, workersChannel } from './names.ts';
 
 /** What a worker process serves in one pool. */
 export interface PoolPresence {
+  /** 0 where it takes no jobs now. */
   slots: number;
   busy: number;
   /** Whether a generation that another worker lost can go on here. */

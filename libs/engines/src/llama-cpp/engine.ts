@@ -1,5 +1,5 @@
 import { errorInfoOf, type GenerationEvent, type InferenceRequest, SluiceError } from '@sluice/canonical';
-import type { Engine, EngineServices, GenerationRun } from '../engine.ts';
+import type { Availability, Engine, EngineServices, GenerationRun } from '../engine.ts';
 import type { LlamaLibrary } from './library.ts';
 import { type LoadedModel, loadModel } from './model.ts';
 import type { LlamaCppOptions } from './options.ts';
@@ -34,6 +34,10 @@ export class LlamaCppEngine implements Engine {
 
   isReady(): boolean {
     return this.loaded !== undefined;
+  }
+
+  availability(): Availability {
+    return 'here';
   }
 
   async generate(request: InferenceRequest, run: GenerationRun): Promise<void> {

@@ -6,7 +6,7 @@ import {
   outputLimit,
   SluiceError,
 } from '@sluice/canonical';
-import type { Engine, EngineServices, GenerationRun } from '../engine.ts';
+import type { Availability, Engine, EngineServices, GenerationRun } from '../engine.ts';
 import { compose } from './compose.ts';
 import { DeliveredFilter } from './delivered.ts';
 import type { SimulatedOptions } from './options.ts';
@@ -39,6 +39,10 @@ export class SimulatedEngine implements Engine {
 
   isReady(): boolean {
     return this.isRunning;
+  }
+
+  availability(): Availability {
+    return 'here';
   }
 
   generate(request: InferenceRequest, run: GenerationRun): Promise<void> {

@@ -30,8 +30,8 @@ export interface CallServices {
   idleTimeoutMs: number;
   /** Monotonic milliseconds. */
   now(): number;
-  /** Told once for each answer or failed connection: whether the server is there. */
-  onContact(isThere: boolean, why?: string): void;
+  /** Told once for each answer or failed connection: its status, or why there was none. */
+  onContact(status: number | undefined, why?: string): void;
 }
 
 export interface CallPlan {
@@ -76,7 +76,7 @@ export class UpstreamCall implements Call, Limited, Resting {
   }
 
   head(head: ResponseHead): void {
-    this.services.onContact(true);
+    this.services.onContact(head.status);
     // It will not be sent again, and may hold pictures.
     this.request = nothing;
     try {
@@ -115,7 +115,7 @@ export class UpstreamCall implements Call, Limited, Resting {
       this.services.limits.forget(this);
       return;
     }
-    if (!this.reader) this.services.onContact(false, code ?? failure);
+    if (!this.reader) this.services.onContact(undefined, code ?? failure);
     this.failWith(connectionFailure(failure, this.reader !== undefined));
   }
 

@@ -474,6 +474,45 @@ describe('the readiness of an upstream engine', () => {
     expect(engine.isReady()).toBe(true);
   });
 
+  it('is more than a doubt once it was asked twice in vain, and comes back', async () => {
+    const engine = createEngine();
+    await engine.start(new AbortController().signal);
+    const port = Number(new URL(server.baseUrl).port);
+    await server.close();
+    expect(engine.availability()).toBe('here');
+    await runOf(engine, askFor('hi'));
+    expect(engine.availability()).toBe('in-doubt');
+    await expect.poll(() => engine.availability(), { timeout: 5000 }).toBe('away');
+    server = await ChatServer.open(port);
+    await expect.poll(() => engine.availability(), { timeout: 5000 }).toBe('here');
+  });
+
+  it('is doubted after an answer that says no, until the server lists its models', async () => {
+    const engine = createEngine();
+    await engine.start(new AbortController().signal);
+    let asked = 0;
+    server.answer = (response, { path }) => {
+      if (path.endsWith('/models')) asked += 1;
+      response.writeHead(path.endsWith('/models') ? 200 : 503).end('{}');
+    };
+    await runOf(engine, askFor('hi'));
+    await expect.poll(() => asked, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => engine.availability()).toBe('here');
+  });
+
+  it('is not doubted where the server is only slow to say that it is there', async () => {
+    const engine = createEngine({ connectTimeoutMs: 20 });
+    await engine.start(new AbortController().signal);
+    let asked = 0;
+    server.answer = (response, { path }) => {
+      if (path.endsWith('/models')) asked += 1;
+      else response.socket?.destroy();
+    };
+    await runOf(engine, askFor('hi'));
+    await expect.poll(() => asked, { timeout: 5000 }).toBeGreaterThan(2);
+    expect(engine.availability()).toBe('here');
+  });
+
   it('ends with the engine', async () => {
     const engine = createEngine();
     await engine.start(new AbortController().signal);

@@ -8,7 +8,7 @@ import {
 import { type ClientCodec, findClientCodec } from '@sluice/formats';
 import { beginRequest, completeRequest, Pool, type WireRequest } from '@sluice/http';
 import { Client } from 'undici';
-import type { Engine, EngineServices, GenerationRun, ResumeAbility } from '../engine.ts';
+import type { Availability, Engine, EngineServices, GenerationRun, ResumeAbility } from '../engine.ts';
 import { MediaFetcher } from '../media/fetch-media.ts';
 import { findReferences, inlineMedia, type Reference } from '../media/inline-media.ts';
 import { type Address, parseAddress } from './address.ts';
@@ -65,7 +65,8 @@ export class UpstreamEngine implements Engine {
       origin: this.address.origin,
       path: this.address.pathTo(options.probePath ?? codec.servers.modelList),
       headers: this.headers({}),
-      timeoutMs: options.connectTimeoutMs,
+      // A connection that is not made is told apart from one that says nothing.
+      timeoutMs: 2 * options.connectTimeoutMs,
       intervalMs: options.probeIntervalMs,
       now: services.now,
       onChange: (isThere, why) => services.onReadiness(isThere, why),
@@ -78,7 +79,7 @@ export class UpstreamEngine implements Engine {
       now,
       codec,
       ...{ credential, firstEventTimeoutMs, idleTimeoutMs },
-      onContact: (isThere, why) => this.probe.note(isThere, why),
+      onContact: (status, why) => this.probe.met(status, why),
     };
     this.media = new MediaFetcher(options.media, {
       now,
@@ -92,6 +93,10 @@ export class UpstreamEngine implements Engine {
 
   isReady(): boolean {
     return this.probe.isReady;
+  }
+
+  availability(): Availability {
+    return this.probe.availability;
   }
 
   generate(request: InferenceRequest, run: GenerationRun): Promise<void> {

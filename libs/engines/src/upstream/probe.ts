@@ -1,10 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceError } from '@sluice/canonical';
 import type { Dispatcher } from 'undici';
+import type { Availability } from '../engine.ts';
 import { codeOf } from './failure.ts';
 
 /** How soon a server that was not there is asked again. */
 const retryMs = 500;
+/** What is found where a server is there, and silent: it may be busy with what it was given. */
+const silence = 'no answer';
+/** How long a doubt holds jobs back at most: until it was asked twice. */
+const doubtMs = 2 * retryMs;
+/** How often in a row it must have been found gone before it is. */
+const goneLimit = 2;
 
 export interface ProbeOptions {
   /** Scheme, host and port; named in sentences for operators. */
@@ -29,6 +36,10 @@ export class Probe {
   private wasThere = false;
   private absence: string | undefined;
   private contactAt = 0;
+  /** How often in a row the asking found it gone. */
+  private gone = 0;
+  private askedAt = Number.NEGATIVE_INFINITY;
+  private doubtedUntil = Number.NEGATIVE_INFINITY;
   private isAsking = false;
   private interval: NodeJS.Timeout | undefined;
   private readonly stopping = new AbortController();
@@ -42,11 +53,36 @@ export class Probe {
     return this.isThere;
   }
 
-  /** Takes note of what a call found; `why` it is not there. */
-  note(isThere: boolean, why?: string): void {
+  get availability(): Availability {
+    if (this.gone >= goneLimit) return 'away';
+    return this.options.now() < this.doubtedUntil ? 'in-doubt' : 'here';
+  }
+
+  /** Takes note of what a call met: the status of an answer, or why there was none. */
+  met(status: number | undefined, why?: string): void {
+    this.note(status !== undefined, why);
+    if (status !== undefined && status < 500) this.trust();
+    else this.doubt();
+  }
+
+  private note(isThere: boolean, why?: string): void {
     this.isThere = isThere;
     this.absence = why;
     this.contactAt = this.options.now();
+  }
+
+  private trust(): void {
+    this.gone = 0;
+    this.doubtedUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  /** A call found nobody, or one who can't serve it: asks whether that holds for all. */
+  private doubt(): void {
+    const at = this.options.now();
+    const isLate = this.stopping.signal.aborted || this.isAsking || at - this.askedAt < retryMs;
+    if (isLate || this.interval === undefined) return;
+    this.doubtedUntil = at + doubtMs;
+    void this.askOnce();
   }
 
   /** Asks until the server answers. Rejects after `timeoutMs`, on abort, and at once when it refuses the credential. */
@@ -88,10 +124,20 @@ export class Probe {
   private async askIfDue(): Promise<void> {
     const { now, intervalMs } = this.options;
     const isQuiet = now() - this.contactAt >= intervalMs;
-    if (this.isAsking || (this.isThere && !isQuiet)) return;
+    if (this.isAsking || (this.isThere && this.gone === 0 && !isQuiet)) return;
+    await this.askOnce();
+  }
+
+  private async askOnce(): Promise<void> {
     this.isAsking = true;
-    await this.ask(this.stopping.signal);
+    this.askedAt = this.options.now();
+    const found = await this.ask(this.stopping.signal);
     this.isAsking = false;
+    if (found === undefined || found === silence) this.trust();
+    else {
+      this.gone += 1;
+      this.doubtedUntil = this.options.now() + doubtMs;
+    }
   }
 
   /** Absent when the server is there; else what was found instead. Never rejects. */
@@ -104,7 +150,7 @@ export class Probe {
         await body.dump();
         return statusCode < 500 && statusCode !== 401 ? undefined : String(statusCode);
       })
-      .catch((error: unknown) => codeOf(error) ?? 'no answer');
+      .catch((error: unknown) => codeOf(error) ?? silence);
     if (!signal.aborted) this.note(found === undefined, found);
     return found;
   }
