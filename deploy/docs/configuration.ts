@@ -113,11 +113,11 @@ const besideTheServer = [
   '- **Stop strings.** Servers of chat completions are told four, of generate content five, of messages those with a visible',
   '  character. The worker looks for the others in the text and ends the answer, and the call, before the first of them. Usage',
   '  comes at the end of an answer; that of one which the worker ended is an estimate.',
-  '- **A server that is gone.** A worker takes no jobs while nobody is found at its server's address, or one who answers the
-  question of `probePath` with 401 or 500 and above: they wait for the other workers of the pool, or for the server. After two such
-  answers it offers no slots, so that a pool without any other worker refuses with 503. A server that is there and says
-  nothing is taken for a busy one.
-- **Prefills.** A last assistant turn of a messages client begins the answer, and what is answered is the rest. Servers of',
+  '- **A server that is gone.** A worker takes no jobs while nobody is found at its server’s address, or one who answers the',
+  '  question of `probePath` with 401 or with 500 and above: they wait for the other workers of the pool, or for the server.',
+  '  After two such answers it offers no slots, so that a pool without any other worker refuses with 503. A server that is',
+  '  there and says nothing is taken for a busy one.',
+  '- **Prefills.** A last assistant turn of a messages client begins the answer, and what is answered is the rest. Servers of',
   '  messages are left to do it; those of chat completions are told to where `resume` is `prefix`, for plain text without tools,',
   '  JSON and thinking. Anything else is a 400 that names the turn, since the server would answer afresh. The embedded models',
   '  go on with text, too, and the simulated one where it would have said the same; else its own words follow. What stands',
