@@ -25,7 +25,8 @@ export interface CallServices {
   limits: TimeLimits;
   rests: Rests;
   codec: ClientCodec;
-  credential: string | undefined;
+  /** What no client may see of the settings. */
+  secrets: readonly string[];
   firstEventTimeoutMs: number;
   idleTimeoutMs: number;
   /** Monotonic milliseconds. */
@@ -179,7 +180,7 @@ export class UpstreamCall implements Call, Limited, Resting {
   }
 
   private failWith(info: ErrorInfo, event: Pick<ErrorEvent, 'usage'> = {}): void {
-    const error = presentFailure(info, this.services.credential);
+    const error = presentFailure(info, this.services.secrets);
     this.plan.emit({ type: 'error', error, ...(event.usage && { usage: event.usage }) });
     if (!this.hasEnded) this.finish();
   }

@@ -140,6 +140,12 @@ describe('the options of an upstream', () => {
     ]);
     expect(error?.message).not.toMatch(/sk-|line|break/);
   });
+
+  it('hold no password in the address, which nobody would be told', () => {
+    const { error } = upstreamOptions.safeParse({ baseUrl: 'https://us:hidden@m.example/v1' });
+    expect(error?.issues).toMatchObject([{ path: ['baseUrl'], message: expect.stringMatching(/password/) }]);
+    expect(error?.message).not.toContain('hidden');
+  });
 });
 
 describe('the dialect of an upstream', () => {
@@ -398,6 +404,21 @@ describe('a failure of an upstream', () => {
       kind: 'invalid-request',
       message: 'temperature must be below 2, [credential]',
     });
+  });
+
+  it('tells no key of a header or of the address, nor the beginning of one, nor whose account it is', async () => {
+    const [inHeader, inQuery] = ['azure-0123456789-abcdef', 'AIza0123456789abcdef'];
+    const engine = createEngine({
+      baseUrl: `${server.baseUrl}?key=${inQuery}&api-version=2024-10-21`,
+      headers: { 'api-key': `Key ${inHeader}`, 'x-team': 'blue' },
+    });
+    answerWith(400, body(`blue ${inHeader} and ${inQuery} of org-AbCdEfGh1234, project_number:42`));
+    expect(await failureOf(engine)).toMatchObject({
+      message: 'blue [credential] and [credential] of [account], [account]',
+    });
+    // Words are cut at 500 characters, in the middle of the key here.
+    answerWith(400, body(`${'x'.repeat(490)}${credential}`));
+    expect((await failureOf(engine)).message).not.toContain('sk-');
   });
 
   it('for lack of capacity passes the time to wait on', async () => {

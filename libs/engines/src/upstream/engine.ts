@@ -18,6 +18,7 @@ import { defaultMaxOutputTokens, isRoomRefusal, withoutLimit } from './output-li
 import { Probe } from './probe.ts';
 import { planQuestion, type Question } from './question.ts';
 import { Rests } from './rests.ts';
+import { secretsOf } from './secrets.ts';
 import { cutAt } from './stop-cut.ts';
 import { TimeLimits } from './time-limits.ts';
 
@@ -71,14 +72,15 @@ export class UpstreamEngine implements Engine {
       now: services.now,
       onChange: (isThere, why) => services.onReadiness(isThere, why),
     });
-    const { credential, firstEventTimeoutMs, idleTimeoutMs } = options;
+    const { firstEventTimeoutMs, idleTimeoutMs } = options;
     this.callServices = {
       pool: this.pool,
       limits: new TimeLimits(Math.min(firstEventTimeoutMs, idleTimeoutMs, lingerMs), now),
       rests: new Rests(),
       now,
       codec,
-      ...{ credential, firstEventTimeoutMs, idleTimeoutMs },
+      secrets: secretsOf(options),
+      ...{ firstEventTimeoutMs, idleTimeoutMs },
       onContact: (status, why) => this.probe.met(status, why),
     };
     this.media = new MediaFetcher(options.media, {

@@ -1,5 +1,6 @@
 import type { ErrorInfo, ErrorKind } from '@sluice/canonical';
 import type { Failure } from '@sluice/http';
+import { withoutSecrets } from './secrets.ts';
 
 const maxMessageLength = 500;
 /** What to wait where a server that is not there says nothing of it. */
@@ -33,10 +34,9 @@ const presentations: Readonly<Record<ErrorKind, (info: ErrorInfo) => ErrorInfo>>
 };
 
 /** An upstream's error as a client may see it: right kind, bounded text, no credential, no path of the upstream's dialect. */
-export function presentFailure(info: ErrorInfo, credential: string | undefined): ErrorInfo {
+export function presentFailure(info: ErrorInfo, secrets: readonly string[]): ErrorInfo {
   const { param: _param, ...presented } = presentations[info.kind](info);
-  const message = credential ? presented.message.replaceAll(credential, '[credential]') : presented.message;
-  return { ...presented, message: message.slice(0, maxMessageLength) };
+  return { ...presented, message: withoutSecrets(presented.message, secrets).slice(0, maxMessageLength) };
 }
 
 /** A connection that failed under a request. Before there was an answer, nothing was generated. */

@@ -8,6 +8,9 @@ const headerName = z
   .string()
   .refine(isHeaderName, 'is no name of a header')
   .refine((name) => !isConnectionHeader(name.toLowerCase()), 'is set by the connection itself');
+/** They would be left out, and the server asked without. */
+const isWithoutUser = (url: string) =>
+  !URL.canParse(url) || new URL(url).username + new URL(url).password === '';
 const timeoutMs = z.int().min(1).max(3_600_000);
 /** Dialects whose servers go on from an assistant message that stands last. */
 const continuing = formats.flatMap(({ client }) => (client.servers.continuation ? client.format : []));
@@ -24,6 +27,7 @@ export const upstreamOptions = z
       .describe('The format that the server speaks.'),
     baseUrl: z
       .url({ protocol: /^https?$/ })
+      .refine(isWithoutUser, 'holds a user or a password: put them into credential or headers')
       .describe(
         "The server's base address as the SDKs of its dialect take it: with /v1 for openai, without for the others.",
       ),
