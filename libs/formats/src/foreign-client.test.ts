@@ -143,7 +143,110 @@ describe('a server of chat completions', () => {
   });
 });
 
+describe('a GPT model', () => {
+  const codingTool = generate({
+    generationConfig: {
+      ...{ temperature: 1, topP: 0.95, topK: 64, presencePenalty: 0.5, maxOutputTokens: 100 },
+      thinkingConfig: { includeThoughts: true, thinkingBudget: 8192 },
+    },
+  });
+  const settings = ['temperature', 'top_p', 'top_k', 'presence_penalty', 'reasoning_effort'];
+  const taken = (model: string) => {
+    const body = sent('gemini', codingTool, 'openai', model);
+    return settings.filter((setting) => body[setting] !== undefined);
+  };
+
+  test.each(['gpt-4.1', 'gpt-4o-mini', 'openai/gpt-4o', 'gpt-5-chat-latest', 'ft:gpt-4o:acme::1'])(
+    'that does not reason is told nothing of it: %s',
+    (model) => expect(taken(model)).toEqual(['temperature', 'top_p', 'presence_penalty']),
+  );
+
+  test.each(['o3', 'o4-mini', 'gpt-5', 'openai/gpt-5.2-codex', 'gpt-6'])(
+    'that reasons is not steered: %s',
+    (model) => expect(taken(model)).toEqual(['reasoning_effort']),
+  );
+
+  test.each(['gpt-oss-120b', 'openai/gpt-oss-20b', 'qwen', 'opus'])(
+    'of others gets every setting: %s',
+    (model) => expect(taken(model)).toEqual(settings),
+  );
+
+  test('is asked for an effort that it knows', () => {
+    const effort = (asked: string, model: string) =>
+      sent('anthropic', messages({ output_config: { effort: asked } }), 'openai', model).reasoning_effort;
+    const off = (model: string) =>
+      sent('anthropic', messages({ thinking: { type: 'disabled' } }), 'openai', model).reasoning_effort;
+    expect(['o3', 'gpt-5-mini', 'gpt-5.1', 'gpt-5.4', 'gpt-6'].map((model) => effort('max', model))).toEqual([
+      ...['high', 'high', 'high', 'xhigh', 'max'],
+    ]);
+    expect(['o3', 'gpt-5-mini', 'gpt-5.1', 'gpt-4.1', 'qwen'].map(off)).toEqual([
+      ...['low', 'minimal', 'none', undefined, 'none'],
+    ]);
+    expect(sent('openai', chat({ reasoning_effort: 'max' }), 'openai', 'o3').reasoning_effort).toBe('max');
+  });
+
+  test('is told the same user by a hash where the id is longer than it takes', () => {
+    const user = (id: string) =>
+      String(sent('anthropic', messages({ metadata: { user_id: id } }), 'openai', 'gpt-5').user);
+    const long = JSON.stringify({ device_id: 'd'.repeat(64), session_id: 's' });
+    expect(user(long)).toMatch(/^[0-9a-f]{64}$/);
+    expect(user(long)).toBe(user(long));
+    expect(user(long)).not.toBe(user(`${long} `));
+    expect(user('u'.repeat(64))).toBe('u'.repeat(64));
+    expect(sent('openai', chat({ user: long }), 'openai', 'gpt-5').user).toBe(long);
+  });
+});
+
 describe('a Gemini model', () => {
+  const thinking = (format: string, body: object, model: string) => {
+    const { generationConfig } = sent(format, body, 'gemini', model);
+    return (generationConfig as JsonObject | undefined)?.thinkingConfig;
+  };
+  const effort = (asked: string, model: string) =>
+    thinking('openai', chat({ reasoning_effort: asked }), model);
+
+  test('is asked to think in the form that it knows', () => {
+    const all = { includeThoughts: true };
+    expect(effort('high', 'gemini-2.5-pro')).toEqual({ ...all, thinkingBudget: 24_576 });
+    expect(effort('max', 'gemini-2.5-pro')).toEqual({ ...all, thinkingBudget: 32_768 });
+    expect(effort('max', 'gemini-2.5-flash-lite')).toEqual({ ...all, thinkingBudget: 24_576 });
+    expect(effort('low', 'gemini-2.5-flash')).toEqual({ ...all, thinkingBudget: 1024 });
+    expect(effort('high', 'gemini-3.1-pro')).toEqual({ ...all, thinkingLevel: 'HIGH' });
+    expect(effort('minimal', 'gemini-3.1-pro')).toEqual({ ...all, thinkingLevel: 'LOW' });
+    expect(effort('minimal', 'gemini-3-flash')).toEqual({ ...all, thinkingLevel: 'MINIMAL' });
+    for (const model of ['gemini-2.0-flash', 'gemini-1.5-pro', 'gemini-2.5-flash-image']) {
+      expect(effort('high', model)).toBeUndefined();
+    }
+    expect(effort('high', 'other')).toEqual({ ...all, thinkingLevel: 'HIGH' });
+  });
+
+  test('that can not help thinking is asked for the least, and not to show it', () => {
+    const hidden = { includeThoughts: false };
+    expect(effort('none', 'gemini-2.5-flash')).toEqual({ ...hidden, thinkingBudget: 0 });
+    expect(effort('none', 'gemini-2.5-pro')).toEqual({ ...hidden, thinkingBudget: 128 });
+    expect(effort('none', 'gemini-3-flash')).toEqual({ ...hidden, thinkingLevel: 'MINIMAL' });
+    expect(effort('none', 'gemini-3-pro')).toEqual({ ...hidden, thinkingLevel: 'LOW' });
+  });
+
+  test('gets a budget within its bounds, and no penalty of 0', () => {
+    const budget = (tokens: number, model: string) =>
+      thinking('anthropic', messages({ thinking: { type: 'enabled', budget_tokens: tokens } }), model);
+    expect(budget(31_999, 'gemini-2.5-flash')).toMatchObject({ thinkingBudget: 24_576 });
+    expect(budget(64_000, 'gemini-3-pro')).toMatchObject({ thinkingBudget: 32_768 });
+    expect(budget(64_000, 'other')).toMatchObject({ thinkingBudget: 64_000 });
+    const penalties = chat({ frequency_penalty: 0, presence_penalty: 0.5 });
+    expect(sent('openai', penalties, 'gemini', 'gemini-2.5-pro').generationConfig).toEqual({
+      presencePenalty: 0.5,
+    });
+    const own = generate({
+      generationConfig: { frequencyPenalty: 0, thinkingConfig: { thinkingLevel: 'HIGH' } },
+    });
+    expect(sent('gemini', own, 'gemini', 'gemini-2.5-pro').generationConfig).toMatchObject({
+      frequencyPenalty: 0,
+      thinkingConfig: { thinkingLevel: 'HIGH' },
+    });
+  });
+
   const call = (id: string) => ({ id, type: 'function', function: { name: id, arguments: '{}' } });
   const steps = chat({
     messages: [

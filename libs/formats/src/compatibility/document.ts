@@ -54,7 +54,12 @@ const makersModels = [
   '  tool results where the step before has lost what it thought.',
   '- **Gemini**, from 3 on: the first call of each step carries the signature that it was made with, or',
   '  `skip_thought_signature_validator` where there is none.',
-  '- **Any server of chat completions** hears nothing of tools where there are none.',
+  '- **Gemini 2.5** is told an effort as a budget of thinking within its bounds, Gemini from 3 on no less than it thinks',
+  '  anyway, and older models nothing of thinking. A penalty of 0 is not said.',
+  '- **GPT**: `gpt-` up to 4 and chat models no `reasoning_effort`, `o` and `gpt-` from 5 on none that they do not know, and',
+  '  no `temperature`, `top_p` and penalties; none of them `top_k`.',
+  '- **Any server of chat completions** hears nothing of tools where there are none, and an id of a user of more than 64',
+  '  characters as its hash.',
   '',
 ];
 

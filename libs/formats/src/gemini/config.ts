@@ -1,13 +1,8 @@
-import type {
-  InferenceRequest,
-  JsonObject,
-  OutputFormat,
-  Reasoning,
-  ReasoningEffort,
-  Sampling,
-} from '@sluice/canonical';
+import type { InferenceRequest, JsonObject, OutputFormat, Reasoning, Sampling } from '@sluice/canonical';
+import type { Reader } from './contents-encode.ts';
 import { keptOn, leftOver, nested, nestedIn } from './kept.ts';
 import { decodeOutput, encodeOutput } from './output.ts';
+import { decodeThinking, encodeThinking } from './thinking.ts';
 import type { WireGenerationConfig } from './wire.ts';
 
 /** What `generationConfig` says, `kept` being the fields that only this format understands. */
@@ -40,10 +35,12 @@ export function decodeConfig(config: WireGenerationConfig): DecodedConfig {
 }
 
 /** `generationConfig` for an upstream; empty when there is nothing to say. */
-export function encodeConfig(request: InferenceRequest): JsonObject {
+export function encodeConfig(request: InferenceRequest, reader: Reader): JsonObject {
   const { thinkingConfig: _thinking, ...kept } = nestedIn(keptOn(request), 'generationConfig');
-  const { stopSequences, ...numbers } = request.sampling;
-  const thinking = encodeThinking(request);
+  const { stopSequences, ...numbers } = reader.isForeign
+    ? withoutNoPenalty(request.sampling)
+    : request.sampling;
+  const thinking = encodeThinking(request, reader);
   return {
     ...present(numbers),
     ...(stopSequences && stopSequences.length > 0 && { stopSequences }),
@@ -54,61 +51,19 @@ export function encodeConfig(request: InferenceRequest): JsonObject {
   };
 }
 
+/** A penalty of 0 is none, which many clients say all the same; models that know no penalties refuse it. */
+function withoutNoPenalty({ frequencyPenalty, presencePenalty, ...sampling }: Sampling): Sampling {
+  return {
+    ...sampling,
+    ...(frequencyPenalty && { frequencyPenalty }),
+    ...(presencePenalty && { presencePenalty }),
+  };
+}
+
 type NumericSampling = Omit<Sampling, 'stopSequences'>;
 
 function present(sampling: { [Name in keyof NumericSampling]: number | undefined }) {
   const said = Object.entries(sampling).filter(([, value]) => value !== undefined);
   // The same names and values, without those that are undefined.
   return Object.fromEntries(said) as NumericSampling & Record<string, number>;
-}
-
-const effortOfLevel: Readonly<Record<string, ReasoningEffort>> = {
-  minimal: 'minimal',
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-};
-
-/** The dialect has no level above high, and switches thinking off by a budget of 0. */
-const levelOfEffort: Readonly<Record<Exclude<ReasoningEffort, 'none'>, string>> = {
-  minimal: 'MINIMAL',
-  low: 'LOW',
-  medium: 'MEDIUM',
-  high: 'HIGH',
-  xhigh: 'HIGH',
-  max: 'HIGH',
-};
-
-function decodeThinking(config: WireGenerationConfig['thinkingConfig']): {
-  reasoning?: Reasoning;
-  kept: JsonObject;
-} {
-  if (!config) return { kept: {} };
-  const { includeThoughts, thinkingBudget, thinkingLevel, ...rest } = config;
-  const level = thinkingLevel === undefined ? undefined : effortOfLevel[thinkingLevel.toLowerCase()];
-  const effort = thinkingBudget === 0 ? 'none' : level;
-  const budgetTokens = thinkingBudget !== undefined && thinkingBudget > 0 ? thinkingBudget : undefined;
-  return {
-    reasoning: {
-      ...(effort && { effort }),
-      ...(budgetTokens !== undefined && { budgetTokens }),
-      visible: includeThoughts ?? false,
-    },
-    kept: {
-      ...leftOver(rest),
-      ...(thinkingBudget === -1 && { thinkingBudget }),
-      ...(thinkingLevel !== undefined && !level && { thinkingLevel }),
-    },
-  };
-}
-
-function encodeThinking(request: InferenceRequest): JsonObject {
-  const kept = nestedIn(nestedIn(keptOn(request), 'generationConfig'), 'thinkingConfig');
-  if (!request.reasoning) return kept;
-  const { effort, budgetTokens, visible } = request.reasoning;
-  const includeThoughts = visible ?? effort !== 'none';
-  // Servers refuse a budget beside a level; the budget is the more exact of the two.
-  if (budgetTokens !== undefined) return { includeThoughts, thinkingBudget: budgetTokens, ...kept };
-  if (effort === 'none') return { includeThoughts, thinkingBudget: 0, ...kept };
-  return { includeThoughts, ...(effort && { thinkingLevel: levelOfEffort[effort] }), ...kept };
 }

@@ -109,11 +109,12 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const { messages, cachedContent } = takeCachedPrompt(request.messages);
   const { generationConfig: _config, toolConfig: _toolConfig, ...kept } = keptOn(request);
   const tools = encodeTools(request.tools ?? [], dropped);
+  const reader = { model: target.model, isForeign: isForeign(target, FORMAT) };
   const body: JsonObject = {
-    ...encodeContents(messages, { model: target.model, isForeign: isForeign(target, FORMAT) }, dropped),
+    ...encodeContents(messages, reader, dropped),
     ...(tools.length > 0 && { tools }),
     ...nested('toolConfig', encodeToolConfig(request)),
-    ...nested('generationConfig', encodeConfig(request)),
+    ...nested('generationConfig', encodeConfig(request, reader)),
     ...(cachedContent !== undefined && { cachedContent }),
     ...kept,
   };

@@ -95,8 +95,8 @@ export const settingRules: readonly Rule[] = [
   },
   {
     id: 'no-penalty',
-    says: 'A penalty of 0 is no penalty and not said to messages; others are refused there.',
-    holds: toMessages,
+    says: 'A penalty of 0 is no penalty and not said to messages, which refuse others, and to generate content.',
+    holds: ({ format, dialect }) => format !== dialect && dialect !== 'openai',
     rewrite: each((fact) =>
       /^sampling\..*Penalty$/.test(fact.at) && fact.says.value === 0 ? undefined : fact,
     ),

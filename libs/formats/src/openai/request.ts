@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   extend,
   type FormatId,
@@ -11,6 +12,7 @@ import type { z } from 'zod';
 import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
 import { ownFields } from './foreign.ts';
+import { acceptedEffort, acceptedSampling } from './gpt-models.ts';
 import { decodeMessages } from './messages.ts';
 import { encodeMessages } from './messages-encode.ts';
 import { decodeOutput, encodeOutput } from './output.ts';
@@ -154,25 +156,36 @@ const singleHeaders = { 'content-type': 'application/json', accept: 'application
 export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
   const dropped: FormatId[] = [];
   const { tools = [], toolChoice, parallelToolCalls, output, reasoning, logprobs, endUser } = request;
-  const effort = reasoning && encodeEffort(reasoning);
+  const isStranger = isForeign(target, FORMAT);
+  const wanted = reasoning && encodeEffort(reasoning);
+  const effort = isStranger ? acceptedEffort(wanted, target.model) : wanted;
+  const sampling = isStranger ? acceptedSampling(request.sampling, target.model) : request.sampling;
   // Servers refuse what is said about tools where there are none; other formats say it all the same.
-  const hasTools = tools.length > 0 || !isForeign(target, FORMAT);
+  const hasTools = tools.length > 0 || !isStranger;
   const body: JsonObject = {
     ...ownFields(request, dropped),
     model: target.model,
     messages: encodeMessages(request.messages, dropped),
     ...(target.stream && { stream: true, stream_options: { include_usage: true } }),
-    ...encodeSampling(request.sampling, target.model),
+    ...encodeSampling(sampling, target.model),
     ...(request.tools && hasTools && { tools: encodeTools(tools, dropped) }),
     ...(toolChoice && hasTools && { tool_choice: encodeToolChoice(toolChoice, tools) }),
     ...(parallelToolCalls !== undefined && hasTools && { parallel_tool_calls: parallelToolCalls }),
     ...(output && { response_format: encodeOutput(output) }),
     ...(effort && { reasoning_effort: effort }),
     ...(logprobs && { logprobs: true, top_logprobs: logprobs.alternatives }),
-    ...(endUser !== undefined && { user: endUser }),
+    ...(endUser !== undefined && { user: isStranger ? shortUser(endUser) : endUser }),
   };
   const headers = target.stream ? streamHeaders : singleHeaders;
   return { path: '/chat/completions', headers, body, dropped };
+}
+
+/** The longest id of a user that OpenAI's API takes. */
+const longestUser = 64;
+
+/** Clients of other formats have longer ones: the same user is still told apart by a hash. */
+function shortUser(user: string): string {
+  return user.length > longestUser ? createHash('sha256').update(user).digest('hex') : user;
 }
 
 function encodeSampling(sampling: Sampling, model: string): JsonObject {

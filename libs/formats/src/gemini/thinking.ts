@@ -1,0 +1,101 @@
+import type { InferenceRequest, JsonObject, Reasoning, ReasoningEffort } from '@sluice/canonical';
+import type { Reader } from './contents-encode.ts';
+import { keptOn, leftOver, nestedIn } from './kept.ts';
+import type { WireGenerationConfig } from './wire.ts';
+
+const effortOfLevel: Readonly<Record<string, ReasoningEffort>> = {
+  minimal: 'minimal',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+};
+
+/** The dialect has no level above high, and switches thinking off by a budget of 0. */
+const levelOfEffort: Readonly<Record<Exclude<ReasoningEffort, 'none'>, string>> = {
+  minimal: 'MINIMAL',
+  low: 'LOW',
+  medium: 'MEDIUM',
+  high: 'HIGH',
+  xhigh: 'HIGH',
+  max: 'HIGH',
+};
+
+/** What the client asks of the model's thinking, `kept` being what only this format understands of it. */
+export function decodeThinking(config: WireGenerationConfig['thinkingConfig']): {
+  reasoning?: Reasoning;
+  kept: JsonObject;
+} {
+  if (!config) return { kept: {} };
+  const { includeThoughts, thinkingBudget, thinkingLevel, ...rest } = config;
+  const level = thinkingLevel === undefined ? undefined : effortOfLevel[thinkingLevel.toLowerCase()];
+  const effort = thinkingBudget === 0 ? 'none' : level;
+  const budgetTokens = thinkingBudget !== undefined && thinkingBudget > 0 ? thinkingBudget : undefined;
+  return {
+    reasoning: {
+      ...(effort && { effort }),
+      ...(budgetTokens !== undefined && { budgetTokens }),
+      visible: includeThoughts ?? false,
+    },
+    kept: {
+      ...leftOver(rest),
+      ...(thinkingBudget === -1 && { thinkingBudget }),
+      ...(thinkingLevel !== undefined && !level && { thinkingLevel }),
+    },
+  };
+}
+
+/** How much a model may think by a budget, in tokens; `least` is what it thinks at the very least. */
+interface Budgets {
+  least: number;
+  most: number;
+}
+
+/** By name: from the third generation on models take a level, those of 2.5 a budget, the older ones neither. */
+const levels = /gemini-(?:[3-9]|\d\d)/;
+const budgets: readonly [model: RegExp, budgets: Budgets][] = [
+  [/gemini-2\.5-pro/, { least: 128, most: 32_768 }],
+  [/gemini-2\.5-flash/, { least: 0, most: 24_576 }],
+];
+/** A budget below it is none to some of them. */
+const leastThought = 512;
+const thoughtless = /gemini-(?:1\.|2\.0|.*image)/;
+const budgetOfEffort: Readonly<Record<Exclude<ReasoningEffort, 'none'>, number>> = {
+  minimal: 1024,
+  low: 1024,
+  medium: 8192,
+  high: 24_576,
+  xhigh: 32_768,
+  max: 32_768,
+};
+
+/** `thinkingConfig` for an upstream, in a form that its model takes where the client can't know which that is. */
+export function encodeThinking(request: InferenceRequest, { model, isForeign }: Reader): JsonObject {
+  const kept = nestedIn(nestedIn(keptOn(request), 'generationConfig'), 'thinkingConfig');
+  if (!request.reasoning) return kept;
+  if (isForeign && thoughtless.test(model)) return {};
+  const { effort, budgetTokens } = isForeign ? accepted(request.reasoning, model) : request.reasoning;
+  const includeThoughts = request.reasoning.visible ?? request.reasoning.effort !== 'none';
+  // Servers refuse a budget beside a level; the budget is the more exact of the two.
+  if (budgetTokens !== undefined) return { includeThoughts, thinkingBudget: budgetTokens, ...kept };
+  if (effort === 'none') return { includeThoughts, thinkingBudget: 0, ...kept };
+  return { includeThoughts, ...(effort && { thinkingLevel: levelOfEffort[effort] }), ...kept };
+}
+
+function accepted({ effort, budgetTokens }: Reasoning, model: string): Reasoning {
+  if (levels.test(model)) {
+    // These never cease to think, and the large ones know nothing below LOW.
+    const least = model.includes('pro') ? 'low' : 'minimal';
+    if (effort === 'none' || budgetTokens === 0) return { effort: least };
+    if (budgetTokens !== undefined) return { budgetTokens: Math.min(budgetTokens, budgetOfEffort.max) };
+    return effort === undefined ? {} : { effort: effort === 'minimal' ? least : effort };
+  }
+  const limits = budgets.find(([pattern]) => pattern.test(model))?.[1];
+  if (!limits || (effort === undefined && budgetTokens === undefined)) {
+    return { ...(effort && { effort }), ...(budgetTokens !== undefined && { budgetTokens }) };
+  }
+  if (effort === 'none' || budgetTokens === 0) {
+    return limits.least === 0 ? { effort: 'none' } : { budgetTokens: limits.least };
+  }
+  const wanted = budgetTokens ?? budgetOfEffort[effort ?? 'high'];
+  return { budgetTokens: Math.min(limits.most, Math.max(leastThought, wanted)) };
+}

@@ -1,0 +1,51 @@
+import type { ReasoningEffort, Sampling } from '@sluice/canonical';
+
+/** How a model of the makers' own takes what it is asked; the open ones (`gpt-oss`) are like anybody else's. */
+type Kind = 'reasoning' | 'plain' | 'other';
+
+const makers = /^(?:.*\/)?(?:ft:)?(?:gpt-(?!oss)|chatgpt-|o[1-9](?:-|$))/;
+const reasons = /^(?:.*\/)?(?:ft:)?(?:o[1-9](?:-|$)|gpt-[5-9](?!.*chat))/;
+
+function kindOf(model: string): Kind {
+  if (!makers.test(model)) return 'other';
+  return reasons.test(model) ? 'reasoning' : 'plain';
+}
+
+/** Without what the model refuses: those that reason are not to be steered, and none of them counts by likelihood. */
+export function acceptedSampling(sampling: Sampling, model: string): Sampling {
+  const kind = kindOf(model);
+  if (kind === 'other') return sampling;
+  const { topK: _topK, ...known } = sampling;
+  if (kind === 'plain') return known;
+  const {
+    temperature: _temperature,
+    topP: _topP,
+    frequencyPenalty: _f,
+    presencePenalty: _p,
+    ...rest
+  } = known;
+  return rest;
+}
+
+const byStrength: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/** The efforts that the older of them know; those that follow know all. */
+const knownEfforts: readonly [model: RegExp, efforts: readonly ReasoningEffort[]][] = [
+  [/(?:^|\/|:)o[1-9](?:-|$)/, ['low', 'medium', 'high']],
+  [/gpt-5(?:-|$)/, ['minimal', 'low', 'medium', 'high']],
+  [/gpt-5\.1(?:-|$)/, ['none', 'low', 'medium', 'high']],
+  [/gpt-5\.\d/, ['none', 'low', 'medium', 'high', 'xhigh']],
+];
+
+/** The effort, or the nearest that the model knows; absent for one that does not reason and refuses the very word. */
+export function acceptedEffort(
+  effort: ReasoningEffort | undefined,
+  model: string,
+): ReasoningEffort | undefined {
+  const kind = kindOf(model);
+  if (effort === undefined || kind === 'plain') return undefined;
+  const known = kind === 'other' ? undefined : knownEfforts.find(([pattern]) => pattern.test(model))?.[1];
+  if (!known || known.includes(effort)) return effort;
+  const strength = byStrength.indexOf(effort);
+  return known.find((other) => byStrength.indexOf(other) > strength) ?? known.at(-1);
+}
