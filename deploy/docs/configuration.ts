@@ -82,6 +82,8 @@ function settingsFile(): string[] {
     'YAML or JSON, named by `SLUICE_CONFIG`, the same for ingresses and workers. `NAME` is a name of yours; the names of',
     'aliases may hold one `*`. Any string of a backend may be `{ env: NAME }` and is then read from the environment.',
     `\`${overridePrefix}POOLS__LOCAL__BACKEND__SLOTS=8\` overrides one value: path steps in capitals, two underscores between.`,
+    'While processes with older settings still run, a request for a new model may meet a worker that does not know it, and is',
+    'a 503 then: let the workers have a new model before the ingresses.',
     '',
     ...table(['Path', 'Type', 'Default', 'Meaning'], schemaRows(catalogSettings, '')),
     'Without a file:',

@@ -9,6 +9,7 @@ import {
   type PoolPresence,
   type RedisClient,
   type ReplyPublisher,
+  type ReplyWriter,
 } from '@sluice/transport';
 import { Generation, type StopReason } from './generation.ts';
 
@@ -30,6 +31,8 @@ export class PoolWorker {
   private readonly options: PoolWorkerOptions;
   private readonly consumer: JobConsumer;
   private readonly running = new Map<string, Generation>();
+  /** Models that were asked for and stand in none of our settings; an ingress asks only for those in its own. */
+  private readonly unknownModels = new Set<string>();
   private idle: (() => void) | undefined;
 
   constructor(options: PoolWorkerOptions) {
@@ -98,13 +101,12 @@ export class PoolWorker {
     const writer = publisher.open(job);
     // The queue gave the attempt out twice (a failover forgot the claim): it runs here already.
     if (!writer) return;
-    const generation = new Generation(job, {
-      engine,
-      writer,
-      backendModel: model?.backendModel ?? job.model,
-      limits: model ?? {},
-      clock,
-    });
+    if (!model) {
+      this.refuseModel(job.model, writer);
+      return;
+    }
+    const { backendModel } = model;
+    const generation = new Generation(job, { engine, writer, backendModel, limits: model, clock });
     const key = keyOf(job.requestId, job.attempt);
     this.running.set(key, generation);
     const startedAt = clock.monotonic();
@@ -120,5 +122,16 @@ export class PoolWorker {
       metrics.engineTimeToFirstToken.observe({ pool: pool.name }, outcome.firstContentMs);
     }
     if (this.running.size === 0) this.idle?.();
+  }
+
+  /** Newer settings than ours may know the model; under its name in the house a backend may know none, or another. */
+  private refuseModel(model: string, writer: ReplyWriter): void {
+    const { logger, metrics, pool } = this.options;
+    const message = `the worker does not know model ${model}`;
+    writer.write({ type: 'error', error: { kind: 'unavailable', message } });
+    metrics.generations.inc({ pool: pool.name, outcome: 'unavailable' });
+    if (this.unknownModels.has(model)) return;
+    this.unknownModels.add(model);
+    logger.warn({ model, pool: pool.name }, 'a model that the settings of this worker do not know');
   }
 }
