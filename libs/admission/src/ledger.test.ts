@@ -165,3 +165,57 @@ it('a record that names its amounts itself, as a renewal makes it, is settled by
   expect(await ledger.settle({ requestId: 'r', slots: [slot], charge: 60 })).toBe(true);
   expect(await ledger.inspect(slot, [budget])).toEqual({ requests: 0, reserved: 0, levels: [60] });
 });
+
+it('what began under an older policy neither empties a rate nor renews a budget when it ends', async () => {
+  const ledger = new Ledger(await bed.connect(), 15_000);
+  const rate = (periodMs: number) =>
+    ({ primitive: 'rate', amount: 400, max: 1000, periodMs, settles: true, key: `${slot}:rate` }) as const;
+  const budget = (periodMs: number) =>
+    ({ primitive: 'budget', amount: 400, max: 1000, periodMs, key: `${slot}:budget` }) as const;
+  const levels = async () => {
+    const { levels } = await ledger.inspect(slot, [rate(longMs), budget(longMs)]);
+    return levels.map(Math.round);
+  };
+  const both = (requestId: string, periodMs: number) => ({
+    ...{ requestId, inputTokens: 40 },
+    parts: [partOf(slot, [rate(periodMs), budget(periodMs)])],
+  });
+  await ledger.reserve(both('old', 1));
+  await ledger.reserve(both('new', longMs));
+  await ledger.settle({ requestId: 'new', slots: [slot], charge: 300 });
+  const before = await levels();
+  await ledger.settle({ requestId: 'old', slots: [slot], charge: 500 });
+  const after = await levels();
+  expect([after[0] ?? 0, after[1] ?? 0]).toEqual([(before[0] ?? 0) + 100, (before[1] ?? 0) + 100]);
+  expect(after[1]).toBe(300 + 500);
+});
+
+it('a budget whose period was taken away outlasts what began with one', async () => {
+  const redis = await bed.connect();
+  const ledger = new Ledger(redis, 15_000);
+  const forever = { primitive: 'budget', amount: 400, max: 1000, key: `${slot}:budget` } as const;
+  await ledger.reserve(request('old', { ...forever, periodMs: 1 }));
+  await ledger.reserve(request('new', forever));
+  await ledger.settle({ requestId: 'new', slots: [slot], charge: 300 });
+  await ledger.settle({ requestId: 'old', slots: [slot], charge: 50 });
+  expect((await ledger.inspect(slot, [forever])).levels).toEqual([350]);
+  expect(await redis.pttl(forever.key)).toBe(-1);
+});
+
+it('a rate runs empty also when the clock of Redis was set back', async () => {
+  const redis = await bed.connect();
+  const ledger = new Ledger(redis, 15_000);
+  const hold = {
+    primitive: 'rate',
+    amount: 1,
+    max: 1,
+    periodMs: 500,
+    settles: false,
+    key: `${slot}:rate`,
+  } as const;
+  await ledger.reserve(request('first', hold));
+  await redis.hset(hold.key, 'at', Date.now() + 3_600_000);
+  await redis.persist(hold.key);
+  expect(await ledger.reserve(request('refused', hold))).toMatchObject({ refused: 0 });
+  await until(async () => (await ledger.inspect(slot, [hold])).levels[0] === 0);
+});

@@ -37,6 +37,16 @@ it('what a dead ingress held is free after its lease, and charged by the input a
   expect((await living.usage(claim)).map(({ used }) => used)).toEqual([1, 47 + 100]);
 });
 
+it('whoever asks next finds what a dead ingress held settled, without anybody who looks after it', async () => {
+  const [dead, next] = [await bed.admission({ leaseMs: 100 }), await bed.admission({ leaseMs: 100 })];
+  const limits = { tenant: { 'token-budget': { max: 150 } }, key: {} };
+  await dead.admit(bed.claim({ limits }));
+  const ticket = await until(() => next.admit(bed.claim({ limits })).catch(() => undefined));
+  // Charged for its input, 40, the dead one leaves room for these 100.
+  await ticket.settle({ usage: { inputTokens: 40, outputTokens: 60 } });
+  expect((await next.usage(bed.claim({ limits })))[0]?.used).toBe(140);
+});
+
 it('places of more dead requests than one visit settles are free at once', async () => {
   const [dying, living] = [await bed.admission({ leaseMs: 100 }), await bed.admission()];
   const many = { tenant: { concurrency: { max: 150 } }, key: {} };
@@ -56,7 +66,10 @@ it('a living ingress looks after what a dead one left, though nobody asks for th
   const { redis } = living;
   await until(async () => (await redis.exists('sluice:admission:slots')) === 0);
   expect(await redis.keys('*')).toEqual(['sluice:{t:acme}:token-budget:tenant']);
-  expect(await redis.hgetall('sluice:{t:acme}:token-budget:tenant')).toEqual({ spent: '40', reserved: '0' });
+  expect(await redis.hgetall('sluice:{t:acme}:token-budget:tenant')).toMatchObject({
+    spent: '40',
+    reserved: '0',
+  });
 });
 
 it('a lease that is renewed outlives its term', async () => {

@@ -63,42 +63,63 @@ local function dropLease(key, id, amount)
   for index = 1, amount do removeMember(key, id .. suffix(index)) end
 end
 
--- A rate is a bucket that fills by what is taken and runs empty in one period.
-local function rateLevel(key, max, periodMs)
+-- A rate is a bucket that fills by what is taken and runs empty in one period. It keeps the policy by which it runs
+-- empty: what is settled may have begun under an older one.
+local function rateOf(key, max, periodMs)
   local rate = rates[key]
-  if rate then return rate.level end
-  local bucket = redis.call('HMGET', key, 'level', 'at')
-  local level = 0
+  if rate then return rate end
+  local bucket = redis.call('HMGET', key, 'level', 'at', 'max', 'period')
+  rate = { level = 0, max = tonumber(bucket[3]) or max, periodMs = tonumber(bucket[4]) or periodMs }
   if bucket[1] then
-    level = math.max(0, tonumber(bucket[1]) - math.max(0, at - tonumber(bucket[2])) * max / periodMs)
+    local sinceMs = at - bucket[2]
+    rate.level = math.max(0, bucket[1] - math.max(0, sinceMs) * rate.max / rate.periodMs)
+    -- The clock was set back: the bucket runs empty from now on, and not when the clock is where it was.
+    rate.isChanged = sinceMs < 0
   end
-  rates[key] = { level = level }
-  return level
+  rates[key] = rate
+  return rate
 end
 
--- The level must have been read.
-local function setRateLevel(key, max, periodMs, level)
-  local rate = rates[key]
-  rate.level, rate.isChanged, rate.max, rate.periodMs = level > 0 and level or 0, true, max, periodMs
+local function setRateLevel(rate, level)
+  rate.level, rate.isChanged = level > 0 and level or 0, true
 end
 
--- A budget counts what is spent and what is reserved; with a period, what is spent is forgotten at its end.
-local function budgetState(key, periodMs)
+-- A budget counts what is spent and what is reserved; with a period, what is spent is forgotten at its end. It keeps the
+-- period for the same reason.
+local function beginPeriod(budget)
+  local window = budget.periodMs and math.floor(at / budget.periodMs)
+  if window and window ~= budget.window then budget.spent, budget.window = 0, window end
+end
+
+local function budgetOf(key, periodMs)
   local budget = budgets[key]
-  if not budget then
-    local state = redis.call('HMGET', key, 'spent', 'reserved', 'window')
-    budget = { spent = tonumber(state[1] or '0'), reserved = tonumber(state[2] or '0') }
-    if periodMs and tonumber(state[3] or '-1') ~= math.floor(at / periodMs) then budget.spent = 0 end
-    budgets[key] = budget
+  if budget then return budget end
+  local state = redis.call('HMGET', key, 'spent', 'reserved', 'window', 'period')
+  budget = {
+    spent = tonumber(state[1] or '0'),
+    reserved = tonumber(state[2] or '0'),
+    window = tonumber(state[3] or '-1'),
+    periodMs = periodMs,
+  }
+  -- 0 is for ever.
+  if state[4] then budget.periodMs = state[4] ~= '0' and tonumber(state[4]) or nil end
+  beginPeriod(budget)
+  budgets[key] = budget
+  return budget
+end
+
+-- As the policy wants it that is asked now.
+local function budgetNow(key, periodMs)
+  local budget = budgetOf(key, periodMs)
+  if budget.periodMs ~= periodMs then
+    budget.periodMs = periodMs
+    beginPeriod(budget)
   end
-  return budget.spent, budget.reserved
+  return budget
 end
 
--- The state must have been read.
-local function setBudget(key, periodMs, spent, reserved)
-  local budget = budgets[key]
-  budget.spent, budget.reserved = spent, math.max(0, reserved)
-  budget.isChanged, budget.periodMs, budget.window = true, periodMs, periodMs and math.floor(at / periodMs)
+local function setBudget(budget, spent, reserved)
+  budget.spent, budget.reserved, budget.isChanged = spent, math.max(0, reserved), true
 end
 
 local function writeRate(key, rate)
@@ -107,17 +128,19 @@ local function writeRate(key, rate)
     redis.call('DEL', key)
     return
   end
-  redis.call('HSET', key, 'level', number(rate.level), 'at', now)
+  redis.call('HSET', key, 'level', number(rate.level), 'at', now, 'max', number(rate.max), 'period', number(rate.periodMs))
   redis.call('PEXPIRE', key, math.ceil(rate.level * rate.periodMs / rate.max) + 1000)
 end
 
 local function writeBudget(key, budget)
   if not budget.isChanged then return end
-  redis.call('HSET', key, 'spent', number(budget.spent), 'reserved', number(budget.reserved))
-  if budget.periodMs then
-    redis.call('HSET', key, 'window', number(budget.window))
-    redis.call('PEXPIRE', key, 2 * budget.periodMs + bookLifeMs)
+  local spent, reserved, periodMs = number(budget.spent), number(budget.reserved), budget.periodMs
+  if periodMs then
+    local window = number(budget.window)
+    redis.call('HSET', key, 'spent', spent, 'reserved', reserved, 'period', number(periodMs), 'window', window)
+    redis.call('PEXPIRE', key, 2 * periodMs + bookLifeMs)
   else
+    redis.call('HSET', key, 'spent', spent, 'reserved', reserved, 'period', '0')
     redis.call('PERSIST', key)
   end
 end

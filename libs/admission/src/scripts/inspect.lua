@@ -15,10 +15,10 @@ for _, text in ipairs(redis.call('HVALS', book.recordsKey)) do
 end
 local level = {
   lease = function(check) return leaseCount(check.key) end,
-  rate = function(check) return rateLevel(check.key, check.max, check.periodMs) end,
+  rate = function(check) return rateOf(check.key, check.max, check.periodMs).level end,
   budget = function(check)
-    local spent, reserved = budgetState(check.key, check.periodMs)
-    return spent + reserved
+    local budget = budgetNow(check.key, check.periodMs)
+    return budget.spent + budget.reserved
   end,
 }
 local levels = {}

@@ -138,12 +138,12 @@ local settleHold = {
     else
       return
     end
-    local level = rateLevel(hold.key, hold.max, hold.periodMs)
-    setRateLevel(hold.key, hold.max, hold.periodMs, level + correction)
+    local rate = rateOf(hold.key, hold.max, hold.periodMs)
+    setRateLevel(rate, rate.level + correction)
   end,
   budget = function(hold, amount, _, charge)
-    local spent, reserved = budgetState(hold.key, hold.periodMs)
-    setBudget(hold.key, hold.periodMs, spent + (charge or 0), reserved - amount)
+    local budget = budgetOf(hold.key, hold.periodMs)
+    setBudget(budget, budget.spent + (charge or 0), budget.reserved - amount)
   end,
 }
 

@@ -80,13 +80,13 @@ local look = {
     return level, check.max, pool
   end,
   rate = function(check)
-    return rateLevel(check.key, check.max, check.periodMs), check.max
+    return rateOf(check.key, check.max, check.periodMs).level, check.max
   end,
   budget = function(check, book)
-    local spent, reserved = budgetState(check.key, check.periodMs)
+    local budget = budgetNow(check.key, check.periodMs)
     -- Nobody holds anything, so what still counts as reserved belonged to records that Redis lost.
-    if book.isEmpty then reserved = 0 end
-    return spent + reserved, check.max
+    if book.isEmpty then budget.reserved = 0 end
+    return budget.spent + budget.reserved, check.max
   end,
 }
 
@@ -102,12 +102,13 @@ local take = {
     takeLease(check.key, id, amount, diesAt)
   end,
   rate = function(check, amount, level)
-    setRateLevel(check.key, check.max, check.periodMs, level + amount)
+    local rate = rateOf(check.key)
+    rate.max, rate.periodMs = check.max, check.periodMs
+    setRateLevel(rate, level + amount)
   end,
-  budget = function(check, amount, _, _, book)
-    local spent, reserved = budgetState(check.key, check.periodMs)
-    if book.isEmpty then reserved = 0 end
-    setBudget(check.key, check.periodMs, spent, reserved + amount)
+  budget = function(check, amount)
+    local budget = budgetNow(check.key, check.periodMs)
+    setBudget(budget, budget.spent, budget.reserved + amount)
   end,
 }
 
@@ -193,7 +194,7 @@ local function takeAll(id, input, asked, from, levels)
       local amounts = parseAmounts(text)
       for index = 1, #checks do
         local check = checks[index]
-        take[check.primitive](check, amounts[index], answers[levels + index], id, book)
+        take[check.primitive](check, amounts[index], answers[levels + index], id)
       end
       addMember(book.openKey, diesAt, id)
       writeRecord(book, id, input .. ' 0 ' .. text .. ' ' .. list.kept)
