@@ -179,7 +179,9 @@ export class Exchange implements Call, ScannerSink, Finished {
   /** Tokens that came in one read have one instant: they are recorded together. */
   private flushBurst(): void {
     const gapMs = this.tokens === 0 ? -1 : this.readAt - this.lastAt;
-    if (!this.isSlow) this.context.recorder.tokens(this.burst, this.readAt, gapMs, this.isMeasured);
+    const { recorder } = this.context;
+    if (this.isSlow) recorder.wholeTokens(this.burst, this.readAt, this.isMeasured);
+    else recorder.tokens(this.burst, this.readAt, gapMs, this.isMeasured);
     this.tokens += this.burst;
     this.lastAt = this.readAt;
     this.burst = 0;
@@ -246,7 +248,12 @@ export class Exchange implements Call, ScannerSink, Finished {
   private settle(): void {
     if (this.isOver) return;
     const { errorClass } = this;
-    if (this.outputTokens !== undefined && this.outputTokens > this.tokens) this.tokens = this.outputTokens;
+    const unseen = (this.outputTokens ?? 0) - this.tokens;
+    if (unseen > 0) {
+      // Servers put several tokens into one event, and do not show all that they thought.
+      this.tokens += unseen;
+      this.context.recorder.wholeTokens(unseen, this.context.clock.now(), this.isMeasured);
+    }
     if (errorClass === undefined) this.close({ kind: 'ok' });
     else this.close({ kind: this.status === 429 ? 'refused' : 'failed', errorClass });
   }

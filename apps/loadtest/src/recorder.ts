@@ -36,7 +36,7 @@ export interface Totals {
   interrupted: number;
   /** Read slowly on purpose, however they ended: no part of latencies. */
   slow: number;
-  /** Tokens of answers as they were seen, one per event where the text is not numbered. */
+  /** Tokens of answers: by the server's own count where it says more than were seen, of which each event is one. */
   tokens: number;
   bytes: number;
 }
@@ -118,7 +118,7 @@ export class Recorder {
     this.metrics.interToken.recordMany(0, tokens - 1);
   }
 
-  /** A single body came, with all its tokens. */
+  /** Tokens came, or became known, that had no instants of their own. */
   wholeTokens(tokens: number, at: number, isMeasured: boolean): void {
     this.interval.tokens += tokens;
     this.throughput.token(tokens, at);

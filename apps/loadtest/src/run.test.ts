@@ -129,7 +129,7 @@ describe('a run against the fake upstream', () => {
     const { target } = await upstream();
     const traffic = [{ model: 'paced-n20-g1', slow: { share: 1, bytesPerSecond: 200_000 } }];
     const result = await run(target, { traffic }, 8);
-    expect(result.totals).toMatchObject({ ok: 8, slow: 8, tokens: 0 });
+    expect(result.totals).toMatchObject({ ok: 8, slow: 8, tokens: 160 });
     expect(result.metrics.endToEnd.count).toBe(0);
   });
 
@@ -144,6 +144,21 @@ describe('a run against the fake upstream', () => {
     expect(slowly.totals).toMatchObject({ offered: 5, slow: 5, aborted: 5, failed: 0, asked: 0 });
     const left = await run(target, { load, ...late, traffic: leaving }, 5);
     expect(left.totals).toMatchObject({ offered: 5, slow: 0, aborted: 5, failed: 0, asked: 0 });
+  });
+
+  it('counts tokens as the server does, in streams and single bodies alike', async () => {
+    const usage = { completion_tokens: 30 };
+    const target = await serve((request, response) => {
+      request.setEncoding('utf8').on('data', (body: string) => {
+        if (body.includes('"stream":true')) {
+          response.writeHead(200, sse).write(chunk('Ten words are in here, and so are ten more'));
+          response.end(`${chunk('.')}data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
+        } else response.end(JSON.stringify({ choices: [{ message: { content: 'Thirty.' } }], usage }));
+      });
+    });
+    const result = await run(target, { traffic: [{ streamShare: 0.5 }] });
+    expect(result.totals).toMatchObject({ ok: 20, tokens: 600 });
+    expect(result.intervals.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(600);
   });
 
   it('tells of streams without content', async () => {
