@@ -247,6 +247,34 @@ describe('a Gemini model', () => {
     });
   });
 
+  test('gets a response in every result, and pictures in it where it takes them there', () => {
+    const data = 'iVBORw0KGgo=';
+    const result = (id: string, ...content: object[]) => ({ type: 'tool_result', tool_use_id: id, content });
+    const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } };
+    const use = (id: string) => ({ type: 'tool_use', id, name: 'see', input: {} });
+    const body = messages({
+      messages: [
+        ...hello,
+        { role: 'assistant', content: [use('a'), use('b'), use('c')] },
+        {
+          role: 'user',
+          content: [result('a', picture), result('b'), result('c', { type: 'text', text: 'no' }, picture)],
+        },
+      ],
+    });
+    const parts = (model: string) => {
+      const [, , turn] = sent('anthropic', body, 'gemini', model).contents as { parts: JsonObject[] }[];
+      return turn?.parts;
+    };
+    const see = (id: string, output: string, more: object = {}) => ({
+      functionResponse: { id, name: 'see', response: { output }, ...more },
+    });
+    const inline = { inlineData: { mimeType: 'image/png', data } };
+    expect(parts('gemini-2.5-pro')).toEqual([see('a', ''), inline, see('b', ''), see('c', 'no'), inline]);
+    const inside = { parts: [inline] };
+    expect(parts('gemini-3-pro')).toEqual([see('a', '', inside), see('b', ''), see('c', 'no', inside)]);
+  });
+
   const call = (id: string) => ({ id, type: 'function', function: { name: id, arguments: '{}' } });
   const steps = chat({
     messages: [

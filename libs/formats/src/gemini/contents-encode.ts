@@ -3,7 +3,7 @@ import { signCalls } from './call-signature.ts';
 import { callNames } from './contents.ts';
 import { keptOn, noteForeign } from './kept.ts';
 import { encodeCall, encodePart } from './parts.ts';
-import { encodeResult } from './results.ts';
+import { asModelsTake, encodeResult } from './results.ts';
 
 export interface EncodedContents {
   systemInstruction?: JsonObject;
@@ -64,10 +64,13 @@ function add(turns: Turn[], turn: Turn): void {
   } else if (turn.parts.length > 0) turns.push(turn);
 }
 
-/** A turn of a client that knows nothing of this dialect: without empty text, and with its calls signed. */
+/** A turn of a client that knows nothing of this dialect: without empty text, with signed calls and whole results. */
 function asServersTake(turn: Turn, model: string): Turn {
   const parts = turn.parts.filter((part) => part.text !== '' || Object.keys(part).some(isContent));
-  return { ...turn, parts: turn.role === 'model' ? signCalls(parts, model) : parts };
+  if (turn.role === 'model') return { ...turn, parts: signCalls(parts, model) };
+  return turn.isResults
+    ? { ...turn, parts: parts.flatMap((part) => asModelsTake(part, model)) }
+    : { ...turn, parts };
 }
 
 function isContent(field: string): boolean {

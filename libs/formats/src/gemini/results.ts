@@ -93,6 +93,20 @@ export function encodeResult(
   };
 }
 
+/** Before their third generation models take no media in a result: there it stands beside the result, after it. */
+const takesNoMedia = /gemini-[12](?:\D|$)/;
+
+/** A result as a model takes it whose client can't know how: always with a response, be it empty. */
+export function asModelsTake(part: JsonObject, model: string): JsonObject[] {
+  const { functionResponse, ...beside } = part;
+  if (!isJsonObject(functionResponse)) return [part];
+  const { parts, response = { output: '' }, ...result } = functionResponse;
+  if (!Array.isArray(parts) || !takesNoMedia.test(model)) {
+    return [{ functionResponse: { ...result, response, ...(parts && { parts }) }, ...beside }];
+  }
+  return [{ functionResponse: { ...result, response }, ...beside }, ...parts.filter(isJsonObject)];
+}
+
 function encodeResponse(
   texts: readonly string[],
   isError: boolean,
