@@ -175,6 +175,8 @@ describe('the processes in the manifests', () => {
     const named = [...query.matchAll(/sluice_\w+/g)].map(([name]) => name);
     expect(named.length).toBeGreaterThan(0);
     expect(metrics).toEqual(expect.arrayContaining(named));
+    // What is missing of the two, where all workers or all ingresses are, must not hide the other.
+    expect(query.match(/\((sum|max)\(\w+\{[^}]*\}\) or vector\(0\)\)/g)).toHaveLength(named.length);
     const settings = parse(readFileSync(join(root, 'deploy/kubernetes/settings.yaml'), 'utf8'));
     for (const [, pool] of query.matchAll(/pool="(\w+)"/g)) {
       expect(settings.pools[pool ?? ''].backend.slots).toBeGreaterThan(Number(threshold));
