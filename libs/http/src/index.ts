@@ -1,4 +1,5 @@
 export type { Call, Connection, Failure } from './connection.ts';
+export { attemptMs } from './dial.ts';
 export { isConnectionHeader, isHeaderName, isHeaderValue } from './header.ts';
 export { type Origin, originOf } from './origin.ts';
 export { Pool, type PoolOptions } from './pool.ts';

@@ -1,7 +1,8 @@
+import dns from 'node:dns';
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AddressInfo, createServer as createTcpServer, isIP, type Server as TcpServer } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Call, Connection, Failure } from './connection.ts';
 import { originOf } from './origin.ts';
 import { Pool } from './pool.ts';
@@ -155,6 +156,25 @@ describe('a pool', () => {
     // The process stands still; the kernel connects meanwhile.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60);
     expect(await answer).toBe('answer');
+  });
+
+  it('leaves no address of several for our own standstill, which is no answer of its server', async () => {
+    const { port } = server.address() as AddressInfo;
+    const resolve = (_host: string, _options: object, found: (error: null, addresses: object[]) => void) =>
+      process.nextTick(() => {
+        // Where nobody listens is second: what a host without IPv6 has of it.
+        found(
+          null,
+          ['127.0.0.1', '::1'].map((address) => ({ address, family: isIP(address) })),
+        );
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+      });
+    // Of its overloads this is the one that a socket calls.
+    const lookup = vi.spyOn(dns, 'lookup').mockImplementation(resolve as typeof dns.lookup);
+    const origin = originOf(new URL(`http://model.test:${port}`));
+    pool = new Pool({ origin, maxConnections: 1, connectTimeoutMs: 30_000, now: () => now });
+    expect(await get('/')).toBe('answer');
+    lookup.mockRestore();
   });
 
   it('sends a request again that a connection lost which the server was just closing', async () => {

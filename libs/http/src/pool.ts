@@ -43,7 +43,7 @@ export class Pool implements ConnectionOwner {
 
   constructor(options: PoolOptions) {
     this.options = options;
-    this.dialler = new Dialler(options.origin);
+    this.dialler = new Dialler(options.origin, options.connectTimeoutMs);
   }
 
   /** Sends a call now, or when a connection is free. */

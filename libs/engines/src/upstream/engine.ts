@@ -6,7 +6,7 @@ import {
   SluiceError,
 } from '@sluice/canonical';
 import { type ClientCodec, findClientCodec } from '@sluice/formats';
-import { beginRequest, completeRequest, Pool, type WireRequest } from '@sluice/http';
+import { attemptMs, beginRequest, completeRequest, Pool, type WireRequest } from '@sluice/http';
 import { Client } from 'undici';
 import type { Availability, Engine, EngineServices, GenerationRun, ResumeAbility } from '../engine.ts';
 import { MediaFetcher } from '../media/fetch-media.ts';
@@ -60,7 +60,10 @@ export class UpstreamEngine implements Engine {
     });
     this.probeClient = new Client(this.address.origin, {
       allowH2: false,
-      connect: { timeout: options.connectTimeoutMs },
+      connect: {
+        timeout: options.connectTimeoutMs,
+        autoSelectFamilyAttemptTimeout: attemptMs(options.connectTimeoutMs),
+      },
     });
     this.probe = new Probe(this.probeClient, {
       origin: this.address.origin,

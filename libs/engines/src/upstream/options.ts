@@ -45,7 +45,11 @@ export const upstreamOptions = z
       .max(100_000)
       .default(64)
       .describe('Concurrent generations, each a connection of its own.'),
-    connectTimeoutMs: timeoutMs.default(5000).describe('Longest wait for a connection, TLS included.'),
+    connectTimeoutMs: timeoutMs
+      .default(5000)
+      .describe(
+        'Longest wait for a connection, TLS included. Of several addresses, each but the last has a quarter of it.',
+      ),
     firstEventTimeoutMs: timeoutMs
       .default(120_000)
       .describe('Longest wait for the first content of an answer. Pings and comments are none.'),
