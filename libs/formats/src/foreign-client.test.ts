@@ -105,6 +105,27 @@ describe('a Claude model', () => {
     expect(asked(thought('c2x1aWNlLzEvMg=='))).toBeUndefined();
   });
 
+  test('is named the tools of a conversation that goes on without them, and calls none', () => {
+    const called = (name: string) => ({
+      id: `c${name}`,
+      type: 'function',
+      function: { name, arguments: '{}' },
+    });
+    const history = [
+      ...hello,
+      { role: 'assistant', tool_calls: [called('f'), called('g')] },
+      ...['f', 'g'].map((name) => ({ role: 'tool', tool_call_id: `c${name}`, content: 'done' })),
+      { role: 'user', content: 'Sum it up.' },
+    ];
+    const body = chat({ messages: history });
+    expect(sent('openai', body, 'anthropic', 'claude-sonnet-5')).toMatchObject({
+      tools: ['f', 'g'].map((name) => ({ name, input_schema: { type: 'object' } })),
+      tool_choice: { type: 'none' },
+    });
+    expect(sent('openai', body, 'anthropic', 'qwen')).not.toHaveProperty('tools');
+    expect(sent('openai', chat({}), 'anthropic', 'claude-sonnet-5')).not.toHaveProperty('tools');
+  });
+
   test('gets a prompt of nothing but instructions as one of the user', () => {
     const body = sent(
       'openai',

@@ -9,13 +9,21 @@ import {
 } from '@sluice/canonical';
 import type { DecodedRequest, EncodedRequest, HttpHeaders, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
+import { isClaude } from './claude-models.ts';
 import { createEncoding, ownFields, unsayable } from './encoding.ts';
 import { decodeMessages, decodePrefill, decodeSystem } from './messages-decode.ts';
 import { encodeMessages } from './messages-encode.ts';
 import { decodeSampling, encodeSampling } from './sampling.ts';
 import { decodeThinking, encodeThinking, limitBudget } from './thinking.ts';
 import { isMidLoop } from './tool-loop.ts';
-import { decodeToolChoice, decodeTools, encodeToolChoice, encodeTools } from './tools.ts';
+import {
+  calledTools,
+  decodeToolChoice,
+  decodeTools,
+  encodeToolChoice,
+  encodeTools,
+  type ToolSteering,
+} from './tools.ts';
 import {
   format,
   invalid,
@@ -126,12 +134,15 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const { betas, deferred_tools, thinking, output_config, metadata, ...own } = ownFields(request, encoding);
   const { system, messages } = encodeMessages(request.messages, encoding);
   if (messages.length === 0) throw unsayable('messages', 'hold nothing but blank text');
-  const tools = encodeTools(request, deferred_tools, encoding);
+  const foreign = isForeign(target, format);
+  const offered = encodeTools(request, deferred_tools, encoding);
+  const isUntold = offered.length === 0 && foreign && isClaude(target.model);
+  const tools = isUntold ? calledTools(request.messages) : offered;
   const { sampling, output, endUser } = request;
   const maxTokens = sampling.maxOutputTokens ?? target.maxOutputTokens;
-  const toolChoice = tools.length === 0 ? undefined : encodeToolChoice(request);
+  const choice: ToolSteering = isUntold ? { toolChoice: { type: 'none' } } : request;
+  const toolChoice = tools.length === 0 ? undefined : encodeToolChoice(choice);
   const isToolForced = toolChoice?.type === 'any' || toolChoice?.type === 'tool';
-  const foreign = isForeign(target, format);
   const asked = encodeThinking(request.reasoning, {
     ...{ model: target.model, maxTokens, isToolForced, isForeign: foreign },
     isMidLoop: isMidLoop(request.messages, messages, foreign),

@@ -5,6 +5,7 @@ import {
   isJsonObject,
   type Json,
   type JsonObject,
+  type Message,
   type Tool,
   type ToolChoice,
 } from '@sluice/canonical';
@@ -68,6 +69,16 @@ export function encodeTools(
     }
   }
   return Array.isArray(deferred) ? [...encoded, ...deferred] : encoded;
+}
+
+/** The tools that a conversation called, for models that refuse its calls where none are named; all that is known of them. */
+export function calledTools(messages: readonly Message[]): JsonObject[] {
+  const names = new Set<string>();
+  for (const message of messages) {
+    if (message.role !== 'assistant') continue;
+    for (const part of message.content) if (part.type === 'tool-call') names.add(part.name);
+  }
+  return Array.from(names, (name) => ({ name, input_schema: { type: 'object' } }));
 }
 
 /** How the client steers tool use. */
