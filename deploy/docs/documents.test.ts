@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { limits, refusalNames } from '@sluice/admission';
+import { settingNames } from '@sluice/runtime';
 import { describe, expect, test } from 'vitest';
 import { generateDocuments } from './documents.ts';
 
@@ -11,6 +12,14 @@ test.each(['../../README.md', '../../apps/loadtest/README.md', '../../docs/confi
     expect(text.match(/(^|`)node \S+\.ts\b.*/gm) ?? []).toEqual([]);
   },
 );
+
+test('a name of the environment is known to every process if one of them reads it, and to none if none does', () => {
+  const text = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+  const documented = [...text.matchAll(/^\| `(SLUICE_\w+)`(, `…_FILE`)?/gm)].flatMap(([, name = '', file]) =>
+    file ? [name, `${name}_FILE`] : [name],
+  );
+  expect([...new Set(documented)].sort()).toEqual(settingNames.toSorted());
+});
 
 describe('the generated documents', () => {
   const documents = generateDocuments();

@@ -27,8 +27,6 @@ import type { Services } from './services.ts';
 import { createTicker } from './ticker.ts';
 import { createDirectory, listenToWorkers } from './workers.ts';
 
-/** Names of other processes, which compose files and shells often share. */
-const otherNames = ['SLUICE_POOLS', 'SLUICE_WORKER_ID', 'SLUICE_UPSTREAM_KEY'];
 /** What refuses when this process itself is too slow, beside `refusalNames`. */
 const overloadRefusal = 'overload';
 const tickIntervalMs = 250;
@@ -37,7 +35,7 @@ const lookIntervalMs = 1_000;
 
 /** Brings an ingress process up, in the order in which its parts stand on each other. Throws a sentence for the operator. */
 export async function startIngress(environment: Environment): Promise<void> {
-  const { values: config, warnings } = parseEnvironment(ingressEnvironment, environment, otherNames);
+  const { values: config, warnings } = parseEnvironment(ingressEnvironment, environment);
   const catalog = await loadCatalog(config.SLUICE_CONFIG, environment);
   const ingress = `i${randomUUID().replaceAll('-', '').slice(0, 16)}`;
   const logger = createLogger({ name: 'ingress', level: config.SLUICE_LOG_LEVEL }).child({ ingress });

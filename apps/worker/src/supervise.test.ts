@@ -12,6 +12,28 @@ it('a worker process that takes the place of one that was killed counts the rest
   await until(async () => (await restartsOf(opsPort)) === 1, { what: 'the count of the successor' });
 });
 
+it('a name that means nothing to any process is warned about, one that means something to an ingress is not', async () => {
+  await using redis = await startRedis();
+  await using supervisor = await startProcess('apps/worker/src/main.ts', {
+    environment: {
+      SLUICE_REDIS_URL: redis.url,
+      SLUICE_OPS_PORT: '0',
+      SLUICE_DRAIN_LIMIT: '9',
+      SLUICE_STALL_LIMIT_MS: '9000',
+    },
+  });
+  const warnings = await until(
+    () => {
+      const found = supervisor.lines.filter((line) => line.includes('is not a setting'));
+      return found.length > 0 && found;
+    },
+    { what: 'a warning' },
+  );
+  expect(warnings).toEqual([
+    expect.stringContaining('SLUICE_DRAIN_LIMIT is not a setting; did you mean SLUICE_DRAIN_LIMIT_MS?'),
+  ]);
+});
+
 /** Undefined while nobody answers: the killed process is gone and the next one not yet there. */
 async function restartsOf(opsPort: number): Promise<number | undefined> {
   const text = await fetch(`http://127.0.0.1:${opsPort}/metrics`).then(

@@ -18,8 +18,10 @@ const closeLimitMs = 6_000;
  * within milliseconds, and the process is started again.
  */
 export async function startSupervisor(environment: Environment): Promise<void> {
-  const { values: config } = parseEnvironment(workerEnvironment, environment);
+  const { values: config, warnings } = parseEnvironment(workerEnvironment, environment);
   const logger = createLogger({ name: 'worker-supervisor', level: config.SLUICE_LOG_LEVEL });
+  // Once, here: each process under it reads the same.
+  for (const warning of warnings) logger.warn(warning);
   const drainLimitMs = config.SLUICE_DRAIN_LIMIT_MS;
   const lifecycle = createLifecycle({ logger, drainLimitMs: drainLimitMs + closeLimitMs });
   const redis = openRedis(config.SLUICE_REDIS_URL, {

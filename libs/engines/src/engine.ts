@@ -63,7 +63,7 @@ export interface GenerationRun {
   resume?: Resume;
   /**
    * Takes events in order, at once, without waiting and without throwing; it may abort the run. Promises per
-   * token would cost more than all the rest of the worker (see the performance section of the README).
+   * token would cost more than all the rest of the worker (see docs/performance.md).
    */
   emit(event: GenerationEvent): void;
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigError, type Problem } from './config-error.ts';
 import { mask, maskText } from './secrets.ts';
+import { settingNames } from './setting-names.ts';
 import { nearestSpelling } from './spelling.ts';
 import { problemsOf } from './zod-problems.ts';
 
@@ -22,13 +23,11 @@ const prefix = 'SLUICE_';
 /**
  * Reads flat settings whose schema keys are the names of the environment. An empty value counts as absent, as
  * compose files write it; a secret may stand in a file that `NAME_FILE` points to, as orchestrators mount it.
- * Throws `ConfigError` with all mistakes; names that look misspelt become warnings. `alsoKnown` names belong
- * to other processes that share the environment.
+ * Throws `ConfigError` with all mistakes; a name that no process of ours reads becomes a warning.
  */
 export function parseEnvironment<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   environment: Environment,
-  alsoKnown: readonly string[] = [],
 ): ParsedEnvironment<z.output<z.ZodObject<Shape>>> {
   const names = Object.keys(schema.shape);
   const given = new Map<string, string>();
@@ -42,7 +41,10 @@ export function parseEnvironment<Shape extends z.ZodRawShape>(
   const result = schema.safeParse(raw);
   const problems = [...(result.success ? [] : problemsOf(result.error, raw)), ...fileProblems];
   if (!result.success || problems.length > 0) throw new ConfigError('environment', sortBy(names, problems));
-  return { values: result.data, warnings: unknownNames(environment, [...names, ...fileNames, ...alsoKnown]) };
+  return {
+    values: result.data,
+    warnings: unknownNames(environment, [...names, ...fileNames, ...settingNames]),
+  };
 }
 
 function readSecretFiles(

@@ -23,6 +23,7 @@ export * from './overrides.ts';
 export * from './process-pool.ts';
 export * from './product-version.ts';
 export { maskSecrets } from './secrets.ts';
+export { settingNames } from './setting-names.ts';
 export * from './settings-file.ts';
 export * from './spelling.ts';
 export * from './turn-batch.ts';
