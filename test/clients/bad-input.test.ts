@@ -149,7 +149,11 @@ describe.each(formats)('%s refuses in its own words', (format) => {
     expectError(format, announced, 413);
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
     const [streamed] = await exchangeRaw(gateway.baseUrl, [
-      rawRequest(`POST ${paths[format]}`, { ...headers, 'transfer-encoding': 'chunked' }),
+      rawRequest(`POST ${paths[format]}`, {
+        ...headers,
+        'transfer-encoding': 'chunked',
+        connection: 'close',
+      }),
       ...Array.from({ length: 6 }, () => chunk),
       '0\r\n\r\n',
     ]);

@@ -1,10 +1,13 @@
 import { request } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
+
+const megabyte = 1024 * 1024;
 
 let gateway: Gateway;
 beforeAll(async () => {
-  gateway = await startGateway();
+  gateway = await startGateway({ environment: { SLUICE_BODY_LIMIT_BYTES: String(4 * megabyte) } });
 });
 afterAll(() => gateway.stop());
 
@@ -42,3 +45,39 @@ test('a refusal reaches a client that is still sending its request', async () =>
   for (let count = 0; count < 100; count += 1) answers.push(await sendBytewise());
   expect(answers.filter((answer) => answer !== 401)).toEqual([]);
 });
+
+/** Reads nothing before all of its request is sent, as many clients do. Resolves with the status or the socket's error. */
+function sendBeforeReading(bytes: number, key: string, connection: string): Promise<string> {
+  const head = [
+    'POST /v1/chat/completions HTTP/1.1',
+    'host: gateway',
+    `authorization: Bearer ${key}`,
+    `content-length: ${bytes}`,
+    `connection: ${connection}`,
+  ];
+  return new Promise((resolve) => {
+    const socket = connect(Number(new URL(gateway.baseUrl).port), '127.0.0.1');
+    socket.on('error', (error: NodeJS.ErrnoException) => resolve(String(error.code)));
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    socket.write(Buffer.alloc(bytes, 'x'), (error) => {
+      if (error) return;
+      socket.once('data', (answer) => {
+        resolve(String(answer).slice(9, 12));
+        socket.destroy();
+      });
+    });
+  });
+}
+
+describe.each(['keep-alive', 'close'])(
+  'a client that sends all before it reads, on a connection to %s',
+  (connection) => {
+    test('hears that its key is bad', async () => {
+      expect(await sendBeforeReading(3 * megabyte, 'sk-wrong', connection)).toBe('401');
+    });
+
+    test('hears that its body is too large', async () => {
+      expect(await sendBeforeReading(32 * megabyte, gateway.apiKey, connection)).toBe('413');
+    });
+  },
+);
