@@ -48,6 +48,14 @@ describe('a reply batch', () => {
     expect(decodeBatch(text).frames[0]?.events).toEqual(events);
   });
 
+  it('ends an attempt of a newer version where it says what is not known here, and leaves the others whole', () => {
+    const text =
+      '{"v":1,"w":"w","f":[["r",1,0,[[0,"a",1],{"type":"hologram"},[0,"c",1]]],["s",1,0,[[0,"x",1]]]]}';
+    const [newer, other] = decodeBatch(text).frames;
+    expect(newer?.events).toMatchObject([{ text: 'a' }, { type: 'error', error: { kind: 'unavailable' } }]);
+    expect(other?.events).toMatchObject([{ text: 'x' }]);
+  });
+
   it.each(['{"v":2,"w":"w"}', '[]', 'null', '"text"'])('of another version is refused: %s', (text) => {
     expect(() => decodeBatch(text)).toThrow('a reply batch of an unknown version');
   });

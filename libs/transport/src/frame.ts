@@ -1,4 +1,4 @@
-import type { GenerationEvent, Json } from '@sluice/canonical';
+import type { ErrorEvent, GenerationEvent, Json } from '@sluice/canonical';
 import { isJsonObject, SluiceError } from '@sluice/canonical';
 
 /** Consecutive events of one attempt. Frames of an attempt are numbered from 0 without gaps. */
@@ -71,7 +71,8 @@ export function encodeBatch(batch: {
 
 /**
  * Reads a batch. Our own processes are trusted by the version (no schema per token: a property test holds
- * encode and decode together); throws `internal` for another version or text that is no batch.
+ * encode and decode together); throws `internal` for another version or text that is no batch. A frame with an event
+ * that only a newer version knows ends there, with an error.
  */
 export function decodeBatch(text: string): ReplyBatch {
   const wire: Json = JSON.parse(text);
@@ -85,7 +86,7 @@ export function decodeBatch(text: string): ReplyBatch {
       requestId,
       attempt,
       sequence,
-      events: events.map(decodeEvent),
+      events: decodeEvents(events),
     })),
     running: (r ?? []).map(([requestId, attempt, next]) => ({ requestId, attempt, next })),
     gone: (g ?? []).map(([requestId, attempt, from]) => ({ requestId, attempt, from })),
@@ -100,8 +101,35 @@ interface WireBatch {
   g?: [string, number, number][];
 }
 
-function decodeEvent(event: WireEvent): GenerationEvent {
-  if (!Array.isArray(event)) return event;
-  const [block, text, tokens] = event;
-  return tokens === -1 ? { type: 'text-delta', block, text } : { type: 'text-delta', block, text, tokens };
+const knownEvents: Readonly<Record<GenerationEvent['type'], true>> = {
+  start: true,
+  'text-delta': true,
+  'reasoning-delta': true,
+  'tool-call-start': true,
+  'tool-call-delta': true,
+  'tool-call-end': true,
+  'block-annotation': true,
+  opaque: true,
+  finish: true,
+  error: true,
+};
+
+/** As if the worker had failed there: an answer without what nobody here understands would be a cut one. */
+const notUnderstood: ErrorEvent = {
+  type: 'error',
+  error: { kind: 'unavailable', message: 'the worker is of a newer version and says what is not known here' },
+};
+
+function decodeEvents(events: readonly WireEvent[]): GenerationEvent[] {
+  const decoded: GenerationEvent[] = [];
+  for (const event of events) {
+    if (Array.isArray(event)) {
+      const [block, text, tokens] = event;
+      decoded.push(
+        tokens === -1 ? { type: 'text-delta', block, text } : { type: 'text-delta', block, text, tokens },
+      );
+    } else if (Object.hasOwn(knownEvents, event.type)) decoded.push(event);
+    else return [...decoded, notUnderstood];
+  }
+  return decoded;
 }
