@@ -139,6 +139,8 @@ export interface ServerTraits {
   readonly sayTokenByToken: boolean;
   /** The stop strings for which they do not refuse a request. */
   readonly stopStrings: { readonly most: number; takes(stop: string): boolean };
+  /** The names of tools for which they do not refuse a request. */
+  readonly toolName: RegExp;
 }
 
 /** A picture, document or other file that is only pointed to. */

@@ -6,6 +6,7 @@ import { type Continuation, continueAnswer, continuePrefill } from './continuati
 import type { UpstreamOptions } from './options.ts';
 import { limitOutput } from './output-limit.ts';
 import { shareStops } from './stop-strings.ts';
+import { type FittedNames, fitToolNames } from './tool-names.ts';
 
 /** What a server is asked, and what is our part of the answer. */
 export interface Question extends Continuation {
@@ -17,7 +18,7 @@ export interface Question extends Continuation {
 export function planQuestion(
   request: InferenceRequest,
   run: GenerationRun,
-  { resume: ability }: UpstreamOptions,
+  { resume: ability, dialect }: UpstreamOptions,
   servers: ServerTraits,
 ): Question {
   const { resume } = run;
@@ -27,5 +28,15 @@ export function planQuestion(
   const continuation = hasBegun
     ? continueAnswer(limited, resume, servers)
     : continuePrefill(limited, servers, ability);
-  return { ...continuation, ...shareStops(continuation.request, servers) };
+  const { request: asked, stops } = shareStops(continuation.request, servers);
+  const isStranger = run.clientFormat !== undefined && run.clientFormat !== dialect;
+  const named: FittedNames = isStranger ? fitToolNames(asked, servers) : { request: asked };
+  const translate = inTurn(named.restore, continuation.translate);
+  return { ...continuation, request: named.request, stops, ...(translate && { translate }) };
+}
+
+type Translate = NonNullable<Continuation['translate']>;
+
+function inTurn(first: Translate | undefined, second: Translate | undefined): Translate | undefined {
+  return first && second ? (event) => second(first(event)) : (first ?? second);
 }

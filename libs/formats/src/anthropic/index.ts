@@ -35,6 +35,7 @@ const client: ClientCodec = {
     continuation: { isUnasked: true, flags: {} },
     demandOutputLimit: true,
     sayTokenByToken: false,
+    toolName: /^[\w-]{1,128}$/,
     stopStrings: { most: Number.POSITIVE_INFINITY, takes: (stop) => /\S/.test(stop) },
   },
   authorize: (credential) => ({

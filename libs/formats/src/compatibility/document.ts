@@ -60,6 +60,8 @@ const makersModels = [
   '  result stand after it and not inside of it.',
   '- **GPT**: `gpt-` up to 4 and chat models no `reasoning_effort`, `o` and `gpt-` from 5 on none that they do not know, and',
   '  no `temperature`, `top_p` and penalties; none of them `top_k`.',
+  '- **Any server** gets the names of tools that its API refuses (for their length or their signs) in a form that it takes,',
+  '  and the client hears its own.',
   '- **Any server of chat completions** hears nothing of tools where there are none, and an id of a user of more than 64',
   '  characters as its hash.',
   '',

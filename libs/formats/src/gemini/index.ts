@@ -51,6 +51,7 @@ export const gemini: Format = {
       modelList: 'v1beta/models',
       demandOutputLimit: false,
       sayTokenByToken: false,
+      toolName: /^[A-Za-z_][\w.:-]{0,127}$/,
       stopStrings: { most: 5, takes: () => true },
     },
     authorize: (credential): Record<string, string> =>

@@ -34,6 +34,7 @@ const client: ClientCodec = {
     },
     demandOutputLimit: false,
     sayTokenByToken: true,
+    toolName: /^[\w-]{1,64}$/,
     stopStrings: { most: 4, takes: () => true },
   },
   authorize: (credential) => (credential === undefined ? {} : { authorization: `Bearer ${credential}` }),
