@@ -156,13 +156,16 @@ describe.each(ways)('a chat-completions server behind $format $way', ({ format, 
     { status: 503, seen: 503, says: 'the temperature is wrong' },
   ])('has its status $status seen as $seen', async ({ status, seen, says }) => {
     const message = `the temperature is wrong ${credential}`;
-    const { result } = await play(
+    const { result, exchanges } = await play(
       (exchange) => exchange.fail(status, { error: { message, type: 'x' } }, { 'retry-after': '7' }),
       () => say(format, stream),
     );
     expect(result).toMatchObject({ status: seen, error: expect.stringContaining(says) });
     expect(result.error).not.toContain(credential);
-    if (status === 429) expect(result.headers.get('retry-after')).toBe('7');
+    if (status === 429 || status === 503) expect(result.headers.get('retry-after')).toBe('7');
+    // Who says when to come again is asked once, and the client may come again then.
+    expect(exchanges).toHaveLength(1);
+    if (status === 503) expect(result.headers.get('x-should-retry')).toBeNull();
   });
 
   it('that answers with a page instead of JSON is a bad gateway', async () => {

@@ -362,6 +362,16 @@ describe('an attempt that fails', () => {
     expect(machine.phase).toBe('closed');
   });
 
+  it('for want of capacity for a while is not tried again before, and the client may', () => {
+    const { machine, enqueued, last } = createBench();
+    const busy = failure({ kind: 'unavailable', retryAfterMs: 7_000 });
+    machine.frame('a', 1, 0, [start, busy]);
+    expect([enqueued, last(), machine.phase]).toEqual([[], busy, 'closed']);
+    const other = createBench();
+    other.machine.frame('a', 1, 0, [failure({ kind: 'unavailable', retryAfterMs: 1_000 })]);
+    expect(other.enqueued).toMatchObject([{ attempt: 2 }]);
+  });
+
   it('for want of capacity that will not change is final', () => {
     const { machine, enqueued, last } = createBench();
     const closed = failure({ kind: 'unavailable', retryable: false });

@@ -1,6 +1,5 @@
 import {
   Collector,
-  type ErrorEvent,
   type ErrorInfo,
   type GenerationEvent,
   isContent,
@@ -12,11 +11,10 @@ import type { LostReason, Order } from '@sluice/transport';
 import type { AttemptEffects, AttemptFacts } from './attempt-effects.ts';
 import { FrameOrder } from './frame-order.ts';
 import { lostMidway, poisonous, readTooSlowly } from './lost-answer.ts';
+import { lastRefusal, mayBeAskedAgain } from './refusal.ts';
 import { Suspicion } from './suspicion.ts';
 
 const attemptLimit = 8;
-/** How often an engine may be asked that is not available. */
-const refusalLimit = 3;
 /** Progress is acknowledged in steps, so that the worker's memory stays small on long answers. */
 const acknowledgeStep = 64;
 
@@ -204,7 +202,7 @@ export class AttemptMachine {
       // The client's side may have left while it was handed over.
       if (this.isClosed) return;
       if (this.isWorthAnother(last.error)) this.again('failed');
-      else this.finish(this.isRefusal(last.error) ? forGood(last) : last);
+      else this.finish(this.isRefusal(last.error) ? lastRefusal(last) : last);
       return;
     }
     this.isClosed = true;
@@ -230,8 +228,7 @@ export class AttemptMachine {
   /** A failure that another worker may not have, before or after content. */
   private isWorthAnother(error: ErrorInfo): boolean {
     if (error.detail === 'drained') return this.canGoOn();
-    // Who refuses may say that it would again.
-    return this.isRefusal(error) && error.retryable !== false && this.attempt < refusalLimit;
+    return this.isRefusal(error) && mayBeAskedAgain(error, this.attempt);
   }
 
   /** Whether an engine, and not its worker that leaves, refused to begin. */
@@ -292,9 +289,4 @@ export class AttemptMachine {
   private order(worker: string, kind: Order['kind'], sequence: number): void {
     this.effects.order(worker, { kind, attempt: this.attempt, sequence });
   }
-}
-
-/** The client need not repeat what we have tried several times. */
-function forGood(event: ErrorEvent): ErrorEvent {
-  return { ...event, error: { ...event.error, retryable: false } };
 }
