@@ -145,6 +145,7 @@ const embeddedModels = [
   '  tool without a name, or with a space in it, is a 400.',
   '- Thoughts are told apart from the answer where the chat format of the model marks them; a reasoning budget bounds them.',
   '  A JSON answer is given without any. Where it has no marks for them, those of earlier turns are left out.',
+  '  How hard to think is told to gpt-oss, whose chats have words for it: low, medium or high.',
   '- What stands in messages, tools, calls and results is text: a mark of the chat format in it has no effect.',
   '- Stop strings end the text of an answer, not its thoughts and calls. What may become a mark of the chat format, as `<`',
   '  or `||`, is held back until that is clear: it is missing where a limit falls in between.',

@@ -65,6 +65,8 @@ export interface Grammar {
 /** How a model's chats are written. */
 export interface ChatWrapper {
   readonly wrapperName: string;
+  /** How hard it is told to think, where its chats say that. */
+  readonly reasoningEffort?: 'low' | 'medium' | 'high';
   readonly settings: {
     readonly segments?: { readonly thought?: { readonly openOnResponseStart?: boolean } };
   };

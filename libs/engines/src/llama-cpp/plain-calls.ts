@@ -35,7 +35,8 @@ export function keepCallsPlain(wrapper: ChatWrapper, model: Model, library: Llam
       return typeof value === 'string' ? piece : new library.SpecialTokensText(piece);
     });
   };
-  const generateContextState = (ask: Ask): ContextState => {
+  // As what it is called on: that may differ from `wrapper` in its settings.
+  function generateContextState(this: ChatWrapper, ask: Ask): ContextState {
     let isCovering = false;
     const covered = coverCalls(ask, (json) =>
       json.replace(anyMark, (mark) => {
@@ -43,10 +44,10 @@ export function keepCallsPlain(wrapper: ChatWrapper, model: Model, library: Llam
         return `${cover}${inJson.indexOf(mark)}x`;
       }),
     );
-    if (!isCovering) return wrapper.generateContextState(ask);
-    const state = wrapper.generateContextState(covered);
+    if (!isCovering) return wrapper.generateContextState.call(this, ask);
+    const state = wrapper.generateContextState.call(this, covered);
     return { ...state, contextText: new library.LlamaText(...state.contextText.values.flatMap(uncover)) };
-  };
+  }
   return Object.create(wrapper, { generateContextState: { value: generateContextState } });
 }
 

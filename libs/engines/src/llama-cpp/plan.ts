@@ -14,7 +14,7 @@ import type { ChatOptions, ChatWrapper, Grammar, HistoryItem, ModelTurn } from '
 import type { LoadedModel } from './model.ts';
 import type { LlamaCppOptions } from './options.ts';
 import { type Calls, planCalls } from './tools.ts';
-import { wrapperFor } from './wrapper.ts';
+import { withEffort, wrapperFor } from './wrapper.ts';
 
 /** No text of any use has longer tokens on average. */
 const mostCharactersPerToken = 16;
@@ -52,10 +52,11 @@ export interface Plan {
 export async function planGeneration(
   request: InferenceRequest,
   run: GenerationRun,
-  model: LoadedModel,
+  loaded: LoadedModel,
   defaults: LlamaCppOptions['sampling'],
 ): Promise<Plan> {
   if (request.logprobs) throw new SluiceError('invalid-request', 'the model gives no log probabilities');
+  const model = { ...loaded, wrapper: withEffort(loaded.wrapper, request.reasoning?.effort) };
   const calls = planCalls(request);
   const { items: written, dropped } = writeHistory(request, thoughtsOf(model) !== undefined);
   // Ten million characters would hold up the event loop, and all other streams with it, for four seconds.

@@ -1,4 +1,4 @@
-import { collect, findGrammarError } from '@sluice/canonical';
+import { collect, findGrammarError, type ReasoningEffort } from '@sluice/canonical';
 import { endOfTurn } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import type { GenerationRun } from '../engine.ts';
@@ -85,4 +85,16 @@ describe('a model that always thinks', () => {
     expect(collect(events).content.map(({ type }) => type)).toEqual(['text']);
     expect(JSON.parse(textOf(events))).toBe('calm');
   });
+});
+
+it('tells gpt-oss how hard to think', async () => {
+  const engine = await models.start(['So', endOfTurn], { chatWrapper: 'harmony' });
+  const inputTokens = async (effort?: ReasoningEffort) =>
+    collect(await runOf(engine, { ...upTo(1), ...(effort && { reasoning: { effort } }) })).finish.usage
+      .inputTokens ?? 0;
+  // Each letter is a token.
+  const usual = await inputTokens();
+  expect((await inputTokens('low')) - usual).toBe('low'.length - 'medium'.length);
+  expect((await inputTokens('high')) - usual).toBe('high'.length - 'medium'.length);
+  expect((await inputTokens('minimal')) - usual).toBe('low'.length - 'medium'.length);
 });

@@ -1,6 +1,18 @@
+import type { ReasoningEffort } from '@sluice/canonical';
 import type { ChatWrapper, ContextState, HistoryItem } from './library.ts';
 
 type Ask = Parameters<ChatWrapper['generateContextState']>[0];
+
+const efforts = {
+  ...{ none: 'low', minimal: 'low', low: 'low', medium: 'medium' },
+  ...{ high: 'high', xhigh: 'high', max: 'high' },
+} as const satisfies Record<ReasoningEffort, ChatWrapper['reasoningEffort']>;
+
+/** How its chats are written when it shall think so hard. The same as ever where they do not say how hard. */
+export function withEffort(wrapper: ChatWrapper, effort: ReasoningEffort | undefined): ChatWrapper {
+  if (effort === undefined || wrapper.reasoningEffort === undefined) return wrapper;
+  return Object.create(wrapper, { reasoningEffort: { value: efforts[effort] } });
+}
 
 /** How the model's chats are written for an answer to this history. */
 export function wrapperFor(
