@@ -144,3 +144,20 @@ it.each([
     expect(await spentBy(tenant)).toBe(inputTokens + 5);
   },
 );
+
+const refused: GenerationEvent = {
+  type: 'error',
+  error: { kind: 'upstream-failed', message: 'no' },
+  usage: { inputTokens: 0, outputTokens: 0 },
+};
+
+it('a run that was refused costs nothing, but for what was said before it', async () => {
+  const { ask, say } = createBench();
+  const begun = [ask('refused', 'hi').begin(), ask('midway', 'hi').begin()];
+  say('refused', [refused]);
+  say('midway', [start, text, refused]);
+  await Promise.all(begun);
+  await vi.waitUntil(async () => (await admission.inspect()).open === 0);
+  expect(await spentBy('refused')).toBe(0);
+  expect(await spentBy('midway')).toBeGreaterThan(5);
+});

@@ -6,6 +6,7 @@ import {
   isTerminal,
   outputLimit,
   SluiceError,
+  type TerminalEvent,
   type Usage,
 } from '@sluice/canonical';
 import type { Model, Pool } from '@sluice/catalog';
@@ -204,9 +205,9 @@ export class Answer {
     }
     if (last && isTerminal(last)) {
       this.open -= 1;
-      const usage = last.usage ?? (last.type === 'error' ? undefined : {});
+      const outputTokens = this.generations[choice]?.deliveredTokens ?? 0;
+      const usage = this.reportOf(last, outputTokens);
       if (usage) {
-        const outputTokens = this.generations[choice]?.deliveredTokens ?? 0;
         this.usage = addUsage(this.usage, { outputTokens, ...usage });
         this.reportedTokens += outputTokens;
       }
@@ -225,6 +226,14 @@ export class Answer {
     // One answer that failed fails them all: the client sees one error.
     if (last?.type === 'error') this.cancel();
     else if (this.open === 0) this.settle();
+  }
+
+  /** What an answer says that it has cost; absent where nobody knows. */
+  private reportOf(last: TerminalEvent, outputTokens: number): Usage | undefined {
+    if (last.type === 'finish') return last.usage;
+    // A failed run knows nothing of other answers to the same prompt, and of what a run before it had said.
+    const isAll = this.generations.length === 1 && (last.usage?.outputTokens ?? 0) >= outputTokens;
+    return isAll ? last.usage : undefined;
   }
 
   private workerDone(choice: number): void {

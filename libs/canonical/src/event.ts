@@ -85,7 +85,7 @@ export interface FinishEvent extends Extensible {
   stopSequence?: string;
   usage: Usage;
 }
-/** Terminal. `usage` is what was spent before the failure, when known, so that quota is settled honestly. */
+/** Terminal. `usage` is what its run had spent before the failure, when known, so that quota is settled honestly. */
 export interface ErrorEvent {
   type: 'error';
   error: ErrorInfo;
@@ -104,6 +104,9 @@ export interface Usage extends Extensible {
 }
 
 export type TerminalEvent = FinishEvent | ErrorEvent;
+
+/** Of a request that no model has seen. */
+export const nothingSpent: Usage = { inputTokens: 0, outputTokens: 0 };
 
 /** True for the event after which nothing more may come. */
 export function isTerminal(event: GenerationEvent): event is TerminalEvent {

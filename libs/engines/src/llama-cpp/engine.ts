@@ -1,4 +1,10 @@
-import { errorInfoOf, type GenerationEvent, type InferenceRequest, SluiceError } from '@sluice/canonical';
+import {
+  errorInfoOf,
+  type GenerationEvent,
+  type InferenceRequest,
+  nothingSpent,
+  SluiceError,
+} from '@sluice/canonical';
 import type { Availability, Engine, EngineServices, GenerationRun } from '../engine.ts';
 import type { LlamaLibrary } from './library.ts';
 import { type LoadedModel, loadModel } from './model.ts';
@@ -47,16 +53,19 @@ export class LlamaCppEngine implements Engine {
     const end = () => ending.abort();
     run.signal.addEventListener('abort', end, { once: true });
     this.endings.add(ending);
+    let hasBegun = false;
     try {
       if (!this.loaded) throw stopped();
       const plan = await planGeneration(request, run, this.loaded.model, this.options.sampling);
       for (const from of plan.dropped) this.services.onExtensionsDropped(from, 'llama-cpp');
+      hasBegun = true;
       await this.evaluate(plan, request, run, this.loaded, ending.signal);
     } catch (thrown) {
       if (run.signal.aborted) return;
       const wasStopped = ending.signal.aborted;
       if (!(thrown instanceof SluiceError || wasStopped)) throw thrown;
-      run.emit({ type: 'error', error: errorInfoOf(wasStopped ? stopped() : thrown) });
+      const error = errorInfoOf(wasStopped ? stopped() : thrown);
+      run.emit({ type: 'error', error, ...(!hasBegun && { usage: nothingSpent }) });
     } finally {
       run.signal.removeEventListener('abort', end);
       this.endings.delete(ending);

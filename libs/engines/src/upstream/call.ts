@@ -5,6 +5,7 @@ import {
   type GenerationEvent,
   isContent,
   isTerminal,
+  nothingSpent,
 } from '@sluice/canonical';
 import type { ClientCodec, GenerationContext } from '@sluice/formats';
 import type { Call, Connection, Failure, Pool, ResponseHead, WireRequest } from '@sluice/http';
@@ -54,6 +55,8 @@ export class UpstreamCall implements Call, Limited, Resting {
   private readonly plan: CallPlan;
   private readonly rate = new StreamRate();
   private reader: AnswerReader | undefined;
+  /** Whether the server is known to have generated nothing. */
+  private isRefused = false;
   private hasContent = false;
   /** When the first content is due. */
   private readonly beginsBy: number;
@@ -80,6 +83,7 @@ export class UpstreamCall implements Call, Limited, Resting {
     this.services.onContact(head.status);
     // It will not be sent again, and may hold pictures.
     this.request = nothing;
+    this.isRefused = head.status > 299;
     try {
       this.reader = createAnswerReader(this.services.codec, this.plan.context, head);
     } catch (thrown) {
@@ -116,7 +120,10 @@ export class UpstreamCall implements Call, Limited, Resting {
       this.services.limits.forget(this);
       return;
     }
-    if (!this.reader) this.services.onContact(undefined, code ?? failure);
+    if (!this.reader) {
+      this.isRefused = true;
+      this.services.onContact(undefined, code ?? failure);
+    }
     this.failWith(connectionFailure(failure, this.reader !== undefined));
   }
 
@@ -181,7 +188,8 @@ export class UpstreamCall implements Call, Limited, Resting {
 
   private failWith(info: ErrorInfo, event: Pick<ErrorEvent, 'usage'> = {}): void {
     const error = presentFailure(info, this.services.secrets);
-    this.plan.emit({ type: 'error', error, ...(event.usage && { usage: event.usage }) });
+    const usage = event.usage ?? (this.isRefused ? nothingSpent : undefined);
+    this.plan.emit({ type: 'error', error, ...(usage && { usage }) });
     if (!this.hasEnded) this.finish();
   }
 

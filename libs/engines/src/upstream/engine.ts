@@ -3,6 +3,7 @@ import {
   estimateInputTokens,
   type GenerationEvent,
   type InferenceRequest,
+  nothingSpent,
   SluiceError,
 } from '@sluice/canonical';
 import { type ClientCodec, findClientCodec } from '@sluice/formats';
@@ -138,7 +139,7 @@ export class UpstreamEngine implements Engine {
     try {
       whole = await inlineMedia(request, references, this.media, this.options.media, run.signal);
     } catch (thrown) {
-      if (!run.signal.aborted) run.emit({ type: 'error', error: errorInfoOf(thrown) });
+      if (!run.signal.aborted) run.emit({ type: 'error', error: errorInfoOf(thrown), usage: nothingSpent });
       return;
     }
     if (!run.signal.aborted) await this.ask(whole, run);
@@ -151,7 +152,7 @@ export class UpstreamEngine implements Engine {
     try {
       question = planQuestion(request, run, this.options, this.codec.servers);
     } catch (thrown) {
-      run.emit({ type: 'error', error: errorInfoOf(thrown) });
+      run.emit({ type: 'error', error: errorInfoOf(thrown), usage: nothingSpent });
       return Promise.resolve();
     }
     if (question.missing) {
@@ -186,7 +187,7 @@ export class UpstreamEngine implements Engine {
     try {
       wire = this.encode(question, run);
     } catch (thrown) {
-      plan.emit({ type: 'error', error: errorInfoOf(thrown) });
+      plan.emit({ type: 'error', error: errorInfoOf(thrown), usage: nothingSpent });
       return Promise.resolve();
     }
     // The call alone holds what is sent, and lets go of it: there may be pictures in it.

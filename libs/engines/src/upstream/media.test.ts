@@ -101,6 +101,7 @@ describe('a picture by URL', () => {
             message: 'messages[1].content[0].source: the URL cannot be fetched',
             param: 'messages[1].content[0].source',
           },
+          usage: { inputTokens: 0, outputTokens: 0 },
         },
       ]);
       await engine?.stop();
