@@ -14,6 +14,8 @@ import type {
  */
 export interface ServerCodec {
   readonly format: FormatId;
+  /** What its clients call the settings that a server of another format may refuse, by their canonical names. */
+  readonly words: ReadonlyMap<string, string>;
   /** POST paths in find-my-way syntax; a trailing `*` hands the rest of the raw path to `decodeRequest`. */
   readonly routes: readonly string[];
   /** GET paths that list models or (with a trailing `/*`) show one. A path may be claimed by several formats. */

@@ -1,4 +1,4 @@
-import type { ErrorInfo, FormatId, InferenceRequest } from '@sluice/canonical';
+import type { InferenceRequest } from '@sluice/canonical';
 
 /*
  * What a server can't take is refused by its name in canonical terms, for the worker knows no other. The ingress that
@@ -14,32 +14,11 @@ export function placed<Thing extends object>(thing: Thing, path: string): Thing 
   return thing;
 }
 
-/** What the formats call the settings that a server of another may refuse. */
-const words: Readonly<Record<string, Readonly<Record<FormatId, string>>>> = {
-  messages: { gemini: 'contents' },
-  'sampling.frequencyPenalty': {
-    openai: 'frequency_penalty',
-    gemini: 'generationConfig.frequencyPenalty',
-  },
-  'sampling.presencePenalty': { openai: 'presence_penalty', gemini: 'generationConfig.presencePenalty' },
-  toolName: { openai: 'tool_call_id', anthropic: 'tool_use_id', gemini: 'functionResponse.name' },
-  logprobs: { gemini: 'generationConfig.responseLogprobs' },
-};
-
-/** A failure of an answer in the words of the client that `request` came from: the place that is refused is the client's. */
-export function inClientWords(error: ErrorInfo, request: InferenceRequest, format: FormatId): ErrorInfo {
-  const { param, message } = error;
-  if (param === undefined) return error;
-  const word = words[param] ?? words[param.replace(/^messages.*\./, '')];
-  const place = placeOf(param, request) ?? word?.[format];
-  if (place === undefined) return error;
-  return { ...error, param: place, message: message.replace(param, () => place) };
-}
-
 /** A path in canonical terms, such as `messages[1].content[0].content[2].source`. */
 const part = /^messages\[(\d+)\]\.content\[(\d+)\](?:\.content\[(\d+)\])?/;
 
-function placeOf(param: string, { messages, tools = [] }: InferenceRequest): string | undefined {
+/** Where in its client's request the thing stands that `param` names in canonical terms. Absent where nobody remembered it. */
+export function placeOf(param: string, { messages, tools = [] }: InferenceRequest): string | undefined {
   const tool = tools[Number(/^tools\[(\d+)\]$/.exec(param)?.[1])];
   if (tool) return places.get(tool);
   const [, message, index, inner] = part.exec(param) ?? [];

@@ -14,6 +14,7 @@ const version = '2023-06-01';
 
 const server: ServerCodec = {
   format,
+  words: new Map([['toolName', 'tool_use_id']]),
   routes: ['/v1/messages', '/v1/messages/count_tokens'],
   modelRoutes: ['/v1/models', '/v1/models/*'],
   recognizes,

@@ -29,6 +29,13 @@ function recognizes({ path, headers, query }: HttpFacts): boolean {
 export const gemini: Format = {
   server: {
     format: FORMAT,
+    words: new Map([
+      ['messages', 'contents'],
+      ['sampling.frequencyPenalty', 'generationConfig.frequencyPenalty'],
+      ['sampling.presencePenalty', 'generationConfig.presencePenalty'],
+      ['toolName', 'functionResponse.name'],
+      ['logprobs', 'generationConfig.responseLogprobs'],
+    ]),
     routes: versions.flatMap((version) => [`${version}/models/*`, `${version}/tunedModels/*`]),
     modelRoutes: versions.flatMap((version) => [`${version}/models`, `${version}/models/*`]),
     recognizes,

@@ -10,6 +10,11 @@ import { FORMAT } from './wire.ts';
 
 const server: ServerCodec = {
   format: FORMAT,
+  words: new Map([
+    ['sampling.frequencyPenalty', 'frequency_penalty'],
+    ['sampling.presencePenalty', 'presence_penalty'],
+    ['toolName', 'tool_call_id'],
+  ]),
   routes: ['/v1/chat/completions'],
   modelRoutes: ['/v1/models', '/v1/models/*'],
   recognizes: () => true,
