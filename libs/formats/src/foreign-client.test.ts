@@ -126,6 +126,59 @@ describe('a Claude model', () => {
     expect(sent('openai', chat({}), 'anthropic', 'claude-sonnet-5')).not.toHaveProperty('tools');
   });
 
+  test('gets the schema of an answer as it takes it, in the order of the client', () => {
+    const name = { type: 'STRING', minLength: '2', description: 'A name' };
+    const responseSchema = {
+      type: 'OBJECT',
+      properties: {
+        name: { ...name, nullable: true },
+        tags: {
+          type: 'ARRAY',
+          minItems: '1',
+          maxItems: '9',
+          items: { type: 'OBJECT', properties: { a: name } },
+        },
+        when: {
+          anyOf: [
+            { type: 'STRING', format: 'date' },
+            { type: 'STRING', format: 'moon' },
+          ],
+        },
+      },
+      required: ['name'],
+    };
+    const asked = generate({ generationConfig: { responseMimeType: 'application/json', responseSchema } });
+    const schemaFor = (model: string) => {
+      const { output_config } = sent('gemini', asked, 'anthropic', model);
+      return (output_config as { format: { schema: JsonObject } }).format.schema;
+    };
+    const described = { description: 'A name\n\n{minLength: 2}' };
+    const closed = { additionalProperties: false };
+    const wanted = {
+      type: 'object',
+      properties: {
+        name: { type: ['string', 'null'], ...described },
+        tags: {
+          type: 'array',
+          minItems: 1,
+          items: { type: 'object', properties: { a: { type: 'string', ...described } }, ...closed },
+          description: '{maxItems: 9}',
+        },
+        when: {
+          anyOf: [
+            { type: 'string', format: 'date' },
+            { type: 'string', description: '{format: "moon"}' },
+          ],
+        },
+      },
+      required: ['name'],
+      ...closed,
+    };
+    expect(JSON.stringify(schemaFor('claude-sonnet-5'))).toBe(JSON.stringify(wanted));
+    expect(schemaFor('qwen')).toMatchObject({ properties: { name: { minLength: 2 } } });
+    expect(schemaFor('qwen')).not.toHaveProperty('additionalProperties');
+  });
+
   test('gets a prompt of nothing but instructions as one of the user', () => {
     const body = sent(
       'openai',

@@ -9,6 +9,7 @@ import {
 } from '@sluice/canonical';
 import type { DecodedRequest, EncodedRequest, HttpHeaders, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
+import { answerSchema } from './answer-schema.ts';
 import { isClaude } from './claude-models.ts';
 import { createEncoding, ownFields, unsayable } from './encoding.ts';
 import { decodeMessages, decodePrefill, decodeSystem } from './messages-decode.ts';
@@ -135,8 +136,10 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const { system, messages } = encodeMessages(request.messages, encoding);
   if (messages.length === 0) throw unsayable('messages', 'hold nothing but blank text');
   const foreign = isForeign(target, format);
+  const isStranger = foreign && isClaude(target.model);
+  const fitted = (wanted: JsonObject) => (isStranger ? answerSchema(wanted) : wanted);
   const offered = encodeTools(request, deferred_tools, encoding);
-  const isUntold = offered.length === 0 && foreign && isClaude(target.model);
+  const isUntold = offered.length === 0 && isStranger;
   const tools = isUntold ? calledTools(request.messages) : offered;
   const { sampling, output, endUser } = request;
   const maxTokens = sampling.maxOutputTokens ?? target.maxOutputTokens;
@@ -148,10 +151,10 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
     isMidLoop: isMidLoop(request.messages, messages, foreign),
   });
   const chosenThinking = thinking === undefined ? asked.thinking : limitBudget(thinking, maxTokens);
+  const schema = output?.type === 'json' ? output.schema && fitted(output.schema) : undefined;
   const config = {
     ...(asked.effort !== undefined && { effort: asked.effort }),
-    ...(output?.type === 'json' &&
-      output.schema && { format: { type: 'json_schema', schema: output.schema } }),
+    ...(schema && { format: { type: 'json_schema', schema } }),
     ...fieldsOf(output_config),
   };
   if (output?.type === 'json' && !output.schema) system.push({ type: 'text', text: jsonInstruction });

@@ -1,0 +1,57 @@
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+
+const formats: ReadonlySet<string> = new Set([
+  ...['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'],
+]);
+const lists: ReadonlySet<string> = new Set(['anyOf', 'allOf']);
+const maps: ReadonlySet<string> = new Set(['$defs', 'definitions', 'properties']);
+const plain: ReadonlySet<string> = new Set(['$ref', 'enum', 'const', 'type', 'title', 'required']);
+
+/**
+ * The schema of an answer as Claude takes it, which refuses all that its grammar can't hold an answer to: objects are
+ * closed, alternatives are `anyOf`, and a keyword that it does not know is told in the description, as the maker's own
+ * SDK does. Keys keep their order.
+ */
+export function answerSchema(schema: JsonObject): JsonObject {
+  const said: [string, Json][] = [];
+  const untold: [string, Json][] = [];
+  let description = '';
+  for (const [name, value] of Object.entries(schema)) {
+    if (name === 'description' && typeof value === 'string') description = value;
+    else if (name === 'oneOf' || lists.has(name)) said.push([name === 'oneOf' ? 'anyOf' : name, each(value)]);
+    else if (maps.has(name) && isJsonObject(value)) said.push([name, ofEach(value)]);
+    else if (name === 'items') said.push([name, within(value)]);
+    else if (plain.has(name) || isTaken(name, value)) said.push([name, value]);
+    else if (name !== '$schema' && name !== 'additionalProperties') untold.push([name, value]);
+  }
+  if (untold.length > 0) {
+    const told = untold.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join(', ');
+    description = `${description}${description && '\n\n'}{${told}}`;
+  }
+  return {
+    ...Object.fromEntries(said),
+    ...(description !== '' && { description }),
+    ...(isObject(schema) && { additionalProperties: false }),
+  };
+}
+
+function isTaken(name: string, value: Json): boolean {
+  if (name === 'format') return typeof value === 'string' && formats.has(value);
+  return name === 'minItems' && (value === 0 || value === 1);
+}
+
+function isObject({ type, properties }: JsonObject): boolean {
+  return type === 'object' || (Array.isArray(type) && type.includes('object')) || isJsonObject(properties);
+}
+
+function within(schema: Json): Json {
+  return isJsonObject(schema) ? answerSchema(schema) : schema;
+}
+
+function each(schemas: Json): Json {
+  return Array.isArray(schemas) ? schemas.map(within) : schemas;
+}
+
+function ofEach(schemas: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, within(schema)]));
+}
