@@ -1,5 +1,8 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -26,13 +29,18 @@ describe('startRedisServer', () => {
     expect(isAlive(server.pid)).toBe(false);
   });
 
-  it('kills the server when the process that started it is killed', async () => {
-    const owner = spawnOwner();
+  it('kills the server when the process that started it is killed, and leaves no folder behind', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-owner-'));
+    // One that is not there yet.
+    const owner = spawnOwner(join(folder, 'tmp'));
     const [line] = await once(createInterface({ input: owner.stdout }), 'line');
     const pid = Number(line);
     expect(isAlive(pid)).toBe(true);
+    expect(await readdir(join(folder, 'tmp'))).toHaveLength(2);
     owner.kill('SIGKILL');
     await isGone(pid);
+    await expect.poll(() => readdir(join(folder, 'tmp')), { timeout: 5_000 }).toEqual([]);
+    await rm(folder, { recursive: true });
   });
 
   it('kills the server when its guard is killed', async () => {
@@ -45,12 +53,14 @@ describe('startRedisServer', () => {
   });
 });
 
-function spawnOwner() {
+function spawnOwner(temporaryFolder: string) {
   const module = JSON.stringify(new URL('./server.ts', import.meta.url));
   const script = `import { startRedisServer } from ${module};
-    console.log((await startRedisServer()).pid); setInterval(() => undefined, 1e6);`;
+    const socket = process.env.TMPDIR + '/own/redis.sock';
+    console.log((await startRedisServer({ socket })).pid); setInterval(() => undefined, 1e6);`;
   return spawn(process.execPath, ['--input-type=module', '--eval', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, TMPDIR: temporaryFolder },
   });
 }
 

@@ -45,18 +45,23 @@ const guard = fileURLToPath(new URL('./guard.ts', import.meta.url));
 
 /** Starts a Redis without persistence that evicts nothing; rejects with the server's own last words. */
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
+  // It may name a folder that is not there: in a container, or for a user who has just been made.
+  await mkdir(tmpdir(), { recursive: true });
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'sluice-redis-')));
   const { socket } = options;
   const socketFolder = socket && (await mkdir(dirname(socket), { recursive: true, mode: 0o700 }));
+  const made = [
+    ...(options.directory === undefined ? [directory] : []),
+    ...(socketFolder ? [socketFolder] : []),
+  ];
   const removeDirectories = async () => {
-    if (options.directory === undefined) await rm(directory, { recursive: true, force: true });
-    if (socketFolder) await rm(socketFolder, { recursive: true, force: true });
+    for (const folder of made) await rm(folder, { recursive: true, force: true });
   };
   let complaint = '';
   try {
     for (let attempt = 0; attempt < portAttempts; attempt++) {
       const port = options.port ?? (await findFreePort());
-      const start = await launch(options, port, directory);
+      const start = await launch(options, port, directory, made);
       if (start.outcome === 'ready') {
         const url = socket === undefined ? `redis://127.0.0.1:${port}` : socketUrl(socket);
         return asServer(start, { url, port, socket, directory }, removeDirectories);
@@ -74,18 +79,28 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
 
 /**
  * Runs a program (its name and its arguments) that never outlives this process, whatever ends it. The returned
- * process is its guard: it ends with the program, and the program with its channel.
+ * process is its guard: it ends with the program, and the program with its channel. `folders` are removed where this
+ * process ends first; default: none.
  */
-export function runGuarded(program: readonly string[]): ChildProcess {
+export function runGuarded(program: readonly string[], folders: readonly string[] = []): ChildProcess {
   // Its own session: a Ctrl-C in the terminal must not end Redis before those who still need it.
-  return fork(guard, program, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true, execArgv: [] });
+  return fork(guard, [JSON.stringify(folders), ...program], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    detached: true,
+    execArgv: [],
+  });
 }
 
 type Launch =
   | { outcome: 'ready'; guard: ChildProcess; pid: number; exited: Promise<void> }
   | { outcome: 'failed'; complaint: string };
 
-async function launch(options: RedisServerOptions, port: number, directory: string): Promise<Launch> {
+async function launch(
+  options: RedisServerOptions,
+  port: number,
+  directory: string,
+  made: readonly string[],
+): Promise<Launch> {
   const program = [
     options.binary ?? 'redis-server',
     ...['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--logfile', ''],
@@ -93,7 +108,7 @@ async function launch(options: RedisServerOptions, port: number, directory: stri
     ...(options.socket === undefined ? [] : ['--unixsocket', options.socket, '--unixsocketperm', '700']),
     ...(options.arguments ?? []),
   ];
-  const child = runGuarded(program);
+  const child = runGuarded(program, made);
   const exited = once(child, 'exit').then(() => undefined);
   const lines: string[] = [];
   const started = new Promise<number>((resolve) => {
