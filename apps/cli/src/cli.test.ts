@@ -79,6 +79,7 @@ it('a key is minted, listed, shown and revoked, and its credential is seen once'
     expect(output).not.toContain(credential);
   }
   expect((await run('keys', 'list')).output).toContain('revoked');
+  await run('tenants', 'create', 'other');
   expect((await run('keys', 'list', '--tenant', 'other')).output).toBe('there are no keys\n');
 });
 
@@ -131,12 +132,25 @@ it('a key of another secret is not minted by accident', async () => {
   });
 });
 
+it('keys of a tenant that is not there are no empty list', async () => {
+  await run('tenants', 'create', 'acme');
+  expect(await run('keys', 'list', '--tenant', 'acme')).toMatchObject({
+    code: 0,
+    output: 'there are no keys\n',
+  });
+  expect(await run('keys', 'list', '--tenant', 'amce')).toMatchObject({
+    ...{ code: 1, output: '' },
+    errors: expect.stringContaining('there is no tenant amce'),
+  });
+});
+
 it.each([
   [['kesy'], 'there is no command kesy; did you mean keys?'],
   [['keys', 'mnit'], 'there is no command keys mnit; did you mean mint?'],
   [['keys', 'mint'], '--tenant is missing'],
   [['keys', 'mint', '--tenant'], "option '--tenant <value>' argument missing"],
   [['keys', 'list', '--tenat', 'x'], "unknown option '--tenat'"],
+  [['keys', 'mint', '--tenant', 'acme', '--tenant', 'other'], '--tenant is given twice'],
   [['keys', 'revoke'], 'keys revoke needs ID'],
   [['keys', 'list', 'x'], 'keys list has no use for "x"'],
   [
@@ -161,6 +175,10 @@ it.each([
   [
     ['limits', 'clear', '--tenant', 'acme', 'concurency'],
     'there is no limit "concurency"; did you mean concurrency?',
+  ],
+  [
+    ['limits', 'set', '--tenant', 'acme', 'concurrency=1', 'concurrency=2'],
+    'the limit concurrency is given twice',
   ],
   [['limits', 'set', 'concurrency=1'], 'say whom it binds: --tenant ID or --key ID'],
   [['limits', 'set', '--tenant', 'acme', 'concurrency'], '"concurrency" is not of the form limit=policy'],

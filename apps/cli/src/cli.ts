@@ -122,12 +122,20 @@ function parseLine(
   return { input, isJson: input.isSet('json') };
 }
 
-function parseFlags(
-  line: readonly string[],
-  options: Record<string, { type: 'boolean' | 'string' }>,
-): { values: Record<string, unknown>; positionals: string[] } {
+type FlagTypes = Record<string, { type: 'boolean' | 'string' }>;
+
+function parseFlags(line: readonly string[], options: FlagTypes) {
+  const { tokens, ...parsed } = splitLine(line, options);
+  const flags = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
+  const twice = flags.find((flag, index) => flags.indexOf(flag) !== index);
+  // The parser would let the last one win: a key would be minted for whom the operator forgot to take out.
+  if (twice !== undefined) throw new UsageError(`--${twice} is given twice`);
+  return parsed;
+}
+
+function splitLine(line: readonly string[], options: FlagTypes) {
   try {
-    return parseArgs({ args: [...line], options, allowPositionals: true, strict: true });
+    return parseArgs({ args: [...line], options, allowPositionals: true, strict: true, tokens: true });
   } catch (error) {
     // The parser's first sentence says which flag is wrong; the others advise on quoting.
     const [sentence = ''] = error instanceof Error ? error.message.split(/\.(?:\s|$)/) : [];

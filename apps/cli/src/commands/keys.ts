@@ -37,7 +37,10 @@ export const keyCommands: readonly Command[] = [
     flags: { tenant: { value: 'ID', summary: 'only the keys of this tenant' } },
     async run(input, open) {
       const { directory } = await open();
-      const keys = await directory.listKeys(input.text('tenant'));
+      const tenant = input.text('tenant');
+      // A misspelt tenant has no keys, which would look as if it had none to revoke.
+      if (tenant !== undefined) await directory.tenant(tenant);
+      const keys = await directory.listKeys(tenant);
       const rows = keys.map((key) => [
         key.id,
         `${key.prefix}…`,

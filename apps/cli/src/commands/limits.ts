@@ -30,7 +30,7 @@ export const limitCommands: readonly Command[] = [
     flags: subjectFlags,
     async run(input, open) {
       const subject = readSubject(input);
-      const changes = Object.fromEntries(input.words.map(parseAssignment));
+      const changes = parseAssignments(input.words);
       return changeLimits(subject, changes, await open());
     },
   },
@@ -69,6 +69,15 @@ function readSubject(input: Input): Subject {
   if (tenant !== undefined && key === undefined) return { type: 'tenant', id: tenant };
   if (key !== undefined && tenant === undefined) return { type: 'key', id: key };
   throw new UsageError('say whom it binds: --tenant ID or --key ID');
+}
+
+function parseAssignments(words: readonly string[]): LimitChanges {
+  const changes: Record<string, Json> = {};
+  for (const [name, policy] of words.map(parseAssignment)) {
+    if (name in changes) throw new UsageError(`the limit ${name} is given twice`);
+    changes[name] = policy;
+  }
+  return changes;
 }
 
 function parseAssignment(word: string): [name: string, policy: Json] {
