@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readFlags } from '../command-line.ts';
 import { findSlowest } from './bad-input-budget.ts';
 import { checkOut } from './checkout.ts';
 
@@ -18,14 +18,11 @@ const repository = join(import.meta.dirname, '../../../..');
 const slowerLimit = 0.9;
 const badInputLimitMs = 50;
 
-const { values } = parseArgs({
-  options: {
-    save: { type: 'string' },
-    against: { type: 'string' },
-    commit: { type: 'string' },
-    runs: { type: 'string', default: '4' },
-    help: { type: 'boolean', default: false },
-  },
+const values = readFlags(usage, {
+  save: { type: 'string' },
+  against: { type: 'string' },
+  commit: { type: 'string' },
+  runs: { type: 'string', default: '4' },
 });
 
 function runIn(folder: string): Figures {
@@ -87,5 +84,4 @@ function run(): void {
   if (!isFast || tookMs > badInputLimitMs) process.exitCode = 1;
 }
 
-if (values.help) process.stdout.write(usage);
-else run();
+run();

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { readFlags, refuse } from '../command-line.ts';
 import { standardCorpus } from './bad-input.ts';
 import { runOverHttp } from './http-run.ts';
 
@@ -6,15 +6,13 @@ const usage =
   'usage: npm run corpus -- --url http://127.0.0.1:8080 --key sk-… [--model sim] [--seed N] [--mutations N]\n' +
   'Sends thousands of bad requests to a running gateway; fails on a 5xx, a hang or an answer of a wrong shape.\n';
 
-const { values } = parseArgs({
-  options: {
-    url: { type: 'string' },
-    key: { type: 'string' },
-    model: { type: 'string', default: 'sim' },
-    seed: { type: 'string', default: String(standardCorpus.seed) },
-    mutations: { type: 'string', default: String(standardCorpus.mutations * 2) },
-    concurrency: { type: 'string', default: '16' },
-  },
+const values = readFlags(usage, {
+  url: { type: 'string' },
+  key: { type: 'string' },
+  model: { type: 'string', default: 'sim' },
+  seed: { type: 'string', default: String(standardCorpus.seed) },
+  mutations: { type: 'string', default: String(standardCorpus.mutations * 2) },
+  concurrency: { type: 'string', default: '16' },
 });
 
 async function run(url: string, key: string): Promise<void> {
@@ -44,8 +42,6 @@ function nameOf(status: number): string {
   return status === 0 ? 'cut' : String(status);
 }
 
-if (values.url !== undefined && values.key !== undefined) await run(values.url, values.key);
-else {
-  process.stderr.write(usage);
-  process.exitCode = 2;
-}
+if (values.url === undefined || values.key === undefined) refuse(usage, '--url and --key are missing');
+if (!URL.canParse(values.url)) refuse(usage, '--url takes an address as http://127.0.0.1:8080');
+await run(values.url, values.key);

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { readFlags } from '../command-line.ts';
 import { Random } from '../corpus/random.ts';
 import { type JudgedMutant, judgeMutants, type Verdict } from './judge-mutants.ts';
 import { scoreOf } from './score.ts';
@@ -13,16 +13,13 @@ const usage =
   'that ends no test counts as noticed; one that a comment in the source excuses with a reason does not count. Fails\n' +
   'where a folder has less than --least percent.\n';
 
-const { values } = parseArgs({
-  options: {
-    folder: { type: 'string', multiple: true, default: ['openai', 'anthropic', 'gemini', 'shared'] },
-    file: { type: 'string', multiple: true, default: [] },
-    sample: { type: 'string', default: 'all' },
-    seed: { type: 'string', default: '1' },
-    least: { type: 'string', default: '85' },
-    survivors: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
+const values = readFlags(usage, {
+  folder: { type: 'string', multiple: true, default: ['openai', 'anthropic', 'gemini', 'shared'] },
+  file: { type: 'string', multiple: true, default: [] },
+  sample: { type: 'string', default: 'all' },
+  seed: { type: 'string', default: '1' },
+  least: { type: 'string', default: '85' },
+  survivors: { type: 'boolean', default: false },
 });
 
 function choose(mutants: readonly Mutant[]): Mutant[] {
@@ -60,9 +57,6 @@ async function judge(folder: string): Promise<number> {
   return percent;
 }
 
-if (values.help) process.stdout.write(usage);
-else {
-  for (const folder of values.folder) {
-    if ((await judge(folder)) < Number(values.least)) process.exitCode = 1;
-  }
+for (const folder of values.folder) {
+  if ((await judge(folder)) < Number(values.least)) process.exitCode = 1;
 }
