@@ -27,6 +27,8 @@ it('a smaller claim than the refused one is asked for', () => {
   expect(pools.refusal('gpu', 'acme', 4)).toBe(refusal);
   expect(pools.refusal('gpu', 'acme', 3)).toBeUndefined();
   expect(pools.ask('gpu', 'acme', 3)).toBe('open');
+  pools.refused('gpu', 2, refusal);
+  expect([pools.refusal('gpu', 'acme', 2), pools.refusal('gpu', 'acme', 1)]).toEqual([refusal, undefined]);
 });
 
 it('every place that comes back is asked for once', () => {

@@ -184,10 +184,26 @@ it('what began under an older policy neither empties a rate nor renews a budget 
   await ledger.reserve(both('new', longMs));
   await ledger.settle({ requestId: 'new', slots: [slot], charge: 300 });
   const before = await levels();
+  expect(before[0]).toBeGreaterThanOrEqual(300);
   await ledger.settle({ requestId: 'old', slots: [slot], charge: 500 });
   const after = await levels();
   expect([after[0] ?? 0, after[1] ?? 0]).toEqual([(before[0] ?? 0) + 100, (before[1] ?? 0) + 100]);
   expect(after[1]).toBe(300 + 500);
+});
+
+it('a budget with a period is forgotten when nobody uses it any more', async () => {
+  const redis = await bed.connect();
+  const ledger = new Ledger(redis, 15_000);
+  const hold = {
+    primitive: 'budget',
+    amount: 400,
+    max: 1000,
+    periodMs: 60_000,
+    key: `${slot}:budget`,
+  } as const;
+  await ledger.reserve(request('r', hold));
+  await ledger.settle({ requestId: 'r', slots: [slot], charge: 300 });
+  expect(await redis.pttl(hold.key)).toBeGreaterThan(2 * hold.periodMs);
 });
 
 it('a budget whose period was taken away outlasts what began with one', async () => {

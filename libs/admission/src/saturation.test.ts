@@ -194,6 +194,18 @@ it('whoever waits for slow generations is not overtaken by those who come minute
   expect(later.priority).toBeGreaterThan(waiting.priority);
 });
 
+it('who waits in a pool keeps his place when the clock of Redis is set back', async () => {
+  const ingress = await bed.admission();
+  const poolPolicy = { slots: 1, waitBudgetMs: 100_000 };
+  const admit = () => ingress.admit(bed.claim({ poolPolicy }));
+  await admit();
+  const waiting = await admit();
+  await letPass(ingress.redis, -3_600_000);
+  const later = [await admit(), await admit()].map(({ priority }) => priority);
+  expect(later[0]).toBeGreaterThan(waiting.priority);
+  expect(later[1]).toBeGreaterThan(later[0] ?? 0);
+});
+
 it('a pool that was calm for a minute counts its time anew', async () => {
   const ingress = await bed.admission();
   const poolPolicy = { slots: 2, waitBudgetMs: 10_000 };
@@ -206,6 +218,10 @@ it('a pool that was calm for a minute counts its time anew', async () => {
   await soon.settle({});
   await letPass(ingress.redis, 31_000);
   expect((await admit()).priority).toBe(1);
+  await admit();
+  const [seconds] = await ingress.redis.time();
+  const since = Number(await ingress.redis.get('sluice:{p:gpu}:busy:since'));
+  expect(since).toBeGreaterThan(Number(seconds) * 1000 - 30_000);
 });
 
 it('a flood of one tenant leaves places to others, and none of these takes them all', async () => {
