@@ -1,11 +1,21 @@
-import { startCluster, startSentinel, startSingle, startSocket } from '@sluice/testing';
+import { ask, startCluster, startSentinel, startSingle, startSocket, type Topology } from '@sluice/testing';
 import { vi } from 'vitest';
 import { describeTransport } from './transport-suite.ts';
 
 // Real servers start here, on machines that may be busy.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
 
+/** A server as the user that the documentation makes. */
+async function startForUser(): Promise<Topology> {
+  const topology = await startSingle();
+  const [port = 0] = topology.nodes.map((node) => node.port);
+  const rules = 'on >pass ~sluice:* &sluice:* +@all -@admin -@dangerous +info';
+  await ask(port, 'ACL', 'SETUSER', 'sluice', ...rules.split(' '));
+  return { ...topology, url: `redis://sluice:pass@127.0.0.1:${port}` };
+}
+
 describeTransport('single', startSingle);
+describeTransport("user's", startForUser);
 describeTransport('socket', startSocket);
 describeTransport('sentinel', startSentinel);
 describeTransport('cluster', startCluster);
