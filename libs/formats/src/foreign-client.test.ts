@@ -321,6 +321,22 @@ describe('a Gemini model', () => {
     });
   });
 
+  test('gets files without their names, which not every version of its API knows', () => {
+    const pdf = { type: 'base64', media_type: 'application/pdf', data: 'AAAA' };
+    const document = { type: 'document', source: pdf, title: 'a.pdf' };
+    const body = messages({
+      messages: [
+        { role: 'user', content: [document] },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'see', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: [document] }] },
+      ],
+    });
+    for (const model of ['gemini-2.5-pro', 'gemini-3-pro']) {
+      const said = JSON.stringify(sent('anthropic', body, 'gemini', model));
+      expect(said.match(/"inlineData":\{"mimeType":"application\/pdf","data":"AAAA"\}/g)).toHaveLength(2);
+    }
+  });
+
   test('gets a response in every result, and pictures in it where it takes them there', () => {
     const data = 'iVBORw0KGgo=';
     const result = (id: string, ...content: object[]) => ({ type: 'tool_result', tool_use_id: id, content });

@@ -2,7 +2,7 @@ import type { FormatId, JsonObject, Message, SystemMessage } from '@sluice/canon
 import { signCalls } from './call-signature.ts';
 import { callNames } from './contents.ts';
 import { keptOn, noteForeign } from './kept.ts';
-import { encodeCall, encodePart } from './parts.ts';
+import { encodeCall, encodePart, withoutName } from './parts.ts';
 import { asModelsTake, encodeResult } from './results.ts';
 
 export interface EncodedContents {
@@ -66,7 +66,9 @@ function add(turns: Turn[], turn: Turn): void {
 
 /** A turn of a client that knows nothing of this dialect: without empty text, with signed calls and whole results. */
 function asServersTake(turn: Turn, model: string): Turn {
-  const parts = turn.parts.filter((part) => part.text !== '' || Object.keys(part).some(isContent));
+  const parts = turn.parts
+    .filter((part) => part.text !== '' || Object.keys(part).some(isContent))
+    .map(withoutName);
   if (turn.role === 'model') return { ...turn, parts: signCalls(parts, model) };
   return turn.isResults
     ? { ...turn, parts: parts.flatMap((part) => asModelsTake(part, model)) }

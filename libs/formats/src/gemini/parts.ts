@@ -124,6 +124,17 @@ export function encodeMedia(part: MediaPart): JsonObject {
   }
 }
 
+/** Media without the name of its file: not every version of the API knows the field, and none reads it but for own tools. */
+export function withoutName(part: JsonObject): JsonObject {
+  const { inlineData, fileData } = part;
+  if (isJsonObject(inlineData)) return { ...part, inlineData: nameless(inlineData) };
+  return isJsonObject(fileData) ? { ...part, fileData: nameless(fileData) } : part;
+}
+
+function nameless({ displayName: _name, ...data }: JsonObject): JsonObject {
+  return data;
+}
+
 /** A call is always whole, with an object for its arguments. */
 export function encodeCall(part: ToolCallPart): { part: JsonObject; isMalformed: boolean } {
   const { args, isMalformed } = parseArguments(part.arguments);

@@ -9,7 +9,7 @@ import {
 } from '@sluice/canonical';
 import type { CallLedger } from './calls.ts';
 import { FORMAT, keptOn, leftOver, nested, nestedIn, noteForeign } from './kept.ts';
-import { decodePart, encodePart } from './parts.ts';
+import { decodePart, encodePart, withoutName } from './parts.ts';
 import { invalidField, parsePart, type WirePart } from './wire.ts';
 
 /** Marks a result whose text is the whole `response` object as JSON, so that it is said as an object again. */
@@ -100,11 +100,12 @@ const takesNoMedia = /gemini-[12](?:\D|$)/;
 export function asModelsTake(part: JsonObject, model: string): JsonObject[] {
   const { functionResponse, ...beside } = part;
   if (!isJsonObject(functionResponse)) return [part];
-  const { parts, response = { output: '' }, ...result } = functionResponse;
-  if (!Array.isArray(parts) || !takesNoMedia.test(model)) {
+  const { parts: named, response = { output: '' }, ...result } = functionResponse;
+  const parts = Array.isArray(named) ? named.filter(isJsonObject).map(withoutName) : undefined;
+  if (!parts || !takesNoMedia.test(model)) {
     return [{ functionResponse: { ...result, response, ...(parts && { parts }) }, ...beside }];
   }
-  return [{ functionResponse: { ...result, response }, ...beside }, ...parts.filter(isJsonObject)];
+  return [{ functionResponse: { ...result, response }, ...beside }, ...parts];
 }
 
 function encodeResponse(

@@ -88,8 +88,8 @@ export const conversationRules: readonly Rule[] = [
   },
   {
     id: 'file-names',
-    says: 'Chat completions demand a name for a file and have none for a picture; messages name documents only.',
-    holds: (crossing) => crosses(crossing) && !toGenerate(crossing),
+    says: 'Chat completions demand a name for a file and have none for a picture; messages name documents only, and generate content names nothing.',
+    holds: crosses,
     rewrite: each((fact) => (fact.says.type === 'media' ? without(fact, 'filename') : fact)),
   },
   {
