@@ -15,6 +15,8 @@ const byCode: Readonly<Record<string, { status: number; reason: string; error: E
     error: { kind: 'invalid-request', message: 'the request did not arrive in time', retryable: false },
   },
 };
+/** How long the client has to take its answer and close its end; who does neither would keep the connection for ever. */
+const closeLimitMs = 2_000;
 const malformed: ErrorInfo = { kind: 'invalid-request', message: 'the request is not valid HTTP' };
 
 /** The answer that is being written to a socket, where Node's own handler of such errors looks for it, too. */
@@ -40,4 +42,6 @@ export function refuseBrokenHttp(error: NodeJS.ErrnoException, socket: Answering
     `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/json\r\n` +
       `content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
   );
+  const timer = setTimeout(() => socket.destroy(), closeLimitMs);
+  socket.once('close', () => clearTimeout(timer));
 }

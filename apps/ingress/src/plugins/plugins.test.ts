@@ -192,6 +192,16 @@ describe('an error', () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toHaveProperty('error');
   });
+
+  it('keeps no connection of a client that was refused and does not close its end', async () => {
+    const socket = connect({ port: await listen(), host: '127.0.0.1', allowHalfOpen: true });
+    const connections = () =>
+      new Promise<number>((resolve) => app.server.getConnections((_error, count) => resolve(count)));
+    socket.resume().write('GARBAGE\r\n\r\n');
+    await once(socket, 'end');
+    await expect.poll(connections, { timeout: 10_000 }).toBe(0);
+    socket.destroy();
+  });
 });
 
 describe('every request', () => {
