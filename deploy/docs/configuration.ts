@@ -119,6 +119,8 @@ const besideTheServer = [
   '  question of `probePath` with 401 or with 500 and above: they wait for the other workers of the pool, or for the server.',
   '  After two such answers it offers no slots, so that a pool without any other worker refuses with 503. A server that is',
   '  there and says nothing is taken for a busy one.',
+  '- **Words.** A server of chat completions that refuses `stream_options`, or wants `max_completion_tokens` for `max_tokens`, is asked',
+  '  again as it likes, and from then on at once; without the former, usage may be an estimate.',
   '- **Prefills.** A last assistant turn of a messages client begins the answer, and what is answered is the rest. Servers of',
   '  messages are left to do it; those of chat completions are told to where `resume` is `prefix`, for plain text without tools,',
   '  JSON and thinking. Anything else is a 400 that names the turn, since the server would answer afresh. The embedded models',

@@ -143,6 +143,11 @@ export interface ServerTraits {
   readonly stopStrings: { readonly most: number; takes(stop: string): boolean };
   /** The names of tools for which they do not refuse a request. */
   readonly toolName: RegExp;
+  /**
+   * The same request for a server that refused it in these words, where another of the dialect's words may do. Absent:
+   * the dialect has one word for everything.
+   */
+  rephrase?(body: JsonObject, refusal: string): JsonObject | undefined;
 }
 
 /** A picture, document or other file that is only pointed to. */

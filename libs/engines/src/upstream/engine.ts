@@ -1,4 +1,5 @@
 import {
+  type ErrorEvent,
   errorInfoOf,
   estimateInputTokens,
   type GenerationEvent,
@@ -6,7 +7,7 @@ import {
   nothingSpent,
   SluiceError,
 } from '@sluice/canonical';
-import { type ClientCodec, findClientCodec } from '@sluice/formats';
+import { type ClientCodec, type EncodedRequest, findClientCodec } from '@sluice/formats';
 import { attemptMs, beginRequest, completeRequest, Pool, type WireRequest } from '@sluice/http';
 import { Client } from 'undici';
 import type { Availability, Engine, EngineServices, GenerationRun, ResumeAbility } from '../engine.ts';
@@ -23,6 +24,8 @@ import { secretsOf } from './secrets.ts';
 import { cutAt } from './stop-cut.ts';
 import { TimeLimits } from './time-limits.ts';
 
+/** How often a question is asked otherwise: without a limit, and in other words for two things. */
+const secondQuestions = 3;
 /** Connections beside the slots, for answers that are whole but not closed yet. */
 const spareConnections = 4;
 
@@ -42,6 +45,8 @@ export class UpstreamEngine implements Engine {
   private readonly probeClient: Client;
   private readonly probe: Probe;
   private readonly media: MediaFetcher;
+  /** The words in which the server refused what can be said otherwise, by model: it is not said again. */
+  private readonly refusals = new Map<string, readonly string[]>();
   private sent: { path: string; headers: Record<string, string>; head: string } | undefined;
 
   constructor(options: UpstreamOptions, codec: ClientCodec, services: EngineServices) {
@@ -166,44 +171,77 @@ export class UpstreamEngine implements Engine {
     return cutAt(question.stops, inputTokens, plan, (cut) => this.send(question, run, { ...plan, ...cut }));
   }
 
-  /** Our count of a prompt is an estimate: a server that finds no room beside it for the limit is asked again without. */
+  /** Asks once more, and once more, as long as a server says what of the question it does not take. */
   private async send(question: Question, run: GenerationRun, plan: Plan): Promise<void> {
-    let hasBegun = false;
-    let refusal: GenerationEvent | undefined;
-    const emit = (event: GenerationEvent) => {
-      if (!hasBegun && isRoomRefusal(event)) refusal = event;
-      else plan.emit(event);
-      hasBegun = true;
-    };
-    await this.call(question, run, { ...plan, emit });
-    if (!refusal || plan.signal.aborted) return;
-    const request = withoutLimit(question.request, this.codec.servers);
-    if (request) await this.call({ ...question, request }, run, plan);
-    else plan.emit(refusal);
+    let asked = question;
+    for (let left = secondQuestions; ; left -= 1) {
+      let first: GenerationEvent | undefined;
+      let refusal: ErrorEvent | undefined;
+      const emit = (event: GenerationEvent) => {
+        if (!first && event.type === 'error' && event.error.kind === 'invalid-request') refusal = event;
+        else plan.emit(event);
+        first ??= event;
+      };
+      try {
+        await this.call(asked, run, { ...plan, emit });
+      } catch (thrown) {
+        plan.emit({ type: 'error', error: errorInfoOf(thrown), usage: nothingSpent });
+        return;
+      }
+      // What was refused for another reason, and quotes the client's own words, teaches nothing.
+      if (first?.type === 'start' && asked.refusals) this.refusals.set(run.backendModel, asked.refusals);
+      if (!refusal || plan.signal.aborted) return;
+      const next = left > 0 ? this.askOtherwise(asked, run, refusal) : undefined;
+      if (!next) {
+        plan.emit(refusal);
+        return;
+      }
+      asked = next;
+    }
   }
 
-  private call(question: Question, run: GenerationRun, plan: Plan): Promise<void> {
-    let wire: WireRequest;
-    try {
-      wire = this.encode(question, run);
-    } catch (thrown) {
-      plan.emit({ type: 'error', error: errorInfoOf(thrown), usage: nothingSpent });
-      return Promise.resolve();
+  /** What a server may answer that refused the question so. Absent: there is nothing. */
+  private askOtherwise(question: Question, run: GenerationRun, refusal: ErrorEvent): Question | undefined {
+    // Our count of a prompt is an estimate: it may leave no room beside it for the limit.
+    if (isRoomRefusal(refusal)) {
+      const request = withoutLimit(question.request, this.codec.servers);
+      return request && { ...question, request };
     }
+    const { message } = refusal.error;
+    if (!this.codec.servers.rephrase?.(this.phrase(question, run).body, message)) return undefined;
+    return { ...question, refusals: [...this.refusalsOf(question, run), message] };
+  }
+
+  /** Throws for what the dialect can't say. */
+  private call(question: Question, run: GenerationRun, plan: Plan): Promise<void> {
+    const wire = this.encode(question, run);
     // The call alone holds what is sent, and lets go of it: there may be pictures in it.
     return new Promise((onEnd) => new UpstreamCall(this.callServices, wire, { ...plan, onEnd }).open());
   }
 
-  private encode({ request, flags }: Question, run: GenerationRun): WireRequest {
+  private encode(question: Question, run: GenerationRun): WireRequest {
+    const { path, headers, body, dropped } = this.phrase(question, run);
+    for (const from of dropped) this.services.onExtensionsDropped(from, this.codec.format);
+    return completeRequest(this.head(path, headers), JSON.stringify(body));
+  }
+
+  private phrase(question: Question, run: GenerationRun): EncodedRequest {
+    const { request, flags } = question;
     const encoded = this.codec.encodeRequest(request, {
       model: run.backendModel,
       stream: true,
       ...(run.clientFormat !== undefined && { clientFormat: run.clientFormat }),
       maxOutputTokens: defaultMaxOutputTokens,
     });
-    for (const from of encoded.dropped) this.services.onExtensionsDropped(from, this.codec.format);
-    const body = JSON.stringify(flags ? { ...encoded.body, ...flags } : encoded.body);
-    return completeRequest(this.head(encoded.path, encoded.headers), body);
+    if (flags) Object.assign(encoded.body, flags);
+    for (const refusal of this.refusalsOf(question, run)) {
+      encoded.body = this.codec.servers.rephrase?.(encoded.body, refusal) ?? encoded.body;
+    }
+    return encoded;
+  }
+
+  private refusalsOf({ refusals }: Question, { backendModel }: GenerationRun): readonly string[] {
+    return refusals ?? this.refusals.get(backendModel) ?? [];
   }
 
   /** Most requests differ in their body alone: the head of the last one is kept. */

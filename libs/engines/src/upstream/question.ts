@@ -12,6 +12,8 @@ import { type FittedNames, fitToolNames } from './tool-names.ts';
 export interface Question extends Continuation {
   /** The stop strings that the server is not told. */
   stops: readonly string[];
+  /** The words in which the server refused it, so that it is said otherwise. Absent: those that are known of the model. */
+  refusals?: readonly string[];
 }
 
 /** Throws `upstream-failed` for a lost answer that can't go on, `invalid-request` for one that the client began and can't. */

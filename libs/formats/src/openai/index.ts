@@ -2,6 +2,7 @@ import type { ClientCodec, Format, ServerCodec } from '../codec.ts';
 import { decodeError, encodeError } from './error.ts';
 import { encodeModel, encodeModelList } from './models.ts';
 import { judgeReference } from './parts.ts';
+import { rephrase } from './rephrase.ts';
 import { decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 import { ChatStreamDecoder } from './stream-decode.ts';
@@ -40,6 +41,7 @@ const client: ClientCodec = {
     demandOutputLimit: false,
     sayTokenByToken: true,
     toolName: /^[\w-]{1,64}$/,
+    rephrase,
     stopStrings: { most: 4, takes: () => true },
   },
   authorize: (credential) => (credential === undefined ? {} : { authorization: `Bearer ${credential}` }),
