@@ -1,5 +1,3 @@
-import { sseComment } from '../sse.ts';
-
 /** How the chunks of a stream are put on the socket. */
 export interface Framing {
   readonly contentType: string;
@@ -19,7 +17,9 @@ const eventFraming: Framing = {
   contentType: 'text/event-stream; charset=utf-8',
   frame: (json) => `data: ${json}\n\n`,
   close: () => '',
-  keepAlive: sseComment,
+  // Nothing but an empty message: the SDKs for Python and Go take a comment for a chunk and fail. Both line ends belong
+  // to it, since that for Go cuts messages at two of them.
+  keepAlive: () => '\n\n',
 };
 
 function createArrayFraming(): Framing {

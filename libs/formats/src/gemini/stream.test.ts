@@ -134,12 +134,20 @@ describe('the encoder', () => {
 });
 
 describe('keep-alives', () => {
-  test('are comment blocks of their own between events', () => {
+  test('are empty messages between events, which every SDK passes over', () => {
     const encoder = createStreamEncoder(call());
-    const text =
-      encoder.keepAlive() + [start, hi].map((event) => encoder.push(event, 0)).join('') + encoder.keepAlive();
-    expect(text).toMatch(/^: [^\n]*\n\ndata: .*\n\n: [^\n]*\n\n$/);
-    expect(createStreamEncoder(call()).contentType).toBe('text/event-stream; charset=utf-8');
+    const text = [start, hi, hi, finish]
+      .map((event) => encoder.keepAlive() + encoder.keepAlive() + encoder.push(event, 0))
+      .join('');
+    expect(text).toMatch(/^\n\n\n\n/);
+    // As the SDK for Python reads: what is in a line that is neither empty nor of data is JSON.
+    const lines = text.split('\n').filter((line) => line !== '');
+    expect(lines.filter((line) => !line.startsWith('data: '))).toEqual([]);
+    // As the one for Go does: between two line ends there is data or nothing, not even a line end.
+    const messages = text.split('\n\n').filter((message) => message !== '');
+    expect(messages).toEqual(lines);
+    expect(collect(decode([text])).content).toEqual([{ type: 'text', text: 'HiHi' }]);
+    expect(encoder.contentType).toBe('text/event-stream; charset=utf-8');
   });
 
   test('are white space in an array, before its bracket too', () => {
