@@ -321,6 +321,25 @@ describe('a Gemini model', () => {
     });
   });
 
+  test('that refuses JSON beside tools is asked for it in words', () => {
+    const schema = { type: 'object', properties: { a: { type: 'string' } } };
+    const asked = chat({
+      messages: [{ role: 'system', content: 'Be kind.' }, ...hello],
+      tools: [{ type: 'function', function: { name: 'f' } }],
+      response_format: { type: 'json_schema', json_schema: { name: 'n', schema } },
+    });
+    const old = sent('openai', asked, 'gemini', 'gemini-2.5-pro');
+    expect(old).not.toHaveProperty('generationConfig');
+    const [kind, instruction] = (old.systemInstruction as { parts: { text: string }[] }).parts;
+    expect(kind).toEqual({ text: 'Be kind.' });
+    expect(instruction?.text).toContain(JSON.stringify(schema));
+    const recent = sent('openai', asked, 'gemini', 'gemini-3-pro');
+    expect(recent.generationConfig).toMatchObject({ responseJsonSchema: schema });
+    expect(recent.systemInstruction).toEqual({ parts: [{ text: 'Be kind.' }] });
+    const alone = sent('openai', { ...asked, tools: [] }, 'gemini', 'gemini-2.5-pro');
+    expect(alone.generationConfig).toMatchObject({ responseJsonSchema: schema });
+  });
+
   test('gets files without their names, which not every version of its API knows', () => {
     const pdf = { type: 'base64', media_type: 'application/pdf', data: 'AAAA' };
     const document = { type: 'document', source: pdf, title: 'a.pdf' };

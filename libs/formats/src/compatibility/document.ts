@@ -58,7 +58,7 @@ const makersModels = [
   '  `skip_thought_signature_validator` where there is none.',
   '- **Gemini 2.5** is told an effort as a budget of thinking within its bounds, Gemini from 3 on no less than it thinks',
   '  anyway, and older models nothing of thinking. A penalty of 0 is not said. Up to 2.5 the pictures and files of a',
-  '  result stand after it and not inside of it.',
+  '  result stand after it and not inside of it, and JSON beside tools is asked for in words.',
   '- **GPT**: `gpt-` up to 4 and chat models no `reasoning_effort`, `o` and `gpt-` from 5 on none that they do not know, and',
   '  no `temperature`, `top_p` and penalties; none of them `top_k`.',
   '- **Any server** gets the names of tools that its API refuses (for their length or their signs) in a form that it takes,',

@@ -1,7 +1,7 @@
 import type { InferenceRequest, JsonObject, OutputFormat, Reasoning, Sampling } from '@sluice/canonical';
 import type { Reader } from './contents-encode.ts';
 import { keptOn, leftOver, nested, nestedIn } from './kept.ts';
-import { decodeOutput, encodeOutput } from './output.ts';
+import { decodeOutput, encodeOutput, outputInstruction } from './output.ts';
 import { decodeThinking, encodeThinking } from './thinking.ts';
 import type { WireGenerationConfig } from './wire.ts';
 
@@ -44,7 +44,7 @@ export function encodeConfig(request: InferenceRequest, reader: Reader): JsonObj
   return {
     ...present(numbers),
     ...(stopSequences && stopSequences.length > 0 && { stopSequences }),
-    ...encodeOutput(request.output, kept),
+    ...(outputInstruction(request, reader) === undefined && encodeOutput(request.output, kept)),
     ...(request.logprobs && { responseLogprobs: true, logprobs: request.logprobs.alternatives }),
     ...nested('thinkingConfig', thinking),
     ...kept,

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type OutputFormat } from '@sluice/canonical';
+import { type InferenceRequest, isJsonObject, type JsonObject, type OutputFormat } from '@sluice/canonical';
+import type { Reader } from './contents-encode.ts';
 import { leftOver } from './kept.ts';
 import { decodeSchema, spellsOrder } from './schema.ts';
 import { invalidField } from './wire.ts';
@@ -51,6 +52,20 @@ function formatOf(mimeType: string | undefined, schema: JsonObject | undefined):
     return { type: 'json', ...(schema && { schema: decodeSchema(schema) }) };
   }
   return mediaType === 'text/plain' && !schema ? { type: 'text' } : undefined;
+}
+
+/** Before their third generation models refuse JSON beside tools. */
+const takesNoJsonWithTools = /gemini-[12](?:\D|$)/;
+
+/** What tells such a model the form of its answer in words, for a client that can't know; absent where it is told as a setting. */
+export function outputInstruction(
+  { output, tools = [] }: Pick<InferenceRequest, 'output' | 'tools'>,
+  { model, isForeign }: Reader,
+): string | undefined {
+  const isRefused = isForeign && tools.length > 0 && takesNoJsonWithTools.test(model);
+  if (output?.type !== 'json' || !isRefused) return undefined;
+  const form = output.schema ? ` It follows this JSON Schema: ${JSON.stringify(output.schema)}` : '';
+  return `Once no tool has to be called, answer with one valid JSON value and nothing else.${form}`;
 }
 
 /** The same for an upstream; nothing where the newer word, which is kept as it came, says it already. */

@@ -13,8 +13,9 @@ import { isForeign } from '../foreign-client.ts';
 import { placed } from '../places.ts';
 import { decodeConfig, encodeConfig } from './config.ts';
 import { decodeContents, decodeSystem } from './contents.ts';
-import { encodeContents } from './contents-encode.ts';
+import { type EncodedContents, encodeContents } from './contents-encode.ts';
 import { FORMAT, keptOn, leftOver, nested, noteForeign } from './kept.ts';
+import { outputInstruction } from './output.ts';
 import { encodePath, parsePath } from './path.ts';
 import { decodeToolConfig, decodeTools, encodeToolConfig, encodeTools } from './tools.ts';
 import { parseRequestBody, type WireRequestBody } from './wire.ts';
@@ -111,7 +112,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const tools = encodeTools(request.tools ?? [], dropped);
   const reader = { model: target.model, isForeign: isForeign(target, FORMAT) };
   const body: JsonObject = {
-    ...encodeContents(messages, reader, dropped),
+    ...instructed(encodeContents(messages, reader, dropped), outputInstruction(request, reader)),
     ...(tools.length > 0 && { tools }),
     ...nested('toolConfig', encodeToolConfig(request)),
     ...nested('generationConfig', encodeConfig(request, reader)),
@@ -124,6 +125,14 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
     body,
     dropped,
   };
+}
+
+/** The conversation with one more instruction after those at its head. */
+function instructed(encoded: EncodedContents, text: string | undefined): EncodedContents {
+  if (text === undefined) return encoded;
+  const { parts = [], ...kept } = encoded.systemInstruction ?? {};
+  const said = Array.isArray(parts) ? parts : [];
+  return { ...encoded, systemInstruction: { parts: [...said, { text }], ...kept } };
 }
 
 function takeCachedPrompt(messages: readonly Message[]): {
