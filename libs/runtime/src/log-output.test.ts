@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, openSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, it } from 'vitest';
 
@@ -59,8 +60,12 @@ it('neither does a reader that is gone', async () => {
 
 it('lines come in their order, and those of the end are not lost', async () => {
   const { child, stdin, ended } = run('pipe');
-  stdin.end();
-  const lines = (await text(outputOf(child))).trimEnd().split('\n');
-  expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['first', 'broken', 'last']);
-  await ended;
+  const stdout = outputOf(child);
+  const lines: string[] = [];
+  createInterface({ input: stdout }).on('line', (line) => {
+    lines.push(JSON.parse(line).msg);
+    if (lines.length === 1) stdin.end();
+  });
+  await Promise.all([ended, once(stdout, 'close')]);
+  expect(lines).toEqual(['first', 'broken', 'last']);
 });

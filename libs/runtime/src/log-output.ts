@@ -20,7 +20,12 @@ export function openLogOutput(fd: number, maxWaiting: number): LogOutput {
   let waiting = '';
   /** Characters that are being written. */
   let underWay = 0;
+  let isScheduled = false;
 
+  const begin = (): void => {
+    isScheduled = false;
+    if (underWay === 0) next();
+  };
   const next = (): void => {
     const text = waiting;
     [waiting, underWay] = ['', text.length];
@@ -39,7 +44,10 @@ export function openLogOutput(fd: number, maxWaiting: number): LogOutput {
     write: (line) => {
       if (underWay + waiting.length + line.length > maxWaiting) return;
       waiting += line;
-      if (underWay === 0) next();
+      if (underWay > 0 || isScheduled) return;
+      // Not yet: what is under way when the process ends may come too late, or behind what is flushed.
+      isScheduled = true;
+      process.nextTick(begin);
     },
     flushSync: () => {
       const bytes = Buffer.from(waiting);
