@@ -1,5 +1,6 @@
 import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import type { Ticket } from './claim.ts';
 import { bookKeys } from './names.ts';
 import { TestBed } from './test-bed.ts';
 
@@ -83,6 +84,24 @@ it('a lease that is renewed outlives its term', async () => {
     });
     return Date.now() > endsAt;
   });
+});
+
+it.each([
+  ['ended', 0, (ticket: Ticket) => ticket.settle({})],
+  ['given its places back', 1, async (ticket: Ticket) => ticket.freePlaces(5)],
+])('what has %s since a round of renewals began is not brought back by it', async (_what, left, release) => {
+  const ingress = await bed.admission({ renewEveryMs: 3_600_000 });
+  await ingress.start();
+  const ticket = await ingress.admit(bed.claim({ limits }));
+  // A round: the tenant's lease is renewed now, and that of the pool after it.
+  ingress.redis.emit('ready');
+  await release(ticket);
+  await ingress.close();
+  const { slots } = await ingress.inspect();
+  expect(Object.entries(slots).map(([slot, { requests }]) => [slot, requests])).toEqual([
+    ['sluice:{p:gpu}', 0],
+    ['sluice:{t:acme}', left],
+  ]);
 });
 
 it('a request that outlasts an outage of Redis keeps its place and is settled truly', async () => {
