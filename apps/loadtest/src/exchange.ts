@@ -49,6 +49,8 @@ export class Exchange implements Call, ScannerSink, Finished {
   private readAt = 0;
   private burst = 0;
   private outputTokens: number | undefined;
+  private thoughtTokens = 0;
+  private showsThoughts = false;
   private isComplete = false;
   private errorClass: string | undefined;
   private reader: TokenReader | undefined;
@@ -123,6 +125,8 @@ export class Exchange implements Call, ScannerSink, Finished {
 
   facts(facts: EventFacts): void {
     if (facts.outputTokens !== undefined) this.outputTokens = facts.outputTokens;
+    if (facts.thoughtTokens !== undefined) this.thoughtTokens = facts.thoughtTokens;
+    if (facts.isThought === true) this.showsThoughts = true;
     if (facts.isEnd === true) this.isComplete = true;
     if (facts.error !== undefined) this.errorClass ??= `stream error: ${printable(facts.error)}`;
   }
@@ -248,12 +252,12 @@ export class Exchange implements Call, ScannerSink, Finished {
   private settle(): void {
     if (this.isOver) return;
     const { errorClass } = this;
-    const unseen = (this.outputTokens ?? 0) - this.tokens;
-    if (unseen > 0) {
-      // Servers put several tokens into one event, and do not show all that they thought.
-      this.tokens += unseen;
-      this.context.recorder.wholeTokens(unseen, this.context.clock.now(), this.isMeasured);
-    }
+    const { outputTokens = 0, context } = this;
+    // Servers put several tokens into one event, and do not show all that they thought.
+    const unseen = outputTokens - this.tokens;
+    if (unseen > 0) context.recorder.wholeTokens(unseen, context.clock.now(), this.isMeasured);
+    // What was thought in silence was over when the first token came.
+    this.tokens = Math.max(this.tokens, outputTokens - (this.showsThoughts ? 0 : this.thoughtTokens));
     if (errorClass === undefined) this.close({ kind: 'ok' });
     else this.close({ kind: this.status === 429 ? 'refused' : 'failed', errorClass });
   }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer as createHttp, type RequestListener } from 'node:http';
 import { createServer as createTcp, type Server, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, createHostClock } from './clock.ts';
 import { createRandom } from './random.ts';
@@ -160,6 +161,40 @@ describe('a run against the fake upstream', () => {
     expect(result.totals).toMatchObject({ ok: 20, tokens: 600 });
     expect(result.intervals.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(600);
   });
+
+  it.each(['openai', 'gemini'] as const)(
+    'spreads over its time what %s showed, not what it thought',
+    async (format) => {
+      const usage = { completion_tokens: 10_002, completion_tokens_details: { reasoning_tokens: 10_000 } };
+      const usageMetadata = { candidatesTokenCount: 2, thoughtsTokenCount: 10_000 };
+      const say = (text: string, thought: boolean) =>
+        format === 'openai'
+          ? { choices: [{ index: 0, delta: { [thought ? 'reasoning_content' : 'content']: text } }] }
+          : { candidates: [{ content: { parts: [{ text, ...(thought && { thought }) }] } }] };
+      const line = (event: object) => `data: ${JSON.stringify(event)}\n\n`;
+      const last =
+        format === 'openai'
+          ? `${line({ choices: [], usage })}data: [DONE]\n\n`
+          : line({ candidates: [{ finishReason: 'STOP' }], usageMetadata });
+      const measure = async (thoughts: string[]) => {
+        const target = await serve(async (_request, response) => {
+          response.writeHead(200, sse);
+          for (const thought of thoughts) response.write(line(say(thought, true)));
+          response.write(line(say('So', false)));
+          await delay(20);
+          response.end(line(say(' it is', false)) + last);
+        });
+        return run(target, { traffic: [{ format }] }, 4);
+      };
+      const silent = await measure([]);
+      expect(silent.totals).toMatchObject({ ok: 4, tokens: 40_008 });
+      // Of two tokens, the time between them.
+      expect(silent.metrics.timePerToken.max).toBe(silent.metrics.interToken.max);
+      const aloud = await measure(['Well', ' then']);
+      expect(aloud.totals).toMatchObject({ ok: 4, tokens: 40_008 });
+      expect(aloud.metrics.timePerToken.max * 100).toBeLessThan(aloud.metrics.interToken.max);
+    },
+  );
 
   it('tells of streams without content', async () => {
     const empty = await serve((_, response) => response.writeHead(200, sse).end('data: [DONE]\n\n'));

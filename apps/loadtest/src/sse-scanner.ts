@@ -146,7 +146,7 @@ export class SseScanner {
       this.data = [data];
       return;
     }
-    if (facts.text) this.learn(bytes, start, end, facts.text);
+    if (facts.text) this.told(bytes, start, end, facts.text, facts.isThought !== true);
     this.sink.facts(facts);
   }
 
@@ -191,12 +191,12 @@ export class SseScanner {
     return true;
   }
 
-  /** Reports the text of a parsed line, and remembers where it stood when the plain delta brought it. */
-  private learn(bytes: Buffer, start: number, end: number, text: string): void {
+  /** Reports the text of a parsed line, and remembers where it stood when it may and the plain delta brought it. */
+  private told(bytes: Buffer, start: number, end: number, text: string, mayLearn: boolean): void {
     const found = bytes.indexOf(this.shape.key, start);
     const from = found + this.shape.key.length;
     const escaped = Buffer.from(JSON.stringify(text).slice(1, -1));
-    if (found >= start && found < end) {
+    if (mayLearn && found >= start && found < end) {
       const close = closingQuote(bytes, from, end);
       if (close - from === escaped.length && bytes.compare(escaped, 0, escaped.length, from, close) === 0) {
         this.shape.offset = found - start;

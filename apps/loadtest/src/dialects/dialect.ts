@@ -15,10 +15,14 @@ export interface Ask {
 export interface EventFacts {
   /** Text that a reader would see: answer, reasoning or arguments of a call. Absent or empty means no content. */
   text?: string;
+  /** True when some of the text is thinking that is shown. */
+  isThought?: boolean;
   /** True when the format's own end of the answer was said. */
   isEnd?: boolean;
   /** All output tokens so far, as the server counts them. */
   outputTokens?: number;
+  /** Those of them that were thinking, shown or not. */
+  thoughtTokens?: number;
   /** The format's own error type. */
   error?: string;
 }

@@ -24,10 +24,12 @@ function facts(event: unknown): EventFacts {
   if (dig(event, 'error')) return { error: errorType(event) ?? 'error' };
   const candidates = dig(event, 'usageMetadata', 'candidatesTokenCount');
   const thoughts = digNumber(event, 'usageMetadata', 'thoughtsTokenCount') ?? 0;
+  const parts = digList(event, 'candidates', 0, 'content', 'parts');
   return {
-    text: digList(event, 'candidates', 0, 'content', 'parts').map(partText).join(''),
+    text: parts.map(partText).join(''),
+    ...(parts.some((part) => dig(part, 'thought') === true) && { isThought: true }),
     isEnd: digText(event, 'candidates', 0, 'finishReason') !== undefined,
-    ...(typeof candidates === 'number' && { outputTokens: candidates + thoughts }),
+    ...(typeof candidates === 'number' && { outputTokens: candidates + thoughts, thoughtTokens: thoughts }),
   };
 }
 

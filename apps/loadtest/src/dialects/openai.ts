@@ -18,7 +18,7 @@ export const openai: Dialect = {
     const event: unknown = JSON.parse(data);
     if (dig(event, 'error')) return { error: errorType(event) ?? 'error' };
     const delta = dig(event, 'choices', 0, 'delta');
-    return facts(event, visibleText(delta));
+    return { ...facts(event, visibleText(delta)), ...(reasoningOf(delta) !== '' && { isThought: true }) };
   },
   readAnswer(body) {
     const message = dig(body, 'choices', 0, 'message');
@@ -29,15 +29,23 @@ export const openai: Dialect = {
 
 function facts(event: unknown, text: string): EventFacts {
   const outputTokens = digNumber(event, 'usage', 'completion_tokens');
-  return { text, ...(outputTokens !== undefined && { outputTokens }) };
+  const thoughtTokens = digNumber(event, 'usage', 'completion_tokens_details', 'reasoning_tokens');
+  return {
+    text,
+    ...(outputTokens !== undefined && { outputTokens }),
+    ...(thoughtTokens !== undefined && { thoughtTokens }),
+  };
+}
+
+function reasoningOf(message: unknown): string {
+  return digText(message, 'reasoning_content') ?? digText(message, 'reasoning') ?? '';
 }
 
 function visibleText(message: unknown): string {
-  const reasoning = digText(message, 'reasoning_content') ?? digText(message, 'reasoning') ?? '';
   const calls = digList(message, 'tool_calls').map(
     (call) => (digText(call, 'function', 'name') ?? '') + (digText(call, 'function', 'arguments') ?? ''),
   );
-  return reasoning + (digText(message, 'content') ?? '') + calls.join('');
+  return reasoningOf(message) + (digText(message, 'content') ?? '') + calls.join('');
 }
 
 function errorType(body: unknown): string | undefined {
