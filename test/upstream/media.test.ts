@@ -184,7 +184,13 @@ describe('pictures and documents by URL', () => {
     async ({ client, dialect }) => {
       const { status, text } = await send(client, `${dialect}-guarded`);
       expect(status).toBe(400);
-      expect(text).toMatch(/messages\[0\]\.content\[[01]\]\.source: the URL cannot be fetched/);
+      const place = {
+        openai: 'messages[0].content',
+        anthropic: 'messages[0].content',
+        gemini: 'contents[0].parts',
+      };
+      expect(text).toContain(`${place[client]}[`);
+      expect(text).toMatch(/\[[01]\]: the URL cannot be fetched/);
       expect(text).not.toContain(signature);
       expect(text).not.toContain('127.0.0.1');
       expect({ fetched, bodies }).toEqual({ fetched: [], bodies: [] });
