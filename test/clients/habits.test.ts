@@ -85,7 +85,8 @@ describe('keep-alives', () => {
     gemini: {
       path: '/v1beta/models/sim:streamGenerateContent?alt=sse',
       body: { contents: [{ parts: [{ text: prompt }] }] },
-      sign: /^:/m,
+      // An empty message, before the first token.
+      sign: /^\n\n/,
     },
   };
   const read = async (path: string, body: object) => {
