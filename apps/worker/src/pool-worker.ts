@@ -34,6 +34,7 @@ export class PoolWorker {
   /** Models that were asked for and stand in none of our settings; an ingress asks only for those in its own. */
   private readonly unknownModels = new Set<string>();
   private idle: (() => void) | undefined;
+  private hasStarted = false;
 
   constructor(options: PoolWorkerOptions) {
     const { pool, engine, redis, logger, metrics, clock } = options;
@@ -63,11 +64,14 @@ export class PoolWorker {
 
   get presence(): PoolPresence {
     const { engine } = this.options;
-    const slots = engine.availability() === 'away' ? 0 : engine.slots;
+    const slots = !this.hasStarted || engine.availability() === 'away' ? 0 : engine.slots;
     return { slots, busy: this.running.size, resume: engine.resume };
   }
 
-  start(): void {
+  /** Takes jobs as soon as the engine can generate. Rejects as the engine does; then it may be called again. */
+  async start(signal: AbortSignal): Promise<void> {
+    await this.options.engine.start(signal);
+    this.hasStarted = true;
     this.consumer.start();
   }
 

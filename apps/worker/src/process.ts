@@ -23,8 +23,12 @@ import { workerEnvironment } from './config.ts';
 import { drainGenerations } from './drain.ts';
 import { PoolWorker } from './pool-worker.ts';
 import { Presence } from './presence.ts';
+import { startPools } from './start-pools.ts';
 
-/** Brings one worker process up: engines, then presence, then jobs. Throws a sentence for the operator. */
+/**
+ * Brings one worker process up: presence, then each pool's engine and its jobs. Throws a sentence for the operator,
+ * also when no engine starts.
+ */
 export async function startProcess(environment: Environment): Promise<void> {
   const { values: config } = parseEnvironment(workerEnvironment, environment);
   const worker = config.SLUICE_WORKER_ID ?? 'w0';
@@ -79,7 +83,6 @@ export async function startProcess(environment: Environment): Promise<void> {
           else logger.warn({ pool: pool.name, why }, 'the engine is not ready');
         },
       });
-      await engine.start(lifecycle.draining);
       return new PoolWorker({ pool, engine, catalog, redis, publisher, metrics, logger, clock });
     }),
   );
@@ -116,7 +119,13 @@ export async function startProcess(environment: Environment): Promise<void> {
   });
   lifecycle.onDrain('operations', () => ops.close());
   lifecycle.onDrain('generations', (limit) => drainGenerations({ pools, publisher, presence, clock }, limit));
-  for (const pool of pools) pool.start();
+  await startPools(pools, {
+    logger,
+    clock,
+    signal: lifecycle.draining,
+    onStarted: () => void presence.announce(),
+  });
+  if (lifecycle.draining.aborted) return;
   logger.info({ pools: pools.map((pool) => pool.name), opsPort: ops.port }, 'serving');
   lifecycle.announceReady({ role: 'worker', pid: process.pid, opsPort: ops.port });
 }

@@ -10,7 +10,7 @@ export interface Engine {
   readonly slots: number;
   /** What it can do for a generation that another worker lost. */
   readonly resume: ResumeAbility;
-  /** Resolves when the engine can generate. Rejects with a sentence an operator understands. */
+  /** Resolves when the engine can generate. Rejects with a sentence an operator understands; then it may be called again. */
   start(signal: AbortSignal): Promise<void>;
   /** Whether it could generate now; asked by readiness checks, cheap, never throws. */
   isReady(): boolean;

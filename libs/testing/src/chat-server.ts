@@ -11,6 +11,8 @@ export interface ChatServerOptions {
   models?: readonly string[];
   /** How calls are answered until `answerWith` says otherwise. Default: the text "Hello there." and `stop`. */
   script?: ChatScript;
+  /** Where it listens. Default: a free port. */
+  port?: number;
 }
 
 /** A model server of somebody else's, real over HTTP and scripted by the test. */
@@ -27,7 +29,7 @@ export interface ChatServer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Starts a chat-completions server on a free port of 127.0.0.1. */
+/** Starts a chat-completions server on 127.0.0.1. */
 export async function startChatServer(options: ChatServerOptions = {}): Promise<ChatServer> {
   const models = options.models ?? ['fake-model'];
   const exchanges: ChatExchange[] = [];
@@ -48,7 +50,7 @@ export async function startChatServer(options: ChatServerOptions = {}): Promise<
   const server = createServer((message, response) => {
     answer(message, response).catch(() => response.destroy());
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port');

@@ -1,0 +1,62 @@
+import { FakeClock } from '@sluice/runtime';
+import { expect, it, vi } from 'vitest';
+import { startPools } from './start-pools.ts';
+
+/** Pools that start or fail as the test says, in the order of their attempts. */
+function createBench() {
+  const clock = new FakeClock();
+  const ending = new AbortController();
+  const told: string[] = [];
+  const pool = (name: string, ...attempts: (() => Promise<void>)[]) => ({
+    name,
+    start: async () => {
+      await attempts.shift()?.();
+      told.push(`${name} starts`);
+    },
+  });
+  const options = {
+    clock,
+    signal: ending.signal,
+    logger: { error: ({ err }: { err: Error }) => told.push(err.message) } as never,
+    onStarted: () => told.push('told'),
+  };
+  return { clock, ending, told, pool, options };
+}
+
+const fails = (why: string) => () => Promise.reject(new Error(why));
+
+it('a pool takes jobs while another one still waits for its server', async () => {
+  const { told, pool, options } = createBench();
+  const late = Promise.withResolvers<void>();
+  const started = startPools([pool('late', () => late.promise), pool('early')], options);
+  await vi.waitFor(() => expect(told).toEqual(['early starts', 'told']));
+  late.resolve();
+  await started;
+  expect(told).toEqual(['early starts', 'told', 'late starts', 'told']);
+});
+
+it('a pool that did not start is tried again beside the others until it does', async () => {
+  const { clock, told, pool, options } = createBench();
+  await startPools([pool('bad', fails('no server'), fails('still none')), pool('good')], options);
+  expect(told).toEqual(['good starts', 'told', 'no server']);
+  await clock.advance(10_000);
+  await vi.waitFor(() => expect(told.at(-1)).toBe('still none'));
+  await clock.advance(10_000);
+  await vi.waitFor(() => expect(told.slice(4)).toEqual(['bad starts', 'told']));
+});
+
+it('where no pool starts there is nothing to go on for', async () => {
+  const { told, pool, options } = createBench();
+  const start = startPools([pool('a', fails('no server')), pool('b', fails('no model'))], options);
+  await expect(start).rejects.toThrow('no server');
+  expect(told).toEqual([]);
+});
+
+it('a worker that is told to go tries nothing again', async () => {
+  const { clock, ending, told, pool, options } = createBench();
+  await startPools([pool('bad', fails('no server')), pool('good')], options);
+  ending.abort();
+  await clock.advance(60_000);
+  expect(told).toEqual(['good starts', 'told', 'no server']);
+  await startPools([pool('worse', fails('not waited for'))], options);
+});

@@ -1,0 +1,54 @@
+import type { Clock, Logger } from '@sluice/runtime';
+import type { PoolWorker } from './pool-worker.ts';
+
+/** How long an engine that did not start is left alone. */
+const retryMs = 10_000;
+
+export interface StartOptions {
+  logger: Pick<Logger, 'error'>;
+  clock: Clock;
+  /** Ends all waiting. */
+  signal: AbortSignal;
+  /** Told of each pool that takes jobs from now on. */
+  onStarted(): void;
+}
+
+/**
+ * Starts all pools beside each other, none waiting for another, and resolves when each takes jobs or has failed. One
+ * whose engine failed is tried again from then on. Rejects with the first failure when all have failed, and resolves
+ * when `signal` aborts.
+ */
+export async function startPools(
+  pools: readonly Pick<PoolWorker, 'name' | 'start'>[],
+  options: StartOptions,
+): Promise<void> {
+  const { signal, onStarted } = options;
+  const starts = await Promise.allSettled(pools.map((pool) => pool.start(signal).then(onStarted)));
+  if (signal.aborted) return;
+  const failed = pools.flatMap((pool, index) => {
+    const start = starts[index];
+    return start?.status === 'rejected' ? [{ pool, reason: start.reason as unknown }] : [];
+  });
+  if (failed.length > 0 && failed.length === pools.length) throw failed[0]?.reason;
+  for (const { pool, reason } of failed) void tryAgain(pool, reason, options);
+}
+
+/** Never rejects. */
+async function tryAgain(
+  pool: Pick<PoolWorker, 'name' | 'start'>,
+  reason: unknown,
+  { logger, clock, signal, onStarted }: StartOptions,
+): Promise<void> {
+  for (let failure = reason; !signal.aborted; ) {
+    const { name } = pool;
+    logger.error({ err: failure, pool: name, againInMs: retryMs }, 'the engine of a pool does not start');
+    try {
+      await clock.sleep(retryMs, signal);
+      await pool.start(signal);
+      onStarted();
+      return;
+    } catch (thrown) {
+      failure = thrown;
+    }
+  }
+}
