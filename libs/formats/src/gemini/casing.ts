@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '@sluice/canonical';
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 
 /** Fields whose inside is the caller's own data: its keys are names, not fields of the dialect. */
 const callersOwn: ReadonlySet<string> = new Set([
@@ -24,14 +24,15 @@ const snakeCase = /^[a-z][a-zA-Z0-9]*(?:_[a-z0-9]+)+$/;
 export function normalizeFields(value: Json): Json {
   if (Array.isArray(value)) return value.map(normalizeFields);
   if (!isJsonObject(value)) return value;
-  const entries: [string, Json][] = [];
+  // Not by `fromEntries` nor a rest pattern: they make a class of every new set of fields, in quadratic time.
+  const fields: JsonObject = {};
   for (const [name, field] of Object.entries(value)) {
     // Whoever copied such a field by assignment would change the parent of the copy.
     if (field === null || name === '__proto__') continue;
     const camel = camelCase(name);
-    entries.push([camel, callersOwn.has(camel) ? field : normalizeFields(field)]);
+    fields[camel] = callersOwn.has(camel) ? field : normalizeFields(field);
   }
-  return Object.fromEntries(entries);
+  return fields;
 }
 
 /** `snake_case` as `snakeCase`; anything else as it is. */

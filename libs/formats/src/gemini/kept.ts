@@ -3,6 +3,7 @@ import {
   extensionsOf,
   type FormatId,
   isJsonObject,
+  type Json,
   type JsonObject,
 } from '@sluice/canonical';
 
@@ -16,9 +17,12 @@ export function keptOn(thing: Extensible): JsonObject {
 
 /** The fields that a destructuring left over, as JSON to be kept. */
 export function leftOver(rest: Record<string, unknown>): JsonObject {
-  const kept: [string, unknown][] = Object.entries(rest).filter(([, value]) => value !== undefined);
-  // All of it came out of JSON.parse, through schemas that pass unknown fields on unchanged.
-  return Object.fromEntries(kept) as JsonObject;
+  const kept: JsonObject = {};
+  for (const [name, value] of Object.entries(rest)) {
+    // All of it came out of JSON.parse, through schemas that pass unknown fields on unchanged.
+    if (value !== undefined && name !== '__proto__') kept[name] = value as Json;
+  }
+  return kept;
 }
 
 /** `{ [name]: fields }`, or `{}` where there are no fields, so that it can be spread. */

@@ -40,14 +40,16 @@ const ownKeywords = new Set(['anyOf', 'propertyOrdering', ...countKeywords]);
  * that upper-case types are lower-cased in it too, because clients mix the two.
  */
 export function decodeSchema(schema: JsonObject): JsonObject {
-  const entries: [string, Json][] = [];
+  const keywords: JsonObject = {};
   for (const [name, value] of Object.entries(schema)) {
+    // Assigned, it would not become a keyword but the parent of them all.
+    if (name === '__proto__') continue;
     const camel = camelCase(name);
     const keyword = ownKeywords.has(camel) ? camel : name;
     const decoded = decodeKeyword(keyword, value);
-    if (decoded !== undefined) entries.push([keyword, decoded]);
+    if (decoded !== undefined) keywords[keyword] = decoded;
   }
-  return withoutNullable(withoutOrdering(Object.fromEntries(entries)));
+  return withoutNullable(withoutOrdering(keywords));
 }
 
 /** Whether the order of properties is spelled out anywhere, which JSON Schema has no keyword for. */
@@ -84,6 +86,7 @@ function decodeType(value: Json): Json | undefined {
 }
 
 function withoutOrdering(schema: JsonObject): JsonObject {
+  if (schema.propertyOrdering === undefined) return schema;
   const { propertyOrdering, ...rest } = schema;
   const { properties } = rest;
   if (!Array.isArray(propertyOrdering) || !isJsonObject(properties)) return rest;
@@ -98,8 +101,8 @@ function withoutOrdering(schema: JsonObject): JsonObject {
 }
 
 function withoutNullable(schema: JsonObject): JsonObject {
+  if (typeof schema.nullable !== 'boolean') return schema;
   const { nullable, ...rest } = schema;
-  if (typeof nullable !== 'boolean') return schema;
   if (!nullable) return rest;
   const { type, enum: values, anyOf } = rest;
   if (typeof type === 'string' || Array.isArray(type)) {
