@@ -117,6 +117,36 @@ describe('a body', () => {
     );
   });
 
+  describe('with wide objects', () => {
+    const wide = (width: number) =>
+      Object.fromEntries(Array.from({ length: width }, (_, at) => [`k${at}`, ':']));
+    const parse = (body: unknown) => parseBody(undefined, Buffer.from(JSON.stringify(body)));
+    const tooMany = expect.objectContaining({
+      kind: 'too-large',
+      message: expect.stringContaining('more than 10000 beyond'),
+    });
+
+    it.each([
+      ['one', (more: number) => wide(10_064 + more)],
+      [
+        'many',
+        (more: number) => [...Array.from({ length: 99 }, () => ({ inner: wide(164) })), wide(164 + more)],
+      ],
+      [
+        'one inside of one',
+        (more: number) => ({ inner: wide(64), ...wide(5_062), last: wide(5_064 + more) }),
+      ],
+    ])('is read up to the limit and refused past it: %s', (_what, body) => {
+      expect(parse(body(0))).toEqual(body(0));
+      expect(() => parse(body(1))).toThrow(tooMany);
+    });
+
+    it('counts nothing of the rows of a table', () => {
+      const rows = Array.from({ length: 1_000 }, () => wide(64));
+      expect(parse({ rows })).toHaveProperty('rows.length', 1_000);
+    });
+  });
+
   it('may be nested as deep as the limit, and hold brackets in its texts', async () => {
     expect((await post(`${'['.repeat(200)}${']'.repeat(200)}`)).statusCode).toBe(200);
     expect((await post(JSON.stringify(['['.repeat(400), '\\"[[['.repeat(400)]))).statusCode).toBe(200);
