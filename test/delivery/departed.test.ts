@@ -1,47 +1,28 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { type ChatServer, startChatServer, until } from '@sluice/testing';
-import { Redis } from 'ioredis';
+import { until } from '@sluice/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { call } from '../support/call.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type ChatGateway, startChatGateway } from '../support/chat-gateway.ts';
 import { rawRequest } from '../support/raw-http.ts';
 
 /** Clients that leave before the end: nothing of theirs goes on, and they pay for what they had. */
-let server: ChatServer;
-let gateway: Gateway;
-let redis: Redis;
+let chat: ChatGateway;
 beforeAll(async () => {
-  server = await startChatServer();
-  gateway = await startGateway({
-    environment: { SLUICE_STALL_LIMIT_MS: '1500' },
-    settings: {
-      pools: {
-        chat: { backend: { engine: 'upstream', baseUrl: server.baseUrl, slots: 8 } },
-        sim: { backend: { engine: 'simulated', slots: 8 } },
-      },
-      models: { chat: { pool: 'chat' }, sim: { pool: 'sim' } },
-    },
-  });
-  redis = new Redis(gateway.redisUrl);
-  await gateway.cli('limits', 'set', '--tenant', 'tests', 'token-budget=1000000');
+  chat = await startChatGateway({ SLUICE_STALL_LIMIT_MS: '1500' });
 });
-afterAll(async () => {
-  redis?.disconnect();
-  await gateway?.stop();
-  await server?.stop();
-});
-beforeEach(() => redis.del('sluice:{t:tests}:token-budget:tenant'));
+afterAll(() => chat?.stop());
+beforeEach(() => chat.renewBudget());
 
-const spent = async () => Number((await redis.hget('sluice:{t:tests}:token-budget:tenant', 'spent')) ?? 0);
-const atRest = () => until(async () => (await gateway.metric('sluice_requests_in_flight')) === 0);
+const spent = async () => (await chat.budget()).spent;
+const atRest = () => until(async () => (await chat.gateway.metric('sluice_requests_in_flight')) === 0);
 
 /** Posts a stream and leaves when `isEnough` says so of the text so far. */
 async function leave(body: object, isEnough: (text: string) => boolean): Promise<void> {
   const leaving = new AbortController();
-  const response = await fetch(`${gateway.baseUrl}/v1/chat/completions`, {
+  const response = await fetch(`${chat.gateway.baseUrl}/v1/chat/completions`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${chat.gateway.apiKey}`, 'content-type': 'application/json' },
     body: JSON.stringify({ stream: true, ...body }),
     signal: leaving.signal,
   });
@@ -55,7 +36,7 @@ async function leave(body: object, isEnough: (text: string) => boolean): Promise
 }
 
 test('who leaves a stream of an upstream pays for the prompt and what was said', async () => {
-  server.answerWith(async (exchange) => {
+  chat.server.answerWith(async (exchange) => {
     for (let word = 0; word < 50; word += 1) await exchange.text(`word${word} `);
     await exchange.closed;
   });
@@ -68,7 +49,7 @@ test('who leaves a stream of an upstream pays for the prompt and what was said',
 
 test('of several answers, one that was whole does not hide what the others said', async () => {
   let answers = 0;
-  server.answerWith(async (exchange) => {
+  chat.server.answerWith(async (exchange) => {
     answers += 1;
     if (answers === 1) {
       await exchange.text('done ');
@@ -87,8 +68,8 @@ test('of several answers, one that was whole does not hide what the others said'
 test.each([true, false])(
   'nothing runs for who leaves while its key is looked up, stream: %s',
   async (stream) => {
-    const minted = JSON.parse(await gateway.cli('keys', 'mint', '--tenant', 'tests', '--json'));
-    const before = await gateway.metric('sluice_requests_total', { outcome: 'cancelled' });
+    const minted = JSON.parse(await chat.gateway.cli('keys', 'mint', '--tenant', 'tests', '--json'));
+    const before = await chat.gateway.metric('sluice_requests_total', { outcome: 'cancelled' });
     const messages = [{ role: 'user', content: '[[sim tokens=5 ttft=0 stall@1]]' }];
     const request = rawRequest(
       'POST /v1/chat/completions',
@@ -98,38 +79,44 @@ test.each([true, false])(
       },
       JSON.stringify({ model: 'sim', stream, messages }),
     );
-    const socket = connect(Number(new URL(gateway.baseUrl).port), '127.0.0.1');
+    const socket = connect(Number(new URL(chat.gateway.baseUrl).port), '127.0.0.1');
     await once(socket, 'connect');
     // Long enough for the client to leave, and shorter than the look-up may take.
-    await redis.call('CLIENT', 'PAUSE', 300, 'ALL');
+    await chat.redis.call('CLIENT', 'PAUSE', 300, 'ALL');
     await new Promise<void>((resolve) => socket.write(request, () => resolve()));
     // Two answers that need no Redis: the request before them has been read.
-    for (let turn = 0; turn < 2; turn += 1) await fetch(`${gateway.baseUrl}/nothing`);
+    for (let turn = 0; turn < 2; turn += 1) await fetch(`${chat.gateway.baseUrl}/nothing`);
     socket.destroy();
     await until(
-      async () => (await gateway.metric('sluice_requests_total', { outcome: 'cancelled' })) === before + 1,
+      async () =>
+        (await chat.gateway.metric('sluice_requests_total', { outcome: 'cancelled' })) === before + 1,
     );
-    const { text } = await call({ ...gateway, format: 'openai', prompt: '[[sim tokens=2]]', stream: false });
+    const { text } = await call({
+      ...chat.gateway,
+      format: 'openai',
+      prompt: '[[sim tokens=2]]',
+      stream: false,
+    });
     expect(text).not.toBe('');
     await atRest();
-    expect((await gateway.busiestWorker()).generations).toBe(0);
+    expect((await chat.gateway.busiestWorker()).generations).toBe(0);
   },
 );
 
 test('who takes nothing of a single answer is dropped as a slow reader, not counted as gone', async () => {
-  server.answerWith(async (exchange) => {
+  chat.server.answerWith(async (exchange) => {
     // More than the kernel keeps for a client that does not read.
     for (let part = 0; part < 24; part += 1) await exchange.text('x'.repeat(1024 * 1024));
     await exchange.finish('stop', { prompt_tokens: 7, completion_tokens: 1, total_tokens: 8 });
   });
-  const count = (outcome: string) => gateway.metric('sluice_requests_total', { outcome });
+  const count = (outcome: string) => chat.gateway.metric('sluice_requests_total', { outcome });
   const [cut, cancelled] = [await count('cut'), await count('cancelled')];
-  const socket = connect(Number(new URL(gateway.baseUrl).port), '127.0.0.1');
+  const socket = connect(Number(new URL(chat.gateway.baseUrl).port), '127.0.0.1');
   socket.on('error', () => undefined);
   socket.write(
     rawRequest(
       'POST /v1/chat/completions',
-      { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' },
+      { authorization: `Bearer ${chat.gateway.apiKey}`, 'content-type': 'application/json' },
       JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'Hello' }] }),
     ),
   );
