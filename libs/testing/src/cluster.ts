@@ -1,11 +1,14 @@
 import { findFreePort } from '@sluice/redis';
 import { type OwnTestRedis, startOwnRedis } from './redis.ts';
+import { type Encryption, encryptionArguments, prepareEncryption } from './redis-certificate.ts';
 import { ask, syncAtOnce, type Topology } from './topology.ts';
 import { until } from './until.ts';
 
 export interface StartClusterOptions {
   /** Replicas of each of the three masters. Default: 0; then a master that dies leaves its slots to nobody. */
   replicas?: number;
+  /** All that is said is encrypted, but for the plain port of each server, which its `port` is. Default: false. */
+  isEncrypted?: boolean;
 }
 
 /** Redis servers that share the slots. */
@@ -18,6 +21,8 @@ export interface ClusterTopology extends Topology {
 
 interface Node {
   redis: OwnTestRedis;
+  /** The one that its clients are told of. */
+  clientPort: number;
   busPort: number;
 }
 
@@ -33,13 +38,17 @@ const settleLimitMs = 60_000;
 const portAttempts = 5;
 
 /** Three masters, the first three of `nodes`, and their replicas. Leaves nothing behind when it fails. */
-export async function startCluster({ replicas = 0 }: StartClusterOptions = {}): Promise<ClusterTopology> {
+export async function startCluster({
+  replicas = 0,
+  isEncrypted = false,
+}: StartClusterOptions = {}): Promise<ClusterTopology> {
   await using stack = new AsyncDisposableStack();
   const nodes: Node[] = [];
   const settings = replicas === 0 ? [] : [...failoverSettings, ...syncAtOnce];
+  const encrypt = isEncrypted ? await prepareEncryption(stack) : undefined;
   // One after the other: none takes the port that another one has just found free.
   for (let count = ranges.length * (1 + replicas); count > 0; count -= 1) {
-    const node = await startNode(settings);
+    const node = await startNode(settings, encrypt);
     stack.use(node.redis);
     nodes.push(node);
   }
@@ -55,9 +64,10 @@ export async function startCluster({ replicas = 0 }: StartClusterOptions = {}): 
   };
   await settled();
   const running = stack.move();
+  const [scheme, host] = isEncrypted ? ['rediss', 'localhost'] : ['redis', '127.0.0.1'];
   return {
     name: replicas === 0 ? 'cluster' : 'cluster with replicas',
-    url: `redis+cluster://${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
+    url: `${scheme}+cluster://${nodes.map(({ clientPort }) => `${host}:${clientPort}`).join(',')}`,
     nodes: servers,
     masterOf: (shard) => masterOf(servers, Number(ranges[shard]?.[0])),
     settled,
@@ -65,18 +75,21 @@ export async function startCluster({ replicas = 0 }: StartClusterOptions = {}): 
   };
 }
 
-async function startNode(settings: readonly string[]): Promise<Node> {
+async function startNode(
+  settings: readonly string[],
+  encrypt: (() => Promise<Encryption>) | undefined,
+): Promise<Node> {
   for (let attempt = 1; ; attempt += 1) {
     const busPort = await findFreePort();
+    const encryption = await encrypt?.();
     try {
       // By default the bus takes the port 10,000 above, which an outgoing connection may have.
       const ports = ['--cluster-announce-ip', '127.0.0.1', '--cluster-port', String(busPort)];
-      return {
-        redis: await startOwnRedis({ arguments: ['--cluster-enabled', 'yes', ...ports, ...settings] }),
-        busPort,
-      };
+      const mine = ['--cluster-enabled', 'yes', ...ports, ...encryptionArguments(encryption)];
+      const redis = await startOwnRedis({ arguments: [...mine, ...settings] });
+      return { redis, clientPort: encryption?.port ?? redis.port, busPort };
     } catch (thrown) {
-      // Somebody took one of the two ports between the question and the start.
+      // Somebody took one of the ports between the question and the start.
       if (attempt === portAttempts) throw thrown;
     }
   }
@@ -91,7 +104,7 @@ async function introduce(nodes: readonly Node[]): Promise<void> {
       await ask(redis.port, 'CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
     }
     for (const other of nodes.slice(0, index)) {
-      await ask(redis.port, 'CLUSTER', 'MEET', '127.0.0.1', String(other.redis.port), String(other.busPort));
+      await ask(redis.port, 'CLUSTER', 'MEET', '127.0.0.1', String(other.clientPort), String(other.busPort));
     }
   }
 }

@@ -5,6 +5,7 @@ export * from './cluster.ts';
 export { findLlamaPackage } from './llama-package.ts';
 export * from './process.ts';
 export * from './redis.ts';
+export { redisCertificate } from './redis-certificate.ts';
 export { endOfTurn, writeTinyModel } from './tiny-model.ts';
 export * from './topology.ts';
 export * from './until.ts';

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { findFreePort, runGuarded } from '@sluice/redis';
 import { Redis } from 'ioredis';
 import { type OwnTestRedis, startOwnRedis } from './redis.ts';
+import { type Encryption, encryptionArguments, prepareEncryption } from './redis-certificate.ts';
 import { until } from './until.ts';
 
 /** Servers need hundredths of a second to start, and a machine that is short of time needs many. */
@@ -34,27 +35,44 @@ export async function startSocket(): Promise<Topology> {
   return { name: 'socket', url: node.url, nodes: [node], stop: () => node.stop() };
 }
 
-/** A master, its replica, and one sentinel that moves the role within a second or two. Leaves nothing behind when it fails. */
-export async function startSentinel(): Promise<Topology> {
+/**
+ * A master, its replica, and one sentinel that moves the role within a second or two. Leaves nothing behind when it fails.
+ * `isEncrypted` (default: false): all that is said is encrypted, but for the plain port of each, which is its `port`.
+ */
+export async function startSentinel({ isEncrypted = false } = {}): Promise<Topology> {
   await using stack = new AsyncDisposableStack();
-  const master = stack.use(await startOwnRedis({ arguments: syncAtOnce }));
-  const replicaOf = ['--replicaof', '127.0.0.1', String(master.port)];
-  const replica = stack.use(await startOwnRedis({ arguments: [...syncAtOnce, ...replicaOf] }));
+  const encrypt = isEncrypted ? await prepareEncryption(stack) : undefined;
+  const startServer = async (more: readonly string[]) => {
+    const encryption = await encrypt?.();
+    const redis = stack.use(
+      await startOwnRedis({ arguments: [...syncAtOnce, ...encryptionArguments(encryption), ...more] }),
+    );
+    return { redis, clientPort: encryption?.port ?? redis.port };
+  };
+  const { redis: master, clientPort: masterPort } = await startServer([]);
+  const { redis: replica, clientPort: replicaPort } = await startServer([
+    '--replicaof',
+    '127.0.0.1',
+    String(masterPort),
+  ]);
   await until(
     async () => (await ask(replica.port, 'INFO', 'replication')).includes('master_link_status:up'),
     { timeoutMs: startLimitMs, what: 'the replica to follow its master' },
   );
   const directory = await mkdtemp(join(tmpdir(), 'sluice-test-sentinel-'));
   stack.defer(() => rm(directory, { recursive: true, force: true }));
-  const port = await startSentinelProcess(directory, master.port, stack);
-  await until(async () => (await ask(port, 'SENTINEL', 'REPLICAS', 'group')).includes(String(replica.port)), {
+  const encryption = await encrypt?.();
+  const port = await startSentinelProcess(directory, masterPort, stack, encryption);
+  await until(async () => (await ask(port, 'SENTINEL', 'REPLICAS', 'group')).includes(String(replicaPort)), {
     timeoutMs: startLimitMs,
     what: 'the sentinel to know the replica',
   });
   const running = stack.move();
   return {
     name: 'sentinel',
-    url: `redis+sentinel://127.0.0.1:${port}/group`,
+    url: encryption
+      ? `rediss+sentinel://localhost:${encryption.port}/group`
+      : `redis+sentinel://127.0.0.1:${port}/group`,
     nodes: [master, replica],
     stop: () => running.disposeAsync(),
   };
@@ -65,6 +83,7 @@ async function startSentinelProcess(
   directory: string,
   masterPort: number,
   stack: AsyncDisposableStack,
+  encryption: Encryption | undefined,
 ): Promise<number> {
   const port = await findFreePort();
   const file = join(directory, 'sentinel.conf');
@@ -76,6 +95,7 @@ async function startSentinelProcess(
     'sentinel down-after-milliseconds group 500',
     // A sentinel waits for twice as long from one failover to the next.
     'sentinel failover-timeout group 1000',
+    ...(encryption?.settings.map((setting) => setting.join(' ')) ?? []),
   ];
   await writeFile(file, `${lines.join('\n')}\n`);
   // A sentinel that outlived its test would turn servers of other tests, on the same ports, into replicas.

@@ -2,7 +2,9 @@ import { SluiceError } from '@sluice/canonical';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { coalesceWrites } from './coalesce-writes.ts';
 import { isRefusedByReplica, shunReplicas } from './follow-master.ts';
+import { groupTls } from './group-tls.ts';
 import { probeKey } from './names.ts';
+import { passReasonOfNode, SentinelReasons } from './pass-reason.ts';
 import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
 import { watchSilence } from './watch-silence.ts';
 
@@ -94,6 +96,7 @@ export function openRedis(url: string, options: ConnectionOptions): RedisClient 
   if (client instanceof Redis && address.kind !== 'sentinel') shunReplicas(client);
   const silenceMs = profile === 'command' ? commandSilenceMs : deadAfterMs;
   eachNode(client, (node) => {
+    if (client instanceof Cluster) passReasonOfNode(node);
     if (isWatchedHere) watchSilence(node, silenceMs);
     // A subscriber has nothing to say.
     if (profile !== 'subscriber') coalesceWrites(node);
@@ -216,21 +219,26 @@ function openTopology(address: RedisAddress, options: Settings): RedisClient {
       return new Redis({ ...options, ...credentials, path, db });
     }
     case 'sentinel': {
-      const { nodes, group, db, credentials } = address;
+      const { isEncrypted, nodes, group, db, credentials } = address;
+      const tls = groupTls(nodes);
       return new Redis({
         ...options,
         ...credentials,
+        ...(isEncrypted && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
         sentinels: nodes,
+        Connector: SentinelReasons,
         name: group,
         db,
         sentinelRetryStrategy: () => reconnectLimitMs,
       });
     }
     case 'cluster': {
-      const { nodes, credentials } = address;
+      const { isEncrypted, nodes, credentials } = address;
       const { retryStrategy, enableOfflineQueue = true, connectionName: _each, ...redisOptions } = options;
       const cluster = new Cluster(nodes, {
-        redisOptions: { ...redisOptions, ...credentials },
+        redisOptions: { ...redisOptions, ...credentials, ...(isEncrypted && { tls: groupTls(nodes) }) },
+        // A certificate is for the name of a host; ioredis would take the address, and demand one of every name.
+        ...(isEncrypted && { dnsLookup: (host, found) => found(null, host) }),
         enableOfflineQueue,
         shardedSubscribers: true,
         clusterRetryStrategy: (times) => Number(retryStrategy?.(times) ?? reconnectLimitMs),

@@ -2,6 +2,7 @@ import { ask, type OwnTestRedis, startChatServer, startOwnRedis, until } from '@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openRedis } from './connection.ts';
 import { openLinks, reached } from './links.ts';
+import { refusalOf } from './refusal-of.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -18,21 +19,6 @@ const open = (url: string, profile: 'command' | 'worker' = 'command') =>
     onConnectionError: () => undefined,
     onBadMessage: () => undefined,
   });
-
-/** What an operator reads when the Redis of `url` has failed once and is given up then. */
-async function refusalOf(url: string): Promise<string> {
-  const limit = new AbortController();
-  const client = openRedis(url, { profile: 'worker', name: 'process', onError: () => undefined });
-  client.once('reconnecting', () => limit.abort());
-  try {
-    await reached(url, [client], limit.signal);
-  } catch (error) {
-    return String(error);
-  } finally {
-    client.disconnect();
-  }
-  return 'it was reached';
-}
 
 describe('links to Redis', () => {
   it('carry commands and messages', async () => {
@@ -170,6 +156,14 @@ describe('a Redis that is not reached', () => {
   it('and does not listen says so', async () => {
     await server.down();
     expect(await refusalOf(server.url)).toMatch(/is not reachable: connect ECONNREFUSED/);
+  });
+
+  it.each([
+    ['redis+sentinel', /is not reachable: no sentinel is reachable: connect ECONNREFUSED/],
+    ['redis+cluster', /is not reachable: connect ECONNREFUSED/],
+  ])('and is a group of which nobody listens says so: %s', async (scheme, reason) => {
+    await server.down();
+    expect(await refusalOf(`${scheme}://127.0.0.1:${server.port}`)).toMatch(reason);
   });
 
   it('and is a replica says so', async () => {

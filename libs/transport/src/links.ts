@@ -76,9 +76,14 @@ export async function reached(
   }
 }
 
-/** Redis' own words for these are about its protocol. */
+/** The words of Redis, of its client and of TLS for these are about themselves. */
 function explain(complaint: string): string {
   return complaint
+    .replace(/^All sentinels are unreachable\..*?Last error: /, 'no sentinel is reachable: ')
+    .replace(
+      /\b(self-signed certificate|unable to (?:verify|get) [^;]*certificate).*/,
+      '$1, and NODE_EXTRA_CA_CERTS names no authority of it',
+    )
     .replace(/\bNOAUTH\b.*/, 'NOAUTH, it wants a password, as in redis://:PASSWORD@HOST')
     .replace(/\bWRONGPASS\b.*/, 'WRONGPASS, it refuses the user or the password')
     .replace(/\bERR DB index is out of range\b.*/, 'it has no such database')

@@ -31,6 +31,7 @@ describe('the URL of a Redis', () => {
   it('can name sentinels, a group and a database', () => {
     expect(parseRedisAddress('redis+sentinel://me:a%3Ab:c@10.255.0.1:1,10.255.0.2/main/2')).toEqual({
       kind: 'sentinel',
+      isEncrypted: false,
       nodes: [
         { host: '10.255.0.1', port: 1 },
         { host: '10.255.0.2', port: 26_379 },
@@ -44,6 +45,7 @@ describe('the URL of a Redis', () => {
   it('can leave out what has a default', () => {
     expect(parseRedisAddress('redis+sentinel://:secret@localhost')).toEqual({
       kind: 'sentinel',
+      isEncrypted: false,
       nodes: [{ host: 'localhost', port: 26_379 }],
       group: 'mymaster',
       db: 0,
@@ -54,6 +56,7 @@ describe('the URL of a Redis', () => {
   it('can name nodes of a cluster, in IPv6, too', () => {
     expect(parseRedisAddress('redis+cluster://127.0.0.1:1,[::1]:2,localhost')).toEqual({
       kind: 'cluster',
+      isEncrypted: false,
       nodes: [
         { host: '127.0.0.1', port: 1 },
         { host: '::1', port: 2 },
@@ -63,8 +66,14 @@ describe('the URL of a Redis', () => {
     });
   });
 
+  it.each(['sentinel', 'cluster'])('can want a group to be spoken to by TLS: %s', (kind) => {
+    const plain = parseRedisAddress(`redis+${kind}://u:p@a:1,b`);
+    expect(parseRedisAddress(`rediss+${kind}://u:p@a:1,b`)).toEqual({ ...plain, isEncrypted: true });
+  });
+
   it.each([
-    ['', 'starts with redis://, rediss://, unix://, redis\\+sentinel:// or redis\\+cluster://'],
+    ['', 'starts with redis://, rediss://, unix://, redis\\+sentinel://, rediss\\+sentinel://, '],
+    ['rediss+socket://a', '.*, redis\\+cluster:// or rediss\\+cluster://$'],
     ['redis', 'starts with'],
     ['http://127.0.0.1', 'starts with'],
     ['redis://', 'names its server as host:port'],
@@ -83,6 +92,8 @@ describe('the URL of a Redis', () => {
     ['redis+sentinel://h/group/one', 'names its database by a number'],
     ['redis+cluster://a,,b', 'names its nodes as'],
     ['redis+cluster://a:b:c', 'names its nodes as'],
+    ['rediss+cluster://a:b:c', 'names its nodes as'],
+    ['rediss+sentinel://h/group/one', 'names its database by a number'],
   ])('of another kind is refused: %s', (url, rule) => {
     expect(() => parseRedisAddress(url)).toThrow(new RegExp(`^a Redis URL ${rule}`));
   });
@@ -99,6 +110,7 @@ describe('the URL of a Redis', () => {
     ['redis://:100%@host', 'host'],
     ['unix://:p%40ss@/run/redis@main.sock?db=1', '/run/redis@main.sock?db=1'],
     ['redis+cluster://me:mine@a:1,b:2', 'a:1,b:2'],
+    ['rediss+sentinel://me:mine@a:1,b:2/group/3', 'a:1,b:2/group/3'],
   ])('is printed without user and password: %s', (url, printed) => {
     expect(printableAddress(url)).toBe(printed);
   });

@@ -15,19 +15,28 @@ export interface RedisCredentials {
 export type RedisAddress =
   | { kind: 'server'; url: string }
   | { kind: 'socket'; path: string; db: number; credentials: RedisCredentials }
-  | { kind: 'sentinel'; nodes: RedisNode[]; group: string; db: number; credentials: RedisCredentials }
-  | { kind: 'cluster'; nodes: RedisNode[]; credentials: RedisCredentials };
+  | {
+      kind: 'sentinel';
+      /** Whether sentinels and servers are spoken to by TLS. */
+      isEncrypted: boolean;
+      nodes: RedisNode[];
+      group: string;
+      db: number;
+      credentials: RedisCredentials;
+    }
+  | { kind: 'cluster'; isEncrypted: boolean; nodes: RedisNode[]; credentials: RedisCredentials };
 
 const redisPort = 6_379;
 const sentinelPort = 26_379;
 /** The kinds of URL, for a sentence. */
-export const redisSchemes = 'redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://';
+export const redisSchemes =
+  'redis://, rediss://, unix://, redis+sentinel://, rediss+sentinel://, redis+cluster:// or rediss+cluster://';
 
 /**
  * Reads the URL of a Redis: `redis[s]://[user:password@]host:port[/db]`, `unix://[user:password@]/path[?db=N]`,
- * `redis+sentinel://[user:password@]host:port,host:port/group[/db]` (group: `mymaster`) or
- * `redis+cluster://[user:password@]host:port,host:port`. Throws `invalid-request` for one of another kind, and repeats
- * nothing of it: it may hold a password.
+ * `redis[s]+sentinel://[user:password@]host:port,host:port/group[/db]` (group: `mymaster`) or
+ * `redis[s]+cluster://[user:password@]host:port,host:port`. Throws `invalid-request` for one of another kind, and
+ * repeats nothing of it: it may hold a password.
  */
 export function parseRedisAddress(url: string): RedisAddress {
   const [prefix = '', scheme] = /^([a-z+]+):\/\//.exec(url) ?? [];
@@ -40,14 +49,23 @@ export function parseRedisAddress(url: string): RedisAddress {
       return { kind: 'server', url };
     case 'unix':
       return parseSocket(rest);
-    case 'redis+sentinel': {
+    case 'redis+sentinel':
+    case 'rediss+sentinel': {
       const { nodes, path, credentials } = parseNodes(rest, sentinelPort);
       const [group, db] = path.split('/');
-      return { kind: 'sentinel', nodes, group: group || 'mymaster', db: parseDatabase(db), credentials };
+      return {
+        kind: 'sentinel',
+        isEncrypted: scheme === 'rediss+sentinel',
+        nodes,
+        group: group || 'mymaster',
+        db: parseDatabase(db),
+        credentials,
+      };
     }
-    case 'redis+cluster': {
+    case 'redis+cluster':
+    case 'rediss+cluster': {
       const { nodes, credentials } = parseNodes(rest, redisPort);
-      return { kind: 'cluster', nodes, credentials };
+      return { kind: 'cluster', isEncrypted: scheme === 'rediss+cluster', nodes, credentials };
     }
     default:
       throw invalid(`starts with ${redisSchemes}`);
