@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:tls';
 import { ask, startOwnRedis } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -42,6 +44,19 @@ describe('a connection', () => {
 
   it('is encrypted where the URL says so', () => {
     expect(optionsOf('rediss://127.0.0.1:1').tls).toBeTruthy();
+    expect(optionsOf('rediss://[::1]:1').tls).toBeTruthy();
+    expect(optionsOf('redis://127.0.0.1:1').tls).toBeUndefined();
+  });
+
+  it('tells a server that it speaks to by TLS the name that it was given', async () => {
+    const named = Promise.withResolvers<string>();
+    const server = createServer({ SNICallback: (name) => named.resolve(name) });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    openOne(`rediss://localhost:${port}`);
+    expect(await named.promise).toBe('localhost');
+    server.close();
   });
 });
 

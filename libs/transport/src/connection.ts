@@ -2,10 +2,10 @@ import { SluiceError } from '@sluice/canonical';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { coalesceWrites } from './coalesce-writes.ts';
 import { isRefusedByReplica, shunReplicas } from './follow-master.ts';
-import { groupTls } from './group-tls.ts';
 import { probeKey } from './names.ts';
 import { passReasonOfNode, SentinelReasons } from './pass-reason.ts';
 import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
+import { groupTls, serverTls } from './redis-tls.ts';
 import { watchSilence } from './watch-silence.ts';
 
 export type RedisClient = Redis | Cluster;
@@ -213,7 +213,7 @@ export async function connected(client: RedisClient, signal: AbortSignal): Promi
 function openTopology(address: RedisAddress, options: Settings): RedisClient {
   switch (address.kind) {
     case 'server':
-      return new Redis(address.url, options);
+      return new Redis(address.url, { ...options, ...serverTls(address.url) });
     case 'socket': {
       const { path, db, credentials } = address;
       return new Redis({ ...options, ...credentials, path, db });
