@@ -31,6 +31,14 @@ local function addMember(key, score, name)
   list[size + 1], list[size + 2] = score, name
 end
 
+-- Lua passes some 8,000 values to a function at most, and requests for many answers have a lease for each of them.
+local mostAtOnce = 4000
+local function callInParts(command, key, values)
+  for from = 1, #values, mostAtOnce do
+    redis.call(command, key, unpack(values, from, math.min(#values, from + mostAtOnce - 1)))
+  end
+end
+
 local function removeMember(key, name)
   local list = listOf(toRemove, key)
   list[#list + 1] = name
@@ -147,8 +155,8 @@ end
 
 -- Writes all that changed, and forgets what was read. What died goes first: the same request may have come again.
 local function writeCounts()
-  for key, members in pairs(toRemove) do redis.call('ZREM', key, unpack(members)) end
-  for key, members in pairs(toAdd) do redis.call('ZADD', key, unpack(members)) end
+  for key, members in pairs(toRemove) do callInParts('ZREM', key, members) end
+  for key, members in pairs(toAdd) do callInParts('ZADD', key, members) end
   for _, key in ipairs(toKeep) do redis.call('PEXPIRE', key, bookLifeMs) end
   for key, rate in pairs(rates) do writeRate(key, rate) end
   for key, budget in pairs(budgets) do writeBudget(key, budget) end
