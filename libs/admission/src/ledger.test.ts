@@ -191,6 +191,20 @@ it('what began under an older policy neither empties a rate nor renews a budget 
   expect(after[1]).toBe(300 + 500);
 });
 
+it('a rate that was filled under another policy runs empty by the one that is asked', async () => {
+  const ledger = new Ledger(await bed.connect(), 15_000);
+  const rate = (max: number, periodMs: number) =>
+    ({ primitive: 'rate', max, periodMs, settles: true, key: `${slot}:rate` }) as const;
+  await ledger.reserve(request('old', { ...rate(100_000, longMs), amount: 90_000 }));
+  const hold = rate(10, 200);
+  expect((await ledger.inspect(slot, [hold])).levels).toEqual([10]);
+  await until(async () => {
+    const { refused, waitMs = 0 } = await ledger.reserve(request('new', { ...hold, amount: 1 }));
+    expect(waitMs).toBeLessThanOrEqual(20);
+    return refused === undefined;
+  });
+});
+
 it('a budget with a period is forgotten when nobody uses it any more', async () => {
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 15_000);

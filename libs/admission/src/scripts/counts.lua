@@ -88,6 +88,15 @@ local function rateOf(key, max, periodMs)
   return rate
 end
 
+-- As the policy wants it that is asked now, and at most full: who was given another policy waits no longer than it says.
+local function rateNow(key, max, periodMs)
+  local rate = rateOf(key, max, periodMs)
+  if rate.max ~= max or rate.periodMs ~= periodMs then
+    rate.level, rate.max, rate.periodMs, rate.isChanged = math.min(rate.level, max), max, periodMs, true
+  end
+  return rate
+end
+
 local function setRateLevel(rate, level)
   rate.level, rate.isChanged = level > 0 and level or 0, true
 end

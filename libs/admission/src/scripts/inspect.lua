@@ -15,7 +15,7 @@ for _, text in ipairs(redis.call('HVALS', book.recordsKey)) do
 end
 local level = {
   lease = function(check) return leaseCount(check.key) end,
-  rate = function(check) return rateOf(check.key, check.max, check.periodMs).level end,
+  rate = function(check) return rateNow(check.key, check.max, check.periodMs).level end,
   budget = function(check)
     local budget = budgetNow(check.key, check.periodMs)
     return budget.spent + budget.reserved

@@ -80,7 +80,7 @@ local look = {
     return level, check.max, pool
   end,
   rate = function(check)
-    return rateOf(check.key, check.max, check.periodMs).level, check.max
+    return rateNow(check.key, check.max, check.periodMs).level, check.max
   end,
   budget = function(check, book)
     local budget = budgetNow(check.key, check.periodMs)
@@ -102,9 +102,7 @@ local take = {
     takeLease(check.key, id, amount, diesAt)
   end,
   rate = function(check, amount, level)
-    local rate = rateOf(check.key)
-    rate.max, rate.periodMs = check.max, check.periodMs
-    setRateLevel(rate, level + amount)
+    setRateLevel(rateOf(check.key), level + amount)
   end,
   budget = function(check, amount)
     local budget = budgetNow(check.key, check.periodMs)
