@@ -152,6 +152,18 @@ it('what a limit can never hold is refused for good', async () => {
   expect(await never({ 'token-budget': { max: 99 } })).toEqual({ retryable: false });
 });
 
+it('a budget refuses for a moment what only reservations leave no room for, and for good what is spent', async () => {
+  const ingress = await bed.admission();
+  const limits = ofTenant({ 'token-budget': { max: 250 } });
+  const ask = () => ingress.admit(bed.claim({ limits }));
+  const tickets = [await ask(), await ask()];
+  await expect(ask()).rejects.toMatchObject({ kind: 'rate-limited', options: { retryAfterMs: 1000 } });
+  await tickets[0]?.settle({ usage: { inputTokens: 40, outputTokens: 10 } });
+  tickets.push(await ask());
+  for (const ticket of tickets) await ticket.settle({ usage: { inputTokens: 40, outputTokens: 60 } });
+  await expect(ask()).rejects.toMatchObject({ kind: 'budget-exhausted', options: { retryable: false } });
+});
+
 it('a claim with more output than a token rate ever holds waits for a full bucket', async () => {
   const ingress = await bed.admission();
   const limits = ofTenant({ 'token-rate': { max: 50, periodMs: 86_400_000 } });

@@ -2,6 +2,7 @@ import { SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
 import { formatDuration } from '../duration.ts';
 import { defineLimit } from '../limit.ts';
+import { patience } from '../retry-after.ts';
 
 const policy = z
   .strictObject({
@@ -22,12 +23,11 @@ export const tokenBudget = defineLimit({
   policy,
   check: ({ max, periodMs }) => ({ primitive: 'budget', max, ...(periodMs !== undefined && { periodMs }) }),
   amount: (_claim, _policy, { totalTokens }) => totalTokens,
-  refuse({ max, periodMs }, { scope, amount, level }) {
+  refuse({ max, periodMs }, { scope, amount, level, waitMs }) {
     const renewal = periodMs === undefined ? '' : ` per ${formatDuration(periodMs)}`;
-    return new SluiceError(
-      'budget-exhausted',
-      `token-budget of this ${scope} is ${max} tokens${renewal}: ${level} are spent or reserved, and the request may need ${amount}`,
-      { retryable: false },
-    );
+    const message = `token-budget of this ${scope} is ${max} tokens${renewal}: ${level} are spent or reserved, and the request may need ${amount}`;
+    // What is spent leaves room for it: who comes again when other requests have ended needs no new budget.
+    if (waitMs === 0) return new SluiceError('rate-limited', message, { retryAfterMs: patience(waitMs) });
+    return new SluiceError('budget-exhausted', message, { retryable: false });
   },
 });

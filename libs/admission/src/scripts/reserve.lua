@@ -90,11 +90,15 @@ local look = {
   end,
 }
 
--- After which time a check that said no would fit, given by how much it was too much.
+-- After which time a check that said no would fit, given by how much it was too much; 0 where that may be at any moment.
 local waitMs = {
   lease = function() end,
   rate = function(check, over) return math.ceil(over * check.periodMs / check.max) end,
-  budget = function(check) return check.periodMs and check.periodMs - at % check.periodMs end,
+  budget = function(check, over)
+    -- It is only reserved, and most of that comes back: requests spend less than they may.
+    if over <= budgetOf(check.key).reserved then return 0 end
+    return check.periodMs and check.periodMs - at % check.periodMs
+  end,
 }
 
 local take = {
