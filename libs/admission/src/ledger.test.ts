@@ -113,6 +113,23 @@ it('a budget with a period begins anew, and what is reserved stays reserved', as
   await until(async () => (await ingress.usage(claim))[0]?.used === 0);
 });
 
+it('a budget with a period says when it begins anew, and to nobody for whom that is no help', async () => {
+  const ingress = await bed.admission();
+  const hour = 3_600_000;
+  const limits = { tenant: { 'token-budget': { max: 150, periodMs: 1000 * hour } }, key: {} };
+  const ticket = await ingress.admit(bed.claim({ limits }));
+  await ticket.settle({ usage: { inputTokens: 40, outputTokens: 60 } });
+  const refusal = (maxOutputTokens: number) =>
+    ingress
+      .admit(bed.claim({ limits, maxOutputTokens }))
+      .catch(({ kind, options }) => ({ kind, ...options }));
+  const leftMs = 1000 * hour - (Date.now() % (1000 * hour));
+  const { kind, retryable, retryAfterMs } = await refusal(60);
+  expect({ kind, retryable }).toEqual({ kind: 'budget-exhausted', retryable: false });
+  expect(Math.abs(retryAfterMs - leftMs)).toBeLessThan(hour);
+  expect(await refusal(111)).toEqual({ kind: 'budget-exhausted', retryable: false });
+});
+
 it('a settlement has an effect once and says so', async () => {
   const ledger = new Ledger(await bed.connect(), 15_000);
   const hold = { primitive: 'budget', amount: 100, max: 1000, key: `${slot}:budget` } as const;

@@ -42,6 +42,13 @@ describe('retryHeaders', () => {
     });
   });
 
+  test('a budget that begins anew tells when, however long that is', () => {
+    expect(retryHeaders(error('budget-exhausted', { retryAfterMs: 86_399_001 }))).toEqual({
+      'x-should-retry': 'false',
+      'retry-after': '86400',
+    });
+  });
+
   test('a known wait is told, whatever the kind', () => {
     expect(retryHeaders(error('upstream-failed', { retryAfterMs: 2100 }))).toEqual({ 'retry-after': '3' });
   });

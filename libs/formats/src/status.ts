@@ -22,22 +22,31 @@ export const statusOf: Readonly<Record<ErrorKind, number>> = {
 const final: ReadonlySet<ErrorKind> = new Set(['unauthenticated', 'budget-exhausted', 'permission-denied']);
 const waits: ReadonlySet<ErrorKind> = new Set(['rate-limited', 'saturated', 'unavailable']);
 
+/** What is final for a client, and may be otherwise later. */
+const returns: ReadonlySet<ErrorKind> = new Set(['unavailable', 'budget-exhausted']);
+
 /**
  * The headers that steer a client's retries. `retry-after` is whole seconds from 1 to 60 because SDKs ignore
  * longer ones; `x-should-retry: false` stops clients that would otherwise retry a wrong key for a minute. A server that
- * was asked in vain has both: it may be there later, and not every client knows the latter.
+ * was asked in vain has both: it may be there later, and not every client knows the latter. So has a budget that begins
+ * anew.
  */
 export function retryHeaders(error: ErrorInfo): Record<string, string> {
   const headers: Record<string, string> = {};
-  const isFinal = error.retryable === false || final.has(error.kind);
+  const { kind, retryable, retryAfterMs } = error;
+  const isFinal = retryable === false || final.has(kind);
   if (isFinal) headers['x-should-retry'] = 'false';
-  if (isFinal ? error.kind === 'unavailable' : waits.has(error.kind) || error.retryAfterMs !== undefined) {
-    headers['retry-after'] = String(retryAfterSeconds(error));
+  if (waits.has(kind) || retryAfterMs !== undefined) {
+    if (!isFinal || returns.has(kind)) headers['retry-after'] = String(retryAfterSeconds(error));
   }
   return headers;
 }
 
-/** Whole seconds, 1 to 60; 1 where no estimate is known. */
-export function retryAfterSeconds(error: ErrorInfo): number {
-  return Math.min(60, Math.max(1, Math.ceil((error.retryAfterMs ?? 1000) / 1000)));
+/**
+ * Whole seconds, 1 to 60; 1 where no estimate is known. Of a budget it is the whole time, however long: no client comes
+ * again by itself.
+ */
+export function retryAfterSeconds({ kind, retryAfterMs = 1000 }: ErrorInfo): number {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return kind === 'budget-exhausted' ? seconds : Math.min(60, seconds);
 }

@@ -11,7 +11,12 @@ const samples: readonly Sample[] = [
   { kind: 'invalid-request', message: 'the body is not valid JSON', detail: 'invalid-json', on: 'body' },
   { kind: 'invalid-request', message: 'the page size is not a whole number', on: 'query' },
   { kind: 'unauthenticated', message: 'the api key is not known' },
-  { kind: 'budget-exhausted', message: 'the budget of this month is spent', on: 'generation' },
+  {
+    kind: 'budget-exhausted',
+    message: 'the budget of this day is spent',
+    retryAfterMs: 18_000_000,
+    on: 'generation',
+  },
   { kind: 'permission-denied', message: 'this key may not use the model sim', on: 'model' },
   {
     kind: 'not-found',
@@ -41,7 +46,7 @@ const samples: readonly Sample[] = [
 const reasons: Readonly<Record<number, string>> = {
   400: 'The request is not valid; the error names the field.',
   401: 'No valid credential. Do not retry.',
-  402: 'A budget is spent. Do not retry.',
+  402: 'A budget is spent. Do not retry, or where it begins anew, not before `retry-after` seconds.',
   403: 'The key may not use this model.',
   404: 'No such model.',
   413: 'The body is too large.',
@@ -67,8 +72,8 @@ export const documentedHeaders: JsonObject = {
     schema: { type: 'integer', minimum: 0 },
   },
   'retry-after': {
-    description: 'Seconds after which a repetition makes sense.',
-    schema: { type: 'integer', minimum: 1, maximum: 60 },
+    description: 'Seconds after which a repetition makes sense; more than 60 with 402 only.',
+    schema: { type: 'integer', minimum: 1 },
   },
   'x-should-retry': {
     description: '`false` where a repetition can not help; official SDKs obey it.',

@@ -11,14 +11,14 @@ const policy = z
       .int()
       .positive()
       .optional()
-      .describe('milliseconds after which it begins anew; absent means never'),
+      .describe('milliseconds after which it begins anew, counted from 1970 in UTC; absent means never'),
   })
   .describe('How many tokens may be spent in all.');
 
 export const tokenBudget = defineLimit({
   name: 'token-budget',
   summary:
-    'How many input and output tokens may be spent in all, or per period; what may still come is reserved.',
+    'How many input and output tokens may be spent in all, or per period (1d: from midnight UTC); what may still come is reserved.',
   example: '1000000',
   policy,
   check: ({ max, periodMs }) => ({ primitive: 'budget', max, ...(periodMs !== undefined && { periodMs }) }),
@@ -28,6 +28,10 @@ export const tokenBudget = defineLimit({
     const message = `token-budget of this ${scope} is ${max} tokens${renewal}: ${level} are spent or reserved, and the request may need ${amount}`;
     // What is spent leaves room for it: who comes again when other requests have ended needs no new budget.
     if (waitMs === 0) return new SluiceError('rate-limited', message, { retryAfterMs: patience(waitMs) });
-    return new SluiceError('budget-exhausted', message, { retryable: false });
+    const mayFit = waitMs !== undefined && amount <= max;
+    return new SluiceError('budget-exhausted', message, {
+      retryable: false,
+      ...(mayFit && { retryAfterMs: waitMs }),
+    });
   },
 });
