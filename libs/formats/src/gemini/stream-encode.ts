@@ -1,10 +1,12 @@
 import {
   type AssistantPart,
   assertNever,
+  type ErrorEvent,
   type FinishEvent,
   type GenerationEvent,
   type JsonObject,
   mergeExtensions,
+  type OpaqueEvent,
   type StartEvent,
   type TextDelta,
   type ToolCallPart,
@@ -81,6 +83,10 @@ class GeminiStreamEncoder implements StreamEncoder {
       if (state.call && event.extensions) mergeExtensions(state.call, event.extensions);
       return '';
     }
+    // What passes by does not end the call that it comes in the middle of.
+    if (event.type === 'opaque' && event.block === undefined) return this.passBy(event);
+    // Half a call is none: its arguments would be those of another.
+    if (event.type === 'error') return this.fail(event);
     return this.flushCall(state, choice) + this.write(event, state, choice);
   }
 
@@ -89,7 +95,7 @@ class GeminiStreamEncoder implements StreamEncoder {
   }
 
   private write(
-    event: Exclude<GenerationEvent, { type: 'tool-call-delta' | 'tool-call-end' }>,
+    event: Exclude<GenerationEvent, { type: 'tool-call-delta' | 'tool-call-end' | 'error' }>,
     state: Choice,
     choice: number,
   ): string {
@@ -112,16 +118,21 @@ class GeminiStreamEncoder implements StreamEncoder {
         return this.annotate(event.extensions[FORMAT] ?? {}, state, choice);
       case 'opaque':
         if (event.format !== FORMAT) return '';
-        if (event.block === undefined) return this.framing.frame(JSON.stringify(event.value));
         return this.writePart({ type: 'opaque', format: FORMAT, value: event.value }, state, choice);
       case 'finish':
         return this.finish(event, state, choice);
-      case 'error':
-        this.isOver = true;
-        return this.framing.frame(JSON.stringify(encodeErrorBody(event.error))) + this.framing.close();
       default:
         return assertNever(event);
     }
+  }
+
+  private passBy({ format, value }: OpaqueEvent): string {
+    return format === FORMAT ? this.framing.frame(JSON.stringify(value)) : '';
+  }
+
+  private fail({ error }: ErrorEvent): string {
+    this.isOver = true;
+    return this.framing.frame(JSON.stringify(encodeErrorBody(error))) + this.framing.close();
   }
 
   private start(event: StartEvent): string {

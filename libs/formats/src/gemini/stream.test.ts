@@ -62,6 +62,34 @@ describe('the encoder', () => {
     );
   });
 
+  test('goes on with a call after an event that passes by', () => {
+    const inTheMiddle = (event: GenerationEvent): GenerationEvent[] => [
+      start,
+      { type: 'tool-call-start', block: 0, id: 'c', name: 'f' },
+      { type: 'tool-call-delta', block: 0, arguments: '{"a"' },
+      event,
+      { type: 'tool-call-delta', block: 0, arguments: ':1}' },
+      { type: 'tool-call-end', block: 0 },
+      finish,
+    ];
+    const whole = '{"functionCall":{"id":"c","name":"f","args":{"a":1}}}';
+    for (const format of ['openai', 'anthropic', 'gemini']) {
+      const text = encode(inTheMiddle({ type: 'opaque', format, value: { note: 'x' } }));
+      expect(text).toContain(whole);
+      expect(text.split('functionCall')).toHaveLength(2);
+      expect(text.startsWith('data: {"note":"x"}\n\n')).toBe(format === 'gemini');
+    }
+  });
+
+  test('does not show a call that an error breaks off', () => {
+    const call: GenerationEvent[] = [
+      { type: 'tool-call-start', block: 0, id: 'c', name: 'f' },
+      { type: 'tool-call-delta', block: 0, arguments: '{"a"' },
+    ];
+    const error: GenerationEvent = { type: 'error', error: { kind: 'unavailable', message: 'gone' } };
+    expect(encode([start, ...call, error])).toBe(encode([start, error]));
+  });
+
   test('tells what was read from a cache with the first chunk', () => {
     const first = decode([
       'data: {"usageMetadata":{"promptTokenCount":9,"cachedContentTokenCount":4,"totalTokenCount":9}}\n\n',
