@@ -1,5 +1,5 @@
 import { startRedis, type TestRedis } from '@sluice/testing';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { checkRedis } from './redis-policy.ts';
 import { Connections } from './transport-suite.ts';
@@ -17,6 +17,15 @@ const check = async (...args: string[]): Promise<void> => {
   server = await startRedis({ arguments: args });
   await checkRedis(await connections.connect(server.url, 'command'));
 };
+
+/** One that says that it is of this version. */
+function serverOf(version: string): Redis {
+  const client = new Redis({ lazyConnect: true });
+  vi.spyOn(client, 'info').mockImplementation(
+    async () => `# Server\r\nredis_version:${version}\r\nmaxmemory_policy:noeviction\r\n`,
+  );
+  return client;
+}
 
 describe('a Redis', () => {
   it('that keeps what it was given is fine', async () => {
@@ -40,12 +49,19 @@ describe('a Redis', () => {
     ['7.0.15', true],
     ['10.1.0', true],
   ])('of version %s is new enough: %s', async (version, isFine) => {
-    const client = new Redis({ lazyConnect: true });
-    vi.spyOn(client, 'info').mockImplementation(
-      async () => `# Server\r\nredis_version:${version}\r\nmaxmemory_policy:noeviction\r\n`,
-    );
-    const outcome = checkRedis(client);
+    const outcome = checkRedis(serverOf(version));
     if (isFine) await outcome;
-    else await expect(outcome).rejects.toThrow(`Redis ${version} is too old`);
+    else await expect(outcome).rejects.toThrow(`Redis ${version} is too old: 6.2 or newer is needed`);
+  });
+
+  it('that is a cluster has sharded pub/sub on each of its masters', async () => {
+    const cluster = new Cluster([], { lazyConnect: true });
+    const masters = vi.spyOn(cluster, 'nodes');
+    masters.mockReturnValue([serverOf('7.0.0'), serverOf('8.2.3')]);
+    await checkRedis(cluster);
+    masters.mockReturnValue([serverOf('7.0.0'), serverOf('6.2.14')]);
+    await expect(checkRedis(cluster)).rejects.toThrow(
+      'Redis 6.2.14 is too old: 7.0 or newer is needed of a cluster',
+    );
   });
 });

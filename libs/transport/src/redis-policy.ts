@@ -3,13 +3,17 @@ import { Cluster } from 'ioredis';
 import type { RedisClient } from './connection.ts';
 
 const oldestVersion = [6, 2] as const;
+/** The first with sharded pub/sub. */
+const oldestOfCluster = [7, 0] as const;
 
 /**
  * Refuses a Redis that would lose what we put there: an eviction policy deletes queued jobs when memory is
  * full, and old servers lack commands that we use. Throws `unavailable` with a sentence for the operator.
  */
 export async function checkRedis(redis: RedisClient): Promise<void> {
-  const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
+  const isCluster = redis instanceof Cluster;
+  const nodes = isCluster ? redis.nodes('master') : [redis];
+  const [oldestMajor, oldestMinor] = isCluster ? oldestOfCluster : oldestVersion;
   for (const node of nodes) {
     const [server, memory] = await Promise.all([node.info('server'), node.info('memory')]);
     const policy = fieldOf(memory, 'maxmemory_policy');
@@ -21,8 +25,9 @@ export async function checkRedis(redis: RedisClient): Promise<void> {
     }
     const version = fieldOf(server, 'redis_version') ?? '';
     const [major = 0, minor = 0] = version.split('.').map(Number);
-    if (major < oldestVersion[0] || (major === oldestVersion[0] && minor < oldestVersion[1])) {
-      throw new SluiceError('unavailable', `Redis ${version} is too old: 6.2 or newer is needed`);
+    if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
+      const needed = `${oldestMajor}.${oldestMinor} or newer is needed${isCluster ? ' of a cluster' : ''}`;
+      throw new SluiceError('unavailable', `Redis ${version} is too old: ${needed}`);
     }
   }
 }

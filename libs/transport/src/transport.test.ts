@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
 async function startForUser(): Promise<Topology> {
   const topology = await startSingle();
   const [port = 0] = topology.nodes.map((node) => node.port);
-  const rules = 'on >pass ~sluice:* &sluice:* +@all -@admin -@dangerous +info';
+  const rules = 'on >pass ~sluice:* resetchannels &sluice:* +@all -@admin -@dangerous +info';
   await ask(port, 'ACL', 'SETUSER', 'sluice', ...rules.split(' '));
   return { ...topology, url: `redis://sluice:pass@127.0.0.1:${port}` };
 }
