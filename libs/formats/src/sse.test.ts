@@ -70,6 +70,14 @@ describe('SseParser', () => {
     expect(parse('data:a\ndata:  b\ndata\ndata: c\n\n')).toEqual([{ data: 'a\n b\n\nc' }]);
   });
 
+  test('takes a field that is an error for a message of that name', () => {
+    expect(parse('data: 1\n\nerror: {"code":400}\n\ndata: [DONE]\n\n')).toEqual([
+      { data: '1' },
+      { event: 'error', data: '{"code":400}' },
+      { data: '[DONE]' },
+    ]);
+  });
+
   test('passes over comments, unknown fields, a byte order mark and names without data', () => {
     expect(parse('\uFEFFdata: a\n\n: hello\n\nid: 7\nretry: 10\nevent: x\n\ndata: b\n\n')).toEqual([
       { data: 'a' },

@@ -12,7 +12,8 @@ const DEFAULT_MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /**
  * Cuts a server-sent event stream into messages. It may be fed in any pieces, split inside a line end or a
- * UTF-8 code point too. Fields other than `event` and `data`, and comments, are passed over.
+ * UTF-8 code point too. A field `error` is read as a message of that name; others than `event` and `data`, and comments, are
+ * passed over.
  */
 export class SseParser {
   /** Reads as `TextDecoder` does, in half its time: 0.1 µs less of every piece. */
@@ -107,6 +108,11 @@ export class SseParser {
     const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
     if (name === 'data') this.data = this.data === undefined ? value : `${this.data}\n${value}`;
     else if (name === 'event' && value !== '') this.event = value;
+    else if (name === 'error') {
+      // No field of the standard: llama.cpp's server broke answers off so until September 2025, and said [DONE] next.
+      this.event = 'error';
+      this.data = value;
+    }
   }
 
   // Counted in UTF-16 units, which are never more than the bytes: cheap, and the limit only guards memory.

@@ -85,7 +85,19 @@ export function decodeInBandError(body: unknown): ErrorInfo | undefined {
   if (!isJsonObject(body)) return undefined;
   // `object: error` is how vLLM marks one that stands for itself.
   if ((body.error === undefined || body.error === null) && body.object !== 'error') return undefined;
-  const found = readErrorObject(body);
+  return describeInBand(readErrorObject(body));
+}
+
+/** A message of a stream whose name says that it is an error, whatever it holds. */
+export function decodeErrorMessage(data: string): ErrorInfo {
+  try {
+    return describeInBand(readErrorObject(JSON.parse(data)));
+  } catch {
+    return describeInBand({ message: data });
+  }
+}
+
+function describeInBand(found: WireError): ErrorInfo {
   const status = Number(found.code);
   const kind = status >= 400 ? kindOfStatus(status) : (kindOfType.get(found.type ?? '') ?? 'upstream-failed');
   return describe(found, kind, 'the upstream reported an error');

@@ -382,4 +382,22 @@ describe('an error', () => {
       expect(decodeInBandError(body)).toBeUndefined();
     }
   });
+
+  test('is a message of that name, whatever it holds and whatever comes after it', () => {
+    // As llama.cpp says it: without `error` around it, and with an end as if all were well.
+    const said = { code: 400, message: 'the request exceeds the available context size', type: 'x' };
+    for (const [data, error] of [
+      [JSON.stringify(said), { kind: 'invalid-request', detail: 'context-length-exceeded' }],
+      [
+        JSON.stringify({ error: { message: 'slot gone' } }),
+        { kind: 'upstream-failed', message: 'slot gone' },
+      ],
+      ['gone', { kind: 'upstream-failed', message: 'gone' }],
+    ] as const) {
+      const decoder = new ChatStreamDecoder(context);
+      decoder.push({ data: JSON.stringify(chunk({ content: 'half of' })) });
+      expect(decoder.push({ event: 'error', data })).toMatchObject([{ type: 'error', error }]);
+      expect(decoder.push({ data: '[DONE]' })).toEqual([]);
+    }
+  });
 });

@@ -10,7 +10,7 @@ import {
 import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
 import { AnswerBlocks } from './answer.ts';
 import { ChunkTemplate } from './chunk-template.ts';
-import { decodeInBandError } from './error.ts';
+import { decodeErrorMessage, decodeInBandError } from './error.ts';
 import { decodeFinishWord } from './finish.ts';
 import { decodeUsage } from './usage.ts';
 import { FORMAT, keptBeside } from './wire.ts';
@@ -61,10 +61,11 @@ export class ChatStreamDecoder implements StreamDecoder {
     this.blocks = new AnswerBlocks(context.id);
   }
 
-  push({ data }: SseMessage): GenerationEvent[] {
+  push({ event, data }: SseMessage): GenerationEvent[] {
     if (this.isOver || data === '') return [];
     const known = this.readKnown(data);
     if (known) return known;
+    if (event === 'error') return this.fail(decodeErrorMessage(data));
     if (data.trim() === '[DONE]') return this.done();
     let chunk: unknown;
     try {
