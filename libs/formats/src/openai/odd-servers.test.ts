@@ -350,6 +350,19 @@ describe('a single body', () => {
       expect(collect(decodeResponse(body, context)).content).toEqual([]);
     }
   });
+
+  test('that does not speak of an answer is none, and has not begun', () => {
+    const [zhipu, miniMax] = [
+      { code: 500, msg: 'not found', success: false },
+      { id: 'x', choices: null, base_resp: { status_code: 1004, status_msg: 'login fail' } },
+    ];
+    for (const body of [zhipu, miniMax]) {
+      const failed = [{ type: 'error', error: { kind: 'upstream-failed' } }];
+      expect(decodeResponse(body, context)).toMatchObject(failed);
+      expect(decode(body)).toMatchObject(failed);
+    }
+    expect(contentOf(miniMax, chunk({ content: 'a' }))).toEqual([{ type: 'text', text: 'a' }]);
+  });
 });
 
 describe('an error', () => {

@@ -102,8 +102,10 @@ export class ChatStreamDecoder implements StreamDecoder {
       });
     }
     const { choices, usage } = chunk;
-    const events = this.readBody(keptBeside(chunk, chunkFields));
     if (isJsonObject(usage)) this.usage = decodeUsage(usage);
+    // Some servers say with status 200, and in words of their own, that there is no answer: it has not begun then.
+    if (!this.startFields && !Array.isArray(choices)) return [];
+    const events = this.readBody(keptBeside(chunk, chunkFields));
     for (const choice of Array.isArray(choices) ? choices : []) {
       // One answer was asked for; a server that sends more gets its first one read.
       if (isJsonObject(choice) && (choice.index ?? 0) === 0) events.push(...this.readChoice(choice));
