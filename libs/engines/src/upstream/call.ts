@@ -84,6 +84,8 @@ export class UpstreamCall implements Call, Limited, Resting {
     // It will not be sent again, and may hold pictures.
     this.request = nothing;
     this.isRefused = head.status > 299;
+    // Its words are not waited for as long as an answer is.
+    if (this.isRefused) this.dueAt = this.services.limits.after(lingerMs);
     try {
       this.reader = createAnswerReader(this.services.codec, this.plan.context, head);
     } catch (thrown) {
@@ -105,11 +107,7 @@ export class UpstreamCall implements Call, Limited, Resting {
 
   end(): void {
     this.isBodyComplete = true;
-    try {
-      if (!this.hasEnded && this.reader) this.pass(this.reader.end());
-    } catch (thrown) {
-      this.refuse(thrown);
-    }
+    this.conclude();
     if (!this.hasEnded) this.failWith(cutOff());
     this.services.limits.forget(this);
   }
@@ -124,7 +122,7 @@ export class UpstreamCall implements Call, Limited, Resting {
       this.isRefused = true;
       this.services.onContact(undefined, code ?? failure);
     }
-    this.failWith(connectionFailure(failure, this.reader !== undefined));
+    this.breakOff(connectionFailure(failure, this.reader !== undefined));
   }
 
   rests(): boolean {
@@ -178,7 +176,21 @@ export class UpstreamCall implements Call, Limited, Resting {
 
   private failSilent(): void {
     const { firstEventTimeoutMs, idleTimeoutMs } = this.services;
-    this.failWith(silent(this.hasContent ? idleTimeoutMs : firstEventTimeoutMs, !this.hasContent));
+    this.breakOff(silent(this.hasContent ? idleTimeoutMs : firstEventTimeoutMs, !this.hasContent));
+  }
+
+  /** No more will come. A refusal says what it is in its head: many a server closes before the rest is read. */
+  private breakOff(error: ErrorInfo): void {
+    if (this.isRefused) this.conclude();
+    if (!this.hasEnded) this.failWith(error);
+  }
+
+  private conclude(): void {
+    try {
+      if (!this.hasEnded && this.reader) this.pass(this.reader.end());
+    } catch (thrown) {
+      this.refuse(thrown);
+    }
   }
 
   private emit(event: GenerationEvent): void {

@@ -426,6 +426,18 @@ describe('a failure of an upstream', () => {
     expect(await failureOf(createEngine())).toMatchObject({ kind: 'rate-limited', retryAfterMs: 7000 });
   });
 
+  it('is what its head says, also where the rest of it does not come', async () => {
+    const rest = { 'content-type': 'application/json', 'content-length': '1000', 'retry-after': '7' };
+    for (const words of ['', '{"error":{"message":"slow do', JSON.stringify(body('slow down'))]) {
+      server.answer = (response) => {
+        response.writeHead(429, rest).flushHeaders();
+        response.write(words || ' ', () => response.socket?.destroy());
+      };
+      expect(await failureOf(createEngine())).toMatchObject({ kind: 'rate-limited', retryAfterMs: 7000 });
+    }
+    expect((await failureOf(createEngine())).message).toBe('slow down');
+  });
+
   it('may have a body of any size and kind', async () => {
     answerWith(503, 'x'.repeat(1_000_000), { 'content-type': 'text/html' });
     const failure = await failureOf(createEngine());

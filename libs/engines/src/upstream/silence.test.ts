@@ -15,6 +15,7 @@ let server: Server;
 let answer: ServerResponse | undefined;
 let engine: UpstreamEngine;
 let readMessages: number;
+let status: number;
 
 /** The dialect's own codec, which tells that a message has been read. */
 function counted(codec: ClientCodec): ClientCodec {
@@ -59,9 +60,10 @@ const errorOf = (events: readonly GenerationEvent[]) => events.find((event) => e
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   readMessages = 0;
+  status = 200;
   answer = undefined;
   server = createServer((_request, response) => {
-    answer = response.writeHead(200, { 'content-type': 'text/event-stream' });
+    answer = response.writeHead(status, { 'content-type': 'text/event-stream' });
     response.flushHeaders();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -143,5 +145,18 @@ describe('the silence of an upstream', () => {
     expect(errorOf(events)).toBeUndefined();
     await say([delta({ content: 'a' })], idleTimeoutMs + 1);
     expect(errorOf(events)?.message).toMatch(/fell silent/);
+  });
+
+  it('in a refusal is not waited for as in an answer: its head has said what it is', async () => {
+    status = 503;
+    const { events } = await begin('openai');
+    let waitedMs = 0;
+    const wait = () => {
+      waitedMs += 1000;
+      vi.advanceTimersByTime(1000);
+      return errorOf(events);
+    };
+    await expect.poll(wait, { timeout: 5000 }).toMatchObject({ kind: 'unavailable' });
+    expect(waitedMs).toBeLessThan(firstEventTimeoutMs);
   });
 });
