@@ -122,6 +122,7 @@ const besideTheServer = [
   '  authority. Redirects are not followed, so that no key goes to another host.',
   '- **A server that is gone.** A worker takes no jobs while nobody is found at its server’s address, or one who answers the',
   '  question of `probePath` with 401 or with 500 and above: they wait for the other workers of the pool, or for the server.',
+  '  It asks when nobody calls, and at once when a call meets the same.',
   '  After two such answers it offers no slots, so that a pool without any other worker refuses with 503. A server that is',
   '  there and says nothing is taken for a busy one.',
   '- **Words.** A server of chat completions that refuses `stream_options`, or wants `max_completion_tokens` for `max_tokens`, is asked',

@@ -533,6 +533,17 @@ describe('the readiness of an upstream engine', () => {
     await expect.poll(() => engine.availability()).toBe('here');
   });
 
+  it('is gone with its credential, and comes back with it', async () => {
+    const engine = createEngine();
+    await engine.start(new AbortController().signal);
+    answerWith(401, {});
+    await runOf(engine, askFor('hi'));
+    await expect.poll(() => engine.availability(), { timeout: 5000 }).toBe('away');
+    expect(readiness).toEqual([[false, '401']]);
+    server.answer = undefined;
+    await expect.poll(() => engine.availability(), { timeout: 5000 }).toBe('here');
+  });
+
   it('is not doubted where the server is only slow to say that it is there', async () => {
     const engine = createEngine({ connectTimeoutMs: 20 });
     await engine.start(new AbortController().signal);

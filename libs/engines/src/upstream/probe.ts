@@ -61,7 +61,7 @@ export class Probe {
   /** Takes note of what a call met: the status of an answer, or why there was none. */
   met(status: number | undefined, why?: string): void {
     this.note(status !== undefined, why);
-    if (status !== undefined && status < 500) this.trust();
+    if (canServe(status)) this.trust();
     else this.doubt();
   }
 
@@ -148,10 +148,15 @@ export class Probe {
       .request({ origin, path, method: 'GET', headers, signal: limit })
       .then(async ({ statusCode, body }) => {
         await body.dump();
-        return statusCode < 500 && statusCode !== 401 ? undefined : String(statusCode);
+        return canServe(statusCode) ? undefined : String(statusCode);
       })
       .catch((error: unknown) => codeOf(error) ?? silence);
     if (!signal.aborted) this.note(found === undefined, found);
     return found;
   }
+}
+
+/** Whether a server that answers so may serve another call: who refuses our credential once refuses it for all. */
+function canServe(status: number | undefined): boolean {
+  return status !== undefined && status < 500 && status !== 401;
 }
