@@ -324,6 +324,40 @@ describe('while Redis is away', () => {
     await endTurn();
     expect(told()[0]?.frames).toHaveLength(1);
   });
+
+  it('what could not be told then is told at the first heartbeat after', async () => {
+    const { bus, open, endTurn, told, advance, publisher } = await createBench();
+    const writer = open();
+    await advance(500);
+    told();
+    bus.isConnected = false;
+    writer.write(finish);
+    await endTurn();
+    publisher.tell();
+    await advance(500);
+    bus.isConnected = true;
+    await advance(500);
+    expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 1 }]]);
+  });
+});
+
+describe('what nobody heard', () => {
+  it('is told by every heartbeat until somebody hears it', async () => {
+    const { bus, open, endTurn, told, advance } = await createBench();
+    const writer = open();
+    writer.write(finish);
+    await endTurn();
+    bus.receivers = 0;
+    await advance(1_000);
+    told();
+    for (const receivers of [0, 1]) {
+      bus.receivers = receivers;
+      await advance(500);
+      expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 1 }]]);
+    }
+    await advance(500);
+    expect(told()).toEqual([]);
+  });
 });
 
 describe('an ingress that nobody hears of', () => {

@@ -149,11 +149,17 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     lastPublish = bus.publish(replyChannel(ingress), text).then(
       (receivers) => {
         if (receivers > 0) outbox.missedAt = undefined;
-        else if (outbox.missedAt === undefined) outbox.missedAt = now();
-        else if (now() - outbox.missedAt >= missLimitMs) void abandonIfDead(ingress, outbox);
+        else missed(ingress, outbox);
       },
       () => undefined,
     );
+  };
+
+  /** What nobody heard was not told: each heartbeat says it again until somebody does. */
+  const missed = (ingress: string, outbox: Outbox): void => {
+    for (const attempt of attempts.values()) if (attempt.ingress === ingress) attempt.toldNext = -1;
+    if (outbox.missedAt === undefined) outbox.missedAt = now();
+    else if (now() - outbox.missedAt >= missLimitMs) void abandonIfDead(ingress, outbox);
   };
 
   const abandonIfDead = async (ingress: string, outbox: Outbox): Promise<void> => {
@@ -178,15 +184,19 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     }
     const isFull = beats % fullBeatEvery === 0;
     const told = list((attempt) => isFull || attempt.toldNext !== attempt.next);
-    if (!isFull) return;
+    if (!isFull || !told) return;
     // A full beat has named every ingress that anything is kept for; the others may be gone for good.
     for (const [ingress, { isScheduled }] of outboxes) {
       if (!isScheduled && !told.has(ingress)) outboxes.delete(ingress);
     }
   };
 
-  /** Publishes how far the attempts are that `isWanted`, and returns the ingresses that were told. */
-  const list = (isWanted: (attempt: AttemptFrames) => boolean): ReadonlyMap<string, Running[]> => {
+  /**
+   * Publishes how far the attempts are that `isWanted`, and returns the ingresses that were told; absent while Redis is
+   * away, when nothing counts as told.
+   */
+  const list = (isWanted: (attempt: AttemptFrames) => boolean): ReadonlyMap<string, Running[]> | undefined => {
+    if (!bus.canPublish()) return undefined;
     const byIngress = new Map<string, Running[]>();
     for (const attempt of attempts.values()) {
       if (!isWanted(attempt)) continue;
