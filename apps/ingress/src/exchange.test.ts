@@ -77,6 +77,15 @@ describe('an exchange', () => {
     expect(await sampleOf('sluice_time_per_output_token_seconds_sum{format="openai"}')).toBe(0.005);
   });
 
+  it('tells apart in the log which tokens have prices of their own, and whose they are', async () => {
+    const limits = { tenant: {}, key: {} };
+    exchange.caller = { tenant: 'acme', keyId: 'key_1', limits, allows: () => true };
+    const usage = { inputTokens: 90, cacheReadTokens: 60, cacheWriteTokens: 20, outputTokens: 9 };
+    note(30, start, text('a'), { ...finish, usage: { ...usage, reasoningTokens: 5 } });
+    closeExchange(exchange, 200, services());
+    expect(lines[0]).toMatchObject({ ...usage, reasoningTokens: 5, tenant: 'acme', keyId: 'key_1' });
+  });
+
   it('counts no token that nobody reported', async () => {
     note(1, start, text('a'), { ...finish, usage: { inputTokens: 7 } });
     closeExchange(exchange, 200, services());

@@ -102,6 +102,10 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
       attempts: exchange.attempts,
       inputTokens: usage?.inputTokens,
       outputTokens: usage?.outputTokens,
+      // Parts of the two before, which have prices of their own.
+      cacheReadTokens: usage?.cacheReadTokens,
+      cacheWriteTokens: usage?.cacheWriteTokens,
+      reasoningTokens: usage?.reasoningTokens,
     },
     'request',
   );
