@@ -195,7 +195,9 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
    * Publishes how far the attempts are that `isWanted`, and returns the ingresses that were told; absent while Redis is
    * away, when nothing counts as told.
    */
-  const list = (isWanted: (attempt: AttemptFrames) => boolean): ReadonlyMap<string, Running[]> | undefined => {
+  const list = (
+    isWanted: (attempt: AttemptFrames) => boolean,
+  ): ReadonlyMap<string, Running[]> | undefined => {
     if (!bus.canPublish()) return undefined;
     const byIngress = new Map<string, Running[]>();
     for (const attempt of attempts.values()) {
