@@ -135,6 +135,17 @@ describe.each(formatNames)('the scanner of %s', (format) => {
 });
 
 describe('an event that says more than text', () => {
+  it('is heard whole however often such a one came before, in this stream or in others', () => {
+    const shape = new LineShape(dialects.gemini);
+    const event = (text: string, more: object) =>
+      `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text }] }, ...more }] })}\n\n`;
+    // A whole answer in one event; the last one says as many bytes of something else.
+    const [short, same] = [event('a', { finishReason: 'STOP' }), event('b', { safetyRating: 'NONE' })];
+    expect(same).toHaveLength(short.length);
+    for (const text of [short, short, same + short, short])
+      expect(scan('gemini', [Buffer.from(text)], shape)).toMatchObject({ ends: 1, malformed: 0 });
+  });
+
   it('is heard whole after events that said text alone', () => {
     const event = (text: string, more: object) =>
       `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text }] }, ...more }] })}\n\n`;

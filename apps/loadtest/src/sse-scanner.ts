@@ -25,8 +25,8 @@ export class LineShape {
   readonly key: Buffer;
   /** Bytes from the start of the line to the key; negative before the first content line. */
   offset = -1;
-  /** Bytes from the closing quote to the end of the line. A line with any other tail is parsed. */
-  tail = -1;
+  /** From the closing quote to the end of the line. One with any other tail is parsed: it may say more than text. */
+  tail = Buffer.alloc(0);
 
   constructor(dialect: Dialect) {
     this.key = Buffer.from(dialect.textKey);
@@ -146,7 +146,9 @@ export class SseScanner {
       this.data = [data];
       return;
     }
-    if (facts.text) this.told(bytes, start, end, facts.text, facts.isThought !== true);
+    // Of the lines of an end, the next one would be heard as text alone.
+    const mayLearn = facts.isThought !== true && facts.isEnd !== true;
+    if (facts.text) this.told(bytes, start, end, facts.text, mayLearn);
     this.sink.facts(facts);
   }
 
@@ -183,10 +185,9 @@ export class SseScanner {
     if (offset < 0) return false;
     const from = start + offset;
     const text = from + key.length;
-    if (text + tail > end) return false;
-    for (let at = 0; at < key.length; at++) if (bytes[from + at] !== key[at]) return false;
+    if (text + tail.length > end || !holds(bytes, from, key)) return false;
     const close = closingQuote(bytes, text, end);
-    if (end - close !== tail || close === text) return false;
+    if (end - close !== tail.length || close === text || !holds(bytes, close, tail)) return false;
     this.sink.text(bytes, text, close);
     return true;
   }
@@ -200,7 +201,7 @@ export class SseScanner {
       const close = closingQuote(bytes, from, end);
       if (close - from === escaped.length && bytes.compare(escaped, 0, escaped.length, from, close) === 0) {
         this.shape.offset = found - start;
-        this.shape.tail = end - close;
+        this.shape.tail = Buffer.from(bytes.subarray(close, end));
       }
     }
     this.sink.text(escaped, 0, escaped.length);
@@ -213,6 +214,11 @@ export class SseScanner {
     if (!/^(event|id|retry)(:|$)/.test(bytes.toString('latin1', start, Math.min(end, start + 8))))
       this.sink.malformed();
   }
+}
+
+function holds(bytes: Buffer, from: number, expected: Buffer): boolean {
+  for (let at = 0; at < expected.length; at++) if (bytes[from + at] !== expected[at]) return false;
+  return true;
 }
 
 /** Where the string that is open at `from` ends; `end` when it does not. */
