@@ -144,12 +144,18 @@ async function bench(flags: CommandLine['values']): Promise<number> {
   return isReached ? 0 : 1;
 }
 
+/** A terminal interrupts all that it runs, and whoever started this program, such as npx, passes it on: still one. */
+const sameInterruptMs = 500;
+
 /** Aborts at the first interrupt; a second one ends the process at once. */
 function interrupts(): AbortSignal {
   const controller = new AbortController();
+  let abortedAt = 0;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      if (controller.signal.aborted) process.exit(interruptedCode);
+      const now = performance.now();
+      if (!controller.signal.aborted) abortedAt = now;
+      else if (now - abortedAt > sameInterruptMs) process.exit(interruptedCode);
       controller.abort();
     });
   }
