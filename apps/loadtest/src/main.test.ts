@@ -129,6 +129,18 @@ describe('the command line', () => {
     },
   );
 
+  it('writes its files when those who read what it prints have left', async () => {
+    const args = ['run', '-t', target, '-d', '1h', '-m', 'paced-n3', '--json', file('e.json')];
+    const child = execFile(process.execPath, [bin, ...args]);
+    if (child.stderr) await once(child.stderr, 'data');
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    child.kill('SIGINT');
+    const [code] = await once(child, 'exit');
+    expect(code).toBe(130);
+    expect(await readResult(file('e.json'))).toMatchObject({ isInterrupted: true });
+  });
+
   it('exits with 1 for a missed objective that is enforced, and for wrong text', async () => {
     const run = ['run', '-t', target, '-n', '3', '-r', '100', '-q'];
     expect((await call(...run, '-m', 'paced-e503')).code).toBe(0);

@@ -39,6 +39,8 @@ const interruptedCode = 130;
 
 /** Runs the command line and sets the process's exit code. Never throws. */
 export async function main(args: string[]): Promise<void> {
+  // Who reads along may leave first, as `tee` does at an interrupt: the files are still to be written.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
     const line = parseCommandLine(args);
     const [name, ...files] = line.positionals;
