@@ -13,3 +13,6 @@ export function createHostClock(): Clock {
   const offsetMs = Number(process.hrtime.bigint()) / 1e6 - performance.now();
   return { now: () => performance.now() + offsetMs };
 }
+
+/** The longest that a timer waits, in milliseconds; a longer one would be over at once. */
+export const longestTimerMs = 2 ** 31 - 1;

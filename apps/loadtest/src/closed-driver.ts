@@ -1,10 +1,8 @@
+import { longestTimerMs } from './clock.ts';
 import { sample } from './distribution.ts';
 import type { DriverOptions, LoadDriver, LoadEnd } from './load-driver.ts';
 import { createRandom, type Random } from './random.ts';
 import type { Scenario } from './scenario.ts';
-
-/** The longest that a timer waits; a longer one would be over at once. */
-const longestTimerMs = 2 ** 31 - 1;
 
 interface User {
   /** When his next request is due; he waits for it or for an answer. */

@@ -1,3 +1,4 @@
+import { longestTimerMs } from './clock.ts';
 import type { DriverOptions, LoadDriver, LoadEnd } from './load-driver.ts';
 
 /** Below this rate a process polls for the exact instant; above it, that would burn a core for nothing. */
@@ -5,8 +6,6 @@ const preciseBelowRate = 250;
 const timerSlackMs = 1.5;
 /** Whoever has more to begin than he can must still hear answers, timers and interrupts. */
 const longestTurnMs = 5;
-/** The longest that a timer waits; a longer one would be over at once. */
-const longestTimerMs = 2 ** 31 - 1;
 
 /** When the requests of an open loop are due. */
 export interface Arrivals {

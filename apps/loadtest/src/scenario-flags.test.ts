@@ -141,6 +141,18 @@ describe('a scenario from flags', () => {
     expect(() => scenario(flags)).toThrow(message);
   });
 
+  it.each([
+    { timeout: '597h' },
+    { grace: '597h' },
+    { settle: '597h' },
+    { users: '1', pace: '597h' },
+    { users: '1', think: 'exponential:597h' },
+    { 'abort-share': '1', 'abort-after': '597h' },
+  ])('takes no time that is longer than a timer waits, which would be over at once: %j', (flags) => {
+    expect(() => scenario(flags)).toThrow('at most 596h');
+    expect(() => scenario({ duration: '9000h', timeout: '596h', grace: '596h' })).not.toThrow();
+  });
+
   it('takes a bare number for milliseconds where the field of a file says so', () => {
     const file = { durationMs: 40_000, load: { kind: 'closed', users: 1, thinkMs: 'uniform:5..10' } };
     expect(scenario({}, file)).toMatchObject({ durationMs: 40_000, load: { thinkMs: { from: 5, to: 10 } } });

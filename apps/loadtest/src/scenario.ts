@@ -1,6 +1,7 @@
 import { SluiceError } from '@sluice/canonical';
 import { isConnectionHeader, isHeaderName, isHeaderValue } from '@sluice/http';
 import { z } from 'zod';
+import { longestTimerMs } from './clock.ts';
 import { formatNames } from './dialects/dialect.ts';
 import { meanOf, parseCounts, parseTimes } from './distribution.ts';
 import { parseDurationMs } from './duration.ts';
@@ -14,8 +15,10 @@ const count = z.number().int().positive();
 const rate = z.number().nonnegative().max(1_000_000);
 const share = z.number().min(0).max(1);
 const durationMs = parsed(parseDurationMs);
+/** A time that a timer waits in one piece. */
+const waitMs = durationMs.refine((ms) => ms <= longestTimerMs, 'at most 596h');
 const counts = parsed(parseCounts);
-const times = parsed(parseTimes);
+const times = parsed(parseTimes).refine((each) => meanOf(each) <= longestTimerMs, 'at most 596h');
 
 const traffic = z.strictObject({
   /** Share of requests relative to the other entries. */
@@ -79,9 +82,9 @@ const closed = z.strictObject({
   /** Pause between an answer and the same user's next request. */
   thinkMs: times.default({ kind: 'fixed', value: 0 }),
   /** Intended time between a user's requests; latency then counts from the intended instant. */
-  paceMs: durationMs.optional(),
+  paceMs: waitMs.optional(),
   /** Time over which users without a pace start, evenly; 0 is a burst. */
-  rampUpMs: durationMs.default(200),
+  rampUpMs: waitMs.default(200),
 });
 
 const fields = z.strictObject({
@@ -99,10 +102,10 @@ const fields = z.strictObject({
   /** Absent: the sum of steps, the time of a ramp, the length of a trace, else 30 s. */
   durationMs: durationMs.optional(),
   /** Start of the run that is not measured. */
-  warmupMs: durationMs.default(0),
+  warmupMs: waitMs.default(0),
   /** How long unfinished requests may go on after the last arrival. */
-  graceMs: durationMs.default(30_000),
-  timeoutMs: durationMs.refine((ms) => ms > 0, 'must be above 0').default(120_000),
+  graceMs: waitMs.default(30_000),
+  timeoutMs: waitMs.refine((ms) => ms > 0, 'must be above 0').default(120_000),
   /** Stop after this many arrivals; absent means only time ends the run. */
   requests: count.optional(),
   /** Connections per process. */
@@ -144,7 +147,7 @@ const fields = z.strictObject({
       /** Loads past the found rate, as multiples of it. */
       beyond: z.array(z.number().positive()).default([1.25, 1.5, 2]),
       /** Pause between two loads, so that queues empty. */
-      settleMs: durationMs.default(1000),
+      settleMs: waitMs.default(1000),
     })
     .prefault({}),
 });
