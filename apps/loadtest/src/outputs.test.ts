@@ -43,6 +43,11 @@ describe('the files of a run', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
+  it('are not one file', async () => {
+    const outputs = { json: inFolder('a'), html: inFolder('no', '..', 'a') };
+    await expect(checkOutputs(outputs)).rejects.toThrow("two results can't be in one file");
+  });
+
   it('are written without the one that can not be', async () => {
     const outputs = { json: inFolder('no', 'a.json'), csv: inFolder('a.csv'), html: inFolder('a.html') };
     await expect(writeOutputs([result()], outputs)).rejects.toThrow('ENOENT');

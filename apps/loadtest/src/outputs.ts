@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { access, stat, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { SluiceError } from '@sluice/canonical';
 import { renderCsv } from './report/csv.ts';
 import { renderHtml } from './report/html.ts';
@@ -18,6 +18,8 @@ export interface Outputs {
 /** Throws `invalid-request` for all files that can't be written: better before a long run than after it. */
 export async function checkOutputs({ json, csv, html }: Outputs): Promise<void> {
   const paths = [json, csv, html].filter((path) => path !== undefined);
+  if (new Set(paths.map((path) => resolve(path))).size < paths.length)
+    throw new SluiceError('invalid-request', `two results can't be in one file: ${paths.join(', ')}`);
   const problems = await Promise.all(paths.map(problemOf));
   const found = problems.filter((problem) => problem !== undefined);
   if (found.length > 0) throw new SluiceError('invalid-request', found.join('\n'));
