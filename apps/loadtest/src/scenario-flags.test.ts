@@ -123,6 +123,11 @@ describe('a scenario from flags', () => {
     [{ 'trace-speed': '2' }, '--trace-speed goes with --trace'],
     [{ users: '5', arrivals: 'constant' }, '--arrivals goes with --rate, --ramp and --steps'],
     [{ ramp: '5' }, '--ramp goes from a rate to another: A..B'],
+    [{ users: '5', pace: '1s', think: '1s' }, 'give one of --pace and --think'],
+    [{ users: '5', pace: '1s', 'ramp-up': '1s' }, 'give one of --pace and --ramp-up'],
+    [{ users: '5', burst: true, 'ramp-up': '1s' }, 'give one of --ramp-up and --burst'],
+    [{ single: true, slo: 'ttft=1s' }, 'every answer is a single body'],
+    [{ 'stream-share': '0', slo: 'tpot=1s,e2e=2s' }, 'every answer is a single body'],
   ])('refuses %j, which would change nothing, and says what it lacks', (flags, message) => {
     expect(() => scenario(flags)).toThrow(message);
   });

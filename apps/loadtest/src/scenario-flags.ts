@@ -107,6 +107,7 @@ function load(flags: ScenarioFlagValues, file: Fields | undefined, durationMs: u
   const kind = kindOf(flags) ?? file?.kind ?? 'open';
   refuseIdle(flags, kind);
   const same = file?.kind === kind ? file : undefined;
+  refuseRivals(flags, same);
   if (kind === 'trace') {
     const values = given({ file: flags.trace, speed: number(flags['trace-speed']) });
     return merged(same, 'trace', values);
@@ -142,6 +143,20 @@ function refuseIdle(flags: ScenarioFlagValues, kind: unknown): void {
     if (idle === undefined || own === kind) continue;
     throw new SluiceError('invalid-request', `--${idle} goes with ${asked}`);
   }
+}
+
+/** Who has a pace begins by it and does not think; a burst is no slow start. */
+function refuseRivals(flags: ScenarioFlagValues, file: Fields | undefined): void {
+  const starts = (['think', 'ramp-up', 'burst'] as const).filter((name) => flags[name] !== undefined);
+  const rivals =
+    (flags.pace ?? file?.paceMs) === undefined
+      ? starts.filter((name) => name !== 'think')
+      : ['pace', ...starts];
+  if (rivals.length > 1)
+    throw new SluiceError(
+      'invalid-request',
+      `give one of ${rivals.map((name) => `--${name}`).join(' and ')}`,
+    );
 }
 
 function merged(base: Fields | undefined, kind: string, values: Fields): Fields | undefined {

@@ -7,6 +7,7 @@ import { meanOf, parseCounts, parseTimes } from './distribution.ts';
 import { parseDurationMs } from './duration.ts';
 import { naturalDurationMs } from './natural-length.ts';
 import { mostWords } from './prompt.ts';
+import { boundsTokens } from './slo.ts';
 import { parseTarget } from './target.ts';
 
 const text = z.union([z.string(), z.number()]).transform(String);
@@ -157,6 +158,10 @@ const scenarioSchema = fields
   .refine(({ warmupMs, durationMs }) => warmupMs < durationMs, {
     path: ['durationMs'],
     message: 'leaves no time to measure after the warm-up',
+  })
+  .refine(({ slo, traffic }) => !boundsTokens(slo) || traffic.some(({ streamShare }) => streamShare > 0), {
+    path: ['slo'],
+    message: 'bounds the tokens of streams, and every answer is a single body: bound endToEndMs (e2e)',
   });
 
 /** A whole load test, as it is after defaults. */

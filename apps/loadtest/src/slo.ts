@@ -23,11 +23,16 @@ export function isGood(slo: Slo, times: RequestTimes): boolean {
   const isEmptyStream = times.isStream && times.ttftMs === undefined;
   return (
     // Who waits for a first token that never comes waits for longer than any bound.
-    !(isEmptyStream && (slo.ttftMs ?? slo.tpotMs) !== undefined) &&
+    !(isEmptyStream && boundsTokens(slo)) &&
     within(times.ttftMs, slo.ttftMs) &&
     within(times.tpotMs, slo.tpotMs) &&
     within(times.endToEndMs, slo.endToEndMs)
   );
+}
+
+/** Whether it asks something of the tokens of streams, which single bodies do not have. */
+export function boundsTokens({ ttftMs, tpotMs }: Pick<Slo, 'ttftMs' | 'tpotMs'>): boolean {
+  return (ttftMs ?? tpotMs) !== undefined;
 }
 
 /** The objective in words, for a reader. */
