@@ -6,8 +6,6 @@ import { hashCredential, isCredential } from './credential.ts';
 import type { Directory } from './directory.ts';
 import { Recent } from './recent.ts';
 
-/** Credentials looked at per request: clients send two at most, more is somebody's attempt to make us work. */
-const maxCredentials = 4;
 const hashLifeMs = 60_000;
 
 export interface AuthenticatorOptions {
@@ -82,8 +80,7 @@ export class Authenticator {
    */
   recall(credentials: readonly string[]): Caller | undefined {
     if (!this.subscribed) return undefined;
-    for (let index = 0; index < credentials.length && index < maxCredentials; index += 1) {
-      const credential = credentials[index] ?? '';
+    for (const credential of credentials) {
       if (!isCredential(credential)) continue;
       const kept = this.recent.get(this.hashOf(credential));
       if (!kept) return undefined;
@@ -99,7 +96,7 @@ export class Authenticator {
     if (known) return known;
     let refusal: string | undefined;
     let outage: SluiceError | undefined;
-    for (const credential of credentials.slice(0, maxCredentials)) {
+    for (const credential of credentials) {
       if (!isCredential(credential)) {
         refusal ??= 'the api key has not the form sk-… of a key of this service';
         continue;

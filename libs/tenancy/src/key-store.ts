@@ -35,7 +35,10 @@ export interface KeyStoreOptions {
 export interface KeyStore {
   /** For operators: mint, revoke, list, limits. */
   readonly directory: Directory;
-  /** The first good credential wins. Throws `unauthenticated`, or `unavailable` where Redis can't be asked. */
+  /**
+   * The first good credential wins; whoever reads them from a call bounds their number. Throws `unauthenticated`, or
+   * `unavailable` where Redis can't be asked.
+   */
   authenticate(credentials: readonly string[]): Promise<Caller>;
   /** The caller whom `authenticate` would find without asking Redis; absent when it would ask, or refuse. */
   recall(credentials: readonly string[]): Caller | undefined;
