@@ -140,7 +140,7 @@ function isOwnerGone() {
   }
 }
 
-/** Not `npm ci`: it refuses a lock file in which a package of a foreign platform is missing. */
+/** Not `npm ci`, which begins by deleting everything, also what a model file needs. */
 function npmInstall(packages) {
   const npmWords = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', ...packages];
   // npm's talk goes to stderr: stdout may be a machine's.
