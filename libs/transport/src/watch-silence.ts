@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Redis } from 'ioredis';
 
 /** How often a connection is looked at. */
@@ -5,7 +6,8 @@ const lookIntervalMs = 100;
 
 /**
  * Cuts a connection on which Redis says nothing for `limitMs` while a command waits for its answer; what waits
- * fails or is sent again, as the connection's profile has it.
+ * fails or is sent again, as the connection's profile has it. While Redis takes what it is sent it is heard, too: a
+ * prompt of many megabytes needs longer than the limit, and would take the commands of everybody else down with it.
  *
  * It counts looks and not time: a process that stood still itself has answers in its socket that it has not read
  * yet, and timers run before them. ioredis' own limits take that for silence, and cost a timer per command.
@@ -13,6 +15,7 @@ const lookIntervalMs = 100;
 export function watchSilence(node: Redis, limitMs: number): void {
   const silentLooksAllowed = Math.ceil(limitMs / lookIntervalMs);
   let silentLooks = 0;
+  let unsent = 0;
   const heard = (): void => {
     silentLooks = 0;
   };
@@ -21,11 +24,29 @@ export function watchSilence(node: Redis, limitMs: number): void {
     node.stream.on('data', heard);
   });
   const timer = setInterval(() => {
-    silentLooks = node.commandQueue.length === 0 ? 0 : silentLooks + 1;
+    const stillUnsent = bytesUnsent(node.stream);
+    const isTaking = stillUnsent !== unsent;
+    unsent = stillUnsent;
+    silentLooks = node.commandQueue.length === 0 || isTaking ? 0 : silentLooks + 1;
     if (silentLooks <= silentLooksAllowed) return;
     heard();
     node.stream?.destroy(new Error(`redis said nothing for ${limitMs} ms`));
   }, lookIntervalMs);
   timer.unref();
   node.once('end', () => clearInterval(timer));
+}
+
+/** What the kernel has not taken yet. Private in Node, whose streams tell of whole writes only; beneath TLS lies a socket. */
+function bytesUnsent(stream: SocketWithHandle | undefined): number {
+  const handle = stream?._handle;
+  return (handle?._parent ?? handle)?.writeQueueSize ?? 0;
+}
+
+interface SocketWithHandle extends Pick<Socket, 'destroy'> {
+  _handle?: Handle | null;
+}
+
+interface Handle {
+  writeQueueSize?: number;
+  _parent?: Handle;
 }

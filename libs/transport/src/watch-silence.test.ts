@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import { startOwnRedis, type TestRedis, until } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openRedis, type RedisClient } from './connection.ts';
+
+/** More than the kernel keeps on both sides of a connection: who takes as much makes its sender go on. */
+const portion = 16 * 1024 * 1024;
+
+let redis: TestRedis;
+let way: Server;
+let client: RedisClient;
+/** Bytes that Redis may get yet. */
+let allowed = Number.POSITIVE_INFINITY;
+let resume = (): void => undefined;
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  allowed = Number.POSITIVE_INFINITY;
+  redis = await startOwnRedis();
+  const { hostname, port } = new URL(redis.url);
+  way = createServer((near) => lead(near, connect(Number(port), hostname)));
+  await once(way.listen(0, '127.0.0.1'), 'listening');
+  const url = `redis://127.0.0.1:${(way.address() as AddressInfo).port}`;
+  client = openRedis(url, { profile: 'command', name: 'test', onError: () => undefined });
+  await until(() => client.status === 'ready');
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  client.disconnect();
+  way.close();
+  await redis.stop();
+});
+
+/** Joins both ends; towards Redis no more goes than is allowed. */
+function lead(near: Socket, far: Socket): void {
+  far.pipe(near);
+  near.on('data', (bytes) => {
+    allowed -= bytes.length;
+    far.write(bytes);
+    if (allowed <= 0) near.pause();
+  });
+  resume = () => near.resume();
+  near.on('close', () => far.destroy());
+  for (const end of [near, far]) end.on('error', () => near.destroy());
+}
+
+const look = async (times: number): Promise<void> => {
+  for (let at = 0; at < times; at += 1) {
+    vi.advanceTimersByTime(100);
+    await setImmediate();
+  }
+};
+
+describe('a command that Redis takes slowly', () => {
+  it('is waited for, however long it is', async () => {
+    allowed = 0;
+    const answer = client.set('long', 'x'.repeat(4 * portion));
+    answer.catch(() => undefined);
+    for (let sent = 0; sent < 5; sent += 1) {
+      await look(8);
+      allowed += portion;
+      resume();
+      await until(() => allowed <= 0 || client.status !== 'ready' || sent === 4);
+    }
+    expect(await answer).toBe('OK');
+  });
+
+  it('is given up, when it takes no more of it', async () => {
+    allowed = 0;
+    const answer = client.set('long', 'x'.repeat(4 * portion));
+    const refused = expect(answer).rejects.toThrow();
+    await look(20);
+    await refused;
+  });
+});
