@@ -32,9 +32,28 @@ export function createAnswerReader(
   if (encoding !== undefined && encoding !== 'identity') {
     throw new SluiceError('upstream-failed', 'the upstream compressed its answer unasked');
   }
-  // What does not call itself JSON is taken for a stream: some servers name no type, or text/plain.
-  const isSingle = head.header('content-type')?.toLowerCase().includes('json');
-  return isSingle ? createSingleReader(codec, context) : createStreamReader(codec, context);
+  const isStream = head.header('content-type')?.toLowerCase().includes('event-stream');
+  return isStream ? createStreamReader(codec, context) : createUntypedReader(codec, context);
+}
+
+/** What begins a JSON body, and no stream. */
+const bracket = /[{[]/;
+
+/** Some servers name no type, or another: the SDKs do not look at it, and go by what they asked for. */
+function createUntypedReader(codec: ClientCodec, context: GenerationContext): AnswerReader {
+  let reader: AnswerReader | undefined;
+  const open = (first: string) =>
+    bracket.test(first) ? createSingleReader(codec, context) : createStreamReader(codec, context);
+  return {
+    push(chunk) {
+      // Blanks that keep a connection alive begin neither.
+      const first = reader ? undefined : /\S/.exec(Buffer.from(chunk).toString('latin1'))?.[0];
+      if (first !== undefined) reader = open(first);
+      return reader?.push(chunk) ?? [];
+    },
+    goesOn: () => reader?.goesOn() ?? false,
+    end: () => (reader ?? createStreamReader(codec, context)).end(),
+  };
 }
 
 function createStreamReader(codec: ClientCodec, context: GenerationContext): AnswerReader {

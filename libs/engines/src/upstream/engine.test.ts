@@ -252,11 +252,18 @@ describe('the answer of an upstream', () => {
     expect(textOf(await runOf(createEngine(), askFor('hi')))).toBe('grüße 🙂');
   });
 
-  it('is taken for a stream where its type is not told', async () => {
-    server.answer = (response) =>
-      response.writeHead(200, { 'content-type': 'text/plain' }).end(complete('plain'));
-    expect(textOf(await runOf(createEngine(), askFor('hi')))).toBe('plain');
-  });
+  it.each([{}, { 'content-type': 'text/plain' }, { 'content-type': 'application/json' }])(
+    'is a stream or a body by its beginning where its type is %j',
+    async (type) => {
+      for (const answer of [complete('plain'), JSON.stringify(single('plain'))]) {
+        server.answer = (response) => {
+          response.writeHead(200, type).write('\n');
+          response.write(answer.slice(0, 1), () => response.end(answer.slice(1)));
+        };
+        expect(textOf(await runOf(createEngine(), askFor('hi')))).toBe('plain');
+      }
+    },
+  );
 
   it('leaves its connection to the next one', async () => {
     const engine = createEngine();
