@@ -1,18 +1,25 @@
 import type { ErrorInfo, ErrorKind } from '@sluice/canonical';
 import type { HttpHeaders } from './codec.ts';
 
-/** Statuses that say more than their class. Those that blame our own call (409) are not the client's fault. */
+/**
+ * Statuses that say more than their class. Those that blame our own call (407, 409, 431) are not the client's fault, and
+ * neither is a generation that failed (424 of Text Generation Inference and Bedrock) or found no room (498 of Groq).
+ */
 const kinds: Readonly<Record<number, ErrorKind>> = {
   401: 'unauthenticated',
   402: 'budget-exhausted',
   403: 'permission-denied',
   404: 'not-found',
   405: 'method-not-allowed',
+  407: 'unauthenticated',
   408: 'deadline-exceeded',
   409: 'upstream-failed',
   413: 'too-large',
   415: 'unsupported-media',
+  424: 'upstream-failed',
   429: 'rate-limited',
+  431: 'upstream-failed',
+  498: 'rate-limited',
   499: 'upstream-failed',
   503: 'unavailable',
   504: 'deadline-exceeded',
