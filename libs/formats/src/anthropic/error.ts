@@ -102,3 +102,14 @@ export function decodeErrorBody(body: unknown, fallback: ErrorKind, silence: str
   if (kind === 'not-found' && /model/i.test(text)) return { kind, message: text, detail: 'model-not-found' };
   return markOverload({ kind, message: text }, typeof type === 'string' ? type : undefined, text);
 }
+
+/**
+ * An error inside a stream or a body that began well; absent when there is none. Routers that serve many dialects say it
+ * without the type of an event, and with a status for a code.
+ */
+export function decodeInBandError({ error }: JsonObject): ErrorInfo | undefined {
+  if (!isJsonObject(error)) return undefined;
+  const status = Number(error.code);
+  const kind = status >= 400 ? kindOfStatus(status) : 'upstream-failed';
+  return decodeErrorBody({ error }, kind, 'the server ended the stream with an error');
+}

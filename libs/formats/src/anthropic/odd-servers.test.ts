@@ -292,6 +292,16 @@ describe('a stream', () => {
   });
 });
 
+test('an error may come from a router: without the type of an event, and with a status for a code', () => {
+  const said = { error: { message: 'litellm.RateLimitError: slow down', type: 'None', code: '429' } };
+  const error = { kind: 'rate-limited', message: 'litellm.RateLimitError: slow down' };
+  expect(decode(said)).toEqual([{ type: 'error', error }]);
+  // What some say after it does not make the answer whole.
+  const half = decode(begin, open(0, { type: 'text', text: 'half' }), said, { type: 'message_stop' });
+  expect(half.at(-1)).toEqual({ type: 'error', error });
+  expect(decodeResponse(said, context)).toEqual([{ type: 'error', error }]);
+});
+
 describe('the end', () => {
   const stop = (fields: JsonObject) => decodeStop(fields);
 

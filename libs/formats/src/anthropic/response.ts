@@ -1,6 +1,7 @@
 import {
   type AssistantPart,
   assertNever,
+  type ErrorInfo,
   extend,
   extensionsOf,
   type FinishEvent,
@@ -18,6 +19,7 @@ import {
 } from '@sluice/canonical';
 import { encodeCallId } from '../call-luggage.ts';
 import type { ClientCall, GenerationContext } from '../codec.ts';
+import { decodeInBandError } from './error.ts';
 import { decodeAssistantPart } from './messages-decode.ts';
 import { signThinking } from './signature.ts';
 import { decodeStop, encodeStop } from './stop-reason.ts';
@@ -138,9 +140,9 @@ export function decodeFinish(end: JsonObject, usage: JsonObject): FinishEvent {
 /** A single body as the events of a stream. A body that is no message is an `upstream-failed` error event. */
 export function decodeResponse(body: unknown, context: GenerationContext): GenerationEvent[] {
   if (!isJsonObject(body) || !Array.isArray(body.content)) {
-    return [
-      { type: 'error', error: { kind: 'upstream-failed', message: 'the server answered with no message' } },
-    ];
+    const error = isJsonObject(body) ? decodeInBandError(body) : undefined;
+    const none: ErrorInfo = { kind: 'upstream-failed', message: 'the server answered with no message' };
+    return [{ type: 'error', error: error ?? none }];
   }
   const events: GenerationEvent[] = [decodeStart(body, context)];
   let number = 0;

@@ -1,7 +1,7 @@
 import { type ErrorInfo, type GenerationEvent, isJsonObject, type JsonObject } from '@sluice/canonical';
 import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
 import { BlockSequence } from './block-sequence.ts';
-import { decodeErrorBody } from './error.ts';
+import { decodeInBandError } from './error.ts';
 import { decodeFinish, decodeStart } from './response.ts';
 import { decodeUsage } from './usage.ts';
 import { format } from './wire.ts';
@@ -31,6 +31,8 @@ export class AnthropicStreamDecoder implements StreamDecoder {
     if (text !== undefined) return this.content(this.blocks.pushText(text));
     const event = parseObject(data);
     if (event === undefined) return this.fail('the server sent an event that is not a JSON object');
+    const error = decodeInBandError(event);
+    if (error) return this.end(error);
     switch (event.type) {
       case 'message_start':
         return this.start(isJsonObject(event.message) ? event.message : {});
@@ -46,9 +48,7 @@ export class AnthropicStreamDecoder implements StreamDecoder {
       case 'message_stop':
         return this.finish(this.ending ?? {});
       case 'error':
-        return this.end(
-          decodeErrorBody(event, 'upstream-failed', 'the server ended the stream with an error'),
-        );
+        return this.fail('the server ended the stream with an error');
       case 'ping':
         return [];
       default:
