@@ -113,7 +113,8 @@ export class AnswerDecoder {
     const { index: _index, content, finishReason, logprobsResult, ...rest } = wire;
     const before = events.length;
     for (const part of content?.parts ?? []) this.readPart(part, events);
-    if (finishReason !== undefined) this.finishReason = finishReason;
+    // Imitations say nothing in this word until the end.
+    if (finishReason) this.finishReason = finishReason;
     this.candidate = mergeCandidate(this.candidate, leftOver(rest));
     this.addCounts(events, before, logprobsResult);
   }

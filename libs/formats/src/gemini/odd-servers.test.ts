@@ -197,6 +197,9 @@ describe('an answer', () => {
     expect(failure(chunk([{ text: 'a' }]))).toMatchObject({
       error: { message: 'the upstream ended its answer in the middle' },
     });
+    for (const nothing of ['', null]) {
+      expect(failure(chunk([{ text: 'a' }], { finishReason: nothing }))).toMatchObject({ type: 'error' });
+    }
     expect(failure(chunk([{ text: 7 }]))).not.toHaveProperty('usage');
     expect(failure({ usageMetadata: { promptTokenCount: 3 } }, 7)).toMatchObject({
       usage: { inputTokens: 3 },
