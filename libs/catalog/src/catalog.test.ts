@@ -255,7 +255,7 @@ it('the built-in catalogue serves the vendors’ names by the simulated model', 
     expect(catalog.resolve(name)?.id).toBe('sim');
   }
   expect(catalog.resolve('llama')).toBeUndefined();
-  expect(toPublicModels(catalog)).toEqual([
+  expect(toPublicModels(catalog, () => true)).toEqual([
     {
       id: 'sim',
       displayName: 'Simulated model',
@@ -268,7 +268,21 @@ it('the built-in catalogue serves the vendors’ names by the simulated model', 
 
 it('lists leave out what is not known', () => {
   const catalog = parseCatalog({ pools: { sim: pool }, models: { m: { pool: 'sim', requestTimeoutMs: 1 } } });
-  expect(toPublicModels(catalog)).toEqual([{ id: 'm', displayName: 'm', createdAt: 0 }]);
+  expect(toPublicModels(catalog, () => true)).toEqual([{ id: 'm', displayName: 'm', createdAt: 0 }]);
+});
+
+it('lists show what a caller may use, and an alias where that is all that it may say', () => {
+  const catalog = parseCatalog({
+    pools: { sim: pool },
+    models: { one: { pool: 'sim', contextTokens: 9 }, two: { pool: 'sim' } },
+    aliases: { first: 'one', 'first-*': 'one', second: 'two', two: 'one' },
+  });
+  const listed = (...names: string[]) => toPublicModels(catalog, (name) => names.includes(name));
+  expect(listed('one', 'first', 'second').map(({ id }) => id)).toEqual(['one', 'second']);
+  expect(listed('first', 'first-*')).toEqual([
+    { id: 'first', displayName: 'one', createdAt: 0, contextTokens: 9 },
+  ]);
+  expect(listed('two').map(({ id }) => id)).toEqual(['two']);
 });
 
 it('every name of the settings is known to overrides', () => {

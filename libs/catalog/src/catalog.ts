@@ -48,6 +48,8 @@ export interface ListedModel {
 export interface Catalog {
   readonly pools: ReadonlyMap<string, Pool>;
   readonly models: ReadonlyMap<string, Model>;
+  /** Models by their other names, without the patterns. */
+  readonly aliases: ReadonlyMap<string, Model>;
   /** Sentences about what is legal and probably not meant. */
   readonly warnings: readonly string[];
   /**
@@ -73,17 +75,29 @@ export function parseCatalog(raw: unknown, checkBackend: CheckBackend = () => []
   return createCatalog(settings, warnings);
 }
 
-/** The models as lists show them, in the order of the file; aliases are not listed. */
-export function toPublicModels(catalog: Catalog): ListedModel[] {
-  return [...catalog.models.values()].map(
-    ({ id, displayName, createdAt, contextTokens, maxOutputTokens }) => ({
-      id,
-      displayName,
-      createdAt,
-      ...(contextTokens !== undefined && { contextTokens }),
-      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-    }),
-  );
+/**
+ * What lists show to a caller who is allowed these names, in the order of the file: models, and an alias where its
+ * model's own name is not allowed, for who may say nothing but the alias must find it.
+ */
+export function toPublicModels(
+  { models, aliases }: Catalog,
+  allows: (name: string) => boolean,
+): ListedModel[] {
+  const named = [...models.values()].filter(({ id }) => allows(id)).map((model) => toPublicModel(model));
+  const others = [...aliases].filter(([name, { id }]) => allows(name) && !allows(id));
+  return [...named, ...others.map(([name, model]) => toPublicModel(model, name))];
+}
+
+/** A model under the name that the caller knows; absent means its own. */
+export function toPublicModel(model: Model, id = model.id): ListedModel {
+  const { displayName, createdAt, contextTokens, maxOutputTokens } = model;
+  return {
+    id,
+    displayName,
+    createdAt,
+    ...(contextTokens !== undefined && { contextTokens }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+  };
 }
 
 function createCatalog(settings: CatalogSettings, warnings: string[]): Catalog {
@@ -125,5 +139,6 @@ function createCatalog(settings: CatalogSettings, warnings: string[]): Catalog {
     if (target) targets.set(name, target);
   }
   const resolver = new NameResolver(models, targets);
-  return { pools, models, warnings, resolve: (name) => resolver.resolve(name) };
+  const aliases = new Map([...targets].filter(([name]) => !name.includes('*') && !models.has(name)));
+  return { pools, models, aliases, warnings, resolve: (name) => resolver.resolve(name) };
 }

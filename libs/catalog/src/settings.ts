@@ -59,7 +59,10 @@ export const catalogSettings = z.strictObject({
   aliases: z
     .record(z.string(), z.string())
     .default({})
-    .describe('Other names of models; a name may hold one *, the longest match wins.'),
+    .describe(
+      'Other names of models; a name may hold one *, the longest match wins. Lists show one only to keys that may use it ' +
+        'and not its model.',
+    ),
 });
 export type CatalogSettings = z.output<typeof catalogSettings>;
 

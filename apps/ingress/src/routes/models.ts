@@ -1,6 +1,6 @@
 import { type Json, SluiceError } from '@sluice/canonical';
-import { toPublicModels } from '@sluice/catalog';
-import { type PublicModel, readCredentials, recognizeFormat, serverCodecs } from '@sluice/formats';
+import { toPublicModel, toPublicModels } from '@sluice/catalog';
+import { readCredentials, recognizeFormat, serverCodecs } from '@sluice/formats';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { exchangeOf } from '../plugins/observe.ts';
 import { sendJson } from '../reply.ts';
@@ -10,7 +10,6 @@ import { assertNoCall } from './wrong-method.ts';
 
 /** Registers the model lists. Formats share their paths, so the caller's habits decide who answers. */
 export function registerModels(app: FastifyInstance, services: Services): void {
-  const models = toPublicModels(services.catalog);
   const paths = new Set(serverCodecs.flatMap((codec) => codec.modelRoutes));
   for (const path of paths) {
     app.get(path, {
@@ -19,27 +18,23 @@ export function registerModels(app: FastifyInstance, services: Services): void {
         const exchange = exchangeOf(http);
         exchange.caller = await services.keys.authenticate(readCredentials(exchange.facts));
       },
-      handler: (http, reply) => sendJson(reply, answer(http, path, models, services)),
+      handler: (http, reply) => sendJson(reply, answer(http, path, services)),
     });
   }
 }
 
-function answer(http: FastifyRequest, path: string, models: PublicModel[], services: Services): Json {
+function answer(http: FastifyRequest, path: string, services: Services): Json {
   const { caller, facts } = exchangeOf(http);
   const codec = recognizeFormat(facts);
   if (!caller) throw new SluiceError('internal', 'a call went past authentication');
   if (!path.endsWith('*')) {
-    return codec.encodeModelList(
-      models.filter((model) => caller.allows(model.id)),
-      facts.query,
-    );
+    const models = toPublicModels(services.catalog, (name) => caller.allows(name));
+    return codec.encodeModelList(models, facts.query);
   }
   const id = decodeName(facts.path.slice(path.length - 1));
   const { model } = findModel(id, caller, services);
-  const listed = models.find((candidate) => candidate.id === model.id);
-  if (!listed) throw new SluiceError('not-found', 'the model does not exist', { detail: 'model-not-found' });
   // An alias is shown under the name that was asked for.
-  return codec.encodeModel({ ...listed, id });
+  return codec.encodeModel(toPublicModel(model, id));
 }
 
 function decodeName(encoded: string): string {
