@@ -51,6 +51,7 @@ export async function startIngress(environment: Environment): Promise<void> {
     profile: 'command',
     name: `ingress-${ingress}`,
     onConnectionError: (error) => logger.warn({ err: error }, 'redis connection error'),
+    onConnectionRecovery: () => logger.info('redis connection is back'),
     onBadMessage: (error) => logger.error({ err: error }, 'bad message'),
   });
   lifecycle.onDrain('redis', async () => links.close());

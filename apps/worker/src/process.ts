@@ -47,6 +47,7 @@ export async function startProcess(environment: Environment): Promise<void> {
     profile: 'worker',
     name: worker,
     onConnectionError: (error) => logger.warn({ err: error }, 'redis connection error'),
+    onConnectionRecovery: () => logger.info('redis connection is back'),
     onBadMessage: (error) => logger.error({ err: error }, 'bad message'),
   });
   const { commands: redis, bus } = links;
@@ -126,6 +127,7 @@ export async function startProcess(environment: Environment): Promise<void> {
     onStarted: () => void presence.announce(),
   });
   if (lifecycle.draining.aborted) return;
-  logger.info({ pools: pools.map((pool) => pool.name), opsPort: ops.port }, 'serving');
+  const serving = pools.filter((pool) => pool.presence.slots > 0).map((pool) => pool.name);
+  logger.info({ pools: serving, opsPort: ops.port }, 'serving');
   lifecycle.announceReady({ role: 'worker', pid: process.pid, opsPort: ops.port });
 }

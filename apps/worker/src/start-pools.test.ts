@@ -17,7 +17,10 @@ function createBench() {
   const options = {
     clock,
     signal: ending.signal,
-    logger: { error: ({ err }: { err: Error }) => told.push(err.message) } as never,
+    logger: {
+      error: ({ err }: { err: Error }) => told.push(err.message),
+      info: ({ pool }: { pool: string }) => told.push(`${pool} is logged`),
+    } as never,
     onStarted: () => told.push('told'),
   };
   return { clock, ending, told, pool, options };
@@ -42,7 +45,7 @@ it('a pool that did not start is tried again beside the others until it does', a
   await clock.advance(10_000);
   await vi.waitFor(() => expect(told.at(-1)).toBe('still none'));
   await clock.advance(10_000);
-  await vi.waitFor(() => expect(told.slice(4)).toEqual(['bad starts', 'told']));
+  await vi.waitFor(() => expect(told.slice(4)).toEqual(['bad starts', 'told', 'bad is logged']));
 });
 
 it('where no pool starts there is nothing to go on for', async () => {

@@ -5,7 +5,7 @@ import type { PoolWorker } from './pool-worker.ts';
 const retryMs = 10_000;
 
 export interface StartOptions {
-  logger: Pick<Logger, 'error'>;
+  logger: Pick<Logger, 'error' | 'info'>;
   clock: Clock;
   /** Ends all waiting. */
   signal: AbortSignal;
@@ -46,6 +46,7 @@ async function tryAgain(
       await clock.sleep(retryMs, signal);
       await pool.start(signal);
       onStarted();
+      logger.info({ pool: name }, 'the engine of a pool has started');
       return;
     } catch (thrown) {
       failure = thrown;

@@ -125,3 +125,21 @@ describe('a connection that is not made', () => {
     });
   });
 });
+
+it('a connection tells when an outage begins and when it is over', async () => {
+  await using server = await startOwnRedis();
+  const told: string[] = [];
+  const client = openRedis(server.url, {
+    profile: 'worker',
+    name: 'test',
+    onError: () => told.push('gone'),
+    onRecovery: () => told.push('back'),
+  });
+  open.push(client);
+  await once(client, 'ready');
+  expect(told).toEqual([]);
+  await server.down();
+  await vi.waitFor(() => expect(told).toEqual(['gone']), { timeout: 10_000 });
+  await server.up();
+  await vi.waitFor(() => expect(told).toEqual(['gone', 'back']), { timeout: 10_000 });
+});

@@ -48,6 +48,8 @@ export interface ConnectionOptions {
   name: string;
   /** Told about the first error of each outage, not about every attempt; reconnecting goes on by itself. */
   onError(error: Error): void;
+  /** Told that an outage is over which `onError` was told of. Default: nobody. */
+  onRecovery?(): void;
   /**
    * Told that the server has refused a command because it has become a replica; this connection looks for the master
    * by itself. Default: nobody.
@@ -60,7 +62,7 @@ export interface ConnectionOptions {
  * ever, at least twice a second. Throws `invalid-request` for a URL that names none.
  */
 export function openRedis(url: string, options: ConnectionOptions): RedisClient {
-  const { profile, name, onError, onDemoted } = options;
+  const { profile, name, onError, onRecovery, onDemoted } = options;
   const address = parseRedisAddress(url);
   // What opens further connections by itself (a cluster for its subscriptions, a twin) hands on its options and
   // nothing else: there ioredis' own limit must do, which counts the time.
@@ -84,6 +86,7 @@ export function openRedis(url: string, options: ConnectionOptions): RedisClient 
   keepToDatabase(client);
   let isOut = false;
   client.on('ready', () => {
+    if (isOut) onRecovery?.();
     isOut = false;
   });
   client.on('error', (error: Error) => {

@@ -23,6 +23,8 @@ export interface LinksOptions {
   name: string;
   /** Told about the first error of each outage of each connection. */
   onConnectionError(error: Error): void;
+  /** Told that such an outage is over. Default: nobody. */
+  onConnectionRecovery?(): void;
   /** Told what a listener of the bus threw. */
   onBadMessage(error: unknown): void;
 }
@@ -32,11 +34,18 @@ export interface LinksOptions {
  * nothing is left open.
  */
 export async function openLinks(url: string, options: LinksOptions): Promise<Links> {
-  const { profile, name, onConnectionError: onError, onBadMessage } = options;
-  const subscriber = openRedis(url, { profile: 'subscriber', name: `${name}-subscriber`, onError });
+  const {
+    profile,
+    name,
+    onConnectionError: onError,
+    onConnectionRecovery: onRecovery,
+    onBadMessage,
+  } = options;
+  const told = { onError, ...(onRecovery && { onRecovery }) };
+  const subscriber = openRedis(url, { profile: 'subscriber', name: `${name}-subscriber`, ...told });
   // Who listens is told nothing of it, and hears nobody any more: the others speak on the new master.
   const onDemoted = (): void => reconnect(subscriber);
-  const commands = openRedis(url, { profile, name, onError, onDemoted });
+  const commands = openRedis(url, { profile, name, ...told, onDemoted });
   const close = (): void => {
     commands.disconnect();
     subscriber.disconnect();
