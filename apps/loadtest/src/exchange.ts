@@ -196,7 +196,7 @@ export class Exchange implements Call, ScannerSink, Finished {
     if (!this.hasText) {
       this.hasText = true;
       const { checker, verifiesTokens } = this.context;
-      this.check = checker?.(this.plan.question);
+      this.check = checker?.open(this.plan.question);
       if (verifiesTokens || isTokenText(bytes, start, end)) this.reader = new TokenReader(this.stamped);
     }
     this.check?.push(bytes, start, end);
@@ -243,7 +243,7 @@ export class Exchange implements Call, ScannerSink, Finished {
     }
     const { checker, verifiesTokens } = this.context;
     // An answer without any text was not opened by readText.
-    if (!this.hasText && checker) this.check = checker(this.plan.question);
+    if (!this.hasText && checker) this.check = checker.open(this.plan.question);
     const problem: TextProblem | undefined =
       (verifiesTokens ? this.reader?.problem : undefined) ?? this.check?.end();
     return problem && `wrong text: ${problem}`;

@@ -49,7 +49,7 @@ Traffic
 Objective and checks
       --slo ttft=500ms,tpot=50ms,e2e=10s   what a good request meets;  --attainment N share (0.99)
       --verify tokens|repeat tokens: the fake upstream's numbered words, no gap, double or stranger
-                             repeat: equal questions get equal answers, in every format
+                             repeat: equal questions get equal answers, in every format (few --seeds, no {text})
       --expect-text FILE     every answer is exactly this text, a newline at its end included
       --enforce              exit with 1 when the objective is missed (wrong text always does)
 

@@ -465,5 +465,10 @@ describe('a run against servers that misbehave', () => {
     const traffic = [{ prompt: { template: 'always this' } }];
     const result = await run(target, { traffic, verify: 'repeat' }, 6);
     expect(result.errors).toEqual({ 'wrong text: mismatch': 1 });
+    expect(result.client.findings.join()).not.toContain('could be compared');
+    // Each time another question: nothing that could differ.
+    const varied = await run(target, { traffic: [{ prompt: { template: '{index}' } }], verify: 'repeat' }, 6);
+    expect(varied.errors).toEqual({});
+    expect(varied.client.findings.join()).toContain('only 0 of 6 answers could be compared');
   });
 });

@@ -43,7 +43,11 @@ export async function runScenario(asked: Scenario, options: RunOptions): Promise
       onLost: () => timeline.lose(),
     },
   );
-  const notes = [...notesOfCut(scenario, trace), ...notesOfText(files.expectedText, shards)];
+  const notes = [
+    ...notesOfCut(scenario, trace),
+    ...notesOfText(files.expectedText, shards),
+    ...notesOfRepetition(scenario, shards),
+  ];
   const keys = files.keys.length;
   const intervals = timeline.finish();
   const isInterrupted = options.signal.aborted;
@@ -219,6 +223,16 @@ function notesOfText(expected: string | undefined, shards: readonly ShardResult[
   const differs = shards.some(({ errors }) => errors.some(([name]) => name === 'wrong text: mismatch'));
   if (!differs || !expected?.endsWith('\n')) return [];
   return ['the expected text ends in a newline, as editors write it: an answer without one differs from it'];
+}
+
+/** A check that compares little says little. */
+function notesOfRepetition({ verify }: Scenario, shards: readonly ShardResult[]): string[] {
+  const read = shards.reduce((sum, { texts }) => sum + texts.read, 0);
+  const compared = shards.reduce((sum, { texts }) => sum + texts.compared, 0);
+  if (verify !== 'repeat' || compared * 2 >= read) return [];
+  return [
+    `only ${compared} of ${read} answers could be compared: the questions of the others came once in their process`,
+  ];
 }
 
 function notesOfContent(shards: readonly ShardResult[]): string[] {

@@ -42,6 +42,8 @@ export interface ShardResult {
   connectionWaits: number;
   /** Measured streams that ended well without any content. */
   emptyStreams: number;
+  /** Whole answers whose text was looked at, and those that there was something to compare with. */
+  texts: { read: number; compared: number };
   /** More was in flight than it bears, and the load ended early. */
   isOverrun: boolean;
   /** How long measured requests kept coming, in milliseconds. */
@@ -232,6 +234,7 @@ class ShardRun {
 
   private result(): ShardResult {
     const { recorder, pool, driver } = this;
+    const { read = 0, compared = 0 } = this.context.checker ?? {};
     const encoded = metricNames.map((name) => [name, recorder.metrics[name].encode()] as const);
     return {
       totals: recorder.totals,
@@ -243,6 +246,7 @@ class ShardRun {
       requestsRepeated: pool.repeated,
       connectionWaits: this.connectionWaits,
       emptyStreams: recorder.emptyStreams,
+      texts: { read, compared },
       isOverrun: this.isOverrun,
       measuredMs: driver.measuredMs(),
       throughput: this.throughput.done(),

@@ -9,14 +9,23 @@ export interface TextCheck {
   end(): TextProblem | undefined;
 }
 
-/** Opens a check for the answer to a request; equal `question`s must get equal answers. */
-export type TextChecker = (question: string) => TextCheck;
+/** Checks the answers of one process. */
+export interface TextChecker {
+  /** Whole answers so far, and those of them that there was something to compare with. */
+  readonly read: number;
+  readonly compared: number;
+  /** For the answer to a request; equal `question`s must get equal answers. */
+  open(question: string): TextCheck;
+}
 
 /** Every answer must be this text. */
 export function expectText(text: string): TextChecker {
-  const expected = createHash('sha256').update(text).digest('hex');
-  return () => digestCheck((digest) => digest === expected);
+  const expected = digestOf(text);
+  return new DigestChecker(() => expected);
 }
+
+/** A check is no reason to fill the memory: further questions have no reference. */
+const mostReferences = 250_000;
 
 /**
  * The first whole answer to a question is the reference for all others to the same question, in whatever
@@ -24,21 +33,43 @@ export function expectText(text: string): TextChecker {
  */
 export function expectRepetition(): TextChecker {
   const references = new Map<string, string>();
-  return (question) =>
-    digestCheck((digest) => {
-      const reference = references.get(question);
-      if (reference === undefined) references.set(question, digest);
-      return reference === undefined || reference === digest;
-    });
+  return new DigestChecker((question, digest) => {
+    // A prompt may be long.
+    const asked = digestOf(question);
+    const reference = references.get(asked);
+    if (reference === undefined && references.size < mostReferences) references.set(asked, digest);
+    return reference;
+  });
 }
 
-function digestCheck(isRight: (digest: string) => boolean): TextCheck {
-  const hash = createHash('sha256');
-  return {
-    push(bytes, start, end) {
-      const text: unknown = JSON.parse(`"${bytes.toString('utf8', start, end)}"`);
-      hash.update(String(text));
-    },
-    end: () => (isRight(hash.digest('hex')) ? undefined : 'mismatch'),
-  };
+class DigestChecker implements TextChecker {
+  read = 0;
+  compared = 0;
+  private readonly referenceOf: (question: string, digest: string) => string | undefined;
+
+  constructor(referenceOf: (question: string, digest: string) => string | undefined) {
+    this.referenceOf = referenceOf;
+  }
+
+  open(question: string): TextCheck {
+    const hash = createHash('sha256');
+    return {
+      push(bytes, start, end) {
+        const text: unknown = JSON.parse(`"${bytes.toString('utf8', start, end)}"`);
+        hash.update(String(text));
+      },
+      end: () => {
+        const digest = hash.digest('base64');
+        const reference = this.referenceOf(question, digest);
+        this.read += 1;
+        if (reference === undefined) return undefined;
+        this.compared += 1;
+        return reference === digest ? undefined : 'mismatch';
+      },
+    };
+  }
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
 }
