@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHostClock } from './clock.ts';
+import type { Random } from './random.ts';
 import type { SearchPoint } from './result.ts';
 import { parseScenario } from './scenario.ts';
 import { searchSaturation } from './search.ts';
@@ -13,8 +14,8 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-async function listen(): Promise<{ server: Server; target: string }> {
-  const { server } = createFakeUpstream({ clock: createHostClock(), random: () => 0 });
+async function listen(random: Random = () => 0): Promise<{ server: Server; target: string }> {
+  const { server } = createFakeUpstream({ clock: createHostClock(), random });
   servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -70,8 +71,34 @@ describe('the loads of a search', () => {
       traffic: [{ model: 'paced-n1', streamShare: 0 }],
       search: { fromRate: 100, maxRate: 200, beyond: [], settleMs: '0' },
     });
-    await searchSaturation(scenario, { signal: new AbortController().signal });
+    const { client } = await searchSaturation(scenario, { signal: new AbortController().signal });
     expect(bodies.length).toBeGreaterThanOrEqual(6);
     expect(new Set(bodies).size).toBe(bodies.length);
+    expect(client.findings.join()).toContain('every load up to 200/s met the objective');
+  });
+
+  it('leave no doubt of the server where the client kept them from being met', async () => {
+    let requests = 0;
+    // The first load is served well, all others are not.
+    const { server, target } = await listen(() => (requests > 10 ? 0 : 0.99));
+    server.on('request', () => {
+      requests += 1;
+    });
+    const scenario = parseScenario({
+      target,
+      requests: 10,
+      // All that is due waits for one connection.
+      maxConnections: 1,
+      load: { kind: 'open', spacing: 'constant', profile: { kind: 'constant', rate: 1 } },
+      traffic: [{ model: 'paced-t20-n1-e503-p50', streamShare: 0 }],
+      search: { fromRate: 1000, beyond: [], precision: 0.5, settleMs: '0' },
+    });
+    const { client, search } = await searchSaturation(scenario, { signal: new AbortController().signal });
+    expect(search?.saturationRate).toBeGreaterThan(0);
+    expect(client.isBottleneck).toBe(true);
+    expect(client.findings[0]).toContain(
+      'the next higher load was missed with the client itself at its limit',
+    );
+    expect(client.findings.join()).toContain('waited for one of the 1 connections');
   });
 });

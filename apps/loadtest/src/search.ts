@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceError } from '@sluice/canonical';
+import { formatRate } from './progress.ts';
 import type { RunResult, SearchPoint } from './result.ts';
 import { type RunOptions, runScenario } from './run.ts';
 import { findSaturation } from './saturation.ts';
@@ -25,7 +26,7 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   }
   let loads = 0;
   const points: SearchPoint[] = [];
-  const runs: { rate: number; result: RunResult }[] = [];
+  const runs: Tried[] = [];
   const probe = async (rate: number, phase: SearchPoint['phase'], isRepeated = false): Promise<RunResult> => {
     options.onLoad?.(rate, phase);
     const profile = { kind: 'constant' as const, rate };
@@ -66,8 +67,34 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   const rate = met[0]?.result.rates.offered ?? 0;
   points.sort((a, b) => a.offeredRate - b.offeredRate);
   const name = scenario.name ?? `saturation search at ${new URL(scenario.target).host}`;
-  const found = { ...result, name, search: { saturationRate: rate, points } };
+  const client = withBounds(runs, met[0], search.maxRate);
+  const found = { ...result, name, search: { saturationRate: rate, points }, ...(client && { client }) };
   return options.signal.aborted ? interrupted(found) : found;
+}
+
+interface Tried {
+  rate: number;
+  result: RunResult;
+}
+
+/** The client's part of the best load, with what kept the search from a higher one if that was not the server. */
+function withBounds(
+  runs: readonly Tried[],
+  best: Tried | undefined,
+  maxRate: number,
+): RunResult['client'] | undefined {
+  if (!best) return undefined;
+  const { client } = best.result;
+  const missed = runs.filter(({ rate }) => rate > best.rate).sort((a, b) => a.rate - b.rate)[0];
+  if (missed?.result.client.isBottleneck) {
+    const why = missed.result.client.findings.map((finding) => `at ${formatRate(missed.rate)}: ${finding}`);
+    const head =
+      'the next higher load was missed with the client itself at its limit: the server may bear more';
+    return { ...client, isBottleneck: true, findings: [head, ...why, ...client.findings] };
+  }
+  if (best.rate < maxRate) return undefined;
+  const note = `every load up to ${formatRate(maxRate)} met the objective, and no higher one was tried (--search-max)`;
+  return { ...client, findings: [...client.findings, note] };
 }
 
 function interrupted(result: RunResult): RunResult {
