@@ -44,6 +44,10 @@ describe('live progress', () => {
       '50/s offered  48/s ok  2/s 429  3/s failed\n480 tokens/s  4 in flight  3 errors\n',
     );
     expect(text).toContain('TTFT p50 51.2 ms p99 130 ms');
+    // Where lines are not redrawn, each is one second and says which.
+    expect(shown(undefined, (progress) => progress.interval(second))).toMatch(
+      /^0:10 {2}ETA 0:30 {2}warming up {2}50\/s offered .* in flight {2}0 errors/,
+    );
   });
 
   it('ends with the asked number of requests, where they come sooner than the time is over', () => {
@@ -78,6 +82,10 @@ describe('live progress', () => {
     };
     expect(shown(80, twice)).toContain('\u001b[4A\u001b[J');
     expect(shown(undefined, twice)).not.toContain('\u001b');
+  });
+
+  it('cuts nothing off on a terminal that does not know its width', () => {
+    expect(shown(0, (progress) => progress.interval(second))).toContain('0/s failed\n');
   });
 
   it.each([80, 40])('leaves no line for a terminal of %i columns to wrap', (columns) => {

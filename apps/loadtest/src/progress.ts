@@ -11,6 +11,7 @@ export interface ProgressOptions {
 }
 
 const barWidth = 28;
+const usualColumns = 80;
 
 /** Shows a run while it goes: rates, percentiles and errors of the last second, and the time left. */
 export class Progress {
@@ -35,14 +36,15 @@ export class Progress {
   interval(interval: IntervalResult): void {
     this.errors += interval.failed;
     this.offered += interval.offered;
-    const lines = this.lines(interval);
+    const { bar, time, facts } = this.lines(interval);
     if (!this.options.columns) {
-      this.options.write(`${lines.slice(1).join('  ')}\n`);
+      this.options.write(`${[time, ...facts].join('  ').trimEnd()}\n`);
       return;
     }
+    const lines = [`${this.title === '' ? '' : `${this.title}  `}${bar} ${time}`, ...facts];
     this.erase();
-    // A line that the terminal wraps would be two to erase.
-    const width = this.options.columns() - 1;
+    // A line that the terminal wraps would be two to erase; one that nobody told its size says 0.
+    const width = (this.options.columns() || usualColumns) - 1;
     this.options.write(`${lines.map((line) => line.slice(0, width)).join('\n')}\n`);
     this.drawn = lines.length;
   }
@@ -76,7 +78,7 @@ export class Progress {
     return Math.max(0, Math.min(durationMs - elapsedMs, (requests - this.offered) / pace));
   }
 
-  private lines(interval: IntervalResult): string[] {
+  private lines(interval: IntervalResult): { bar: string; time: string; facts: string[] } {
     const { warmupMs } = this.options.scenario;
     const elapsedMs = (interval.second + 1) * 1000;
     const leftMs = this.leftMs(elapsedMs);
@@ -84,17 +86,19 @@ export class Progress {
     const bar = '━'.repeat(Math.round(share * barWidth)).padEnd(barWidth, '·');
     const left = leftMs > 0 ? `ETA ${formatClock(leftMs)}` : 'finishing';
     const phase = elapsedMs <= warmupMs ? '  warming up' : '';
-    return [
-      `${this.title === '' ? '' : `${this.title}  `}${bar} ${formatClock(elapsedMs)}  ${left}${phase}`,
-      `${interval.offered}/s offered  ${interval.ok}/s ok  ${interval.refused}/s 429  ${interval.failed}/s failed`,
-      `${interval.tokens} tokens/s  ${interval.inFlight} in flight  ${this.errors} errors`,
-      [
-        latency('TTFT', interval.ttftP50, interval.ttftP99),
-        latency('end to end', interval.endToEndP50, interval.endToEndP99),
-      ]
-        .filter((text) => text !== '')
-        .join('   '),
+    const latencies = [
+      latency('TTFT', interval.ttftP50, interval.ttftP99),
+      latency('end to end', interval.endToEndP50, interval.endToEndP99),
     ];
+    return {
+      bar,
+      time: `${formatClock(elapsedMs)}  ${left}${phase}`,
+      facts: [
+        `${interval.offered}/s offered  ${interval.ok}/s ok  ${interval.refused}/s 429  ${interval.failed}/s failed`,
+        `${interval.tokens} tokens/s  ${interval.inFlight} in flight  ${this.errors} errors`,
+        latencies.filter((text) => text !== '').join('   '),
+      ],
+    };
   }
 }
 
