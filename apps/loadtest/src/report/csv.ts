@@ -12,6 +12,8 @@ export function renderCsv(runs: readonly RunResult[]): string {
     for (const [name, rate] of Object.entries(run.rates)) add(name, 'rate', '1/s', rate);
     for (const [name, count] of Object.entries(run.totals)) add(name, 'count', '', count);
     add('attainment', 'share', '', run.attainment);
+    if (run.search) add('saturation', 'rate', '1/s', run.search.saturationRate);
+    add('client is bottleneck', 'flag', '', run.client.isBottleneck ? 1 : 0);
     for (const name of metricNames) {
       const { count, mean, min, max, percentiles } = run.metrics[name];
       if (count === 0) continue;

@@ -84,6 +84,8 @@ describe('the CSV report', () => {
     expect(lines).toContain('"a, ""b""",ok,rate,1/s,20');
     expect(lines.some((line) => line.startsWith('searched,ttft,p99,ms,'))).toBe(true);
     expect(lines).toContain('searched,at 200.00/s,refused,1/s,90');
+    expect(lines).toContain('searched,saturation,rate,1/s,100');
+    expect(lines).toContain('searched,client is bottleneck,flag,,0');
   });
 
   it('tells all rates and latencies of a search, and no latency that was not measured', () => {

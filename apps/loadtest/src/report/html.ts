@@ -28,7 +28,7 @@ export function renderHtml(runs: readonly RunResult[]): string {
     ),
     section(
       'Over time',
-      'Requests counted in the second in which they ended. A point of several seconds shows the mean of their rates and of their p50, and their highest p99.',
+      'Offered requests counted in the second in which they began, all others in that in which they ended. A point of several seconds shows the mean of their rates and of their p50, and their highest p99.',
       timeCharts(runs),
     ),
   ];
