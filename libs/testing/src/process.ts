@@ -8,7 +8,7 @@ export interface StartProcessOptions {
   environment?: Readonly<Record<string, string>>;
   /** Arguments of the program. Default: none. */
   arguments?: readonly string[];
-  /** How long it may take until the program says that it serves. Default: 20,000. */
+  /** How long it may take until the program says that it serves. Default: 50,000, for a crowded machine. */
   readyLimitMs?: number;
 }
 
@@ -75,7 +75,7 @@ export async function startProcess(entry: string, options: StartProcessOptions =
     return exited;
   };
   try {
-    const ready = await waitForReady(child, exited, options.readyLimitMs ?? 20_000);
+    const ready = await waitForReady(child, exited, options.readyLimitMs ?? 50_000);
     return {
       pid: ready.pid,
       ready,
