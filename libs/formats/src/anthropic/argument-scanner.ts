@@ -1,3 +1,5 @@
+import { deepestArguments } from '../argument-depth.ts';
+
 /** What may stand at the place that was reached. */
 type Place =
   | 'start'
@@ -124,7 +126,8 @@ export class ArgumentScanner {
         return this.openString();
       case '{':
       case '[':
-        if (this.place !== 'value' && !this.isItem) return false;
+        if ((this.place !== 'value' && !this.isItem) || this.closers.length === deepestArguments)
+          return false;
         this.open(mark === '{' ? '}' : ']', mark);
         return true;
       case '}':
