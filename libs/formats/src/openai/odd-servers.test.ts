@@ -252,6 +252,33 @@ describe('pieces of calls', () => {
       ['a f {}'],
     ],
     [
+      'start a call with the same name and number where both have all of their arguments',
+      [
+        { index: 0, name: 'f', args: '{"x":1}' },
+        { index: 0, id: '', name: 'f', args: ' {"x":2}\n' },
+        { index: 0, name: 'f', args: '{}' },
+      ],
+      ['call_g1_0 f {"x":1}', 'call_g1_1 f  {"x":2}\n', 'call_g1_2 f {}'],
+    ],
+    [
+      'belong to one call under the same name as long as one of them is a part',
+      [
+        { index: 0, name: 'f', args: '{"x":' },
+        { index: 0, name: 'f', args: '{"y":1}' },
+        { index: 0, name: 'f', args: '}' },
+      ],
+      ['call_g1_0 f {"x":{"y":1}}'],
+    ],
+    [
+      'belong to one call under the same name as long as none of them is an object',
+      [
+        { index: 0, name: 'f', args: '{"x":"{' },
+        { index: 0, name: 'f', args: '}"}' },
+        { index: 0, name: 'f', args: '' },
+      ],
+      ['call_g1_0 f {"x":"{}"}'],
+    ],
+    [
       'start a call with another name after arguments',
       [
         { index: 0, name: 'f', args: '{}' },

@@ -11,6 +11,8 @@ export interface OpenCall {
   /** What has come and was not yet given on. */
   arguments: string;
   hasArguments: boolean;
+  /** All of its arguments, as long as they came in one piece. */
+  onlyPiece: string | undefined;
   isStarted: boolean;
   kept: JsonObject;
   /** A call of a type that only this dialect knows, as far as it is complete. */
@@ -19,7 +21,8 @@ export interface OpenCall {
 
 /**
  * Sorts the pieces of calls. Servers differ: a number may be missing or always 0, an id empty or late, a name
- * in pieces or repeated; what tells two calls apart is a different id or number, or a name after arguments.
+ * in pieces or repeated; what tells two calls apart is a different id or number, or a name after arguments, be it the
+ * same where each of the two has all of its own.
  */
 export class ToolCalls {
   readonly calls: OpenCall[] = [];
@@ -30,15 +33,16 @@ export class ToolCalls {
     const id = typeof item.id === 'string' && item.id !== '' ? item.id : undefined;
     const name = typeof body.name === 'string' ? body.name : '';
     const index = typeof item.index === 'number' ? item.index : undefined;
-    const call = this.find(index, id, name) ?? this.open(index, item);
+    const fragment = argumentsText(body.arguments);
+    const call = this.find({ index, id, name, fragment }) ?? this.open(index, item);
     call.wireId ??= id;
     if (call.other) {
       mergeOther(call.other, item);
       return call;
     }
     if (!call.isStarted) call.name = joinName(call.name, name);
-    const fragment = argumentsText(body.arguments);
     call.arguments += fragment;
+    if (fragment !== '') call.onlyPiece = call.hasArguments ? undefined : fragment;
     call.hasArguments ||= fragment !== '';
     const { index: _index, id: _id, type: _type, function: _function, ...outer } = item;
     const { name: _name, arguments: _arguments, ...inner } = body;
@@ -46,7 +50,7 @@ export class ToolCalls {
     return call;
   }
 
-  private find(index: number | undefined, id: string | undefined, name: string): OpenCall | undefined {
+  private find({ index, id, name, fragment }: Piece): OpenCall | undefined {
     if (index === undefined && id !== undefined) return this.calls.findLast((call) => call.wireId === id);
     const call =
       index === undefined
@@ -56,7 +60,8 @@ export class ToolCalls {
     if (index === undefined) return name !== '' && call.name !== '' ? undefined : call;
     const isOtherId = id !== undefined && call.wireId !== undefined && id !== call.wireId;
     const isOtherName = call.hasArguments && name !== '' && name !== call.name;
-    return (isOtherId && name !== '') || isOtherName ? undefined : call;
+    const isRepeated = id === undefined && name !== '' && isWhole(fragment) && isWhole(call.onlyPiece);
+    return (isOtherId && name !== '') || isOtherName || isRepeated ? undefined : call;
   }
 
   private open(wireIndex: number | undefined, item: JsonObject): OpenCall {
@@ -67,12 +72,31 @@ export class ToolCalls {
       name: '',
       arguments: '',
       hasArguments: false,
+      onlyPiece: undefined,
       isStarted: false,
       kept: {},
       other: isOther ? {} : undefined,
     };
     this.calls.push(call);
     return call;
+  }
+}
+
+interface Piece {
+  index: number | undefined;
+  id: string | undefined;
+  name: string;
+  /** Of the arguments. */
+  fragment: string;
+}
+
+/** Whether a piece of arguments is an object by itself, which nothing can follow in one call. */
+function isWhole(piece: string | undefined): boolean {
+  if (piece === undefined || !/^\s*\{/.test(piece) || !/\}\s*$/.test(piece)) return false;
+  try {
+    return isJsonObject(JSON.parse(piece));
+  } catch {
+    return false;
   }
 }
 
