@@ -139,8 +139,8 @@ export interface ServerTraits {
   readonly demandOutputLimit: boolean;
   /** Whether each delta of their streams is one token; else it is several, which only its length tells. */
   readonly sayTokenByToken: boolean;
-  /** The stop strings for which they do not refuse a request. */
-  readonly stopStrings: { readonly most: number; takes(stop: string): boolean };
+  /** The stop strings for which they do not refuse a request; `model` is its name at the server. */
+  readonly stopStrings: { readonly most: number; takes(stop: string, model: string): boolean };
   /** The names of tools for which they do not refuse a request. */
   readonly toolName: RegExp;
   /**

@@ -30,7 +30,7 @@ export function planQuestion(
   const continuation = hasBegun
     ? continueAnswer(limited, resume, servers)
     : continuePrefill(limited, servers, ability);
-  const { request: asked, stops } = shareStops(continuation.request, servers);
+  const { request: asked, stops } = shareStops(continuation.request, servers, run.backendModel);
   const isStranger = run.clientFormat !== undefined && run.clientFormat !== dialect;
   const named: FittedNames = isStranger ? fitToolNames(asked, servers) : { request: asked };
   const translate = inTurn(named.restore, continuation.translate);

@@ -27,15 +27,27 @@ describe('the stop strings of a request', () => {
     ['gemini', six.slice(0, 5), six.slice(5)],
     ['anthropic', six, []],
   ])('are told to servers of %s as far as they take them', (dialect, theirs, ours) => {
-    const shared = shareStops(asked(six), serversOf(dialect));
+    const shared = shareStops(asked(six), serversOf(dialect), 'm');
     expect(shared.request.sampling.stopSequences).toEqual(theirs);
     expect(shared.stops).toEqual(ours);
   });
 
   it('are kept from servers of messages where nothing of them is visible', () => {
-    const shared = shareStops(asked(['\n\n']), serversOf('anthropic'));
+    const shared = shareStops(asked(['\n\n']), serversOf('anthropic'), 'm');
     expect(shared).toMatchObject({ request: { sampling: {} }, stops: ['\n\n'] });
     expect(shared.request.sampling).not.toHaveProperty('stopSequences');
+  });
+});
+
+describe('the stop strings for a model that reasons', () => {
+  it.each(['o3', 'o4-mini', 'gpt-5', 'gpt-5.1-mini', 'openai/gpt-5'])('are ours to look for: %s', (model) => {
+    const shared = shareStops(asked(['END']), serversOf('openai'), model);
+    expect(shared.stops).toEqual(['END']);
+    expect(shared.request.sampling).not.toHaveProperty('stopSequences');
+  });
+
+  it.each(['gpt-4o', 'gpt-oss-120b', 'gpt-5-chat-latest', 'qwen3'])('are told to others: %s', (model) => {
+    expect(shareStops(asked(['END']), serversOf('openai'), model).stops).toEqual([]);
   });
 });
 

@@ -9,10 +9,14 @@ export interface SharedStops {
   stops: readonly string[];
 }
 
-/** Keeps from a server the stop strings that it would refuse the whole request for. */
-export function shareStops(request: InferenceRequest, { stopStrings }: ServerTraits): SharedStops {
+/** Keeps from the server of a model the stop strings that it would refuse the whole request for. */
+export function shareStops(
+  request: InferenceRequest,
+  { stopStrings }: ServerTraits,
+  model: string,
+): SharedStops {
   const { stopSequences = [], ...sampling } = request.sampling;
-  const theirs = stopSequences.filter((stop) => stopStrings.takes(stop)).slice(0, stopStrings.most);
+  const theirs = stopSequences.filter((stop) => stopStrings.takes(stop, model)).slice(0, stopStrings.most);
   if (theirs.length === stopSequences.length) return { request, stops: [] };
   return {
     request: { ...request, sampling: { ...sampling, ...(theirs.length > 0 && { stopSequences: theirs }) } },

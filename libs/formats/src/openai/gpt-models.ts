@@ -27,6 +27,11 @@ export function acceptedSampling(sampling: Sampling, model: string): Sampling {
   return rest;
 }
 
+/** Whether the model knows stop strings: those that reason refuse the very word. */
+export function takesStops(model: string): boolean {
+  return kindOf(model) !== 'reasoning';
+}
+
 const byStrength: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 /** The efforts that the older of them know; those that follow know all. */

@@ -1,5 +1,6 @@
 import type { ClientCodec, Format, ServerCodec } from '../codec.ts';
 import { decodeError, encodeError } from './error.ts';
+import { takesStops } from './gpt-models.ts';
 import { encodeModel, encodeModelList } from './models.ts';
 import { judgeReference } from './parts.ts';
 import { rephrase } from './rephrase.ts';
@@ -42,7 +43,7 @@ const client: ClientCodec = {
     sayTokenByToken: true,
     toolName: /^[\w-]{1,64}$/,
     rephrase,
-    stopStrings: { most: 4, takes: () => true },
+    stopStrings: { most: 4, takes: (_stop, model) => takesStops(model) },
   },
   authorize: (credential) => (credential === undefined ? {} : { authorization: `Bearer ${credential}` }),
   encodeRequest,
