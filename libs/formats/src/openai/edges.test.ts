@@ -43,7 +43,12 @@ describe('the words of other servers for an end', () => {
     ['stop_sequence', 'stop'],
     ['max_tokens', 'length'],
     ['model_length', 'length'],
+    ['MAX_TOKENS', 'length'],
+    ['model_context_window_exceeded', 'length'],
     ['tool_use', 'tool-calls'],
+    ['sensitive', 'content-filter'],
+    ['refusal', 'content-filter'],
+    ['SAFETY', 'content-filter'],
     ['something_new', 'other'],
   ])('%s means %s and is kept', (word, reason) => {
     expect(decodeFinishWord(word)).toEqual({ reason, rawReason: word });
@@ -59,7 +64,10 @@ describe('the words of other servers for an end', () => {
     expect(decodeFinishWord(word)).toEqual({ reason });
   });
 
-  test.each(['abort', 'error', 'insufficient_system_resource'])('%s is no end', (word) => {
+  test.each([
+    ...['abort', 'error', 'insufficient_system_resource'],
+    ...['network_error', 'cancelled', 'timeout'],
+  ])('%s is no end', (word) => {
     expect(decodeFinishWord(word)).toBe('failed');
   });
 });

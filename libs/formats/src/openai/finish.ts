@@ -9,7 +9,7 @@ export const finishWord: Readonly<Record<FinishReason, string>> = {
   other: 'stop',
 };
 
-/** Words of OpenAI's API, and those that other servers of the dialect let slip through from their own. */
+/** Words of OpenAI's API, and those that other servers of the dialect let slip through from their own, in lower case. */
 const reasons = new Map<string, FinishReason>([
   ['stop', 'stop'],
   ['eos', 'stop'],
@@ -19,19 +19,27 @@ const reasons = new Map<string, FinishReason>([
   ['length', 'length'],
   ['max_tokens', 'length'],
   ['model_length', 'length'],
+  ['model_context_window_exceeded', 'length'],
   ['tool_calls', 'tool-calls'],
   ['tool_use', 'tool-calls'],
   ['function_call', 'tool-calls'],
   ['content_filter', 'content-filter'],
+  ['refusal', 'content-filter'],
+  ['safety', 'content-filter'],
+  ['sensitive', 'content-filter'],
 ]);
 
-/** Words that end an answer which the server could not complete. */
-const failures: ReadonlySet<string> = new Set(['abort', 'error', 'insufficient_system_resource']);
+/** Words that end an answer which the server could not complete: SGLang's and vLLM's, DeepSeek's, Zhipu's, TensorRT-LLM's. */
+const failures: ReadonlySet<string> = new Set([
+  ...['abort', 'error', 'insufficient_system_resource'],
+  ...['network_error', 'cancelled', 'timeout'],
+]);
 
 /** What a server's word means; `failed` for words that are no end but a break-off. */
 export function decodeFinishWord(word: string): { reason: FinishReason; rawReason?: string } | 'failed' {
-  if (failures.has(word)) return 'failed';
-  const reason = reasons.get(word) ?? 'other';
+  const lowerCase = word.toLowerCase();
+  if (failures.has(lowerCase)) return 'failed';
+  const reason = reasons.get(lowerCase) ?? 'other';
   const isOwnWord = word === finishWord[reason] || word === 'function_call';
   return isOwnWord ? { reason } : { reason, rawReason: word };
 }
