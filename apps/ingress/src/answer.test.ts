@@ -28,10 +28,11 @@ const longPrompt = 'x'.repeat(50_000);
 const limits = { key: {}, tenant: { 'token-budget': { max: 1_000_000 } } };
 const nothing = () => undefined;
 
-/** An ingress with a queue in the test's hands, whose time stands still at one second after the beginning of all. */
+/** An ingress with a queue in the test's hands, whose time stands still until the test lets it pass. */
 function createBench(enqueue: () => Promise<void> = async () => undefined) {
   const queue = { enqueue, remove: async () => undefined };
-  const now = () => 1_000;
+  let at = 1_000;
+  const now = () => at;
   const directory = new WorkerDirectory({ now, silenceLimitMs: 1000, onLost: nothing });
   directory.slotsOf = () => 4;
   const metrics = createIngressMetrics();
@@ -41,7 +42,17 @@ function createBench(enqueue: () => Promise<void> = async () => undefined) {
     orders: { send: nothing },
   } as unknown as DispatcherOptions);
   const services = {
-    ...{ admission, queue, directory, dispatcher, metrics, ingress: 'i', requestTimeoutMs: 60_000, now },
+    ...{
+      admission,
+      queue,
+      directory,
+      dispatcher,
+      metrics,
+      ingress: 'i',
+      requestTimeoutMs: 60_000,
+      now,
+      bodyLimitBytes: 1e6,
+    },
     monotonic: now,
   } as unknown as Services;
   return {
@@ -51,6 +62,7 @@ function createBench(enqueue: () => Promise<void> = async () => undefined) {
       prompt: string,
       onEvents: (events: GenerationEvent[]) => void = nothing,
       exchange = { requestId, format: 'openai' } as Exchange,
+      choices = 1,
     ) => {
       const plan = {
         request: {
@@ -58,12 +70,15 @@ function createBench(enqueue: () => Promise<void> = async () => undefined) {
           messages: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
           sampling: {},
         },
-        call: { choices: 1, stream: true, model: 'sim', requestId, wire: {} },
+        call: { choices, stream: true, model: 'sim', requestId, wire: {} },
         caller: { tenant: requestId, keyId: 'k', limits },
         model: { id: 'sim', pool: requestId },
         pool: { name: requestId, waitBudgetMs: 1000 },
       } as unknown as AnswerPlan;
       return new Answer(plan, exchange, services, (_choice, events) => onEvents(events), nothing);
+    },
+    pass: (durationMs: number) => {
+      at += durationMs;
     },
     /** A worker takes the request and says these events. */
     say: (requestId: string, events: GenerationEvent[], sequence = 0) => {
@@ -82,6 +97,8 @@ async function spentBy(tenant: string): Promise<number | undefined> {
   const [budget] = await admission.usage({ tenant, keyId: 'k', limits });
   return budget?.used;
 }
+
+const meanKeyOf = (pool: string) => `sluice:{p:${pool}}:service:mean`;
 
 it('nothing stays reserved of a long prompt whose client leaves while its admission is asked for', async () => {
   let entered = 0;
@@ -160,4 +177,26 @@ it('a run that was refused costs nothing, but for what was said before it', asyn
   await vi.waitUntil(async () => (await admission.inspect()).open === 0);
   expect(await spentBy('refused')).toBe(0);
   expect(await spentBy('midway')).toBeGreaterThan(5);
+});
+
+it('a pool takes as long for a generation as each of several took, and not as all of them together', async () => {
+  const { ask, say, pass } = createBench();
+  const answer = ask('several', 'hi', nothing, { requestId: 'several', format: 'openai' } as Exchange, 3);
+  await answer.begin();
+  for (const id of ['several', 'severalc1', 'severalc2']) {
+    say(id, [start]);
+    pass(200);
+    say(id, [finish({ inputTokens: 2, outputTokens: 1 })], 1);
+  }
+  expect(Number(await vi.waitUntil(() => redis.get(meanKeyOf('several'))))).toBe(200);
+});
+
+it('how long a pool takes is told by what ran to its end, and not by what failed at once', async () => {
+  const { ask, say, pass } = createBench();
+  await ask('failing', 'hi').begin();
+  say('failing', [start]);
+  pass(5);
+  say('failing', [refused], 1);
+  await vi.waitUntil(async () => (await admission.inspect()).open === 0);
+  expect(await redis.get(meanKeyOf('failing'))).toBe(null);
 });

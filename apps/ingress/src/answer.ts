@@ -1,4 +1,4 @@
-import type { Claim, Outcome, Ticket } from '@sluice/admission';
+import type { Claim, Ticket } from '@sluice/admission';
 import {
   estimateInputTokens,
   type GenerationEvent,
@@ -17,6 +17,7 @@ import type { Dispatched } from './dispatcher.ts';
 import { addUsage, type Exchange, noteEvents } from './exchange.ts';
 import type { GenerationPlan } from './generation.ts';
 import type { Services } from './services.ts';
+import { SlotTime } from './slot-time.ts';
 
 /** Characters of jobs that go to Redis with the question whether they may: more than that only once they may. */
 const largeEntries = 32 * 1024;
@@ -44,7 +45,7 @@ export class Answer {
   private readonly generations: (Dispatched | undefined)[];
   private ticket: Ticket | undefined;
   private usage: Usage | undefined;
-  private claimedAt: number | undefined;
+  private readonly slotTime = new SlotTime();
   /** What the ticket takes for the prompt where nobody reports it. */
   private estimatedInputTokens = 0;
   /** Choices that the client was not told the end of. */
@@ -137,7 +138,7 @@ export class Answer {
       isLarge ||= all.reduce((sum, { data }) => sum + data.length, 0) > largeEntries;
       return isLarge ? [] : all;
     };
-    const isRunning = () => this.claimedAt !== undefined;
+    const isRunning = () => this.slotTime.hasBegun;
     this.ticket = await services.admission.admit(claim, { entries, isRunning });
     services.metrics.requestsInFlight.inc({ format: exchange.format });
     const { priority } = this.ticket;
@@ -183,15 +184,15 @@ export class Answer {
       job,
       enter,
       onEvents: (events) => this.receive(choice, events),
-      onClaimed: (queueWaitMs) => this.claimed(queueWaitMs),
+      onClaimed: (queueWaitMs) => this.claimed(choice, queueWaitMs),
       onWorkerDone: () => this.workerDone(choice),
     });
     this.generations[choice] = generation;
     await generation.begin();
   }
 
-  private claimed(queueWaitMs: number): void {
-    this.claimedAt ??= this.services.monotonic();
+  private claimed(choice: number, queueWaitMs: number): void {
+    this.slotTime.began(choice, this.services.monotonic());
     this.exchange.queueWaitMs ??= queueWaitMs;
     this.services.metrics.queueWait.observe({ pool: this.plan.pool.name }, queueWaitMs);
   }
@@ -205,6 +206,8 @@ export class Answer {
     }
     if (last && isTerminal(last)) {
       this.open -= 1;
+      // What fails may do so at once, and says nothing of how long the others take.
+      if (last.type === 'finish') this.slotTime.ended(choice, this.services.monotonic());
       const outputTokens = this.generations[choice]?.deliveredTokens ?? 0;
       const usage = this.reportOf(last, outputTokens);
       if (usage) {
@@ -240,14 +243,15 @@ export class Answer {
     if (this.isSettled) return;
     this.ahead ??= new Set();
     this.ahead.add(choice);
+    this.slotTime.ended(choice, this.services.monotonic());
     this.freePlaces();
   }
 
   /** Who waits for a place need not wait for a client that reads slowly. */
   private freePlaces(): void {
-    const { ticket, claimedAt, ahead, open } = this;
-    if (!ticket || !ahead || ahead.size < open || open === 0 || claimedAt === undefined) return;
-    ticket.freePlaces(this.services.monotonic() - claimedAt);
+    const { ticket, ahead, open, slotTime } = this;
+    if (!ticket || !ahead || ahead.size < open || open === 0 || slotTime.meanMs === undefined) return;
+    ticket.freePlaces(slotTime.meanMs);
   }
 
   private deliveredTokens(): number {
@@ -258,22 +262,21 @@ export class Answer {
 
   private settle(): void {
     this.isSettled = true;
-    const hasBegun = this.ticket !== undefined || this.claimedAt !== undefined;
+    const hasBegun = this.ticket !== undefined || this.slotTime.hasBegun;
     this.exchange.attempts = hasBegun ? Math.max(...this.generations.map((each) => each?.attempts ?? 0)) : 0;
     this.releaseTicket();
   }
 
   /** Settles what is reserved, once. An answer can be whole before we hear that it was admitted. */
   private releaseTicket(): void {
-    const { services, exchange, claimedAt, ticket } = this;
+    const { services, exchange, ticket } = this;
     if (!ticket) return;
     this.ticket = undefined;
     services.metrics.requestsInFlight.dec({ format: exchange.format });
     const usage = this.spent();
     exchange.usage = { inputTokens: this.estimatedInputTokens, ...usage };
-    const outcome: Outcome = { usage };
-    if (this.open === 0 && claimedAt !== undefined) outcome.durationMs = services.monotonic() - claimedAt;
-    void ticket.settle(outcome);
+    const { meanMs } = this.slotTime;
+    void ticket.settle(meanMs === undefined ? { usage } : { usage, durationMs: meanMs });
   }
 
   /** What was reported, and what was delivered of the answers that report nothing. */
@@ -282,7 +285,7 @@ export class Answer {
     const delivered = this.deliveredTokens();
     // Nothing ran: nothing is charged. Something ran without a report: the ticket's own rule fills the gaps.
     if (!usage) {
-      return this.claimedAt === undefined ? { inputTokens: 0, outputTokens: 0 } : { outputTokens: delivered };
+      return this.slotTime.hasBegun ? { outputTokens: delivered } : { inputTokens: 0, outputTokens: 0 };
     }
     if (usage.outputTokens === undefined) return usage;
     return { ...usage, outputTokens: usage.outputTokens + delivered - this.reportedTokens };

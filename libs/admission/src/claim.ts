@@ -45,7 +45,7 @@ export interface Outcome {
    * that nothing ran says so with zeros.
    */
   usage?: Usage;
-  /** How long a slot was busy with it, in milliseconds; absent where no generation ran to its end. */
+  /** How long a slot was busy with a generation of it, in milliseconds; absent where none ran to its end. */
   durationMs?: number;
 }
 
@@ -59,7 +59,7 @@ export interface Ticket {
   /**
    * Gives the places of the pool back before the request is settled: its workers have done all, and the client is
    * still reading. Only the first call counts.
-   *   durationMs: how long a slot was busy with it
+   *   durationMs: how long a slot was busy with a generation of it
    */
   freePlaces(durationMs: number): void;
   /**

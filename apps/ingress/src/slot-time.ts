@@ -1,0 +1,29 @@
+/** How long slots were busy with the generations of one request. Instants are monotonic milliseconds. */
+export class SlotTime {
+  private readonly beganAt: (number | undefined)[] = [];
+  private totalMs = 0;
+  private count = 0;
+
+  /** Whether any of them was picked up. */
+  get hasBegun(): boolean {
+    return this.beganAt.length > 0;
+  }
+
+  /** The mean of those that ran to their end; absent where none did. */
+  get meanMs(): number | undefined {
+    return this.count === 0 ? undefined : this.totalMs / this.count;
+  }
+
+  began(choice: number, at: number): void {
+    this.beganAt[choice] = at;
+  }
+
+  /** It ran to its end. Only the first call counts. */
+  ended(choice: number, at: number): void {
+    const beganAt = this.beganAt[choice];
+    if (beganAt === undefined) return;
+    this.beganAt[choice] = undefined;
+    this.totalMs += at - beganAt;
+    this.count += 1;
+  }
+}
