@@ -56,6 +56,11 @@ describe('a reply batch', () => {
     expect(other?.events).toMatchObject([{ text: 'x' }]);
   });
 
+  it('that was mangled on its way is refused in words that repeat nothing of it', () => {
+    const text = '{"v":1,"w":"w","f":[["r",1,0,[[0,secret answer",1]]]]}';
+    expect(() => decodeBatch(text)).toThrow('a reply batch of an unknown version');
+  });
+
   it.each(['{"v":2,"w":"w"}', '[]', 'null', '"text"'])('of another version is refused: %s', (text) => {
     expect(() => decodeBatch(text)).toThrow('a reply batch of an unknown version');
   });

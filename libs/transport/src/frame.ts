@@ -1,5 +1,6 @@
-import type { ErrorEvent, GenerationEvent, Json } from '@sluice/canonical';
+import type { ErrorEvent, GenerationEvent } from '@sluice/canonical';
 import { isJsonObject, SluiceError } from '@sluice/canonical';
+import { readJson } from './read-json.ts';
 
 /** Consecutive events of one attempt. Frames of an attempt are numbered from 0 without gaps. */
 export interface Frame {
@@ -75,7 +76,7 @@ export function encodeBatch(batch: {
  * that only a newer version knows ends there, with an error.
  */
 export function decodeBatch(text: string): ReplyBatch {
-  const wire: Json = JSON.parse(text);
+  const wire = readJson(text);
   if (!isJsonObject(wire) || wire.v !== 1)
     throw new SluiceError('internal', 'a reply batch of an unknown version');
   const { w, c, f, r, g } = wire as unknown as WireBatch;

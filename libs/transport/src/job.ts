@@ -1,5 +1,6 @@
 import type { FormatId, InferenceRequest, Resume } from '@sluice/canonical';
 import { isJsonObject, SluiceError } from '@sluice/canonical';
+import { readJson } from './read-json.ts';
 
 /**
  * How long Redis keeps a job past its deadline where nobody takes it: its ingress takes back what it does not want any
@@ -69,12 +70,3 @@ function findFault(job: unknown): string | undefined {
 }
 
 const isName = (value: unknown): boolean => typeof value === 'string' && value !== '';
-
-/** Absent for what is no JSON: its text may hold a prompt, and the parser's error would repeat some of it. */
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
