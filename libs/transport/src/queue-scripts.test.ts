@@ -100,6 +100,18 @@ describe('jobs that we put in', () => {
     expect(await redis.keys('*')).toEqual([keys.marker]);
   });
 
+  it('come a megabyte at a time where they are large, and what is left keeps its place', async () => {
+    const large = (id: string, priority: number) => ({
+      ...jobOf(id, priority),
+      data: JSON.stringify({ is: id, prompt: 'x'.repeat(600_000) }),
+    });
+    await enqueueJobs(redis, keys, [large('a', 2), large('b', 2), jobOf('d', 2_097_151), large('c', 2)]);
+    expect(idsOf(await claimJobs(redis, keys, 9))).toEqual(['a', 'b']);
+    expect(await redis.exists(keys.marker)).toBe(1);
+    expect(idsOf(await claimJobs(redis, keys, 9))).toEqual(['c', 'd']);
+    expect(await redis.keys('*')).toEqual([keys.marker]);
+  });
+
   it('can be claimed when Redis has no memory left', async () => {
     await enqueueJobs(redis, keys, [jobOf('a'), jobOf('b')]);
     const before = await redis.config('GET', 'maxmemory');

@@ -44,6 +44,8 @@ export interface ClaimedJob {
 export const putJobsFile = new URL('./scripts/put-jobs.lua', import.meta.url);
 const enqueueScript = readLuaScript(putJobsFile, new URL('./scripts/enqueue.lua', import.meta.url));
 const claimScript = readLuaScript(new URL('./scripts/claim.lua', import.meta.url));
+/** What a claim takes at least before it leaves the rest. */
+const enoughBytes = 1024 * 1024;
 const claimedSchema = z.array(z.union([z.string(), z.number()]));
 
 export function poolQueueKeys(pool: string): PoolQueueKeys {
@@ -83,13 +85,16 @@ export async function enqueueJobs(
   await runLuaScript(redis, enqueueScript, numbered(keys), values);
 }
 
-/** Takes up to `count` jobs in the queue's order; none while the queue is paused. */
+/**
+ * Takes up to `count` jobs in the queue's order; none while the queue is paused. Who has taken a megabyte comes again
+ * for more: to read dozens of large prompts at once would hold up a worker until it is taken for dead.
+ */
 export async function claimJobs(
   redis: RedisClient,
   keys: PoolQueueKeys,
   count: number,
 ): Promise<ClaimedJob[]> {
-  const reply = await runLuaScript(redis, claimScript, numbered(keys), [keys.jobPrefix, count]);
+  const reply = await runLuaScript(redis, claimScript, numbered(keys), [keys.jobPrefix, count, enoughBytes]);
   const fields = claimedSchema.parse(reply);
   const claimed: ClaimedJob[] = [];
   for (let index = 0; index < fields.length; index += 2) {

@@ -1,20 +1,26 @@
 -- Takes the first jobs of a pool's queue, and takes them out of Redis: from here on they belong to their worker.
 --   KEYS[1] meta   KEYS[2] prioritized   KEYS[3] counter of the order within a priority   KEYS[4] marker
---   ARGV[1] what the jobs' keys begin with   ARGV[2] how many at most
+--   ARGV[1] what the jobs' keys begin with   ARGV[2] how many at most   ARGV[3] bytes after which no further one is taken
 -- Answer: for each its data, and for how many ms more it would have been kept; negative means for ever.
 
 if redis.call('HEXISTS', KEYS[1], 'paused') == 1 then return {} end
 
 local popped = redis.call('ZPOPMIN', KEYS[2], ARGV[2])
-local keys, claimed = {}, {}
+local keys, claimed, bytes, limit = {}, {}, 0, tonumber(ARGV[3])
 for index = 1, #popped, 2 do
-  local key = ARGV[1] .. popped[index]
-  keys[#keys + 1] = key
-  -- Absent when its time was over, or somebody deleted the job and left its place.
-  local data = redis.call('HGET', key, 'data')
-  if data then
-    claimed[#claimed + 1] = data
-    claimed[#claimed + 1] = redis.call('PTTL', key)
+  if bytes >= limit then
+    -- Back to its place.
+    redis.call('ZADD', KEYS[2], popped[index + 1], popped[index])
+  else
+    local key = ARGV[1] .. popped[index]
+    keys[#keys + 1] = key
+    -- Absent when its time was over, or somebody deleted the job and left its place.
+    local data = redis.call('HGET', key, 'data')
+    if data then
+      bytes = bytes + #data
+      claimed[#claimed + 1] = data
+      claimed[#claimed + 1] = redis.call('PTTL', key)
+    end
   end
 end
 if #keys > 0 then redis.call('DEL', unpack(keys)) end
