@@ -118,6 +118,8 @@ const besideTheServer = [
   '- **Its start.** A worker serves each of its pools as soon as its server is there. One whose server is not there within',
   '  `startTimeoutMs`, or refuses the credential, is tried again every ten seconds beside the others, and the worker says at',
   '  `/readyz` that it is not ready; where no pool comes up, the worker ends.',
+  '- **Its records.** Each call carries `x-request-id`, the request’s id and the number of the attempt (`4b51…3051-1`), and the',
+  '  client’s `traceparent`. `headers` of the backend replace either.',
   '- **The way to it** is direct: `HTTPS_PROXY` and the like are not read. `NODE_EXTRA_CA_CERTS` names the file of a private',
   '  authority. Redirects are not followed, so that no key goes to another host.',
   '- **A server that is gone.** A worker takes no jobs while nobody is found at its server’s address, or one who answers the',

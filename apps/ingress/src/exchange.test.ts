@@ -86,6 +86,12 @@ describe('an exchange', () => {
     expect(lines[0]).toMatchObject({ ...usage, reasoningTokens: 5, tenant: 'acme', keyId: 'key_1' });
   });
 
+  it('names in the log the trace that its client is in', () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    closeExchange({ ...exchange, facts: { ...exchange.facts, headers: { traceparent } } }, 200, services());
+    expect(lines[0]).toMatchObject({ traceId: '4bf92f3577b34da6a3ce929d0e0e4736' });
+  });
+
   it('counts no token that nobody reported', async () => {
     note(1, start, text('a'), { ...finish, usage: { inputTokens: 7 } });
     closeExchange(exchange, 200, services());

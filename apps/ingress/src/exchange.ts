@@ -1,4 +1,4 @@
-import { type ErrorKind, type GenerationEvent, isContent, type Usage } from '@sluice/canonical';
+import { type ErrorKind, type GenerationEvent, isContent, traceIdOf, type Usage } from '@sluice/canonical';
 import type { HttpFacts } from '@sluice/formats';
 import type { DurationSeries, IngressMetrics, Logger, Outcome } from '@sluice/runtime';
 import type { Caller } from '@sluice/tenancy';
@@ -89,6 +89,7 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
   logger.info(
     {
       requestId: exchange.requestId,
+      traceId: traceIdOf(exchange.facts.headers.traceparent),
       format,
       model,
       tenant: exchange.caller?.tenant,

@@ -12,7 +12,7 @@ const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
 /** A generation whose engine the test plays. */
 function begin(
   play: (run: GenerationRun) => Promise<void> | void,
-  { lifeMs = 60_000, announced = Promise.resolve() } = {},
+  { lifeMs = 60_000, announced = Promise.resolve(), more = {} as Partial<InferenceJob> } = {},
 ) {
   const clock = new FakeClock();
   let abandon: () => void = () => expect.fail('nobody wants to know');
@@ -27,6 +27,7 @@ function begin(
     enqueuedAt: clock.now(),
     deadlineAt: clock.now() + lifeMs,
     request: { model: 'm', messages: [], sampling: {} },
+    ...more,
   };
   const engine: Engine = {
     slots: 1,
@@ -102,6 +103,17 @@ describe('a generation', () => {
     expect(await outcome).toEqual({ kind: 'deadline-exceeded' });
     expect(written).toMatchObject([{ type: 'error', error: { kind: 'deadline-exceeded' } }]);
     expect(clock.timers).toBe(0);
+  });
+
+  test('has a name of its own at the server that is asked, and the trace of its client', async () => {
+    let told: Partial<GenerationRun> = {};
+    const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const play = (run: GenerationRun) => {
+      told = run;
+      run.emit(finish);
+    };
+    await begin(play, { more: { attempt: 2, traceparent: trace } }).outcome;
+    expect(told).toMatchObject({ id: 'r1', callId: 'r1-2', traceparent: trace });
   });
 
   test('hands on what the engine says and ends with its end', async () => {

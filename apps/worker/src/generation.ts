@@ -103,6 +103,8 @@ export class Generation {
     const { contextTokens, maxOutputTokens } = limits;
     return {
       id: job.requestId,
+      callId: `${job.requestId}-${job.attempt}`,
+      ...(job.traceparent !== undefined && { traceparent: job.traceparent }),
       backendModel,
       ...(contextTokens !== undefined && { contextTokens }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),

@@ -10,3 +10,4 @@ export * from './json.ts';
 export * from './output-limit.ts';
 export * from './prompt-usage.ts';
 export * from './request.ts';
+export * from './trace.ts';

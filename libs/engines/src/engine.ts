@@ -43,6 +43,10 @@ export type ResumeAbility = 'exact' | 'prefix' | 'none';
 export interface GenerationRun {
   /** Bare id for the start event. */
   id: string;
+  /** Names this attempt, and no other, to a server that is asked. Absent: it is told no name. */
+  callId?: string;
+  /** The caller's W3C trace context, for a server that is asked. Absent: none came. */
+  traceparent?: string;
   /** The model's name at the backend. */
   backendModel: string;
   /** The limit of the model; used where the request has none and as the clamp where it asks for more. Absent: no limit known. */

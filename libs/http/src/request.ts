@@ -25,19 +25,31 @@ const unescaped = /[^\x21-\x7e]/;
  */
 export function beginRequest({ path, authority, headers }: RequestFacts): string {
   if (unescaped.test(path)) throw new TypeError('a path holds a character that must be escaped');
-  let head = `POST ${path} HTTP/1.1\r\n`;
-  for (const [name, value] of Object.entries({ host: authority, ...headers })) {
+  const head = `POST ${path} HTTP/1.1\r\n`;
+  return `${head}${linesOf({ host: authority, ...headers })}content-length: `;
+}
+
+/**
+ * The request of a head that `beginRequest` made, a body, and the headers of this request alone. Throws a `TypeError` as
+ * `beginRequest` does.
+ */
+export function completeRequest(
+  head: string,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): WireRequest {
+  const bytes = Buffer.byteLength(body);
+  // As many bytes as letters: the head is ASCII anyway.
+  return { text: `${head}${bytes}\r\n${linesOf(headers)}\r\n${body}`, isAscii: bytes === body.length };
+}
+
+function linesOf(headers: Readonly<Record<string, string>>): string {
+  let lines = '';
+  for (const [name, value] of Object.entries(headers)) {
     if (!isHeaderName(name) || isConnectionHeader(name))
       throw new TypeError('a header has a name that it may not have');
     if (!isHeaderValue(value)) throw new TypeError(`the header ${name} holds what no header may`);
-    head += `${name}: ${value}\r\n`;
+    lines += `${name}: ${value}\r\n`;
   }
-  return `${head}content-length: `;
-}
-
-/** The request of a head that `beginRequest` made, and a body. */
-export function completeRequest(head: string, body: string): WireRequest {
-  const bytes = Buffer.byteLength(body);
-  // As many bytes as letters: the head is ASCII anyway.
-  return { text: `${head}${bytes}\r\n\r\n${body}`, isAscii: bytes === body.length };
+  return lines;
 }

@@ -117,7 +117,8 @@ function parametersOf({ path, query = {}, isGeneration }: RouteDocument): JsonOb
   const traced: JsonObject = {
     name: 'traceparent',
     in: 'header',
-    description: 'W3C trace context: the spans of this call become its children.',
+    description:
+      'W3C trace context, handed on to the model’s server. The log of the gateway names its trace.',
     schema: { type: 'string' },
   };
   return [...inPath, ...inQuery, ...(isGeneration ? [traced] : [])];

@@ -1,4 +1,4 @@
-import { estimateInputTokens, SluiceError } from '@sluice/canonical';
+import { estimateInputTokens, SluiceError, traceIdOf } from '@sluice/canonical';
 import type { Model, Pool } from '@sluice/catalog';
 import { readCredentials, type ServerCodec, serverCodecs } from '@sluice/formats';
 import type { Caller } from '@sluice/tenancy';
@@ -109,7 +109,7 @@ async function answerCall(
 
   const { traceparent } = facts.headers;
   const plan: AnswerPlan = { request, call, caller, model, pool };
-  if (typeof traceparent === 'string') plan.traceparent = traceparent;
+  if (typeof traceparent === 'string' && traceIdOf(traceparent)) plan.traceparent = traceparent;
 
   if (call.stream) await streamAnswer(plan, codec, exchange, response, services);
   else {

@@ -90,6 +90,18 @@ describe('a request to an upstream', () => {
     });
   });
 
+  it('says whose it is, so that it is found in the records of the server', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    await runOf(createEngine(), askFor('[[sim tokens=1]]'), { callId: 'r1-2', traceparent });
+    expect(server.seen[0]?.headers).toMatchObject({ 'x-request-id': 'r1-2', traceparent });
+    await runOf(createEngine(), askFor('[[sim tokens=1]]'), { traceparent: 'mine\r\nx-a: b' });
+    expect(server.seen[1]?.headers).not.toHaveProperty('traceparent');
+    expect(server.seen[1]?.headers).not.toHaveProperty('x-request-id');
+    const engine = createEngine({ headers: { 'X-Request-Id': 'always' } });
+    await runOf(engine, askFor('[[sim tokens=1]]'), { callId: 'r1-3' });
+    expect(server.seen[2]?.headers['x-request-id']).toBe('always');
+  });
+
   it('keeps the path and the query of the base address', async () => {
     const engine = createEngine({
       baseUrl: `${server.baseUrl.replace('/v1', '/deployments/x/')}?api-version=3`,

@@ -23,6 +23,7 @@ import { Rests } from './rests.ts';
 import { secretsOf } from './secrets.ts';
 import { cutAt } from './stop-cut.ts';
 import { TimeLimits } from './time-limits.ts';
+import { traceHeaders } from './trace-headers.ts';
 
 /** How often a question is asked otherwise: without a limit, and in other words for two things. */
 const secondQuestions = 3;
@@ -47,12 +48,15 @@ export class UpstreamEngine implements Engine {
   private readonly media: MediaFetcher;
   /** The words in which the server refused what can be said otherwise, by model: it is not said again. */
   private readonly refusals = new Map<string, readonly string[]>();
+  /** Names of the headers that the settings give. */
+  private readonly given: ReadonlySet<string>;
   private sent: { path: string; headers: Record<string, string>; head: string } | undefined;
 
   constructor(options: UpstreamOptions, codec: ClientCodec, services: EngineServices) {
     this.slots = options.slots;
     this.resume = options.resume;
     this.options = options;
+    this.given = new Set(Object.keys(options.headers).map((name) => name.toLowerCase()));
     this.codec = codec;
     this.services = services;
     this.address = parseAddress(options.baseUrl);
@@ -222,7 +226,8 @@ export class UpstreamEngine implements Engine {
   private encode(question: Question, run: GenerationRun): WireRequest {
     const { path, headers, body, dropped } = this.phrase(question, run);
     for (const from of dropped) this.services.onExtensionsDropped(from, this.codec.format);
-    return completeRequest(this.head(path, headers), JSON.stringify(body));
+    const ofThisCall = traceHeaders(run, (name) => this.given.has(name));
+    return completeRequest(this.head(path, headers), JSON.stringify(body), ofThisCall);
   }
 
   private phrase(question: Question, run: GenerationRun): EncodedRequest {
