@@ -14,6 +14,10 @@ export interface Exchange {
   format: string;
   /** Absent until a credential was found good. */
   caller?: Caller;
+  /** Bytes of its body; absent until that was read. */
+  bodyBytes?: number;
+  /** The room that its prompt takes until its end. */
+  prompt?: { tenant: string; bytes: number };
   /** The configured model's id; absent until the client's name was resolved. */
   model?: string;
   isStream?: boolean;

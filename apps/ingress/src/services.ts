@@ -5,6 +5,7 @@ import type { KeyStore } from '@sluice/tenancy';
 import type { JobQueue, WorkerDirectory } from '@sluice/transport';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Overload } from './overload.ts';
+import type { PromptRoom } from './prompt-room.ts';
 import type { Ticker } from './ticker.ts';
 
 /** Everything that the routes of an ingress work with. */
@@ -13,6 +14,7 @@ export interface Services {
   catalog: Catalog;
   admission: Admission;
   overload: Pick<Overload, 'check'>;
+  promptRoom: PromptRoom;
   queue: Pick<JobQueue, 'enqueue'>;
   directory: WorkerDirectory;
   dispatcher: Dispatcher;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { getHeapStatistics } from 'node:v8';
 import { createAdmission, createMemoryGate, refusalNames } from '@sluice/admission';
 import { type Catalog, loadCatalog } from '@sluice/catalog';
 import {
@@ -22,6 +23,7 @@ import { buildApp } from './app.ts';
 import { type IngressConfig, ingressEnvironment } from './config.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { watchOverload } from './overload.ts';
+import { PromptRoom } from './prompt-room.ts';
 import { createRequestIds } from './request-ids.ts';
 import type { Services } from './services.ts';
 import { createTicker } from './ticker.ts';
@@ -29,6 +31,8 @@ import { createDirectory, listenToWorkers } from './workers.ts';
 
 /** What refuses when this process itself is too slow, beside `refusalNames`. */
 const overloadRefusal = 'overload';
+/** What refuses when this process has no memory for another prompt. */
+const promptRefusal = 'prompts';
 const tickIntervalMs = 250;
 const relayTickMs = 1_000;
 const lookIntervalMs = 1_000;
@@ -45,7 +49,7 @@ export async function startIngress(environment: Environment): Promise<void> {
   const lifecycle = createLifecycle({ logger, drainLimitMs: config.SLUICE_DRAIN_LIMIT_MS });
   const metrics = createIngressMetrics();
   // At 0 from the start, so that a rate sees the first refusal.
-  for (const limit of [...refusalNames, overloadRefusal]) metrics.refusals.inc({ limit }, 0);
+  for (const limit of [...refusalNames, overloadRefusal, promptRefusal]) metrics.refusals.inc({ limit }, 0);
   metrics.buildInfo.set({ version: productVersion() }, 1);
   const links = await openLinks(config.SLUICE_REDIS_URL, {
     profile: 'command',
@@ -81,6 +85,9 @@ export async function startIngress(environment: Environment): Promise<void> {
     metrics.refusals.inc({ limit: overloadRefusal }),
   );
   lifecycle.onDrain('overload', async () => overload.close());
+  const promptRoom = new PromptRoom(getHeapStatistics().heap_size_limit, () =>
+    metrics.refusals.inc({ limit: promptRefusal }),
+  );
 
   const queue = createJobQueue(links.commands);
   lifecycle.onDrain('queue', () => queue.close());
@@ -125,6 +132,7 @@ export async function startIngress(environment: Environment): Promise<void> {
     catalog,
     admission,
     overload,
+    promptRoom,
     queue,
     directory,
     dispatcher,

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { createIngressMetrics, createLogger } from '@sluice/runtime';
 import { type FastifyInstance, fastify } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { PromptRoom } from '../prompt-room.ts';
 import type { Services } from '../services.ts';
 import { registerBody } from './body.ts';
 import { registerBodyRoom } from './body-room.ts';
@@ -25,6 +26,7 @@ beforeEach(async () => {
   const services = {
     ...{ metrics: createIngressMetrics(), logger: createLogger({ name: 'test', level: 'silent' }) },
     ...{ monotonic: () => 0, newRequestId: () => 'r' },
+    promptRoom: new PromptRoom(1_000_000, () => undefined),
   } as unknown as Services;
   app = fastify({ bodyLimit: largest });
   app.server.on('connection', (socket) => {

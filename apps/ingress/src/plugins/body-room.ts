@@ -5,8 +5,8 @@ import type { FastifyInstance } from 'fastify';
 const largestBodies = 4;
 
 /**
- * Memory for bodies that are still arriving. A tenant may take as much of it as it leaves for all others, so that
- * none can take what somebody else needs, however many requests it begins and does not finish.
+ * Memory for bodies. A tenant may take as much of it as it leaves for all others, so that
+ * none can take what somebody else needs, however many requests it begins.
  */
 export class BodyRoom {
   private readonly bytes: number;

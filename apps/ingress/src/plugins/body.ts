@@ -27,7 +27,9 @@ export function registerBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (http, body, done) => {
     try {
-      done(null, parseBody(http.headers['content-type'], Buffer.isBuffer(body) ? body : Buffer.from(body)));
+      const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
+      if (http.exchange) http.exchange.bodyBytes = bytes.length;
+      done(null, parseBody(http.headers['content-type'], bytes));
     } catch (error) {
       done(error as SluiceError);
     }

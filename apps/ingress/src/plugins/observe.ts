@@ -39,6 +39,7 @@ export function openExchange(
   // The listener holds the response alone: a stream that is open for minutes needs nothing of the framework's.
   response.on('close', () => {
     if (!response.headersSent) exchange.outcome ??= 'cancelled';
+    services.promptRoom.give(exchange);
     closeExchange(exchange, response.statusCode, services);
   });
   limitLastStall(response, services.stallLimitMs, () => {

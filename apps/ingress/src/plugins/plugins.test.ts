@@ -5,6 +5,7 @@ import { SluiceError } from '@sluice/canonical';
 import { createIngressMetrics, createLogger, renderMetrics } from '@sluice/runtime';
 import { type FastifyInstance, fastify } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PromptRoom } from '../prompt-room.ts';
 import type { Services } from '../services.ts';
 import { parseBody, refuseCompressed, registerBody } from './body.ts';
 import { refuseBrokenHttp } from './broken-http.ts';
@@ -29,6 +30,7 @@ beforeEach(async () => {
     metrics: createIngressMetrics(),
     logger: createLogger({ name: 'test', level: 'info', destination: sink }),
     monotonic: () => 0,
+    promptRoom: new PromptRoom(1_000_000, () => undefined),
     newRequestId: () => {
       requests += 1;
       return `r${requests}`;

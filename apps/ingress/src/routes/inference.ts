@@ -46,6 +46,7 @@ export function routeInference(services: Services): (path: string) => FastHandle
     const handler: FastHandler = (head, body, response) => {
       const facts = httpFacts(head.url, head.headers);
       const exchange = openExchange(facts, codec.format, response, services);
+      exchange.bodyBytes = body.length;
       const answer = () =>
         answerCall(exchange, parseBody(head.headers['content-type'], body), response, codec, services);
       const fail = (error: unknown) => writeFailure(error, exchange, response, services);
@@ -96,6 +97,7 @@ async function answerCall(
   if (!caller) throw new SluiceError('internal', 'a call went past authentication');
   // While its key was looked up: who listens for that from now on would never hear of it.
   if (response.destroyed) throw new SluiceError('cancelled', 'the client left');
+  services.promptRoom.take(exchange, caller.tenant, exchange.bodyBytes ?? 0);
 
   const { operation, request, call } = codec.decodeRequest({ ...facts, body, requestId });
   const { model, pool } = findModel(request.model, caller, services);

@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { until } from '@sluice/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway({
+    environment: { NODE_OPTIONS: '--max-old-space-size=128' },
+    settings: {
+      pools: { sim: { backend: { engine: 'simulated', slots: 64 } } },
+      models: { sim: { pool: 'sim' } },
+    },
+  });
+});
+afterAll(() => gateway.stop());
+
+interface Stream {
+  http: ClientRequest;
+  response: IncomingMessage;
+}
+
+/** Opens a stream with a prompt of 6 MB, which says a word and then nothing for long. */
+async function open(): Promise<Stream> {
+  const content = `${'x'.repeat(6_000_000)}[[sim tokens=2 ttft=0 gap=3600s]]`;
+  const http = request(`${gateway.baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    agent: false,
+    headers: { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' },
+  });
+  http.on('error', () => undefined);
+  http.end(JSON.stringify({ model: 'sim', stream: true, messages: [{ role: 'user', content }] }));
+  const [response] = (await once(http, 'response')) as [IncomingMessage];
+  response.on('error', () => undefined).resume();
+  return { http, response };
+}
+
+/** Opens streams until one is refused; those that are open. */
+async function fill(): Promise<Stream[]> {
+  const streams: Stream[] = [];
+  for (;;) {
+    const stream = await open();
+    if (stream.response.statusCode === 429) return streams;
+    expect(stream.response.statusCode).toBe(200);
+    streams.push(stream);
+  }
+}
+
+test('more prompts than an ingress has memory for are refused, and end nobody', async () => {
+  const streams = await fill();
+  expect(streams.length).toBeGreaterThan(2);
+  expect(await gateway.metric('sluice_refusals_total', { limit: 'prompts' })).toBe(1);
+  for (const { http } of streams) http.destroy();
+  await until(async () => (await gateway.metric('sluice_requests_in_flight')) === 0);
+  const again = await open();
+  expect(again.response.statusCode).toBe(200);
+  again.http.destroy();
+});
