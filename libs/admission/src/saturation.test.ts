@@ -45,6 +45,15 @@ it('a pool takes its slots and what they start within the wait budget, to the re
   );
 });
 
+it('a request for more generations than an empty pool has room for is refused for good', async () => {
+  const ingress = await bed.admission();
+  const poolPolicy = { slots: 2, waitBudgetMs: 0 };
+  const ask = (jobs: number) => ingress.admit(bed.claim({ jobs, poolPolicy }));
+  await expect(ask(6)).rejects.toMatchObject({ kind: 'saturated', options: { retryable: false } });
+  await ask(5);
+  await expect(ask(6)).rejects.toMatchObject({ kind: 'saturated', options: { retryAfterMs: 9000 } });
+});
+
 it('a cold pool lets some wait, by a mean that was never measured', async () => {
   const ingress = await bed.admission();
   const poolPolicy = { slots: 2, waitBudgetMs: 10_000 };

@@ -33,6 +33,13 @@ export const tenantShareCheck: Check = { primitive: 'lease' };
 
 export function refuseSaturated(claim: Claim, inFlight: number, meanMs: number): SluiceError {
   const { slots } = claim.poolPolicy;
+  if (inFlight === 0) {
+    return new SluiceError(
+      'saturated',
+      `pool ${claim.pool} has ${slots} slots, and no room for ${claim.jobs} generations at once`,
+      { retryable: false },
+    );
+  }
   return new SluiceError(
     'saturated',
     `pool ${claim.pool} is saturated: ${inFlight} requests for ${slots} slots`,
