@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Contender } from './contender.ts';
+import { killWithUs } from './kill-with-us.ts';
 import { models } from './models.ts';
 import { loadtest, type Upstream } from './upstream.ts';
 
@@ -30,12 +31,10 @@ export async function openIdleStreams(
   const load = ['-r', rate, '--arrivals', 'constant', '-n', String(count), '-d', '1h'];
   const key = contender.key ? ['-k', contender.key] : [];
   const child = spawn(process.execPath, [loadtest, ...words, ...load, ...key], { stdio: 'ignore' });
-  const killWithUs = () => void child.kill('SIGKILL');
-  process.once('exit', killWithUs);
+  killWithUs(child);
   await awaitActive(upstream, (active) => active >= before + count, `${count} idle streams`);
   return {
     async close() {
-      process.off('exit', killWithUs);
       const exited = once(child, 'exit');
       child.kill('SIGKILL');
       await exited;

@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Contender } from './contender.ts';
+import { killWithUs } from './kill-with-us.ts';
 import { readMachineTimes } from './machine.ts';
 import { type CpuByRole, cpuBetween, endedChildrenCpuMs, ownCpuMs, type Role, readCpu } from './processes.ts';
 import { openTemporaryFolder } from './temporary-folder.ts';
@@ -135,10 +136,8 @@ export async function runLoadtest(
   child.stderr.on('data', (text: Buffer) => {
     complaint += text.toString();
   });
-  const killWithUs = () => void child.kill('SIGKILL');
-  process.once('exit', killWithUs);
+  killWithUs(child);
   await once(child, 'close');
-  process.off('exit', killWithUs);
   const text = await readFile(path, 'utf8').catch(() => undefined);
   if (text === undefined) throw new Error(`the load test gave no result: ${complaint}`);
   return loadResult.parse(JSON.parse(text));

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { killWithUs } from './kill-with-us.ts';
 
 const cost = z.looseObject({ name: z.string(), cpuNs: z.number() });
 const program = fileURLToPath(new URL('./micro.ts', import.meta.url));
@@ -12,6 +13,7 @@ export async function measureMicro(root: string): Promise<ReadonlyMap<string, nu
   const child = spawn(process.execPath, [program, '--json', '--root', root], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  killWithUs(child);
   const ended = once(child, 'exit');
   const costs = new Map<string, number>();
   for await (const line of createInterface({ input: child.stdout })) {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findFreePort } from '@sluice/testing';
 import type { Contender } from './contender.ts';
+import { killWithUs } from './kill-with-us.ts';
 import { openFilesLimit } from './machine.ts';
 import { childrenOf } from './processes.ts';
 import { openTemporaryFolder } from './temporary-folder.ts';
@@ -23,8 +24,8 @@ export async function startNginx(upstream: string): Promise<Contender | undefine
   const child = spawn('nginx', ['-c', config, '-p', folder, '-e', join(folder, 'error.log')], {
     stdio: ['ignore', 'inherit', 'inherit'],
   });
-  const killWithUs = () => void child.kill('SIGTERM');
-  process.once('exit', killWithUs);
+  // Killed, it would leave its worker.
+  killWithUs(child, 'SIGTERM');
   const url = `http://127.0.0.1:${port}`;
   await awaitAnswer(`${url}/stats`);
   const pids = child.pid === undefined ? [] : childrenOf(child.pid);
@@ -39,7 +40,6 @@ export async function startNginx(upstream: string): Promise<Contender | undefine
       return another;
     },
     async stop() {
-      process.off('exit', killWithUs);
       const exited = once(child, 'exit');
       child.kill('SIGTERM');
       await exited;

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { killWithUs } from './kill-with-us.ts';
 
 const seat = z.looseObject({ pid: z.number() });
 const readyMessage = z.looseObject({
@@ -42,14 +43,12 @@ export async function startProgram({ root, entry, environment }: ProgramOptions)
     // Logs belong on stderr: stdout is the table's.
     stdio: ['ignore', 2, 2, 'ipc'],
   });
-  const killWithUs = () => void child.kill('SIGKILL');
-  process.once('exit', killWithUs);
+  killWithUs(child);
   const ready = await waitForReady(child, entry);
   return {
     ready,
     pids: (ready.ingresses ?? ready.workers ?? [ready]).map(({ pid }) => pid),
     async stop() {
-      process.off('exit', killWithUs);
       if (child.exitCode !== null || child.signalCode !== null) return;
       const exited = once(child, 'exit');
       child.kill('SIGTERM');

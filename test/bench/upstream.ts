@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { Contender } from './contender.ts';
+import { killWithUs } from './kill-with-us.ts';
 
 /** The load test's own program. */
 export const loadtest = fileURLToPath(
@@ -28,8 +29,7 @@ export async function startUpstream(): Promise<Upstream> {
   const child = spawn(process.execPath, [loadtest, 'upstream', '--port', '0'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const killWithUs = () => void child.kill('SIGKILL');
-  process.once('exit', killWithUs);
+  killWithUs(child);
   const [line] = await once(createInterface({ input: child.stdout }), 'line');
   const url = /http:\S+(?=:)|http:\/\/[\d.]+:\d+/.exec(String(line))?.[0];
   if (url === undefined || child.pid === undefined) throw new Error('the fake upstream does not serve');
@@ -40,7 +40,6 @@ export async function startUpstream(): Promise<Upstream> {
     roles: [{ role: 'upstream', pid: child.pid }],
     count: async () => statistics.parse(await (await fetch(`${url}/stats`)).json()),
     async stop() {
-      process.off('exit', killWithUs);
       const exited = once(child, 'exit');
       child.kill('SIGKILL');
       await exited;

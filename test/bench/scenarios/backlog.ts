@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openRedis, queueName, queuePrefix } from '@sluice/transport';
 import { Queue } from 'bullmq';
 import { type Gateway, pool } from '../gateway.ts';
+import { killWithUs } from '../kill-with-us.ts';
 import { models } from '../models.ts';
 import { type Bench, type Scenario, warmUp } from '../scenario.ts';
 import { loadtest } from '../upstream.ts';
@@ -37,10 +38,12 @@ async function measureDrain(gateway: Gateway, bench: Bench): Promise<number> {
   await warmUp(gateway, bench);
   const redis = openRedis(gateway.redisUrl, { profile: 'worker', name: 'bench', onError: () => undefined });
   const queue = new Queue(queueName(pool), { connection: redis, prefix: queuePrefix(pool) });
+  let client: ChildProcess | undefined;
   try {
     await queue.pause();
     const before = await bench.upstream.count();
-    const client = spawn(process.execPath, [loadtest, ...clientWords(gateway)], { stdio: 'ignore' });
+    client = spawn(process.execPath, [loadtest, ...clientWords(gateway)], { stdio: 'ignore' });
+    killWithUs(client);
     const ended = once(client, 'exit');
     const filled = await fill(queue);
     await queue.resume();
@@ -54,6 +57,8 @@ async function measureDrain(gateway: Gateway, bench: Bench): Promise<number> {
     // A machine that is short of time may have refused some; the rest stands for them.
     return (drainedMs * jobs) / filled;
   } finally {
+    // It has ended by itself, unless something failed.
+    client?.kill('SIGKILL');
     await queue.close();
     redis.disconnect();
   }
