@@ -13,6 +13,7 @@ const callersOwn: ReadonlySet<string> = new Set([
   'labels',
   'partMetadata',
   'headers',
+  'customConfigs',
 ]);
 
 const snakeCase = /^[a-z][a-zA-Z0-9]*(?:_[a-z0-9]+)+$/;

@@ -126,6 +126,7 @@ describe('names', () => {
       tools: [
         { function_declarations: [{ parameters: own, response: own }, { parameters_json_schema: own }] },
         { mcp_servers: [{ streamable_http_transport: { headers: own } }] },
+        { parallel_ai_search: { custom_configs: own } },
       ],
       generation_config: { response_schema: own, response_json_schema: own, top_k: null },
       labels: own,
@@ -140,6 +141,7 @@ describe('names', () => {
       tools: [
         { functionDeclarations: [{ parameters: own, response: own }, { parametersJsonSchema: own }] },
         { mcpServers: [{ streamableHttpTransport: { headers: own } }] },
+        { parallelAiSearch: { customConfigs: own } },
       ],
       generationConfig: { responseSchema: own, responseJsonSchema: own },
       labels: own,
