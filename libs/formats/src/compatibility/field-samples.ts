@@ -102,6 +102,7 @@ export const fieldSamples: readonly FieldSamples[] = [
     fields: {
       systemInstruction: { parts: [{ text: 'Be brief.' }] },
       'toolConfig.functionCallingConfig': { mode: 'ANY' },
+      'toolConfig.functionCallingConfig.streamFunctionCallArguments': true,
       'toolConfig.retrievalConfig': { languageCode: 'en' },
       'generationConfig.temperature': 0.5,
       'generationConfig.topP': 0.5,

@@ -525,6 +525,11 @@ describe('function calling', () => {
     expect(encode(configure({ odd: 1 })).toolConfig).toEqual({ functionCallingConfig: { odd: 1 } });
     expect(encode(configure({ mode: 'MODE_UNSPECIFIED' }))).not.toHaveProperty('toolConfig');
   });
+
+  test('in pieces is not asked for, since calls are whole here', () => {
+    const wire = { mode: 'ANY', streamFunctionCallArguments: true };
+    expect(encode(configure(wire)).toolConfig).toEqual({ functionCallingConfig: { mode: 'ANY' } });
+  });
 });
 
 describe('pages of models', () => {

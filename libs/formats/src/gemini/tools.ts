@@ -75,7 +75,9 @@ function encodeFunction(tool: FunctionTool, dropped: FormatId[]): JsonObject {
 /** What `toolConfig` says, `kept` being the fields that only this format understands. */
 export function decodeToolConfig(config: WireToolConfig): { choice?: ToolChoice; kept: JsonObject } {
   const { functionCallingConfig, ...rest } = config;
-  const { mode, allowedFunctionNames, ...callingRest } = functionCallingConfig ?? {};
+  // Calls are whole here: asked for them in pieces, a server would send what nobody puts together again.
+  const { streamFunctionCallArguments: _pieces, ...whole } = functionCallingConfig ?? {};
+  const { mode, allowedFunctionNames, ...callingRest } = whole;
   const allowed =
     allowedFunctionNames && allowedFunctionNames.length > 0 ? { allowed: allowedFunctionNames } : {};
   const kept = (calling: JsonObject) => ({ ...leftOver(rest), ...nested('functionCallingConfig', calling) });
