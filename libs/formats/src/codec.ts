@@ -137,7 +137,7 @@ export interface ServerTraits {
   readonly continuation?: { readonly isUnasked: boolean; readonly flags: JsonObject };
   /** Whether they refuse a request without a limit of its answer. */
   readonly demandOutputLimit: boolean;
-  /** Whether each delta of their streams is one token; else it is several, which only its length tells. */
+  /** Whether a delta of their streams is one token unless it is longer than any; else it is several, which only its length tells. */
   readonly sayTokenByToken: boolean;
   /** The stop strings for which they do not refuse a request; `model` is its name at the server. */
   readonly stopStrings: { readonly most: number; takes(stop: string, model: string): boolean };

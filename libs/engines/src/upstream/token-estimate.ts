@@ -1,6 +1,8 @@
 import type { GenerationEvent } from '@sluice/canonical';
 
 const charactersPerToken = 4;
+/** What is longer is several tokens, also of a server that mostly sends one by one: some send sentences, or whole calls. */
+const longestToken = 32;
 
 /**
  * Says of deltas whose server does not how many tokens they stand for: who leaves in the middle pays for what was
@@ -27,5 +29,6 @@ export function estimateTokensOf(events: readonly GenerationEvent[], isTokenByTo
 }
 
 function tokensOf(text: string, isTokenByToken: boolean): number {
-  return isTokenByToken ? 1 : Math.max(1, Math.round(text.length / charactersPerToken));
+  if (isTokenByToken && text.length <= longestToken) return 1;
+  return Math.max(1, Math.round(text.length / charactersPerToken));
 }
