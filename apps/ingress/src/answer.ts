@@ -14,7 +14,7 @@ import { type ClientCall, inClientWords } from '@sluice/formats';
 import type { Caller } from '@sluice/tenancy';
 import { type InferenceJob, type QueueEntry, queueEntry } from '@sluice/transport';
 import type { Dispatched } from './dispatcher.ts';
-import { addUsage, type Exchange, noteEvents } from './exchange.ts';
+import { addUsage, type Exchange, noteAttempts, noteEvents } from './exchange.ts';
 import type { GenerationPlan } from './generation.ts';
 import type { Services } from './services.ts';
 import { SlotTime } from './slot-time.ts';
@@ -263,7 +263,7 @@ export class Answer {
   private settle(): void {
     this.isSettled = true;
     const hasBegun = this.ticket !== undefined || this.slotTime.hasBegun;
-    this.exchange.attempts = hasBegun ? Math.max(...this.generations.map((each) => each?.attempts ?? 0)) : 0;
+    noteAttempts(this.exchange, hasBegun ? this.generations : []);
     this.releaseTicket();
   }
 

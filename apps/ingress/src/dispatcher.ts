@@ -30,6 +30,8 @@ export interface Dispatched {
   /** Output tokens delivered so far, as the engine counted them. */
   readonly deliveredTokens: number;
   readonly attempts: number;
+  /** Who runs it, or ran it last; absent while it waits. */
+  readonly worker: string | undefined;
 }
 
 /**

@@ -23,6 +23,8 @@ export interface Exchange {
   isStream?: boolean;
   queueWaitMs?: number;
   attempts?: number;
+  /** The worker that had it last; absent while it waits and where it did not come to the queue. */
+  worker?: string;
   firstContentAt?: number;
   lastContentAt?: number;
   /** Where the time between its tokens is counted; set with the second of them. */
@@ -68,6 +70,19 @@ export function noteEvents(
   exchange.lastContentAt = at;
 }
 
+/** Notes how often the generations of a request were tried, and who had them last. */
+export function noteAttempts(
+  exchange: Exchange,
+  generations: readonly ({ attempts: number; worker: string | undefined } | undefined)[],
+): void {
+  exchange.attempts = 0;
+  for (const generation of generations) {
+    if (!generation) continue;
+    exchange.attempts = Math.max(exchange.attempts, generation.attempts);
+    if (generation.worker !== undefined) exchange.worker = generation.worker;
+  }
+}
+
 /** An error is the outcome, whatever one of several answers said before. */
 export function noteError(exchange: Exchange, kind: ErrorKind): void {
   exchange.outcome = kind;
@@ -105,6 +120,7 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
       ttftMs: firstContentAt === undefined ? undefined : Math.round(firstContentAt - exchange.arrivedAt),
       queueWaitMs: exchange.queueWaitMs,
       attempts: exchange.attempts,
+      worker: exchange.worker,
       inputTokens: usage?.inputTokens,
       outputTokens: usage?.outputTokens,
       // Parts of the two before, which have prices of their own.

@@ -83,6 +83,10 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
     return this.machine.attempt;
   }
 
+  get worker(): string | undefined {
+    return this.machine.worker;
+  }
+
   /** Lets the first attempt into the queue. Throws what refuses it; then nothing of the generation is left. */
   async begin(): Promise<void> {
     try {

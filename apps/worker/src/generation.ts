@@ -6,7 +6,7 @@ import {
   isTerminal,
   type ModelLimits,
 } from '@sluice/canonical';
-import type { Engine, GenerationRun } from '@sluice/engines';
+import type { Engine, FailureFacts, GenerationRun } from '@sluice/engines';
 import type { Clock, Outcome } from '@sluice/runtime';
 import type { InferenceJob, ReplyWriter } from '@sluice/transport';
 
@@ -26,6 +26,8 @@ export interface GenerationOutcome {
   kind: Outcome;
   /** Engine called to its first content; absent when there was none. */
   firstContentMs?: number;
+  /** Present when the engine itself has failed: what it knows of that. */
+  failure?: FailureFacts;
   /** What an engine threw against its contract. */
   cause?: unknown;
 }
@@ -48,6 +50,8 @@ export class Generation {
   private stopReason: StopReason | undefined;
   private outcome: Outcome | undefined;
   private firstContentAt: number | undefined;
+  private hasFailed = false;
+  private facts: FailureFacts = {};
   private readonly release: () => void;
 
   constructor(job: InferenceJob, services: GenerationServices) {
@@ -83,6 +87,7 @@ export class Generation {
     return {
       kind: this.outcome ?? 'cancelled',
       ...(this.firstContentAt !== undefined && { firstContentMs: this.firstContentAt - startedAt }),
+      ...(this.hasFailed && { failure: this.facts }),
       ...(cause !== undefined && { cause }),
     };
   }
@@ -112,6 +117,9 @@ export class Generation {
       signal: this.aborting.signal,
       ...(job.resume && { resume: job.resume }),
       emit: (event) => this.emit(event),
+      onFailure: (facts) => {
+        this.facts = facts;
+      },
     };
   }
 
@@ -119,7 +127,10 @@ export class Generation {
     if (this.outcome !== undefined) return;
     if (this.firstContentAt === undefined && isContent(event))
       this.firstContentAt = this.services.clock.monotonic();
-    if (isTerminal(event)) this.outcome = event.type === 'error' ? event.error.kind : 'ok';
+    if (isTerminal(event)) {
+      this.hasFailed = event.type === 'error';
+      this.outcome = event.type === 'error' ? event.error.kind : 'ok';
+    }
     this.services.writer.write(event);
   }
 

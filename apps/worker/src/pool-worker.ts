@@ -1,6 +1,6 @@
 import type { Catalog, Pool } from '@sluice/catalog';
 import type { Engine } from '@sluice/engines';
-import type { Clock, Logger, WorkerMetrics } from '@sluice/runtime';
+import type { Clock, Logger, Outcome, WorkerMetrics } from '@sluice/runtime';
 import {
   createJobConsumer,
   type InferenceJob,
@@ -11,7 +11,7 @@ import {
   type ReplyPublisher,
   type ReplyWriter,
 } from '@sluice/transport';
-import { Generation, type StopReason } from './generation.ts';
+import { Generation, type GenerationOutcome, type StopReason } from './generation.ts';
 
 export interface PoolWorkerOptions {
   pool: Pool;
@@ -23,6 +23,9 @@ export interface PoolWorkerOptions {
   logger: Logger;
   clock: Clock;
 }
+
+/** What an operator has no part in. */
+const clientsFaults: ReadonlySet<Outcome> = new Set(['invalid-request', 'too-large']);
 
 const keyOf = (requestId: string, attempt: number): string => `${requestId}-${attempt}`;
 
@@ -100,7 +103,7 @@ export class PoolWorker {
   }
 
   private async run(job: InferenceJob): Promise<void> {
-    const { catalog, engine, publisher, metrics, clock, logger, pool } = this.options;
+    const { catalog, engine, publisher, metrics, clock, pool } = this.options;
     const model = catalog.models.get(job.model);
     const writer = publisher.open(job);
     // The queue gave the attempt out twice (a failover forgot the claim): it runs here already.
@@ -117,15 +120,26 @@ export class PoolWorker {
     const outcome = await generation.run();
     this.running.delete(key);
     if (outcome.kind === 'cancelled') publisher.forget(job);
-    if (outcome.cause !== undefined) {
-      logger.error({ err: outcome.cause, requestId: job.requestId, pool: pool.name }, 'generation failed');
-    }
+    this.logFailure(job, outcome);
     metrics.generations.inc({ pool: pool.name, outcome: outcome.kind });
     metrics.generationDuration.observe({ pool: pool.name }, clock.monotonic() - startedAt);
     if (outcome.firstContentMs !== undefined) {
       metrics.engineTimeToFirstToken.observe({ pool: pool.name }, outcome.firstContentMs);
     }
     if (this.running.size === 0) this.idle?.();
+  }
+
+  /** What stopped it from outside is told by its ingress. */
+  private logFailure(
+    { requestId, attempt }: InferenceJob,
+    { kind, failure, cause }: GenerationOutcome,
+  ): void {
+    if (!failure && cause === undefined) return;
+    const { logger, pool } = this.options;
+    const facts = { requestId, attempt, pool: pool.name, outcome: kind, ...failure };
+    if (cause !== undefined) logger.error({ err: cause, ...facts }, 'generation failed');
+    else if (clientsFaults.has(kind)) logger.info(facts, 'generation failed');
+    else logger.warn(facts, 'generation failed');
   }
 
   /** Newer settings than ours may know the model; under its name in the house a backend may know none, or another. */

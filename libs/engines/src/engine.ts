@@ -70,6 +70,18 @@ export interface GenerationRun {
    * token would cost more than all the rest of the worker (see docs/performance.md).
    */
   emit(event: GenerationEvent): void;
+  /** Told of a failure before its event, the last time for the one that counts. Absent: nobody wants to know. */
+  onFailure?(facts: FailureFacts): void;
+}
+
+/** What is known of the failure of a server that was asked, for a log: nothing of what was said to it or by it. */
+export interface FailureFacts {
+  /** Of an answer that is a refusal. */
+  status?: number;
+  /** What the server itself calls the refused call; absent where it does not say. */
+  serverRequestId?: string;
+  /** What became of the connection or of the answer. */
+  why?: string;
 }
 
 /** What the registry knows of an engine. The module behind `create` is loaded only where it is configured. */

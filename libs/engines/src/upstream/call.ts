@@ -9,8 +9,9 @@ import {
 } from '@sluice/canonical';
 import type { ClientCodec, GenerationContext } from '@sluice/formats';
 import type { Call, Connection, Failure, Pool, ResponseHead, WireRequest } from '@sluice/http';
+import type { FailureFacts } from '../engine.ts';
 import { type AnswerReader, createAnswerReader } from './answer-reader.ts';
-import { connectionFailure, cutOff, presentFailure, silent } from './failure.ts';
+import { connectionFailure, cutOff, factsOf, presentFailure, silent } from './failure.ts';
 import { type Resting, type Rests, restMs, StreamRate } from './rests.ts';
 import type { Limited, TimeLimits } from './time-limits.ts';
 import { estimateTokensOf } from './token-estimate.ts';
@@ -19,6 +20,7 @@ import { estimateTokensOf } from './token-estimate.ts';
 export const lingerMs = 1000;
 
 const nothing: WireRequest = { text: '', isAscii: true };
+const nothingKnown: FailureFacts = {};
 
 /** What all calls to one server have in common. */
 export interface CallServices {
@@ -40,6 +42,7 @@ export interface CallPlan {
   context: GenerationContext;
   signal: AbortSignal;
   emit(event: GenerationEvent): void;
+  onFailure?(facts: FailureFacts): void;
   onEnd(): void;
 }
 
@@ -57,6 +60,7 @@ export class UpstreamCall implements Call, Limited, Resting {
   private reader: AnswerReader | undefined;
   /** Whether the server is known to have generated nothing. */
   private isRefused = false;
+  private facts: FailureFacts = nothingKnown;
   private hasContent = false;
   /** When the first content is due. */
   private readonly beginsBy: number;
@@ -84,8 +88,11 @@ export class UpstreamCall implements Call, Limited, Resting {
     // It will not be sent again, and may hold pictures.
     this.request = nothing;
     this.isRefused = head.status > 299;
-    // Its words are not waited for as long as an answer is.
-    if (this.isRefused) this.dueAt = this.services.limits.after(lingerMs);
+    if (this.isRefused) {
+      this.facts = factsOf(head);
+      // Its words are not waited for as long as an answer is.
+      this.dueAt = this.services.limits.after(lingerMs);
+    }
     try {
       this.reader = createAnswerReader(this.services.codec, this.plan.context, head);
     } catch (thrown) {
@@ -108,7 +115,7 @@ export class UpstreamCall implements Call, Limited, Resting {
   end(): void {
     this.isBodyComplete = true;
     this.conclude();
-    if (!this.hasEnded) this.failWith(cutOff());
+    this.breakOff(cutOff());
     this.services.limits.forget(this);
   }
 
@@ -120,6 +127,7 @@ export class UpstreamCall implements Call, Limited, Resting {
     }
     if (!this.reader) {
       this.isRefused = true;
+      this.facts = { why: code ?? failure };
       this.services.onContact(undefined, code ?? failure);
     }
     this.breakOff(connectionFailure(failure, this.reader !== undefined));
@@ -182,7 +190,9 @@ export class UpstreamCall implements Call, Limited, Resting {
   /** No more will come. A refusal says what it is in its head: many a server closes before the rest is read. */
   private breakOff(error: ErrorInfo): void {
     if (this.isRefused) this.conclude();
-    if (!this.hasEnded) this.failWith(error);
+    if (this.hasEnded) return;
+    this.facts = { why: error.message, ...this.facts };
+    this.failWith(error);
   }
 
   private conclude(): void {
@@ -201,6 +211,7 @@ export class UpstreamCall implements Call, Limited, Resting {
   private failWith(info: ErrorInfo, event: Pick<ErrorEvent, 'usage'> = {}): void {
     const error = presentFailure(info, this.services.secrets);
     const usage = event.usage ?? (this.isRefused ? nothingSpent : undefined);
+    this.plan.onFailure?.(this.facts);
     this.plan.emit({ type: 'error', error, ...(usage && { usage }) });
     if (!this.hasEnded) this.finish();
   }

@@ -169,7 +169,8 @@ export class UpstreamEngine implements Engine {
       run.emit(question.missing);
       return Promise.resolve();
     }
-    const plan: Plan = { context, signal: run.signal, emit: translated(question, run) };
+    const { signal, onFailure } = run;
+    const plan: Plan = { context, signal, emit: translated(question, run), ...(onFailure && { onFailure }) };
     if (question.stops.length === 0) return this.send(question, run, plan);
     const inputTokens = () => estimateInputTokens(question.request);
     return cutAt(question.stops, inputTokens, plan, (cut) => this.send(question, run, { ...plan, ...cut }));

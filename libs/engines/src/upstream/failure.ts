@@ -1,8 +1,10 @@
 import type { ErrorInfo, ErrorKind } from '@sluice/canonical';
-import type { Failure } from '@sluice/http';
+import type { Failure, ResponseHead } from '@sluice/http';
+import type { FailureFacts } from '../engine.ts';
 import { withoutSecrets } from './secrets.ts';
 
 const maxMessageLength = 500;
+const maxIdLength = 128;
 /** What to wait where a server that is not there says nothing of it. */
 const reconnectAfterMs = 1000;
 
@@ -37,6 +39,12 @@ const presentations: Readonly<Record<ErrorKind, (info: ErrorInfo) => ErrorInfo>>
 export function presentFailure(info: ErrorInfo, secrets: readonly string[]): ErrorInfo {
   const { param: _param, ...presented } = presentations[info.kind](info);
   return { ...presented, message: withoutSecrets(presented.message, secrets).slice(0, maxMessageLength) };
+}
+
+/** What the head of a refusal says of it. */
+export function factsOf(head: ResponseHead): FailureFacts {
+  const id = head.header('x-request-id') ?? head.header('request-id');
+  return { status: head.status, ...(id !== undefined && { serverRequestId: id.slice(0, maxIdLength) }) };
 }
 
 /** A connection that failed under a request. Before there was an answer, nothing was generated. */
