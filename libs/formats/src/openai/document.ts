@@ -20,20 +20,20 @@ import {
 
 const typed = (type: string) => ({ type: z.literal(type) });
 const parts = z.union([
-  textPart.extend(typed('text')),
-  refusalPart.extend(typed('refusal')),
-  imagePart.extend(typed('image_url')),
-  audioPart.extend(typed('input_audio')),
-  filePart.extend(typed('file')),
+  textPart.loose().extend(typed('text')),
+  refusalPart.loose().extend(typed('refusal')),
+  imagePart.loose().extend(typed('image_url')),
+  audioPart.loose().extend(typed('input_audio')),
+  filePart.loose().extend(typed('file')),
   z.looseObject({ type: z.string() }),
 ]);
 const content = z.union([z.string(), z.array(parts)]);
 const messages = z.union([
-  systemMessage.extend({ role: z.enum(['system', 'developer']), content }),
-  userMessage.extend({ role: z.literal('user'), content }),
-  assistantMessage.extend({ role: z.literal('assistant'), content: content.nullish() }),
-  toolMessage.extend({ role: z.literal('tool'), content: content.nullish() }),
-  functionMessage.extend({ role: z.literal('function') }),
+  systemMessage.loose().extend({ role: z.enum(['system', 'developer']), content }),
+  userMessage.loose().extend({ role: z.literal('user'), content }),
+  assistantMessage.loose().extend({ role: z.literal('assistant'), content: content.nullish() }),
+  toolMessage.loose().extend({ role: z.literal('tool'), content: content.nullish() }),
+  functionMessage.loose().extend({ role: z.literal('function') }),
 ]);
 
 /** The body as the codec reads it, with the pieces in place that it reads one by one. */
@@ -41,7 +41,10 @@ export const documentedRequest = requestBody.extend({
   messages: z.array(messages).min(1),
   tools: z
     .array(
-      z.union([z.looseObject({ ...typed('function'), function: functionDefinition }), z.looseObject({})]),
+      z.union([
+        z.looseObject({ ...typed('function'), function: functionDefinition.loose() }),
+        z.looseObject({}),
+      ]),
     )
     .nullish(),
   response_format: z

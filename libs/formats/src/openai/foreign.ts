@@ -14,10 +14,10 @@ export function ownFields(thing: Extensible, dropped: FormatId[]): JsonObject {
   return extensionsOf(thing, FORMAT) ?? {};
 }
 
-/** The object inside own fields that `keptNested` filed under this name. */
+/** The object inside own fields that the decoder filed under this name. */
 export function ownNested(fields: JsonObject, name: string): { outer: JsonObject; inner: JsonObject } {
   const { [name]: inner, ...outer } = fields;
-  // Only `keptNested` files under this name, and always an object.
+  // Only decoders of this folder file under this name, and always an object.
   return { outer, inner: (inner ?? {}) as JsonObject };
 }
 

@@ -13,57 +13,57 @@ import { decodeCallId, unpackCall } from '../call-luggage.ts';
 import { placed } from '../places.ts';
 import { decodeContent, decodeTextContent, refusalText } from './parts.ts';
 import {
+  anyCall,
+  anyMessage,
   assistantMessage,
   FORMAT,
   functionCall,
   functionMessage,
   invalid,
   keptFields,
-  keptNested,
   parseWire,
+  readWire,
   systemMessage,
   toolMessage,
   userMessage,
 } from './wire.ts';
 
-type WireMessage = Record<string, unknown> & { role: string };
-
 /**
  * The conversation. Results that follow each other become one tool message, as they are one turn; the
  * deprecated `function_call` and role `function` become calls with ids of their own.
  */
-export function decodeMessages(wire: readonly WireMessage[]): Message[] {
+export function decodeMessages(wire: readonly unknown[]): Message[] {
   const messages: Message[] = [];
   const legacy = new LegacyCalls();
   for (const [index, message] of wire.entries()) {
     const path = `messages[${index}]`;
-    if (message.role === 'tool' || message.role === 'function') {
-      const result =
-        message.role === 'tool' ? decodeResult(message, path) : legacy.decodeResult(message, path);
+    const { role } = parseWire(anyMessage, message, path);
+    if (role === 'tool' || role === 'function') {
+      const result = role === 'tool' ? decodeResult(message, path) : legacy.decodeResult(message, path);
       const last = messages[messages.length - 1];
       if (last?.role === 'tool') last.content.push(result);
       else messages.push({ role: 'tool', content: [result] });
-    } else messages.push(decodeMessage(message, path, legacy));
+    } else messages.push(decodeMessage(role, message, path, legacy));
   }
   return messages;
 }
 
-function decodeMessage(message: WireMessage, path: string, legacy: LegacyCalls): Message {
-  switch (message.role) {
+function decodeMessage(role: string, message: unknown, path: string, legacy: LegacyCalls): Message {
+  switch (role) {
     case 'system':
     case 'developer': {
-      const { role, content, ...rest } = parseWire(systemMessage, message, path);
-      const kept = keptFields(role === 'developer' ? { ...rest, role } : rest);
+      const { known, kept } = readWire(systemMessage, message, path);
+      if (role === 'developer') kept.role = role;
       return {
         role: 'system',
-        content: decodeTextContent(content, `${path}.content`),
+        content: decodeTextContent(known.content, `${path}.content`),
         ...extend(FORMAT, kept),
       };
     }
     case 'user': {
-      const { role, content, ...rest } = parseWire(userMessage, message, path);
-      const parts = decodeContent(content, `${path}.content`);
-      return { role: 'user', content: parts, ...extend(FORMAT, keptFields(rest)) };
+      const { known, kept } = readWire(userMessage, message, path);
+      const parts = decodeContent(known.content, `${path}.content`);
+      return { role: 'user', content: parts, ...extend(FORMAT, kept) };
     }
     case 'assistant':
       return decodeAssistant(message, path, legacy);
@@ -73,13 +73,10 @@ function decodeMessage(message: WireMessage, path: string, legacy: LegacyCalls):
 }
 
 /** The wire has one place each for thinking, text and calls, so they come in this order. */
-function decodeAssistant(message: WireMessage, path: string, legacy: LegacyCalls): AssistantMessage {
-  const { role, content, refusal, tool_calls, function_call, ...others } = parseWire(
-    assistantMessage,
-    message,
-    path,
-  );
-  const { reasoning, rest } = takeReasoning(others);
+function decodeAssistant(message: unknown, path: string, legacy: LegacyCalls): AssistantMessage {
+  const { known, kept } = readWire(assistantMessage, message, path);
+  const { content, refusal, tool_calls, function_call } = known;
+  const reasoning = takeReasoning(kept);
   const parts: AssistantPart[] = [];
   if (reasoning !== '') parts.push({ type: 'reasoning', text: reasoning });
   if (content) parts.push(...decodeTextContent(content, `${path}.content`));
@@ -88,36 +85,32 @@ function decodeAssistant(message: WireMessage, path: string, legacy: LegacyCalls
     parts.push(decodeCall(call, `${path}.tool_calls[${index}]`));
   }
   if (function_call) parts.push(legacy.decodeCall(function_call));
-  return { role: 'assistant', content: parts, ...extend(FORMAT, keptFields(rest)) };
+  return { role: 'assistant', content: parts, ...extend(FORMAT, kept) };
 }
 
-/** Thinking that a client sends back, under either of the names that servers use. */
-function takeReasoning(fields: Record<string, unknown>): {
-  reasoning: string;
-  rest: Record<string, unknown>;
-} {
-  const { reasoning_content, reasoning, ...rest } = fields;
-  if (typeof reasoning_content === 'string') {
-    return {
-      reasoning: reasoning_content,
-      rest: typeof reasoning === 'string' ? rest : { ...rest, reasoning },
-    };
-  }
-  return typeof reasoning === 'string' ? { reasoning, rest } : { reasoning: '', rest: fields };
+/** Takes the thinking that a client sends back out of its fields, where it stands under either of the names that servers use. */
+function takeReasoning(fields: JsonObject): string {
+  const said = reasoningNames.map((name) => fields[name]).filter((value) => typeof value === 'string');
+  for (const name of reasoningNames) if (typeof fields[name] === 'string') delete fields[name];
+  return said[0] ?? '';
 }
 
-function decodeCall(call: Record<string, unknown>, path: string): AssistantPart {
-  if (call.type != null && call.type !== 'function') {
-    return placed({ type: 'opaque', format: FORMAT, value: keptFields(call) }, path);
+const reasoningNames = ['reasoning_content', 'reasoning'];
+
+function decodeCall(call: unknown, path: string): AssistantPart {
+  const { type } = parseWire(anyCall, call, path);
+  if (type != null && type !== 'function') {
+    // The schema took it for an object.
+    return placed({ type: 'opaque', format: FORMAT, value: keptFields(call as JsonObject) }, path);
   }
-  const { id, type, function: body, ...rest } = parseWire(functionCall, call, path);
-  const { name, arguments: args, ...inner } = body;
+  const { known, kept } = readWire(functionCall, call, path, 'function');
+  const { name, arguments: args } = known.function;
   return unpackCall({
     type: 'tool-call',
-    id,
+    id: known.id,
     name,
     arguments: argumentsText(args),
-    ...extend(FORMAT, keptNested(rest, 'function', inner)),
+    ...extend(FORMAT, kept),
   });
 }
 
@@ -137,14 +130,15 @@ export function isCallItem(value: Json): value is JsonObject & { type: string } 
   );
 }
 
-function decodeResult(message: WireMessage, path: string): ToolResultPart {
-  const { role, content, tool_call_id, name, ...rest } = parseWire(toolMessage, message, path);
+function decodeResult(message: unknown, path: string): ToolResultPart {
+  const { known, kept } = readWire(toolMessage, message, path);
+  const { content, tool_call_id, name } = known;
   return {
     type: 'tool-result',
     toolCallId: decodeCallId(tool_call_id).id,
     ...(name && { toolName: name }),
     content: content ? decodeContent(content, `${path}.content`) : [],
-    ...extend(FORMAT, keptFields(rest)),
+    ...extend(FORMAT, kept),
   };
 }
 
@@ -164,8 +158,9 @@ class LegacyCalls {
     return part;
   }
 
-  decodeResult(message: WireMessage, path: string): ToolResultPart {
-    const { role, content, name, ...rest } = parseWire(functionMessage, message, path);
+  decodeResult(message: unknown, path: string): ToolResultPart {
+    const { known, kept } = readWire(functionMessage, message, path);
+    const { content, name } = known;
     const index = this.unanswered.findIndex((call) => call.name === name);
     const [call] = index === -1 ? [] : this.unanswered.splice(index, 1);
     return {
@@ -173,7 +168,7 @@ class LegacyCalls {
       toolCallId: call?.id ?? this.nextId(),
       toolName: name,
       content: content ? decodeContent(content, `${path}.content`) : [],
-      ...extend(FORMAT, keptFields(rest)),
+      ...extend(FORMAT, kept),
     };
   }
 

@@ -11,41 +11,47 @@ import type { MediaReference, ReferenceHandling } from '../codec.ts';
 import { placed } from '../places.ts';
 import { ownFields, ownNested, ownValue } from './foreign.ts';
 import {
+  anyPart,
   audioPart,
   FORMAT,
   filePart,
   imagePart,
   invalid,
   keptFields,
-  keptNested,
   parseWire,
+  readWire,
   refusalPart,
   textPart,
 } from './wire.ts';
 
-export type WireContent = string | (Record<string, unknown> & { type: string })[];
+export type WireContent = string | unknown[];
 
 /** Text and refusals; a part of any other type is kept as it is, for servers of this dialect. */
 export function decodeTextContent(content: WireContent, path: string): (TextPart | Opaque)[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return content.map((part, index) => decodeTextPart(part, `${path}[${index}]`));
+  return content.map((part, index) => {
+    const at = `${path}[${index}]`;
+    return decodeTextPart(parseWire(anyPart, part, at).type, part, at);
+  });
 }
 
-function decodeTextPart(part: Record<string, unknown>, path: string): TextPart | Opaque {
-  if (part.type === 'text') {
-    const { type, text, ...rest } = parseWire(textPart, part, path);
-    return { type: 'text', text, ...extend(FORMAT, keptFields(rest)) };
+function decodeTextPart(type: string, part: unknown, path: string): TextPart | Opaque {
+  if (type === 'text') {
+    const { known, kept } = readWire(textPart, part, path);
+    return { type, text: known.text, ...extend(FORMAT, kept) };
   }
-  if (part.type === 'refusal') {
-    const { type, refusal, ...rest } = parseWire(refusalPart, part, path);
-    return refusalText(refusal, keptFields(rest));
+  if (type === 'refusal') {
+    const { known, kept } = readWire(refusalPart, part, path);
+    return refusalText(known.refusal, kept);
   }
-  return placed({ type: 'opaque', format: FORMAT, value: keptFields(part) }, path);
+  // The schema took it for an object.
+  return placed({ type: 'opaque', format: FORMAT, value: keptFields(part as JsonObject) }, path);
 }
 
 /** A refusal is text that this dialect shows in a place of its own. */
 export function refusalText(text: string, kept: JsonObject = {}): TextPart {
-  return { type: 'text', text, ...extend(FORMAT, { ...kept, refusal: true }) };
+  kept.refusal = true;
+  return { type: 'text', text, ...extend(FORMAT, kept) };
 }
 
 /** As `decodeTextContent`, with pictures, sound and files. */
@@ -54,8 +60,9 @@ export function decodeContent(content: WireContent, path: string): (TextPart | M
   return content.map((part, index) => decodePart(part, `${path}[${index}]`));
 }
 
-function decodePart(part: Record<string, unknown> & { type: string }, path: string) {
-  switch (part.type) {
+function decodePart(part: unknown, path: string) {
+  const { type } = parseWire(anyPart, part, path);
+  switch (type) {
     case 'image_url':
       return placed(decodeImage(part, path), path);
     case 'input_audio':
@@ -63,14 +70,14 @@ function decodePart(part: Record<string, unknown> & { type: string }, path: stri
     case 'file':
       return placed(decodeFile(part, path), path);
     default:
-      return decodeTextPart(part, path);
+      return decodeTextPart(type, part, path);
   }
 }
 
-function decodeImage(part: Record<string, unknown>, path: string): MediaPart {
-  const { type, image_url, ...rest } = parseWire(imagePart, part, path);
-  const { url, ...inner } = image_url;
-  const extensions = extend(FORMAT, keptNested(rest, 'image_url', inner));
+function decodeImage(part: unknown, path: string): MediaPart {
+  const { known, kept } = readWire(imagePart, part, path, 'image_url');
+  const { url } = known.image_url;
+  const extensions = extend(FORMAT, kept);
   const data = decodeDataUrl(url, `${path}.image_url.url`, 'image/*');
   if (data) return { type: 'media', ...data, ...extensions };
   if (!/^https?:\/\//i.test(url))
@@ -86,21 +93,17 @@ const audioFormats = new Map([
   ['audio/wave', 'wav'],
 ]);
 
-function decodeAudio(part: Record<string, unknown>, path: string): MediaPart {
-  const { type, input_audio, ...rest } = parseWire(audioPart, part, path);
-  const { data, format, ...inner } = input_audio;
+function decodeAudio(part: unknown, path: string): MediaPart {
+  const { known, kept } = readWire(audioPart, part, path, 'input_audio');
+  const { data, format } = known.input_audio;
   const mediaType = audioTypes.get(format) ?? `audio/${format}`;
-  const extensions = extend(FORMAT, keptNested(rest, 'input_audio', inner));
-  return { type: 'media', mediaType, source: { type: 'base64', data }, ...extensions };
+  return { type: 'media', mediaType, source: { type: 'base64', data }, ...extend(FORMAT, kept) };
 }
 
-function decodeFile(part: Record<string, unknown>, path: string): MediaPart {
-  const { type, file, ...rest } = parseWire(filePart, part, path);
-  const { file_data, file_id, filename, ...inner } = file;
-  const common = {
-    ...(filename != null && { filename }),
-    ...extend(FORMAT, keptNested(rest, 'file', inner)),
-  };
+function decodeFile(part: unknown, path: string): MediaPart {
+  const { known, kept } = readWire(filePart, part, path, 'file');
+  const { file_data, file_id, filename } = known.file;
+  const common = { ...(filename != null && { filename }), ...extend(FORMAT, kept) };
   const anyType = 'application/octet-stream';
   if (file_id != null) {
     return { type: 'media', mediaType: anyType, source: { type: 'file-id', id: file_id }, ...common };

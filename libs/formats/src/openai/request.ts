@@ -17,7 +17,7 @@ import { decodeMessages } from './messages.ts';
 import { encodeMessages } from './messages-encode.ts';
 import { decodeOutput, encodeOutput } from './output.ts';
 import { decodeFunction, decodeToolChoice, decodeTools, encodeToolChoice, encodeTools } from './tools.ts';
-import { FORMAT, keptFields, parseWire, requestBody } from './wire.ts';
+import { FORMAT, keptBeside, keptFields, parseWire, requestBody } from './wire.ts';
 
 type Body = z.infer<typeof requestBody>;
 
@@ -108,41 +108,19 @@ function isTopK(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value > 0;
 }
 
+const knownFields = new Set([...Object.keys(requestBody.shape), 'top_k']);
+
 /** All that has no canonical place, fields and words alike: it reaches servers of this dialect as it came. */
 function decodeRest(wire: Body, understood: { output: boolean; effort: boolean }): JsonObject {
-  const {
-    model,
-    messages,
-    stream,
-    stream_options,
-    n,
-    max_completion_tokens,
-    max_tokens,
-    temperature,
-    top_p,
-    top_k,
-    frequency_penalty,
-    presence_penalty,
-    seed,
-    stop,
-    logprobs,
-    top_logprobs,
-    tools,
-    tool_choice,
-    parallel_tool_calls,
-    functions,
-    function_call,
-    response_format,
-    reasoning_effort,
-    user,
-    ...rest
-  } = wire;
-  return keptFields({
-    ...rest,
-    ...(!isTopK(top_k) && { top_k }),
-    ...(!understood.output && { response_format }),
-    ...(!understood.effort && { reasoning_effort }),
-  });
+  const { top_k, response_format, reasoning_effort } = wire;
+  return Object.assign(
+    keptBeside(wire, knownFields),
+    keptFields({
+      ...(!isTopK(top_k) && { top_k }),
+      ...(!understood.output && { response_format }),
+      ...(!understood.effort && { reasoning_effort }),
+    }),
+  );
 }
 
 /** OpenAI's own reasoning models refuse `max_tokens`; every other server knows it, and some nothing else. */

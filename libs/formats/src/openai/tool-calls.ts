@@ -1,6 +1,6 @@
 import { extend, type GenerationEvent, isJsonObject, type JsonObject } from '@sluice/canonical';
 import { argumentsText } from './messages.ts';
-import { FORMAT, keptFields, keptNested } from './wire.ts';
+import { FORMAT, keptBeside, keptFields } from './wire.ts';
 
 /** A call whose pieces are still coming. */
 export interface OpenCall {
@@ -18,6 +18,10 @@ export interface OpenCall {
   /** A call of a type that only this dialect knows, as far as it is complete. */
   other: JsonObject | undefined;
 }
+
+/** The fields of a call and of its body that are read by name. */
+const callFields = new Set(['index', 'id', 'type', 'function']);
+const bodyFields = new Set(['name', 'arguments']);
 
 /**
  * Sorts the pieces of calls. Servers differ: a number may be missing or always 0, an id empty or late, a name
@@ -44,9 +48,12 @@ export class ToolCalls {
     call.arguments += fragment;
     if (fragment !== '') call.onlyPiece = call.hasArguments ? undefined : fragment;
     call.hasArguments ||= fragment !== '';
-    const { index: _index, id: _id, type: _type, function: _function, ...outer } = item;
-    const { name: _name, arguments: _arguments, ...inner } = body;
-    call.kept = { ...call.kept, ...keptNested(outer, 'function', inner) };
+    const inner = keptBeside(body, bodyFields);
+    Object.assign(
+      call.kept,
+      keptBeside(item, callFields),
+      Object.keys(inner).length > 0 && { function: inner },
+    );
     return call;
   }
 

@@ -12,40 +12,41 @@ import { placed } from '../places.ts';
 import { ownFields, ownNested, ownValue } from './foreign.ts';
 import {
   allowedTools,
+  anyTool,
   FORMAT,
   functionDefinition,
   invalid,
   keptFields,
-  keptNested,
   namedChoice,
   parseWire,
+  readWire,
 } from './wire.ts';
 
 /** Functions are understood; a tool of another type is kept as it is, for servers of this dialect. */
-export function decodeTools(tools: readonly Record<string, unknown>[], path: string): Tool[] {
+export function decodeTools(tools: readonly unknown[], path: string): Tool[] {
   return tools.map((tool, index) => {
-    const { type, function: body, ...rest } = tool;
-    if (type != null && type !== 'function') {
-      return placed({ type: 'opaque', format: FORMAT, value: keptFields(tool) }, `${path}[${index}]`);
+    const at = `${path}[${index}]`;
+    const { known, kept } = readWire(anyTool, tool, at);
+    if (known.type != null && known.type !== 'function') {
+      // The schema took it for an object.
+      return placed({ type: 'opaque', format: FORMAT, value: keptFields(tool as JsonObject) }, at);
     }
-    return decodeFunction(body, `${path}[${index}].function`, rest);
+    return decodeFunction(known.function, `${at}.function`, kept);
   });
 }
 
-/** A function definition, bare as the deprecated `functions` hold it or out of a tool whose other fields are `rest`. */
-export function decodeFunction(
-  body: unknown,
-  path: string,
-  rest: Record<string, unknown> = {},
-): FunctionTool {
-  const { name, description, parameters, strict, ...inner } = parseWire(functionDefinition, body, path);
+/** A function definition, bare as the deprecated `functions` hold it or out of a tool whose other fields are `beside`. */
+export function decodeFunction(body: unknown, path: string, beside: JsonObject = {}): FunctionTool {
+  const { known, kept } = readWire(functionDefinition, body, path);
+  const { name, description, parameters, strict } = known;
+  if (Object.keys(kept).length > 0) beside.function = kept;
   return {
     type: 'function',
     name,
     ...(description != null && { description }),
     parameters: parameters ?? { type: 'object', properties: {} },
     ...(strict != null && { strict }),
-    ...extend(FORMAT, keptNested(rest, 'function', inner)),
+    ...extend(FORMAT, beside),
   };
 }
 
