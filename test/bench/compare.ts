@@ -9,7 +9,7 @@ import { measureMicro } from './micro-process.ts';
 import { warmUp } from './scenario.ts';
 import { measurePaced, oneStream } from './scenarios/first-token.ts';
 import { measureRequests, measureRush } from './scenarios/throughput.ts';
-import { fewestRounds, type Judgement, judgeCosts } from './significance.ts';
+import { fewestRounds, type Judgement, judgeAll, judgeCosts } from './significance.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 import { openWorktree, type Worktree, WorktreeError } from './worktree.ts';
 
@@ -75,10 +75,9 @@ try {
   print(`${after.name} against ${before.name}, ${rounds} interleaved rounds; > 1 is slower\n\n`);
   const judgements = await compareMicro(before, after);
   if (!words['micro-only']) judgements.push(...(await compareGateways([before, after])));
-  const isSlower = judgements.some(({ change }) => change === 'slower');
-  const isUnclear = judgements.some(({ change }) => change === 'unclear');
-  print(`\n${isSlower ? 'SLOWER' : isUnclear ? 'NOT SLOWER, as far as the noise lets see' : 'NOT SLOWER'}\n`);
-  process.exitCode = isSlower ? 1 : 0;
+  const verdict = judgeAll(judgements);
+  print(`\n${verdict.text}\n`);
+  process.exitCode = verdict.exitCode;
 } catch (thrown) {
   if (!(thrown instanceof WorktreeError)) throw thrown;
   process.stderr.write(`${thrown.message}\n`);
@@ -89,15 +88,20 @@ try {
 
 async function compareMicro(before: Worktree, after: Worktree): Promise<Judgement[]> {
   const pairs = new Map<string, { before: number; after: number }[]>();
+  const names = new Set<string>();
   for (let round = 1; round <= rounds; round++) {
     const [a, b] = await inTurn(round, [before, after], ({ root }) => measureMicro(root));
+    for (const name of [...(a?.keys() ?? []), ...(b?.keys() ?? [])]) names.add(name);
     for (const [name, cost] of a ?? []) {
       const other = b?.get(name);
       if (other !== undefined) pairs.set(name, [...(pairs.get(name) ?? []), { before: cost, after: other }]);
     }
     process.stderr.write(`micro-benchmarks, round ${round}\n`);
   }
-  return [...pairs].map(([name, found]) => report(name, found, true));
+  const judgements = [...pairs].map(([name, found]) => report(name, found, true));
+  const alone = [...names].filter((name) => !pairs.has(name));
+  if (alone.length > 0) print(`not compared, for only one of the two ran it: ${alone.join(', ')}\n`);
+  return judgements;
 }
 
 async function compareGateways(both: readonly Worktree[]): Promise<Judgement[]> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeCosts } from './significance.ts';
+import { judgeAll, judgeCosts } from './significance.ts';
 
 describe('judgeCosts', () => {
   it('calls a change that all rounds agree on', () => {
@@ -19,9 +19,24 @@ describe('judgeCosts', () => {
 
   it('calls nothing after too few rounds', () => {
     expect(judgeCosts([1.5, 1.5]).change).toBe('unclear');
+    expect(judgeCosts([]).change).toBe('unclear');
   });
 
   it('forgives a single round that somebody disturbed', () => {
     expect(judgeCosts([1.3, 1.31, 4, 1.29, 1.3]).change).toBe('slower');
+  });
+});
+
+describe('judgeAll', () => {
+  it('has the exit code of its text', () => {
+    const [same, slower, unclear] = [[1, 1, 1, 1], [2, 2, 2, 2], [1.5]].map(judgeCosts);
+    if (!same || !slower || !unclear) throw new Error('judged nothing');
+    expect(judgeAll([same, same])).toEqual({ text: 'NOT SLOWER', exitCode: 0 });
+    expect(judgeAll([same, unclear, slower])).toEqual({ text: 'SLOWER', exitCode: 1 });
+    expect(judgeAll([same, unclear]).text).toContain('as far as the noise lets see');
+  });
+
+  it('takes no silence for an answer', () => {
+    expect(judgeAll([])).toEqual({ text: 'NOTHING WAS COMPARED', exitCode: 2 });
   });
 });

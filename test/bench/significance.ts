@@ -21,6 +21,7 @@ const contradiction = 0.25;
 
 /** Judges costs: more is slower. A median must leave the noise of its own rounds behind to count. */
 export function judgeCosts(ratios: readonly number[]): Judgement {
+  if (ratios.length === 0) return { ratio: Number.NaN, change: 'unclear' };
   const logs = ratios.map(Math.log);
   const middle = median(logs) ?? 0;
   const deviation = median(logs.map((each) => Math.abs(each - middle))) ?? 0;
@@ -34,4 +35,12 @@ export function judgeCosts(ratios: readonly number[]): Judgement {
   }
   if (!isSure) return { ratio, change: 'unclear' };
   return { ratio, change: middle > 0 ? 'slower' : 'faster' };
+}
+
+/** The verdict over all that was compared, and the exit code that says it. */
+export function judgeAll(judgements: readonly Judgement[]): { text: string; exitCode: number } {
+  const has = (change: Change) => judgements.some((judgement) => judgement.change === change);
+  if (judgements.length === 0) return { text: 'NOTHING WAS COMPARED', exitCode: 2 };
+  if (has('slower')) return { text: 'SLOWER', exitCode: 1 };
+  return { text: has('unclear') ? 'NOT SLOWER, as far as the noise lets see' : 'NOT SLOWER', exitCode: 0 };
 }
