@@ -3,9 +3,10 @@ import type { Clock } from '../clock.ts';
 import type { Random } from '../random.ts';
 import { formatToken } from '../token-text.ts';
 import { readAsk, readBody, type UpstreamAsk } from './ask.ts';
+import { errorBody } from './error-body.ts';
 import { type Pace, parsePace } from './pace.ts';
 import { PacedAnswer } from './paced-answer.ts';
-import { createVoice, type End, errorBody, type Voice } from './voice.ts';
+import { createVoice, type End, type Voice } from './voice.ts';
 
 /** What the fake upstream counted since its start. */
 export interface UpstreamStats {
@@ -45,12 +46,12 @@ async function serve(request: IncomingMessage, response: ServerResponse, running
   const path = request.url ?? '/';
   if (request.method === 'GET') {
     const page = path === '/stats' ? JSON.stringify(stats) : isModelList(path) ? modelList : undefined;
-    reply(response, page === undefined ? 404 : 200, page ?? errorBody('openai', 404));
+    reply(response, page === undefined ? 404 : 200, page ?? unknownPlace);
     return;
   }
   const ask = readAsk(path, await readBody(request));
   if (request.method !== 'POST' || !ask) {
-    reply(response, 404, errorBody('openai', 404));
+    reply(response, 404, unknownPlace);
     return;
   }
   stats.requests += 1;
@@ -62,7 +63,7 @@ function answer(ask: UpstreamAsk, response: ServerResponse, running: Running): v
   const pace = troubled(parsePace(ask.model), running.random);
   const taken = active.get(ask.model) ?? 0;
   if (taken >= (pace.slots ?? Infinity)) {
-    reply(response, 429, errorBody(ask.format, 429));
+    reply(response, 429, errorBody(ask.format, 429, 'all slots of the model are taken'));
     return;
   }
   active.set(ask.model, taken + 1);
@@ -92,7 +93,8 @@ function answer(ask: UpstreamAsk, response: ServerResponse, running: Running): v
   const waitMs = pace.firstTokenMs + (status === undefined ? Math.max(0, writes - 1) * pace.gapMs : 0);
   const speak = () => {
     if (status === undefined) stats.tokens += tokens;
-    reply(response, status ?? 200, status ? errorBody(ask.format, status) : whole(voice, tokens, end));
+    if (status === undefined) reply(response, 200, whole(voice, tokens, end));
+    else reply(response, status, errorBody(ask.format, status, `the model's name asks for status ${status}`));
   };
   // A timer waits for a millisecond at least.
   const timer = waitMs > 0 ? setTimeout(speak, waitMs) : undefined;
@@ -116,6 +118,8 @@ function whole(voice: Voice, tokens: number, end: End): string {
   for (let position = 0; position < tokens; position++) text += formatToken(position, undefined);
   return voice.single(text, end, tokens);
 }
+
+const unknownPlace = errorBody('openai', 404, 'no format has this path, or the body is not JSON');
 
 function isModelList(path: string): boolean {
   return /^\/v1(beta)?\/models$/.test(path);

@@ -5,8 +5,9 @@ import { formatNames } from '../dialects/dialect.ts';
 import { dialects } from '../dialects/registry.ts';
 import { formatToken } from '../token-text.ts';
 import { readAsk } from './ask.ts';
+import { errorBody } from './error-body.ts';
 import { parsePace } from './pace.ts';
-import { createVoice, errorBody } from './voice.ts';
+import { createVoice } from './voice.ts';
 
 const options = { id: '7', model: 'paced-n3', inputTokens: 9, created: 1, includesUsage: true };
 const context = { id: '1', createdAt: 0, model: 'm' };
@@ -45,10 +46,17 @@ describe.each(formatNames)('the voice of %s', (format) => {
     expect(generation.finish).toMatchObject({ reason: 'stop', usage: { outputTokens: 3 } });
   });
 
-  it('refuses in words that the gateway understands', () => {
-    const error = codec?.decodeError(429, {}, JSON.parse(errorBody(format, 429)));
-    expect(error).toMatchObject({ kind: 'rate-limited' });
-    expect(dialects[format].readError(JSON.parse(errorBody(format, 503)))).toBeTruthy();
+  it.each([
+    [400, 'invalid-request', 'invalid_request_error invalid_request_error INVALID_ARGUMENT'],
+    [401, 'unauthenticated', 'invalid_request_error authentication_error UNAUTHENTICATED'],
+    [404, 'not-found', 'invalid_request_error not_found_error NOT_FOUND'],
+    [429, 'rate-limited', 'rate_limit_error rate_limit_error RESOURCE_EXHAUSTED'],
+    [500, 'upstream-failed', 'server_error api_error INTERNAL'],
+    [529, 'unavailable', 'server_error overloaded_error UNAVAILABLE'],
+  ])('refuses with %d in words that the gateway understands', (status, kind, types) => {
+    const body: unknown = JSON.parse(errorBody(format, status, 'so it was asked'));
+    expect(codec?.decodeError(status, {}, body)).toMatchObject({ kind });
+    expect(dialects[format].readError(body)).toBe(types.split(' ')[formatNames.indexOf(format)]);
   });
 
   it('hears what our own client and the gateway ask', () => {

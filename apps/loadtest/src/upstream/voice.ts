@@ -38,26 +38,6 @@ export function createVoice(format: FormatName, options: VoiceOptions): Voice {
   }
 }
 
-/** An error body of a format. */
-export function errorBody(format: FormatName, status: number): string {
-  const message = `the model's name asks for status ${status}`;
-  const isBusy = status === 429;
-  switch (format) {
-    case 'openai':
-      return json({
-        error: { message, type: isBusy ? 'rate_limit_error' : 'server_error', param: null, code: null },
-      });
-    case 'anthropic':
-      return json({ type: 'error', error: { type: isBusy ? 'rate_limit_error' : 'api_error', message } });
-    case 'gemini':
-      return json({
-        error: { code: status, message, status: isBusy ? 'RESOURCE_EXHAUSTED' : 'UNAVAILABLE' },
-      });
-    default:
-      return assertNever(format);
-  }
-}
-
 function openaiVoice({ id, model, inputTokens, created, includesUsage }: VoiceOptions): Voice {
   const usage = (output: number) => ({
     prompt_tokens: inputTokens,
