@@ -149,6 +149,7 @@ export class UpstreamCall implements Call, Limited, Resting {
   expire(): void {
     this.dueAt = Number.POSITIVE_INFINITY;
     if (this.hasEnded) {
+      this.services.limits.forget(this);
       this.close();
       return;
     }

@@ -1,10 +1,13 @@
+import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { queryObjects } from 'node:v8';
 import { collect, type GenerationEvent } from '@sluice/canonical';
 import { type ClientCodec, findClientCodec } from '@sluice/formats';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { askFor, record } from '../test-runs.ts';
 import { quietServices } from '../test-services.ts';
+import { lingerMs, UpstreamCall } from './call.ts';
 import { UpstreamEngine } from './engine.ts';
 import { upstreamOptions } from './options.ts';
 
@@ -158,5 +161,18 @@ describe('the silence of an upstream', () => {
     };
     await expect.poll(wait, { timeout: 5000 }).toMatchObject({ kind: 'unavailable' });
     expect(waitedMs).toBeLessThan(firstEventTimeoutMs);
+  });
+
+  it('after the end of an answer is borne for a second, and nothing of the call is left', async () => {
+    const calls = () => queryObjects(UpstreamCall, { format: 'count' });
+    const before = calls();
+    const { done } = await begin('openai');
+    if (!answer) throw new Error('nobody was asked');
+    const closed = once(answer, 'close');
+    answer.write('data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: [DONE]\n\n');
+    await done;
+    vi.advanceTimersByTime(lingerMs);
+    await closed;
+    expect(calls()).toBe(before);
   });
 });
