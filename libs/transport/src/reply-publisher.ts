@@ -108,10 +108,8 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     };
     const { found, gone } = repeat(asked, add);
     for (const attempt of dirty) {
-      const text = attempt.takeFrame();
-      if (text === undefined) continue;
+      for (let text = attempt.takeFrame(); text !== undefined; text = attempt.takeFrame()) add(text);
       if (attempt.isEnded) attempt.finishedAt = now();
-      add(text);
     }
     if (claims.length + frames.length + found.length + gone.length > 0) {
       // How far each is goes last: whoever got less than that asks for the rest at once.

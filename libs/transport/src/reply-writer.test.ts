@@ -103,6 +103,44 @@ describe('events of one turn', () => {
   });
 });
 
+describe('what Redis would cut off its subscriber for', () => {
+  const mebibyte = 1024 * 1024;
+  const part = (size: number): GenerationEvent => ({ type: 'opaque', format: 'x', value: 'y'.repeat(size) });
+
+  it('is spread over several frames', () => {
+    const { frames } = create();
+    for (let index = 0; index < 5; index += 1) frames.write(part(9 * mebibyte));
+    frames.write(finish);
+    const taken: Frame[] = [];
+    for (let text = frames.takeFrame(); text !== undefined; text = frames.takeFrame()) {
+      expect(text.length).toBeLessThan(30 * mebibyte);
+      taken.push(...decodeBatch(`{"v":1,"w":"w","f":[${text}]}`).frames);
+    }
+    expect(taken.map(({ sequence }) => sequence)).toEqual([0, 1]);
+    expect(taken.flatMap(({ events }) => events.map(({ type }) => type))).toEqual([
+      ...Array(5).fill('opaque'),
+      'finish',
+    ]);
+    expect([frames.isEnded, frames.acknowledge(2)]).toEqual([true, true]);
+  });
+
+  it.each([
+    ['y', 31],
+    ['字', 11],
+  ])('ends the attempt where it is one event: %s', (letter, count) => {
+    const { frames } = create();
+    frames.write(text('before'));
+    frames.write({ type: 'opaque', format: 'x', value: letter.repeat(count * mebibyte) });
+    frames.write(finish);
+    expect(read(frames.takeFrame())?.events).toEqual([text('before')]);
+    expect(read(frames.takeFrame())?.events).toMatchObject([
+      { type: 'error', error: { kind: 'upstream-failed', retryable: false } },
+    ]);
+    frames.write(text('after'));
+    expect([frames.takeFrame(), frames.isEnded, frames.next]).toEqual([undefined, true, 2]);
+  });
+});
+
 describe('kept frames', () => {
   const createKept = (count: number) => {
     const { frames } = create();

@@ -1,8 +1,23 @@
-import { type GenerationEvent, isTerminal } from '@sluice/canonical';
+import { type ErrorEvent, type GenerationEvent, isTerminal } from '@sluice/canonical';
 import { type Claim, encodeFrame } from './frame.ts';
 
 /** Bytes of frames that one generation may keep for a resend; older ones are let go and can't be asked for. */
 export const keptLimitBytes = 4 * 1024 * 1024;
+
+/**
+ * The most that a frame may have: Redis cuts off a subscriber that is 32 MiB behind, as it is by default, so that what is
+ * larger would never arrive, and take the subscription of its ingress down with each try.
+ */
+const largestFrameBytes = 30 * 1024 * 1024;
+
+const tooLarge: ErrorEvent = {
+  type: 'error',
+  error: {
+    kind: 'upstream-failed',
+    message: `the answer has a part of more than ${largestFrameBytes} bytes, which can't be passed on`,
+    retryable: false,
+  },
+};
 
 /** What the worker's run sees of the reply path. */
 export interface ReplyWriter {
@@ -61,12 +76,10 @@ export class AttemptFrames implements ReplyWriter {
     if (this.pending.length === 1) this.onWrite(this);
   }
 
-  /** The pending events as one frame's text; absent when nothing is pending. */
+  /** The text of a frame with the pending events, or with the first of several large ones; absent when nothing is pending. */
   takeFrame(): string | undefined {
     if (this.pending.length === 0) return undefined;
-    const { requestId, attempt } = this.claim;
-    const text = encodeFrame({ requestId, attempt, sequence: this.next, events: this.pending });
-    this.pending = [];
+    const text = this.encodePending();
     this.next += 1;
     this.kept.push(text);
     this.keptBytes += text.length;
@@ -100,12 +113,36 @@ export class AttemptFrames implements ReplyWriter {
     this.onAbandoned?.();
   }
 
+  private encodePending(): string {
+    const events = this.pending;
+    let count = events.length;
+    let text = this.encode(events);
+    while (isTooLarge(text) && count > 1) {
+      count = Math.floor(count / 2);
+      text = this.encode(events.slice(0, count));
+    }
+    this.pending = count === events.length ? [] : events.slice(count);
+    if (!isTooLarge(text)) return text;
+    this.pending = [];
+    this.hasEnded = true;
+    return this.encode([tooLarge]);
+  }
+
+  private encode(events: GenerationEvent[]): string {
+    const { requestId, attempt } = this.claim;
+    return encodeFrame({ requestId, attempt, sequence: this.next, events });
+  }
+
   private dropOldest(): void {
     const text = this.kept.shift();
     this.keptFrom += 1;
     this.keptBytes -= text?.length ?? 0;
   }
 }
+
+/** Three bytes are the most that a character takes here, so nearly no text is measured. */
+const isTooLarge = (text: string): boolean =>
+  text.length > largestFrameBytes / 3 && Buffer.byteLength(text) > largestFrameBytes;
 
 /** Joins a delta to the one before it. Returns false when they must stay apart. */
 function merge(last: GenerationEvent, event: GenerationEvent): boolean {
