@@ -4,6 +4,7 @@ import {
   type GenerationEvent,
   type InferenceRequest,
   isTerminal,
+  nothingSpent,
   outputLimit,
   SluiceError,
   type TerminalEvent,
@@ -72,9 +73,7 @@ export class Answer {
     this.generations = Array.from({ length: plan.call.choices });
   }
 
-  /**
-   * Admits the request and lets its generations into the queue, in one step. Throws the refusal, or `unavailable`.
-   */
+  /** Admits the request and lets its generations into the queue, in one step. Throws the refusal, or `unavailable`. */
   async begin(): Promise<void> {
     const admitted = Promise.withResolvers<void>();
     const ready: InferenceJob[] = [];
@@ -141,10 +140,12 @@ export class Answer {
     const isRunning = () => this.slotTime.hasBegun;
     this.ticket = await services.admission.admit(claim, { entries, isRunning });
     services.metrics.requestsInFlight.inc({ format: exchange.format });
-    const { priority } = this.ticket;
+    const { ticket } = this;
     if (!isLarge || this.isSettled) return;
     try {
-      await Promise.all(jobs.map((job) => services.queue.enqueue(pool.name, job, priority)));
+      await Promise.all(
+        jobs.map((job, index) => services.queue.enqueue(pool.name, job, ticket.priorityOf(index))),
+      );
     } catch (error) {
       // The queue has them although its answer was lost; one that it hasn't is missed, and sent again.
       if (!isRunning()) throw error;
@@ -281,12 +282,10 @@ export class Answer {
 
   /** What was reported, and what was delivered of the answers that report nothing. */
   private spent(): Usage {
-    const { usage } = this;
+    const { usage, slotTime } = this;
     const delivered = this.deliveredTokens();
     // Nothing ran: nothing is charged. Something ran without a report: the ticket's own rule fills the gaps.
-    if (!usage) {
-      return this.slotTime.hasBegun ? { outputTokens: delivered } : { inputTokens: 0, outputTokens: 0 };
-    }
+    if (!usage) return slotTime.hasBegun ? { outputTokens: delivered } : nothingSpent;
     if (usage.outputTokens === undefined) return usage;
     return { ...usage, outputTokens: usage.outputTokens + delivered - this.reportedTokens };
   }

@@ -204,18 +204,22 @@ it('a tenant with many requests in a pool stands behind the first of another', a
   };
   for (let index = 0; index < 20; index += 1) await admit('busy');
   for (let index = 0; index < 2; index += 1) await admit('calm');
-  const order = tickets.toSorted(([, a], [, b]) => a.priority - b.priority).map(([tenant]) => tenant);
+  const order = tickets
+    .toSorted(([, a], [, b]) => a.priorityOf(0) - b.priorityOf(0))
+    .map(([tenant]) => tenant);
   // The busy tenant's second comes after one service time, and by then the calm one's first has come.
   expect(order.slice(0, 5)).toEqual(['busy', 'calm', 'busy', 'calm', 'busy']);
   for (const [, ticket] of tickets) await ticket.settle({});
   const [busy, calm] = [bed.claim({ tenant: 'busy' }), bed.claim({ tenant: 'calm' })];
-  expect((await ingress.admit(busy)).priority).toBeLessThanOrEqual((await ingress.admit(calm)).priority);
+  expect((await ingress.admit(busy)).priorityOf(0)).toBeLessThanOrEqual(
+    (await ingress.admit(calm)).priorityOf(0),
+  );
 });
 
 it('other pools do not count for the place in this one', async () => {
   const ingress = await bed.admission();
   await ingress.admit(bed.claim({ pool: 'other' }));
-  expect((await ingress.admit(bed.claim())).priority).toBe(1);
+  expect((await ingress.admit(bed.claim())).priorityOf(0)).toBe(1);
 });
 
 it('what comes in one turn costs one script to admit and one to settle, whoever it is and whatever binds him', async () => {
@@ -239,7 +243,9 @@ it('policies change nothing about the place in the pool', async () => {
     const found: number[] = [];
     for (let index = 0; index < 5; index += 1) {
       const poolPolicy = { slots: 1, waitBudgetMs: 100_000 };
-      found.push((await ingress.admit(bed.claim({ pool, poolPolicy, limits: ofTenant(limits) }))).priority);
+      found.push(
+        (await ingress.admit(bed.claim({ pool, poolPolicy, limits: ofTenant(limits) }))).priorityOf(0),
+      );
     }
     return found;
   };

@@ -93,8 +93,8 @@ const admittedUnheard: Answer = {
   refused: undefined,
   waitMs: undefined,
   meanMs: undefined,
-  priority: undefined,
   levels: [],
+  priorities: [],
 };
 
 /** Opens the admission of one process. */
@@ -162,7 +162,7 @@ class RedisAdmission implements Admission {
     const answer = await this.reserve(reservation, entrance);
     this.refuseByPolicy(policies, amounts, answer);
     const permission = early ?? this.fullPools.ask(pool, tenant, jobs);
-    const { refused, priority = 1, meanMs = priorMeanMs, levels } = answer;
+    const { refused, meanMs = priorMeanMs, levels, priorities } = answer;
     if (refused !== undefined) {
       const inPool = levels[amounts.length] ?? 0;
       const refusal = refuseSaturated(claim, inPool, meanMs);
@@ -171,7 +171,7 @@ class RedisAdmission implements Admission {
       throw this.refusal('saturation', refusal);
     }
     this.fullPools.admitted(pool, permission);
-    return this.book.open({ claim, parts, priority, onSettle: () => this.fullPools.freed(pool, jobs) });
+    return this.book.open({ claim, parts, priorities, onSettle: () => this.fullPools.freed(pool, jobs) });
   }
 
   checkPools(pools: Iterable<string>, tenant: string): void {

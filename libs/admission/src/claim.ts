@@ -52,8 +52,8 @@ export interface Outcome {
 /** An admitted request's reservations. It must be settled, whatever happens to the request. */
 export interface Ticket {
   readonly requestId: string;
-  /** BullMQ priority, 1 (first) to 2,097,151: see scripts/fair-priority.lua. */
-  readonly priority: number;
+  /** BullMQ priority of one of its jobs, by its place among them, 1 (first) to 2,097,151: see scripts/fair-priority.lua. */
+  priorityOf(job: number): number;
   /** Notes the output tokens so far, which are charged if this process dies. Cheap: Redis hears it with the next renewal. */
   sawOutput(tokens: number): void;
   /**

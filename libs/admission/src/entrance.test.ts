@@ -72,7 +72,21 @@ describe.each([
     expect(await waiting()).toEqual(['b1', 'c1', 'b2', 'b3']);
     const scores = await redis.zrange(queue.prioritized, '0', '-1', 'WITHSCORES');
     const priorities = [1, 5, 7, 3].map((index) => Math.floor(Number(scores[index]) / 2 ** 32));
-    expect(tickets.map(({ priority }) => priority)).toEqual(priorities);
+    expect(tickets.map((ticket) => ticket.priorityOf(0))).toEqual(priorities);
+  });
+
+  it('counts each of several answers to one request for itself', async () => {
+    const poolPolicy = { slots: 1, waitBudgetMs: 100_000 };
+    const wide = await admission.admit(
+      bed.claim({ tenant: 'wide', jobs: 3, poolPolicy }),
+      jobs('w1', 'w2', 'w3'),
+    );
+    await admission.admit(bed.claim({ tenant: 'calm', poolPolicy }), jobs('c1'));
+    await admission.admit(bed.claim({ tenant: 'wide', poolPolicy }), jobs('w4'));
+    expect(await waiting()).toEqual(['w1', 'c1', 'w2', 'w3', 'w4']);
+    const scores = await redis.zrange(queue.prioritized, '0', '-1', 'WITHSCORES');
+    const priorities = [1, 5, 7].map((index) => Math.floor(Number(scores[index]) / 2 ** 32));
+    expect([0, 1, 2].map((job) => wide.priorityOf(job))).toEqual(priorities);
   });
 
   it('of one turn enters together, in the order of asking', async () => {

@@ -25,10 +25,10 @@ export interface Answer {
   waitMs: number | undefined;
   /** Mean service time of the pool, if a hold asked for it. */
   meanMs: number | undefined;
-  /** BullMQ priority of what enters the pool's queue: see scripts/fair-priority.lua. Absent where nothing may. */
-  priority: number | undefined;
   /** What each hold saw before it took, up to the one that said no. */
   levels: number[];
+  /** BullMQ priorities of what enters the pool's queue: see scripts/fair-priority.lua. Empty where nothing may. */
+  priorities: number[];
 }
 
 export interface Renewal {
@@ -114,7 +114,7 @@ export class Ledger {
     const { requestId } = request;
     const levels: number[] = [];
     let answer: Answer = {
-      ...{ refused: undefined, waitMs: undefined, meanMs: undefined, priority: undefined },
+      ...{ refused: undefined, waitMs: undefined, meanMs: undefined, priorities: [] },
       levels,
     };
     for (const [index, part] of parts.entries()) {
@@ -213,13 +213,14 @@ function answersOf(reply: unknown): Answer[] {
   let from = 0;
   while (from < numbers.length) {
     const firstLevel = from + 5;
-    const end = firstLevel + (numbers[from + 4] ?? 0);
+    const firstPriority = firstLevel + (numbers[from + 3] ?? 0);
+    const end = firstPriority + (numbers[from + 4] ?? 0);
     answers.push({
       refused: known(numbers[from]),
       waitMs: known(numbers[from + 1]),
       meanMs: known(numbers[from + 2]),
-      priority: known(numbers[from + 3]),
-      levels: numbers.slice(firstLevel, end),
+      levels: numbers.slice(firstLevel, firstPriority),
+      priorities: numbers.slice(firstPriority, end),
     });
     from = end;
   }

@@ -8,14 +8,13 @@ import type { Slot } from './names.ts';
 interface NewTicket {
   claim: Claim;
   parts: readonly Part[];
-  priority: number;
+  priorities: readonly number[];
   onSettle(): void;
 }
 
 /** An admitted request of this process that is not settled. */
 class OpenTicket implements Ticket {
   readonly requestId: string;
-  readonly priority: number;
   readonly estimatedInputTokens: number;
   /** Those that are held still; that of the pool is the last. */
   parts: readonly Part[];
@@ -24,14 +23,20 @@ class OpenTicket implements Ticket {
   seen = 0;
   readonly onSettle: () => void;
   private readonly book: TicketBook;
+  private readonly priorities: readonly number[];
 
-  constructor(book: TicketBook, { claim, parts, priority, onSettle }: NewTicket) {
+  constructor(book: TicketBook, { claim, parts, priorities, onSettle }: NewTicket) {
     this.book = book;
     this.onSettle = onSettle;
     this.requestId = claim.requestId;
     this.estimatedInputTokens = claim.estimatedInputTokens;
     this.parts = parts;
-    this.priority = priority;
+    this.priorities = priorities;
+  }
+
+  priorityOf(job: number): number {
+    // Whose admission was not heard have entered already.
+    return this.priorities[job] ?? 1;
   }
 
   sawOutput(tokens: number): void {

@@ -59,7 +59,7 @@ describe.each([
   };
 
   it('both are taken, and every check says what it saw', async () => {
-    expect(await ledger.reserve(request('first'))).toEqual({ levels: [0, 0, 0, 0] });
+    expect(await ledger.reserve(request('first'))).toEqual({ levels: [0, 0, 0, 0], priorities: [] });
     const { levels, refused } = await ledger.reserve(request('second'));
     // The rate is running empty meanwhile.
     expect([refused, ...levels.toSpliced(1, 1)]).toEqual([undefined, 1, 100, 1]);

@@ -5,8 +5,8 @@
 --   then for each request: its id, input tokens (estimate), numbers of the lists that its parts ask, as '2 1'; and for
 --   each part the amounts that it asks of them, in JSON; then the number of its jobs, and the id, data and life in ms of each
 -- Answer, one list for all requests: index of the check that said no, among those of all parts, or -1; ms after which
---         it would fit, or -1; mean service time in ms, or -1; priority of its jobs, or -1; and what each check saw
---         before it took, up to the one that said no, after their number
+--         it would fit, or -1; mean service time in ms, or -1; the numbers of levels and of priorities; what each check
+--         saw before it took, up to the one that said no; and the priority of each of its jobs where it may enter
 
 local leaseMs = tonumber(ARGV[1])
 -- As text: as a number it costs each member that gets it a third of a microsecond.
@@ -129,31 +129,37 @@ local size = 0
 -- What enters the queues, by queue: ids, data, lives and priorities.
 local entering = {}
 
--- `from` is the place in ARGV of the number of jobs.
-local function enter(backlog, priority, from)
+-- `from` is the place in ARGV of the number of jobs, `priorities` that in the answers before theirs.
+local function enter(backlog, priorities, from)
   local jobs = tonumber(ARGV[from])
   if jobs == 0 then return end
   local queue = backlog.queue
   local list = entering[queue.prioritized] or { queue = queue, jobs = {} }
   entering[queue.prioritized] = list
-  for index = from + 1, from + 3 * jobs, 3 do
-    local last = #list.jobs
-    list.jobs[last + 1], list.jobs[last + 2] = ARGV[index], ARGV[index + 1]
-    list.jobs[last + 3], list.jobs[last + 4] = ARGV[index + 2], priority
+  for job = 1, jobs do
+    local index, last = from + 3 * job, #list.jobs
+    list.jobs[last + 1], list.jobs[last + 2] = ARGV[index - 2], ARGV[index - 1]
+    list.jobs[last + 3], list.jobs[last + 4] = ARGV[index], answers[priorities + job]
   end
 end
 
--- The check behind that of a pool's places counts those that the request's tenant has there.
-local function priorityOf(pool, slots, ofTenant)
-  return fairPriority(ofTenant, slots, pool.meanMs, pool.busySince and at - pool.busySince or 0)
+-- Answers the priorities of a request's jobs, each of which counts as a request of its own: or one for a hundred
+-- answers would stand as a whole before all who come after it.
+local function answerPriorities(pool, slots, ofTenant, jobs)
+  local busyForMs = pool.busySince and at - pool.busySince or 0
+  for job = 1, jobs do
+    answers[size + job] = fairPriority(ofTenant + job - 1, slots, pool.meanMs, busyForMs)
+  end
+  size = size + jobs
 end
 
 -- Answers a request, and tells whether all said yes, and the backlog of its pool. `from` is the place in ARGV before its
 -- amounts.
 local function ask(id, asked, from)
   local start, seen = size, size + 5
-  local pool, backlog, share
-  answers[start + 1], answers[start + 2], answers[start + 3], answers[start + 4] = -1, -1, -1, -1
+  local pool, backlog, share, jobs
+  answers[start + 1], answers[start + 2], answers[start + 3] = -1, -1, -1
+  answers[start + 5] = 0
   for part = 1, #asked do
     local list, amounts = asked[part], parseAmounts(ARGV[from + part])
     local book, checks = list.book, list.checks
@@ -164,7 +170,7 @@ local function ask(id, asked, from)
       seen = seen + 1
       answers[seen] = level
       if itsPool then
-        pool, backlog = itsPool, check.backlog
+        pool, backlog, jobs = itsPool, check.backlog, amounts[index]
         answers[start + 3] = pool.meanMs
         -- Of what is kept, a tenant gets no more than what then is left (a dynamic threshold, as switches share their
         -- memory): so several that are greedy leave some of it. The check behind counts those of the tenant.
@@ -175,15 +181,19 @@ local function ask(id, asked, from)
       local over = max and not isKnown and level + amounts[index] - max or 0
       if over > 0 then
         answers[start + 1], answers[start + 2] = seen - start - 6, waitMs[check.primitive](check, over) or -1
-        answers[start + 5] = seen - start - 5
+        answers[start + 4] = seen - start - 5
         size = seen
         return false
       end
     end
   end
-  if pool then answers[start + 4] = priorityOf(pool, backlog.slots, answers[seen]) end
-  answers[start + 5] = seen - start - 5
+  answers[start + 4] = seen - start - 5
   size = seen
+  -- The check behind that of a pool's places counts those that the request's tenant has there.
+  if pool then
+    answers[start + 5] = jobs
+    answerPriorities(pool, backlog.slots, answers[seen], jobs)
+  end
   return true, backlog
 end
 
@@ -226,7 +236,7 @@ eachRequest(function(id, input, asked, from)
   local isAdmitted, backlog = ask(id, asked, from)
   if not isAdmitted then return end
   takeAll(id, input, asked, from, levels)
-  enter(backlog, answers[levels - 1], from + #asked + 1)
+  enter(backlog, levels + answers[levels - 1], from + #asked + 1)
 end)
 writeBooks()
 writePools()
