@@ -13,7 +13,7 @@ const lingerLimitMs = 30_000;
 export function registerEarlyRefusal(app: FastifyInstance): void {
   app.addHook('onSend', (http, reply, payload, done) => {
     // The framework closes whenever something is wrong with a body, also where all of that has come.
-    reply.removeHeader('connection');
+    if (reply.hasHeader('connection') && reply.raw.shouldKeepAlive) reply.header('connection', 'keep-alive');
     if (!http.raw.complete && !reply.raw.shouldKeepAlive) lingerBehind(http.raw);
     done(null, payload);
   });
