@@ -42,6 +42,34 @@ test('an ingress that drains cuts a request that never arrives whole when the li
   expect(ingress.lines.join('\n')).toContain('drain limit reached');
 });
 
+test('an ingress that drains answers what has begun to arrive on a connection that is kept alive, and closes it', async () => {
+  const ingress = await startProcess('apps/ingress/src/main.ts', {
+    environment: { ...gateway.environment, SLUICE_DRAIN_LIMIT_MS: '30000' },
+  });
+  const { port, opsPort } = ingress.ready;
+  const list = `GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gateway.apiKey}\r\n\r\n`;
+  const socket = await occupy(port, opsPort, list + list.slice(0, -2));
+  let received = '';
+  socket.on('data', (bytes) => {
+    received += bytes;
+  });
+  await until(() => received.includes('"sim"'));
+  received = '';
+  const exit = ingress.stop();
+  await until(() => isRefused(port));
+  socket.write(list.slice(-2));
+  await once(socket, 'close');
+  expect(received).toMatch(/^HTTP\/1.1 200 .*\r\nconnection: close\r\n.*"sim"/is);
+  expect(await exit).toEqual({ code: 0, signal: null });
+});
+
+async function isRefused(port: number | undefined): Promise<boolean> {
+  const socket = connect(port ?? 0, '127.0.0.1');
+  const outcome = await Promise.race([once(socket, 'connect'), once(socket, 'error')]).catch(() => undefined);
+  socket.destroy();
+  return outcome === undefined;
+}
+
 test('an ingress that drains lets a stream end in its own time', async () => {
   const ingress = await gateway.startIngress();
   const began = Promise.withResolvers<void>();

@@ -30,6 +30,8 @@ export async function buildApp(services: Services): Promise<App> {
     http: { headersTimeout: 20_000, connectionsCheckingInterval: 1_000 },
     keepAliveTimeout: keepAliveMs,
     forceCloseConnections: 'idle',
+    // What has begun to arrive is answered; the framework's refusal would be in nobody's format.
+    return503OnClosing: false,
     routerOptions: { ignoreDuplicateSlashes: true, maxParamLength: 4_096 },
     clientErrorHandler: refuseBrokenHttp,
     frameworkErrors: (error, http, reply) => sendError(error, http, reply, services),

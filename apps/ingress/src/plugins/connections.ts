@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type FastPathOptions, openFastPath } from '../fast-path/fast-path.ts';
@@ -23,6 +24,7 @@ export interface Connections {
  */
 export function registerConnections(app: FastifyInstance, options: ConnectionOptions): Connections {
   const unused = new Set<Socket>();
+  const unanswered = new Set<ServerResponse>();
   let isClosing = false;
   const fastPath = openFastPath(app.server, {
     ...options,
@@ -32,14 +34,22 @@ export function registerConnections(app: FastifyInstance, options: ConnectionOpt
       socket.on('close', () => unused.delete(socket));
     },
   });
-  app.server.on('request', ({ socket }, response) => {
+  // Before the framework, which may have written the head afterwards.
+  app.server.prependListener('request', ({ socket }, response) => {
     unused.delete(socket);
-    response.on('close', () => isClosing && socket.destroySoon());
+    unanswered.add(response);
+    if (isClosing) response.shouldKeepAlive = false;
+    response.on('close', () => {
+      unanswered.delete(response);
+      if (isClosing) socket.destroySoon();
+    });
   });
   app.addHook('preClose', (done) => {
     isClosing = true;
     fastPath.retire();
     for (const socket of unused) socket.destroy();
+    // Who is told asks on another connection, and not into one that is closing.
+    for (const response of unanswered) response.shouldKeepAlive = false;
     done();
   });
   return {
