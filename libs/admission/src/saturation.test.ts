@@ -1,3 +1,4 @@
+import { FakeClock } from '@sluice/runtime';
 import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
@@ -127,7 +128,7 @@ it('a pool without workers is unavailable, not saturated, and takes nothing', as
 
 it('a full pool is asked once per place that came back, and refuses the others by itself', async () => {
   const refusals: string[] = [];
-  const ingress = await bed.admission({ onRefusal: (limit) => refusals.push(limit) });
+  const ingress = await bed.admission({ clock: new FakeClock(), onRefusal: (limit) => refusals.push(limit) });
   const claim = () => bed.claim({ poolPolicy: { slots: 1, waitBudgetMs: 0, maxWaiting: 0 } });
   const ticket = await ingress.admit(claim());
   await expect(ingress.admit(claim())).rejects.toMatchObject({ kind: 'saturated' });
@@ -140,7 +141,7 @@ it('a full pool is asked once per place that came back, and refuses the others b
 });
 
 it('who has policies is refused by a full pool without asking, too, and opens it again', async () => {
-  const ingress = await bed.admission();
+  const ingress = await bed.admission({ clock: new FakeClock() });
   const limits = { tenant: { concurrency: { max: 5 } }, key: {} };
   const claim = () => bed.claim({ limits, poolPolicy: { slots: 1, waitBudgetMs: 0, maxWaiting: 0 } });
   const ticket = await ingress.admit(claim());
@@ -234,7 +235,7 @@ it('a pool that was calm for a minute counts its time anew', async () => {
 });
 
 it('a flood of one tenant leaves places to others, and none of these takes them all', async () => {
-  const ingress = await bed.admission();
+  const ingress = await bed.admission({ clock: new FakeClock() });
   const poolPolicy = { slots: 4, waitBudgetMs: 0 };
   const admitted = async (tenant: string) => {
     let count = 0;
