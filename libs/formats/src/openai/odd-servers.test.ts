@@ -163,6 +163,18 @@ describe('the end of an answer', () => {
     });
   });
 
+  test('tells its usage beside the reason where the server does, and beside all choices where it does that, too', () => {
+    const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11, cached_tokens: 4 };
+    const told = { inputTokens: 9, outputTokens: 2, cacheReadTokens: 4 };
+    expect(decode(chunk({ content: 'a' }), chunk({}, 'stop', { usage })).at(-1)).toMatchObject({
+      usage: told,
+    });
+    const more = { choices: [], usage: { ...usage, completion_tokens: 3 } };
+    expect(decode(chunk({ content: 'a' }), chunk({}, 'stop', { usage }), more).at(-1)).toMatchObject({
+      usage: { ...told, outputTokens: 3 },
+    });
+  });
+
   test('of a refusal is a filter, of a call a call, unless the server says more', () => {
     const call = { tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] };
     expect(decode(chunk({ refusal: 'no' }, 'stop')).at(-1)).toMatchObject({ reason: 'content-filter' });

@@ -149,7 +149,9 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   private readChoice(wire: JsonObject): GenerationEvent[] {
-    const { delta, message, finish_reason, logprobs } = wire;
+    const { delta, message, finish_reason, logprobs, usage } = wire;
+    // Moonshot's place for it, which is all that there is where nobody asked for the other.
+    if (isJsonObject(usage) && Object.keys(this.usage).length === 0) this.usage = decodeUsage(usage);
     Object.assign(this.choice, keptBeside(wire, choiceFields));
     const said = delta ?? message;
     const events = this.readDelta(isJsonObject(said) ? said : {}, readLogprobs(logprobs));

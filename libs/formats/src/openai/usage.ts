@@ -60,7 +60,8 @@ export function decodeUsage(wire: JsonObject): Usage {
   const completion = objectOr(wire.completion_tokens_details);
   const inputTokens = count(wire.prompt_tokens);
   const reasoningTokens = count(completion.reasoning_tokens);
-  const cacheReadTokens = count(prompt.cached_tokens) ?? count(wire.prompt_cache_hit_tokens);
+  const cacheReadTokens =
+    count(prompt.cached_tokens) ?? count(wire.prompt_cache_hit_tokens) ?? count(wire.cached_tokens);
   const cacheWriteTokens = count(prompt.cache_write_tokens);
   const outputTokens = inclusiveOutput(
     inputTokens,
