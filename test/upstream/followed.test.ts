@@ -1,6 +1,7 @@
 import { type ChatServer, startChatServer, until } from '@sluice/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
+import { servingIn } from '../support/serving.ts';
 
 const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
 const prompt = 'words of a prompt';
@@ -45,6 +46,17 @@ async function lineOf(lines: readonly string[] | undefined, msg: string, request
   });
   return found;
 }
+
+it('what has not happened yet is counted as none, so that the first time shows as an increase', async () => {
+  const metrics = async (port: unknown) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const [ingress, worker] = await Promise.all([
+    metrics(gateway.ingresses[0]?.ready.opsPort),
+    metrics(servingIn(gateway.workers[0]?.lines ?? [])[0]?.opsPort),
+  ]);
+  expect(ingress).toContain('sluice_requests_total{format="gemini",outcome="internal"} 0\n');
+  expect(ingress).toContain('sluice_tokens_total{model="chat",direction="output"} 0\n');
+  expect(worker).toContain('sluice_generations_total{pool="chat",outcome="upstream-failed"} 0\n');
+});
 
 it('a request is followed by its id from its answer to the model server', async () => {
   const requestId = await ask();

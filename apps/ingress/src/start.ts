@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import { createAdmission, createMemoryGate, refusalNames } from '@sluice/admission';
 import { type Catalog, loadCatalog } from '@sluice/catalog';
+import { formats } from '@sluice/formats';
 import {
+  beginAtZero,
   createIngressMetrics,
   createLifecycle,
   createLogger,
@@ -10,6 +12,7 @@ import {
   listenFailure,
   maskSecrets,
   openOpsServer,
+  outcomes,
   parseEnvironment,
   productVersion,
   renderMetrics,
@@ -48,8 +51,10 @@ export async function startIngress(environment: Environment): Promise<void> {
 
   const lifecycle = createLifecycle({ logger, drainLimitMs: config.SLUICE_DRAIN_LIMIT_MS });
   const metrics = createIngressMetrics();
-  // At 0 from the start, so that a rate sees the first refusal.
-  for (const limit of [...refusalNames, overloadRefusal, promptRefusal]) metrics.refusals.inc({ limit }, 0);
+  const { refusals, requests, tokens } = metrics;
+  beginAtZero(refusals, { limit: [...refusalNames, overloadRefusal, promptRefusal] });
+  beginAtZero(requests, { format: formats.map(({ server }) => server.format), outcome: outcomes });
+  beginAtZero(tokens, { model: catalog.models.keys(), direction: ['input', 'output'] });
   metrics.buildInfo.set({ version: productVersion() }, 1);
   const links = await openLinks(config.SLUICE_REDIS_URL, {
     profile: 'command',

@@ -1,6 +1,13 @@
 import type { Catalog, Pool } from '@sluice/catalog';
 import type { Engine } from '@sluice/engines';
-import type { Clock, Logger, Outcome, WorkerMetrics } from '@sluice/runtime';
+import {
+  beginAtZero,
+  type Clock,
+  type Logger,
+  type Outcome,
+  outcomes,
+  type WorkerMetrics,
+} from '@sluice/runtime';
 import {
   createJobConsumer,
   type InferenceJob,
@@ -52,6 +59,7 @@ export class PoolWorker {
       now: () => clock.now(),
       onError: (error) => logger.warn({ err: error, pool: pool.name }, 'could not take a job'),
     });
+    beginAtZero(metrics.generations, { pool: [pool.name], outcome: outcomes });
     metrics.slots.set({ pool: pool.name }, engine.slots);
     metrics.slotsBusy.readFrom({ pool: pool.name }, () => this.running.size);
     metrics.engineUp.readFrom({ pool: pool.name }, () => (engine.isReady() ? 1 : 0));

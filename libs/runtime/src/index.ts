@@ -10,6 +10,7 @@ export * from './listen-failure.ts';
 export * from './log-error.ts';
 export * from './logger.ts';
 export {
+  beginAtZero,
   type CounterOf,
   createRegistry,
   type DurationsOf,

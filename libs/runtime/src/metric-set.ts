@@ -146,20 +146,29 @@ function createDurations(histogram: DurationHistogram, isLabelled: boolean): unk
   };
 }
 
-/** Every combination of labels that are all closed lists; none where one of them is open. */
-function closedCombinations(labels: LabelSources): Record<string, string>[] {
-  let combinations: Record<string, string>[] = [{}];
-  for (const [name, source] of Object.entries(labels)) {
-    if (!isClosed(source)) return [];
-    combinations = combinations.flatMap((combination) =>
-      source.map((value) => ({ ...combination, [name]: value })),
-    );
-  }
-  return combinations;
+/** For a counter with labels that are known only at the start: its series begin at 0, too. */
+export function beginAtZero<Labels extends Record<string, string>>(
+  counted: { inc(labels: Labels, by: number): void },
+  values: { readonly [Name in keyof Labels]: Iterable<Labels[Name]> },
+): void {
+  // Each combination has a value for every label.
+  for (const labels of combinationsOf(values)) counted.inc(labels as Labels, 0);
 }
 
-function isClosed(source: LabelSource): source is readonly string[] {
-  return Array.isArray(source);
+/** Every combination of labels that are all closed lists; none where one of them is open. */
+function closedCombinations(labels: LabelSources): Record<string, string>[] {
+  const closed = Object.entries(labels).filter(([, source]) => Array.isArray(source));
+  if (closed.length < Object.keys(labels).length) return [];
+  // What is left are lists.
+  return combinationsOf(Object.fromEntries(closed) as Record<string, readonly string[]>);
+}
+
+function combinationsOf(values: Readonly<Record<string, Iterable<string>>>): Record<string, string>[] {
+  return Object.entries(values).reduce<Record<string, string>[]>(
+    (combinations, [name, source]) =>
+      combinations.flatMap((combination) => [...source].map((value) => ({ ...combination, [name]: value }))),
+    [{}],
+  );
 }
 
 export interface RenderedMetrics {

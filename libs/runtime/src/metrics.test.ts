@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { renderMetrics } from './metric-set.ts';
+import { beginAtZero, renderMetrics } from './metric-set.ts';
 import { createIngressMetrics, createWorkerMetrics, describeMetrics, outcomes } from './metrics.ts';
 
 async function samples(registry: Registry): Promise<Map<string, number>> {
@@ -32,6 +32,21 @@ describe('counters', () => {
     expect(seen.get('sluice_frames_dropped_total{reason="old-attempt"}')).toBe(0);
     expect(seen.get('sluice_attempts_total{reason="silent"}')).toBe(0);
     expect(seen.get('sluice_slow_readers_total')).toBe(0);
+  });
+});
+
+describe('counters whose labels are known at the start', () => {
+  it('begin at 0 with every combination of them', async () => {
+    const metrics = createIngressMetrics(new Registry());
+    beginAtZero(metrics.requests, { format: ['openai', 'gemini'], outcome: ['ok', 'internal'] });
+    metrics.requests.inc({ format: 'openai', outcome: 'internal' });
+    const seen = await samples(metrics.registry);
+    expect([...seen].filter(([series]) => series.startsWith('sluice_requests_total'))).toEqual([
+      ['sluice_requests_total{format="openai",outcome="ok"}', 0],
+      ['sluice_requests_total{format="openai",outcome="internal"}', 1],
+      ['sluice_requests_total{format="gemini",outcome="ok"}', 0],
+      ['sluice_requests_total{format="gemini",outcome="internal"}', 0],
+    ]);
   });
 });
 
