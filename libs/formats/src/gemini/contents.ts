@@ -8,7 +8,7 @@ import {
   type UserMessage,
 } from '@sluice/canonical';
 import { CallLedger } from './calls.ts';
-import { FORMAT, leftOver } from './kept.ts';
+import { FORMAT, keptBeside, withInner } from './kept.ts';
 import { checkPart, decodePart } from './parts.ts';
 import { decodeResult } from './results.ts';
 import { invalidField, type WireContent, type WirePart } from './wire.ts';
@@ -29,9 +29,15 @@ export function decodeContents(contents: readonly WireContent[], path: string): 
 }
 
 /** `systemInstruction`, whose role some clients give as `user` and which is ignored. */
-export function decodeSystem({ role: _role, parts, ...rest }: WireContent, path: string): SystemMessage {
-  return { role: 'system', content: systemParts(parts ?? [], path), ...extend(FORMAT, leftOver(rest)) };
+export function decodeSystem(wire: WireContent, path: string): SystemMessage {
+  const content = systemParts(wire.parts ?? [], path);
+  return { role: 'system', content, ...extend(FORMAT, keptBeside(wire, contentFields)) };
 }
+
+/** The fields of a content and of a call that are read by name. */
+const contentFields = new Set(['role', 'parts']);
+const callFields = new Set(['id', 'name', 'args']);
+const partFields = new Set(['functionCall']);
 
 function writtenIds(contents: readonly WireContent[]): ReadonlySet<string> {
   const ids = contents
@@ -41,11 +47,11 @@ function writtenIds(contents: readonly WireContent[]): ReadonlySet<string> {
 }
 
 function decodeContent(content: WireContent, calls: CallLedger, path: string): Message[] {
-  const { role: _role, parts = [], ...rest } = content;
+  const { parts = [] } = content;
   for (const [index, part] of parts.entries()) checkPart(part, `${path}.parts[${index}]`);
   const role = roleOf(content, path);
   if (role === 'system') return [decodeSystem(content, path)];
-  const kept = extend(FORMAT, leftOver(rest));
+  const kept = extend(FORMAT, keptBeside(content, contentFields));
   if (role === 'model' && !parts.some((part) => part.functionResponse)) {
     return [{ role: 'assistant', content: modelParts(parts, calls, path), ...kept }];
   }
@@ -71,19 +77,16 @@ function roleOf({ role, parts = [] }: WireContent, path: string): Role {
 
 function modelParts(parts: readonly WirePart[], calls: CallLedger, path: string): AssistantPart[] {
   return parts.map((part, index) => {
-    const { functionCall, ...beside } = part;
+    const { functionCall } = part;
     if (!functionCall) return decodePart(part, `${path}.parts[${index}]`);
-    const { id, name, args, ...inner } = functionCall;
-    const innerKept = leftOver(inner);
+    const { id, name, args } = functionCall;
+    const inner = keptBeside(functionCall, callFields);
     return {
       type: 'tool-call',
       id: calls.open(id, name),
       name,
       arguments: JSON.stringify(args ?? {}),
-      ...extend(FORMAT, {
-        ...leftOver(beside),
-        ...(Object.keys(innerKept).length > 0 && { functionCall: innerKept }),
-      }),
+      ...extend(FORMAT, withInner(keptBeside(part, partFields), 'functionCall', inner)),
     };
   });
 }

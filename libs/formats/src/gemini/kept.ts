@@ -15,13 +15,28 @@ export function keptOn(thing: Extensible): JsonObject {
   return extensionsOf(thing, FORMAT) ?? {};
 }
 
-/** The fields that a destructuring left over, as JSON to be kept. */
-export function leftOver(rest: Record<string, unknown>): JsonObject {
+/** What a destructuring left over, as JSON to be kept. */
+export function leftOver(rest: Readonly<Record<string, unknown>>): JsonObject {
+  return keptBeside(rest, new Set());
+}
+
+/**
+ * `leftOver` of a thing without the fields that are read by name. A rest pattern would copy as much again, where each thing
+ * has fields of its own at the price of a class for each.
+ */
+export function keptBeside(wire: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): JsonObject {
   const kept: JsonObject = {};
-  for (const [name, value] of Object.entries(rest)) {
+  for (const name in wire) {
+    const value = wire[name];
     // All of it came out of JSON.parse, through schemas that pass unknown fields on unchanged.
-    if (value !== undefined && name !== '__proto__') kept[name] = value as Json;
+    if (value !== undefined && !known.has(name) && name !== '__proto__') kept[name] = value as Json;
   }
+  return kept;
+}
+
+/** `kept` with the fields of the object inside it that holds its body, where there are any. */
+export function withInner(kept: JsonObject, name: string, inner: JsonObject): JsonObject {
+  if (Object.keys(inner).length > 0) kept[name] = inner;
   return kept;
 }
 

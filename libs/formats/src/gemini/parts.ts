@@ -14,7 +14,7 @@ import {
 import type { MediaReference, ReferenceHandling } from '../codec.ts';
 import { placed } from '../places.ts';
 import { parseArguments } from './arguments.ts';
-import { FORMAT, keptOn, leftOver, nested, noteForeign, withKept } from './kept.ts';
+import { FORMAT, keptBeside, keptOn, leftOver, noteForeign, withInner, withKept } from './kept.ts';
 import { invalidField, type WirePart } from './wire.ts';
 
 /** Fields that tell something about a part and are no content themselves. */
@@ -25,6 +25,10 @@ const flags: ReadonlySet<string> = new Set([
   'mediaResolution',
   'partMetadata',
 ]);
+/** The fields of a part, of data and of a file that are read by name. */
+const partFields = new Set(['text', 'thought', 'inlineData', 'fileData']);
+const dataFields = new Set(['mimeType', 'data', 'displayName']);
+const fileFields = new Set(['mimeType', 'fileUri', 'displayName']);
 const kinds = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'] as const;
 
 /** Refuses a part that is two things at once, as `path` in the client's words. */
@@ -44,22 +48,22 @@ export function decodePart(part: WirePart, path?: string): TextPart | ReasoningP
 }
 
 function readPart(part: WirePart): TextPart | ReasoningPart | MediaPart | Opaque {
-  const { text, thought, inlineData, fileData, ...rest } = part;
-  const kept = leftOver(rest);
+  const { text, thought, inlineData, fileData } = part;
+  const kept = keptBeside(part, partFields);
   if (thought !== undefined && text === undefined) kept.thought = thought;
   if (inlineData) {
-    const { mimeType, data, displayName, ...inner } = inlineData;
+    const { mimeType, data, displayName } = inlineData;
     const source = { type: 'base64' as const, data: standardBase64(data) };
-    const fields = { ...kept, ...nested('inlineData', leftOver(inner)) };
-    return decodedMedia(mimeType, displayName, source, fields);
+    const inner = keptBeside(inlineData, dataFields);
+    return decodedMedia(mimeType, displayName, source, withInner(kept, 'inlineData', inner));
   }
   if (fileData) {
-    const { mimeType = 'image/*', fileUri, displayName, ...inner } = fileData;
+    const { mimeType = 'image/*', fileUri, displayName } = fileData;
     const source = /^https?:/i.test(fileUri)
       ? { type: 'url' as const, url: fileUri }
       : { type: 'file-id' as const, id: fileUri };
-    const fields = { ...kept, ...nested('fileData', leftOver(inner)) };
-    return decodedMedia(mimeType, displayName, source, fields);
+    const inner = keptBeside(fileData, fileFields);
+    return decodedMedia(mimeType, displayName, source, withInner(kept, 'fileData', inner));
   }
   if (text === undefined && Object.keys(kept).some((name) => !flags.has(name))) {
     return { type: 'opaque', format: FORMAT, value: leftOver(part) };

@@ -8,7 +8,7 @@ import {
   type ToolResultPart,
 } from '@sluice/canonical';
 import type { CallLedger } from './calls.ts';
-import { FORMAT, keptOn, leftOver, nested, nestedIn, noteForeign } from './kept.ts';
+import { FORMAT, keptBeside, keptOn, nestedIn, noteForeign, withInner } from './kept.ts';
 import { decodePart, encodePart, withoutName } from './parts.ts';
 import { invalidField, parsePart, type WirePart } from './wire.ts';
 
@@ -20,8 +20,8 @@ const wholeResponse = 'wholeResponse';
  * It is an error when it has an `error` and no `output`.
  */
 export function decodeResult(part: WirePart, calls: CallLedger, path: string): ToolResultPart {
-  const { functionResponse = {}, ...beside } = part;
-  const { id, name, response, parts, ...inner } = functionResponse;
+  const { functionResponse = {} } = part;
+  const { id, name, response, parts } = functionResponse;
   if (!id && !name) throw invalidField(`${path}.functionResponse.name`, 'expected a name or an id of a call');
   const call = calls.answer(id, name);
   const object = response === undefined || isJsonObject(response) ? response : { output: response };
@@ -29,19 +29,21 @@ export function decodeResult(part: WirePart, calls: CallLedger, path: string): T
   const media = (parts ?? []).map((nestedPart, index) =>
     decodeResultPart(nestedPart, `${path}.functionResponse.parts[${index}]`),
   );
+  const inner = keptBeside(functionResponse, resultFields);
+  const kept = withInner(keptBeside(part, partFields), 'functionResponse', inner);
   return {
     type: 'tool-result',
     toolCallId: call.id,
     ...(call.name && { toolName: call.name }),
     ...(object && 'error' in object && !('output' in object) && { isError: true }),
     content: [...(object ? [{ type: 'text' as const, text: said ?? JSON.stringify(object) }] : []), ...media],
-    ...extend(FORMAT, {
-      ...leftOver(beside),
-      ...nested('functionResponse', leftOver(inner)),
-      ...(object && said === undefined && { [wholeResponse]: true }),
-    }),
+    ...extend(FORMAT, object && said === undefined ? Object.assign(kept, { [wholeResponse]: true }) : kept),
   };
 }
+
+/** The fields of a part and of a result that are read by name. */
+const partFields = new Set(['functionResponse']);
+const resultFields = new Set(['id', 'name', 'response', 'parts']);
 
 function plainText(response: JsonObject | undefined): string | undefined {
   const [entry, ...others] = Object.entries(response ?? {});

@@ -8,21 +8,25 @@ import {
   type ToolChoice,
 } from '@sluice/canonical';
 import { placed } from '../places.ts';
-import { FORMAT, keptOn, leftOver, nested, nestedIn, noteForeign } from './kept.ts';
+import { FORMAT, keptBeside, keptOn, leftOver, nested, nestedIn, noteForeign } from './kept.ts';
 import { refuseForeign } from './parts.ts';
 import { decodeSchema, spellsOrder } from './schema.ts';
 import { invalidField, type WireFunction, type WireRequestBody, type WireToolConfig } from './wire.ts';
 
 const noParameters = '{"type":"object","properties":{}}';
 
+/** The fields of a tool and of a function that are read by name. */
+const toolFields = new Set(['functionDeclarations']);
+const declarationFields = new Set(['name', 'description', 'parameters', 'parametersJsonSchema']);
+
 /** Functions as such; the server's own tools (search, code execution) verbatim, for a server that has them. */
 export function decodeTools(tools: NonNullable<WireRequestBody['tools']>): Tool[] {
-  return tools.flatMap(({ functionDeclarations, ...rest }, index) => {
+  return tools.flatMap((tool, index) => {
     const path = `tools[${index}].functionDeclarations`;
-    const functions: Tool[] = (functionDeclarations ?? []).map((declaration, at) =>
+    const functions: Tool[] = (tool.functionDeclarations ?? []).map((declaration, at) =>
       decodeFunction(declaration, `${path}[${at}]`),
     );
-    const builtIn = leftOver(rest);
+    const builtIn = keptBeside(tool, toolFields);
     if (Object.keys(builtIn).length > 0) {
       functions.push(placed({ type: 'opaque', format: FORMAT, value: builtIn }, `tools[${index}]`));
     }
@@ -31,12 +35,12 @@ export function decodeTools(tools: NonNullable<WireRequestBody['tools']>): Tool[
 }
 
 function decodeFunction(declaration: WireFunction, path: string): FunctionTool {
-  const { name, description, parameters, parametersJsonSchema, ...rest } = declaration;
+  const { name, description, parameters, parametersJsonSchema } = declaration;
   if (parameters && parametersJsonSchema) {
     throw invalidField(`${path}.parametersJsonSchema`, 'only one of parameters and parametersJsonSchema');
   }
   const schema = parameters ?? parametersJsonSchema;
-  const kept = leftOver(rest);
+  const kept = keptBeside(declaration, declarationFields);
   // JSON Schema has no word for an order of properties: a server of this format gets the client's own schema.
   if (parameters && spellsOrder(parameters)) kept.parameters = parameters;
   return {
