@@ -330,6 +330,14 @@ describe('pieces of calls', () => {
     expect(pieces(...all)).toEqual(calls);
   });
 
+  test('may come alone where a list belongs', () => {
+    const piece = (name: string | null, text: string) =>
+      chunk({ tool_calls: { index: 0, id: '', type: 'function', function: { name, arguments: text } } });
+    expect(contentOf(piece('f', ''), piece(null, '{"a"'), piece(null, ':1}'))).toMatchObject([
+      { type: 'tool-call', name: 'f', arguments: '{"a":1}' },
+    ]);
+  });
+
   test('with fields that nobody here knows keep them, outside and inside', () => {
     const call = {
       index: 0,

@@ -178,6 +178,8 @@ export class ChatStreamDecoder implements StreamDecoder {
     for (const item of Array.isArray(tool_calls) ? tool_calls : []) {
       if (isJsonObject(item)) events.push(...this.blocks.call(item));
     }
+    // Text Generation Inference before 3.1 has one where a list belongs.
+    if (isJsonObject(tool_calls)) events.push(...this.blocks.call(tool_calls));
     if (isJsonObject(function_call)) events.push(...this.blocks.call({ index: 0, function: function_call }));
     events.push(...this.readUnknown(keptBeside(delta, deltaFields)));
     return events;
