@@ -7,6 +7,8 @@ describe('parsePath', () => {
     ['/v1beta/models/swift-1:generateContent', 'swift-1', 'generateContent'],
     ['/v1/models/org/name:v1:streamGenerateContent', 'org/name:v1', 'streamGenerateContent'],
     ['/v1/models/org%2Fname%3Av1:generateContent', 'org/name:v1', 'generateContent'],
+    ['/v1/models/org%2Fname%3Av1%3AgenerateContent', 'org/name:v1', 'generateContent'],
+    ['/v1/models/org:v1%3acountTokens', 'org:v1', 'countTokens'],
     ['//v1beta//models/swift-1:countTokens', 'swift-1', 'countTokens'],
     ['/v1beta/models/models/swift-1:generateContent', 'swift-1', 'generateContent'],
     ['/v1beta/tunedModels/mine:generateContent', 'mine', 'generateContent'],

@@ -7,7 +7,7 @@ const actions: ReadonlySet<string> = new Set<Action>([
   'streamGenerateContent',
   'countTokens',
 ]);
-const actionPath = /^\/+v1(?:beta)?\/+(?:models|tunedModels)\/+(.*):([^:/]*)$/s;
+const actionPath = /^\/+v1(?:beta)?\/+(?:models|tunedModels)\/+(.*)(?::|%3[Aa])([^:/]*)$/s;
 
 /** The model and what to do with it. */
 export interface Target {
@@ -16,8 +16,8 @@ export interface Target {
 }
 
 /**
- * Splits a raw path such as `/v1/models/org/name:v1:generateContent` at its last colon; the rest is the model,
- * which may hold slashes and colons, plain or percent-encoded. Throws `not-found` for an unknown action.
+ * Splits a raw path such as `/v1/models/org/name:v1:generateContent` at its last colon, which may be percent-encoded; the
+ * rest is the model, which may hold slashes and colons, encoded or not. Throws `not-found` for an unknown action.
  */
 export function parsePath(path: string): Target {
   const [, rawModel = '', action = ''] = actionPath.exec(path) ?? [];
