@@ -29,7 +29,9 @@ interface AnsweringSocket extends Socket {
  * Behind a request whose answer has begun, the socket is cut: a refusal would stand in the middle of that answer.
  */
 export function refuseBrokenHttp(error: NodeJS.ErrnoException, socket: AnsweringSocket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
+  // Who opened a connection ahead and asked nothing yet expects no answer, and might take it for one to what it asks next.
+  const hasAsked = socket.bytesRead > 0;
+  if (error.code === 'ECONNRESET' || !hasAsked || !socket.writable || socket._httpMessage?.headersSent) {
     socket.destroy();
     return;
   }

@@ -225,6 +225,20 @@ describe('an error', () => {
     expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toHaveProperty('error');
   });
 
+  it('says nothing to a client that has asked nothing yet', async () => {
+    const port = await listen();
+    const accepted = once(app.server, 'connection');
+    const socket = connect(port, '127.0.0.1');
+    let answer = '';
+    socket.on('data', (bytes) => {
+      answer += bytes;
+    });
+    const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    app.server.emit('clientError', late, (await accepted)[0]);
+    await once(socket, 'close');
+    expect(answer).toBe('');
+  });
+
   it('keeps no connection of a client that was refused and does not close its end', async () => {
     const socket = connect({ port: await listen(), host: '127.0.0.1', allowHalfOpen: true });
     const connections = () =>
