@@ -174,6 +174,27 @@ describe.each(formats)('%s refuses in its own words', (format) => {
     expectError(format, answer, 401);
   });
 
+  it('no body', async () => {
+    for (const framing of [{ 'content-length': '0' }, { 'transfer-encoding': 'chunked' }, {}]) {
+      const headers = { authorization: `Bearer ${gateway.apiKey}`, ...framing, connection: 'close' };
+      const rest = 'transfer-encoding' in framing ? '0\r\n\r\n' : '';
+      const [answer] = await exchangeRaw(gateway.baseUrl, [
+        rawRequest(`POST ${paths[format]}`, headers) + rest,
+      ]);
+      if (!answer) throw new TypeError('expected an answer');
+      expectError(format, answer, 400);
+      expect(answer.body).toContain('the body is empty');
+    }
+  });
+
+  it('a request without a host', async () => {
+    const [answer] = await exchangeRaw(gateway.baseUrl, [
+      `POST ${paths[format]} HTTP/1.1\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`,
+    ]);
+    if (!answer) throw new TypeError('expected an answer');
+    expectError(format, answer, 400);
+  });
+
   it('no key, an empty key and a key that is no key', async () => {
     for (const authorization of ['', 'Bearer', 'Bearer ', 'Basic eDp5', `Bearer ${'k'.repeat(8_000)}`]) {
       expectError(format, await post(format, whole, { authorization }), 401);
@@ -285,6 +306,17 @@ describe.each(formats)('%s serves what is only strange', (format) => {
   it('doubled slashes and unknown query parameters', async () => {
     const path = `/${paths[format].replaceAll('/', '//')}?beta=true&a[]=1&__proto__=1&&=`;
     expect((await post(format, JSON.stringify(plain[format](prompt)), {}, path)).status).toBe(200);
+  });
+
+  it('a whole URL where its path belongs', async () => {
+    const [answer] = await exchangeRaw(gateway.baseUrl, [
+      rawRequest(
+        `POST http://gateway:80${paths[format]}?key=${gateway.apiKey}`,
+        { connection: 'close' },
+        JSON.stringify(plain[format](prompt)),
+      ),
+    ]);
+    expect(answer?.status).toBe(200);
   });
 
   it('a body that trickles in byte by byte', async () => {
@@ -439,6 +471,20 @@ describe('a socket', () => {
   it('that asks first whether it may send is told to go on', async () => {
     const [answer] = await exchangeRaw(gateway.baseUrl, [
       valid({ expect: '100-continue', connection: 'close' }),
+    ]);
+    expect(answer?.status).toBe(200);
+  });
+
+  it('that expects what nobody knows is answered without it', async () => {
+    const [answer] = await exchangeRaw(gateway.baseUrl, [
+      valid({ expect: 'a-miracle', connection: 'close' }),
+    ]);
+    expect(answer?.status).toBe(200);
+  });
+
+  it('of HTTP/1.0 needs no host', async () => {
+    const [answer] = await exchangeRaw(gateway.baseUrl, [
+      `GET /v1/models HTTP/1.0\r\nauthorization: Bearer ${gateway.apiKey}\r\n\r\n`,
     ]);
     expect(answer?.status).toBe(200);
   });

@@ -6,6 +6,7 @@ import { refuseBrokenHttp } from './plugins/broken-http.ts';
 import { type Connections, registerConnections } from './plugins/connections.ts';
 import { registerEarlyRefusal } from './plugins/early-refusal.ts';
 import { registerErrors, sendError } from './plugins/errors.ts';
+import { registerNodeRefusals } from './plugins/node-refusals.ts';
 import { registerObservation } from './plugins/observe.ts';
 import { registerInference, routeInference } from './routes/inference.ts';
 import { registerModels } from './routes/models.ts';
@@ -27,7 +28,7 @@ export async function buildApp(services: Services): Promise<App> {
     bodyLimit: services.bodyLimitBytes,
     // Node's own limits, which fastify switches off by default: a client that dawdles over its request is cut.
     requestTimeout: 60_000,
-    http: { headersTimeout: 20_000, connectionsCheckingInterval: 1_000 },
+    http: { headersTimeout: 20_000, connectionsCheckingInterval: 1_000, requireHostHeader: false },
     keepAliveTimeout: keepAliveMs,
     forceCloseConnections: 'idle',
     // What has begun to arrive is answered; the framework's refusal would be in nobody's format.
@@ -41,6 +42,7 @@ export async function buildApp(services: Services): Promise<App> {
   const connections = registerConnections(app, { keepAliveMs, bodyLimitBytes, route, now });
   registerObservation(app, services);
   registerErrors(app, services);
+  registerNodeRefusals(app);
   registerEarlyRefusal(app);
   registerBodyRoom(app, bodyLimitBytes);
   registerBody(app);

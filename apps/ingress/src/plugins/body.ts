@@ -44,14 +44,18 @@ export function refuseCompressed(headers: HttpHeaders): void {
   }
 }
 
+/** What refuses a call without a body, which the framework does not read. */
+export function noBody(): SluiceError {
+  return new SluiceError('invalid-request', 'the body is empty', { detail: 'invalid-json' });
+}
+
 /** Throws for what is no JSON, says it is none, is nested too deep or holds too many values or fields. */
 export function parseBody(contentType: string | undefined, body: Buffer): unknown {
   const type = contentType?.split(';')[0]?.trim().toLowerCase();
   if (type && type !== 'application/json' && !type.endsWith('+json')) {
     throw new SluiceError('unsupported-media', 'the content type must be application/json');
   }
-  if (body.length === 0)
-    throw new SluiceError('invalid-request', 'the body is empty', { detail: 'invalid-json' });
+  if (body.length === 0) throw noBody();
   assertModest(body);
   try {
     const parsed: unknown = JSON.parse(utf8.decode(body));
