@@ -227,6 +227,15 @@ it('a Redis that is not there is named without its password', async () => {
   expect(errors).not.toContain('hunter2');
 });
 
+it('a Redis that takes no writes says why', async () => {
+  const full = await startOwnRedis({ arguments: ['--maxmemory', '1'] });
+  environment = { SLUICE_REDIS_URL: full.url };
+  const { code, errors } = await run('tenants', 'create', 'acme');
+  await full.stop();
+  expect(code).toBe(1);
+  expect(errors).toMatch(/^sluice: a tenancy record was not written: OOM .*maxmemory/);
+});
+
 it('the address of Redis may stand in a file, as that of the ingress may', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-cli-'));
   const path = join(folder, 'redis-url');

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Json, SluiceError } from '@sluice/canonical';
-import type { Cluster, Redis } from 'ioredis';
+import { type Cluster, type Redis, ReplyError } from 'ioredis';
 import {
   hashCredential,
   mintCredential,
@@ -222,10 +222,22 @@ export class Directory {
   }
 
   private async write(transaction: { exec(): Promise<[Error | null, unknown][] | null> }): Promise<void> {
-    for (const [error] of (await transaction.exec()) ?? []) {
-      if (error) throw new SluiceError('internal', 'a tenancy record was not written', { cause: error });
+    try {
+      for (const [error] of (await transaction.exec()) ?? []) if (error) throw error;
+    } catch (cause) {
+      // Where Redis gave no answer, nobody knows what was written.
+      if (!(cause instanceof ReplyError)) throw cause;
+      throw new SluiceError('internal', `a tenancy record was not written: ${whyOf(cause)}`, { cause });
     }
   }
+}
+
+/** A transaction is refused as a whole; why, Redis said to its commands. */
+function whyOf(refusal: unknown): string {
+  const isWhole = refusal instanceof Error && 'previousErrors' in refusal;
+  const [first]: unknown[] = isWhole && Array.isArray(refusal.previousErrors) ? refusal.previousErrors : [];
+  const reason = first ?? refusal;
+  return reason instanceof Error ? reason.message : String(reason);
 }
 
 function markOf(secret: string): string {
