@@ -38,6 +38,10 @@ export class ProcessPool {
 
   constructor(options: ProcessPoolOptions) {
     this.options = options;
+    // An impatient operator ends this process at once, and must not be left with those under it.
+    process.once('exit', () => {
+      for (const seat of this.seats) seat.leave();
+    });
   }
 
   /**
@@ -101,6 +105,11 @@ class Seat {
       });
       child.kill('SIGTERM');
     });
+  }
+
+  /** This process goes: one that drains already was given its time, any other begins. */
+  leave(): void {
+    this.child?.kill(this.isStopping ? 'SIGKILL' : 'SIGTERM');
   }
 
   private spawn(onExit: OnExit): ChildProcess {
