@@ -22,6 +22,7 @@ interface Workload {
     metadata: { labels: object; annotations?: Record<string, string> };
     spec: {
       terminationGracePeriodSeconds?: number;
+      shareProcessNamespace?: boolean;
       containers: [Container];
       volumes?: { name: string; configMap: { name: string } }[];
     };
@@ -155,6 +156,10 @@ describe('the processes in the manifests', () => {
     const pauseMs = (containers[0].lifecycle?.preStop.sleep.seconds ?? 0) * 1000;
     // What the supervisors give a process after its drain, and some more.
     expect(terminationGracePeriodSeconds * 1000).toBeGreaterThanOrEqual(pauseMs + drainMs(name) + 10_000);
+  });
+
+  it.each(['ingress', 'worker'] as const)('let %s hear SIGTERM from its first moment on', (name) => {
+    expect(workload(name).template.spec.shareProcessNamespace).toBe(true);
   });
 
   it('give Redis twice the memory that its data may take', () => {
