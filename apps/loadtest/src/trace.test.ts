@@ -41,4 +41,25 @@ describe('a trace', () => {
     expect(() => parseTrace('at_ms\n3\nx\n', 1)).toThrow('entry 2');
     expect(() => parseTrace('# nothing\n', 1)).toThrow('no arrivals');
   });
+
+  it('reads cells in quotes, which may hold commas', () => {
+    const text = '"Note","TIMESTAMP","ContextTokens"\r\n"a, ""b""","1.5","7"\r\n,2,8\r\n';
+    expect(parseTrace(text, 1).entries).toEqual([
+      { atMs: 0, promptTokens: 7 },
+      { atMs: 500, promptTokens: 8 },
+    ]);
+  });
+
+  it.each([
+    ['at_s,output_tokens\n0,5\n1,five\n', 'entry 2 of the trace has a number of tokens that is none'],
+    ['at_s,prompt_tokens\n0,Infinity\n', 'entry 1 of the trace has a number of tokens that is none'],
+    ['at_s\n0\nInfinity\n', 'entry 2 of the trace has no instant'],
+  ])('refuses %j', (text, message) => {
+    expect(() => parseTrace(text, 1)).toThrow(message);
+  });
+
+  it('has no parts of tokens', () => {
+    const { entries } = parseTrace('at_s,prompt_tokens,output_tokens\n0,5.5,0.2\n', 1);
+    expect(entries).toEqual([{ atMs: 0, promptTokens: 6, outputTokens: 1 }]);
+  });
 });

@@ -40,7 +40,7 @@ const largestSeconds = 1e11;
  */
 export function parseTrace(text: string, speed: number): Trace {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
-  const first = lines[0]?.split(',').map((cell) => cell.trim()) ?? [];
+  const first = cellsOf(lines[0] ?? '');
   const hasHeader = first.some((cell) => /[a-z]/i.test(cell) && Number.isNaN(Date.parse(cell)));
   if (lines.length === (hasHeader ? 1 : 0))
     throw new SluiceError('invalid-request', 'the trace has no arrivals');
@@ -51,12 +51,12 @@ export function parseTrace(text: string, speed: number): Trace {
     throw new SluiceError('invalid-request', 'the trace has no column at_ms, at_s or timestamp');
   const prompt = columns.findIndex((name) => promptColumns.includes(name));
   const output = columns.findIndex((name) => outputColumns.includes(name));
-  const rows = lines.slice(hasHeader ? 1 : 0).map((line) => line.split(',').map((cell) => cell.trim()));
+  const rows = lines.slice(hasHeader ? 1 : 0).map(cellsOf);
   const unit = unitOf(columns[instant] ?? '', rows[0]?.[instant] ?? '');
   const entries = rows.map((cells, at) => {
     const entry: TraceEntry = { atMs: instantMs(cells[instant] ?? '', unit, at) };
-    const promptTokens = count(cells[prompt]);
-    const outputTokens = count(cells[output]);
+    const promptTokens = count(cells[prompt], at);
+    const outputTokens = count(cells[output], at);
     if (promptTokens !== undefined) entry.promptTokens = promptTokens;
     if (outputTokens !== undefined) entry.outputTokens = outputTokens;
     return entry;
@@ -90,15 +90,25 @@ function unitOf(column: string, sample: string): Unit {
 
 function instantMs(cell: string, unit: Unit, at: number): number {
   const value = unit === 'date' ? Date.parse(cell) : Number(cell) * unit;
-  if (cell === '' || Number.isNaN(value)) {
+  if (cell === '' || !Number.isFinite(value)) {
     throw new SluiceError('invalid-request', `entry ${at + 1} of the trace has no instant`);
   }
   return value;
 }
 
 /** Public traces say 0 where a request had failed; no server takes that for a length. */
-function count(cell: string | undefined): number | undefined {
-  return cell === undefined || cell === '' || Number.isNaN(Number(cell))
-    ? undefined
-    : Math.max(1, Number(cell));
+function count(cell: string | undefined, at: number): number | undefined {
+  if (cell === undefined || cell === '') return undefined;
+  if (Number.isFinite(Number(cell))) return Math.max(1, Math.round(Number(cell)));
+  throw new SluiceError(
+    'invalid-request',
+    `entry ${at + 1} of the trace has a number of tokens that is none`,
+  );
+}
+
+/** A cell may be in quotes, and then hold commas. */
+function cellsOf(line: string): string[] {
+  if (!line.includes('"')) return line.split(',').map((cell) => cell.trim());
+  const cells = `,${line.trim()}`.matchAll(/,\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*))/g);
+  return [...cells].map(([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain.trim());
 }
