@@ -29,16 +29,27 @@ export async function checkOutputs({ json, csv, html }: Outputs): Promise<void> 
 export async function writeOutputs(results: readonly RunResult[], outputs: Outputs): Promise<void> {
   const { json, csv, html } = outputs;
   const [first] = results;
-  const writes = [
-    json !== undefined && first ? () => writeResult(json, first) : undefined,
-    csv !== undefined ? async () => writeFile(csv, renderCsv(results)) : undefined,
-    html !== undefined ? async () => writeFile(html, renderHtml(results)) : undefined,
-  ].filter((write) => write !== undefined);
-  const outcomes = await Promise.allSettled(writes.map((write) => write()));
-  const failures = outcomes.flatMap((outcome) =>
-    outcome.status === 'rejected' ? [messageOf(outcome.reason)] : [],
-  );
-  if (failures.length > 0) throw new SluiceError('unavailable', failures.join('\n'));
+  const failures = await Promise.all([
+    first && failureOf(json, (path) => writeResult(path, first)),
+    failureOf(csv, async (path) => writeFile(path, renderCsv(results))),
+    failureOf(html, async (path) => writeFile(path, renderHtml(results))),
+  ]);
+  const found = failures.filter((failure) => failure !== undefined);
+  if (found.length > 0) throw new SluiceError('unavailable', found.join('\n'));
+}
+
+/** Why this file could not be written, in words: a full disk does not say which one it was. */
+async function failureOf(
+  path: string | undefined,
+  write: (path: string) => Promise<void>,
+): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  try {
+    await write(path);
+    return undefined;
+  } catch (error) {
+    return `${path} is not whole: ${messageOf(error)}`;
+  }
 }
 
 async function problemOf(path: string): Promise<string | undefined> {
