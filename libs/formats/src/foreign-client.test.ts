@@ -259,6 +259,18 @@ describe('a GPT model', () => {
     expect(sent('openai', chat({ reasoning_effort: 'max' }), 'openai', 'o3').reasoning_effort).toBe('max');
   });
 
+  test('hears nothing of what another model thought', () => {
+    const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'E' };
+    const said = { role: 'assistant', content: [thinking, { type: 'text', text: 'Yes.' }] };
+    const turns = messages({ messages: [...hello, said, ...hello] });
+    const answer = (model: string) => (sent('anthropic', turns, 'openai', model).messages as JsonObject[])[1];
+    expect(answer('gpt-4-turbo')).toEqual({ role: 'assistant', content: 'Yes.' });
+    expect(answer('gpt-5')).toEqual({ role: 'assistant', content: 'Yes.' });
+    expect(answer('gpt-oss-120b')).toEqual({ role: 'assistant', content: 'Yes.', reasoning_content: 'Hm.' });
+    const own = { role: 'assistant', content: 'Yes.', reasoning_content: 'Hm.' };
+    expect(sent('openai', chat({ messages: [own] }), 'openai', 'gpt-4').messages).toEqual([own]);
+  });
+
   test('is told the same user by a hash where the id is longer than it takes', () => {
     const user = (id: string) =>
       String(sent('anthropic', messages({ metadata: { user_id: id } }), 'openai', 'gpt-5').user);
