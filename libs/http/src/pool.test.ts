@@ -28,6 +28,9 @@ beforeEach(async () => {
       arrived();
     } else if (request.url === '/short') {
       response.setHeader('keep-alive', 'timeout=2').end('answer');
+    } else if (request.url === '/working') {
+      response.writeProcessing();
+      setImmediate(() => response.socket?.destroy());
     } else response.end('answer');
   });
   server.on('connection', () => {
@@ -182,6 +185,12 @@ describe('a pool', () => {
     server.closeAllConnections();
     expect(await get('/')).toBe('answer');
     expect(pool.repeated).toBe(1);
+  });
+
+  it('sends no request again that a server began to work on', async () => {
+    expect(await get('/')).toBe('answer');
+    expect(await get('/working')).toBe('reset');
+    expect(pool.repeated).toBe(0);
   });
 
   it('takes no idle connection that the server may be closing', async () => {

@@ -31,6 +31,7 @@ export class ResponseParser {
   private state: State = 'head';
   private rest: Buffer | undefined;
   private remaining = 0;
+  private hasInterim = false;
   private readonly sink: ResponseSink;
 
   constructor(sink: ResponseSink) {
@@ -44,13 +45,14 @@ export class ResponseParser {
 
   /** True when any byte of the response has come. */
   get hasBegun(): boolean {
-    return this.state !== 'head' || this.rest !== undefined;
+    return this.state !== 'head' || this.rest !== undefined || this.hasInterim;
   }
 
   /** Makes the parser expect a response. */
   begin(): void {
     this.state = 'head';
     this.rest = undefined;
+    this.hasInterim = false;
   }
 
   /** The connection ended, which may be the legal end of the body. */
@@ -118,7 +120,8 @@ export class ResponseParser {
   private readHead(text: string): void {
     const head = new ResponseHead(text);
     // 100 Continue and 103 Early Hints precede the real head.
-    if (head.status < 200) return;
+    this.hasInterim = head.status < 200;
+    if (this.hasInterim) return;
     this.sink.head(head);
     this.expect(head.framing);
   }
