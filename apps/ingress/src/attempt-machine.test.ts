@@ -85,9 +85,10 @@ describe('frames of the attempt that counts', () => {
   it('wait behind a gap, which is asked for once', () => {
     const { machine, text: received, ordersOf } = createMidway();
     machine.frame('a', 1, 3, [text('four')]);
+    expect(ordersOf('resend')).toEqual([{ worker: 'a', kind: 'resend', attempt: 1, sequence: 1 }]);
     machine.frame('a', 1, 2, [text('three ')]);
     expect(received()).toBe('one ');
-    expect(ordersOf('resend')).toEqual([{ worker: 'a', kind: 'resend', attempt: 1, sequence: 1 }]);
+    expect(ordersOf('resend')).toHaveLength(1);
     machine.frame('a', 1, 1, [text('two ')]);
     expect(received()).toBe('one two three four');
   });
@@ -186,6 +187,14 @@ describe('a worker that is lost', () => {
     },
   );
 
+  it('before it had said its start leaves the start to the next one', () => {
+    const { machine, delivered } = createBench();
+    machine.claimed('a', 1);
+    machine.workerLost('a', 'exited');
+    machine.frame('b', 2, 0, [start, text('one')]);
+    expect(delivered).toEqual([start, text('one')]);
+  });
+
   it('is no concern of requests that others hold', () => {
     const { machine, enqueued, last } = createMidway();
     machine.workerLost('b', 'exited');
@@ -206,6 +215,21 @@ describe('a worker that is lost', () => {
     ]);
     expect(received()).toBe('one two');
     expect(machine.phase).toBe('closed');
+  });
+
+  it('midway is followed by one that says the end of a call which was complete no second time', () => {
+    const { machine, delivered } = createBench({ resume: 'exact' });
+    const begin = (block: number): GenerationEvent => ({
+      type: 'tool-call-start',
+      block,
+      id: 'c',
+      name: 'f',
+    });
+    const end = (block: number): GenerationEvent => ({ type: 'tool-call-end', block });
+    machine.frame('a', 1, 0, [start, begin(0), end(0), begin(1)]);
+    machine.workerLost('a', 'exited');
+    machine.frame('b', 2, 0, [start, end(0), end(1), finish]);
+    expect(delivered).toEqual([start, begin(0), end(0), begin(1), end(1), finish]);
   });
 
   it('midway gives a resume that later frames do not change', () => {
@@ -414,6 +438,14 @@ describe('frames that the worker no longer keeps', () => {
     machine.gone('a', 1, 1);
     expect(enqueued).toMatchObject([{ attempt: 2, reason: 'frames-gone' }]);
     expect(ordersOf('cancel')).toHaveLength(1);
+  });
+
+  it('end the answer where it can not go on, and a client that did not pause may try again', () => {
+    const { machine, enqueued, last } = createMidway();
+    machine.gone('a', 1, 1);
+    expect(enqueued).toEqual([]);
+    expect(last()).toEqual({ type: 'error', error: expect.objectContaining({ detail: 'worker-lost' }) });
+    expect(last()).not.toHaveProperty('error.retryable');
   });
 
   it('mean nothing when they have arrived meanwhile', () => {
