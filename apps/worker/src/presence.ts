@@ -36,9 +36,11 @@ export class Presence {
     await this.announce();
   }
 
-  /** Says it once more, to somebody who is new or was away. Never rejects. */
+  /** Says it once more, to somebody who is new or was away; nothing while Redis is away. Never rejects. */
   async announce(): Promise<void> {
     const { bus, worker, pools } = this.options;
+    // The connection would keep it, and after an outage say a thousand times how it was.
+    if (!bus.canPublish()) return;
     // Who takes no further jobs offers no slots.
     const offered = this.state === 'ready' ? pools.map((pool) => [pool.name, pool.presence]) : [];
     await publishNews(bus, {
