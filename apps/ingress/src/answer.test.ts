@@ -162,6 +162,18 @@ it.each([
   },
 );
 
+it('what the engine said of the prompt before it answered is charged when nothing more is reported', async () => {
+  const { ask, say } = createBench();
+  const exchange = { requestId: 'early', format: 'openai' } as Exchange;
+  const answer = ask('early', 'hi', nothing, exchange);
+  await answer.begin();
+  say('early', [{ ...start, inputTokens: 5000, cacheReadTokens: 4000 }, text]);
+  answer.cancel();
+  await vi.waitUntil(async () => (await admission.inspect()).open === 0);
+  expect(await spentBy('early')).toBe(5005);
+  expect(exchange.usage).toEqual({ inputTokens: 5000, cacheReadTokens: 4000, outputTokens: 5 });
+});
+
 const refused: GenerationEvent = {
   type: 'error',
   error: { kind: 'upstream-failed', message: 'no' },

@@ -4,21 +4,19 @@ import {
   type GenerationEvent,
   type InferenceRequest,
   isTerminal,
-  nothingSpent,
   outputLimit,
   SluiceError,
-  type TerminalEvent,
-  type Usage,
 } from '@sluice/canonical';
 import type { Model, Pool } from '@sluice/catalog';
 import { type ClientCall, inClientWords } from '@sluice/formats';
 import type { Caller } from '@sluice/tenancy';
 import { type InferenceJob, type QueueEntry, queueEntry } from '@sluice/transport';
 import type { Dispatched } from './dispatcher.ts';
-import { addUsage, type Exchange, noteAttempts, noteEvents } from './exchange.ts';
+import { type Exchange, noteAttempts, noteEvents } from './exchange.ts';
 import type { GenerationPlan } from './generation.ts';
 import type { Services } from './services.ts';
 import { SlotTime } from './slot-time.ts';
+import { Spending } from './spending.ts';
 
 /** Characters of jobs that go to Redis with the question whether they may: more than that only once they may. */
 const largeEntries = 32 * 1024;
@@ -45,16 +43,14 @@ export class Answer {
   private readonly onDefect: (error: unknown) => void;
   private readonly generations: (Dispatched | undefined)[];
   private ticket: Ticket | undefined;
-  private usage: Usage | undefined;
   private readonly slotTime = new SlotTime();
+  private readonly spending: Spending;
   /** What the ticket takes for the prompt where nobody reports it. */
   private estimatedInputTokens = 0;
   /** Choices that the client was not told the end of. */
   private open: number;
   /** Those of them whose worker is done; absent until the first. */
   private ahead: Set<number> | undefined;
-  /** Delivered tokens of the answers that have ended with a report, or without an error. */
-  private reportedTokens = 0;
   private isSettled = false;
 
   constructor(
@@ -70,6 +66,7 @@ export class Answer {
     this.onEvents = onEvents;
     this.onDefect = onDefect;
     this.open = plan.call.choices;
+    this.spending = new Spending(plan.call.choices);
     this.generations = Array.from({ length: plan.call.choices });
   }
 
@@ -200,6 +197,8 @@ export class Answer {
 
   private receive(choice: number, events: GenerationEvent[]): void {
     if (this.isSettled) return;
+    const [first] = events;
+    if (first?.type === 'start') this.spending.began(first);
     const last = events[events.length - 1];
     if (last?.type === 'error') {
       const error = inClientWords(last.error, this.plan.request, this.exchange.format);
@@ -209,12 +208,7 @@ export class Answer {
       this.open -= 1;
       // What fails may do so at once, and says nothing of how long the others take.
       if (last.type === 'finish') this.slotTime.ended(choice, this.services.monotonic());
-      const outputTokens = this.generations[choice]?.deliveredTokens ?? 0;
-      const usage = this.reportOf(last, outputTokens);
-      if (usage) {
-        this.usage = addUsage(this.usage, { outputTokens, ...usage });
-        this.reportedTokens += outputTokens;
-      }
+      this.spending.ended(last, this.generations[choice]?.deliveredTokens ?? 0);
       this.ahead?.delete(choice);
       this.freePlaces();
     }
@@ -230,14 +224,6 @@ export class Answer {
     // One answer that failed fails them all: the client sees one error.
     if (last?.type === 'error') this.cancel();
     else if (this.open === 0) this.settle();
-  }
-
-  /** What an answer says that it has cost; absent where nobody knows. */
-  private reportOf(last: TerminalEvent, outputTokens: number): Usage | undefined {
-    if (last.type === 'finish') return last.usage;
-    // A failed run knows nothing of other answers to the same prompt, and of what a run before it had said.
-    const isAll = this.generations.length === 1 && (last.usage?.outputTokens ?? 0) >= outputTokens;
-    return isAll ? last.usage : undefined;
   }
 
   private workerDone(choice: number): void {
@@ -274,20 +260,10 @@ export class Answer {
     if (!ticket) return;
     this.ticket = undefined;
     services.metrics.requestsInFlight.dec({ format: exchange.format });
-    const usage = this.spent();
+    const usage = this.spending.total(this.deliveredTokens(), this.slotTime.hasBegun);
     exchange.usage = { inputTokens: this.estimatedInputTokens, ...usage };
     const { meanMs } = this.slotTime;
     void ticket.settle(meanMs === undefined ? { usage } : { usage, durationMs: meanMs });
-  }
-
-  /** What was reported, and what was delivered of the answers that report nothing. */
-  private spent(): Usage {
-    const { usage, slotTime } = this;
-    const delivered = this.deliveredTokens();
-    // Nothing ran: nothing is charged. Something ran without a report: the ticket's own rule fills the gaps.
-    if (!usage) return slotTime.hasBegun ? { outputTokens: delivered } : nothingSpent;
-    if (usage.outputTokens === undefined) return usage;
-    return { ...usage, outputTokens: usage.outputTokens + delivered - this.reportedTokens };
   }
 }
 
