@@ -216,6 +216,11 @@ describe('an embedded engine', () => {
     expect(engine.isReady()).toBe(false);
   });
 
+  it('says that there is no build for what shall evaluate', async () => {
+    const engine = models.create({ modelPath: models.write(story), gpu: 'cuda' });
+    await expect(start(engine)).rejects.toThrow('llama.cpp does not run here with gpu: cuda');
+  });
+
   it('says what has to be installed', async () => {
     const options = llamaCppOptions.parse({ modelPath: models.write(story) });
     const engine = new LlamaCppEngine(options, quietServices, loadLibrary);

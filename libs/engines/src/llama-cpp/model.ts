@@ -73,7 +73,11 @@ export async function loadModel(
   } catch (cause) {
     await llama?.dispose();
     const reason = [cause instanceof Error ? cause.message : '', complaint].filter(Boolean).join(': ');
-    throw new SluiceError('unavailable', `the model ${path} does not load: ${reason}`, { cause });
+    // Without a build for the machine nothing was said of the model yet.
+    const fact = llama
+      ? `the model ${path} does not load`
+      : `llama.cpp does not run here with gpu: ${options.gpu}`;
+    throw new SluiceError('unavailable', `${fact}: ${reason}`, { cause });
   }
 }
 
