@@ -14,8 +14,13 @@ import { registerOperations } from './routes/operations.ts';
 import { registerWrongMethods } from './routes/wrong-method.ts';
 import type { Services } from './services.ts';
 
-/** How long a connection may wait for its next request: longer than balancers keep theirs. */
+/** How long a client is told that its connection waits for its next request; middleboxes forget one after minutes. */
 const keepAliveMs = 75_000;
+/**
+ * How long it does wait. Balancers go by their own settings, and one that keeps a connection longer sends a request into
+ * its end now and then, which it may not repeat: those in Go take 90 s, Google's ten minutes.
+ */
+const idleLimitMs = 660_000;
 
 /** The HTTP server of an ingress. */
 export interface App extends Connections {
@@ -28,7 +33,12 @@ export async function buildApp(services: Services): Promise<App> {
     bodyLimit: services.bodyLimitBytes,
     // Node's own limits, which fastify switches off by default: a client that dawdles over its request is cut.
     requestTimeout: 60_000,
-    http: { headersTimeout: 20_000, connectionsCheckingInterval: 1_000, requireHostHeader: false },
+    http: {
+      headersTimeout: 20_000,
+      connectionsCheckingInterval: 1_000,
+      requireHostHeader: false,
+      keepAliveTimeoutBuffer: idleLimitMs - keepAliveMs,
+    },
     keepAliveTimeout: keepAliveMs,
     forceCloseConnections: 'idle',
     // What has begun to arrive is answered; the framework's refusal would be in nobody's format.
@@ -39,7 +49,7 @@ export async function buildApp(services: Services): Promise<App> {
   });
   const { bodyLimitBytes, now } = services;
   const route = routeInference(services);
-  const connections = registerConnections(app, { keepAliveMs, bodyLimitBytes, route, now });
+  const connections = registerConnections(app, { keepAliveMs, idleLimitMs, bodyLimitBytes, route, now });
   registerObservation(app, services);
   registerErrors(app, services);
   registerNodeRefusals(app);

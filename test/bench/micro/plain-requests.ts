@@ -58,7 +58,13 @@ async function openServer(openFastPath?: IngressParts['openFastPath']) {
     });
   });
   openFastPath?.(server, {
-    ...{ keepAliveMs: 75_000, bodyLimitBytes: 1_000_000, isClosing: () => false, now: Date.now },
+    ...{
+      keepAliveMs: 75_000,
+      idleLimitMs: 75_000,
+      bodyLimitBytes: 1_000_000,
+      isClosing: () => false,
+      now: Date.now,
+    },
     onHandOver: () => undefined,
     route: () => (_head: unknown, bytes: Buffer, response: Response) => {
       JSON.parse(bytes.toString());

@@ -12,8 +12,10 @@ export type FastHandler = (head: RequestHead, body: Buffer, response: FastRespon
 
 /** What connections of the fast path have in common. */
 export interface FastPathServices {
-  /** How long a connection may wait for its next request, milliseconds. */
+  /** How long clients are told that a connection waits for its next request, milliseconds. */
   keepAliveMs: number;
+  /** How long it does wait, milliseconds. */
+  idleLimitMs: number;
   /** Longer bodies are refused, elsewhere. */
   bodyLimitBytes: number;
   /** Whether the server takes no more requests. */
@@ -85,7 +87,7 @@ export class FastConnection implements ResponseConnection {
     const isQuiet = this.hasAnswered && this.arrivedBytes === 0;
     if (!isQuiet) {
       if (this.looks >= looksAtPart) this.handOver();
-    } else if (this.looks * 1_000 > this.services.keepAliveMs) this.socket.destroy();
+    } else if (this.looks * 1_000 > this.services.idleLimitMs) this.socket.destroy();
   }
 
   /** The server takes no more requests: a connection is closed, unless it has one or a part of one. */

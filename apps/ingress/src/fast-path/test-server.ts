@@ -20,6 +20,7 @@ export async function openTestServer(
   const server = createServer((_request, response) => answer(response));
   const fastPath = openFastPath(server, {
     keepAliveMs: 5_000,
+    idleLimitMs: 5_000,
     bodyLimitBytes: 1_000,
     isClosing: () => false,
     route: () => (way === 'the fast path' ? (_head, _body, response) => answer(response) : undefined),
