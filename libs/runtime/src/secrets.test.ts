@@ -36,6 +36,7 @@ describe('maskText', () => {
     ['Authorization: Bearer abc.def-ghi', 'Authorization: Bearer ***'],
     ['key sk-ant-api03-abcdefgh_12 was refused', 'key sk-*** was refused'],
     ['GET /v1beta/models?alt=sse&key=AIzaSyD-12345&x=1', 'GET /v1beta/models?alt=sse&key=***&x=1'],
+    ['redis+sentinel://h/group?sentinelPassword=pa55', 'redis+sentinel://h/group?sentinelPassword=***'],
     ['AIzaSyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe', 'AIza***'],
     ['redis://:pa55@host:6379 and rediss://u:p@h', 'redis://:***@host:6379 and rediss://u:***@h'],
     ['nothing to hide at http://localhost:8080/a@b', 'nothing to hide at http://localhost:8080/a@b'],

@@ -33,7 +33,7 @@ export function isSecretName(name: string): boolean {
 }
 
 const credential =
-  /\b(Bearer\s+)[^\s"'\\,]+|\b(sk-)[\w-]{8,}|\b(AIza)[\w-]{20,}|([?&](?:api[-_]?)?key=)[^&\s"'\\]+/gi;
+  /\b(Bearer\s+)[^\s"'\\,]+|\b(sk-)[\w-]{8,}|\b(AIza)[\w-]{20,}|([?&](?:(?:api[-_]?)?key|(?:sentinel)?password)=)[^&\s"'\\]+/gi;
 const passwordInUrl = /\b([a-z][a-z0-9+.-]*:\/\/[^\s/:@"]*):[^\s/@"]+@/gi;
 
 /** The text with everything that has the shape of a credential masked. */

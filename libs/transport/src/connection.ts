@@ -222,11 +222,13 @@ function openTopology(address: RedisAddress, options: Settings): RedisClient {
       return new Redis({ ...options, ...credentials, path, db });
     }
     case 'sentinel': {
-      const { isEncrypted, nodes, group, db, credentials } = address;
+      const { isEncrypted, nodes, group, db, credentials, sentinelCredentials: login } = address;
       const tls = groupTls(nodes);
       return new Redis({
         ...options,
         ...credentials,
+        ...(login.username !== undefined && { sentinelUsername: login.username }),
+        ...(login.password !== undefined && { sentinelPassword: login.password }),
         ...(isEncrypted && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
         sentinels: nodes,
         Connector: SentinelReasons,

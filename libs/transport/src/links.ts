@@ -93,7 +93,11 @@ function explain(complaint: string): string {
       /\b(self-signed certificate|unable to (?:verify|get) [^;]*certificate).*/,
       '$1, and NODE_EXTRA_CA_CERTS names no authority of it',
     )
-    .replace(/\bNOAUTH\b.*/, 'NOAUTH, it wants a password, as in redis://:PASSWORD@HOST')
+    .replace(
+      /^(no sentinel is reachable: )NOAUTH\b.*/,
+      '$1NOAUTH, it wants a password of its own, as in /GROUP?sentinelPassword=PASSWORD',
+    )
+    .replace(/\bNOAUTH\b(?!,).*/, 'NOAUTH, it wants a password, as in redis://:PASSWORD@HOST')
     .replace(/\bWRONGPASS\b.*/, 'WRONGPASS, it refuses the user or the password')
     .replace(/\bERR DB index is out of range\b.*/, 'it has no such database')
     .replace(/^Unknown RESP type.*|^Protocol error,.*/s, 'what answers there is no Redis');

@@ -39,7 +39,19 @@ describe('the URL of a Redis', () => {
       group: 'main',
       db: 2,
       credentials: { username: 'me', password: 'a:b:c' },
+      sentinelCredentials: {},
     });
+  });
+
+  it('can hold what the sentinels themselves want to know', () => {
+    const url = 'redis+sentinel://me:mine@a/main?sentinelUsername=ops&sentinelPassword=p%26s=+@x';
+    expect(parseRedisAddress(url)).toMatchObject({
+      nodes: [{ host: 'a' }],
+      group: 'main',
+      credentials: { username: 'me', password: 'mine' },
+      sentinelCredentials: { username: 'ops', password: 'p&s=+@x' },
+    });
+    expect(printableAddress(url)).toBe('a/main');
   });
 
   it('can leave out what has a default', () => {
@@ -50,6 +62,7 @@ describe('the URL of a Redis', () => {
       group: 'mymaster',
       db: 0,
       credentials: { password: 'secret' },
+      sentinelCredentials: {},
     });
   });
 
@@ -90,6 +103,11 @@ describe('the URL of a Redis', () => {
     ['unix://:p%ss@/redis.sock', 'spells special characters as %40'],
     ['redis+sentinel://', 'names its nodes as host:port,host:port'],
     ['redis+sentinel://h/group/one', 'names its database by a number'],
+    [
+      'redis+sentinel://h/group?password=hush',
+      'of sentinels ends in \\?sentinelUsername=…&sentinelPassword=…',
+    ],
+    ['redis+sentinel://h:65536', 'names its nodes as'],
     ['redis+cluster://a,,b', 'names its nodes as'],
     ['redis+cluster://a:b:c', 'names its nodes as'],
     ['rediss+cluster://a:b:c', 'names its nodes as'],
@@ -108,6 +126,7 @@ describe('the URL of a Redis', () => {
   it.each([
     ['rediss://me:mine@host:1/3', 'host:1/3'],
     ['redis://:100%@host', 'host'],
+    ['redis://host:1/3?password=mine', 'host:1/3'],
     ['unix://:p%40ss@/run/redis@main.sock?db=1', '/run/redis@main.sock?db=1'],
     ['redis+cluster://me:mine@a:1,b:2', 'a:1,b:2'],
     ['rediss+sentinel://me:mine@a:1,b:2/group/3', 'a:1,b:2/group/3'],

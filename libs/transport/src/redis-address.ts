@@ -23,6 +23,8 @@ export type RedisAddress =
       group: string;
       db: number;
       credentials: RedisCredentials;
+      /** For the sentinels, which know those of the servers and take them from nobody. */
+      sentinelCredentials: RedisCredentials;
     }
   | { kind: 'cluster'; isEncrypted: boolean; nodes: RedisNode[]; credentials: RedisCredentials };
 
@@ -34,8 +36,8 @@ export const redisSchemes =
 
 /**
  * Reads the URL of a Redis: `redis[s]://[user:password@]host:port[/db]`, `unix://[user:password@]/path[?db=N]`,
- * `redis[s]+sentinel://[user:password@]host:port,host:port/group[/db]` (group: `mymaster`) or
- * `redis[s]+cluster://[user:password@]host:port,host:port`. Throws `invalid-request` for one of another kind, and
+ * `redis[s]+sentinel://[user:password@]host:port,host:port/group[/db][?sentinelPassword=…&sentinelUsername=…]` (group:
+ * `mymaster`) or `redis[s]+cluster://[user:password@]host:port,host:port`. Throws `invalid-request` for one of another kind, and
  * repeats nothing of it: it may hold a password.
  */
 export function parseRedisAddress(url: string): RedisAddress {
@@ -52,7 +54,8 @@ export function parseRedisAddress(url: string): RedisAddress {
     case 'redis+sentinel':
     case 'rediss+sentinel': {
       const { nodes, path, credentials } = parseNodes(rest, sentinelPort);
-      const [group, db] = path.split('/');
+      const [way = '', query] = path.split('?');
+      const [group, db] = way.split('/');
       return {
         kind: 'sentinel',
         isEncrypted: scheme === 'rediss+sentinel',
@@ -60,6 +63,7 @@ export function parseRedisAddress(url: string): RedisAddress {
         group: group || 'mymaster',
         db: parseDatabase(db),
         credentials,
+        sentinelCredentials: parseSentinelCredentials(query),
       };
     }
     case 'redis+cluster':
@@ -72,10 +76,12 @@ export function parseRedisAddress(url: string): RedisAddress {
   }
 }
 
-/** The address without its user and password. The URL must be one that can be read. */
+/** The address without its users and passwords. The URL must be one that can be read. */
 export function printableAddress(url: string): string {
   const rest = url.replace(/^[^/]*\/\//, '');
-  return url.startsWith('unix:') ? splitSocket(rest).place : splitLogin(rest).place;
+  if (url.startsWith('unix:')) return splitSocket(rest).place;
+  // A query may hold a password, too.
+  return splitLogin(rest.replace(/\?.*/s, '')).place;
 }
 
 /** Reads what follows the scheme: `[user:password@]/path[?db=N]`. */
@@ -101,8 +107,9 @@ function parseNodes(
   const nodes = hosts.split(',').map((node) => {
     const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d+))?$/.exec(node) ?? [];
     const host = bracketed ?? plain;
-    if (host === undefined) throw invalid('names its nodes as host:port,host:port');
-    return { host, port: port === undefined ? defaultPort : Number(port) };
+    const number = port === undefined ? defaultPort : Number(port);
+    if (host === undefined || number > 65_535) throw invalid('names its nodes as host:port,host:port');
+    return { host, port: number };
   });
   return { nodes, path, credentials: parseCredentials(login) };
 }
@@ -119,8 +126,10 @@ function splitSocket(rest: string): Split {
   return { login, place };
 }
 
+/** A password that stands in a query may hold an @ of its own. */
 function splitLogin(rest: string): Split {
-  const at = rest.lastIndexOf('@');
+  const query = rest.indexOf('?');
+  const at = rest.lastIndexOf('@', query < 0 ? undefined : query);
   return { login: rest.slice(0, Math.max(0, at)), place: rest.slice(at + 1) };
 }
 
@@ -130,6 +139,22 @@ function parseCredentials(login: string): RedisCredentials {
     ...(username && { username: decode(username) }),
     ...(password && { password: decode(password) }),
   };
+}
+
+const sentinelNames: Readonly<Record<string, keyof RedisCredentials>> = {
+  sentinelUsername: 'username',
+  sentinelPassword: 'password',
+};
+
+function parseSentinelCredentials(query = ''): RedisCredentials {
+  const credentials: RedisCredentials = {};
+  for (const pair of query.split('&').filter((each) => each !== '')) {
+    const [, name = '', value = ''] = /^([^=]*)=?(.*)$/s.exec(pair) ?? [];
+    const field = Object.hasOwn(sentinelNames, name) ? sentinelNames[name] : undefined;
+    if (!field) throw invalid(`of sentinels ends in ?${Object.keys(sentinelNames).join('=…&')}=…`);
+    credentials[field] = decode(value);
+  }
+  return credentials;
 }
 
 /** ioredis reads the URL by itself, and takes the first database for a name that is no number. */
