@@ -1,5 +1,7 @@
 import type { InferenceRequest, Json, JsonObject, Message, Reasoning } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { formatNamed } from '../golden-run.ts';
+import { placeOf } from '../places.ts';
 import { refusalOf } from '../test-refusal.ts';
 import { createEncoding } from './encoding.ts';
 import { anthropic } from './index.ts';
@@ -485,6 +487,46 @@ describe('a thread', () => {
         param: 'thread',
       });
     }
+  });
+});
+
+describe('a compaction', () => {
+  const compaction = { type: 'summarize', instructions: 'Briefly.' };
+  const request = decode({ compaction, system: 'Be brief.' });
+
+  test('is ordered of a server of the dialect as it was, beside the conversation', () => {
+    const body = encode(request);
+    expect(body.compaction).toEqual(compaction);
+    expect({ ...body, compaction: null }).toEqual({
+      ...encode(decode({ system: 'Be brief.' })),
+      compaction: null,
+    });
+  });
+
+  test.each(['openai', 'gemini'])('is refused for a server of %s, which would answer instead', (dialect) => {
+    const target = { model: 'm', stream: true, maxOutputTokens: 9 };
+    const { info } = refusalOf(() => formatNamed(dialect).client.encodeRequest(request, target));
+    expect(info.kind).toBe('invalid-request');
+    expect(placeOf(info.param ?? '', request)).toBe('compaction');
+  });
+
+  test('is none for a null, nor where tokens are counted', () => {
+    expect(decode({ compaction: null })).toEqual(decode({}));
+    const body = { model: 'm', messages: [hello], compaction };
+    const path = '/v1/messages/count_tokens';
+    const counted = server.decodeRequest({ path, headers: {}, query: {}, requestId: 'r', body });
+    expect(counted.request.messages).toEqual(decode({}).messages);
+  });
+
+  test('is what this format says it is', () => {
+    const messages = (format: string, value: Json): Message[] => [
+      { role: 'system', content: [{ type: 'opaque', format, value }] },
+      user,
+    ];
+    expect(encode({ messages: messages('anthropic', { text: 'a' }) })).not.toHaveProperty('compaction');
+    expect(refusal(() => encode({ messages: messages('openai', { compaction }) }))).toBe(
+      "messages[0].content[0]: this model's server does not understand a part of the openai format",
+    );
   });
 });
 

@@ -11,6 +11,7 @@ import type { DecodedRequest, EncodedRequest, HttpHeaders, UpstreamTarget, WireR
 import { isForeign } from '../foreign-client.ts';
 import { answerSchema } from './answer-schema.ts';
 import { isClaude } from './claude-models.ts';
+import { compactionOrder, takeCompaction } from './compaction.ts';
 import { createEncoding, ownFields, unsayable } from './encoding.ts';
 import { decodeMessages, decodePrefill, decodeSystem } from './messages-decode.ts';
 import { encodeMessages } from './messages-encode.ts';
@@ -45,11 +46,14 @@ export function decodeRequest(wire: WireRequest): DecodedRequest {
   const { known, rest: unknown } = parseWire(requestBody, wire.body, '');
   // Our own names for what is filed beside the body: a client's fields of these names mean nothing. A thread is kept
   // by nobody: the ids of our answers are not those of a server behind us.
-  const { betas: _betas, deferred_tools: _deferred, thread: _thread, ...rest } = unknown;
+  const { betas: _betas, deferred_tools: _deferred, thread: _thread, compaction, ...rest } = unknown;
   const operation = countsTokens(wire.path) ? 'count-tokens' : 'generate';
   if (operation === 'generate' && known.max_tokens === undefined) throw invalid('max_tokens', 'is required');
   const betas = readBetas(wire.headers);
   const request = decodeBody(known, { ...rest, ...(betas.length > 0 && { betas }) });
+  // A count ignores it: there it is of the conversation as it stands.
+  if (compaction !== undefined && operation === 'generate')
+    request.messages.unshift(compactionOrder(compaction));
   return {
     operation,
     request,
@@ -133,7 +137,8 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   refuseUnsayable(request);
   const encoding = createEncoding();
   const { betas, deferred_tools, thinking, output_config, metadata, ...own } = ownFields(request, encoding);
-  const { system, messages } = encodeMessages(request.messages, encoding);
+  const { messages: conversation, compaction } = takeCompaction(request.messages);
+  const { system, messages } = encodeMessages(conversation, encoding);
   if (messages.length === 0) throw unsayable('messages', 'hold nothing but blank text');
   const foreign = isForeign(target, format);
   const isStranger = foreign && isClaude(target.model);
@@ -172,6 +177,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
       isForeign: foreign,
     }),
     ...(isJsonObject(chosenThinking) && { thinking: chosenThinking }),
+    ...(compaction !== undefined && { compaction }),
     ...(Object.keys(config).length > 0 && { output_config: config }),
     ...(Object.keys(user).length > 0 && { metadata: user }),
     stream: target.stream,

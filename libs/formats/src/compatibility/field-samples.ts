@@ -81,6 +81,7 @@ export const fieldSamples: readonly FieldSamples[] = [
       output_format: { type: 'json_schema', schema },
       tool_choice: { type: 'any' },
       cache_control: { type: 'ephemeral' },
+      compaction: { type: 'summarize' },
       container: 'c',
       context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
       mcp_servers: [{ type: 'url', url: 'https://example.org', name: 'x' }],
@@ -90,6 +91,8 @@ export const fieldSamples: readonly FieldSamples[] = [
       thread: { type: 'create' },
       diagnostics: { previous_message_id: 'msg_1' },
       fallbacks: ['x'],
+      fallback_credit_token: 't',
+      billing_policy: { type: 'billing_policy', bill_to: 'self' },
     },
   },
   {
