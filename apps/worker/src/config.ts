@@ -15,7 +15,10 @@ export const workerEnvironment = z.object({
     .describe(
       'Settings file (YAML or JSON) with pools, models and aliases; absent: the built-in simulated model',
     ),
-  SLUICE_POOLS: list().optional().describe('Pools that this worker serves, with commas between; absent: all'),
+  SLUICE_POOLS: list()
+    .refine((pools) => pools.length > 0, 'names no pool')
+    .optional()
+    .describe('Pools that this worker serves, with commas between; absent: all'),
   SLUICE_PROCESSES: wholeNumber({ min: 1, max: 64 })
     .default(1)
     .describe(
