@@ -68,6 +68,11 @@ const compose = [
     [
       ['`SLUICE_KEY_SECRET`', 'one for the demo', 'As above; set your own before a key matters'],
       ['`SLUICE_CONFIG`', '', 'Settings file on the host, for ingresses and workers'],
+      [
+        '`SLUICE_ENV_FILE`',
+        '',
+        'File on the host with lines `NAME=value` for the workers: what the settings file names as `{ env: NAME }`',
+      ],
       ['`SLUICE_PORTS`', '`8080`', 'Port on the host, or a range with one for each ingress, as `8080-8081`'],
       ['`SLUICE_BIND`', '`127.0.0.1`', 'Address of the host at which the API listens'],
       ['`SLUICE_LOG_LEVEL`', '`info`', 'As above'],
