@@ -7,6 +7,7 @@ export const settingNames: readonly string[] = [
   'SLUICE_BODY_LIMIT_BYTES',
   'SLUICE_CONFIG',
   'SLUICE_DRAIN_LIMIT_MS',
+  'SLUICE_ENV_FILE',
   'SLUICE_HOST',
   'SLUICE_KEEP_ALIVE_MS',
   'SLUICE_KEY_SECRET',
