@@ -440,6 +440,12 @@ describe('a failure of an upstream', () => {
     expect((await failureOf(engine)).message).not.toContain('sk-');
   });
 
+  it.each(['x', 'none', 'EMPTY'])('keeps its words where the credential %j is none', async (credential) => {
+    const words = 'This model has a maximum context length of 8192 tokens; none may be EMPTY';
+    answerWith(400, body(words, 'invalid_request_error'));
+    expect((await failureOf(createEngine({ credential }))).message).toContain(words);
+  });
+
   it('for lack of capacity passes the time to wait on', async () => {
     answerWith(429, body('slow down', 'rate_limit_error'), { 'retry-after': '7' });
     expect(await failureOf(createEngine())).toMatchObject({ kind: 'rate-limited', retryAfterMs: 7000 });

@@ -2,7 +2,10 @@ import type { UpstreamOptions } from './options.ts';
 
 /** What is shorter is no key, and may be a word that a server says for its own reasons. */
 const shortestKey = 16;
-/** The beginning of a key that a cut message may end with, and that tells too much. */
+/**
+ * The beginning of a key that a cut message may end with, and that tells too much. A whole credential that is shorter is
+ * none: a server without keys is given `x` or `none`, which stand inside of other words.
+ */
 const shortestBeginning = 6;
 /** How vendors name the account that a key belongs to: in their refusals for want of a quota, for one. */
 const account = /\b(?:org|proj)[-_][a-z\d]{8,}|\bproject_number:\d+/gi;
@@ -12,7 +15,8 @@ export function secretsOf({ credential, headers, baseUrl }: UpstreamOptions): re
   const query = [...new URL(baseUrl).searchParams.values()];
   const words = [...Object.values(headers), ...query].flatMap((value) => value.split(/\s+/));
   const keys = words.filter((word) => word.length >= shortestKey);
-  return credential === undefined ? keys : [credential, ...keys];
+  const isSecret = credential !== undefined && credential.length >= shortestBeginning;
+  return isSecret ? [credential, ...keys] : keys;
 }
 
 /** A server's words without these texts, and without the names of the account. */
