@@ -1,0 +1,157 @@
+import { assertNever } from '@sluice/canonical';
+import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
+import fc from 'fast-check';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { Ledger } from './ledger.ts';
+import { bookKeys } from './names.ts';
+import { type Asked, partOf, TestBed } from './test-bed.ts';
+
+// Redis servers start here, on machines that may be busy.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 30_000 });
+
+let bed: TestBed<OwnTestRedis>;
+let redis: Redis;
+beforeAll(async () => {
+  bed = new TestBed(await startOwnRedis());
+  redis = await bed.connect();
+});
+afterAll(() => bed.close());
+
+const tenant = 'sluice:{t:acme}';
+const pool = 'sluice:{p:gpu}';
+const slots = [tenant, pool];
+/** So long that nothing runs empty, and no period ends, while the test looks. */
+const periodMs = 864_000_000_000;
+const max = { concurrency: 6, rate: 400, budget: 700, places: 9 };
+
+interface Wish {
+  jobs: number;
+  input: number;
+  tokens: number;
+}
+
+const ofTenant = ({ jobs, tokens }: Wish): Asked[] => [
+  { primitive: 'lease', max: max.concurrency, key: `${tenant}:concurrency`, amount: jobs },
+  { primitive: 'rate', max: max.rate, periodMs, settles: true, key: `${tenant}:rate`, amount: tokens },
+  { primitive: 'budget', max: max.budget, periodMs, key: `${tenant}:budget`, amount: tokens },
+];
+const ofPool = ({ jobs }: Wish): Asked[] => [
+  { primitive: 'lease', max: max.places, key: `${pool}:leases`, amount: jobs },
+];
+
+/** The same rules without Redis: what is held follows from who holds it. */
+class Model {
+  readonly open = new Map<string, Wish & { seen: number }>();
+  private rate = 0;
+  private spent = 0;
+
+  /** As the checks of a request see them, in their order. */
+  get levels(): number[] {
+    const held = [...this.open.values()];
+    const jobs = held.reduce((sum, each) => sum + each.jobs, 0);
+    const reserved = held.reduce((sum, each) => sum + each.tokens, 0);
+    return [jobs, this.rate, this.spent + reserved, jobs];
+  }
+
+  /** Index of the check that says no; absent where all is taken. */
+  reserve(id: string, wish: Wish): number | undefined {
+    if (this.open.has(id)) return undefined;
+    const amounts = [wish.jobs, wish.tokens, wish.tokens, wish.jobs];
+    const most = Object.values(max);
+    const levels = this.levels;
+    const refused = amounts.findIndex((amount, index) => (levels[index] ?? 0) + amount > (most[index] ?? 0));
+    if (refused >= 0) return refused;
+    this.open.set(id, { ...wish, seen: 0 });
+    this.rate += wish.tokens;
+    return undefined;
+  }
+
+  settle(id: string, charge: number | undefined): boolean {
+    const held = this.open.get(id);
+    if (!held) return false;
+    this.open.delete(id);
+    this.rate = Math.max(0, this.rate + (charge ?? 0) - held.tokens);
+    this.spent += charge ?? 0;
+    return true;
+  }
+}
+
+const id = fc.integer({ min: 0, max: 5 }).map((number) => `r${number}`);
+const tokens = fc.integer({ min: 0, max: 200 });
+const wish = fc.record({ id, jobs: fc.integer({ min: 1, max: 3 }), input: tokens, tokens });
+const settlement = fc.record({ id, charge: fc.option(tokens, { nil: undefined }) });
+const some = <Value>(value: fc.Arbitrary<Value>) => fc.array(value, { minLength: 1, maxLength: 5 });
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ type: fc.constant('reserve'), wishes: some(wish) }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('settle'), settlements: some(settlement) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('renew'), id, seen: tokens }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('die'), id }) },
+);
+
+it('the books say what a simple model says, whatever is asked in one turn, settled, renewed and left behind', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), async (steps) => {
+      await redis.flushall();
+      const model = new Model();
+      const ingresses = [new Ledger(redis, 3_600_000), new Ledger(redis, 3_600_000)] as const;
+      for (const [index, each] of steps.entries()) {
+        const ledger = ingresses[index % 2 === 0 ? 0 : 1];
+        switch (each.type) {
+          case 'reserve': {
+            const expected = each.wishes.map((one) => model.reserve(one.id, one));
+            const answers = await Promise.all(
+              each.wishes.map((one) =>
+                ledger.reserve({
+                  ...{ requestId: one.id, inputTokens: one.input },
+                  parts: [partOf(tenant, ofTenant(one)), partOf(pool, ofPool(one))],
+                }),
+              ),
+            );
+            expect(answers.map(({ refused }) => refused)).toEqual(expected);
+            break;
+          }
+          case 'settle': {
+            const expected = each.settlements.map((one) => model.settle(one.id, one.charge));
+            const settled = each.settlements.map(({ id: requestId, charge }) =>
+              ledger.settle({ requestId, slots, ...(charge !== undefined && { charge }) }),
+            );
+            expect(await Promise.all(settled)).toEqual(expected);
+            break;
+          }
+          case 'renew': {
+            const held = model.open.get(each.id);
+            if (!held) break;
+            held.seen = Math.max(held.seen, each.seen);
+            for (const [slot, [lease]] of [
+              [tenant, ofTenant(held)],
+              [pool, ofPool(held)],
+            ] as const) {
+              const leases = [{ primitive: 'lease', key: lease?.key ?? '', amount: held.jobs }] as const;
+              await ledger.renew(slot, () => [{ id: each.id, seen: each.seen, leases }]);
+            }
+            break;
+          }
+          case 'die': {
+            const held = model.open.get(each.id);
+            if (!held) break;
+            // What the time does to a lease that nobody renews.
+            for (const slot of slots) await redis.zadd(bookKeys(slot)[0], 1, each.id);
+            model.settle(each.id, held.input + held.seen);
+            break;
+          }
+          default:
+            assertNever(each);
+        }
+        const nothing = { jobs: 0, input: 0, tokens: 0 };
+        const [one, other] = [
+          await ledger.inspect(tenant, ofTenant(nothing)),
+          await ledger.inspect(pool, ofPool(nothing)),
+        ];
+        expect([...one.levels, ...other.levels].map(Math.round)).toEqual(model.levels);
+        expect([one.requests, other.requests]).toEqual([model.open.size, model.open.size]);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
