@@ -141,6 +141,18 @@ describe('the command line', () => {
     expect(await readResult(file('e.json'))).toMatchObject({ isInterrupted: true });
   });
 
+  it('gives no half figure of the client itself', async () => {
+    const child = execFile(process.execPath, [bin, 'bench', '--duration', '1h']);
+    let output = '';
+    child.stdout?.on('data', (text) => {
+      output += text;
+    });
+    if (child.stdout) await once(child.stdout, 'data');
+    child.kill('SIGINT');
+    expect(await once(child, 'close')).toEqual([130, null]);
+    expect(output).toBe('against a trivial server on this machine:\n');
+  });
+
   it('exits with 1 for a missed objective that is enforced, and for wrong text', async () => {
     const run = ['run', '-t', target, '-n', '3', '-r', '100', '-q'];
     expect((await call(...run, '-m', 'paced-e503')).code).toBe(0);

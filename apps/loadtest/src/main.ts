@@ -127,15 +127,16 @@ async function report(files: string[], flags: CommandLine['values']): Promise<nu
 }
 
 async function bench(flags: CommandLine['values']): Promise<number> {
-  const ceiling = await measureCeiling({
+  const options = {
     durationMs: timeMs('duration', flags.duration ?? '5s'),
     users: wholeNumber('users', flags.users ?? '64', { from: 1, to: 10_000 }),
     processes: wholeNumber('processes', flags.processes ?? '1', { from: 1, to: 256 }),
     signal: interrupts(),
-  });
+  };
+  print('against a trivial server on this machine:\n');
+  const ceiling = await measureCeiling(options);
   const line = (rate: number, goal: number, unit: string, cpuUs: number) =>
     `${Math.round(rate).toLocaleString('en')} ${unit}/s (goal ${goal.toLocaleString('en')}: ${rate >= goal ? 'reached' : 'NOT REACHED'}), client CPU ${cpuUs.toFixed(2)} µs each\n`;
-  print('against a trivial server on this machine:\n');
   print(`  ${line(ceiling.requestsPerSecond, goals.requestsPerSecond, 'requests', ceiling.cpuPerRequestUs)}`);
   print(`  ${line(ceiling.tokensPerSecond, goals.tokensPerSecond, 'tokens', ceiling.cpuPerTokenUs)}`);
   print(

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { SluiceError } from '@sluice/canonical';
 import type { RunResult } from '../result.ts';
 import { runScenario } from '../run.ts';
 import { parseScenario } from '../scenario.ts';
@@ -32,7 +33,7 @@ export interface CeilingOptions {
 export async function measureCeiling(options: CeilingOptions): Promise<Ceiling> {
   const server = fork(fileURLToPath(new URL('./trivial-process.ts', import.meta.url)));
   try {
-    const [port] = await once(server, 'message', { signal: options.signal });
+    const [port] = await once(server, 'message', { signal: options.signal }).catch(refuseInterrupt);
     const run = (streamShare: number) => measure(`http://127.0.0.1:${port}`, streamShare, options);
     const single = await run(0);
     const stream = await run(1);
@@ -51,7 +52,7 @@ export async function measureCeiling(options: CeilingOptions): Promise<Ceiling> 
   }
 }
 
-function measure(target: string, streamShare: number, options: CeilingOptions): Promise<RunResult> {
+async function measure(target: string, streamShare: number, options: CeilingOptions): Promise<RunResult> {
   const { durationMs, users, processes, signal } = options;
   const scenario = parseScenario({
     target,
@@ -62,7 +63,14 @@ function measure(target: string, streamShare: number, options: CeilingOptions): 
     load: { kind: 'closed', users },
     traffic: [{ streamShare, model: 'trivial' }],
   });
-  return runScenario(scenario, { signal });
+  const result = await runScenario(scenario, { signal });
+  if (result.isInterrupted) refuseInterrupt();
+  return result;
+}
+
+/** Half a measurement is no ceiling. */
+function refuseInterrupt(): never {
+  throw new SluiceError('cancelled', 'interrupted before the client was measured');
 }
 
 /** Microseconds of CPU per second of all client processes. */
