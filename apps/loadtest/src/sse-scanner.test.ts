@@ -7,7 +7,7 @@ import { createVoice } from './upstream/voice.ts';
 
 interface Heard {
   texts: string[];
-  ends: number;
+  hasEnd: boolean;
   outputTokens: number | undefined;
   errors: string[];
   malformed: number;
@@ -19,14 +19,14 @@ function scan(
   shape = new LineShape(dialects[format]),
   longestBytes?: number,
 ): Heard {
-  const heard: Heard = { texts: [], ends: 0, outputTokens: undefined, errors: [], malformed: 0 };
+  const heard: Heard = { texts: [], hasEnd: false, outputTokens: undefined, errors: [], malformed: 0 };
   const scanner = new SseScanner(
     dialects[format],
     shape,
     {
       text: (bytes, start, end) => heard.texts.push(JSON.parse(`"${bytes.toString('utf8', start, end)}"`)),
       facts: (facts) => {
-        heard.ends += facts.isEnd === true ? 1 : 0;
+        if (facts.isEnd === true) heard.hasEnd = true;
         heard.outputTokens = facts.outputTokens ?? heard.outputTokens;
         if (facts.error !== undefined) heard.errors.push(facts.error);
       },
@@ -64,7 +64,7 @@ describe.each(formatNames)('the scanner of %s', (format) => {
     fc.assert(
       fc.property(fc.array(token, { minLength: 1, maxLength: 20 }), fc.array(fc.nat()), (texts, cuts) => {
         const heard = scan(format, split(stream(format, texts), cuts));
-        expect(heard).toEqual({ texts, ends: 1, outputTokens: texts.length, errors: [], malformed: 0 });
+        expect(heard).toEqual({ texts, hasEnd: true, outputTokens: texts.length, errors: [], malformed: 0 });
       }),
     );
   });
@@ -74,7 +74,7 @@ describe.each(formatNames)('the scanner of %s', (format) => {
       fc.property(fc.array(token, { minLength: 1, maxLength: 9 }), fc.array(fc.nat()), (texts, cuts) => {
         const bytes = Buffer.from(stream(format, texts).toString().replaceAll('\n', lineEnd));
         const heard = scan(format, split(bytes, cuts));
-        expect(heard).toEqual({ texts, ends: 1, outputTokens: texts.length, errors: [], malformed: 0 });
+        expect(heard).toEqual({ texts, hasEnd: true, outputTokens: texts.length, errors: [], malformed: 0 });
       }),
     );
   });
@@ -84,7 +84,11 @@ describe.each(formatNames)('the scanner of %s', (format) => {
       .toString()
       .replaceAll(/^data: \{(.*)\}$/gm, 'data: {\ndata: $1\ndata: }\ndata:');
     expect(text).toContain('data: }');
-    expect(scan(format, [Buffer.from(text)])).toMatchObject({ texts: ['a', 'b'], ends: 1, malformed: 0 });
+    expect(scan(format, [Buffer.from(text)])).toMatchObject({
+      texts: ['a', 'b'],
+      hasEnd: true,
+      malformed: 0,
+    });
   });
 
   it('joins a long line once, however many reads it took', () => {
@@ -102,7 +106,7 @@ describe.each(formatNames)('the scanner of %s', (format) => {
     const endless = Array.from({ length: 100 }, () => Buffer.from('data: endless '));
     const pieces = [...endless, Buffer.from('\n'), stream(format, ['x'])];
     const heard = scan(format, pieces, undefined, 500);
-    expect(heard).toMatchObject({ texts: ['x'], ends: 1, malformed: 1 });
+    expect(heard).toMatchObject({ texts: ['x'], hasEnd: true, malformed: 1 });
   });
 
   it('reads on when another stream taught it another shape of line', () => {
@@ -111,7 +115,7 @@ describe.each(formatNames)('the scanner of %s', (format) => {
     for (const text of [stream(format, ['a', 'b']).toString(), spaced, spaced.replaceAll('\n', '\r\n')]) {
       expect(scan(format, [Buffer.from(text)], shape)).toMatchObject({
         texts: ['a', 'b'],
-        ends: 1,
+        hasEnd: true,
         malformed: 0,
       });
     }
@@ -120,7 +124,7 @@ describe.each(formatNames)('the scanner of %s', (format) => {
   it('passes comments, pings and fields that say nothing', () => {
     const noise = ': ping\n\nevent: ping\ndata: {"type":"ping"}\n\nid: 3\nretry: 100\n\n';
     const heard = scan(format, [Buffer.from(noise), stream(format, ['x'])]);
-    expect(heard).toMatchObject({ texts: ['x'], ends: 1, malformed: 0 });
+    expect(heard).toMatchObject({ texts: ['x'], hasEnd: true, malformed: 0 });
   });
 
   it('reports what is neither SSE nor JSON', () => {
@@ -130,7 +134,7 @@ describe.each(formatNames)('the scanner of %s', (format) => {
 
   it('takes a last line without its end', () => {
     const whole = stream(format, ['x']);
-    expect(scan(format, [whole.subarray(0, whole.toString().trimEnd().length)]).ends).toBe(1);
+    expect(scan(format, [whole.subarray(0, whole.toString().trimEnd().length)]).hasEnd).toBe(true);
   });
 });
 
@@ -143,14 +147,24 @@ describe('an event that says more than text', () => {
     const [short, same] = [event('a', { finishReason: 'STOP' }), event('b', { safetyRating: 'NONE' })];
     expect(same).toHaveLength(short.length);
     for (const text of [short, short, same + short, short])
-      expect(scan('gemini', [Buffer.from(text)], shape)).toMatchObject({ ends: 1, malformed: 0 });
+      expect(scan('gemini', [Buffer.from(text)], shape)).toMatchObject({ hasEnd: true, malformed: 0 });
   });
 
   it('is heard whole after events that said text alone', () => {
     const event = (text: string, more: object) =>
       `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text }] }, ...more }] })}\n\n`;
     const stream = event('a', {}) + event('b', {}) + event('c', { finishReason: 'STOP' });
-    expect(scan('gemini', [Buffer.from(stream)])).toMatchObject({ texts: ['a', 'b', 'c'], ends: 1 });
+    expect(scan('gemini', [Buffer.from(stream)])).toMatchObject({ texts: ['a', 'b', 'c'], hasEnd: true });
+  });
+});
+
+describe('a chat completion', () => {
+  const chunk = (finish_reason: string | null) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'a' }, finish_reason }] })}\n\n`;
+
+  it('has ended with its reason to finish, where no [DONE] comes', () => {
+    expect(scan('openai', [Buffer.from(chunk(null) + chunk('stop'))]).hasEnd).toBe(true);
+    expect(scan('openai', [Buffer.from(chunk(null) + chunk(null))]).hasEnd).toBe(false);
   });
 });
 

@@ -18,7 +18,12 @@ export const openai: Dialect = {
     const event: unknown = JSON.parse(data);
     if (dig(event, 'error')) return { error: errorType(event) ?? 'error' };
     const delta = dig(event, 'choices', 0, 'delta');
-    return { ...facts(event, visibleText(delta)), ...(reasoningOf(delta) !== '' && { isThought: true }) };
+    return {
+      ...facts(event, visibleText(delta)),
+      ...(reasoningOf(delta) !== '' && { isThought: true }),
+      // Some servers close without [DONE].
+      ...(digText(event, 'choices', 0, 'finish_reason') && { isEnd: true }),
+    };
   },
   readAnswer(body) {
     const message = dig(body, 'choices', 0, 'message');
