@@ -124,6 +124,19 @@ describe('usage', () => {
     expect(decodeUsage(odd)).toStrictEqual({});
   });
 
+  test('takes a prompt of no tokens for one that nobody counted, and an answer beside it, too', () => {
+    const none = { prompt_tokens: 0, total_tokens: 0, completion_tokens: 0 };
+    expect(decodeUsage(none)).toStrictEqual({});
+    expect(decodeUsage({ ...none, completion_tokens: 9, total_tokens: 9 })).toStrictEqual({
+      outputTokens: 9,
+    });
+    // No answer to a prompt that was counted is one.
+    expect(decodeUsage({ ...none, prompt_tokens: 5, total_tokens: 5 })).toStrictEqual({
+      inputTokens: 5,
+      outputTokens: 0,
+    });
+  });
+
   test('needs one number to be told, and counts the prompt of several choices once', () => {
     const zero = { prompt_tokens: 0, completion_tokens: 0 };
     expect(encodeUsage([])).toBeUndefined();

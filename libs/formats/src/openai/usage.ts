@@ -54,18 +54,22 @@ const usageFields = new Set([
 const promptFields = new Set(['cached_tokens', 'cache_write_tokens']);
 const completionFields = new Set(['reasoning_tokens']);
 
-/** What a server reported. Anything that is not a count is passed over. */
+/**
+ * What a server reported. Anything that is not a count is passed over, and so is a prompt of no tokens: that is how some
+ * say that it was cached (Ollama of 2024), or that they do not count at all.
+ */
 export function decodeUsage(wire: JsonObject): Usage {
   const prompt = objectOr(wire.prompt_tokens_details);
   const completion = objectOr(wire.completion_tokens_details);
-  const inputTokens = count(wire.prompt_tokens);
+  const inputTokens = count(wire.prompt_tokens) || undefined;
   const reasoningTokens = count(completion.reasoning_tokens);
   const cacheReadTokens =
     count(prompt.cached_tokens) ?? count(wire.prompt_cache_hit_tokens) ?? count(wire.cached_tokens);
   const cacheWriteTokens = count(prompt.cache_write_tokens);
+  const completionTokens = count(wire.completion_tokens);
   const outputTokens = inclusiveOutput(
     inputTokens,
-    count(wire.completion_tokens),
+    inputTokens === undefined ? completionTokens || undefined : completionTokens,
     reasoningTokens,
     count(wire.total_tokens),
   );
