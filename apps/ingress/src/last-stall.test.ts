@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { until } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -40,7 +39,7 @@ describe.each(ways)('the last of an answer, over %s', (way) => {
     await until(() => responses.length === 1);
     await until(() => stalled === 1, { what: 'the client to be dropped' });
     expect(responses[0]?.writableFinished).toBe(false);
-    const closed = once(client, 'close');
+    const closed = new Promise((resolve) => client.once('close', resolve));
     client.resume();
     await closed;
     expect(client.bytesRead).toBeLessThan(long.length);

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net';
-import type { ResponseWriter } from './response-writer.ts';
+import { breakOff, type ResponseWriter } from './response-writer.ts';
 
 /**
  * Drops a client that takes nothing of the rest of its answer for `stallLimitMs`. Once all is written nobody writes or
@@ -13,7 +13,7 @@ export function limitLastStall(response: ResponseWriter, stallLimitMs: number, o
     response.on('timeout', () => {
       // A stream drops its client itself.
       if (socket.destroyed) return;
-      response.destroy();
+      breakOff(response);
       onStalled();
     });
     response.setTimeout(stallLimitMs);

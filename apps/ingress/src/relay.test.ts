@@ -26,7 +26,7 @@ class Client {
   hasEnded = false;
   isClosed = false;
 
-  constructor(port: number) {
+  constructor(port: number, request: string) {
     this.socket = connect(port, '127.0.0.1');
     this.socket.setEncoding('utf8');
     this.socket.on('data', (chunk: string) => {
@@ -39,7 +39,7 @@ class Client {
     this.socket.on('close', () => {
       this.isClosed = true;
     });
-    this.socket.write(plainRequest);
+    this.socket.write(request);
   }
 
   get status(): string | undefined {
@@ -82,14 +82,14 @@ const closeOf = (response: ResponseWriter): Promise<void> =>
   new Promise((resolve) => response.on('close', resolve));
 
 /** A relay to a client that has asked. */
-async function createBench(changes: Partial<RelayOptions> = {}) {
+async function createBench(changes: Partial<RelayOptions> = {}, request = plainRequest) {
   let now = 0;
   const refused: ErrorInfo[] = [];
   const told: string[] = [];
   const accepted = new Promise<ResponseWriter>((resolve) => {
     accept = resolve;
   });
-  client = new Client(server.port);
+  client = new Client(server.port, request);
   const response = await accepted;
   const relay = new Relay({
     response,
@@ -120,6 +120,14 @@ async function createBench(changes: Partial<RelayOptions> = {}) {
     },
   };
 }
+
+const large = text('x'.repeat(64 * 1024));
+
+/** Writes more than the system's own buffers hold. */
+const fill = ({ relay }: Awaited<ReturnType<typeof createBench>>): void => {
+  client.socket.pause();
+  for (let count = 0; count < 400; count += 1) relay.push(0, [large]);
+};
 
 describe.each(ways)('the status line, over %s', (way) => {
   serve(way);
@@ -238,14 +246,6 @@ describe.each(ways)('signs of life, over %s', (way) => {
 describe.each(ways)('a client that reads slowly, over %s', (way) => {
   serve(way);
 
-  const large = text('x'.repeat(64 * 1024));
-
-  /** Writes more than the system's own buffers hold. */
-  const fill = ({ relay }: Awaited<ReturnType<typeof createBench>>): void => {
-    client.socket.pause();
-    for (let count = 0; count < 400; count += 1) relay.push(0, [large]);
-  };
-
   it('is told of once, gets no signs of life, and goes on when it has read', async () => {
     const bench = await createBench();
     fill(bench);
@@ -303,5 +303,25 @@ describe.each(ways)('a client that reads slowly, over %s', (way) => {
     clearInterval(reading);
     expect(bench.told).toEqual(['full', 'drained']);
     expect(turns).toBeGreaterThan(20);
+  });
+});
+
+describe('a client of HTTP/1.0, for which the end of the connection is the end of the body', () => {
+  serve("Node's own server");
+
+  it('is reset where the body is not whole', async () => {
+    const bench = await createBench({ stallLimitMs: 50 }, plainRequest.replace('HTTP/1.1', 'HTTP/1.0'));
+    fill(bench);
+    await closeOf(bench.response);
+    client.socket.resume();
+    await until(() => client.isClosed);
+    expect(client.hasEnded).toBe(false);
+  });
+
+  it('gets a whole one to its end', async () => {
+    const { relay } = await createBench({}, plainRequest.replace('HTTP/1.1', 'HTTP/1.0'));
+    relay.push(0, [start, text('a'), finish]);
+    await until(() => client.isClosed);
+    expect([client.hasEnded, client.body]).toEqual([true, '0 start\n0 a\n0 finish\n']);
   });
 });

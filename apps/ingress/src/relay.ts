@@ -1,7 +1,7 @@
 import { type ErrorInfo, type GenerationEvent, isTerminal } from '@sluice/canonical';
 import type { StreamEncoder } from '@sluice/formats';
 import { BodyWriter } from './body-writer.ts';
-import type { ResponseWriter } from './response-writer.ts';
+import { breakOff, type ResponseWriter } from './response-writer.ts';
 
 /**
  * What a client may leave unread before its own relay pauses. With the cost of its many small pieces that is less
@@ -139,7 +139,7 @@ export class Relay {
 
   private stalled(): void {
     this.isEnded = true;
-    this.options.response.destroy();
+    breakOff(this.options.response);
     this.options.onStalled();
   }
 

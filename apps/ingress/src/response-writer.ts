@@ -25,3 +25,12 @@ export interface ResponseWriter
   on(event: 'close' | 'drain' | 'prefinish' | 'timeout', listener: () => void): unknown;
   prependListener(event: 'close', listener: () => void): unknown;
 }
+
+/**
+ * Ends an answer that is not whole, so that nobody takes it for one. Where it is the end of the connection that ends a
+ * body, as in HTTP/1.0, which nginx speaks unless it is told otherwise, that end has to be a reset.
+ */
+export function breakOff(response: ResponseWriter): void {
+  if (response.chunkedEncoding || !response.socket) response.destroy();
+  else response.socket.resetAndDestroy();
+}

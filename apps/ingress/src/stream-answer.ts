@@ -4,7 +4,7 @@ import { Answer, type AnswerPlan } from './answer.ts';
 import { type Exchange, noteError } from './exchange.ts';
 import { Relay, type RelayOptions } from './relay.ts';
 import { replyHeaders, writeError } from './reply.ts';
-import type { ResponseWriter } from './response-writer.ts';
+import { breakOff, type ResponseWriter } from './response-writer.ts';
 import type { Services } from './services.ts';
 
 /**
@@ -99,7 +99,7 @@ class StreamAnswer implements RelayOptions {
     const { services, exchange, response } = this;
     services.logger.error({ err: error, requestId: exchange.requestId }, 'internal error');
     noteError(exchange, 'internal');
-    response.destroy();
+    breakOff(response);
   }
 
   private close(): void {

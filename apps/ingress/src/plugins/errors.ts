@@ -3,7 +3,7 @@ import { formats, recognizeFormat, type ServerCodec } from '@sluice/formats';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Exchange, noteError } from '../exchange.ts';
 import { sendJson, writeError } from '../reply.ts';
-import type { ResponseWriter } from '../response-writer.ts';
+import { breakOff, type ResponseWriter } from '../response-writer.ts';
 import type { Services } from '../services.ts';
 import { noteRequest } from './observe.ts';
 
@@ -70,7 +70,7 @@ function refusalOf(
   if (info.kind === 'internal')
     services.logger.error({ err: error, requestId: exchange.requestId }, 'internal error');
   if (!response.headersSent && !response.destroyed) return info;
-  response.destroy();
+  breakOff(response);
   return undefined;
 }
 
