@@ -49,8 +49,9 @@ export const keyCommands: readonly Command[] = [
         stateOf(key, input.startedAt),
         key.models?.join(',') ?? '*',
         formatInstant(key.createdAt),
+        formatInstant(key.expiresAt),
       ]);
-      const heading = ['ID', 'KEY', 'TENANT', 'NAME', 'STATE', 'MODELS', 'CREATED'];
+      const heading = ['ID', 'KEY', 'TENANT', 'NAME', 'STATE', 'MODELS', 'CREATED', 'EXPIRES'];
       return { text: formatTable(heading, rows, 'there are no keys'), data: keys };
     },
   },
