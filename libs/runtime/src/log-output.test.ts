@@ -1,6 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, openSync } from 'node:fs';
+import { constants, existsSync, mkdtempSync, openSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, it } from 'vitest';
@@ -16,6 +18,7 @@ const program = `
   import { createLogger } from ${JSON.stringify(new URL('./logger.ts', import.meta.url).href)};
   const logger = createLogger({ name: 'child' });
   logger.info('first');
+  for (let line = 0; line < Number(process.argv[1] ?? 0); line += 1) logger.info({ line }, 'one of many');
   process.stdin.resume();
   await once(process.stdin, 'end');
   logger.fatal('broken');
@@ -24,8 +27,8 @@ const program = `
   process.exit(0);
 `;
 
-function run(stdout: number | 'pipe') {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+function run(stdout: number | 'pipe', lines = 0) {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program, String(lines)], {
     stdio: ['pipe', stdout, 'pipe'],
   });
   children.push(child);
@@ -53,6 +56,17 @@ it('neither does a reader that is gone', async () => {
   await once(stdout, 'data');
   stdout.destroy();
   await once(stdout, 'close');
+  stdin.end();
+  expect(await ended).toEqual([0, null]);
+  expect(await told).toBe('ends');
+});
+
+it.runIf(existsSync('/proc/self/fd'))('nor does one that stalls', async () => {
+  const pipe = join(mkdtempSync(join(tmpdir(), 'log-output-')), 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+  // More than a pipe holds.
+  const { stdin, ended, told } = run(openSync(pipe, 'w'), 20_000);
   stdin.end();
   expect(await ended).toEqual([0, null]);
   expect(await told).toBe('ends');
