@@ -106,6 +106,19 @@ describe('frames of the attempt that counts', () => {
     expect(ordersOf('acknowledge').map(({ sequence }) => sequence)).toEqual([64, 128]);
   });
 
+  it('are acknowledged by the steps of their own attempt', () => {
+    const { machine, ordersOf } = createBench({ resume: 'exact' });
+    for (const [attempt, worker] of ['a', 'b'].entries()) {
+      for (let sequence = 0; sequence < 64; sequence += 1)
+        machine.frame(worker, attempt + 1, sequence, [sequence === 0 ? start : text('x')]);
+      machine.workerLost(worker, 'exited');
+    }
+    expect(ordersOf('acknowledge').map(({ worker, sequence }) => [worker, sequence])).toEqual([
+      ['a', 64],
+      ['b', 64],
+    ]);
+  });
+
   it('are held up to a limit, and what was let go comes again', () => {
     const { machine, delivered, ordersOf } = createMidway();
     for (let sequence = 2; sequence < 600; sequence += 1) machine.frame('a', 1, sequence, [text('x')]);
@@ -327,6 +340,15 @@ describe('a bystander', () => {
       machine.workerLost(worker, 'silent');
     }
     expect(enqueued).toHaveLength(4);
+  });
+
+  it('that had got on is given up all the same when nothing comes of it any more', () => {
+    const { machine, last } = createMidway({ resume: 'exact' });
+    for (const [index, worker] of ['a', 'b', 'c', 'd'].entries()) {
+      machine.claimed(worker, index + 1);
+      machine.workerLost(worker, 'silent');
+    }
+    expect(last()).toMatchObject({ error: { detail: 'poison' } });
   });
 
   it('is given up after three silences that nothing came before', () => {
@@ -573,6 +595,14 @@ describe('a client that reads too slowly', () => {
     expect(last()).toMatchObject({
       error: { message: expect.stringContaining('read too slowly'), retryable: false },
     });
+  });
+
+  it('once is not to blame for a worker that is lost later', () => {
+    const { machine, last } = createMidway();
+    machine.pause();
+    machine.resume();
+    machine.workerLost('a', 'exited');
+    expect(last()).toMatchObject({ error: { detail: 'worker-lost' } });
   });
 
   it('gets the rest from another worker where one can go on', () => {
