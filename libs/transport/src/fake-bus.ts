@@ -19,6 +19,10 @@ export class FakeBus implements Bus {
     this.listeners.set(channel, listener);
   };
 
+  leave(channel: string): void {
+    this.listeners.delete(channel);
+  }
+
   readonly onResubscribed = (): void => undefined;
   readonly isUp = (): boolean => this.isConnected;
   readonly canPublish = (): boolean => this.isConnected;

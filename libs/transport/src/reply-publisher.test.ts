@@ -16,14 +16,17 @@ async function createBench() {
   const batches: ReplyBatch[] = [];
   let now = 0;
   let beat: () => void = () => undefined;
-  let isAlive = true;
+  let isAlive: boolean | undefined = true;
   const abandoned: number[] = [];
   await bus.subscribe('sluice:reply:mine', (batch) => batches.push(decodeBatch(batch)));
   const publisher = createReplyPublisher({
     bus,
     worker: 'w',
     now: () => now,
-    isIngressAlive: async () => isAlive,
+    isIngressAlive: async () => {
+      if (isAlive === undefined) throw new Error('redis is away');
+      return isAlive;
+    },
     onAbandoned: (count) => abandoned.push(count),
     afterTurn: (callback) => turns.push(callback),
     every: (_intervalMs, callback) => {
@@ -55,6 +58,9 @@ async function createBench() {
     },
     killIngress: () => {
       isAlive = false;
+    },
+    hideIngress: () => {
+      isAlive = undefined;
     },
     open: (attempt = r1) => {
       const writer = publisher.open({ ...attempt, replyTo: 'mine' });
@@ -227,7 +233,7 @@ describe('frames that are asked for again', () => {
 
   it('come in pieces: an ingress that was away gets what it can take, and asks for the rest', async () => {
     const { publisher, open, endTurn, told } = await createBench();
-    const attempts = Array.from({ length: 12 }, (_, index) => ({ requestId: `big${index}`, attempt: 1 }));
+    const attempts = Array.from({ length: 24 }, (_, index) => ({ requestId: `big${index}`, attempt: 1 }));
     for (const attempt of attempts) {
       const writer = open(attempt);
       for (let frame = 0; frame < 6; frame += 1) {
@@ -250,12 +256,12 @@ describe('frames that are asked for again', () => {
       }
       expect(bytes).toBeLessThan(3 * 1024 * 1024);
       const running = batches.flatMap((batch) => batch.running);
-      expect(running).toHaveLength(12);
+      expect(running).toHaveLength(24);
       isBehind = running.some(({ requestId, next }) => next > (expected.get(requestId) ?? 0));
       if (rounds > 20) throw new Error('it does not come to an end');
     }
     expect(rounds).toBeGreaterThan(1);
-    expect([...expected.values()]).toEqual(Array(12).fill(6));
+    expect([...expected.values()]).toEqual(Array(24).fill(6));
   });
 });
 
@@ -376,6 +382,31 @@ describe('an ingress that nobody hears of', () => {
     expect(onAbandoned).toHaveBeenCalledOnce();
     expect(abandoned).toEqual([2]);
     expect(publisher.keptBytes).toBe(0);
+  });
+
+  it('takes along nothing that is for another one', async () => {
+    const { bus, open, endTurn, advance, killIngress, abandoned, publisher } = await createBench();
+    const other = publisher.open({ ...r2, replyTo: 'other' });
+    const onAbandoned = vi.fn();
+    other?.whenAbandoned(onAbandoned);
+    await bus.subscribe('sluice:reply:other', () => undefined);
+    bus.leave('sluice:reply:mine');
+    killIngress();
+    open().write(text('a'));
+    await endTurn();
+    await advance(10_000);
+    expect(abandoned).toEqual([1]);
+    expect(onAbandoned).not.toHaveBeenCalled();
+  });
+
+  it('is not given up when Redis can not tell whether it lives', async () => {
+    const { bus, open, endTurn, advance, hideIngress, abandoned } = await createBench();
+    open().write(text('a'));
+    bus.receivers = 0;
+    hideIngress();
+    await endTurn();
+    await advance(30_000);
+    expect(abandoned).toEqual([]);
   });
 
   it('is not given up while it shows a sign of life', async () => {
