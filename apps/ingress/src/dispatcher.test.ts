@@ -170,8 +170,9 @@ describe('a generation', () => {
     const overtaken = await createWaiting();
     overtaken.advance(750);
     overtaken.frame(0, [start]);
-    overtaken.claim();
     expect(overtaken.waits).toEqual([750]);
+    overtaken.claim();
+    expect(overtaken.waits).toHaveLength(1);
     const beaten = await createWaiting();
     beaten.advance(250);
     beaten.say({ running: [{ requestId: 'r', attempt: 1, next: 0 }] });
