@@ -24,6 +24,7 @@ import { announceIngress, createJobQueue, createOrderSender, openLinks } from '@
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
 import { type IngressConfig, ingressEnvironment } from './config.ts';
+import { limitConnections, openFilesLimit } from './connection-limit.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { watchOverload } from './overload.ts';
 import { PromptRoom } from './prompt-room.ts';
@@ -155,6 +156,12 @@ export async function startIngress(environment: Environment): Promise<void> {
     isReady,
   };
   const app = await buildApp(services);
+  const openFiles = openFilesLimit();
+  if (openFiles !== undefined) {
+    limitConnections(app.fastify.server, openFiles, monotonic, (connections) =>
+      logger.warn({ connections }, 'clients are turned away: no files are left for more connections'),
+    );
+  }
   const ops = await openOpsServer({
     host: config.SLUICE_OPS_HOST,
     port: config.SLUICE_OPS_PORT,
