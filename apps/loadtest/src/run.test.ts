@@ -8,6 +8,7 @@ import { createRandom } from './random.ts';
 import type { RunResult } from './result.ts';
 import { runScenario } from './run.ts';
 import { parseScenario, type ScenarioInput } from './scenario.ts';
+import { summarizeRun } from './summary.ts';
 import { createFakeUpstream, type UpstreamStats } from './upstream/server.ts';
 
 const servers: Server[] = [];
@@ -248,6 +249,17 @@ describe('a run against the fake upstream', () => {
     );
     expect(stats.requests).toBe(30);
     expect(result.totals.offered).toBe(10);
+  });
+
+  it('says so when nothing came that it could measure', async () => {
+    const { target } = await upstream();
+    const load = { kind: 'open' as const, profile: { kind: 'constant' as const, rate: 100 } };
+    const result = await run(target, { load, durationMs: '1h', warmupMs: '59m' }, 2);
+    expect(result.totals.offered).toBe(0);
+    expect(result.client.findings).toContain(
+      'no request was due in the measured part: there is nothing to judge',
+    );
+    expect(summarizeRun(result)).toMatch(/offered +0 requests\n/);
   });
 
   it('ends early and whole when interrupted', async () => {

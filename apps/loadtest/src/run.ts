@@ -154,6 +154,7 @@ function summarize(measured: Measured): RunResult {
   }
   const measuredMs = Math.max(0, ...shards.map((shard) => shard.measuredMs));
   const notes = [...measured.notes, ...notesOfContent(shards)];
+  if (totals.offered === 0) notes.push('no request was due in the measured part: there is nothing to judge');
   if (isInterrupted)
     notes.push(`interrupted: ${totals.interrupted} requests were left unanswered, and are in no figure`);
   const attainment = totals.asked > 0 ? totals.good / totals.asked : 0;

@@ -42,7 +42,7 @@ export function summarizeRun(result: RunResult): string {
     row(
       'offered',
       result.measuredMs > 0 ? formatRate(rates.offered) : '',
-      `${totals.offered} requests ${result.measuredMs > 0 ? `in ${(result.measuredMs / 1000).toFixed(1)} s` : 'at once'}`,
+      `${totals.offered} requests${spanOf(result)}`,
     ),
     row('ok', formatRate(rates.ok), `${totals.ok}`),
     row(
@@ -65,6 +65,11 @@ export function summarizeRun(result: RunResult): string {
     ...clientLines(result),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function spanOf({ measuredMs, totals }: RunResult): string {
+  if (measuredMs > 0) return ` in ${(measuredMs / 1000).toFixed(1)} s`;
+  return totals.offered > 0 ? ' at once' : '';
 }
 
 function row(label: string, rate: string, detail: string): string {
