@@ -26,10 +26,17 @@ const byFrameworkCode: Readonly<Record<string, ErrorInfo>> = {
 /** Anything thrown, by us or by the framework → the body of the caller's format. */
 export function registerErrors(app: FastifyInstance, services: Services): void {
   app.setErrorHandler((error, http, reply) => sendError(error, http, reply, services));
-  const nothing = () => new SluiceError('not-found', 'there is nothing at this path');
-  app.setNotFoundHandler((http, reply) => sendError(nothing(), http, reply, services));
+  const nothing = (http: FastifyRequest, reply: FastifyReply) =>
+    nothingAt(noteRequest(http, reply, services));
+  app.setNotFoundHandler((http, reply) => sendError(nothing(http, reply), http, reply, services));
   // Before its body is read: what is wrong with that tells nobody that the path is the mistake.
-  app.addHook('onRequest', (http, _reply, done) => (http.is404 ? done(nothing()) : done()));
+  app.addHook('onRequest', (http, reply, done) => (http.is404 ? done(nothing(http, reply)) : done()));
+}
+
+/** Most who ask for another path have a wrong base address, or an SDK set to an API that there is not (`/v1/responses`). */
+function nothingAt({ facts }: Exchange): SluiceError {
+  const [call] = recognizeFormat(facts).routes;
+  return new SluiceError('not-found', `there is nothing at this path: calls go to ${call}`);
 }
 
 /** Sends the error of a request that the framework handles. */

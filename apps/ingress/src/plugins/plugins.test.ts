@@ -202,6 +202,16 @@ describe('an error', () => {
   });
 
   it.each([
+    ['/v1/responses', {}, '/v1/chat/completions'],
+    ['/v1/v1/messages', { 'anthropic-version': '2023-06-01' }, '/v1/messages'],
+    ['/models/m:generateContent', { 'x-goog-api-key': 'k' }, '/v1beta/models/*'],
+  ])('says where the calls of its format go: %s', async (url, headers, path) => {
+    const answer = await app.inject({ method: 'POST', url, headers, body: '{}' });
+    expect(answer.statusCode).toBe(404);
+    expect(answer.json().error.message).toBe(`there is nothing at this path: calls go to ${path}`);
+  });
+
+  it.each([
     ['/nowhere', 404],
     ['/v1/%zz', 400],
   ])('of the framework has our form: %s', async (url, status) => {
