@@ -9,8 +9,8 @@ const bodyLength = /^\d{1,15}$/;
 // Options of a connection come in a list.
 const staysOpen = /(?:^|[,\s])keep-alive(?:$|[,\s])/i;
 const closes = /(?:^|[,\s])close(?:$|[,\s])/i;
-/** A line that goes on in the next one: obsolete, and not read alike by everybody. */
-const foldedLine = /\r\n[ \t]/;
+/** A line that goes on in the next one, or ends in half of an end: obsolete, and not read alike by everybody. */
+const oddLine = /\r\n[ \t]|[^\r]\n/;
 const withoutBody = new Set([204, 304]);
 
 /** Status line and headers of a response. Holds their text: let go of it when they have been read. */
@@ -26,7 +26,7 @@ export class ResponseHead {
   constructor(text: string) {
     const line = statusLine.exec(text);
     if (!line) throw new ProtocolError('not the head of an HTTP/1 response');
-    if (foldedLine.test(text)) throw new ProtocolError('a header that goes on in the next line');
+    if (oddLine.test(text)) throw new ProtocolError('a header that goes on in the next line, or has no end');
     this.text = text;
     this.lowerCase = text.toLowerCase();
     this.status = Number(line[2]);

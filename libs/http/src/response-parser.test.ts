@@ -123,6 +123,14 @@ describe('the response parser', () => {
     ],
     ['a line that goes on', ['HTTP/1.1 200 OK\r\ntransfer-encoding:\r\n chunked\r\n\r\n']],
     ['a length in a line that goes on', ['HTTP/1.1 200 OK\r\nx: a\r\n\tcontent-length: 3\r\n\r\n']],
+    ['another protocol', ['HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n']],
+    ['bare line feeds', ['HTTP/1.1 200 OK\ncontent-length: 3\n\nabc']],
+    ['bare line feeds in pieces', ['HTTP/1.1 200 OK\ncontent-length: 3\n', '\nabc']],
+    [
+      'bare line feeds before chunks',
+      ['HTTP/1.1 200 OK\ntransfer-encoding: chunked\n\n3\r\nabc\r\n0\r\n\r\n'],
+    ],
+    ['a bare line feed', ['HTTP/1.1 200 OK\r\nx: a\ncontent-length: 3\r\n\r\nabc']],
     ['a head without an end', ['HTTP/1.1 200 OK\r\n', `x: ${'y'.repeat(70_000)}`]],
     ['bytes that nobody asked for', ['HTTP/1.1 204 x\r\n\r\n', 'HTTP']],
   ])('throws at %s', (_, pieces) => {

@@ -109,6 +109,9 @@ export class ResponseParser {
     const stop = joined.indexOf('\r\n\r\n', Math.max(0, known - 3), 'latin1');
     if (stop < 0) {
       if (joined.length > headLimit) throw new ProtocolError('the head of the response is too long');
+      // Its end has gone by, and what would be waited for need not come before the server gives up.
+      if (joined.includes('\n\n', 0, 'latin1'))
+        throw new ProtocolError('a head whose lines end in half of an end');
       this.rest = joined;
       return end;
     }
@@ -119,6 +122,7 @@ export class ResponseParser {
 
   private readHead(text: string): void {
     const head = new ResponseHead(text);
+    if (head.status === 101) throw new ProtocolError('another protocol, which nobody asked for');
     // 100 Continue and 103 Early Hints precede the real head.
     this.hasInterim = head.status < 200;
     if (this.hasInterim) return;
