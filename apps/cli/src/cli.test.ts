@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findFreePort, type OwnTestRedis, startOwnRedis } from '@sluice/testing';
+import { connected, openRedis } from '@sluice/transport';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { runCli } from './cli.ts';
 
@@ -119,6 +120,20 @@ it('a tenant with good keys is deleted only by force', async () => {
   );
   expect(await json('tenants', 'delete', 'acme', '--force')).toEqual({ id: 'acme', endedKeys: 1 });
   expect([await json('tenants', 'list'), await json('keys', 'list')]).toEqual([[], []]);
+});
+
+it('a tenant that is created again begins with nothing spent', async () => {
+  const redis = openRedis(server.url, { profile: 'command', name: 'test', onError: () => undefined });
+  await connected(redis, AbortSignal.timeout(10_000));
+  const limited = () => json('limits', 'set', '--tenant', 'acme', 'token-budget=1000');
+  await run('tenants', 'create', 'acme');
+  await limited();
+  await redis.hset('sluice:{t:acme}:token-budget:tenant', 'spent', 900);
+  expect(await limited()).toMatchObject([{ used: 900 }]);
+  await run('tenants', 'delete', 'acme');
+  await run('tenants', 'create', 'acme');
+  expect(await limited()).toMatchObject([{ used: 0 }]);
+  redis.disconnect();
 });
 
 it('a key of another secret is not minted by accident', async () => {

@@ -8,7 +8,7 @@ export interface Services extends Disposable {
   readonly directory: Directory;
   /** False where the settings hold no secret, so that no key can be minted. */
   readonly hasKeySecret: boolean;
-  readonly admission: Pick<Admission, 'usage'>;
+  readonly admission: Pick<Admission, 'usage' | 'forget'>;
 }
 
 const connectLimitMs = 3_000;

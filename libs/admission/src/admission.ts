@@ -10,7 +10,7 @@ import { type Answer, Ledger, type Reservation } from './ledger.ts';
 import type { Estimate, Scope } from './limit.ts';
 import { priorMeanMs, refuseSaturated, refuseWithoutWorkers } from './limits/saturation.ts';
 import type { MemoryGate } from './memory-gate.ts';
-import { type AdmissionNames, admissionNames, type Slot } from './names.ts';
+import { type AdmissionNames, admissionNames, policyKey, type Slot } from './names.ts';
 import type { ScopedLimit } from './policy.ts';
 import { limits } from './registry.ts';
 import { TicketBook } from './ticket-book.ts';
@@ -71,6 +71,8 @@ export interface Admission {
   inspect(): Promise<Inspection>;
   /** What a tenant's and a key's policies have counted. */
   usage(subject: { tenant: string; keyId?: string; limits: ScopedLimits }): Promise<LimitUsage[]>;
+  /** Forgets what a tenant has used, and each of these keys of it. What is in flight counts anew when it ends. */
+  forget(tenant: string, keyIds: readonly string[]): Promise<void>;
   /** Begins to renew what is admitted. */
   start(): Promise<void>;
   /** Ends it. What is still open then dies with its lease. */
@@ -200,6 +202,14 @@ class RedisAdmission implements Admission {
       const { max } = limit.check;
       return { scope, limit: limit.name, used: levels[index] ?? 0, ...(max !== undefined && { max }) };
     });
+  }
+
+  async forget(tenant: string, keyIds: readonly string[]): Promise<void> {
+    const slot = this.names.tenantSlot(tenant);
+    const scopes = [undefined, ...keyIds];
+    await this.options.redis.unlink(
+      limits.flatMap(({ name }) => scopes.map((id) => policyKey(slot, name, id))),
+    );
   }
 
   private estimate({ jobs, estimatedInputTokens, maxOutputTokens }: Claim): Estimate {

@@ -2,7 +2,7 @@ import type { ScopedLimits } from '@sluice/tenancy';
 import { type CheckList, checkList, type Hold } from './check-list.ts';
 import type { Claim, PoolPolicy } from './claim.ts';
 import { poolCheck, tenantShareCheck } from './limits/saturation.ts';
-import { type AdmissionNames, countKey, type Slot } from './names.ts';
+import { type AdmissionNames, countKey, policyKey, type Slot } from './names.ts';
 import { bindLimits, type ScopedLimit } from './policy.ts';
 
 /** Who is asked for. */
@@ -66,8 +66,7 @@ export class CheckBook {
 }
 
 function policyCheck({ scope, limit }: ScopedLimit, slot: Slot, keyId: string): Hold {
-  const counted = scope === 'tenant' ? 'tenant' : `key:${encodeURIComponent(keyId)}`;
-  return { ...limit.check, key: countKey(slot, limit.name, counted) };
+  return { ...limit.check, key: policyKey(slot, limit.name, scope === 'key' ? keyId : undefined) };
 }
 
 /** A pool's slots change with its workers. */

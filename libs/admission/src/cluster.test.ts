@@ -45,6 +45,8 @@ it('keys, limits and the memory gate work on a Redis Cluster', async () => {
   await expect(admission.admit(bed.claim({ limits: caller.limits }))).rejects.toThrow('concurrency');
   await ticket.settle({ usage: { inputTokens: 1, outputTokens: 1 }, durationMs: 5 });
   expect((await admission.usage(claim)).map(({ used }) => used)).toEqual([0, 2]);
+  await admission.forget('acme', [key.id]);
+  expect((await admission.usage(claim)).map(({ used }) => used)).toEqual([0, 0]);
   await store.directory.revoke(key.id);
   await until(() =>
     store.authenticate([credential]).then(

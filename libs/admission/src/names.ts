@@ -31,6 +31,11 @@ export function meanKey(slot: Slot): string {
   return countKey(slot, 'service', 'mean');
 }
 
+/** Where a limit counts for one key of a tenant, or absent that, for all of its keys together. */
+export function policyKey(slot: Slot, limit: string, keyId: string | undefined): string {
+  return countKey(slot, limit, keyId === undefined ? 'tenant' : `key:${encodeURIComponent(keyId)}`);
+}
+
 /** Where a limit counts for one scope, as `sluice:{t:acme}:concurrency:key:key_1`. */
 export function countKey(slot: Slot, limit: string, scope: string): string {
   return `${slot}:${limit}:${scope}`;

@@ -38,19 +38,25 @@ export const tenantCommands: readonly Command[] = [
   },
   {
     name: 'tenants delete',
-    summary: 'delete a tenant and end all its keys',
+    summary: 'delete a tenant, end all its keys and forget what it has used',
     words: 'ID',
     arity: [1, 1],
     flags: { force: { summary: 'also if it has keys that are still good' } },
     async run(input, open) {
-      const { directory } = await open();
+      const { directory, admission } = await open();
       const id = firstWord(input);
-      const good = (await directory.listKeys(id)).filter((key) => isGood(key, input.startedAt)).length;
+      const keys = await directory.listKeys(id);
+      const good = keys.filter((key) => isGood(key, input.startedAt)).length;
       if (good > 0 && !input.isSet('force')) {
-        const keys = good === 1 ? '1 key that is' : `${good} keys that are`;
-        throw new UsageError(`tenant ${id} has ${keys} still good; --force ends them`);
+        const them = good === 1 ? '1 key that is' : `${good} keys that are`;
+        throw new UsageError(`tenant ${id} has ${them} still good; --force ends them`);
       }
       await directory.deleteTenant(id);
+      // Or the next tenant of this name would begin with what this one has spent.
+      await admission.forget(
+        id,
+        keys.map((key) => key.id),
+      );
       return { text: `tenant ${id} is deleted`, data: { id, endedKeys: good } };
     },
   },
