@@ -20,7 +20,13 @@ import {
   steadyNow,
 } from '@sluice/runtime';
 import { createKeyStore } from '@sluice/tenancy';
-import { announceIngress, createJobQueue, createOrderSender, openLinks } from '@sluice/transport';
+import {
+  announceIngress,
+  createJobQueue,
+  createOrderSender,
+  openLinks,
+  printableAddress,
+} from '@sluice/transport';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
 import { type IngressConfig, ingressEnvironment } from './config.ts';
@@ -48,7 +54,8 @@ export async function startIngress(environment: Environment): Promise<void> {
   const ingress = `i${randomUUID().replaceAll('-', '').slice(0, 16)}`;
   const logger = createLogger({ name: 'ingress', level: config.SLUICE_LOG_LEVEL }).child({ ingress });
   for (const warning of [...warnings, ...catalog.warnings]) logger.warn(warning);
-  logger.info({ config: maskSecrets(config, secretNamesOf(ingressEnvironment)) }, 'starting');
+  const shown = maskSecrets(config, secretNamesOf(ingressEnvironment));
+  logger.info({ version: productVersion(), config: shown, overridden: catalog.overridden }, 'starting');
 
   const lifecycle = createLifecycle({ logger, drainLimitMs: config.SLUICE_DRAIN_LIMIT_MS });
   const metrics = createIngressMetrics();
@@ -171,7 +178,8 @@ export async function startIngress(environment: Environment): Promise<void> {
   lifecycle.onDrain('operations', () => ops.close());
   const port = await listen(app.fastify, config);
   lifecycle.onDrain('http', (limit) => app.close(limit, () => dispatcher.failAll()));
-  logger.info({ host: config.SLUICE_HOST, port, opsPort: ops.port }, 'serving');
+  const redis = printableAddress(config.SLUICE_REDIS_URL);
+  logger.info({ host: config.SLUICE_HOST, port, opsPort: ops.port, redis }, 'serving');
   lifecycle.announceReady({ role: 'ingress', pid: process.pid, port, opsPort: ops.port });
 }
 

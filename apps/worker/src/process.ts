@@ -5,16 +5,19 @@ import {
   createLogger,
   createWorkerMetrics,
   type Environment,
+  maskSecrets,
   openOpsServer,
   parseEnvironment,
   productVersion,
   renderMetrics,
+  secretNamesOf,
   systemClock,
 } from '@sluice/runtime';
 import {
   createReplyPublisher,
   isIngressAlive,
   openLinks,
+  printableAddress,
   subscribeHello,
   subscribeOrders,
 } from '@sluice/transport';
@@ -37,6 +40,8 @@ export async function startProcess(environment: Environment): Promise<void> {
   );
   const backends = parseBackends(catalog, config.SLUICE_POOLS, environment);
   const logger = createLogger({ name: 'worker', level: config.SLUICE_LOG_LEVEL }).child({ worker });
+  const shown = maskSecrets(config, secretNamesOf(workerEnvironment));
+  logger.info({ version: productVersion(), config: shown, overridden: catalog.overridden }, 'starting');
   const lifecycle = createLifecycle({ logger, drainLimitMs: config.SLUICE_DRAIN_LIMIT_MS });
   const metrics = createWorkerMetrics();
   metrics.buildInfo.set({ version: productVersion() }, 1);
@@ -128,6 +133,7 @@ export async function startProcess(environment: Environment): Promise<void> {
   });
   if (lifecycle.draining.aborted) return;
   const serving = pools.filter((pool) => pool.presence.slots > 0).map((pool) => pool.name);
-  logger.info({ pools: serving, opsPort: ops.port }, 'serving');
+  const redisAddress = printableAddress(config.SLUICE_REDIS_URL);
+  logger.info({ pools: serving, opsPort: ops.port, redis: redisAddress }, 'serving');
   lifecycle.announceReady({ role: 'worker', pid: process.pid, opsPort: ops.port });
 }

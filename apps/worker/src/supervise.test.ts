@@ -34,6 +34,29 @@ it('a name that means nothing to any process is warned about, one that means som
   ]);
 });
 
+it('a worker process says once what it runs with, and shows no password', async () => {
+  await using redis = await startRedis();
+  await using supervisor = await startProcess('apps/worker/src/main.ts', {
+    environment: {
+      SLUICE_REDIS_URL: redis.url,
+      SLUICE_OPS_PORT: '0',
+      SLUICE_SET__POOLS__SIM__BACKEND__SLOTS: '3',
+    },
+  });
+  const lineOf = (msg: string) =>
+    supervisor.lines.map((line) => JSON.parse(line)).filter((line) => line.msg === msg);
+  expect(lineOf('starting')).toEqual([
+    expect.objectContaining({
+      version: expect.any(String),
+      config: expect.objectContaining({ SLUICE_REDIS_URL: '***', SLUICE_PROCESSES: 1 }),
+      overridden: ['pools.sim.backend.slots'],
+    }),
+  ]);
+  expect(lineOf('serving')).toEqual([
+    expect.objectContaining({ pools: ['sim'], redis: redis.url.replace('redis://', '') }),
+  ]);
+});
+
 /** Undefined while nobody answers: the killed process is gone and the next one not yet there. */
 async function restartsOf(opsPort: number): Promise<number | undefined> {
   const text = await fetch(`http://127.0.0.1:${opsPort}/metrics`).then(

@@ -2,6 +2,11 @@ import { applyOverrides, ConfigError, type Environment, readSettingsFile } from 
 import { type Catalog, type CheckBackend, parseCatalog } from './catalog.ts';
 import { catalogSpellings, defaultCatalogSettings } from './settings.ts';
 
+export interface LoadedCatalog extends Catalog {
+  /** Dotted paths of the settings that the environment has set. */
+  readonly overridden: readonly string[];
+}
+
 /**
  * The catalogue of a process: the settings file (the built-in one where `path` is absent) with the
  * environment's overrides. Throws `ConfigError` with every mistake, those that `checkBackend` finds among them.
@@ -10,11 +15,11 @@ export async function loadCatalog(
   path: string | undefined,
   environment: Environment,
   checkBackend?: CheckBackend,
-): Promise<Catalog> {
+): Promise<LoadedCatalog> {
   const file = path === undefined ? defaultCatalogSettings : await readSettingsFile(path);
-  const { settings } = applyOverrides(file, environment, { spellings: catalogSpellings });
+  const { settings, applied } = applyOverrides(file, environment, { spellings: catalogSpellings });
   if (path !== undefined && settings === undefined) {
     throw new ConfigError(path, [{ path: '', message: 'is empty; pools and models are expected' }]);
   }
-  return parseCatalog(settings, checkBackend);
+  return { ...parseCatalog(settings, checkBackend), overridden: applied };
 }
