@@ -62,6 +62,14 @@ describe('a bad field is refused with its place and what was expected:', () => {
       'toolConfig.functionCallingConfig.mode: expected one of AUTO, ANY, NONE, VALIDATED',
     ],
     [
+      { toolConfig: { functionCallingConfig: { mode: 7 } } },
+      'toolConfig.functionCallingConfig.mode: expected string, received number',
+    ],
+    [
+      { toolConfig: { functionCallingConfig: { allowedFunctionNames: [7] } } },
+      'toolConfig.functionCallingConfig.allowedFunctionNames[0]: expected string, received number',
+    ],
+    [
       { generationConfig: { responseSchema: {}, responseJsonSchema: {} } },
       'generationConfig.responseJsonSchema: only one of responseSchema and responseJsonSchema',
     ],
@@ -600,4 +608,28 @@ test('a stream tells the usage that is known, and sums what several choices used
       },
     },
   ]);
+});
+
+test('text of a result that reads like an object stays text', () => {
+  const functionCall = { id: 'c', name: 'f', args: {} };
+  const result = (response: JsonObject) => ({ functionResponse: { id: 'c', name: 'f', response } });
+  const said = (response: JsonObject) => {
+    const contents = [
+      { role: 'model', parts: [{ functionCall }] },
+      { role: 'user', parts: [result(response)] },
+    ];
+    return (encode(decode({ contents })).contents as JsonObject[])[1];
+  };
+  for (const response of [{ output: '{"a":1}' }, { error: '{"a":1}' }, { a: 1 }, { output: { a: 1 } }]) {
+    expect(said(response)).toEqual({ role: 'user', parts: [result(response)] });
+  }
+});
+
+test('only an address of the web is a URL, wherever else one stands in a name', () => {
+  const sourceOf = (fileUri: string) => {
+    const [message] = messagesOf({ role: 'user', parts: [{ fileData: { fileUri, mimeType: 'a/b' } }] });
+    return message?.content[0];
+  };
+  expect(sourceOf('HTTPS://a/b')).toMatchObject({ source: { type: 'url', url: 'HTTPS://a/b' } });
+  expect(sourceOf('gs://b/https://a')).toMatchObject({ source: { type: 'file-id', id: 'gs://b/https://a' } });
 });

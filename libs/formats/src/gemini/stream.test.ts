@@ -352,6 +352,19 @@ function comparable(events: readonly GenerationEvent[]): Generation {
   return { ...generation, content };
 }
 
+test('a single body of which one choice was refused holds the others', () => {
+  const refused: GenerationEvent = {
+    ...finish,
+    reason: 'content-filter',
+    extensions: { gemini: { response: { promptFeedback: { blockReason: 'SAFETY' } } } },
+  };
+  const [none, some] = [collect([start, refused]), collect([start, hi, finish])];
+  expect(encodeResponse([none, some], call({}, 2))).toMatchObject({
+    candidates: [{ finishReason: 'SAFETY' }, { content: { parts: [{ text: 'Hi' }] } }],
+  });
+  expect(encodeResponse([none, none], call({}, 2))).not.toHaveProperty('candidates');
+});
+
 test('any answer that was encoded is decoded to the same answer, streamed or not', () => {
   fc.assert(
     fc.property(answers, (events) => {
