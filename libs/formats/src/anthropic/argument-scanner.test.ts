@@ -119,7 +119,8 @@ describe('arguments that are none', () => {
         expect(scan(text)).toMatchObject({ whole, isReadable });
         const single = parseArguments(text);
         expect(single.isReadable).toBe(isReadable);
-        if (isReadable) expect(single.input).toEqual(JSON.parse(whole));
+        // As it is written: a number may hold more than it shows here.
+        if (isReadable) expect(JSON.parse(JSON.stringify(single.input))).toEqual(JSON.parse(whole));
       }),
       { numRuns: 2000 },
     );

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '@sluice/canonical';
 import { isTooDeep } from '../argument-depth.ts';
+import { parseExactly } from '../exact-numbers.ts';
 import { ArgumentScanner } from './argument-scanner.ts';
 
 /** What a call without arguments says. */
@@ -33,7 +34,7 @@ export function parseArguments(text: string): ParsedArguments {
 
 function parseObject(text: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseExactly(text);
     return isJsonObject(value) && !isTooDeep(value) ? value : undefined;
   } catch {
     return undefined;
