@@ -22,6 +22,7 @@ export class AnswerBlocks {
   private readonly fallbackId: string;
   private readonly toolCalls = new ToolCalls();
   private readonly waiting: (TextPiece | OpenCall | OpaquePiece)[] = [];
+  private readonly ids = new Set<string>();
   private live: OpenCall | undefined;
   private block = -1;
   private kind: TextKind | 'call' | undefined;
@@ -119,7 +120,12 @@ export class AnswerBlocks {
   private start(call: OpenCall): GenerationEvent[] {
     this.block += 1;
     this.kind = 'call';
-    return startEvents(call, this.block, `${this.fallbackId}_${this.toolCalls.calls.indexOf(call)}`);
+    const { wireId } = call;
+    // Some servers give one id to all calls of an answer, and nobody could tell their results apart.
+    const isOwn = wireId !== undefined && !this.ids.has(wireId);
+    const id = isOwn ? wireId : `${this.fallbackId}_${this.toolCalls.calls.indexOf(call)}`;
+    this.ids.add(id);
+    return startEvents(call, this.block, id);
   }
 
   private close(call: OpenCall): GenerationEvent {

@@ -291,6 +291,15 @@ describe('pieces of calls', () => {
       ['call_g1_0 f {"x":"{}"}'],
     ],
     [
+      'have ids of their own where the server gives all of them one',
+      [
+        { index: 0, id: 'a', name: 'f', args: '{"x":1}' },
+        { index: 1, id: 'a', name: 'f', args: '{"x":2}' },
+        { index: 2, id: 'b', name: 'g', args: '{}' },
+      ],
+      ['a f {"x":1}', 'call_g1_1 f {"x":2}', 'b g {}'],
+    ],
+    [
       'start a call with another name after arguments',
       [
         { index: 0, name: 'f', args: '{}' },

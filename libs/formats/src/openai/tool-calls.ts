@@ -131,15 +131,12 @@ function mergeOther(target: JsonObject, { index, ...item }: JsonObject): void {
   }
 }
 
-/** The start of a call and what has come of it. `fallbackId` stands in where the server gave no id. */
-export function startEvents(call: OpenCall, block: number, fallbackId: string): GenerationEvent[] {
+/** The start of a call and what has come of it. */
+export function startEvents(call: OpenCall, block: number, id: string): GenerationEvent[] {
   call.isStarted = true;
   const kept = extend(FORMAT, call.kept);
   call.kept = {};
-  return [
-    { type: 'tool-call-start', block, id: call.wireId ?? fallbackId, name: call.name, ...kept },
-    ...deltaEvents(call, block),
-  ];
+  return [{ type: 'tool-call-start', block, id, name: call.name, ...kept }, ...deltaEvents(call, block)];
 }
 
 /** What has come since the last time. */
