@@ -449,3 +449,28 @@ describe('a Gemini model', () => {
     expect(said).toEqual({ role: 'model', parts: [{ text: 'Hi' }] });
   });
 });
+
+test('a conversation that names calls by their functions keeps each with its result', () => {
+  const step = (name: string, content: string) => [
+    {
+      role: 'assistant',
+      tool_calls: [{ id: 'call-1', type: 'function', function: { name, arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'call-1', content },
+  ];
+  const turns = chat({ messages: [...hello, ...step('first', 'one'), ...step('second', 'two')] });
+  const claude = JSON.stringify(sent('openai', turns, 'anthropic', 'claude-sonnet-4-5').messages);
+  expect(claude.match(/"(?:id|tool_use_id)":"[^"]*"/g)).toEqual([
+    '"id":"call-1"',
+    '"tool_use_id":"call-1"',
+    '"id":"call-1_2"',
+    '"tool_use_id":"call-1_2"',
+  ]);
+  const gemini = JSON.stringify(sent('openai', turns, 'gemini', 'gemini-2.5-pro').contents);
+  expect(gemini.match(/"name":"[^"]*"/g)).toEqual([
+    '"name":"first"',
+    '"name":"first"',
+    '"name":"second"',
+    '"name":"second"',
+  ]);
+});

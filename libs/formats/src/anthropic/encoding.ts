@@ -33,22 +33,40 @@ export function unsayable(path: string, reason: string): SluiceError {
   return new SluiceError('invalid-request', `${path}: ${reason}`, { param: path });
 }
 
+interface GivenIds {
+  /** Of the calls with one id, in their order. */
+  readonly ids: string[];
+  /** How many of them have a result. */
+  answered: number;
+}
+
 /**
- * Ids of tool calls as this dialect allows them (`^[a-zA-Z0-9_-]+$`). The same id is always replaced by the same,
- * and two different ones never become one.
+ * Ids of tool calls as this dialect demands them: of letters, digits, `_` and `-`, and none twice in a conversation. The
+ * same calls always get the same. Some clients name a call by its function, and so do some servers: of several calls with
+ * one id a result belongs to the first that has none.
  */
 class CallIds {
-  private readonly byOriginal = new Map<string, string>();
+  private readonly byOriginal = new Map<string, GivenIds>();
   private readonly taken = new Set<string>();
 
-  encode(id: string): string {
-    const known = this.byOriginal.get(id);
-    if (known !== undefined) return known;
+  ofCall(id: string): string {
+    const given = this.byOriginal.get(id) ?? { ids: [], answered: 0 };
     const clean = id.replace(/[^a-zA-Z0-9_-]/g, '_') || 'call';
     let unique = clean;
-    for (let number = 2; this.taken.has(unique); number += 1) unique = `${clean}_${number}`;
-    this.byOriginal.set(id, unique);
+    for (let number = Math.max(2, given.ids.length + 1); this.taken.has(unique); number += 1)
+      unique = `${clean}_${number}`;
+    given.ids.push(unique);
+    this.byOriginal.set(id, given);
     this.taken.add(unique);
     return unique;
+  }
+
+  /** A result without a call has an id all the same: the server says what it misses. */
+  ofResult(id: string): string {
+    const given = this.byOriginal.get(id);
+    if (!given) return this.ofCall(id);
+    const next = given.ids[given.answered] ?? given.ids.at(-1) ?? id;
+    given.answered += 1;
+    return next;
   }
 }

@@ -141,7 +141,7 @@ function encodeAssistantPart(part: AssistantPart, path: string, encoding: Encodi
     case 'tool-call': {
       const { input } = parseArguments(part.arguments);
       const own = ownFields(part, encoding);
-      return [{ type: 'tool_use', id: encoding.ids.encode(part.id), name: part.name, input, ...own }];
+      return [{ type: 'tool_use', id: encoding.ids.ofCall(part.id), name: part.name, input, ...own }];
     }
     case 'media':
       throw unsayable(path, "this model's server does not take media in an assistant turn");
@@ -154,7 +154,7 @@ function encodeToolResult(part: ToolResultPart, path: string, encoding: Encoding
   const content = encodeParts(part.content, path, encoding);
   return {
     type: 'tool_result',
-    tool_use_id: encoding.ids.encode(part.toolCallId),
+    tool_use_id: encoding.ids.ofResult(part.toolCallId),
     ...(content.length > 0 && { content: compact(content) }),
     ...(part.isError && { is_error: true }),
     ...ownFields(part, encoding),

@@ -462,14 +462,17 @@ describe('tools', () => {
 
 test('ids of calls are made fit for the dialect, each its own', () => {
   const { ids } = createEncoding();
-  expect(['a.b', 'a_b', 'a:b', 'a.b', '', 'call'].map((id) => ids.encode(id))).toEqual([
-    'a_b',
-    'a_b_2',
-    'a_b_3',
-    'a_b',
-    'call',
-    'call_2',
-  ]);
+  const fit = ['a_b', 'a_b_2', 'a_b_3', 'call', 'call_2'];
+  expect(['a.b', 'a_b', 'a:b', '', 'call'].map((id) => ids.ofCall(id))).toEqual(fit);
+  expect(['a.b', 'a_b', 'a:b', '', 'call'].map((id) => ids.ofResult(id))).toEqual(fit);
+});
+
+test('calls with one id are told apart, and each of their results is the next', () => {
+  const { ids } = createEncoding();
+  expect(['f', 'f'].map((id) => ids.ofCall(id))).toEqual(['f', 'f_2']);
+  expect(['f', 'f'].map((id) => ids.ofResult(id))).toEqual(['f', 'f_2']);
+  expect([ids.ofCall('f'), ids.ofResult('f'), ids.ofResult('f')]).toEqual(['f_3', 'f_3', 'f_3']);
+  expect(['x', 'x'].map((id) => ids.ofResult(id))).toEqual(['x', 'x']);
 });
 
 describe('a thread', () => {

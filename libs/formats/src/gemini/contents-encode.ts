@@ -44,6 +44,8 @@ export function encodeContents(
   for (const [index, message] of messages.entries()) {
     if (index < head) continue;
     noteForeign(message, dropped);
+    // Some clients use an id again: a result is that of the last call before it.
+    for (const [id, name] of callNames([message])) names.set(id, name);
     const turn = encodeTurn(message, names, `messages[${index}]`, dropped);
     add(turns, reader.isForeign ? asServersTake(turn, reader.model) : turn);
   }

@@ -82,7 +82,7 @@ export const conversationRules: readonly Rule[] = [
   },
   {
     id: 'call-ids',
-    says: 'Messages allow letters, digits, `_` and `-` in the id of a call: others become `_`, the same everywhere, and two different ids never become one.',
+    says: 'Messages allow letters, digits, `_` and `-` in the id of a call: others become `_`, the same everywhere, and two different ids never become one. Calls with the same id get ids of their own.',
     holds: toMessages,
     rewrite: numberCalls,
   },
