@@ -164,6 +164,7 @@ describe('a generation', () => {
       throw new Error('a prompt may be in here');
     });
     expect((await outcome).cause).toBeInstanceOf(Error);
+    expect(written).toMatchObject([{ type: 'error', error: { kind: 'internal' } }]);
     expect(JSON.stringify(written)).not.toContain('prompt');
   });
 
@@ -172,6 +173,22 @@ describe('a generation', () => {
     generation.stop('cancelled');
     expect(await outcome).toMatchObject({ kind: 'cancelled' });
     expect(written).toEqual([start, word]);
+  });
+
+  test('is over for who waits for it when the engine has let go, and not before', async () => {
+    const { promise: letGo, resolve } = Promise.withResolvers<void>();
+    const play = vi.fn(() => letGo);
+    const { generation } = begin(play);
+    await vi.waitUntil(() => play.mock.calls.length === 1);
+    let isOver = false;
+    const over = generation.ended.then(() => {
+      isOver = true;
+    });
+    generation.stop('cancelled');
+    await new Promise(setImmediate);
+    expect(isOver).toBe(false);
+    resolve();
+    await over;
   });
 
   test('that nobody listens to any more is aborted', async () => {
