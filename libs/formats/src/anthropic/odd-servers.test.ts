@@ -302,6 +302,28 @@ test('an error may come from a router: without the type of an event, and with a 
   expect(decodeResponse(said, context)).toEqual([{ type: 'error', error }]);
 });
 
+test('a prompt of no tokens is one that nobody has counted, and so is the answer to it', () => {
+  const usage = (input_tokens: number, output_tokens: number, more = {}) => ({
+    usage: { input_tokens, output_tokens, ...more },
+  });
+  const told = (start: JsonObject, ending: JsonObject) => {
+    const events = decode({ type: 'message_start', message: start }, open(0, { type: 'text', text: 'a' }), {
+      type: 'message_delta',
+      delta: { stop_reason: 'end_turn' },
+      ...ending,
+    });
+    const [first, last] = [events[0], events.at(-1)];
+    return [first?.type === 'start' && first.inputTokens, last?.type === 'finish' && last.usage];
+  };
+  expect(told(usage(0, 0), usage(7, 2))).toEqual([undefined, { inputTokens: 7, outputTokens: 2 }]);
+  expect(told(usage(0, 0), usage(0, 2))).toEqual([undefined, { outputTokens: 2 }]);
+  expect(told(usage(0, 0), usage(0, 0))).toEqual([undefined, {}]);
+  expect(told(usage(7, 0), usage(7, 0))).toEqual([7, { inputTokens: 7, outputTokens: 0 }]);
+  // All of it was in the cache.
+  const cached = usage(0, 0, { cache_read_input_tokens: 9 });
+  expect(told(cached, cached)).toEqual([9, { inputTokens: 9, outputTokens: 0, cacheReadTokens: 9 }]);
+});
+
 describe('the end', () => {
   const stop = (fields: JsonObject) => decodeStop(fields);
 

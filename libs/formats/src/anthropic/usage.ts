@@ -61,17 +61,23 @@ const counted = {
   cache_read_input_tokens: true,
 };
 
-/** A server's usage with inclusive totals. What the totals do not say is kept as an extension. */
+/**
+ * A server's usage with inclusive totals. What the totals do not say is kept as an extension. No prompt has no tokens:
+ * with zeros servers begin a stream that know no better yet, and routers of many dialects all do.
+ */
 export function decodeUsage(wire: JsonObject): Usage {
-  const input = count(wire.input_tokens);
-  const outputTokens = count(wire.output_tokens);
   const cacheReadTokens = count(wire.cache_read_input_tokens);
   const cacheWriteTokens = count(wire.cache_creation_input_tokens);
   const details = wire.output_tokens_details;
   const reasoningTokens = isJsonObject(details) ? count(details.thinking_tokens) : undefined;
+  const input = count(wire.input_tokens);
+  const inputTokens =
+    input === undefined ? undefined : input + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0);
+  const outputTokens = count(wire.output_tokens);
+  const isCounted = inputTokens !== 0;
   const usage: Usage = {
-    ...(input !== undefined && { inputTokens: input + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0) }),
-    ...(outputTokens !== undefined && { outputTokens }),
+    ...(inputTokens && { inputTokens }),
+    ...(outputTokens !== undefined && (outputTokens > 0 || isCounted) && { outputTokens }),
     // A zero is what servers without a cache say, ours among them: it is no report.
     ...(cacheReadTokens && { cacheReadTokens }),
     ...(cacheWriteTokens && { cacheWriteTokens }),
