@@ -31,8 +31,9 @@ export interface App extends Connections {
 export async function buildApp(services: Services): Promise<App> {
   const app = fastify({
     bodyLimit: services.bodyLimitBytes,
-    // Node's own limits, which fastify switches off by default: a client that dawdles over its request is cut.
-    requestTimeout: 60_000,
+    // Node's own limits, which fastify switches off by default: a client that dawdles over its request is cut. The largest
+    // body takes as long over a line of 2 Mbit/s, and who sends one has shown a key.
+    requestTimeout: 300_000,
     http: {
       headersTimeout: 20_000,
       connectionsCheckingInterval: 1_000,
