@@ -3,17 +3,12 @@ import { play } from './play.ts';
 import { drawSchedule } from './schedule.ts';
 import { describeCounterexample, shrink } from './shrink.ts';
 
-const { values } = parseArgs({
-  options: {
-    /** How many schedules to play. */
-    count: { type: 'string', default: '1000000' },
-    /** First seed; the others follow it. Default: the time of day, so that every run plays new ones. */
-    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
-  },
-});
+const usage = `npm run simulate -w @sluice/ingress -- [--count N] [--seed N]
 
-const count = Number(values.count);
-const first = Number(values.seed);
+  --count N  how many schedules to play (1000000)
+  --seed N   the first seed, the others follow it (the time of day, so that every run plays new ones)
+`;
+const { count, first } = readFlags();
 const startedAt = performance.now();
 const totals = { complete: 0, error: 0, refused: 0, left: 0, runs: 0, fenced: 0 };
 process.stdout.write(`playing ${count} schedules from seed ${first}\n`);
@@ -34,3 +29,23 @@ for (let seed = first; seed < first + count; seed += 1) {
 }
 const seconds = (performance.now() - startedAt) / 1_000;
 process.stdout.write(`${JSON.stringify(totals)} in ${seconds.toFixed(1)} s\n`);
+
+function readFlags(): { count: number; first: number } {
+  if (process.argv.includes('--help')) {
+    process.stdout.write(usage);
+    process.exit(0);
+  }
+  try {
+    const { values } = parseArgs({ options: { count: { type: 'string' }, seed: { type: 'string' } } });
+    const count = readNumber('--count', values.count ?? '1000000');
+    return { count, first: readNumber('--seed', values.seed ?? String(Date.now() % 1_000_000_000)) };
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
+    process.exit(2);
+  }
+}
+
+function readNumber(name: string, text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new TypeError(`${name} must be a whole number`);
+}
