@@ -89,6 +89,9 @@ function introduction(cells: readonly CellOutcome[]): string[] {
     '- **left out by rule**, **ignored**: without effect, by one of the rules below, or because it asks for nothing here.',
     '- **refused**: a 400 that names the path. **–**: no golden case goes this way.',
     '',
+    'Of a client’s headers only `anthropic-beta` and a trace go on to a server. Those that name an account do not, some of',
+    'which SDKs take as fields (`user_profile_id`, `workspace_id`, `organization`, `project`): the account is the gateway’s.',
+    '',
   ];
 }
 
