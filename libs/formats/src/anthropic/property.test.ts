@@ -63,7 +63,8 @@ const finish: fc.Arbitrary<FinishEvent> = fc
     reason: fc.constantFrom('stop', 'length', 'tool-calls', 'content-filter'),
     stop: fc.option(fc.string({ maxLength: 5 }), { nil: undefined }),
     output: fc.nat(),
-    fresh: fc.nat(100_000),
+    // No prompt has no tokens: that is how servers say that they did not count.
+    fresh: fc.integer({ min: 1, max: 100_000 }),
     read: fc.option(fc.integer({ min: 1, max: 100_000 }), { nil: undefined }),
     reasoning: fc.option(fc.nat(), { nil: undefined }),
   })

@@ -53,7 +53,8 @@ const block: fc.Arbitrary<Block> = fc.oneof(
 );
 const usage = fc.oneof(
   fc.constant({}),
-  fc.record({ inputTokens: count, outputTokens: count }).chain((known) =>
+  // No prompt has no tokens: that is how servers say that they did not count.
+  fc.record({ inputTokens: fc.integer({ min: 1, max: 100_000 }), outputTokens: count }).chain((known) =>
     optional<Record<string, number>>({
       cacheReadTokens: count,
       cacheWriteTokens: count,
