@@ -95,7 +95,7 @@ it('a saturated pool says when its backlog is worked off', async () => {
   for (let index = 0; index < 5; index += 1) await ingress.admit(bed.claim({ poolPolicy }));
   await expect(ingress.admit(bed.claim({ poolPolicy }))).rejects.toMatchObject({
     kind: 'saturated',
-    message: 'pool gpu is saturated: 5 requests for 2 slots',
+    message: 'pool gpu is saturated: 5 generations for 2 slots',
     options: { retryAfterMs: (4 * 3000) / 2 },
   });
 });
@@ -132,7 +132,9 @@ it('a full pool is asked once per place that came back, and refuses the others b
   const claim = () => bed.claim({ poolPolicy: { slots: 1, waitBudgetMs: 0, maxWaiting: 0 } });
   const ticket = await ingress.admit(claim());
   await expect(ingress.admit(claim())).rejects.toMatchObject({ kind: 'saturated' });
-  expect(() => ingress.checkPools(['gpu'], 'acme')).toThrow('pool gpu is saturated: 1 requests for 1 slots');
+  expect(() => ingress.checkPools(['gpu'], 'acme')).toThrow(
+    'pool gpu is saturated: 1 generations for 1 slots',
+  );
   expect(() => ingress.checkPools(['gpu', 'cpu'], 'acme')).not.toThrow();
   await ticket.settle({});
   expect(() => ingress.checkPools(['gpu'], 'acme')).not.toThrow();
@@ -146,11 +148,15 @@ it('who has policies is refused by a full pool without asking, too, and opens it
   const claim = () => bed.claim({ limits, poolPolicy: { slots: 1, waitBudgetMs: 0, maxWaiting: 0 } });
   const ticket = await ingress.admit(claim());
   await expect(ingress.admit(claim())).rejects.toMatchObject({ kind: 'saturated' });
-  expect(() => ingress.checkPools(['gpu'], 'acme')).toThrow('pool gpu is saturated: 1 requests for 1 slots');
+  expect(() => ingress.checkPools(['gpu'], 'acme')).toThrow(
+    'pool gpu is saturated: 1 generations for 1 slots',
+  );
   await ticket.settle({});
   await ingress.admit(claim());
   // The place that came back is used up.
-  expect(() => ingress.checkPools(['gpu'], 'acme')).toThrow('pool gpu is saturated: 1 requests for 1 slots');
+  expect(() => ingress.checkPools(['gpu'], 'acme')).toThrow(
+    'pool gpu is saturated: 1 generations for 1 slots',
+  );
 });
 
 it('places go to those whom no policy of their own refuses', async () => {
@@ -250,7 +256,9 @@ it('a flood of one tenant leaves places to others, and none of these takes them 
   expect(() => ingress.checkPools(['gpu'], 'fourth')).not.toThrow();
   expect(await admitted('fourth')).toBe(1);
   expect(await admitted('fifth')).toBe(0);
-  expect(() => ingress.checkPools(['gpu'], 'sixth')).toThrow('pool gpu is saturated: 9 requests for 4 slots');
+  expect(() => ingress.checkPools(['gpu'], 'sixth')).toThrow(
+    'pool gpu is saturated: 9 generations for 4 slots',
+  );
 });
 
 it('no tenant passes where an operator said how many may wait', async () => {

@@ -42,7 +42,7 @@ export function refuseSaturated(claim: Claim, inFlight: number, meanMs: number):
   }
   return new SluiceError(
     'saturated',
-    `pool ${claim.pool} is saturated: ${inFlight} requests for ${slots} slots`,
+    `pool ${claim.pool} is saturated: ${inFlight} generations for ${slots} slots`,
     { retryAfterMs: saturationRetryAfterMs({ inFlight: inFlight + claim.jobs, slots, meanMs }) },
   );
 }
