@@ -50,6 +50,8 @@ async function run(at: number, happens: () => void): Promise<RunResult> {
 describe('a fleet of client processes', () => {
   it('leaves signals to its parent, who hears them too', async () => {
     const result = await run(10, () => {
+      // No interrupt of a terminal reaches whoever leads a group.
+      for (const { pid = 0 } of children) process.kill(-pid, 0);
       for (const child of children) for (const signal of ['SIGTERM', 'SIGINT'] as const) child.kill(signal);
     });
     expect(result.totals).toMatchObject({ offered: 40, ok: 40 });
@@ -69,5 +71,20 @@ describe('a fleet of client processes', () => {
       for (const child of children) child.kill('SIGKILL');
     });
     await expect(all).rejects.toThrow('ended early');
+  });
+
+  it('ends in silence when its parent is gone', async () => {
+    const ended: Promise<unknown[]>[] = [];
+    const all = run(10, () => {
+      for (const child of children) {
+        ended.push(once(child, 'exit'));
+        child.disconnect();
+      }
+    });
+    await expect(all).rejects.toThrow('ended early');
+    expect(await Promise.all(ended)).toEqual([
+      [0, null],
+      [0, null],
+    ]);
   });
 });

@@ -80,6 +80,8 @@ class ShardChild {
     this.finished.promise.catch(() => {});
     this.child = fork(fileURLToPath(new URL('./shard-process.ts', import.meta.url)), {
       serialization: 'advanced',
+      // A group of its own: a terminal's interrupt would end it while it starts, and heeds nothing yet.
+      detached: true,
     });
     this.child.on('message', (message: FromShard) => this.hear(message));
     this.child.on('exit', () => this.fail('a client process ended early'));

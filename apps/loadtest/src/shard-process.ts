@@ -14,7 +14,8 @@ export type FromShard =
 const stopping = new AbortController();
 
 function tell(message: FromShard): void {
-  process.send?.(message);
+  // Whose parent is gone has nobody to tell, and none to complain to.
+  process.send?.(message, undefined, undefined, () => {});
 }
 
 async function run(plan: ShardPlan): Promise<void> {
@@ -25,10 +26,10 @@ async function run(plan: ShardPlan): Promise<void> {
   } catch (error) {
     tell({ type: 'failed', message: error instanceof Error ? error.message : 'unknown' });
   }
-  process.disconnect();
+  if (process.connected) process.disconnect();
 }
 
-// A whole group hears a terminal's interrupt or a supervisor's stop: the parent alone reacts, and tells its shards.
+// A supervisor's stop is heard by all that it watches: the parent alone reacts, and tells its shards.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 process.on('disconnect', () => stopping.abort());
 process.on('message', (message: ToShard) => {
