@@ -60,6 +60,7 @@ export function parseFlags(words: readonly string[], scenarios: readonly { name:
       help: { type: 'boolean', short: 'h' },
     },
   });
+  refuseIdle(values);
   const quick = values.quick ?? false;
   return {
     quick,
@@ -75,6 +76,19 @@ export function parseFlags(words: readonly string[], scenarios: readonly { name:
     output: values.output ?? 'reports/bench',
     help: values.help ?? false,
   };
+}
+
+/** A check and the loads past saturation are runs of their own: a flag that would change nothing of them is a mistake. */
+function refuseIdle(values: Readonly<Record<string, unknown>>): void {
+  const ofScenarios = ['only', 'url', 'rounds'];
+  const idle: Readonly<Record<string, readonly string[]>> = {
+    check: ['past-saturation', 'quick', ...ofScenarios],
+    'past-saturation': ofScenarios,
+  };
+  for (const [run, names] of Object.entries(idle)) {
+    const found = values[run] === undefined ? undefined : names.find((name) => values[name] !== undefined);
+    if (found !== undefined) throw new Error(`--${found} changes nothing of --${run}`);
+  }
 }
 
 function parseContender(text: string): Flags['urls'][number] {
