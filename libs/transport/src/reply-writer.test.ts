@@ -107,7 +107,7 @@ describe('what Redis would cut off its subscriber for', () => {
   const mebibyte = 1024 * 1024;
   const part = (size: number): GenerationEvent => ({ type: 'opaque', format: 'x', value: 'y'.repeat(size) });
 
-  it('is spread over several frames', () => {
+  it('is spread over several frames, all of which can be asked for', () => {
     const { frames } = create();
     for (let index = 0; index < 5; index += 1) frames.write(part(9 * mebibyte));
     frames.write(finish);
@@ -121,6 +121,7 @@ describe('what Redis would cut off its subscriber for', () => {
       ...Array(5).fill('opaque'),
       'finish',
     ]);
+    expect(frames.framesFrom(0, unlimited)).toHaveLength(2);
     expect([frames.isEnded, frames.acknowledge(2)]).toEqual([true, true]);
   });
 

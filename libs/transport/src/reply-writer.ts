@@ -47,6 +47,8 @@ export class AttemptFrames implements ReplyWriter {
   private kept: string[] = [];
   private keptFrom = 0;
   private hasEnded = false;
+  /** Whether the pending events are the rest of what was too large for one frame. */
+  private isSpread = false;
   private onAbandoned: (() => void) | undefined;
   private readonly onWrite: (frames: AttemptFrames) => void;
 
@@ -79,11 +81,13 @@ export class AttemptFrames implements ReplyWriter {
   /** The text of a frame with the pending events, or with the first of several large ones; absent when nothing is pending. */
   takeFrame(): string | undefined {
     if (this.pending.length === 0) return undefined;
+    const belongsToLast = this.isSpread;
     const text = this.encodePending();
     this.next += 1;
     this.kept.push(text);
     this.keptBytes += text.length;
-    while (this.keptBytes > keptLimitBytes && this.kept.length > 1) this.dropOldest();
+    // What is spread over frames is likely to be asked for again: all of it would have to be generated a second time.
+    while (!belongsToLast && this.keptBytes > keptLimitBytes && this.kept.length > 1) this.dropOldest();
     return text;
   }
 
@@ -121,7 +125,8 @@ export class AttemptFrames implements ReplyWriter {
       count = Math.floor(count / 2);
       text = this.encode(events.slice(0, count));
     }
-    this.pending = count === events.length ? [] : events.slice(count);
+    this.isSpread = count < events.length;
+    this.pending = this.isSpread ? events.slice(count) : [];
     if (!isTooLarge(text)) return text;
     this.pending = [];
     this.hasEnded = true;
