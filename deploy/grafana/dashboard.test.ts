@@ -70,7 +70,7 @@ describe('rules and alerts', () => {
   });
 
   it('tell apart what calls for workers, for a larger Redis and for ingresses', () => {
-    for (const limit of ['saturation', 'memory', 'overload']) {
+    for (const limit of ['saturation', 'memory', 'overload', 'prompts']) {
       expect(alerts.split('- alert:').filter((rule) => rule.includes(`{limit="${limit}"}`))).toHaveLength(1);
     }
   });
