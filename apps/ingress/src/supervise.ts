@@ -3,6 +3,7 @@ import {
   createLifecycle,
   createLogger,
   type Environment,
+  opsPorts,
   ProcessPool,
   parseEnvironment,
 } from '@sluice/runtime';
@@ -17,6 +18,7 @@ const closeLimitMs = 6_000;
 export async function startSupervisor(environment: Environment): Promise<void> {
   const { values: config } = parseEnvironment(ingressEnvironment, environment);
   const logger = createLogger({ name: 'ingress-supervisor', level: config.SLUICE_LOG_LEVEL });
+  const ports = opsPorts(config.SLUICE_OPS_PORT, config.SLUICE_PROCESSES, config.SLUICE_PORT);
   const drainLimitMs = config.SLUICE_DRAIN_LIMIT_MS;
   const lifecycle = createLifecycle({ logger, drainLimitMs: drainLimitMs + closeLimitMs });
   let port = config.SLUICE_PORT;
@@ -26,7 +28,7 @@ export async function startSupervisor(environment: Environment): Promise<void> {
       ...environment,
       [processSeat]: String(seat),
       SLUICE_PORT: String(port),
-      SLUICE_OPS_PORT: String(config.SLUICE_OPS_PORT === 0 ? 0 : config.SLUICE_OPS_PORT + seat),
+      SLUICE_OPS_PORT: ports[seat],
     }),
     drainLimitMs,
     logger,

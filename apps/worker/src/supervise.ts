@@ -4,6 +4,7 @@ import {
   createLifecycle,
   createLogger,
   type Environment,
+  opsPorts,
   ProcessPool,
   parseEnvironment,
 } from '@sluice/runtime';
@@ -22,6 +23,7 @@ export async function startSupervisor(environment: Environment): Promise<void> {
   const logger = createLogger({ name: 'worker-supervisor', level: config.SLUICE_LOG_LEVEL });
   // Once, here: each process under it reads the same.
   for (const warning of warnings) logger.warn(warning);
+  const ports = opsPorts(config.SLUICE_OPS_PORT, config.SLUICE_PROCESSES);
   const drainLimitMs = config.SLUICE_DRAIN_LIMIT_MS;
   const lifecycle = createLifecycle({ logger, drainLimitMs: drainLimitMs + closeLimitMs });
   const redis = openRedis(config.SLUICE_REDIS_URL, {
@@ -40,7 +42,7 @@ export async function startSupervisor(environment: Environment): Promise<void> {
       SLUICE_WORKER_ID: `w${randomUUID().replaceAll('-', '').slice(0, 16)}`,
       // Only the processes have a /metrics: each goes on counting where the one before it in its seat stopped.
       SLUICE_WORKER_RESTARTS: String(restarts),
-      SLUICE_OPS_PORT: String(config.SLUICE_OPS_PORT === 0 ? 0 : config.SLUICE_OPS_PORT + seat),
+      SLUICE_OPS_PORT: ports[seat],
     }),
     drainLimitMs,
     logger,

@@ -19,6 +19,7 @@ export {
   renderMetrics,
 } from './metric-set.ts';
 export * from './metrics.ts';
+export * from './ops-ports.ts';
 export * from './ops-server.ts';
 export * from './overrides.ts';
 export * from './process-pool.ts';
