@@ -45,6 +45,8 @@ it('a worker process says once what it runs with, and shows no password', async 
   });
   const lineOf = (msg: string) =>
     supervisor.lines.map((line) => JSON.parse(line)).filter((line) => line.msg === msg);
+  // What is said of a process may come before what it writes.
+  await until(() => lineOf('serving').length > 0, { what: 'the line of a process that serves' });
   expect(lineOf('starting')).toEqual([
     expect.objectContaining({
       version: expect.any(String),
