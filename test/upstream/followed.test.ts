@@ -49,9 +49,10 @@ async function lineOf(lines: readonly string[] | undefined, msg: string, request
 
 it('what has not happened yet is counted as none, so that the first time shows as an increase', async () => {
   const metrics = async (port: unknown) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const serving = await until(() => servingIn(gateway.workers[0]?.lines ?? [])[0]);
   const [ingress, worker] = await Promise.all([
     metrics(gateway.ingresses[0]?.ready.opsPort),
-    metrics(servingIn(gateway.workers[0]?.lines ?? [])[0]?.opsPort),
+    metrics(serving.opsPort),
   ]);
   expect(ingress).toContain('sluice_requests_total{format="gemini",outcome="internal"} 0\n');
   expect(ingress).toContain('sluice_tokens_total{model="chat",direction="output"} 0\n');
