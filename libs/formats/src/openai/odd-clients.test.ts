@@ -31,6 +31,15 @@ describe('a bad field is refused with its place and what was expected:', () => {
     ],
     [{ messages: [{ role: 'system' }] }, 'messages[0].content: expected string or array'],
     [
+      { messages: [{ role: 'assistant', function_call: { name: 7 } }] },
+      'messages[0].function_call.name: expected string, received number',
+    ],
+    [
+      { messages: [{ role: 'assistant', tool_calls: [7] }] },
+      'messages[0].tool_calls[0]: expected object, received number',
+    ],
+    [{ tools: [7] }, 'tools[0]: expected object, received number'],
+    [
       { stream_options: { include_usage: 1 } },
       'stream_options.include_usage: expected boolean, received number',
     ],

@@ -64,6 +64,11 @@ describe('a delta', () => {
       known,
       ...odd.map((value) => ({ type: 'opaque', format: 'openai', value })),
     ]);
+    const note = { type: 'note', text: 'b' };
+    expect(contentOf(chunk({ content: [note, known] }))).toEqual([
+      { type: 'opaque', format: 'openai', value: note },
+      known,
+    ]);
     expect(contentOf(chunk({ content: [{ type: 'thinking', thinking: [{ text: 'a' }, 7, {}] }] }))).toEqual([
       { type: 'reasoning', text: 'a' },
     ]);
