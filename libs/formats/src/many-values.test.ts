@@ -88,3 +88,43 @@ it('finds the calls of many results without ids', () => {
   const result = decode('gemini', { contents }).messages.at(-1)?.content.at(-1);
   expect(result).toMatchObject({ type: 'tool-result', toolCallId: `call_${many / 4}` });
 });
+
+describe.each(formats.map(({ client }) => [client.format, client] as const))(
+  'a server of %s',
+  (_dialect, client) => {
+    const texts = Array.from({ length: many - 100 }, () => 'a');
+    const functionCall = { name: 'f', args: {} };
+    const functionResponse = { name: 'f', response: {} };
+    const names = Array.from({ length: many / 4 }, (_, index) => `f${index}`);
+    const ids = Array.from({ length: many / 5 }, (_, index) => `a${String.fromCodePoint(0x4e00 + index)}`);
+
+    it.each<[string, Json]>([
+      ['turns', { contents: texts }],
+      ['instructions', { contents: 'hi', systemInstruction: { parts: texts } }],
+      [
+        'texts after a result',
+        {
+          contents: [
+            { role: 'model', parts: [{ functionCall }] },
+            { role: 'user', parts: [{ functionResponse }, ...texts] },
+          ],
+        },
+      ],
+      [
+        'allowed functions',
+        {
+          contents: 'hi',
+          tools: [{ functionDeclarations: names.map((name) => ({ name })) }],
+          toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: names } },
+        },
+      ],
+      [
+        'calls whose ids come to the same',
+        { contents: [{ role: 'model', parts: ids.map((id) => ({ functionCall: { id, name: 'f' } })) }] },
+      ],
+    ])('is told as many %s as a body holds', (_what, body) => {
+      const target = { model: 'm', stream: true, maxOutputTokens: 9, clientFormat: 'gemini' };
+      expect(client.encodeRequest(decode('gemini', body), target).body).toBeTypeOf('object');
+    });
+  },
+);

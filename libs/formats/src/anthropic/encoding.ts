@@ -48,13 +48,16 @@ interface GivenIds {
 class CallIds {
   private readonly byOriginal = new Map<string, GivenIds>();
   private readonly taken = new Set<string>();
+  /** The least that may be free, by what ids come to: many thousands of them may come to the same. */
+  private readonly numbers = new Map<string, number>();
 
   ofCall(id: string): string {
     const given = this.byOriginal.get(id) ?? { ids: [], answered: 0 };
     const clean = id.replace(/[^a-zA-Z0-9_-]/g, '_') || 'call';
     let unique = clean;
-    for (let number = Math.max(2, given.ids.length + 1); this.taken.has(unique); number += 1)
-      unique = `${clean}_${number}`;
+    let number = this.numbers.get(clean) ?? 2;
+    for (; this.taken.has(unique); number += 1) unique = `${clean}_${number}`;
+    this.numbers.set(clean, number);
     given.ids.push(unique);
     this.byOriginal.set(id, given);
     this.taken.add(unique);

@@ -38,7 +38,8 @@ export function encodeMessages(messages: readonly Message[], encoding: Encoding)
   const encoded: EncodedMessages = { system: [], messages: [] };
   let userSide: Placed<UserMessage | ToolMessage | SystemMessage>[] = [];
   const flush = () => {
-    encoded.messages.push(...encodeUserSide(userSide, encoding));
+    // One by one: there may be more than a stack holds.
+    for (const message of encodeUserSide(userSide, encoding)) encoded.messages.push(message);
     userSide = [];
   };
   // A prompt of nothing but instructions is said by the user, since there has to be a turn.
@@ -47,7 +48,7 @@ export function encodeMessages(messages: readonly Message[], encoding: Encoding)
     const path = `messages[${index}]`;
     if (message.role === 'system' && isLeading) {
       ownFields(message, encoding);
-      encoded.system.push(...encodeParts(message.content, path, encoding));
+      for (const block of encodeParts(message.content, path, encoding)) encoded.system.push(block);
       continue;
     }
     isLeading = false;

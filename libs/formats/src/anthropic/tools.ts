@@ -52,11 +52,12 @@ export function encodeTools(
   deferred: Json | undefined,
   encoding: Encoding,
 ): Json[] {
-  const allowed = toolChoice !== undefined && 'allowed' in toolChoice ? toolChoice.allowed : undefined;
+  const names = toolChoice !== undefined && 'allowed' in toolChoice ? toolChoice.allowed : undefined;
+  const allowed = names && new Set(names);
   const encoded: Json[] = [];
   for (const [index, tool] of tools.entries()) {
     if (tool.type === 'opaque') encoded.push(ownValue(tool, `tools[${index}]`));
-    else if (allowed === undefined || allowed.includes(tool.name)) {
+    else if (allowed === undefined || allowed.has(tool.name)) {
       const { name, description, parameters, strict } = tool;
       encoded.push({
         name,

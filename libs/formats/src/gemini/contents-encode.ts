@@ -61,7 +61,8 @@ function add(turns: Turn[], turn: Turn): void {
   const last = turns[turns.length - 1];
   const isFollowUp = last?.isResults && turn.role === 'user' && Object.keys(turn.kept).length === 0;
   if (last && isFollowUp) {
-    last.parts.push(...turn.parts);
+    // One by one: there may be more than a stack holds.
+    for (const part of turn.parts) last.parts.push(part);
     last.isResults = turn.isResults;
   } else if (turn.parts.length > 0) turns.push(turn);
 }

@@ -102,14 +102,24 @@ function referenceOf(tool: Json): { type: string; name: string } | undefined {
 
 /** The choice as a server reads it; a name that belongs to a tool of another type is referred to by that type. */
 export function encodeToolChoice(choice: ToolChoice, tools: readonly Tool[]): Json {
-  if (choice.type === 'tool') return referTo(choice.name, tools);
+  const types = otherTypes(tools);
+  if (choice.type === 'tool') return referTo(choice.name, types);
   if (choice.type === 'none' || choice.allowed === undefined) return choice.type;
-  const allowed = choice.allowed.map((name) => referTo(name, tools));
+  const allowed = choice.allowed.map((name) => referTo(name, types));
   return { type: 'allowed_tools', allowed_tools: { mode: choice.type, tools: allowed } };
 }
 
-function referTo(name: string, tools: readonly Tool[]): JsonObject {
-  const others = tools.map((tool) => (tool.type === 'opaque' ? referenceOf(tool.value) : undefined));
-  const type = others.find((other) => other?.name === name)?.type ?? 'function';
+/** The types of tools that are no functions, by name: looked up once, for there may be thousands to refer to. */
+function otherTypes(tools: readonly Tool[]): Map<string, string> {
+  const types = new Map<string, string>();
+  for (const tool of tools) {
+    const reference = tool.type === 'opaque' ? referenceOf(tool.value) : undefined;
+    if (reference && !types.has(reference.name)) types.set(reference.name, reference.type);
+  }
+  return types;
+}
+
+function referTo(name: string, types: ReadonlyMap<string, string>): JsonObject {
+  const type = types.get(name) ?? 'function';
   return { type, [type]: { name } };
 }
