@@ -41,6 +41,16 @@ describe('a number past 2^53', () => {
   );
 });
 
+it.each(['1e999', '-1E+400', '12345678901234567', '9007199254740993', '1.5e400', '[1e400,2]'])(
+  'is written as it stood in %s',
+  (text) => expect(JSON.stringify(parseExactly(text))).toBe(text),
+);
+
+it.each(['9007199254740991', '0.1234567890123456', '1e15', '1e+100', '1234567890123456000'])(
+  'is a number like any other where a double is all of it: %s',
+  (text) => expect(parseExactly(text)).toBe(Number(text)),
+);
+
 it('any other JSON is read as JSON.parse does', () => {
   fc.assert(
     fc.property(fc.json(), (json) => {
