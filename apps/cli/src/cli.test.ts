@@ -201,6 +201,8 @@ it.each([
     ['limits', 'set', '--tenant', 'acme', 'concurrency=many'],
     '"many" is no policy of concurrency: write a number, or number/duration',
   ],
+  [['tenants', 'create', 'acme', '--name', 'Acme\nbeta'], '--name takes one line of visible characters'],
+  [['keys', 'mint', '--tenant', 'acme', '--name', 'a\tb'], '--name takes one line of visible characters'],
   [['limits', 'clear', '--tenant', 'acme'], 'name the limits to remove, or say --all'],
 ])('what is typed wrongly is not understood: %j', async (line, message) => {
   const { code, output, errors } = await run(...line);

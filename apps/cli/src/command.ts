@@ -55,6 +55,14 @@ export function required(input: Input, flag: string): string {
   return text;
 }
 
+/** The value of `--name`; absent where it was not given. Throws `UsageError` for one that would break a table. */
+export function displayName(input: Input): string | undefined {
+  const name = input.text('name');
+  if (name !== undefined && /[\p{Cc}\p{Zl}\p{Zp}]/u.test(name))
+    throw new UsageError('--name takes one line of visible characters');
+  return name;
+}
+
 /** The first word; the arity of the command has made sure of it. */
 export function firstWord({ words: [first = ''] }: Input): string {
   return first;

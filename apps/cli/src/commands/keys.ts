@@ -1,6 +1,6 @@
 import { parseDurationMs } from '@sluice/admission';
 import type { Key } from '@sluice/tenancy';
-import { type Command, firstWord, type Input, required, UsageError } from '../command.ts';
+import { type Command, displayName, firstWord, type Input, required, UsageError } from '../command.ts';
 import { formatFacts, formatInstant, formatLimits, formatTable } from '../print.ts';
 
 /** The commands over keys. */
@@ -82,7 +82,7 @@ export const keyCommands: readonly Command[] = [
 ];
 
 function mintOptions(input: Input): { name?: string; models?: string[]; expiresAt?: number } {
-  const name = input.text('name');
+  const name = displayName(input);
   const models = input
     .text('models')
     ?.split(',')

@@ -1,5 +1,5 @@
 import type { Key } from '@sluice/tenancy';
-import { type Command, firstWord, UsageError } from '../command.ts';
+import { type Command, displayName, firstWord, UsageError } from '../command.ts';
 import { formatInstant, formatLimits, formatTable } from '../print.ts';
 
 /** The commands over tenants. */
@@ -31,7 +31,7 @@ export const tenantCommands: readonly Command[] = [
     flags: { name: { value: 'NAME', summary: 'a name for people' } },
     async run(input, open) {
       const { directory } = await open();
-      const name = input.text('name');
+      const name = displayName(input);
       const tenant = await directory.upsertTenant(firstWord(input), name === undefined ? {} : { name });
       return { text: `tenant ${tenant.id} is ready`, data: tenant };
     },
