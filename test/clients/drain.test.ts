@@ -101,7 +101,7 @@ test.each(formats)(
       stream: true,
       onText: (text) => text !== '' && began.resolve(),
     });
-    await began.promise;
+    await Promise.race([began.promise, answer]);
     expect(await worker?.stop()).toEqual({ code: 0, signal: null });
     // Nobody else is there who could have gone on with it.
     expect(await answer).toMatchObject({ isComplete: true });

@@ -129,7 +129,7 @@ export async function startProcess(environment: Environment): Promise<void> {
     logger,
     clock,
     signal: lifecycle.draining,
-    onStarted: () => void presence.announce(),
+    onStarted: () => presence.announce(),
   });
   if (lifecycle.draining.aborted) return;
   const serving = pools.filter((pool) => pool.presence.slots > 0).map((pool) => pool.name);

@@ -21,7 +21,7 @@ function createBench() {
       error: ({ err }: { err: Error }) => told.push(err.message),
       info: ({ pool }: { pool: string }) => told.push(`${pool} is logged`),
     } as never,
-    onStarted: () => told.push('told'),
+    onStarted: async () => void told.push('told'),
   };
   return { clock, ending, told, pool, options };
 }
@@ -36,6 +36,19 @@ it('a pool takes jobs while another one still waits for its server', async () =>
   late.resolve();
   await started;
   expect(told).toEqual(['early starts', 'told', 'late starts', 'told']);
+});
+
+it('whoever is started has told of itself', async () => {
+  const { told, pool, options } = createBench();
+  const heard = Promise.withResolvers<void>();
+  const started = startPools([pool('a')], { ...options, onStarted: () => heard.promise });
+  void started.then(() => told.push('started'));
+  await vi.waitFor(() => expect(told).toEqual(['a starts']));
+  await new Promise(setImmediate);
+  expect(told).toEqual(['a starts']);
+  heard.resolve();
+  await started;
+  expect(told).toEqual(['a starts', 'started']);
 });
 
 it('a pool that did not start is tried again beside the others until it does', async () => {

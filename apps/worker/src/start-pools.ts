@@ -9,8 +9,8 @@ export interface StartOptions {
   clock: Clock;
   /** Ends all waiting. */
   signal: AbortSignal;
-  /** Told of each pool that takes jobs from now on. */
-  onStarted(): void;
+  /** Tells of each pool that takes jobs from now on; waited for, so that whoever is started knows of them. Must not reject. */
+  onStarted(): Promise<void>;
 }
 
 /**
@@ -45,7 +45,7 @@ async function tryAgain(
     try {
       await clock.sleep(retryMs, signal);
       await pool.start(signal);
-      onStarted();
+      await onStarted();
       logger.info({ pool: name }, 'the engine of a pool has started');
       return;
     } catch (thrown) {
