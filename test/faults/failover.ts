@@ -32,7 +32,7 @@ const streamTokens = 300;
 /** A master, its replica and a sentinel; each failover makes the replica of before the next master. */
 export async function startSentinelBench(): Promise<FailoverBench> {
   await using stack = new AsyncDisposableStack();
-  const sentinel = await startSentinel();
+  const sentinel = await startSentinel({ canFailOver: true });
   stack.defer(() => sentinel.stop());
   const gateway = await startGatewayOn(sentinel);
   stack.defer(() => gateway.stop());

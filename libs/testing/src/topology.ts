@@ -35,11 +35,18 @@ export async function startSocket(): Promise<Topology> {
   return { name: 'socket', url: node.url, nodes: [node], stop: () => node.stop() };
 }
 
-/**
- * A master, its replica, and one sentinel that moves the role within a second or two. Leaves nothing behind when it fails.
- * `isEncrypted` (default: false): all that is said is encrypted, but for the plain port of each, which is its `port`.
- */
-export async function startSentinel({ isEncrypted = false } = {}): Promise<Topology> {
+export interface StartSentinelOptions {
+  /** All that is said is encrypted, but for the plain port of each, which is its `port`. Default: false. */
+  isEncrypted?: boolean;
+  /** A master that dies has a successor within a second or two. Default: false; then none within any test's time. */
+  canFailOver?: boolean;
+}
+
+/** A master, its replica, and one sentinel. Leaves nothing behind when it fails. */
+export async function startSentinel({
+  isEncrypted = false,
+  canFailOver = false,
+}: StartSentinelOptions = {}): Promise<Topology> {
   await using stack = new AsyncDisposableStack();
   const encrypt = isEncrypted ? await prepareEncryption(stack) : undefined;
   const startServer = async (more: readonly string[]) => {
@@ -62,7 +69,7 @@ export async function startSentinel({ isEncrypted = false } = {}): Promise<Topol
   const directory = await mkdtemp(join(tmpdir(), 'sluice-test-sentinel-'));
   stack.defer(() => rm(directory, { recursive: true, force: true }));
   const encryption = await encrypt?.();
-  const port = await startSentinelProcess(directory, masterPort, stack, encryption);
+  const port = await startSentinelProcess({ directory, masterPort, stack, encryption, canFailOver });
   await until(async () => (await ask(port, 'SENTINEL', 'REPLICAS', 'group')).includes(String(replicaPort)), {
     timeoutMs: startLimitMs,
     what: 'the sentinel to know the replica',
@@ -79,12 +86,19 @@ export async function startSentinel({ isEncrypted = false } = {}): Promise<Topol
 }
 
 /** Resolves with the port of a sentinel that answers; it ends with `stack`, and with this process at the latest. */
-async function startSentinelProcess(
-  directory: string,
-  masterPort: number,
-  stack: AsyncDisposableStack,
-  encryption: Encryption | undefined,
-): Promise<number> {
+async function startSentinelProcess({
+  directory,
+  masterPort,
+  stack,
+  encryption,
+  canFailOver,
+}: {
+  directory: string;
+  masterPort: number;
+  stack: AsyncDisposableStack;
+  encryption: Encryption | undefined;
+  canFailOver: boolean;
+}): Promise<number> {
   const port = await findFreePort();
   const file = join(directory, 'sentinel.conf');
   const lines = [
@@ -92,7 +106,8 @@ async function startSentinelProcess(
     `dir ${directory}`,
     `logfile ${join(directory, 'sentinel.log')}`,
     `sentinel monitor group 127.0.0.1 ${masterPort} 1`,
-    'sentinel down-after-milliseconds group 500',
+    // A machine that stands still for half a second must not move the role in a test that is about something else.
+    `sentinel down-after-milliseconds group ${canFailOver ? 500 : 600_000}`,
     // A sentinel waits for twice as long from one failover to the next.
     'sentinel failover-timeout group 1000',
     ...(encryption?.settings.map((setting) => setting.join(' ')) ?? []),

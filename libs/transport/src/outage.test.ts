@@ -140,7 +140,7 @@ describe('while a single Redis is away', () => {
 
 describe('when a replica takes over', () => {
   beforeEach(async () => {
-    topology = await startSentinel();
+    topology = await startSentinel({ canFailOver: true });
   });
 
   it('commands, subscriptions and workers follow it', async () => {
