@@ -14,7 +14,8 @@ export interface RequestHead {
 /** As many bytes as Node itself allows a head. */
 const longestHead = 16 * 1024;
 const requestLine = /^POST ((\/[\w/.:~@-]*)(?:\?[\w=&.~-]*)?) HTTP\/1\.1$/;
-const headerLine = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([\t\x20-\x7e]*)$/;
+/** A value begins with what is no blank, so that there is one way to read a line: of n blanks there were n². */
+const headerLine = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([\x21-\x7e][\t\x20-\x7e]*)?$/;
 const bodyLength = /^[1-9]\d{0,8}$/;
 /** What changes how a request is framed or answered, or what becomes of its connection. */
 const notPlain = ['transfer-encoding', 'expect', 'upgrade'];
