@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Json, SluiceError } from '@sluice/canonical';
-import { type Cluster, type Redis, ReplyError } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import {
   hashCredential,
   mintCredential,
@@ -18,6 +18,7 @@ import {
   parseTenant,
   type Tenant,
 } from './record.ts';
+import { RecordWriter } from './record-writer.ts';
 
 const tenantShape = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const keyIdLetters = 16;
@@ -54,6 +55,7 @@ export class Directory {
   private readonly now: () => number;
   private readonly randomBytes: RandomBytes;
   private readonly names: TenancyNames;
+  private readonly writer: RecordWriter;
 
   constructor(options: DirectoryOptions) {
     this.redis = options.redis;
@@ -61,6 +63,7 @@ export class Directory {
     this.now = options.now ?? Date.now;
     this.randomBytes = options.randomBytes ?? randomBytes;
     this.names = tenancyNames(options.prefix ?? 'sluice');
+    this.writer = new RecordWriter(options.redis, this.names);
     if (this.secret !== undefined && this.secret.length < 16) {
       throw new SluiceError('invalid-request', 'the key secret is shorter than 16 characters');
     }
@@ -74,18 +77,20 @@ export class Directory {
         `tenant id ${JSON.stringify(id)} is not 1 to 64 letters, digits, '.', '_' or '-'`,
       );
     }
-    const fresh = encodeFields({ id, createdAt: this.now(), limits: {} });
-    const writes = this.redis.multi().sadd(this.names.tenants, id);
-    for (const [field, value] of Object.entries(fresh)) writes.hsetnx(this.names.tenant(id), field, value);
-    if (name !== undefined) writes.hset(this.names.tenant(id), 'name', name);
-    await this.write(writes.publish(this.names.changes, `tenant ${id}`));
+    const record = this.names.tenant(id);
+    const fresh = Object.entries(encodeFields({ id, createdAt: this.now(), limits: {} }));
+    await this.writer.create(record, `tenant ${id}`, [
+      ['SADD', this.names.tenants, id],
+      ...fresh.map(([field, value]) => ['HSETNX', record, field, value]),
+      ...(name === undefined ? [] : [['HSET', record, 'name', name]]),
+    ]);
     return this.tenant(id);
   }
 
   /** Throws `not-found` where there is no such tenant. */
   async tenant(id: string): Promise<Tenant> {
     const tenant = await this.findTenant(id);
-    if (!tenant) throw new SluiceError('not-found', `there is no tenant ${id}`);
+    if (!tenant) throw noTenant(id);
     return tenant;
   }
 
@@ -100,24 +105,15 @@ export class Directory {
     return found.filter((tenant) => tenant !== undefined);
   }
 
-  /** Deletes the tenant with all its keys, which are refused from this moment on. */
-  async deleteTenant(id: string): Promise<void> {
-    await this.tenant(id);
-    const ids = await this.redis.smembers(this.names.keysOf(id));
-    const writes = this.redis
-      .multi()
-      .del(this.names.tenant(id), this.names.keysOf(id))
-      .srem(this.names.tenants, id);
-    for (const [index, hash] of (await this.hashesOf(ids)).entries()) {
-      writes.hdel(this.names.keyIds, ids[index] ?? '');
-      if (hash !== null) writes.del(this.names.key(hash));
-    }
-    await this.write(writes.publish(this.names.changes, `tenant ${id}`));
+  /** Deletes the tenant with all its keys, which are refused from this moment on, and gives the ids of these. */
+  async deleteTenant(id: string): Promise<string[]> {
+    const keyIds = await this.writer.deleteTenant(id);
+    if (!keyIds) throw noTenant(id);
+    return keyIds;
   }
 
   /** Makes a key. The credential is in the answer and nowhere else: it can't be shown again. */
   async mint({ tenant, limits = {}, ...options }: MintOptions): Promise<{ credential: string; key: Key }> {
-    await this.tenant(tenant);
     const secret = this.secretForMinting();
     const credential = mintCredential(this.randomBytes);
     const hash = hashCredential(credential, secret);
@@ -129,15 +125,13 @@ export class Directory {
       limits,
       createdAt: this.now(),
     };
-    await this.write(
-      this.redis
-        .multi()
-        .hset(this.names.key(hash), encodeFields(key))
-        .hset(this.names.keyIds, key.id, hash)
-        .set(this.names.secretMark, markOf(secret))
-        .sadd(this.names.keysOf(tenant), key.id)
-        .publish(this.names.changes, `key ${hash}`),
-    );
+    const isMinted = await this.writer.change(this.names.tenant(tenant), `key ${hash}`, [
+      ['HSET', this.names.key(hash), ...Object.entries(encodeFields(key)).flat()],
+      ['HSET', this.names.keyIds, key.id, hash],
+      ['SET', this.names.secretMark, markOf(secret)],
+      ['SADD', this.names.keysOf(tenant), key.id],
+    ]);
+    if (!isMinted) throw noTenant(tenant);
     return { credential, key };
   }
 
@@ -173,18 +167,13 @@ export class Directory {
   /** Ends the key's life on every ingress at once. A second time changes nothing. */
   async revoke(id: string): Promise<Key> {
     const hash = await this.hashOf(id);
-    await this.write(
-      this.redis
-        .multi()
-        .hsetnx(this.names.key(hash), 'revokedAt', String(this.now()))
-        .publish(this.names.changes, `key ${hash}`),
-    );
+    const record = this.names.key(hash);
+    await this.writer.change(record, `key ${hash}`, [['HSETNX', record, 'revokedAt', String(this.now())]]);
     return this.key(id);
   }
 
   /** Changes policies of a tenant. Their shapes are for the caller to check. */
   async changeTenantLimits(id: string, changes: LimitChanges): Promise<Tenant> {
-    await this.tenant(id);
     await this.changeLimits(this.names.tenant(id), changes, `tenant ${id}`);
     return this.tenant(id);
   }
@@ -203,12 +192,13 @@ export class Directory {
   }
 
   private async changeLimits(record: string, changes: LimitChanges, subject: string): Promise<void> {
-    const writes = this.redis.multi();
-    for (const [limit, policy] of Object.entries(changes)) {
-      if (policy === null) writes.hdel(record, fieldOfLimit(limit));
-      else writes.hset(record, fieldOfLimit(limit), JSON.stringify(policy));
-    }
-    await this.write(writes.publish(this.names.changes, subject));
+    const commands = Object.entries(changes).map(([limit, policy]) =>
+      policy === null
+        ? ['HDEL', record, fieldOfLimit(limit)]
+        : ['HSET', record, fieldOfLimit(limit), JSON.stringify(policy)],
+    );
+    // Where there is no record any more, who reads it next says so.
+    await this.writer.change(record, subject, commands);
   }
 
   private async hashOf(id: string): Promise<string> {
@@ -220,24 +210,10 @@ export class Directory {
   private async hashesOf(ids: string[]): Promise<(string | null)[]> {
     return ids.length === 0 ? [] : this.redis.hmget(this.names.keyIds, ...ids);
   }
-
-  private async write(transaction: { exec(): Promise<[Error | null, unknown][] | null> }): Promise<void> {
-    try {
-      for (const [error] of (await transaction.exec()) ?? []) if (error) throw error;
-    } catch (cause) {
-      // Where Redis gave no answer, nobody knows what was written.
-      if (!(cause instanceof ReplyError)) throw cause;
-      throw new SluiceError('internal', `a tenancy record was not written: ${whyOf(cause)}`, { cause });
-    }
-  }
 }
 
-/** A transaction is refused as a whole; why, Redis said to its commands. */
-function whyOf(refusal: unknown): string {
-  const isWhole = refusal instanceof Error && 'previousErrors' in refusal;
-  const [first]: unknown[] = isWhole && Array.isArray(refusal.previousErrors) ? refusal.previousErrors : [];
-  const reason = first ?? refusal;
-  return reason instanceof Error ? reason.message : String(reason);
+function noTenant(id: string): SluiceError {
+  return new SluiceError('not-found', `there is no tenant ${id}`);
 }
 
 function markOf(secret: string): string {

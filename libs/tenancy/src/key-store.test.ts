@@ -232,6 +232,21 @@ it('deleting a tenant ends its keys and leaves nothing of it', async () => {
   expect(await here.redis.keys('*')).toEqual(['sluice:{tenancy}:secret-mark']);
 });
 
+it('what is written while its tenant is deleted is refused or gone with it', async () => {
+  const [store, other] = [await openStore(), await openStore()];
+  for (let round = 0; round < 20; round++) {
+    const { key } = await mintFor(store);
+    const written = Promise.allSettled([
+      other.directory.mint({ tenant: 'acme' }),
+      other.directory.revoke(key.id),
+      other.directory.changeKeyLimits(key.id, { concurrency: { max: 1 } }),
+      other.directory.changeTenantLimits('acme', { concurrency: { max: 1 } }),
+    ]);
+    await Promise.all([store.directory.deleteTenant('acme'), written]);
+    expect(await store.redis.keys('*')).toEqual(['sluice:{tenancy}:secret-mark']);
+  }
+});
+
 it('changes of one record at the same time keep each other', async () => {
   const store = await openStore();
   const { key } = await mintFor(store);

@@ -51,12 +51,9 @@ export const tenantCommands: readonly Command[] = [
         const them = good === 1 ? '1 key that is' : `${good} keys that are`;
         throw new UsageError(`tenant ${id} has ${them} still good; --force ends them`);
       }
-      await directory.deleteTenant(id);
+      const ended = await directory.deleteTenant(id);
       // Or the next tenant of this name would begin with what this one has spent.
-      await admission.forget(
-        id,
-        keys.map((key) => key.id),
-      );
+      await admission.forget(id, ended);
       return { text: `tenant ${id} is deleted`, data: { id, endedKeys: good } };
     },
   },
