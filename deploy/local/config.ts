@@ -1,12 +1,12 @@
-import { logLevels, port, secretText, wholeNumber } from '@sluice/runtime';
-import { parseRedisAddress, redisSchemes } from '@sluice/transport';
+import { durationMs, logLevels, port, secretText, wholeNumber } from '@sluice/runtime';
+import { redisSchemes, redisUrl } from '@sluice/transport';
 import { z } from 'zod';
 import { upstreamKeyName } from './upstream-settings.ts';
 
 /** What `npm start` itself reads of its environment; a flag goes before. Everything else it hands on to its processes. */
 export const startEnvironment = z.object({
-  SLUICE_REDIS_URL: redisUrl().describe(`Redis to use: ${redisSchemes}; absent: \`REDIS_URL\``),
-  REDIS_URL: redisUrl().describe('The same; absent: a Redis is started'),
+  SLUICE_REDIS_URL: redisUrl().optional().describe(`Redis to use: ${redisSchemes}; absent: \`REDIS_URL\``),
+  REDIS_URL: redisUrl().optional().describe('The same; absent: a Redis is started'),
   SLUICE_KEY_SECRET: secretText()
     .min(16)
     .optional()
@@ -21,21 +21,9 @@ export const startEnvironment = z.object({
   SLUICE_PROCESSES: wholeNumber({ min: 1, max: 64 })
     .default(1)
     .describe('Processes of each ingress and each worker'),
-  SLUICE_DRAIN_LIMIT_MS: wholeNumber({ min: 0 })
+  SLUICE_DRAIN_LIMIT_MS: durationMs()
     .default(2_500)
     .describe('How long streams may go on after Ctrl-C; a second one ends them'),
   SLUICE_LOG_LEVEL: z.enum(logLevels).default('warn').describe('Least severe log line that is written'),
   [upstreamKeyName]: secretText().optional().describe('Credential for the server of `--upstream`'),
 });
-
-function redisUrl() {
-  return secretText()
-    .superRefine((url, context) => {
-      try {
-        parseRedisAddress(url);
-      } catch (thrown) {
-        context.addIssue({ code: 'custom', message: thrown instanceof Error ? thrown.message : 'is no URL' });
-      }
-    })
-    .optional();
-}

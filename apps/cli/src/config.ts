@@ -1,14 +1,10 @@
 import { type Environment, parseEnvironment, secretText } from '@sluice/runtime';
-import { redisSchemes } from '@sluice/transport';
+import { redisSchemes, redisUrl, usualRedis } from '@sluice/transport';
 import { z } from 'zod';
 
 /** The environment of the CLI. */
 export const cliEnvironment = z.object({
-  SLUICE_REDIS_URL: z
-    .string()
-    .default('redis://127.0.0.1:6379')
-    .meta({ isSecret: true })
-    .describe(`Redis of the installation: ${redisSchemes}.`),
+  SLUICE_REDIS_URL: redisUrl().default(usualRedis).describe(`Redis of the installation: ${redisSchemes}.`),
   SLUICE_KEY_SECRET: secretText()
     .min(16)
     .optional()

@@ -1,3 +1,4 @@
+import { usualRedis } from '@sluice/transport';
 import type { Command } from './command.ts';
 import { formatTable } from './print.ts';
 
@@ -15,7 +16,7 @@ export function formatOverview(commands: readonly Command[]): string {
     formatTable(['commands:', ''], rows, ''),
     '',
     'sluice COMMAND --help tells the rest.',
-    'settings: SLUICE_REDIS_URL (redis://127.0.0.1:6379), SLUICE_KEY_SECRET (for keys mint).',
+    `settings: SLUICE_REDIS_URL (${usualRedis}), SLUICE_KEY_SECRET (for keys mint).`,
   ].join('\n');
 }
 

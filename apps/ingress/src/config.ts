@@ -1,5 +1,5 @@
 import { durationMs, logLevels, port, secretText, wholeNumber } from '@sluice/runtime';
-import { redisSchemes } from '@sluice/transport';
+import { redisSchemes, redisUrl, usualRedis } from '@sluice/transport';
 import { z } from 'zod';
 
 /** Set by the supervisor for the processes under it: their number, from 0. Its presence means that the port is shared. */
@@ -7,11 +7,7 @@ export const processSeat = 'SLUICE_PROCESS_SEAT';
 
 /** The environment of an ingress process. Durations are milliseconds. */
 export const ingressEnvironment = z.object({
-  SLUICE_REDIS_URL: z
-    .string()
-    .default('redis://127.0.0.1:6379')
-    .meta({ isSecret: true })
-    .describe(`Redis: ${redisSchemes}`),
+  SLUICE_REDIS_URL: redisUrl().default(usualRedis).describe(`Redis: ${redisSchemes}`),
   SLUICE_KEY_SECRET: secretText()
     .min(16)
     .describe(

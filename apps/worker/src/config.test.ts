@@ -14,3 +14,10 @@ it('a worker serves the pools that it is told, and all where it is told nothing'
 it('a list of no pools is refused: its worker would be ready, and serve nobody', () => {
   expect(() => poolsOf(' , ')).toThrow(/SLUICE_POOLS: names no pool/);
 });
+
+it('a worker hears of a Redis that is none with its other mistakes', () => {
+  const environment = { SLUICE_REDIS_URL: 'redis.example', SLUICE_PROCESSES: '0' };
+  expect(() => parseEnvironment(workerEnvironment, environment)).toThrow(
+    /2 mistakes\n {2}SLUICE_REDIS_URL: a Redis URL .*\n {2}SLUICE_PROCESSES: /,
+  );
+});

@@ -1,14 +1,10 @@
 import { durationMs, list, logLevels, port, wholeNumber } from '@sluice/runtime';
-import { redisSchemes } from '@sluice/transport';
+import { redisSchemes, redisUrl, usualRedis } from '@sluice/transport';
 import { z } from 'zod';
 
 /** The environment of a worker: its supervisor and the processes under it read the same. Durations are milliseconds. */
 export const workerEnvironment = z.object({
-  SLUICE_REDIS_URL: z
-    .string()
-    .default('redis://127.0.0.1:6379')
-    .meta({ isSecret: true })
-    .describe(`Redis: ${redisSchemes}`),
+  SLUICE_REDIS_URL: redisUrl().default(usualRedis).describe(`Redis: ${redisSchemes}`),
   SLUICE_CONFIG: z
     .string()
     .optional()

@@ -13,6 +13,7 @@ export * from './presence.ts';
 export { type PoolQueueKeys, poolQueueKeys, putJobsFile, type QueueEntry } from './queue-scripts.ts';
 export { parseRedisAddress, printableAddress, redisSchemes } from './redis-address.ts';
 export * from './redis-policy.ts';
+export * from './redis-setting.ts';
 export * from './reply-publisher.ts';
 export type { ReplyWriter } from './reply-writer.ts';
 export * from './worker-directory.ts';
