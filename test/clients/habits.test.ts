@@ -4,6 +4,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import { referenceText } from '@sluice/engines';
+import { until } from '@sluice/testing';
 import { streamText } from 'ai';
 import { GoogleGenAI as GoogleGenAI1 } from 'google-genai-1';
 import OpenAI from 'openai';
@@ -174,6 +175,30 @@ describe('a probe', () => {
   it('of a balancer is answered in words or in JSON', async () => {
     expect(await (await fetch(`${baseUrl}/livez`)).text()).toBe('ok');
     expect(await (await fetch(`${baseUrl}/readyz`)).json()).toMatchObject({ ready: true });
+  });
+
+  it('is no request: it is neither counted nor logged, however often a balancer asks', async () => {
+    const lines = () => gateway.ingresses[0]?.lines ?? [];
+    const count = () => gateway.metric('sluice_requests_total');
+    /** Resolves when a request, and with it all before, is counted and logged. */
+    const call = async () => {
+      const { headers } = await fetch(`${baseUrl}/v1/models`, {
+        headers: { authorization: `Bearer ${apiKey}` },
+      });
+      await until(() => lines().some((line) => line.includes(headers.get('x-request-id') ?? '')));
+    };
+    await call();
+    const before = await count();
+    const probes = [
+      await fetch(`${baseUrl}/livez`),
+      await fetch(`${baseUrl}/readyz`),
+      await fetch(`${baseUrl}/`, { method: 'HEAD' }),
+      await fetch(`${baseUrl}/api/hello`, { method: 'HEAD' }),
+    ];
+    const ids = probes.map(({ headers }) => headers.get('x-request-id') ?? '');
+    await call();
+    expect(await count()).toBe(before + 1);
+    expect(lines().filter((line) => ids.some((id) => line.includes(id)))).toEqual([]);
   });
 });
 

@@ -10,6 +10,8 @@ export interface Exchange {
   readonly facts: HttpFacts;
   /** Monotonic milliseconds. */
   readonly arrivedAt: number;
+  /** It asks whether this process is well, and is no request: neither counted nor logged. */
+  isProbe?: boolean;
   /** The format that answers; set as soon as the route is known. */
   format: string;
   /** Absent until a credential was found good. */
@@ -88,8 +90,9 @@ export function noteError(exchange: Exchange, kind: ErrorKind): void {
   exchange.outcome = kind;
 }
 
-/** Counts and logs a request that has ended. Call it once. */
+/** Counts and logs a request that has ended, unless it was a probe. Call it once. */
 export function closeExchange(exchange: Exchange, status: number, services: ExchangeServices): void {
+  if (exchange.isProbe) return;
   const { metrics, logger, monotonic } = services;
   const durationMs = monotonic() - exchange.arrivedAt;
   const outcome = exchange.outcome ?? (status < 400 ? 'ok' : 'cut');

@@ -81,7 +81,10 @@ const queueWaitMs = [
 
 const ingressDefinitions = {
   buildInfo: gauge('sluice_build_info', '1, with the version as label', { version }),
-  requests: counter('sluice_requests_total', 'Requests that ended', { format, outcome: outcomes }),
+  requests: counter('sluice_requests_total', 'Requests that ended, without those of /livez and /readyz', {
+    format,
+    outcome: outcomes,
+  }),
   requestDuration: durations(
     'sluice_request_duration_seconds',
     'Arrival to the last byte handed to the socket',
