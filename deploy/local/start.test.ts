@@ -207,7 +207,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(await child.exited).toBe(1);
     expect(child.complaints()).toEqual([
       expect.stringMatching(/^sluice: started Redis/),
-      'sluice worker: catalog: 5 mistakes',
+      `sluice worker: ${config}: 5 mistakes`,
       '  pools.local.waitBudgetMs: expected a number, got text',
       '  models.m.pool: there is no pool "far"; known: local',
       expect.stringMatching(/^ {2}pools\.local\.backend\.dialect: must be one of/),

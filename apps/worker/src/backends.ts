@@ -1,6 +1,7 @@
-import type { Catalog, Pool } from '@sluice/catalog';
+import { type LoadedCatalog, loadCatalog, type Pool } from '@sluice/catalog';
 import { type Backend, parseBackend } from '@sluice/engines';
-import { ConfigError, type Environment, type Problem } from '@sluice/runtime';
+import { ConfigError, type Environment, spellingHint } from '@sluice/runtime';
+import type { WorkerConfig } from './config.ts';
 
 /** What runs the generations of one pool. */
 export interface PoolBackend {
@@ -9,26 +10,32 @@ export interface PoolBackend {
 }
 
 /**
- * The backends of the pools that this worker serves; absent `wanted` serves all. Throws `ConfigError` with every
- * mistake in all of them.
+ * Reads the settings file, and the backends of the pools that this worker serves; absent `SLUICE_POOLS` serves all.
+ * Throws `ConfigError` with every mistake in the file, or with every pool that it does not have.
  */
-export function parseBackends(
-  catalog: Catalog,
-  wanted: readonly string[] | undefined,
+export async function loadBackends(
+  { SLUICE_CONFIG: path, SLUICE_POOLS: wanted }: Pick<WorkerConfig, 'SLUICE_CONFIG' | 'SLUICE_POOLS'>,
   environment: Environment,
-): PoolBackend[] {
-  const problems: Problem[] = [];
-  const result: PoolBackend[] = [];
-  for (const name of wanted ?? catalog.pools.keys()) {
-    const pool = catalog.pools.get(name);
-    if (!pool) {
-      problems.push({ path: 'SLUICE_POOLS', message: `there is no pool ${name}` });
-      continue;
-    }
-    const parsed = parseBackend(pool.backend, `pools.${name}.backend`, environment);
-    problems.push(...parsed.problems);
-    if (parsed.backend) result.push({ pool, backend: parsed.backend });
-  }
-  if (problems.length > 0) throw new ConfigError('catalog', problems);
-  return result;
+): Promise<{ catalog: LoadedCatalog; backends: PoolBackend[] }> {
+  const backends = new Map<string, Backend>();
+  const catalog = await loadCatalog(path, environment, (raw, place, pool) => {
+    // What its engine wants of the environment need not be here.
+    if (wanted && !wanted.includes(pool)) return [];
+    const { backend, problems } = parseBackend(raw, place, environment);
+    if (backend) backends.set(pool, backend);
+    return problems;
+  });
+  const known = [...catalog.pools.keys()];
+  const problems = (wanted ?? [])
+    .filter((name) => !catalog.pools.has(name))
+    .map((name) => ({
+      path: 'SLUICE_POOLS',
+      message: `there is no pool ${JSON.stringify(name)}${spellingHint(name, known)}`,
+    }));
+  if (problems.length > 0) throw new ConfigError('environment', problems);
+  const served = [...catalog.pools.values()].flatMap((pool) => {
+    const backend = backends.get(pool.name);
+    return backend ? [{ pool, backend }] : [];
+  });
+  return { catalog, backends: served };
 }

@@ -1,5 +1,3 @@
-import { loadCatalog } from '@sluice/catalog';
-import { parseBackend } from '@sluice/engines';
 import {
   createLifecycle,
   createLogger,
@@ -21,7 +19,7 @@ import {
   subscribeHello,
   subscribeOrders,
 } from '@sluice/transport';
-import { parseBackends } from './backends.ts';
+import { loadBackends } from './backends.ts';
 import { workerEnvironment } from './config.ts';
 import { drainGenerations } from './drain.ts';
 import { PoolWorker } from './pool-worker.ts';
@@ -35,10 +33,7 @@ import { startPools } from './start-pools.ts';
 export async function startProcess(environment: Environment): Promise<void> {
   const { values: config } = parseEnvironment(workerEnvironment, environment);
   const worker = config.SLUICE_WORKER_ID ?? 'w0';
-  const catalog = await loadCatalog(config.SLUICE_CONFIG, environment, (backend, path, pool) =>
-    config.SLUICE_POOLS?.includes(pool) === false ? [] : parseBackend(backend, path, environment).problems,
-  );
-  const backends = parseBackends(catalog, config.SLUICE_POOLS, environment);
+  const { catalog, backends } = await loadBackends(config, environment);
   const logger = createLogger({ name: 'worker', level: config.SLUICE_LOG_LEVEL }).child({ worker });
   const shown = maskSecrets(config, secretNamesOf(workerEnvironment));
   logger.info({ version: productVersion(), config: shown, overridden: catalog.overridden }, 'starting');

@@ -129,9 +129,11 @@ describe('parseCatalog', () => {
     const asked: unknown[] = [];
     const raw = { pools: { gpu: { backend, maxWaiting: -1 }, bare: {}, odd: { backend: 5 } }, models: {} };
     const check = () =>
-      parseCatalog(raw, (...question) => {
-        asked.push(question);
-        return [{ path: 'pools.gpu.backend.baseUrl', message: 'is no URL' }];
+      parseCatalog(raw, {
+        checkBackend: (...question) => {
+          asked.push(question);
+          return [{ path: 'pools.gpu.backend.baseUrl', message: 'is no URL' }];
+        },
       });
     expect(check).toThrow(/pools\.gpu\.maxWaiting.*\n(.*\n)*.*pools\.gpu\.backend\.baseUrl: is no URL/);
     expect(asked).toEqual([[backend, 'pools.gpu.backend', 'gpu']]);
@@ -296,7 +298,7 @@ describe('loadCatalog', () => {
     const folder = await mkdtemp(join(tmpdir(), 'sluice-catalog-'));
     const path = join(folder, 'sluice.yaml');
     await writeFile(path, '# nothing yet\n');
-    await expect(loadCatalog(path, {})).rejects.toThrow(`${path}: 1 mistake\n  is empty; pools and models`);
+    await expect(loadCatalog(path, {})).rejects.toThrow(`${path} is empty; pools and models`);
     await rm(folder, { recursive: true });
   });
 });

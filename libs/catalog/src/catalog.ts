@@ -62,16 +62,23 @@ export interface Catalog {
 /** The mistakes in the backend of a pool, which only those see who know its engine; `path` is its place. */
 export type CheckBackend = (backend: unknown, path: string, pool: string) => Problem[];
 
-/**
- * Reads a catalogue's settings. Throws `ConfigError` with every mistake in them, by path. Absent `checkBackend`:
- * the options of the engines are taken as they are.
- */
-export function parseCatalog(raw: unknown, checkBackend: CheckBackend = () => []): Catalog {
+export interface ParseOptions {
+  /** Where the settings are from, for the sentence about mistakes in them; default `settings`. */
+  source?: string;
+  /** Default: the options of the engines are taken as they are. */
+  checkBackend?: CheckBackend | undefined;
+}
+
+/** Reads a catalogue's settings. Throws `ConfigError` with every mistake in them, by path. */
+export function parseCatalog(
+  raw: unknown,
+  { source = 'settings', checkBackend = () => [] }: ParseOptions = {},
+): Catalog {
   const { value: settings, problems } = checkSettings(catalogSettings, raw);
   // What refers to what is checked even in settings of a wrong shape, so that one start shows all mistakes.
   const { problems: mistakes, warnings } = findMistakes(raw);
   mistakes.push(...backendsOf(raw).flatMap(({ pool, backend, path }) => checkBackend(backend, path, pool)));
-  if (!settings || mistakes.length > 0) throw new ConfigError('catalog', [...problems, ...mistakes]);
+  if (!settings || mistakes.length > 0) throw new ConfigError(source, [...problems, ...mistakes]);
   return createCatalog(settings, warnings);
 }
 

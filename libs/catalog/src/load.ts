@@ -21,5 +21,6 @@ export async function loadCatalog(
   if (path !== undefined && settings === undefined) {
     throw new ConfigError(path, [{ path: '', message: 'is empty; pools and models are expected' }]);
   }
-  return { ...parseCatalog(settings, checkBackend), overridden: applied };
+  const source = path ?? 'the built-in settings as the environment changes them';
+  return { ...parseCatalog(settings, { source, checkBackend }), overridden: applied };
 }

@@ -4,9 +4,6 @@ import type { Engine, EngineKind, EngineServices } from './engine.ts';
 
 /** A backend whose configuration is good; nothing of it is loaded or opened yet. */
 export interface Backend {
-  /** Kind of its engine. */
-  readonly kind: string;
-  readonly slots: number;
   /** Loads the engine's module and makes one. It still has to be started. */
   createEngine(services: EngineServices): Promise<Engine>;
 }
@@ -34,7 +31,7 @@ export function defineBackendKind<Options extends { slots: number }>(kind: Engin
       const { value: options, problems } = checkSettings(kind.options, raw, path);
       if (!options) return { problems };
       const createEngine = (services: EngineServices) => kind.create(options, services);
-      return { backend: { kind: kind.kind, slots: options.slots, createEngine }, problems };
+      return { backend: { createEngine }, problems };
     },
   };
 }

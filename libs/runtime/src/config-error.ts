@@ -1,27 +1,30 @@
 import { SluiceError } from '@sluice/canonical';
 
-/** One mistake in a configuration. `path` is an environment name, a dotted path or `file:line:column`. */
+/** One mistake in a configuration. `path` is an environment name, a dotted path or `file:line:column`, '' all of it. */
 export interface Problem {
   path: string;
   message: string;
 }
 
-/** A configuration that can't be used, with every mistake in it. Its message lists them, one per line. */
+/**
+ * A configuration that can't be used, with every mistake in it. Its message lists them, one per line, but for the one
+ * that stands for the whole of it.
+ */
 export class ConfigError extends SluiceError {
   readonly problems: readonly Problem[];
 
-  /** `source` says what was read: a file's path, `environment`, `catalog`. */
+  /** `source` says what was read: a file's path, `environment`. */
   constructor(source: string, problems: readonly Problem[]) {
-    const count = problems.length === 1 ? '1 mistake' : `${problems.length} mistakes`;
-    super('internal', `${source}: ${count}\n${printProblems(problems)}`);
+    super('internal', describeProblems(source, problems));
     this.name = 'ConfigError';
     this.problems = problems;
   }
 }
 
-/** One line per mistake: `  path: what is wrong`. */
-function printProblems(problems: readonly Problem[]): string {
-  return problems
-    .map(({ path, message }) => (path === '' ? `  ${message}` : `  ${path}: ${message}`))
-    .join('\n');
+function describeProblems(source: string, problems: readonly Problem[]): string {
+  const [first] = problems;
+  if (problems.length === 1 && first?.path === '') return `${source} ${first.message}`;
+  const count = problems.length === 1 ? '1 mistake' : `${problems.length} mistakes`;
+  const lines = problems.map(({ path, message }) => (path === '' ? `  ${message}` : `  ${path}: ${message}`));
+  return [`${source}: ${count}`, ...lines].join('\n');
 }

@@ -21,13 +21,7 @@ describe('readSettingsFile', () => {
 
   it('names a file that is not there', async () => {
     const path = join(folder, 'missing.yaml');
-    await expect(readSettingsFile(path)).rejects.toThrow(`${path}: 1 mistake\n  is not readable (ENOENT)`);
-  });
-
-  it('rejects with the reason of an aborted signal', async () => {
-    await expect(
-      readSettingsFile(join(folder, 'a.yaml'), AbortSignal.abort(new Error('stop'))),
-    ).rejects.toThrow('stop');
+    await expect(readSettingsFile(path)).rejects.toThrow(`${path} is not readable (ENOENT)`);
   });
 });
 
@@ -50,7 +44,7 @@ describe('parseSettings', () => {
     });
     expect(() => parseSettings('a: *nobody', 'c.yaml')).toThrow(/c\.yaml.*: unresolved alias/i);
     expect(() => parseSettings('a: 1\n---\nb: 2\n', 'c.yaml')).toThrow(
-      'holds several documents; one is expected',
+      'c.yaml holds several documents; one is expected',
     );
   });
 });

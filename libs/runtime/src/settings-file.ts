@@ -3,12 +3,11 @@ import { LineCounter, parseAllDocuments } from 'yaml';
 import { ConfigError, type Problem } from './config-error.ts';
 
 /** Reads one YAML or JSON document. Throws `ConfigError` with file, line and column of every syntax mistake. */
-export async function readSettingsFile(path: string, signal?: AbortSignal): Promise<unknown> {
+export async function readSettingsFile(path: string): Promise<unknown> {
   let text: string;
   try {
-    text = await readFile(path, { encoding: 'utf8', ...(signal && { signal }) });
+    text = await readFile(path, 'utf8');
   } catch (error) {
-    signal?.throwIfAborted();
     throw new ConfigError(path, [{ path: '', message: `is not readable (${codeOf(error)})` }]);
   }
   return parseSettings(text, path);
@@ -25,7 +24,7 @@ export function parseSettings(text: string, path: string): unknown {
       return { path: `${path}:${line}:${col}`, message: lowerFirst(error.message) };
     }),
   );
-  if (documents.length > 1) problems.push({ path, message: 'holds several documents; one is expected' });
+  if (documents.length > 1) problems.push({ path: '', message: 'holds several documents; one is expected' });
   if (problems.length > 0) throw new ConfigError(path, problems);
   try {
     return documents[0]?.toJS() ?? undefined;

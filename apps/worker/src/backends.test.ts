@@ -1,0 +1,49 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadBackends } from './backends.ts';
+
+let folder: string;
+let file: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sluice-backends-'));
+  file = join(folder, 'sluice.json');
+  const upstream = {
+    engine: 'upstream',
+    baseUrl: 'http://127.0.0.1:1/v1',
+    credential: { env: 'UPSTREAM_KEY' },
+  };
+  const pools = { fake: { backend: { engine: 'simulated' } }, real: { backend: upstream } };
+  await writeFile(file, JSON.stringify({ pools, models: { one: { pool: 'fake' }, two: { pool: 'real' } } }));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const load = (pools: string[] | undefined, environment = {}) =>
+  loadBackends({ SLUICE_CONFIG: file, SLUICE_POOLS: pools }, environment);
+const namesOf = async (loading: ReturnType<typeof load>) =>
+  (await loading).backends.map(({ pool }) => pool.name);
+
+describe('a worker', () => {
+  it('serves every pool of its settings where it is told none', async () => {
+    expect(await namesOf(load(undefined, { UPSTREAM_KEY: 'x' }))).toEqual(['fake', 'real']);
+  });
+
+  it('needs nothing of the pools that it does not serve', async () => {
+    expect(await namesOf(load(['fake']))).toEqual(['fake']);
+    await expect(load(['real'])).rejects.toThrow('pools.real.backend.credential: the environment variable');
+  });
+
+  it('serves a pool once that it is told twice', async () => {
+    expect(await namesOf(load(['fake', 'fake']))).toEqual(['fake']);
+  });
+
+  it('is told which pools there are when it is to serve one that there is not', async () => {
+    await expect(load(['fake', 'reel', 'cloud'])).rejects.toThrow(
+      'environment: 2 mistakes\n' +
+        '  SLUICE_POOLS: there is no pool "reel"; did you mean real?\n' +
+        '  SLUICE_POOLS: there is no pool "cloud"; known: fake, real',
+    );
+  });
+});
