@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type Usage,
 } from '@sluice/canonical';
+import { tokenCount } from '../token-count.ts';
 import { format, restOf } from './wire.ts';
 
 /**
@@ -66,14 +67,14 @@ const counted = {
  * with zeros servers begin a stream that know no better yet, and routers of many dialects all do.
  */
 export function decodeUsage(wire: JsonObject): Usage {
-  const cacheReadTokens = count(wire.cache_read_input_tokens);
-  const cacheWriteTokens = count(wire.cache_creation_input_tokens);
+  const cacheReadTokens = tokenCount(wire.cache_read_input_tokens);
+  const cacheWriteTokens = tokenCount(wire.cache_creation_input_tokens);
   const details = wire.output_tokens_details;
-  const reasoningTokens = isJsonObject(details) ? count(details.thinking_tokens) : undefined;
-  const input = count(wire.input_tokens);
+  const reasoningTokens = isJsonObject(details) ? tokenCount(details.thinking_tokens) : undefined;
+  const input = tokenCount(wire.input_tokens);
   const inputTokens =
     input === undefined ? undefined : input + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0);
-  const outputTokens = count(wire.output_tokens);
+  const outputTokens = tokenCount(wire.output_tokens);
   const isCounted = inputTokens !== 0;
   const usage: Usage = {
     ...(inputTokens && { inputTokens }),
@@ -99,11 +100,7 @@ function unsaid(wire: JsonObject, said: JsonObject): JsonObject {
 
 function splitTotal(split: Json | undefined): number {
   return Object.values(isJsonObject(split) ? split : {}).reduce<number>(
-    (sum, part) => sum + (count(part) ?? 0),
+    (sum, part) => sum + (tokenCount(part) ?? 0),
     0,
   );
-}
-
-function count(value: Json | undefined): number | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }

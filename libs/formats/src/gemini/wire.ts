@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/c
 import { z } from 'zod';
 import { firstMistake } from '../first-mistake.ts';
 import { mostStops } from '../stop-limit.ts';
-import { boundTokens } from '../token-limit.ts';
+import { boundTokens, tokenCount } from '../token-count.ts';
 import { normalizeFields } from './casing.ts';
 
 /*
@@ -117,7 +117,7 @@ export type WireGenerationConfig = z.output<typeof generationConfig>;
 export type WireToolConfig = z.output<typeof toolConfig>;
 export type WireRequestBody = z.output<typeof requestBody>;
 
-const count = integer.optional();
+const count = z.preprocess((value) => tokenCount(numberOfText(value)), z.number().optional());
 
 /** What we read of an answer, whole or a chunk of a stream. */
 export const responseBody = z.looseObject({

@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type Usage,
 } from '@sluice/canonical';
+import { tokenCount } from '../token-count.ts';
 import { FORMAT, keptBeside } from './wire.ts';
 
 /** The usage of a whole answer; absent when the backend reported nothing, for zeros would be a lie. */
@@ -61,17 +62,19 @@ const completionFields = new Set(['reasoning_tokens']);
 export function decodeUsage(wire: JsonObject): Usage {
   const prompt = objectOr(wire.prompt_tokens_details);
   const completion = objectOr(wire.completion_tokens_details);
-  const inputTokens = count(wire.prompt_tokens) || undefined;
-  const reasoningTokens = count(completion.reasoning_tokens);
+  const inputTokens = tokenCount(wire.prompt_tokens) || undefined;
+  const reasoningTokens = tokenCount(completion.reasoning_tokens);
   const cacheReadTokens =
-    count(prompt.cached_tokens) ?? count(wire.prompt_cache_hit_tokens) ?? count(wire.cached_tokens);
-  const cacheWriteTokens = count(prompt.cache_write_tokens);
-  const completionTokens = count(wire.completion_tokens);
+    tokenCount(prompt.cached_tokens) ??
+    tokenCount(wire.prompt_cache_hit_tokens) ??
+    tokenCount(wire.cached_tokens);
+  const cacheWriteTokens = tokenCount(prompt.cache_write_tokens);
+  const completionTokens = tokenCount(wire.completion_tokens);
   const outputTokens = inclusiveOutput(
     inputTokens,
     inputTokens === undefined ? completionTokens || undefined : completionTokens,
     reasoningTokens,
-    count(wire.total_tokens),
+    tokenCount(wire.total_tokens),
   );
   const kept = {
     ...keptBeside(wire, usageFields),
@@ -102,10 +105,6 @@ function inclusiveOutput(
 
 function objectOr(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
-}
-
-function count(value: Json | undefined): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
 function nonEmpty(name: string, fields: JsonObject): JsonObject {

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/c
 import { z } from 'zod';
 import { firstMistake } from '../first-mistake.ts';
 import { mostStops } from '../stop-limit.ts';
-import { boundTokens } from '../token-limit.ts';
+import { boundTokens } from '../token-count.ts';
 
 /** The id under which this dialect files its extensions and opaques. */
 export const FORMAT = 'openai';

@@ -1,4 +1,4 @@
-import type { Json } from '@sluice/canonical';
+import type { Json, Usage } from '@sluice/canonical';
 import { describe, expect, it } from 'vitest';
 import { formats } from './registry.ts';
 
@@ -42,4 +42,44 @@ it('may be a text of any length in generate content', () => {
   const server = formats.find(({ client }) => client.format === 'gemini')?.server;
   const decoded = server?.decodeRequest({ path, body, headers: {}, query: {}, requestId: 'r' });
   expect(decoded?.request.sampling.maxOutputTokens).toBe(2_147_483_647);
+});
+
+/** A whole answer whose server says that it read 7 tokens and wrote so many. */
+const answers: Readonly<Record<string, (written: Json) => Json>> = {
+  openai: (completion_tokens) => ({
+    choices: [{ index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 7, completion_tokens },
+  }),
+  anthropic: (output_tokens) => ({
+    content: [{ type: 'text', text: 'a' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 7, output_tokens },
+  }),
+  gemini: (candidatesTokenCount) => ({
+    candidates: [{ content: { role: 'model', parts: [{ text: 'a' }] }, finishReason: 'STOP' }],
+    usageMetadata: { promptTokenCount: 7, candidatesTokenCount },
+  }),
+};
+
+function usageOf(format: string, written: Json): Usage | undefined {
+  const client = formats.find((each) => each.client.format === format)?.client;
+  const body = answers[format]?.(written) ?? null;
+  const last = client?.decodeResponse(body, { id: 'r', createdAt: 0, model: 'm' }).at(-1);
+  return last?.type === 'finish' ? last.usage : undefined;
+}
+
+describe.each(Object.keys(answers))("a server's count of tokens in the %s format", (format) => {
+  it('is taken as it is', () => {
+    expect(usageOf(format, 5)).toMatchObject({ inputTokens: 7, outputTokens: 5 });
+  });
+
+  // What a server in C has that takes 1 from 0, in 64 bits, and what JSON can say beyond.
+  it.each([-1, 2 ** 64, Number.MAX_VALUE, Number.POSITIVE_INFINITY, 0.5])(
+    'is no report where it is %d, and no harm to the answer',
+    (written) => {
+      const usage = usageOf(format, written);
+      expect(usage).toMatchObject({ inputTokens: 7 });
+      expect(usage).not.toHaveProperty('outputTokens');
+    },
+  );
 });
