@@ -14,7 +14,8 @@ export const overview: Row = {
     },
     {
       title: 'Failures',
-      description: 'Share of requests that failed by our fault or the backend’s over five minutes.',
+      description:
+        'Share of the requests that should have succeeded which failed by our fault or the backend’s, over five minutes.',
       unit: 'percentunit',
       kind: 'number',
       queries: [{ expression: 'sluice:request_failures:ratio5m', legend: 'failures' }],

@@ -58,6 +58,12 @@ describe('the dashboard', () => {
     expect(nameless).toEqual([]);
   });
 
+  it('shows no processes of others: their runtimes have metrics of the same names', () => {
+    const shared = queries.filter(({ expression }) => /\b(up|process_\w+|nodejs_\w+)\b/.test(expression));
+    expect(shared.length).toBeGreaterThan(0);
+    expect(shared.filter(({ expression }) => !expression.includes('job=~"ingress|worker"'))).toEqual([]);
+  });
+
   it('asks only for recorded sums that there are', () => {
     const asked = queries.flatMap(({ expression }) => expression.match(/\bsluice:[a-z0-9_:]+/g) ?? []);
     expect(asked.filter((name) => !rules.includes(`record: ${name}\n`))).toEqual([]);

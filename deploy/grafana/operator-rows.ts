@@ -155,29 +155,54 @@ export const repair: Row = {
   ],
 };
 
-/** What it costs the hosts. */
+/** As the scrape configurations of deploy/ call the jobs; the Prometheus of a cluster knows the processes of others, too. */
+const ofSluice = '{job=~"ingress|worker"}';
+
+/** Who is there, and what it costs the hosts. */
 export const processes: Row = {
   title: 'Processes',
   panels: [
+    {
+      title: 'Processes that answer',
+      description: 'Of those that Prometheus knows. Everything else on this page is told by these alone.',
+      unit: 'short',
+      queries: [{ expression: `sum by (job) (up${ofSluice})`, legend: '{{job}}' }],
+    },
+    {
+      title: 'Processes that began anew',
+      description: 'In ten minutes, planned or not. Each end of an ingress cuts the streams that it had.',
+      unit: 'short',
+      queries: [
+        {
+          expression: `sum by (job) (changes(process_start_time_seconds${ofSluice}[10m]))`,
+          legend: '{{job}}',
+        },
+      ],
+    },
     {
       title: 'CPU',
       description: 'Of one core. An ingress near 100 % needs a second one beside it.',
       unit: 'percentunit',
       queries: [
-        { expression: 'rate(process_cpu_seconds_total[$__rate_interval])', legend: '{{job}} {{instance}}' },
+        {
+          expression: `rate(process_cpu_seconds_total${ofSluice}[$__rate_interval])`,
+          legend: '{{job}} {{instance}}',
+        },
       ],
     },
     {
       title: 'Memory',
       description: 'Resident size.',
       unit: 'bytes',
-      queries: [{ expression: 'process_resident_memory_bytes', legend: '{{job}} {{instance}}' }],
+      queries: [{ expression: `process_resident_memory_bytes${ofSluice}`, legend: '{{job}} {{instance}}' }],
     },
     {
       title: 'Event loop delay, p99',
       description: 'A blocked loop delays every stream of its process.',
       unit: 's',
-      queries: [{ expression: 'nodejs_eventloop_lag_p99_seconds', legend: '{{job}} {{instance}}' }],
+      queries: [
+        { expression: `nodejs_eventloop_lag_p99_seconds${ofSluice}`, legend: '{{job}} {{instance}}' },
+      ],
     },
   ],
 };
