@@ -34,7 +34,8 @@ describe('parseFlags', () => {
       upstream: 'http://h/v1',
       upstreamKey: 'k',
     });
-    expect(parseFlags(['--gguf', 'model.gguf'], {})).toMatchObject({ gguf: 'model.gguf' });
+    const file = import.meta.filename;
+    expect(parseFlags(['--gguf', file], {})).toMatchObject({ gguf: file });
     for (const [flag] of helpText.matchAll(/--[a-z-]+(?= )/g)) {
       expect(() => parseFlags([flag], {})).not.toThrow(/unknown/i);
     }
@@ -99,6 +100,7 @@ describe('parseFlags', () => {
     ],
     [['--upstream', 'ftp://h'], /--upstream must be a URL/],
     [['--config', 'c', '--upstream', 'http://h'], /--config and --upstream exclude each other/],
+    [['--gguf', '/nowhere/m.gguf'], /^--gguf: there is no file \/nowhere\/m\.gguf$/],
     [['--upstream', 'http://h', '--gguf', 'm.gguf'], /--upstream and --gguf exclude each other/],
   ])('says in one sentence what is wrong with %j', (words, sentence) => {
     expect(() => parseFlags(words, {})).toThrow(sentence);

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { SluiceError } from '@sluice/canonical';
 import { type Environment, parseEnvironment } from '@sluice/runtime';
@@ -92,7 +93,7 @@ export function parseFlags(words: readonly string[], environment: Environment): 
     ...(values.config === undefined ? {} : { config: values.config }),
     ...(values.upstream === undefined ? {} : { upstream: parseUpstream(values.upstream) }),
     ...(upstreamKey ? { upstreamKey } : {}),
-    ...(values.gguf === undefined ? {} : { gguf: values.gguf }),
+    ...(values.gguf === undefined ? {} : { gguf: parseGguf(values.gguf) }),
     json: values.json ?? false,
     help: values.help ?? false,
   };
@@ -145,6 +146,12 @@ function parseUpstream(text: string): string {
   }
   if (url && /^https?:$/.test(url.protocol)) return text.replace(/\/+$/, '');
   throw usage('--upstream must be a URL such as http://127.0.0.1:8000/v1');
+}
+
+/** Beside the simulated model, which serves in any case, a worker would only complain about it. */
+function parseGguf(path: string): string {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile()) return path;
+  throw usage(`--gguf: there is no file ${path}`);
 }
 
 function usage(message: string, cause?: unknown): SluiceError {

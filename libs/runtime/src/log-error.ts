@@ -5,6 +5,7 @@ import { maskText } from './secrets.ts';
 export interface LoggedError {
   name: string;
   message: string;
+  /** Where it was thrown; absent of a failure that is no defect, which its message tells. */
   stack?: string;
   /** Of our own errors. */
   kind?: string;
@@ -20,7 +21,7 @@ const maxCauses = 4;
 const maxMessage = 2_000;
 
 /**
- * Message, stack, kind and causes of anything that was thrown, and nothing else of it: drivers hang commands,
+ * Message, kind, causes and, of a defect, stack of anything that was thrown, and nothing else of it: drivers hang commands,
  * requests and bodies on their errors, which hold prompts and credentials.
  */
 export function describeError(thrown: unknown, depth = 0): LoggedError {
@@ -28,7 +29,7 @@ export function describeError(thrown: unknown, depth = 0): LoggedError {
     return { name: 'Thrown', message: `a thrown ${thrown === null ? 'null' : typeof thrown}` };
   const message = safeMessage(thrown);
   const described: LoggedError = { name: thrown.name, message };
-  const stack = safeStack(thrown, message);
+  const stack = isExpected(thrown) ? undefined : safeStack(thrown, message);
   if (stack !== undefined) described.stack = stack;
   if (thrown instanceof SluiceError) {
     described.kind = thrown.kind;
@@ -43,6 +44,11 @@ export function describeError(thrown: unknown, depth = 0): LoggedError {
     }
   }
   return described;
+}
+
+/** What our own code refuses and what the system says of sockets and files: its place in the code mends nothing. */
+function isExpected(error: Error): boolean {
+  return error instanceof SluiceError ? error.kind !== 'internal' : 'syscall' in error;
 }
 
 /** JSON.parse quotes its input, which is a stranger's text. */

@@ -96,7 +96,7 @@ describe('the second net', () => {
 });
 
 describe('an error', () => {
-  it('keeps name, message, stack, kind, detail, code and causes', () => {
+  it('keeps name, message, kind, detail, code and causes', () => {
     const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
     const error = new SluiceError('upstream-failed', 'the upstream ended', {
       detail: 'poison',
@@ -108,9 +108,24 @@ describe('an error', () => {
       message: 'the upstream ended',
       kind: 'upstream-failed',
       detail: 'poison',
-      stack: expect.stringContaining('logger.test.ts'),
       cause: { name: 'Error', message: 'read ECONNRESET', code: 'ECONNRESET' },
     });
+  });
+
+  it('says where it was thrown when it is a defect, and else its sentence alone', () => {
+    const defects = [new TypeError('x is not a function'), new SluiceError('internal', 'the books differ')];
+    // Made by the system, as all of its kind.
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), {
+      code: 'ECONNREFUSED',
+      syscall: 'connect',
+    });
+    const expected = [refused, new SluiceError('unavailable', 'the model file is not there')];
+    const lines = capture((logger) => {
+      for (const err of [...defects, ...expected]) logger.error({ err }, 'it failed');
+    });
+    const stack = expect.stringContaining('logger.test.ts');
+    expect(lines).toMatchObject([{ err: { stack } }, { err: { stack } }, {}, {}]);
+    for (const { err } of lines.slice(2)) expect(err).not.toHaveProperty('stack');
   });
 
   it('loses whatever else hangs on it, under any field name', () => {
