@@ -71,7 +71,7 @@ export interface Admission {
   inspect(): Promise<Inspection>;
   /** What a tenant's and a key's policies have counted. */
   usage(subject: { tenant: string; keyId?: string; limits: ScopedLimits }): Promise<LimitUsage[]>;
-  /** Forgets what a tenant has used, and each of these keys of it. What is in flight counts anew when it ends. */
+  /** Forgets what a tenant has used, and each of these keys of it; their budgets, also what is in flight. */
   forget(tenant: string, keyIds: readonly string[]): Promise<void>;
   /** Begins to renew what is admitted. */
   start(): Promise<void>;

@@ -25,3 +25,16 @@ it('what a tenant has used is forgotten on demand, also by its keys, and nothing
     [40, 40],
   ]);
 });
+
+it('what was in flight when all was forgotten is booked to nobody when it ends', async () => {
+  const ingress = await bed.admission();
+  const limits = { tenant: { 'token-budget': { max: 1000 } }, key: { 'token-budget': { max: 1000 } } };
+  const [ended, died] = [bed.claim({ limits }), bed.claim({ limits })];
+  const ticket = await ingress.admit(ended);
+  await ingress.admit(died);
+  await ingress.forget('acme', ['key_1']);
+  await ticket.settle({ usage: { inputTokens: 40, outputTokens: 5 } });
+  await ingress.redis.zadd('sluice:{t:acme}:open', 1, died.requestId);
+  expect((await ingress.usage(ended)).map(({ used }) => used)).toEqual([0, 0]);
+  expect(await ingress.redis.keys('*token-budget*')).toEqual([]);
+});

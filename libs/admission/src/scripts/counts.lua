@@ -117,6 +117,7 @@ local function budgetOf(key, periodMs)
     reserved = tonumber(state[2] or '0'),
     window = tonumber(state[3] or '-1'),
     periodMs = periodMs,
+    isKnown = state[1],
   }
   -- 0 is for ever.
   if state[4] then budget.periodMs = state[4] ~= '0' and tonumber(state[4]) or nil end

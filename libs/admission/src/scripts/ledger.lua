@@ -143,6 +143,8 @@ local settleHold = {
   end,
   budget = function(hold, amount, _, charge)
     local budget = budgetOf(hold.key, hold.periodMs)
+    -- It was forgotten with its tenant, and would come back for good.
+    if not budget.isKnown then return end
     setBudget(budget, budget.spent + (charge or 0), budget.reserved - amount)
   end,
 }
