@@ -184,6 +184,22 @@ it('a spent request rate says when the next request fits', async () => {
   expect(retryAfterMs).toBeLessThanOrEqual(10_000);
 });
 
+it('of several limits that refuse, the one speaks that will do so longest', async () => {
+  const ingress = await bed.admission();
+  const limits = {
+    key: { concurrency: { max: 1 }, 'request-rate': { max: 1, periodMs: 20_000 } },
+    tenant: { 'request-rate': { max: 2, periodMs: 80_000 }, 'token-budget': { max: 150 } },
+  };
+  const ask = () => ingress.admit(bed.claim({ limits })).catch((error) => error);
+  const ticket = await ingress.admit(bed.claim({ limits }));
+  // Its budget is only reserved, and the tenant's rate has room.
+  const first = await ask();
+  expect(first.message).toMatch(/^request-rate of this key/);
+  expect(first.options.retryAfterMs).toBeGreaterThan(18_000);
+  await ticket.settle({ usage: { inputTokens: 40, outputTokens: 60 } });
+  expect(await ask()).toMatchObject({ kind: 'budget-exhausted', options: { retryable: false } });
+});
+
 it('a stored policy that is not valid stops its tenant and nobody else', async () => {
   const ingress = await bed.admission();
   await expect(

@@ -54,17 +54,24 @@ class Model {
     return [jobs, this.rate, this.spent + reserved, jobs];
   }
 
-  /** Index of the check that says no; absent where all is taken. */
+  /** Index of the check that says no for longest, the pool's only where no other does; absent where all is taken. */
   reserve(id: string, wish: Wish): number | undefined {
     if (this.open.has(id)) return undefined;
     const amounts = [wish.jobs, wish.tokens, wish.tokens, wish.jobs];
     const most = Object.values(max);
     const levels = this.levels;
-    const refused = amounts.findIndex((amount, index) => (levels[index] ?? 0) + amount > (most[index] ?? 0));
-    if (refused >= 0) return refused;
+    const over = amounts.map((amount, index) => (levels[index] ?? 0) + amount - (most[index] ?? 0));
+    const refused = over.flatMap((tooMuch, index) => (tooMuch > 0 ? [index] : []));
+    const waits = [0, ((over[1] ?? 0) * periodMs) / max.rate, this.budgetWaitMs(wish), -1];
+    if (refused.length > 0)
+      return refused.reduce((one, other) => ((waits[other] ?? 0) > (waits[one] ?? 0) ? other : one));
     this.open.set(id, { ...wish, seen: 0 });
     this.rate += wish.tokens;
     return undefined;
+  }
+
+  private budgetWaitMs({ tokens }: Wish): number {
+    return this.spent + tokens <= max.budget ? 0 : periodMs - (Date.now() % periodMs);
   }
 
   settle(id: string, charge: number | undefined): boolean {

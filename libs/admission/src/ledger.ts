@@ -19,13 +19,13 @@ export interface Reservation {
 
 /** What Redis says to a reservation. Holds are numbered through all of its parts. */
 export interface Answer {
-  /** The hold that said no, so that none was taken; absent means that all were. */
+  /** Of the holds that said no, the one that will do so longest; absent means that all were taken. */
   refused: number | undefined;
-  /** After which time the refused hold would have fitted; absent means not known. */
+  /** After which time there would have been so much more room, 0 meaning at any moment; absent means never. */
   waitMs: number | undefined;
   /** Mean service time of the pool, if a hold asked for it. */
   meanMs: number | undefined;
-  /** What each hold saw before it took, up to the one that said no. */
+  /** What each hold saw before it took; of those behind a part that says no nothing. */
   levels: number[];
   /** BullMQ priorities of what enters the pool's queue: see scripts/fair-priority.lua. Empty where nothing may. */
   priorities: number[];

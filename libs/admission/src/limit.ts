@@ -50,7 +50,7 @@ export interface Refused {
   amount: number;
   /** What was taken already. */
   level: number;
-  /** After which time the claim would have fitted; 0 means at any moment, absent not known. */
+  /** After which time there would have been so much more room; 0 means at any moment, absent never. */
   waitMs?: number;
 }
 

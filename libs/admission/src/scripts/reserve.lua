@@ -4,9 +4,10 @@
 --           record keeps them
 --   then for each request: its id, input tokens (estimate), numbers of the lists that its parts ask, as '2 1'; and for
 --   each part the amounts that it asks of them, in JSON; then the number of its jobs, and the id, data and life in ms of each
--- Answer, one list for all requests: index of the check that said no, among those of all parts, or -1; ms after which
---         it would fit, or -1; mean service time in ms, or -1; the numbers of levels and of priorities; what each check
---         saw before it took, up to the one that said no; and the priority of each of its jobs where it may enter
+-- Answer, one list for all requests: index of the check that says no for longest, among those of the first part that
+--         does, or -1; ms after which it would fit, or -1 for never; mean service time in ms, or -1; the numbers of
+--         levels and of priorities; what each check saw before it took, up to that part; and the priority of each of
+--         its jobs where it may enter
 
 local leaseMs = tonumber(ARGV[1])
 -- As text: as a number it costs each member that gets it a third of a microsecond.
@@ -92,12 +93,12 @@ local look = {
 
 -- After which time a check that said no would fit, given by how much it was too much; 0 where that may be at any moment.
 local waitMs = {
-  lease = function() end,
+  lease = function() return 0 end,
   rate = function(check, over) return math.ceil(over * check.periodMs / check.max) end,
   budget = function(check, over)
     -- It is only reserved, and most of that comes back: requests spend less than they may.
     if over <= budgetOf(check.key).reserved then return 0 end
-    return check.periodMs and check.periodMs - at % check.periodMs
+    return check.periodMs and check.periodMs - at % check.periodMs or math.huge
   end,
 }
 
@@ -158,6 +159,7 @@ end
 local function ask(id, asked, from)
   local start, seen = size, size + 5
   local pool, backlog, share, jobs
+  local refused, longestMs
   answers[start + 1], answers[start + 2], answers[start + 3] = -1, -1, -1
   answers[start + 5] = 0
   for part = 1, #asked do
@@ -180,11 +182,16 @@ local function ask(id, asked, from)
       end
       local over = max and not isKnown and level + amounts[index] - max or 0
       if over > 0 then
-        answers[start + 1], answers[start + 2] = seen - start - 6, waitMs[check.primitive](check, over) or -1
-        answers[start + 4] = seen - start - 5
-        size = seen
-        return false
+        local wait = waitMs[check.primitive](check, over)
+        -- Who comes again when it fits here should not meet the next one that says no.
+        if not refused or wait > longestMs then refused, longestMs = seen - start - 6, wait end
       end
+    end
+    if refused then
+      answers[start + 1], answers[start + 2] = refused, longestMs < math.huge and longestMs or -1
+      answers[start + 4] = seen - start - 5
+      size = seen
+      return false
     end
   end
   answers[start + 4] = seen - start - 5
