@@ -29,7 +29,7 @@ export interface Engine {
 
 /**
  * What would become of a job. `away`: it is known that none can begin, so that others should get them. `in-doubt`: the
- * last that was heard says so, and is being looked into, which takes a second at most.
+ * last that was heard says so, and is being looked into.
  */
 export type Availability = 'here' | 'in-doubt' | 'away';
 

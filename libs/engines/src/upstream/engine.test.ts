@@ -558,6 +558,25 @@ describe('the readiness of an upstream engine', () => {
     await expect.poll(() => engine.availability()).toBe('here');
   });
 
+  it('is doubted for as long as nobody answers, where a call found nobody', async () => {
+    let now = 0;
+    const options = upstreamOptions.parse({ baseUrl: server.baseUrl });
+    const engine = createUpstreamEngine(options, { ...services, now: () => now });
+    engines.push(engine);
+    await engine.start(new AbortController().signal);
+    const held: ServerResponse[] = [];
+    server.answer = (response, { path }) => {
+      if (path.endsWith('/models')) held.push(response);
+      else response.socket?.destroy();
+    };
+    await runOf(engine, askFor('hi'));
+    await expect.poll(() => held, { timeout: 5000 }).toHaveLength(1);
+    now += 5000;
+    expect(engine.availability()).toBe('in-doubt');
+    held[0]?.end('{}');
+    await expect.poll(() => engine.availability(), { timeout: 5000 }).toBe('here');
+  });
+
   it('is gone with its credential, and comes back with it', async () => {
     const engine = createEngine();
     await engine.start(new AbortController().signal);

@@ -8,8 +8,8 @@ import { codeOf } from './failure.ts';
 const retryMs = 500;
 /** What is found where a server is there, and silent: it may be busy with what it was given. */
 const silence = 'no answer';
-/** How long a doubt holds jobs back at most: until it was asked twice. */
-const doubtMs = 2 * retryMs;
+/** How long a server is doubted at most that refused a call: it is there, and what it says of itself may take time. */
+const refusalDoubtMs = 2 * retryMs;
 /** How often in a row it must have been found gone before it is. */
 const goneLimit = 2;
 
@@ -62,7 +62,8 @@ export class Probe {
   met(status: number | undefined, why?: string): void {
     this.note(status !== undefined, why);
     if (canServe(status)) this.trust();
-    else this.doubt();
+    // Nobody answered: to find that again takes as long as a connection may, of which each job would lose as much.
+    else this.doubt(status === undefined ? Number.POSITIVE_INFINITY : refusalDoubtMs);
   }
 
   private note(isThere: boolean, why?: string): void {
@@ -76,13 +77,13 @@ export class Probe {
     this.doubtedUntil = Number.NEGATIVE_INFINITY;
   }
 
-  /** A call found nobody, or one who can't serve it: asks whether that holds for all. */
-  private doubt(): void {
+  /** A call found nobody, or one who can't serve it: asks whether that holds for all, and doubts so long until then. */
+  private doubt(longestMs: number): void {
     const at = this.options.now();
-    const isLate = this.stopping.signal.aborted || this.isAsking || at - this.askedAt < retryMs;
-    if (isLate || this.interval === undefined) return;
-    this.doubtedUntil = at + doubtMs;
-    void this.askOnce();
+    const wasAsked = !this.isAsking && at - this.askedAt < retryMs;
+    if (wasAsked || this.stopping.signal.aborted || this.interval === undefined) return;
+    this.doubtedUntil = Math.max(this.doubtedUntil, at + longestMs);
+    if (!this.isAsking) void this.askOnce();
   }
 
   /** Asks until the server answers. Rejects after `timeoutMs`, on abort, and at once when it refuses the credential. */
@@ -136,7 +137,8 @@ export class Probe {
     if (found === undefined || found === silence) this.trust();
     else {
       this.gone += 1;
-      this.doubtedUntil = this.options.now() + doubtMs;
+      // It is asked again at once, and known then.
+      this.doubtedUntil = Number.POSITIVE_INFINITY;
     }
   }
 
