@@ -191,6 +191,17 @@ it('a run that was refused costs nothing, but for what was said before it', asyn
   expect(await spentBy('midway')).toBeGreaterThan(5);
 });
 
+it('several answers that were refused cost nothing either, unless one of them had begun', async () => {
+  const { ask, say } = createBench();
+  for (const id of ['both', 'one']) await ask(id, 'hi', nothing, undefined, 2).begin();
+  say('both', [refused]);
+  say('onec1', [start]);
+  say('one', [refused]);
+  await vi.waitUntil(async () => (await admission.inspect()).open === 0);
+  expect(await spentBy('both')).toBe(0);
+  expect(await spentBy('one')).toBeGreaterThan(0);
+});
+
 it('a pool takes as long for a generation as each of several took, and not as all of them together', async () => {
   const { ask, say, pass } = createBench();
   const answer = ask('several', 'hi', nothing, { requestId: 'several', format: 'openai' } as Exchange, 3);

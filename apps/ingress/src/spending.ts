@@ -10,6 +10,7 @@ import { addUsage } from './exchange.ts';
 /** What the answers to one request have cost. */
 export class Spending {
   private readonly choices: number;
+  private hasBegun = false;
   private prompt: Usage | undefined;
   private reported: Usage | undefined;
   /** Delivered tokens of the answers that have ended with a report, or without an error. */
@@ -21,6 +22,7 @@ export class Spending {
 
   /** An answer begins. Some engines know by then what its prompt has cost, which all answers share. */
   began(start: StartEvent): void {
+    this.hasBegun = true;
     this.prompt ??= usageAtStart(start);
   }
 
@@ -46,8 +48,10 @@ export class Spending {
   /** What an answer says that it has cost; absent where nobody knows. */
   private reportOf(last: TerminalEvent, outputTokens: number): Usage | undefined {
     if (last.type === 'finish') return last.usage;
-    // A failed run knows nothing of other answers to the same prompt, and of what a run before it had said.
-    const isAll = this.choices === 1 && (last.usage?.outputTokens ?? 0) >= outputTokens;
+    // A failed run knows nothing of what a run before it had said, and of other answers to the same prompt: unless none
+    // had begun, since what refuses one of them refuses them all.
+    const isAlone = this.choices === 1 || !this.hasBegun;
+    const isAll = isAlone && (last.usage?.outputTokens ?? 0) >= outputTokens;
     return isAll ? last.usage : undefined;
   }
 }
