@@ -21,7 +21,7 @@ export interface AnswerReader {
 const maxErrorBytes = 64 * 1024;
 const maxSingleBytes = 64 * 1024 * 1024;
 
-/** The reader that fits the status and the type of an answer. Throws `upstream-failed` for an encoded one. */
+/** The reader that fits an answer. Throws `upstream-failed` for an encoded one. */
 export function createAnswerReader(
   codec: ClientCodec,
   context: GenerationContext,
@@ -32,15 +32,17 @@ export function createAnswerReader(
   if (encoding !== undefined && encoding !== 'identity') {
     throw new SluiceError('upstream-failed', 'the upstream compressed its answer unasked');
   }
-  const isStream = head.header('content-type')?.toLowerCase().includes('event-stream');
-  return isStream ? createStreamReader(codec, context) : createUntypedReader(codec, context);
+  return createSuccessReader(codec, context);
 }
 
 /** What begins a JSON body, and no stream. */
 const bracket = /[{[]/;
 
-/** Some servers name no type, or another: the SDKs do not look at it, and go by what they asked for. */
-function createUntypedReader(codec: ClientCodec, context: GenerationContext): AnswerReader {
+/**
+ * Goes by how the body begins, not by its type: some servers name none, or another, and what lies between sets that of a
+ * stream before it knows that there is but an error to tell.
+ */
+function createSuccessReader(codec: ClientCodec, context: GenerationContext): AnswerReader {
   let reader: AnswerReader | undefined;
   const open = (first: string) =>
     bracket.test(first) ? createSingleReader(codec, context) : createStreamReader(codec, context);

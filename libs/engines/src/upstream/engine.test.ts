@@ -264,8 +264,8 @@ describe('the answer of an upstream', () => {
     expect(textOf(await runOf(createEngine(), askFor('hi')))).toBe('grüße 🙂');
   });
 
-  it.each([{}, { 'content-type': 'text/plain' }, { 'content-type': 'application/json' }])(
-    'is a stream or a body by its beginning where its type is %j',
+  it.each([{}, { 'content-type': 'text/plain' }, { 'content-type': 'application/json' }, sse])(
+    'is a stream or a body by its beginning, whatever its type: %j',
     async (type) => {
       for (const answer of [complete('plain'), JSON.stringify(single('plain'))]) {
         server.answer = (response) => {
@@ -276,6 +276,11 @@ describe('the answer of an upstream', () => {
       }
     },
   );
+
+  it('is the error that its body tells, also where its head announces a stream', async () => {
+    answerWith(200, { error: { message: 'busy', code: 429 } }, sse);
+    expect(await failureOf(createEngine())).toMatchObject({ kind: 'rate-limited', message: 'busy' });
+  });
 
   it('leaves its connection to the next one', async () => {
     const engine = createEngine();
