@@ -50,7 +50,7 @@ async function fill(): Promise<Stream[]> {
 test('more prompts than an ingress has memory for are refused, and end nobody', async () => {
   const streams = await fill();
   expect(streams.length).toBeGreaterThan(2);
-  expect(await gateway.metric('sluice_refusals_total', { limit: 'prompts' })).toBe(1);
+  await expect.poll(() => gateway.metric('sluice_refusals_total', { limit: 'prompts' })).toBe(1);
   for (const { http } of streams) http.destroy();
   await until(async () => (await gateway.metric('sluice_requests_in_flight')) === 0);
   const again = await open();

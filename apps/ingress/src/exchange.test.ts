@@ -1,7 +1,7 @@
 import type { GenerationEvent } from '@sluice/canonical';
 import { createIngressMetrics, createLogger, type IngressMetrics, renderMetrics } from '@sluice/runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { closeExchange, type Exchange, noteEvents } from './exchange.ts';
+import { closeExchange, type Exchange, noteError, noteEvents } from './exchange.ts';
 
 let at: number;
 let lines: Record<string, unknown>[];
@@ -105,6 +105,23 @@ describe('an exchange', () => {
     exchange = { requestId: 'r2', facts: exchange.facts, arrivedAt: at, format: 'openai' };
     closeExchange(exchange, 499, services());
     expect(lines.map(({ outcome }) => outcome)).toEqual(['upstream-failed', 'cut']);
+  });
+
+  it('names in the log what refused it, or what was lost, and counts refusals by that', async () => {
+    noteError(exchange, { kind: 'rate-limited', refusedBy: 'request-rate' });
+    closeExchange(exchange, 429, services());
+    note(1, start, {
+      type: 'error',
+      error: { kind: 'unavailable', message: 'secret words', detail: 'worker-lost' },
+    });
+    closeExchange(exchange, 503, services());
+    expect(lines).toMatchObject([
+      { outcome: 'rate-limited', refusedBy: 'request-rate' },
+      { outcome: 'unavailable', detail: 'worker-lost' },
+    ]);
+    expect(lines[1]).not.toHaveProperty('refusedBy');
+    expect(JSON.stringify(lines)).not.toContain('secret');
+    expect(await sampleOf('sluice_refusals_total{limit="request-rate"}')).toBe(1);
   });
 
   it('adds up the output of several answers, and counts their prompt once', () => {

@@ -1,4 +1,4 @@
-import { type ErrorKind, type GenerationEvent, isContent, traceIdOf, type Usage } from '@sluice/canonical';
+import { type ErrorInfo, type GenerationEvent, isContent, traceIdOf, type Usage } from '@sluice/canonical';
 import type { HttpFacts } from '@sluice/formats';
 import type { DurationSeries, IngressMetrics, Logger, Outcome } from '@sluice/runtime';
 import type { Caller } from '@sluice/tenancy';
@@ -33,6 +33,8 @@ export interface Exchange {
   tokenGaps?: DurationSeries;
   usage?: Usage;
   outcome?: Outcome;
+  /** What more is known of the error that is its outcome. */
+  failure?: Pick<ErrorInfo, 'detail' | 'refusedBy'>;
 }
 
 export interface ExchangeServices {
@@ -53,7 +55,7 @@ export function noteEvents(
       exchange.usage = addUsage(exchange.usage, event.usage);
       exchange.outcome ??= 'ok';
     } else if (event.type === 'error') {
-      noteError(exchange, event.error.kind);
+      noteError(exchange, event.error);
       if (event.usage) exchange.usage = addUsage(exchange.usage, event.usage);
     }
   }
@@ -86,8 +88,12 @@ export function noteAttempts(
 }
 
 /** An error is the outcome, whatever one of several answers said before. */
-export function noteError(exchange: Exchange, kind: ErrorKind): void {
+export function noteError(
+  exchange: Exchange,
+  { kind, detail, refusedBy }: Pick<ErrorInfo, 'kind' | 'detail' | 'refusedBy'>,
+): void {
   exchange.outcome = kind;
+  exchange.failure = { ...(detail && { detail }), ...(refusedBy && { refusedBy }) };
 }
 
 /** Counts and logs a request that has ended, unless it was a probe. Call it once. */
@@ -98,6 +104,8 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
   const outcome = exchange.outcome ?? (status < 400 ? 'ok' : 'cut');
   const { format, model, usage } = exchange;
   metrics.requests.inc({ format, outcome });
+  const { detail, refusedBy } = exchange.failure ?? {};
+  if (refusedBy !== undefined) metrics.refusals.inc({ limit: refusedBy });
   metrics.requestDuration.observe({ format, outcome }, durationMs);
   if (model !== undefined && usage) {
     metrics.tokens.inc({ model, direction: 'input' }, usage.inputTokens ?? 0);
@@ -119,6 +127,8 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
       stream: exchange.isStream,
       status,
       outcome,
+      refusedBy,
+      detail,
       durationMs: Math.round(durationMs),
       ttftMs: firstContentAt === undefined ? undefined : Math.round(firstContentAt - exchange.arrivedAt),
       queueWaitMs: exchange.queueWaitMs,

@@ -5,6 +5,8 @@ const lookIntervalMs = 100;
 const turnMs = 10;
 /** How much more, or less, is refused after one look. */
 const step = 0.1;
+/** What refuses when this process itself is too slow. */
+export const overloadRefusal = 'overload';
 /** Some always get through: what they cost is how the end of the overload is seen. */
 const mostRefused = 0.95;
 
@@ -56,12 +58,12 @@ export interface Overload {
 }
 
 /**
- * Watches the event loop of this process. `onRefusal` is told of every request that is refused.
+ * Watches the event loop of this process.
  *
  * Two sums are all that is wanted of the turns; to ask Node's own histogram for them held every request up for 0.4 ms,
  * ten times a second.
  */
-export function watchOverload(limitMs: number, now: () => number, onRefusal: () => void): Overload {
+export function watchOverload(limitMs: number, now: () => number): Overload {
   const shedder = new Shedder(limitMs);
   let turnedAt = now();
   let sum = 0;
@@ -81,8 +83,8 @@ export function watchOverload(limitMs: number, now: () => number, onRefusal: () 
   return {
     check: () => {
       if (!shedder.refusesNext()) return;
-      onRefusal();
       throw new SluiceError('saturated', 'this gateway has more requests than it can keep up with', {
+        refusedBy: overloadRefusal,
         retryAfterMs: 1_000,
       });
     },

@@ -2,6 +2,8 @@ import { SluiceError } from '@sluice/canonical';
 import type { Exchange } from './exchange.ts';
 import { BodyRoom } from './plugins/body-room.ts';
 
+/** What refuses when this process has no memory for another prompt. */
+export const promptRefusal = 'prompts';
 /** The part of a process' heap that is for prompts; the rest is for what is made of them on their way, and for all else. */
 const heapShare = 0.4;
 
@@ -12,14 +14,11 @@ const heapShare = 0.4;
 export class PromptRoom {
   private readonly room: BodyRoom;
   private readonly longest: number;
-  private readonly onRefusal: () => void;
 
-  /** `onRefusal` is told of every request that is refused for the sake of others. */
-  constructor(heapBytes: number, onRefusal: () => void) {
+  constructor(heapBytes: number) {
     const bytes = heapShare * heapBytes;
     this.room = new BodyRoom(bytes);
     this.longest = bytes / 2;
-    this.onRefusal = onRefusal;
   }
 
   /** Takes what a request's body needs, until `give`. Throws where there is no room for it now, or never is. */
@@ -27,8 +26,8 @@ export class PromptRoom {
     if (bytes > this.longest)
       throw new SluiceError('too-large', 'the request is larger than the memory of this gateway allows');
     if (!this.room.take(tenant, bytes)) {
-      this.onRefusal();
       throw new SluiceError('saturated', 'this gateway has as many prompts as it can keep', {
+        refusedBy: promptRefusal,
         retryAfterMs: 1_000,
       });
     }

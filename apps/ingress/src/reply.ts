@@ -21,7 +21,7 @@ export function writeError(
   error: ErrorInfo,
   exchange: Exchange,
 ): void {
-  noteError(exchange, error.kind);
+  noteError(exchange, error);
   const { status, headers, body } = codec.encodeError(error, { requestId: exchange.requestId });
   writeJson(response, status, { ...replyHeaders(exchange), ...headers }, body);
 }

@@ -45,7 +45,7 @@ export function singleAnswer(
     response.prependListener('close', () => {
       if (response.writableFinished) return;
       // A client that was dropped because it took nothing did not leave.
-      if (exchange.outcome !== 'cut') noteError(exchange, 'cancelled');
+      if (exchange.outcome !== 'cut') noteError(exchange, { kind: 'cancelled' });
       answer.cancel();
       reject(new SluiceError('cancelled', 'the client left'));
     });

@@ -32,17 +32,14 @@ import { buildApp } from './app.ts';
 import { type IngressConfig, ingressEnvironment } from './config.ts';
 import { limitConnections, openFilesLimit } from './connection-limit.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { watchOverload } from './overload.ts';
-import { PromptRoom } from './prompt-room.ts';
+import { overloadRefusal, watchOverload } from './overload.ts';
+import { bodyRefusal } from './plugins/body-room.ts';
+import { PromptRoom, promptRefusal } from './prompt-room.ts';
 import { createRequestIds } from './request-ids.ts';
 import type { Services } from './services.ts';
 import { createTicker } from './ticker.ts';
 import { createDirectory, listenToWorkers } from './workers.ts';
 
-/** What refuses when this process itself is too slow, beside `refusalNames`. */
-const overloadRefusal = 'overload';
-/** What refuses when this process has no memory for another prompt. */
-const promptRefusal = 'prompts';
 const tickIntervalMs = 250;
 const relayTickMs = 1_000;
 const lookIntervalMs = 1_000;
@@ -60,7 +57,7 @@ export async function startIngress(environment: Environment): Promise<void> {
   const lifecycle = createLifecycle({ logger, drainLimitMs: config.SLUICE_DRAIN_LIMIT_MS });
   const metrics = createIngressMetrics();
   const { refusals, requests, tokens } = metrics;
-  beginAtZero(refusals, { limit: [...refusalNames, overloadRefusal, promptRefusal] });
+  beginAtZero(refusals, { limit: [...refusalNames, overloadRefusal, promptRefusal, bodyRefusal] });
   beginAtZero(requests, { format: formats.map(({ server }) => server.format), outcome: outcomes });
   beginAtZero(tokens, { model: catalog.models.keys(), direction: ['input', 'output'] });
   metrics.buildInfo.set({ version: productVersion() }, 1);
@@ -85,22 +82,14 @@ export async function startIngress(environment: Environment): Promise<void> {
   await memoryGate.start();
   lifecycle.onDrain('memory gate', () => memoryGate.close());
 
-  const admission = createAdmission({
-    redis: links.commands,
-    memoryGate,
-    onRefusal: (limit) => metrics.refusals.inc({ limit }),
-  });
+  const admission = createAdmission({ redis: links.commands, memoryGate });
   await admission.start();
   lifecycle.onDrain('admission', () => admission.close());
 
   const monotonic = () => performance.now();
-  const overload = watchOverload(config.SLUICE_LOOP_DELAY_LIMIT_MS, monotonic, () =>
-    metrics.refusals.inc({ limit: overloadRefusal }),
-  );
+  const overload = watchOverload(config.SLUICE_LOOP_DELAY_LIMIT_MS, monotonic);
   lifecycle.onDrain('overload', async () => overload.close());
-  const promptRoom = new PromptRoom(getHeapStatistics().heap_size_limit, () =>
-    metrics.refusals.inc({ limit: promptRefusal }),
-  );
+  const promptRoom = new PromptRoom(getHeapStatistics().heap_size_limit);
 
   const queue = createJobQueue(links.commands);
   lifecycle.onDrain('queue', () => queue.close());

@@ -98,14 +98,14 @@ class StreamAnswer implements RelayOptions {
   private breakOff(error: unknown): void {
     const { services, exchange, response } = this;
     services.logger.error({ err: error, requestId: exchange.requestId }, 'internal error');
-    noteError(exchange, 'internal');
+    noteError(exchange, { kind: 'internal' });
     breakOff(response);
   }
 
   private close(): void {
     this.services.ticker.delete(this.relay);
     this.relay.closed();
-    if (this.exchange.outcome === undefined) noteError(this.exchange, 'cancelled');
+    if (this.exchange.outcome === undefined) noteError(this.exchange, { kind: 'cancelled' });
     this.answer.cancel();
   }
 }

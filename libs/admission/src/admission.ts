@@ -22,8 +22,6 @@ export interface AdmissionOptions {
   clock?: Clock;
   /** Asked before everything else; absent means that Redis' memory is not looked at. */
   memoryGate?: Pick<MemoryGate, 'check'>;
-  /** Told the name of the limit with every refusal: one of `refusalNames`. */
-  onRefusal?: (name: string) => void;
   /** First part of every Redis key; default `sluice`. */
   prefix?: string;
   /** How long a dead process's reservations live, in milliseconds; default 15,000. */
@@ -79,7 +77,7 @@ export interface Admission {
   close(): Promise<void>;
 }
 
-/** Names of everything that may refuse, for metrics labels: the limits, and the three that no policy sets. */
+/** Every `refusedBy` of its errors: the limits, and the three that no policy sets. */
 export const refusalNames: readonly string[] = [
   ...limits.map(({ name }) => name),
   'saturation',
@@ -146,11 +144,11 @@ class RedisAdmission implements Admission {
   }
 
   async admit(claim: Claim, entrance = noEntrance): Promise<Ticket> {
-    this.options.memoryGate?.check(() => this.options.onRefusal?.('memory'));
-    if (claim.poolPolicy.slots <= 0) throw this.refusal('workers', refuseWithoutWorkers(claim));
+    this.options.memoryGate?.check();
+    if (claim.poolPolicy.slots <= 0) throw refuseWithoutWorkers(claim);
     const { requestId, tenant, pool, jobs } = claim;
     const full = this.fullPools.refusal(pool, tenant, jobs);
-    if (full) throw this.refusal('saturation', full);
+    if (full) throw full;
     const estimate = this.estimate(claim);
     const caller = this.checks.ofCaller(claim);
     const { policies } = caller;
@@ -170,7 +168,7 @@ class RedisAdmission implements Admission {
       const refusal = refuseSaturated(claim, inPool, meanMs);
       // The check of the pool says no to everyone, that behind it to who has his share of a full one.
       this.fullPools.refused(pool, jobs, refusal, refused === amounts.length ? undefined : tenant);
-      throw this.refusal('saturation', refusal);
+      throw refusal;
     }
     this.fullPools.admitted(pool, permission);
     return this.book.open({ claim, parts, priorities, onSettle: () => this.fullPools.freed(pool, jobs) });
@@ -182,7 +180,7 @@ class RedisAdmission implements Admission {
       refusal = this.fullPools.refusal(pool, tenant, 1);
       if (!refusal) return;
     }
-    if (refusal) throw this.refusal('saturation', refusal);
+    if (refusal) throw refusal;
   }
 
   async inspect(): Promise<Inspection> {
@@ -240,12 +238,6 @@ class RedisAdmission implements Admission {
     if (!policy) return;
     const { scope, limit } = policy;
     const [amount = 0, level = 0] = [amounts[refused], levels[refused]];
-    const error = limit.refuse({ scope, amount, level, ...(waitMs !== undefined && { waitMs }) });
-    throw this.refusal(limit.name, error);
-  }
-
-  private refusal(name: string, error: SluiceError): SluiceError {
-    this.options.onRefusal?.(name);
-    return error;
+    throw limit.refuse({ scope, amount, level, ...(waitMs !== undefined && { waitMs }) });
   }
 }

@@ -127,7 +127,8 @@ it('a budget with a period says when it begins anew, and to nobody for whom that
   const { kind, retryable, retryAfterMs } = await refusal(60);
   expect({ kind, retryable }).toEqual({ kind: 'budget-exhausted', retryable: false });
   expect(Math.abs(retryAfterMs - leftMs)).toBeLessThan(hour);
-  expect(await refusal(111)).toEqual({ kind: 'budget-exhausted', retryable: false });
+  const forGood = { kind: 'budget-exhausted', refusedBy: 'token-budget', retryable: false };
+  expect(await refusal(111)).toEqual(forGood);
 });
 
 it('a settlement has an effect once and says so', async () => {

@@ -99,7 +99,10 @@ export function defineLimit<Policy>(definition: LimitDefinition<Policy>): Limit 
         name,
         check: definition.check(parsed.data),
         amount: (claim, estimate) => definition.amount(claim, parsed.data, estimate),
-        refuse: (refused) => definition.refuse(parsed.data, refused),
+        refuse: (refused) => {
+          const { kind, message, options } = definition.refuse(parsed.data, refused);
+          return new SluiceError(kind, message, { ...options, refusedBy: name });
+        },
       };
     },
   };

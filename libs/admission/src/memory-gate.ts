@@ -14,8 +14,8 @@ export interface MemoryGateOptions {
 
 /** Shuts admission while Redis' memory is nearly full. */
 export interface MemoryGate {
-  /** Throws `unavailable` while the gate is shut, after calling `beforeThrow`. */
-  check(beforeThrow?: () => void): void;
+  /** Throws `unavailable` while the gate is shut. */
+  check(): void;
   /** Used part of maxmemory at the last look, of the fullest node; 0 without a limit. */
   readonly fill: number;
   /** Returns after the first look. */
@@ -43,10 +43,12 @@ class PollingMemoryGate implements MemoryGate {
     this.threshold = threshold;
   }
 
-  check(beforeThrow?: () => void): void {
+  check(): void {
     if (this.fill <= this.threshold) return;
-    beforeThrow?.();
-    throw new SluiceError('unavailable', 'the queue is short of memory', { retryAfterMs: 5000 });
+    throw new SluiceError('unavailable', 'the queue is short of memory', {
+      refusedBy: 'memory',
+      retryAfterMs: 5000,
+    });
   }
 
   async start(): Promise<void> {

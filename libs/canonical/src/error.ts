@@ -31,6 +31,8 @@ export interface ErrorInfo {
   kind: ErrorKind;
   message: string;
   detail?: ErrorDetail;
+  /** What refused it before the queue, by its name in metrics and logs: a limit, or what stands beside them. */
+  refusedBy?: string;
   /** Path of the offending field in the client's own request, as `messages[2].content`. */
   param?: string;
   /** Milliseconds after which a retry makes sense; absent means no estimate. */

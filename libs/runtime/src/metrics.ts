@@ -61,7 +61,9 @@ export type MediaFetchOutcome = (typeof mediaFetchOutcomes)[number];
 const format = { from: 'the registered formats' } as const;
 const model = { from: 'the configured model ids' } as const;
 const pool = { from: 'the configured pools' } as const;
-const limit = { from: 'the registered limits, and saturation, workers, memory, overload, prompts' } as const;
+const limit = {
+  from: 'the registered limits, and saturation, workers, memory, overload, prompts, bodies',
+} as const;
 const version = { from: 'the version that runs' } as const;
 
 // The bounds of OpenTelemetry's gen_ai conventions, carried on to where queues and slow or fast models reach.

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { createIngressMetrics, createLogger } from '@sluice/runtime';
+import { createIngressMetrics, createLogger, type IngressMetrics, renderMetrics } from '@sluice/runtime';
 import { type FastifyInstance, fastify } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { PromptRoom } from '../prompt-room.ts';
@@ -18,15 +18,17 @@ let port: number;
 let sockets: Socket[];
 let arrived: number;
 let closed: number;
+let metrics: IngressMetrics;
 
 beforeEach(async () => {
   sockets = [];
   arrived = 0;
   closed = 0;
+  metrics = createIngressMetrics();
   const services = {
-    ...{ metrics: createIngressMetrics(), logger: createLogger({ name: 'test', level: 'silent' }) },
+    ...{ metrics, logger: createLogger({ name: 'test', level: 'silent' }) },
     ...{ monotonic: () => 0, newRequestId: () => 'r' },
-    promptRoom: new PromptRoom(1_000_000, () => undefined),
+    promptRoom: new PromptRoom(1_000_000),
   } as unknown as Services;
   app = fastify({ bodyLimit: largest });
   app.server.on('connection', (socket) => {
@@ -83,6 +85,8 @@ it('leaves room for others, however much of its requests a tenant does not finis
   const second = await begin('greedy', 1_500);
   const third = await begin('greedy', 1_500);
   expect(await statusOf(third)).toBe('429');
+  const told = async () => (await renderMetrics(metrics.registry)).body;
+  await expect.poll(told).toContain('sluice_refusals_total{limit="bodies"} 1');
 
   const other = await begin('other', 1_500);
   finish(other, 500);

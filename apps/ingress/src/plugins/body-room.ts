@@ -1,6 +1,8 @@
 import { SluiceError } from '@sluice/canonical';
 import type { FastifyInstance } from 'fastify';
 
+/** What refuses when this process has no memory for more of bodies that arrive. */
+export const bodyRefusal = 'bodies';
 /** How many of the largest bodies a process holds of those that are not whole yet. */
 const largestBodies = 4;
 
@@ -61,6 +63,7 @@ export function registerBodyRoom(app: FastifyInstance, bodyLimitBytes: number): 
 
 function noRoom(): SluiceError {
   return new SluiceError('saturated', 'too many large requests are being sent at once', {
+    refusedBy: bodyRefusal,
     retryAfterMs: 1_000,
   });
 }

@@ -50,7 +50,7 @@ export function sendError(
   const exchange = noteRequest(http, reply, services);
   const info = refusalOf(error, exchange, reply.raw, services);
   if (!info) return reply;
-  noteError(exchange, info.kind);
+  noteError(exchange, info);
   const { status, headers, body } = codecOf(exchange).encodeError(info, exchange);
   return sendJson(reply.code(status).headers(headers), body);
 }

@@ -30,7 +30,7 @@ beforeEach(async () => {
     metrics: createIngressMetrics(),
     logger: createLogger({ name: 'test', level: 'info', destination: sink }),
     monotonic: () => 0,
-    promptRoom: new PromptRoom(1_000_000, () => undefined),
+    promptRoom: new PromptRoom(1_000_000),
     newRequestId: () => {
       requests += 1;
       return `r${requests}`;

@@ -37,18 +37,22 @@ export function refuseSaturated(claim: Claim, inFlight: number, meanMs: number):
     return new SluiceError(
       'saturated',
       `pool ${claim.pool} has ${slots} slots, and no room for ${claim.jobs} generations at once`,
-      { retryable: false },
+      { refusedBy: 'saturation', retryable: false },
     );
   }
   return new SluiceError(
     'saturated',
     `pool ${claim.pool} is saturated: ${inFlight} generations for ${slots} slots`,
-    { retryAfterMs: saturationRetryAfterMs({ inFlight: inFlight + claim.jobs, slots, meanMs }) },
+    {
+      refusedBy: 'saturation',
+      retryAfterMs: saturationRetryAfterMs({ inFlight: inFlight + claim.jobs, slots, meanMs }),
+    },
   );
 }
 
 export function refuseWithoutWorkers({ pool }: Claim): SluiceError {
   return new SluiceError('unavailable', `no worker serves pool ${pool} at the moment`, {
+    refusedBy: 'workers',
     retryAfterMs: 2000,
   });
 }
