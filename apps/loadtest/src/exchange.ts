@@ -8,6 +8,11 @@ import { type LineShape, type ScannerSink, SseScanner } from './sse-scanner.ts';
 import type { TextCheck, TextChecker } from './text-check.ts';
 import { isTokenText, type TextProblem, TokenReader } from './token-text.ts';
 
+/** The last of the bytes that are blank. */
+const blank = 32;
+/** What begins JSON, or a page for people. */
+const nothingOfStreams = Buffer.from('{[<');
+
 /** What all exchanges of a process share. */
 export interface ExchangeContext {
   clock: Clock;
@@ -95,17 +100,13 @@ export class Exchange implements Call, ScannerSink, Finished {
     this.status = head.status;
     this.queueWaitMs = readNumber(head.header('x-sluice-queue-wait-ms'));
     this.retryWaitMs = retryWaitMs(head.status, head.header('retry-after'), Date.now());
-    if (head.status === 200 && this.plan.isStream && isEventStream(head.header('content-type'))) {
-      const shape = this.context.shapes[this.plan.dialect.format];
-      if (shape) this.scanner = new SseScanner(this.plan.dialect, shape, this);
-    } else {
-      this.parts = [];
-    }
+    if (head.status !== 200 || !this.plan.isStream) this.parts = [];
   }
 
   body(bytes: Buffer, start: number, end: number): void {
     if (this.isOver) return;
     this.context.recorder.bytes(end - start, this.isMeasured);
+    if (!this.scanner && !this.parts) this.openStream(bytes, start, end);
     if (this.scanner) {
       this.readAt = this.context.clock.now();
       this.scanner.push(bytes, start, end);
@@ -150,7 +151,7 @@ export class Exchange implements Call, ScannerSink, Finished {
       else this.expire('unfinished');
       return;
     }
-    const isCut = this.scanner !== undefined && failure === 'reset';
+    const isCut = this.status > 0 && !this.parts && failure === 'reset';
     // The end of a connection is one class, whoever noticed it; why there was none at all is worth a word.
     if (failure === 'connect') this.retryWaitMs = unreachableWaitMs;
     const cause = failure === 'connect' && code !== undefined ? ` ${code}` : '';
@@ -178,6 +179,15 @@ export class Exchange implements Call, ScannerSink, Finished {
     if (this.burst > 0) this.flushBurst();
     this.context.leave(this);
     this.close({ kind });
+  }
+
+  /** Goes by how a body begins that should be a stream: not every server names a type, or the right one. */
+  private openStream(bytes: Buffer, start: number, end: number): void {
+    const { dialect } = this.plan;
+    const shape = this.context.shapes[dialect.format];
+    const first = bytes.subarray(start, end).find((byte) => byte > blank);
+    if (first !== undefined && nothingOfStreams.includes(first)) this.parts = [];
+    else if (first !== undefined && shape) this.scanner = new SseScanner(dialect, shape, this);
   }
 
   /** Tokens that came in one read have one instant: they are recorded together. */
@@ -270,10 +280,6 @@ export class Exchange implements Call, ScannerSink, Finished {
     this.context.recorder.finished(this, outcome);
     this.context.over(this);
   }
-}
-
-function isEventStream(contentType = ''): boolean {
-  return contentType.split(';')[0]?.trim().toLowerCase() === 'text/event-stream';
 }
 
 function readNumber(text: string | undefined): number | undefined {

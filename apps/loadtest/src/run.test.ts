@@ -457,6 +457,18 @@ describe('a run against servers that misbehave', () => {
     expect((await run(json, { traffic: [{ streamShare: 0 }] }, 3)).errors).toEqual({ 'malformed answer': 3 });
   });
 
+  it.each([{}, { 'content-type': 'application/json' }, sse])(
+    'goes by what a body is, whatever its type: %j',
+    async (type) => {
+      const stream = await serve((_, response) =>
+        response.writeHead(200, type).end(`\n${chunk('a')}data: [DONE]\n\n`),
+      );
+      expect((await run(stream, {}, 3)).totals).toMatchObject({ ok: 3, tokens: 3 });
+      const json = await serve((_, response) => response.writeHead(200, type).end('\n{}'));
+      expect((await run(json, {}, 3)).errors).toEqual({ 'not a stream': 3 });
+    },
+  );
+
   it.each([
     ['duplicate', ['tok0 ', 'tok1 ', 'tok1 ']],
     ['gap', ['tok0 ', 'tok2 ']],
