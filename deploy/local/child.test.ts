@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '@sluice/runtime';
+import { until } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Child } from './child.ts';
 
@@ -52,11 +53,20 @@ describe('Child', () => {
     expect(said).toEqual([]);
   });
 
-  it('kills a program that does not drain within the limit', async () => {
+  it('kills a program that does not drain within the limit, and all under it', async () => {
     const { child } = createChild('stubborn');
-    const { pid } = await child.start(never);
+    const { pid, workers = [] } = await child.start(never);
+    expect(workers).toHaveLength(1);
     await child.stop(20);
     expect(isAlive(pid)).toBe(false);
+    await areGone(workers);
+  });
+
+  it('leaves nothing of a program that it kills at once', async () => {
+    const { child } = createChild('stubborn');
+    const { pid, workers = [] } = await child.start(never);
+    child.kill();
+    await areGone([{ pid }, ...workers]);
   });
 
   it('gives up a start that is interrupted', async () => {
@@ -64,6 +74,11 @@ describe('Child', () => {
     await expect(child.start(AbortSignal.abort())).rejects.toThrow();
   });
 });
+
+/** Those whose parent has gone before them are taken for alive until process 1 looks after them. */
+async function areGone(processes: readonly { pid: number }[]): Promise<void> {
+  await until(() => !processes.some(({ pid }) => isAlive(pid)), { timeoutMs: 15_000 });
+}
 
 function isAlive(pid: number): boolean {
   try {

@@ -70,7 +70,7 @@ export class Child {
     if (!child || hasEnded(child)) return;
     const exited = once(child, 'exit');
     child.kill('SIGTERM');
-    const limit = this.options.clock.after(limitMs, () => child.kill('SIGKILL'));
+    const limit = this.options.clock.after(limitMs, () => killFamily(child));
     await exited;
     limit.cancel();
   }
@@ -78,7 +78,7 @@ export class Child {
   /** Ends the program at once. */
   kill(): void {
     this.stopped.abort();
-    this.current?.kill('SIGKILL');
+    if (this.current) killFamily(this.current);
   }
 
   private launch(): ChildProcess {
@@ -132,6 +132,16 @@ async function waitForReady(child: ChildProcess, signal: AbortSignal): Promise<R
   } finally {
     over.abort();
     ended.catch(() => undefined);
+  }
+}
+
+/** The processes of a supervisor, which share its session, would drain for as long as they may once it is gone. */
+function killFamily({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of it has ended.
   }
 }
 
