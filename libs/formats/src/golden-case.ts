@@ -35,7 +35,6 @@ export interface GoldenCase {
   readJson(file: string): unknown;
   /** Returns what the file should hold, after writing it in an update run. */
   expected(file: string, actual: string): string;
-  expectedJson(file: string, actual: unknown): unknown;
 }
 
 /** The folders of `golden/`, one for each format that has cases. */
@@ -43,9 +42,12 @@ export function goldenFormats(): string[] {
   return readdirSync(goldenFolder).sort();
 }
 
-/** All cases of a format. */
+/** All cases of a format. Throws where it has none. */
 export function goldenCases(format: string): GoldenCase[] {
-  return readdirSync(join(goldenFolder, format))
+  const folder = join(goldenFolder, format);
+  if (!existsSync(folder))
+    throw new TypeError(`${folder} is missing: every format has a case \`text\` there`);
+  return readdirSync(folder)
     .sort()
     .map((name) => openCase(format, name));
 }
@@ -74,10 +76,6 @@ function openCase(format: string, name: string): GoldenCase {
     read,
     readJson,
     expected,
-    expectedJson: (file, actual) => {
-      const text = expected(file, `${JSON.stringify(actual, null, 2)}\n`);
-      return text.startsWith(file) ? text : JSON.parse(text);
-    },
   };
 }
 

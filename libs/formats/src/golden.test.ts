@@ -54,6 +54,13 @@ function outcome(events: readonly GenerationEvent[]): Generation | { kind: strin
   }
 }
 
+/** What the code produces is what the file of the case holds, letter by letter: an update run changes nothing then. */
+function sameAsFile(golden: GoldenCase, file: string, actual: unknown): void {
+  const text = `${JSON.stringify(actual, null, 2)}\n`;
+  expect(text).toBe(golden.expected(file, text));
+  same(actual, actual);
+}
+
 /** Equal as JSON, and JSON indeed: what is absent is not there, instead of undefined. */
 function same(actual: unknown, wanted: unknown): void {
   expect(actual).toStrictEqual(JSON.parse(JSON.stringify(wanted)));
@@ -87,7 +94,7 @@ function checkRequest(golden: GoldenCase): void {
   }
   test('the request decodes to its canonical form', () => {
     const { request, call, operation } = decodeCase(golden);
-    same(request, golden.expectedJson('canonical.json', request));
+    sameAsFile(golden, 'canonical.json', request);
     expect(call).toMatchObject(facts.call ?? {});
     expect(operation).toBe(facts.operation ?? 'generate');
   });
@@ -112,7 +119,7 @@ function checkRepeat(golden: GoldenCase): void {
   const { request } = decodeCase(golden);
   const { client, server } = formatNamed(golden.format);
   const { path, body, dropped } = client.encodeRequest(request, targetOf(request.model));
-  same(body, golden.expectedJson('encoded.json', body));
+  sameAsFile(golden, 'encoded.json', body);
   expect(dropped).toEqual([]);
   const again = server.decodeRequest(wireOf(golden.format, path, body)).request;
   if (golden.facts.notRepeatable === undefined) same(again, request);
@@ -125,14 +132,9 @@ function checkUpstream(golden: GoldenCase, { client }: Format, file: string, tex
     ? client.decodeResponse(JSON.parse(text), context)
     : decodeStream(client.createStreamDecoder(context), [text]);
   expect(findGrammarError(events)).toBeUndefined();
-  const wanted = golden.expected('events.jsonl', writeEvents(events));
-  same(
-    events,
-    wanted
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line)),
-  );
+  const lines = writeEvents(events);
+  expect(lines).toBe(golden.expected('events.jsonl', lines));
+  same(events, events);
   if (!single) same(decodeStream(client.createStreamDecoder(context), bytesOf(text)), events);
 }
 
@@ -160,7 +162,7 @@ function checkAnswer(golden: GoldenCase, format: Format): void {
     test('the error is encoded as a body', () => {
       const error = first.find((event) => event.type === 'error')?.error;
       const encoded = error && format.server.encodeError(error, { requestId: call.requestId });
-      same(encoded, golden.expectedJson('error.json', encoded));
+      sameAsFile(golden, 'error.json', encoded);
     });
   } else checkSingleBody(golden, format, call);
   for (const other of formats) {
@@ -173,7 +175,7 @@ function checkAnswer(golden: GoldenCase, format: Format): void {
 function checkSingleBody(golden: GoldenCase, format: Format, call: ClientCall): void {
   test('the collected answer is encoded as the single body, and decoded to the same answer', () => {
     const body = format.server.encodeResponse(golden.events.map(collect), call);
-    same(body, golden.expectedJson('response.json', body));
+    sameAsFile(golden, 'response.json', body);
     const [first = []] = golden.events;
     const events = format.client.decodeResponse(body, contextOf(first));
     expect(findGrammarError(events)).toBeUndefined();
