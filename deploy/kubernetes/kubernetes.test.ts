@@ -171,17 +171,20 @@ describe('the processes in the manifests', () => {
   it('scale workers by metrics that there are, below the slots that there are', () => {
     interface Scaling {
       scaleTargetRef: { name: string };
-      triggers: [{ metadata: { query: string; threshold: string } }];
+      triggers: [{ metadata: { query: string; threshold: string; ignoreNullValues: string } }];
     }
     const { scaleTargetRef, triggers } = specOf<Scaling>('ScaledObject', 'worker');
     expect(workload(scaleTargetRef.name)).toBeDefined();
-    const { query, threshold } = triggers[0].metadata;
+    const { query, threshold, ignoreNullValues } = triggers[0].metadata;
     const metrics = describeMetrics().map((metric) => metric.name);
     const named = [...query.matchAll(/sluice_\w+/g)].map(([name]) => name);
     expect(named.length).toBeGreaterThan(0);
     expect(metrics).toEqual(expect.arrayContaining(named));
-    // What is missing of the two, where all workers or all ingresses are, must not hide the other.
-    expect(query.match(/\((sum|max)\(\w+\{[^}]*\}\) or vector\(0\)\)/g)).toHaveLength(named.length);
+    // Where all workers are missing, what waits must call for some; where nothing is known, none must be taken away.
+    expect(query).toMatch(
+      /^\(sum\(sluice_slots_busy\{[^}]*\}\) or vector\(0\)\) \+ max\(sluice_queue_depth\{[^}]*\}\)$/,
+    );
+    expect(ignoreNullValues).toBe('false');
     const settings = parse(readFileSync(join(root, 'deploy/kubernetes/settings.yaml'), 'utf8'));
     for (const [, pool] of query.matchAll(/pool="(\w+)"/g)) {
       expect(settings.pools[pool ?? ''].backend.slots).toBeGreaterThan(Number(threshold));
