@@ -193,6 +193,11 @@ const requests: fc.Arbitrary<InferenceRequest> = fc
     parallel: fc.option(fc.boolean(), { nil: undefined }),
     choice: fc.constantFrom('auto', 'required'),
   })
+  // Calls that share an id are told apart, which is not what was said.
+  .filter(({ rounds }) => {
+    const calls = rounds.flat().flatMap(({ content }) => content.filter(({ type }) => type === 'tool-call'));
+    return new Set(calls.map((call) => 'id' in call && call.id)).size === calls.length;
+  })
   .map(({ system, first, rounds, temperature, endUser, effort, parallel, choice }) => ({
     model: 'm',
     messages: [...(system ? [{ role: 'system' as const, content: system }] : []), first, ...rounds.flat()],
