@@ -52,13 +52,18 @@ export class GrammarReader {
     );
   }
 
-  /** Whether a generated value can be of this schema: enough to tell alternatives apart. */
-  private fits(value: Json, schema: GrammarSchema): boolean {
+  /**
+   * Whether a generated value can be of this schema: enough to tell alternatives apart. A definition that it does not
+   * fit is not asked again (`asked`): of 14 whose alternatives all refer to the next there are 8^14 ways to the last.
+   */
+  private fits(value: Json, schema: GrammarSchema, asked = new Set<string>()): boolean {
     if ('$ref' in schema) {
+      if (asked.has(schema.$ref)) return false;
+      asked.add(schema.$ref);
       const target = this.resolve(schema);
-      return target === undefined || this.fits(value, target);
+      return target === undefined || this.fits(value, target, asked);
     }
-    if ('oneOf' in schema) return schema.oneOf.some((branch) => this.fits(value, branch));
+    if ('oneOf' in schema) return schema.oneOf.some((branch) => this.fits(value, branch, asked));
     if ('const' in schema) return schema.const === value;
     if ('enum' in schema) return schema.enum.some((one) => one === value);
     if (isJsonObject(value)) {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@sluice/canonical';
 import { describe, expect, it } from 'vitest';
-import { planGrammar } from './grammar-schema.ts';
+import { Effort, planGrammar } from './grammar-schema.ts';
 
 const grammarOf = (schema: Json, maySkip = false) => planGrammar(schema, maySkip).schema;
 const readBy = (schema: Json, generated: Json) => planGrammar(schema, true).read(generated);
@@ -209,6 +209,33 @@ describe('a grammar of a schema', () => {
     expect(grammar).toMatchObject({ properties: { b: { type: 'string' } } });
   });
 
+  const parts = <Part>(part: (name: string) => Part) => many.slice(0, 20_000).map(part);
+  const long = { $ref: '#/properties/b/$defs/long' };
+  it.each<[string, Json]>([
+    ['properties', { type: 'object', allOf: parts((name) => ({ properties: { [name]: {} } })) }],
+    ['demands', { type: 'object', allOf: parts((name) => ({ required: [name] })) }],
+    ['types', { allOf: [{ type: many }, { type: many.map((name) => `no ${name}`) }] }],
+    ['lists that are referred to', { allOf: parts(() => long) }],
+    ['lists of alternatives', { enum: many, anyOf: parts((name) => ({ enum: [name] })).slice(0, 1_900) }],
+  ])('does not join more %s than it can', (_what, schema) => {
+    const b = { type: 'string', $defs: { long: { enum: many } } };
+    const grammar = grammarOf({ type: 'object', properties: { a: schema, b } });
+    expect(grammar).toMatchObject({ properties: { b: { type: 'string' } } });
+  });
+
+  it('does not follow more of many schemas than it can', () => {
+    // Each doubles what it refers to, as often as it is allowed.
+    const $defs = Object.fromEntries(
+      Array.from({ length: 30 }, (_value, index) => {
+        const next = { $ref: `#/$defs/d${index + 1}`, type: 'object' };
+        return [`d${index}`, { anyOf: [next, next] }];
+      }),
+    );
+    const effort = new Effort();
+    const plans = many.map(() => planGrammar({ allOf: [{ $ref: '#/$defs/d0' }], $defs }, true, effort));
+    expect(plans.at(-1)?.schema).toEqual(grammarOf(true));
+  });
+
   it('ends where a schema without definitions contains itself', () => {
     const schema = { type: 'object', properties: { self: { $ref: '#' }, also: { $ref: '#' } } };
     expect(JSON.stringify(grammarOf(schema)).length).toBeLessThan(500_000);
@@ -216,6 +243,20 @@ describe('a grammar of a schema', () => {
 });
 
 describe('what was generated', () => {
+  it('is told apart from alternatives, however many ways lead to the last of them', () => {
+    const $defs = Object.fromEntries(
+      Array.from({ length: 14 }, (_value, index): [string, Json] => [
+        `d${index}`,
+        index === 13
+          ? { type: 'string' }
+          : { anyOf: Array.from({ length: 8 }, () => ({ $ref: `#/$defs/d${index + 1}` })) },
+      ]),
+    );
+    const schema = { type: 'object', properties: { a: { $ref: '#/$defs/d0' } }, $defs };
+    expect(readBy(schema, { a: null })).toEqual({});
+    expect(readBy(schema, { a: 'b' })).toEqual({ a: 'b' });
+  });
+
   it('is read without what could be absent', () => {
     const schema = {
       type: 'object',

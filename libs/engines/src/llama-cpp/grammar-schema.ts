@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-import { listOf, mergeSchemas, typesOf } from '../json-schema/merge.ts';
+import { listOf, SchemaJoiner, typesOf } from '../json-schema/merge.ts';
 import { anything, definitionPrefix, GrammarReader } from './grammar-reader.ts';
 import type { GrammarObject, GrammarSchema } from './library.ts';
 
@@ -8,6 +8,8 @@ const maxRepetition = 256;
 const maxDepth = 32;
 /** Schemas and listed values; what would make them more may be anything. A hundred thousand would take minutes. */
 const maxNodes = 2_000;
+/** The same of all tools of a request together. */
+const maxNodesOfAll = 20_000;
 
 const nothing: GrammarSchema = { type: 'null' };
 const stringFormats: ReadonlySet<string> = new Set(['date-time', 'time', 'date']);
@@ -24,13 +26,27 @@ export interface GrammarPlan {
   read(generated: Json): Json;
 }
 
+/** What may be spent on all schemas of one request. */
+export class Effort {
+  readonly joiner = new SchemaJoiner();
+  private nodes = maxNodesOfAll;
+
+  get nodesOfNext(): number {
+    return Math.min(this.nodes, maxNodes);
+  }
+
+  spend(nodes: number): void {
+    this.nodes = Math.max(0, this.nodes - nodes);
+  }
+}
+
 /**
  * A schema in the words of grammars. They follow types, properties, elements, alternatives, references, constants
  * and lengths; keywords that only narrow a value (`pattern`, `minimum`, `not` …) are not enforced. A grammar generates
  * every property that it names. With `maySkip` one that is not required may be null there, and `read` leaves it away.
  */
-export function planGrammar(schema: Json, maySkip: boolean): GrammarPlan {
-  const planner = new Planner(schema, maySkip);
+export function planGrammar(schema: Json, maySkip: boolean, effort = new Effort()): GrammarPlan {
+  const planner = new Planner(schema, maySkip, effort);
   const converted = planner.convertRoot();
   const reader = new GrammarReader(planner.definitions, planner.optional);
   return { schema: converted, read: (generated) => reader.read(generated, converted) };
@@ -42,15 +58,20 @@ class Planner {
   /** Of each object the properties that may be absent, as they are when they are not. */
   readonly optional = new Map<GrammarSchema, ReadonlyMap<string, GrammarSchema>>();
   private readonly maySkip: boolean;
+  private readonly effort: Effort;
+  private readonly mostNodes: number;
   private nodes = 0;
 
-  constructor(root: Json, maySkip: boolean) {
+  constructor(root: Json, maySkip: boolean, effort: Effort) {
     this.root = root;
     this.maySkip = maySkip;
+    this.effort = effort;
+    this.mostNodes = effort.nodesOfNext;
   }
 
   convertRoot(): GrammarSchema {
     const converted = this.convert(this.root, 0);
+    this.effort.spend(this.nodes);
     if (this.definitions.size === 0) return converted;
     for (const name of this.definitions.keys()) {
       if (this.isCircular(name)) this.definitions.set(name, anything);
@@ -78,7 +99,7 @@ class Planner {
   private convertRules(schema: Json, depth: number): GrammarSchema {
     this.nodes += 1;
     if (schema === false) return nothing;
-    if (!isJsonObject(schema) || depth > maxDepth || this.nodes > maxNodes) return anything;
+    if (!isJsonObject(schema) || depth > maxDepth || this.nodes > this.mostNodes) return anything;
     const { $ref, ...rest } = schema;
     if (typeof $ref === 'string') {
       const name = definition.exec($ref)?.[1];
@@ -87,27 +108,32 @@ class Planner {
       return this.convert({ ...rest, allOf: [this.lookUp($ref), ...listOf(rest.allOf)] }, depth + 1);
     }
     const { allOf, ...joined } = rest;
-    if (Array.isArray(allOf)) return this.convert(this.join(joined, allOf), depth + 1);
+    if (Array.isArray(allOf)) return this.convert(this.joinAll(joined, allOf), depth + 1);
     const { anyOf, oneOf, ...own } = joined;
     const branches = [...listOf(oneOf), ...listOf(anyOf)];
     if (branches.length === 0) return this.convertPlain(own, depth);
     if (this.areTooMany(branches)) return anything;
     return choice(
       branches.map((branch) =>
-        this.convert(isJsonObject(branch) ? mergeSchemas(own, branch) : branch, depth + 1),
+        this.convert(isJsonObject(branch) ? this.join(own, branch) : branch, depth + 1),
       ),
     );
   }
 
   private areTooMany(parts: readonly unknown[]): boolean {
-    return this.nodes + parts.length > maxNodes;
+    return this.nodes + parts.length > this.mostNodes;
   }
 
-  private join(schema: JsonObject, parts: readonly Json[]): JsonObject {
+  /** Anything where there is too much to join. */
+  private join(left: JsonObject, right: JsonObject): JsonObject {
+    return this.effort.joiner.join(left, right) ?? {};
+  }
+
+  private joinAll(schema: JsonObject, parts: readonly Json[]): JsonObject {
     const known = parts.map((part) =>
       parts.length > 1 && isJsonObject(part) && typeof part.$ref === 'string' ? this.lookUp(part.$ref) : part,
     );
-    return known.filter(isJsonObject).reduce((all, part) => mergeSchemas(all, part), schema);
+    return known.filter(isJsonObject).reduce((all, part) => this.join(all, part), schema);
   }
 
   /** A definition is converted once, however often and in whatever circle it is referred to. */

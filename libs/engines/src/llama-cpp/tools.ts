@@ -5,7 +5,7 @@ import {
   type Json,
   SluiceError,
 } from '@sluice/canonical';
-import { type GrammarPlan, planGrammar } from './grammar-schema.ts';
+import { Effort, type GrammarPlan, planGrammar } from './grammar-schema.ts';
 import type { Functions } from './library.ts';
 
 /** Clients of chat completions take a call for one of 0 to 127, and break at the next. */
@@ -46,7 +46,8 @@ export function planCalls(request: InferenceRequest): Calls {
       `the model cannot call a tool named ${JSON.stringify(odd.name)}`,
     );
   }
-  const plans = new Map(offered.map((tool) => [tool.name, planGrammar(tool.parameters, true)]));
+  const effort = new Effort();
+  const plans = new Map(offered.map((tool) => [tool.name, planGrammar(tool.parameters, true, effort)]));
   return {
     functions: Object.fromEntries(offered.map((tool) => [tool.name, declare(tool, plans.get(tool.name))])),
     isForced,

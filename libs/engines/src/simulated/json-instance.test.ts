@@ -215,6 +215,11 @@ describe('an instance of a JSON schema', () => {
         minItems: 1000,
       },
       'wants a giant string': { type: 'string', minLength: 1e9 },
+      'has too many parts': {
+        type: 'object',
+        allOf: Array.from({ length: 20_000 }, (_, index) => ({ properties: { [`p${index}`]: whole } })),
+      },
+      'has more parts than a stack holds': { allOf: Array.from({ length: 190_000 }, () => ({})) },
       'has bounds that cross': { type: 'integer', minimum: 5, maximum: 4 },
       'has an empty enumeration': { enum: [] },
       'has types that exclude each other': { allOf: [text, whole] },
@@ -287,7 +292,15 @@ describe('an instance of a JSON schema', () => {
 
 describe('a sample of a pattern', () => {
   it('gives up on what it does not know instead of guessing', () => {
-    for (const pattern of ['(a)\\1', '\\p{L}', '(', '[a', 'a{100000}{100000}', '\\uzzzz']) {
+    for (const pattern of [
+      '(a)\\1',
+      '\\p{L}',
+      '(',
+      '[a',
+      'a{100000}{100000}',
+      '\\uzzzz',
+      '[\\0-\\uffff]'.repeat(1_000),
+    ]) {
       expect(samplePattern(pattern, new Random(1))).toBeUndefined();
     }
   });

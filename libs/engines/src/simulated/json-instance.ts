@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { listOf, typesOf } from '../json-schema/merge.ts';
 import { generateNumber } from './json-number.ts';
-import { allowsNull, SchemaResolver, unsatisfiable } from './json-resolve.ts';
+import { allowsNull, lowest, SchemaResolver, unsatisfiable } from './json-resolve.ts';
 import { generateString } from './json-string.ts';
 import { samplePattern } from './pattern.ts';
 import { Random } from './random.ts';
@@ -61,10 +61,10 @@ class InstanceGenerator {
 
   private branch(branches: readonly Json[], depth: number): Json {
     const heights = branches.map((branch) => this.resolver.heightOf(branch));
-    const lowest = Math.min(...heights);
+    const least = lowest(heights);
     const possible = branches.filter((_branch, index) => {
       const height = heights[index] ?? 0;
-      return depth >= leafDepth ? height === lowest : Number.isFinite(height);
+      return depth >= leafDepth ? height === least : Number.isFinite(height);
     });
     // A branch for null alone says least of what the caller wants to see.
     const telling = possible.filter((branch) => !isJsonObject(branch) || branch.type !== 'null');
@@ -99,6 +99,7 @@ class InstanceGenerator {
       entries.push([name, this.value(property, depth + 1)]);
     }
     const least = typeof schema.minProperties === 'number' ? schema.minProperties : 0;
+    const taken = new Set(entries.map(([name]) => name));
     const [pattern, patternSchema] = this.patternProperty(schema);
     for (let extra = 1; entries.length < least; extra += 1) {
       if (extra > maxNodes || (pattern === undefined && additional === false))
@@ -107,7 +108,8 @@ class InstanceGenerator {
         pattern === undefined
           ? `property${extra}`
           : (samplePattern(pattern, this.random) ?? `property${extra}`);
-      if (entries.some(([taken]) => taken === name)) continue;
+      if (taken.has(name)) continue;
+      taken.add(name);
       entries.push([name, this.value(patternSchema ?? additional, depth + 1)]);
     }
     // From entries: a property may be called __proto__.

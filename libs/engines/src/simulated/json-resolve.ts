@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
-import { listOf, mergeSchemas, typesOf } from '../json-schema/merge.ts';
+import { listOf, SchemaJoiner, typesOf } from '../json-schema/merge.ts';
 
 /** How many references and combinators may stand in each other's way before there is a value. */
 const maxHops = 64;
@@ -14,6 +14,8 @@ export type ChooseBranch = (branches: readonly Json[]) => Json;
 export class SchemaResolver {
   private readonly root: Json;
   private readonly heights = new Map<JsonObject, number[]>();
+  private readonly named = new Map<string, Json | undefined>();
+  private readonly joiner = new SchemaJoiner();
   private followed = 0;
 
   constructor(root: Json) {
@@ -28,18 +30,22 @@ export class SchemaResolver {
     if (schema === false) throw unsatisfiable('a part of it allows nothing');
     if (!isJsonObject(schema)) return {};
     const { $ref, allOf, anyOf, oneOf, if: condition, then, else: _otherwise, not: _not, ...own } = schema;
-    const parts: Json[] = [];
-    if (typeof $ref === 'string') parts.push(this.lookUp($ref));
-    if (Array.isArray(allOf)) parts.push(...allOf);
+    const parts: Json[] = [...(typeof $ref === 'string' ? [this.lookUp($ref)] : []), ...listOf(allOf)];
     for (const branches of [anyOf, oneOf]) {
       if (Array.isArray(branches) && branches.length > 0) parts.push(choose(branches));
     }
     // An instance that meets the condition needs no `else`.
     if (condition !== undefined && then !== undefined) parts.push(condition, then);
     return parts.reduce<JsonObject>(
-      (merged, part) => mergeSchemas(this.flatten(part, choose, hops + 1), merged),
+      (merged, part) => this.join(this.flatten(part, choose, hops + 1), merged),
       own,
     );
+  }
+
+  private join(left: JsonObject, right: JsonObject): JsonObject {
+    const joined = this.joiner.join(left, right);
+    if (!joined) throw unsatisfiable('it has too many parts');
+    return joined;
   }
 
   /** Levels of nesting that the smallest instance needs; more than `maxHeight` counts as infinite. */
@@ -64,7 +70,7 @@ export class SchemaResolver {
     for (const part of listOf(allOf)) heights.push(this.heightOf(part, fuel - 1));
     for (const branches of [listOf(anyOf), listOf(oneOf)]) {
       if (branches.length > 0)
-        heights.push(Math.min(...branches.map((branch) => this.heightOf(branch, fuel - 1))));
+        heights.push(lowest(branches.map((branch) => this.heightOf(branch, fuel - 1))));
     }
     for (const name of listOf(required)) {
       if (typeof name !== 'string' || !isJsonObject(properties) || !Object.hasOwn(properties, name)) continue;
@@ -74,7 +80,7 @@ export class SchemaResolver {
       for (const element of [...listOf(prefixItems), items ?? true])
         heights.push(1 + this.heightOf(element, fuel - 1));
     }
-    return Math.max(...heights);
+    return highest(heights);
   }
 
   /** A JSON pointer into the schema itself, a `$anchor` or an `$id`. Nothing is ever fetched. */
@@ -84,7 +90,8 @@ export class SchemaResolver {
     if (reference.startsWith('#/')) {
       for (const step of reference.slice(2).split('/')) target = childOf(target, decodePointer(step));
     } else {
-      target = findNamed(this.root, reference, 0);
+      if (!this.named.has(reference)) this.named.set(reference, findNamed(this.root, reference, 0));
+      target = this.named.get(reference);
     }
     if (target === undefined) throw unsatisfiable('a reference in it has no target');
     return target;
@@ -99,6 +106,15 @@ export function unsatisfiable(fact: string): SluiceError {
 /** Whether null is an instance, by JSON Schema's or by OpenAPI's word. */
 export function allowsNull(schema: JsonObject): boolean {
   return schema.nullable === true || typesOf(schema.type).includes('null');
+}
+
+/** In place of `Math.max` and `Math.min`, which take no more numbers than the stack holds. */
+function highest(heights: readonly number[]): number {
+  return heights.reduce((one, other) => Math.max(one, other), 0);
+}
+
+export function lowest(heights: readonly number[]): number {
+  return heights.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
 }
 
 function childOf(value: Json | undefined, step: string): Json | undefined {

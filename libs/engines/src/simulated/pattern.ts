@@ -14,6 +14,10 @@ interface Sampling {
 }
 
 const maxCharacters = 5000;
+/** A longer pattern is not known here: each of its classes is kept as a list, and 300 of all letters took 8 GB. */
+const maxPattern = 1_000;
+/** As many letters of a range as there are examples of it. They are the first, so that of what is printable none is missed. */
+const maxRange = 256;
 const printable = Array.from({ length: 95 }, (_value, index) => String.fromCharCode(32 + index));
 const digits = [...'0123456789'];
 const letters = [...'abcdefghijklmnopqrstuvwxyz'];
@@ -38,6 +42,7 @@ export function samplePattern(
   random: Random,
   { extra = 2, isFull = false }: Partial<Pick<Sampling, 'extra' | 'isFull'>> = {},
 ): string | undefined {
+  if (pattern.length > maxPattern) return undefined;
   try {
     return new PatternReader(pattern).read()({ random, extra, isFull, budget: maxCharacters });
   } catch (thrown) {
@@ -129,8 +134,9 @@ class PatternReader {
       if (others.length > 0 || this.peek() !== '-' || this.pattern[this.at + 1] === ']') continue;
       this.at += 1;
       const last = this.classMember()[0] ?? first;
-      for (let code = first.charCodeAt(0) + 1; code <= last.charCodeAt(0); code += 1)
-        members.push(String.fromCharCode(code));
+      const from = first.charCodeAt(0);
+      const to = Math.min(last.charCodeAt(0), from + maxRange);
+      for (let code = from + 1; code <= to; code += 1) members.push(String.fromCharCode(code));
     }
     return isNegated ? printable.filter((character) => !members.includes(character)) : members;
   }
