@@ -38,11 +38,13 @@ export class BlockSequence {
     return decoder.start();
   }
 
-  /** A delta for a block that was never started is passed over. */
+  /** A delta for a block that was never started starts one, unless it does not tell of which type. */
   push(index: number, delta: JsonObject): GenerationEvent[] {
     if (this.current?.index === index) return this.current.decoder.push(delta, index);
-    this.waiting.findLast((block) => block.index === index && !block.isStopped)?.deltas.push(delta);
-    return [];
+    const waiting = this.waiting.findLast((block) => block.index === index && !block.isStopped);
+    waiting?.deltas.push(delta);
+    const block = waiting ? undefined : blockOf(delta);
+    return block ? [...this.start(index, block), ...this.push(index, delta)] : [];
   }
 
   stop(index: number): GenerationEvent[] {
@@ -78,4 +80,10 @@ export class BlockSequence {
     }
     return events;
   }
+}
+
+/** The block that a delta with words belongs to. LiteLLM of early 2026 starts none where the server behind it announces none. */
+function blockOf({ type, text, thinking }: JsonObject): JsonObject | undefined {
+  if (type === 'text_delta' && text) return { type: 'text', text: '' };
+  return type === 'thinking_delta' && thinking ? { type: 'thinking', thinking: '' } : undefined;
 }

@@ -46,7 +46,8 @@ describe('a delta', () => {
         push(0, text('')),
         push(0, { type: 'citations_delta' }),
         push(0, text('a')),
-        push(3, text('x')),
+        push(3, json('x')),
+        push(3, text('')),
         push(0, 7),
         close(0),
         open(1, { type: 'thinking', thinking: 'b', signature: '' }),
@@ -65,6 +66,27 @@ describe('a delta', () => {
       { type: 'text', text: 'a' },
       { type: 'reasoning', text: 'bc' },
       { type: 'tool-call', id: 't', name: 'f', arguments: '{"a":1}' },
+    ]);
+  });
+
+  test('with words of a block that was never started starts it', () => {
+    expect(contentOf(push(0, text('a')), push(0, text('b')))).toEqual([{ type: 'text', text: 'ab' }]);
+    expect(
+      contentOf(
+        push(0, { type: 'thinking_delta', thinking: 'a' }),
+        close(0),
+        open(1, { type: 'text', text: 'b' }),
+        push(2, text('d')),
+        push(1, text('c')),
+        push(2, text('e')),
+        close(1),
+        push(1, text('f')),
+      ),
+    ).toEqual([
+      { type: 'reasoning', text: 'a' },
+      { type: 'text', text: 'bc' },
+      { type: 'text', text: 'de' },
+      { type: 'text', text: 'f' },
     ]);
   });
 
