@@ -140,7 +140,7 @@ it('every metric is described once, with prefix, unit and closed labels', () => 
       { name: 'format', values: 'the registered formats' },
       { name: 'outcome', values: outcomes.join(', ') },
     ],
-    help: 'Requests that ended',
+    help: 'Requests that ended, without those of /livez and /readyz',
   });
   expect(rows.find((row) => row.name === 'sluice_redis_up')?.process).toBe('both');
   expect(rows.find((row) => row.name === 'sluice_engine_up')?.process).toBe('worker');
