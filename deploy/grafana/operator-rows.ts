@@ -180,6 +180,12 @@ export const processes: Row = {
       ],
     },
     {
+      title: 'Redis round trip',
+      description: 'Question to answer, once a second. A request pays for it twice before its first token.',
+      unit: 's',
+      queries: quantiles('sluice_redis_round_trip_seconds', [0.5, 0.99], { by: 'job' }),
+    },
+    {
       title: 'CPU',
       description: 'Of one core. An ingress near 100 % needs a second one beside it.',
       unit: 'percentunit',

@@ -66,6 +66,7 @@ export async function startIngress(environment: Environment): Promise<void> {
     name: `ingress-${ingress}`,
     onConnectionError: (error) => logger.warn({ err: error }, 'redis connection error'),
     onConnectionRecovery: () => logger.info('redis connection is back'),
+    onRoundTrip: (durationMs) => metrics.redisRoundTrip.observe(durationMs),
     onBadMessage: (error) => logger.error({ err: error }, 'bad message'),
   });
   lifecycle.onDrain('redis', async () => links.close());

@@ -48,6 +48,7 @@ export async function startProcess(environment: Environment): Promise<void> {
     name: worker,
     onConnectionError: (error) => logger.warn({ err: error }, 'redis connection error'),
     onConnectionRecovery: () => logger.info('redis connection is back'),
+    onRoundTrip: (durationMs) => metrics.redisRoundTrip.observe(durationMs),
     onBadMessage: (error) => logger.error({ err: error }, 'bad message'),
   });
   const { commands: redis, bus } = links;

@@ -77,9 +77,17 @@ const requestMs = [
     655_360,
   ],
 ];
+const roundTripMs = [0.1, 0.25, 0.5, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500];
 const queueWaitMs = [
   1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000,
 ];
+
+const redisRoundTrip = durations(
+  'sluice_redis_round_trip_seconds',
+  'Question to answer of Redis, asked once a second',
+  {},
+  roundTripMs,
+);
 
 const ingressDefinitions = {
   buildInfo: gauge('sluice_build_info', '1, with the version as label', { version }),
@@ -144,6 +152,7 @@ const ingressDefinitions = {
   ),
   openConnections: gauge('sluice_open_connections', 'Open client connections', {}),
   redisUp: gauge('sluice_redis_up', '1 while Redis answers commands', {}),
+  redisRoundTrip,
 } as const satisfies MetricDefinitions;
 
 const workerDefinitions = {
@@ -193,6 +202,7 @@ const workerDefinitions = {
   abandoned: counter('sluice_abandoned_total', 'Generations stopped because nobody listened', {}),
   engineUp: gauge('sluice_engine_up', '1 while the engine can generate', { pool }),
   redisUp: gauge('sluice_redis_up', '1 while Redis answers commands', {}),
+  redisRoundTrip,
 } as const satisfies MetricDefinitions;
 
 export type IngressMetrics = MetricSet<typeof ingressDefinitions>;

@@ -47,6 +47,23 @@ describe('links to Redis', () => {
     for (const links of [first, third, same]) links.close();
   });
 
+  it('tell how long Redis takes for an answer', async () => {
+    const told: number[] = [];
+    const links = await openLinks(server.url, {
+      profile: 'worker',
+      name: 'process',
+      onConnectionError: () => undefined,
+      onBadMessage: () => undefined,
+      onRoundTrip: (durationMs) => told.push(durationMs),
+    });
+    await until(() => told.length > 0);
+    expect(Math.min(...told)).toBeGreaterThan(0);
+    // Longer than from one question to the next, so that one has to wait.
+    await ask(server.port, 'CLIENT', 'PAUSE', '1500', 'ALL');
+    await until(() => told.some((durationMs) => durationMs > 400));
+    links.close();
+  });
+
   it('are not left open to a Redis that we cannot work with', async () => {
     await ask(server.port, 'CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
     await expect(open(server.url)).rejects.toThrow(/maxmemory-policy allkeys-lru/);

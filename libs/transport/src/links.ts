@@ -1,10 +1,12 @@
 import { SluiceError } from '@sluice/canonical';
 import { type Bus, createBus } from './bus.ts';
 import { type ConnectionProfile, connected, openRedis, type RedisClient, reconnect } from './connection.ts';
+import { probeKey } from './names.ts';
 import { printableAddress } from './redis-address.ts';
 import { checkRedis } from './redis-policy.ts';
 
 const connectLimitMs = 5_000;
+const measureIntervalMs = 1_000;
 
 /** What a serving process has of Redis: a connection for commands, one that listens, and the bus over both. */
 export interface Links {
@@ -25,6 +27,8 @@ export interface LinksOptions {
   onConnectionError(error: Error): void;
   /** Told that such an outage is over. Default: nobody. */
   onConnectionRecovery?(): void;
+  /** Told once a second after how many milliseconds Redis answered; nothing while it is away. Default: nobody. */
+  onRoundTrip?(durationMs: number): void;
   /** Told what a listener of the bus threw. */
   onBadMessage(error: unknown): void;
 }
@@ -39,6 +43,7 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     name,
     onConnectionError: onError,
     onConnectionRecovery: onRecovery,
+    onRoundTrip,
     onBadMessage,
   } = options;
   const told = { onError, ...(onRecovery && { onRecovery }) };
@@ -46,7 +51,9 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
   // Who listens is told nothing of it, and hears nobody any more: the others speak on the new master.
   const onDemoted = (): void => reconnect(subscriber);
   const commands = openRedis(url, { profile, name, ...told, onDemoted });
+  let measuring: NodeJS.Timeout | undefined;
   const close = (): void => {
+    clearInterval(measuring);
     commands.disconnect();
     subscriber.disconnect();
   };
@@ -57,6 +64,10 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     close();
     throw error;
   }
+  if (onRoundTrip) {
+    measuring = setInterval(() => measure(commands, onRoundTrip), measureIntervalMs);
+    measuring.unref();
+  }
   return {
     commands,
     subscriber,
@@ -64,6 +75,15 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     isUp: () => commands.status === 'ready',
     close,
   };
+}
+
+function measure(commands: RedisClient, onRoundTrip: (durationMs: number) => void): void {
+  if (commands.status !== 'ready') return;
+  const askedAt = performance.now();
+  commands.exists(probeKey).then(
+    () => onRoundTrip(performance.now() - askedAt),
+    () => undefined,
+  );
 }
 
 /**
