@@ -131,8 +131,11 @@ it('a long prompt that runs already goes on, though nobody heard that it was in 
 
 it('an answer without a report is charged by what was delivered, also when it ends before its admission is heard', async () => {
   const { ask, say } = createBench();
-  const begun = ask('quick', 'hi').begin();
+  const exchange = { requestId: 'quick', format: 'openai' } as Exchange;
+  const begun = ask('quick', 'hi', nothing, exchange).begin();
   say('quick', [start, text, finish({ inputTokens: 2 })]);
+  // Its line may be written before its admission is heard.
+  expect(exchange.usage).toEqual({ inputTokens: 2, outputTokens: 5 });
   await begun;
   await vi.waitUntil(async () => (await admission.inspect()).open === 0);
   expect(await spentBy('quick')).toBe(7);

@@ -6,6 +6,7 @@ import {
   isTerminal,
   outputLimit,
   SluiceError,
+  type Usage,
 } from '@sluice/canonical';
 import type { Model, Pool } from '@sluice/catalog';
 import { type ClientCall, inClientWords } from '@sluice/formats';
@@ -251,7 +252,12 @@ export class Answer {
     this.isSettled = true;
     const hasBegun = this.ticket !== undefined || this.slotTime.hasBegun;
     noteAttempts(this.exchange, hasBegun ? this.generations : []);
+    if (hasBegun) this.exchange.usage = { inputTokens: this.estimatedInputTokens, ...this.spent() };
     this.releaseTicket();
+  }
+
+  private spent(): Usage {
+    return this.spending.total(this.deliveredTokens(), this.slotTime.hasBegun);
   }
 
   /** Settles what is reserved, once. An answer can be whole before we hear that it was admitted. */
@@ -260,8 +266,7 @@ export class Answer {
     if (!ticket) return;
     this.ticket = undefined;
     services.metrics.requestsInFlight.dec({ format: exchange.format });
-    const usage = this.spending.total(this.deliveredTokens(), this.slotTime.hasBegun);
-    exchange.usage = { inputTokens: this.estimatedInputTokens, ...usage };
+    const usage = this.spent();
     const { meanMs } = this.slotTime;
     void ticket.settle(meanMs === undefined ? { usage } : { usage, durationMs: meanMs });
   }

@@ -31,6 +31,7 @@ export interface Exchange {
   lastContentAt?: number;
   /** Where the time between its tokens is counted; set with the second of them. */
   tokenGaps?: DurationSeries;
+  /** What it has cost; absent where nothing of it came to the queue. */
   usage?: Usage;
   outcome?: Outcome;
   /** What more is known of the error that is its outcome. */
@@ -51,13 +52,8 @@ export function noteEvents(
   services: ExchangeServices,
 ): void {
   for (const event of events) {
-    if (event.type === 'finish') {
-      exchange.usage = addUsage(exchange.usage, event.usage);
-      exchange.outcome ??= 'ok';
-    } else if (event.type === 'error') {
-      noteError(exchange, event.error);
-      if (event.usage) exchange.usage = addUsage(exchange.usage, event.usage);
-    }
+    if (event.type === 'finish') exchange.outcome ??= 'ok';
+    else if (event.type === 'error') noteError(exchange, event.error);
   }
   if (!events.some(isContent)) return;
   const at = services.monotonic();
@@ -143,16 +139,4 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
     },
     'request',
   );
-}
-
-/** Several answers to one prompt: their output adds up, the prompt is counted once. */
-export function addUsage(sum: Usage | undefined, next: Usage): Usage {
-  if (!sum) return next;
-  return {
-    ...sum,
-    ...(next.outputTokens !== undefined && { outputTokens: (sum.outputTokens ?? 0) + next.outputTokens }),
-    ...(next.reasoningTokens !== undefined && {
-      reasoningTokens: (sum.reasoningTokens ?? 0) + next.reasoningTokens,
-    }),
-  };
 }

@@ -5,7 +5,6 @@ import {
   type Usage,
   usageAtStart,
 } from '@sluice/canonical';
-import { addUsage } from './exchange.ts';
 
 /** What the answers to one request have cost. */
 export class Spending {
@@ -54,4 +53,16 @@ export class Spending {
     const isAll = isAlone && (last.usage?.outputTokens ?? 0) >= outputTokens;
     return isAll ? last.usage : undefined;
   }
+}
+
+/** Several answers to one prompt: their output adds up, the prompt is counted once. */
+function addUsage(sum: Usage | undefined, next: Usage): Usage {
+  if (!sum) return next;
+  return {
+    ...sum,
+    ...(next.outputTokens !== undefined && { outputTokens: (sum.outputTokens ?? 0) + next.outputTokens }),
+    ...(next.reasoningTokens !== undefined && {
+      reasoningTokens: (sum.reasoningTokens ?? 0) + next.reasoningTokens,
+    }),
+  };
 }

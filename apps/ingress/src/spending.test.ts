@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest';
+import { Spending } from './spending.ts';
+
+it('several answers to one prompt have cost all of their output, and the prompt once', () => {
+  const spending = new Spending(2);
+  for (const outputTokens of [3, 4]) {
+    const usage = { inputTokens: 7, outputTokens, reasoningTokens: 1 };
+    spending.ended({ type: 'finish', reason: 'stop', usage }, outputTokens);
+  }
+  expect(spending.total(7, true)).toEqual({ inputTokens: 7, outputTokens: 7, reasoningTokens: 2 });
+});
