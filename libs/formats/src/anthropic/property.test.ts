@@ -193,10 +193,17 @@ const requests: fc.Arbitrary<InferenceRequest> = fc
     parallel: fc.option(fc.boolean(), { nil: undefined }),
     choice: fc.constantFrom('auto', 'required'),
   })
-  // Calls that share an id are told apart, which is not what was said.
+  // A call whose id stands before it, of another one or of a result, is told apart, which is not what was said.
   .filter(({ rounds }) => {
-    const calls = rounds.flat().flatMap(({ content }) => content.filter(({ type }) => type === 'tool-call'));
-    return new Set(calls.map((call) => 'id' in call && call.id)).size === calls.length;
+    const seen = new Set<string>();
+    return rounds.flat().every(({ content }) =>
+      [...content].every((part) => {
+        const isAgain = part.type === 'tool-call' && seen.has(part.id);
+        if (part.type === 'tool-call') seen.add(part.id);
+        if (part.type === 'tool-result') seen.add(part.toolCallId);
+        return !isAgain;
+      }),
+    );
   })
   .map(({ system, first, rounds, temperature, endUser, effort, parallel, choice }) => ({
     model: 'm',
