@@ -236,6 +236,14 @@ describe('a grammar of a schema', () => {
     expect(plans.at(-1)?.schema).toEqual(grammarOf(true));
   });
 
+  it.each<[string, Json]>([
+    ['a value', { enum: ['a', 'b\0'] }],
+    ['a constant', { properties: { a: { const: 'b\0' } } }],
+    ['a property', { properties: { 'a\0': {} } }],
+  ])('holds no NUL of %s', (_what, schema) => {
+    expect(() => grammarOf(schema)).toThrow(expect.objectContaining({ kind: 'invalid-request' }));
+  });
+
   it('ends where a schema without definitions contains itself', () => {
     const schema = { type: 'object', properties: { self: { $ref: '#' }, also: { $ref: '#' } } };
     expect(JSON.stringify(grammarOf(schema)).length).toBeLessThan(500_000);

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { listOf, SchemaJoiner, typesOf } from '../json-schema/merge.ts';
 import { anything, definitionPrefix, GrammarReader } from './grammar-reader.ts';
 import type { GrammarObject, GrammarSchema } from './library.ts';
@@ -44,6 +44,7 @@ export class Effort {
  * A schema in the words of grammars. They follow types, properties, elements, alternatives, references, constants
  * and lengths; keywords that only narrow a value (`pattern`, `minimum`, `not` …) are not enforced. A grammar generates
  * every property that it names. With `maySkip` one that is not required may be null there, and `read` leaves it away.
+ * Throws `invalid-request` for a word that no grammar can hold.
  */
 export function planGrammar(schema: Json, maySkip: boolean, effort = new Effort()): GrammarPlan {
   const planner = new Planner(schema, maySkip, effort);
@@ -162,12 +163,12 @@ class Planner {
   }
 
   private convertPlain(schema: JsonObject, depth: number): GrammarSchema {
-    if (isScalar(schema.const)) return { const: schema.const };
+    if (isScalar(schema.const)) return { const: writable(schema.const) };
     if (schema.const !== undefined) return this.convert(spellOut(schema.const), depth + 1);
     const values = listOf(schema.enum).filter(isScalar);
     if (this.areTooMany(values)) return anything;
     this.nodes += values.length;
-    if (values.length > 0) return { enum: values };
+    if (values.length > 0) return { enum: values.map(writable) };
     const types = new Set(typesOf(schema.type).filter((type) => knownTypes.has(type)));
     if (types.size === 0 && schema.properties !== undefined) types.add('object');
     if (types.size === 0 && (schema.items !== undefined || schema.prefixItems !== undefined))
@@ -207,7 +208,7 @@ class Planner {
       const isOptional = this.maySkip && !required.has(name);
       if (isOptional) optional.set(name, converted);
       const shown = isOptional ? choice([converted, nothing]) : converted;
-      properties.set(name, this.describe(shown, property));
+      properties.set(writable(name), this.describe(shown, property));
     }
     // Where properties are named, the grammar keeps to them: none has to be added.
     const isOpen = properties.size === 0 && others !== false;
@@ -246,6 +247,12 @@ class Planner {
     }
     return target ?? true;
   }
+}
+
+/** llama.cpp reads a grammar to its first NUL, and writes what it then does not understand, a client's words, to our log. */
+function writable<Value extends string | number | boolean | null>(value: Value): Value {
+  if (typeof value !== 'string' || !value.includes('\0')) return value;
+  throw new SluiceError('invalid-request', 'the model cannot write the NUL that a schema asks for');
 }
 
 function choice(alternatives: readonly GrammarSchema[]): GrammarSchema {

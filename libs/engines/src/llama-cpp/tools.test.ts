@@ -176,11 +176,14 @@ describe('tools of an embedded model', () => {
     expect(textOf(events)).toBe(told);
   });
 
-  it.each(['', 'get weather', 'get\nweather', 'get\tweather'])('refuses a tool named %j', async (name) => {
-    const engine = await models.start([...story, endOfTurn]);
-    const events = await runOf(engine, ask({ tools: [tool(name)] }));
-    expect(events).toMatchObject([{ type: 'error', error: { kind: 'invalid-request' } }]);
-  });
+  it.each(['', 'get weather', 'get\nweather', 'get\tweather', 'get\0weather'])(
+    'refuses a tool named %j',
+    async (name) => {
+      const engine = await models.start([...story, endOfTurn]);
+      const events = await runOf(engine, ask({ tools: [tool(name)] }));
+      expect(events).toMatchObject([{ type: 'error', error: { kind: 'invalid-request' } }]);
+    },
+  );
 
   it.each<[string, Partial<InferenceRequest>]>([
     ['a call of what is not there', { toolChoice: { type: 'tool', name: 'nope' } }],
