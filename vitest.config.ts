@@ -1,9 +1,17 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
+interface Unit {
+  globalSetup?: string[];
+  /** False where all is a function of its arguments: files then share processes, and what these have imported. */
+  isolate?: boolean;
+}
+
 // Generous on purpose: a loaded machine is slow, and no test of ours is about time.
-const unit = (folder: string, globalSetup: string[] = []) => ({
+const unit = (folder: string, { globalSetup = [], isolate = true }: Unit = {}) => ({
   test: {
     globalSetup,
+    isolate,
     name: `@sluice/${folder.split('/')[1]}`,
     root: folder,
     include: ['src/**/*.test.ts', '*.test.ts'],
@@ -14,19 +22,16 @@ const unit = (folder: string, globalSetup: string[] = []) => ({
 
 export default defineConfig({
   test: {
+    // Vitest would leave one core to itself: on two, every file would wait for the one before, which mostly waits, too.
+    maxWorkers: '100%',
+    // Of the hundreds of processes that test or are tested, only the first compile what they all run.
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'node-compile') },
     projects: [
-      ...[
-        'canonical',
-        'runtime',
-        'catalog',
-        'http',
-        'formats',
-        'transport',
-        'tenancy',
-        'admission',
-        'testing',
-      ].map((lib) => unit(`libs/${lib}`)),
-      unit('libs/engines', ['src/llama-cpp/test-setup.ts']),
+      ...['canonical', 'catalog', 'formats'].map((lib) => unit(`libs/${lib}`, { isolate: false })),
+      ...['runtime', 'http', 'transport', 'tenancy', 'admission', 'testing'].map((lib) =>
+        unit(`libs/${lib}`),
+      ),
+      unit('libs/engines', { globalSetup: ['src/llama-cpp/test-setup.ts'] }),
       ...['ingress', 'worker', 'cli', 'loadtest'].map((app) => unit(`apps/${app}`)),
       ...['local', 'redis', 'grafana', 'kubernetes', 'docs'].map((part) => unit(`deploy/${part}`)),
       {
@@ -36,7 +41,8 @@ export default defineConfig({
           include: ['**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          fileParallelism: false,
+          // After the others: each of these files starts several processes.
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 export interface StartProcessOptions {
-  /** Added to PATH and HOME, which are all that is taken over from this process. */
+  /** Added to PATH, HOME and NODE_COMPILE_CACHE, which are all that is taken over from this process. */
   environment?: Readonly<Record<string, string>>;
   /** Arguments of the program. Default: none. */
   arguments?: readonly string[];
@@ -57,9 +57,10 @@ const repository = new URL('../../../', import.meta.url);
  * `ready` over IPC. Rejects with the lines it wrote when it ends before, or says nothing in time.
  */
 export async function startProcess(entry: string, options: StartProcessOptions = {}): Promise<TestProcess> {
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const child = fork(fileURLToPath(new URL(entry, repository)), [...(options.arguments ?? [])], {
     cwd: fileURLToPath(repository),
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.environment },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...options.environment },
     execArgv: [],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
