@@ -15,7 +15,7 @@ const dialects = shown.map(({ client }) => client.format);
 
 /** docs/compatibility.md, from a run of the matrix and from trying every field out. */
 export async function writeCompatibility(): Promise<string> {
-  const cells = runMatrix();
+  const cells = [...runMatrix()];
   const titles = await loadTitles();
   return `${[
     ...introduction(cells),

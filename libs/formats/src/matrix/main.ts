@@ -11,7 +11,7 @@ const usage =
 const values = readFlags(usage, { 'seed-loss': { type: 'string', default: 'none' } });
 const loss = values['seed-loss'];
 if (isSeededLoss(loss)) {
-  const cells = runMatrix(loss);
+  const cells = [...runMatrix(loss)];
   process.stdout.write(renderMatrix(cells));
   if (cells.some((cell) => stateOf(cell) === 'lossy')) process.exitCode = 1;
 } else refuse(usage, `--seed-loss takes one of ${Object.keys(seededLosses).join(', ')}`);

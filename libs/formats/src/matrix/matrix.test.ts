@@ -9,7 +9,7 @@ import { renderMatrix } from './report.ts';
 import { requestRules } from './request-rules.ts';
 import { type SeededLossName, seededLosses } from './seeded-loss.ts';
 
-const cells = runMatrix();
+const cells = [...runMatrix()];
 
 describe('the matrix of formats and dialects', () => {
   test('has a cell for every golden case, dialect and mode', () => {
@@ -57,6 +57,6 @@ const losses = Object.keys(seededLosses).filter((name) => name !== 'none') as Se
 
 describe('a seeded loss turns the matrix red:', () => {
   test.each(losses)('%s', (name) => {
-    expect(runMatrix(name).filter((cell) => stateOf(cell) === 'lossy').length).toBeGreaterThan(0);
+    expect(runMatrix(name).some((cell) => stateOf(cell) === 'lossy')).toBe(true);
   });
 });

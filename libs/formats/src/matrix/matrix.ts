@@ -8,11 +8,12 @@ import { type SeededLossName, seededLosses } from './seeded-loss.ts';
 const modes: readonly Mode[] = ['stream', 'single'];
 
 /** Every golden case of every format, toward every dialect, as a stream and as a single body. */
-export function runMatrix(lossName: SeededLossName = 'none'): CellOutcome[] {
-  const cases = goldenFormats().flatMap(goldenCases);
-  return cases.flatMap((golden) =>
-    formats.flatMap(({ client }) => modes.map((mode) => runCell(golden, client.format, mode, lossName))),
-  );
+export function* runMatrix(lossName: SeededLossName = 'none'): Generator<CellOutcome> {
+  for (const golden of goldenFormats().flatMap(goldenCases)) {
+    for (const { client } of formats) {
+      for (const mode of modes) yield runCell(golden, client.format, mode, lossName);
+    }
+  }
 }
 
 function runCell(golden: GoldenCase, dialect: string, mode: Mode, lossName: SeededLossName): CellOutcome {
