@@ -8,6 +8,8 @@ interface Unit {
 }
 
 // Generous on purpose: a loaded machine is slow, and no test of ours is about time.
+const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } };
+
 const unit = (folder: string, { globalSetup = [], isolate = true }: Unit = {}) => ({
   test: {
     globalSetup,
@@ -15,8 +17,7 @@ const unit = (folder: string, { globalSetup = [], isolate = true }: Unit = {}) =
     name: `@sluice/${folder.split('/')[1]}`,
     root: folder,
     include: ['src/**/*.test.ts', '*.test.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    ...patience,
   },
 });
 
@@ -39,8 +40,7 @@ export default defineConfig({
           name: '@sluice/test',
           root: 'test',
           include: ['**/*.test.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...patience,
           // After the others: each of these files starts several processes.
           sequence: { groupOrder: 1 },
         },

@@ -40,7 +40,7 @@ describe('Child', () => {
     const { child, said } = createChild();
     const { pid } = await child.start(never);
     process.kill(pid, 'SIGKILL');
-    await expect.poll(() => said, { timeout: 10_000 }).toHaveLength(2);
+    await expect.poll(() => said).toHaveLength(2);
     expect(said[0]).toBe('worker 1 ended (SIGKILL), starting it again in 250 ms');
     expect(said[1]).toMatch(/^worker 1 serves again \(process \d+\)$/);
   });

@@ -6,11 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findFreePort, type OwnTestRedis, startOwnRedis } from '@sluice/testing';
 import { connected, openRedis } from '@sluice/transport';
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { runCli } from './cli.ts';
-
-// Redis servers start, die and come back here, on machines that may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 const program = fileURLToPath(new URL('./main.ts', import.meta.url));
 let server: OwnTestRedis;

@@ -1,9 +1,9 @@
 import { type Admission, createAdmission } from '@sluice/admission';
 import { type GenerationEvent, SluiceError, type Usage } from '@sluice/canonical';
 import { createIngressMetrics } from '@sluice/runtime';
-import { startRedis, type TestRedis } from '@sluice/testing';
+import { startRedis, type TestRedis, until } from '@sluice/testing';
 import { connected, openRedis, type RedisClient, WorkerDirectory } from '@sluice/transport';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Answer, type AnswerPlan } from './answer.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import type { Exchange } from './exchange.ts';
@@ -120,13 +120,13 @@ it('a long prompt that runs already goes on, though nobody heard that it was in 
   const { ask, say } = createBench(() => failing.promise);
   const told: GenerationEvent[] = [];
   const begun = ask('unheard', longPrompt, (events) => told.push(...events)).begin();
-  await vi.waitUntil(async () => (await spentBy('unheard')) !== 0);
+  await until(async () => (await spentBy('unheard')) !== 0);
   say('unheard', [start, text]);
   failing.reject(new SluiceError('unavailable', 'the queue is not reachable'));
   await begun;
   say('unheard', [finish({ inputTokens: 7, outputTokens: 5 })], 1);
   expect(told.map(({ type }) => type)).toEqual(['start', 'text-delta', 'finish']);
-  await vi.waitUntil(async () => (await spentBy('unheard')) === 12);
+  await until(async () => (await spentBy('unheard')) === 12);
 });
 
 it('an answer without a report is charged by what was delivered, also when it ends before its admission is heard', async () => {
@@ -137,7 +137,7 @@ it('an answer without a report is charged by what was delivered, also when it en
   // Its line may be written before its admission is heard.
   expect(exchange.usage).toEqual({ inputTokens: 2, outputTokens: 5 });
   await begun;
-  await vi.waitUntil(async () => (await admission.inspect()).open === 0);
+  await until(async () => (await admission.inspect()).open === 0);
   expect(await spentBy('quick')).toBe(7);
 });
 
@@ -157,7 +157,7 @@ it.each([
     await answer.begin();
     say(tenant, [start, text, ...last]);
     answer.cancel();
-    await vi.waitUntil(async () => (await admission.inspect()).open === 0);
+    await until(async () => (await admission.inspect()).open === 0);
     const { inputTokens = 0, outputTokens } = exchange.usage ?? {};
     expect(outputTokens).toBe(5);
     expect(inputTokens).toBeGreaterThan(1_000);
@@ -172,7 +172,7 @@ it('what the engine said of the prompt before it answered is charged when nothin
   await answer.begin();
   say('early', [{ ...start, inputTokens: 5000, cacheReadTokens: 4000 }, text]);
   answer.cancel();
-  await vi.waitUntil(async () => (await admission.inspect()).open === 0);
+  await until(async () => (await admission.inspect()).open === 0);
   expect(await spentBy('early')).toBe(5005);
   expect(exchange.usage).toEqual({ inputTokens: 5000, cacheReadTokens: 4000, outputTokens: 5 });
 });
@@ -189,7 +189,7 @@ it('a run that was refused costs nothing, but for what was said before it', asyn
   say('refused', [refused]);
   say('midway', [start, text, refused]);
   await Promise.all(begun);
-  await vi.waitUntil(async () => (await admission.inspect()).open === 0);
+  await until(async () => (await admission.inspect()).open === 0);
   expect(await spentBy('refused')).toBe(0);
   expect(await spentBy('midway')).toBeGreaterThan(5);
 });
@@ -200,7 +200,7 @@ it('several answers that were refused cost nothing either, unless one of them ha
   say('both', [refused]);
   say('onec1', [start]);
   say('one', [refused]);
-  await vi.waitUntil(async () => (await admission.inspect()).open === 0);
+  await until(async () => (await admission.inspect()).open === 0);
   expect(await spentBy('both')).toBe(0);
   expect(await spentBy('one')).toBeGreaterThan(0);
 });
@@ -214,7 +214,7 @@ it('a pool takes as long for a generation as each of several took, and not as al
     pass(200);
     say(id, [finish({ inputTokens: 2, outputTokens: 1 })], 1);
   }
-  expect(Number(await vi.waitUntil(() => redis.get(meanKeyOf('several'))))).toBe(200);
+  expect(Number(await until(() => redis.get(meanKeyOf('several'))))).toBe(200);
 });
 
 it('how long a pool takes is told by what ran to its end, and not by what failed at once', async () => {
@@ -223,6 +223,6 @@ it('how long a pool takes is told by what ran to its end, and not by what failed
   say('failing', [start]);
   pass(5);
   say('failing', [refused], 1);
-  await vi.waitUntil(async () => (await admission.inspect()).open === 0);
+  await until(async () => (await admission.inspect()).open === 0);
   expect(await redis.get(meanKeyOf('failing'))).toBe(null);
 });

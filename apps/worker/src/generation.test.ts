@@ -1,6 +1,7 @@
 import type { ErrorKind, GenerationEvent } from '@sluice/canonical';
 import type { Engine, GenerationRun } from '@sluice/engines';
 import { FakeClock } from '@sluice/runtime';
+import { until } from '@sluice/testing';
 import type { InferenceJob } from '@sluice/transport';
 import { describe, expect, test, vi } from 'vitest';
 import { Generation, type StopReason } from './generation.ts';
@@ -58,7 +59,7 @@ function begin(
 /** A generation whose engine has said one word and waits for its signal. */
 async function beginStalled(options?: { lifeMs: number }) {
   const begun = begin(stall, options);
-  await vi.waitUntil(() => begun.written.length === 2);
+  await until(() => begun.written.length === 2);
   return begun;
 }
 
@@ -179,7 +180,7 @@ describe('a generation', () => {
     const { promise: letGo, resolve } = Promise.withResolvers<void>();
     const play = vi.fn(() => letGo);
     const { generation } = begin(play);
-    await vi.waitUntil(() => play.mock.calls.length === 1);
+    await until(() => play.mock.calls.length === 1);
     let isOver = false;
     const over = generation.ended.then(() => {
       isOver = true;

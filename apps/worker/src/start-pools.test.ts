@@ -1,5 +1,5 @@
 import { FakeClock } from '@sluice/runtime';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { startPools } from './start-pools.ts';
 
 /** Pools that start or fail as the test says, in the order of their attempts. */
@@ -32,7 +32,7 @@ it('a pool takes jobs while another one still waits for its server', async () =>
   const { told, pool, options } = createBench();
   const late = Promise.withResolvers<void>();
   const started = startPools([pool('late', () => late.promise), pool('early')], options);
-  await vi.waitFor(() => expect(told).toEqual(['early starts', 'told']));
+  await expect.poll(() => told).toEqual(['early starts', 'told']);
   late.resolve();
   await started;
   expect(told).toEqual(['early starts', 'told', 'late starts', 'told']);
@@ -43,7 +43,7 @@ it('whoever is started has told of itself', async () => {
   const heard = Promise.withResolvers<void>();
   const started = startPools([pool('a')], { ...options, onStarted: () => heard.promise });
   void started.then(() => told.push('started'));
-  await vi.waitFor(() => expect(told).toEqual(['a starts']));
+  await expect.poll(() => told).toEqual(['a starts']);
   await new Promise(setImmediate);
   expect(told).toEqual(['a starts']);
   heard.resolve();
@@ -56,9 +56,9 @@ it('a pool that did not start is tried again beside the others until it does', a
   await startPools([pool('bad', fails('no server'), fails('still none')), pool('good')], options);
   expect(told).toEqual(['good starts', 'told', 'no server']);
   await clock.advance(10_000);
-  await vi.waitFor(() => expect(told.at(-1)).toBe('still none'));
+  await expect.poll(() => told.at(-1)).toBe('still none');
   await clock.advance(10_000);
-  await vi.waitFor(() => expect(told.slice(4)).toEqual(['bad starts', 'told', 'bad is logged']));
+  await expect.poll(() => told.slice(4)).toEqual(['bad starts', 'told', 'bad is logged']);
 });
 
 it('where no pool starts there is nothing to go on for', async () => {

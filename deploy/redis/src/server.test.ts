@@ -39,7 +39,7 @@ describe('startRedisServer', () => {
     expect(await readdir(join(folder, 'tmp'))).toHaveLength(2);
     owner.kill('SIGKILL');
     await isGone(pid);
-    await expect.poll(() => readdir(join(folder, 'tmp')), { timeout: 5_000 }).toEqual([]);
+    await expect.poll(() => readdir(join(folder, 'tmp'))).toEqual([]);
     await rm(folder, { recursive: true });
   });
 
@@ -65,7 +65,7 @@ function spawnOwner(temporaryFolder: string) {
 }
 
 async function isGone(pid: number): Promise<void> {
-  await expect.poll(() => isAlive(pid), { timeout: 5_000, interval: 10 }).toBe(false);
+  await expect.poll(() => isAlive(pid)).toBe(false);
 }
 
 function isAlive(pid: number): boolean {

@@ -1,12 +1,9 @@
 import { SluiceError } from '@sluice/canonical';
 import type { Limits } from '@sluice/tenancy';
 import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Ticket } from './claim.ts';
 import { outcomes, TestBed } from './test-bed.ts';
-
-// Redis servers start, die and come back here, on machines that may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 let bed: TestBed<OwnTestRedis>;
 beforeAll(async () => {

@@ -1,13 +1,10 @@
 import { createKeyStore } from '@sluice/tenancy';
 import { type OwnTestRedis, until } from '@sluice/testing';
 import { Cluster } from 'ioredis';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAdmission } from './admission.ts';
 import { createMemoryGate } from './memory-gate.ts';
 import { startClusterOfOne, TestBed } from './test-bed.ts';
-
-// Redis servers start, die and come back here, on machines that may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 let bed: TestBed<OwnTestRedis>;
 let cluster: Cluster;

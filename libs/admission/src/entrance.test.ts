@@ -1,13 +1,10 @@
 import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
 import { poolQueueKeys } from '@sluice/transport';
 import { Cluster, Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Admission, createAdmission } from './admission.ts';
 import type { Entrance } from './claim.ts';
 import { startClusterOfOne, TestBed } from './test-bed.ts';
-
-// Redis servers start here, on machines that may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 const queue = poolQueueKeys('gpu');
 const jobs = (...ids: string[]): Entrance => ({

@@ -2,13 +2,10 @@ import { assertNever } from '@sluice/canonical';
 import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Ledger } from './ledger.ts';
 import { bookKeys } from './names.ts';
 import { type Asked, partOf, TestBed } from './test-bed.ts';
-
-// Redis servers start here, on machines that may be busy.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 30_000 });
 
 let bed: TestBed<OwnTestRedis>;
 let redis: Redis;

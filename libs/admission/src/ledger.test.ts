@@ -1,12 +1,9 @@
 import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { Ticket } from './claim.ts';
 import { Ledger } from './ledger.ts';
 import { type Asked, partOf, TestBed } from './test-bed.ts';
-
-// Redis servers start, die and come back here, on machines that may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 let bed: TestBed<OwnTestRedis>;
 beforeAll(async () => {

@@ -1,10 +1,7 @@
 import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { Ledger } from './ledger.ts';
 import { partOf, TestBed } from './test-bed.ts';
-
-// Redis servers start here, on machines that may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 let bed: TestBed<OwnTestRedis>;
 beforeAll(async () => {

@@ -1,11 +1,9 @@
 import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import type { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { Ticket } from './claim.ts';
 import { bookKeys, countKey } from './names.ts';
 import { TestBed } from './test-bed.ts';
-
-// Redis servers start, die and come back here, on machines that may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 let bed: TestBed<OwnTestRedis>;
 beforeAll(async () => {
@@ -149,13 +147,20 @@ it('a swept request that is still running gets its places back and is not charge
   expect((await other.usage(claim)).map(({ used }) => used)).toEqual([0, 40]);
 });
 
+/** What was asked is sent before: the server reads it when it goes on, and its answer finds nobody. */
+function hangUp(redis: Redis): void {
+  setImmediate(() => redis.disconnect(true));
+}
+
 it('a reservation whose answer was lost is given back', async () => {
   const ingress = await bed.admission({ renewEveryMs: 50 });
   await ingress.start();
   const claim = bed.claim({ limits });
   bed.server.suspend();
   try {
-    await expect(ingress.admit(claim)).rejects.toMatchObject({ kind: 'unavailable' });
+    const asked = ingress.admit(claim);
+    hangUp(ingress.redis);
+    await expect(asked).rejects.toMatchObject({ kind: 'unavailable' });
   } finally {
     bed.server.resume();
   }
@@ -172,6 +177,7 @@ it('a reservation whose answer was lost is kept and charged when its job runs', 
   const entries = () => [{ id: 'job', data: '{}', lifeMs: 60_000 }];
   bed.server.suspend();
   const asked = ingress.admit(claim, { entries, isRunning: () => true });
+  hangUp(ingress.redis);
   // Only the script that admits puts the job where it runs.
   const ticket = await asked.finally(() => bed.server.resume());
   await until(async () => (await ingress.usage(claim))[0]?.used === 1);

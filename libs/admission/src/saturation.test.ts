@@ -1,13 +1,10 @@
 import { FakeClock } from '@sluice/runtime';
-import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
+import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { saturationRetryAfterMs } from './retry-after.ts';
 import { outcomes, TestBed } from './test-bed.ts';
-
-// Redis servers start, die and come back here, on machines that may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 let bed: TestBed<OwnTestRedis>;
 beforeAll(async () => {
@@ -77,7 +74,7 @@ it('a request whose workers are done gives its place to another, and is still ch
   await expect(ingress.admit(claim())).rejects.toMatchObject({ kind: 'saturated' });
   first.freePlaces(2000);
   first.freePlaces(9000);
-  const second = await vi.waitUntil(() => ingress.admit(claim()).catch(() => undefined));
+  const second = await until(() => ingress.admit(claim()).catch(() => undefined));
   expect(Number(await ingress.redis.get(meanKey))).toBe(2000);
   await first.settle({ usage: { inputTokens: 30, outputTokens: 5 }, durationMs: 60_000 });
   expect(Number(await ingress.redis.get(meanKey))).toBe(2000);

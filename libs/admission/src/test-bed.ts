@@ -28,7 +28,6 @@ export class TestBed<Given extends Server = Server> {
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
-      commandTimeout: 1000,
       retryStrategy: () => 20,
     });
     redis.on('error', () => undefined);

@@ -1,12 +1,9 @@
 import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
 import { Cluster, Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Ledger } from './ledger.ts';
 import { meanKey } from './names.ts';
 import { partOf, startClusterOfOne } from './test-bed.ts';
-
-// Redis servers start here, on machines that may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 const [tenant, pool] = ['sluice:{t:acme}', 'sluice:{p:gpu}'];
 const policies = [

@@ -1,9 +1,6 @@
 import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { TestBed } from './test-bed.ts';
-
-// Redis servers start here, on machines that may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 let bed: TestBed<OwnTestRedis>;
 beforeAll(async () => {

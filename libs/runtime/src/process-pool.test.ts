@@ -65,5 +65,5 @@ it('a supervisor that is told twice to go takes those along that still drain', a
   const impatience = setInterval(() => supervisor.kill('SIGTERM'), 100);
   expect(await ended).toEqual([1, null]);
   clearInterval(impatience);
-  await expect.poll(() => isAlive(child), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => isAlive(child)).toBe(false);
 });

@@ -1,14 +1,11 @@
 import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createKeyStore, type KeyStore, type KeyStoreOptions } from './key-store.ts';
 
 const secret = 'a secret of the tests';
 const unheardOf = `sk-${'x'.repeat(43)}`;
 const aDayMs = 86_400_000;
-
-// Redis servers start, die and come back here, on machines that may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 let server: OwnTestRedis;
 let closers: (() => void)[] = [];
@@ -29,7 +26,7 @@ afterEach(() => {
 
 /** Commands fail fast; a subscriber waits until it can subscribe again. */
 async function connect(use: 'command' | 'subscriber' = 'command'): Promise<Redis> {
-  const failFast = { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 1000 };
+  const failFast = { enableOfflineQueue: false, maxRetriesPerRequest: 0 };
   const redis = new Redis(server.url, {
     lazyConnect: true,
     retryStrategy: () => 20,

@@ -139,7 +139,7 @@ it('a connection tells when an outage begins and when it is over', async () => {
   await once(client, 'ready');
   expect(told).toEqual([]);
   await server.down();
-  await vi.waitFor(() => expect(told).toEqual(['gone']), { timeout: 10_000 });
+  await expect.poll(() => told).toEqual(['gone']);
   await server.up();
-  await vi.waitFor(() => expect(told).toEqual(['gone', 'back']), { timeout: 10_000 });
+  await expect.poll(() => told).toEqual(['gone', 'back']);
 });

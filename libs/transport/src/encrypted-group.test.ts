@@ -1,12 +1,9 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { redisCertificate, startCluster, startSentinel, type Topology } from '@sluice/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connected, openRedis } from './connection.ts';
 import { refusalOf } from './refusal-of.ts';
 import { describeTransport } from './transport-suite.ts';
-
-// Real servers start here, on machines that may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
 
 const trusted = getCACertificates('default');
 beforeEach(() => setDefaultCACertificates([...trusted, redisCertificate]));

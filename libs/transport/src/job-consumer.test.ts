@@ -1,14 +1,12 @@
 import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { InferenceJob } from './job.ts';
 import { createJobConsumer, type JobConsumer } from './job-consumer.ts';
 import { createJobQueue, type JobQueue } from './job-queue.ts';
 import { queuePrefix } from './names.ts';
 import { poolQueueKeys } from './queue-scripts.ts';
 import { Connections, createJob } from './transport-suite.ts';
-
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 let server: OwnTestRedis;
 let raw: Redis;

@@ -1,10 +1,8 @@
 import { ask, type OwnTestRedis, startChatServer, startOwnRedis, until } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openRedis } from './connection.ts';
 import { openLinks, reached } from './links.ts';
 import { refusalOf } from './refusal-of.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 let server: OwnTestRedis;
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { queueName, queuePrefix } from './names.ts';
 import {
   type ClaimedJob,
@@ -10,8 +10,6 @@ import {
   type PoolQueueKeys,
   poolQueueKeys,
 } from './queue-scripts.ts';
-
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 let server: OwnTestRedis;
 let redis: Redis;

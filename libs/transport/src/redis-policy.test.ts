@@ -4,8 +4,6 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { checkRedis } from './redis-policy.ts';
 import { Connections } from './transport-suite.ts';
 
-vi.setConfig({ testTimeout: 30_000 });
-
 const connections = new Connections();
 let server: TestRedis | undefined;
 afterEach(async () => {

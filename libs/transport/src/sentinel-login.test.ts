@@ -1,10 +1,7 @@
 import { ask, startSentinel, type Topology } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connected, openRedis } from './connection.ts';
 import { refusalOf } from './refusal-of.ts';
-
-// Real servers start here, on machines that may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
 
 describe('sentinels that want a password of their own', () => {
   let topology: Topology;

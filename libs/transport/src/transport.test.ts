@@ -1,9 +1,5 @@
 import { ask, startCluster, startSentinel, startSingle, startSocket, type Topology } from '@sluice/testing';
-import { vi } from 'vitest';
 import { describeTransport } from './transport-suite.ts';
-
-// Real servers start here, on machines that may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
 
 /** A server as the user that the documentation makes. */
 async function startForUser(): Promise<Topology> {

@@ -255,7 +255,7 @@ describe('an error', () => {
       new Promise<number>((resolve) => app.server.getConnections((_error, count) => resolve(count)));
     socket.resume().write('GARBAGE\r\n\r\n');
     await once(socket, 'end');
-    await expect.poll(connections, { timeout: 10_000 }).toBe(0);
+    await expect.poll(connections).toBe(0);
     socket.destroy();
   });
 });

@@ -514,7 +514,7 @@ describe('the readiness of an upstream engine', () => {
     await runOf(engine, askFor('hi'));
     expect(engine.isReady()).toBe(false);
     server.answer = undefined;
-    await expect.poll(() => engine.isReady(), { timeout: 5000 }).toBe(true);
+    await expect.poll(() => engine.isReady()).toBe(true);
   });
 
   it('is told when it changes, and why it was lost', async () => {
@@ -523,9 +523,9 @@ describe('the readiness of an upstream engine', () => {
     const port = Number(new URL(server.baseUrl).port);
     await server.close();
     await runOf(engine, askFor('hi'));
-    await expect.poll(() => readiness, { timeout: 5000 }).toEqual([[false, 'ECONNREFUSED']]);
+    await expect.poll(() => readiness).toEqual([[false, 'ECONNREFUSED']]);
     server = await ChatServer.open(port);
-    await expect.poll(() => readiness, { timeout: 5000 }).toHaveLength(2);
+    await expect.poll(() => readiness).toHaveLength(2);
     expect(readiness[1]).toEqual([true, undefined]);
   });
 
@@ -545,9 +545,9 @@ describe('the readiness of an upstream engine', () => {
     expect(engine.availability()).toBe('here');
     await runOf(engine, askFor('hi'));
     expect(engine.availability()).toBe('in-doubt');
-    await expect.poll(() => engine.availability(), { timeout: 5000 }).toBe('away');
+    await expect.poll(() => engine.availability()).toBe('away');
     server = await ChatServer.open(port);
-    await expect.poll(() => engine.availability(), { timeout: 5000 }).toBe('here');
+    await expect.poll(() => engine.availability()).toBe('here');
   });
 
   it('is doubted after an answer that says no, until the server lists its models', async () => {
@@ -559,7 +559,7 @@ describe('the readiness of an upstream engine', () => {
       response.writeHead(path.endsWith('/models') ? 200 : 503).end('{}');
     };
     await runOf(engine, askFor('hi'));
-    await expect.poll(() => asked, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => asked).toBe(1);
     await expect.poll(() => engine.availability()).toBe('here');
   });
 
@@ -575,11 +575,11 @@ describe('the readiness of an upstream engine', () => {
       else response.socket?.destroy();
     };
     await runOf(engine, askFor('hi'));
-    await expect.poll(() => held, { timeout: 5000 }).toHaveLength(1);
+    await expect.poll(() => held).toHaveLength(1);
     now += 5000;
     expect(engine.availability()).toBe('in-doubt');
     held[0]?.end('{}');
-    await expect.poll(() => engine.availability(), { timeout: 5000 }).toBe('here');
+    await expect.poll(() => engine.availability()).toBe('here');
   });
 
   it('is gone with its credential, and comes back with it', async () => {
@@ -587,10 +587,10 @@ describe('the readiness of an upstream engine', () => {
     await engine.start(new AbortController().signal);
     answerWith(401, {});
     await runOf(engine, askFor('hi'));
-    await expect.poll(() => engine.availability(), { timeout: 5000 }).toBe('away');
+    await expect.poll(() => engine.availability()).toBe('away');
     expect(readiness).toEqual([[false, '401']]);
     server.answer = undefined;
-    await expect.poll(() => engine.availability(), { timeout: 5000 }).toBe('here');
+    await expect.poll(() => engine.availability()).toBe('here');
   });
 
   it('is not doubted where the server is only slow to say that it is there', async () => {
@@ -602,7 +602,7 @@ describe('the readiness of an upstream engine', () => {
       else response.socket?.destroy();
     };
     await runOf(engine, askFor('hi'));
-    await expect.poll(() => asked, { timeout: 5000 }).toBeGreaterThan(2);
+    await expect.poll(() => asked).toBeGreaterThan(2);
     expect(engine.availability()).toBe('here');
   });
 
