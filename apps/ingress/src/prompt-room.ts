@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 import type { Exchange } from './exchange.ts';
-import { BodyRoom } from './plugins/body-room.ts';
+import { SharedRoom } from './shared-room.ts';
 
 /** What refuses when this process has no memory for another prompt. */
 export const promptRefusal = 'prompts';
@@ -12,12 +12,12 @@ const heapShare = 0.4;
  * again with it; 42 streams with prompts of 2 MB ended a process of 128 MB, and each other with it.
  */
 export class PromptRoom {
-  private readonly room: BodyRoom;
+  private readonly room: SharedRoom;
   private readonly longest: number;
 
   constructor(heapBytes: number) {
     const bytes = heapShare * heapBytes;
-    this.room = new BodyRoom(bytes);
+    this.room = new SharedRoom(bytes);
     this.longest = bytes / 2;
   }
 

@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
-import { createAdmission, createMemoryGate, refusalNames } from '@sluice/admission';
-import { type Catalog, loadCatalog } from '@sluice/catalog';
-import { formats } from '@sluice/formats';
+import { createAdmission, createMemoryGate } from '@sluice/admission';
+import { loadCatalog } from '@sluice/catalog';
 import {
-  beginAtZero,
-  createIngressMetrics,
   createLifecycle,
   createLogger,
   type Environment,
   listenFailure,
   maskSecrets,
   openOpsServer,
-  outcomes,
   parseEnvironment,
   productVersion,
   renderMetrics,
@@ -32,9 +28,9 @@ import { buildApp } from './app.ts';
 import { type IngressConfig, ingressEnvironment } from './config.ts';
 import { limitConnections, openFilesLimit } from './connection-limit.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { overloadRefusal, watchOverload } from './overload.ts';
-import { bodyRefusal } from './plugins/body-room.ts';
-import { PromptRoom, promptRefusal } from './prompt-room.ts';
+import { watchOverload } from './overload.ts';
+import { measurePools, openMetrics } from './process-metrics.ts';
+import { PromptRoom } from './prompt-room.ts';
 import { createRequestIds } from './request-ids.ts';
 import type { Services } from './services.ts';
 import { createTicker } from './ticker.ts';
@@ -50,17 +46,14 @@ export async function startIngress(environment: Environment): Promise<void> {
   const catalog = await loadCatalog(config.SLUICE_CONFIG, environment);
   const ingress = `i${randomUUID().replaceAll('-', '').slice(0, 16)}`;
   const logger = createLogger({ name: 'ingress', level: config.SLUICE_LOG_LEVEL }).child({ ingress });
-  for (const warning of [...warnings, ...catalog.warnings]) logger.warn(warning);
+  // Once, for all processes of a port: each reads the same.
+  if (!config.SLUICE_PROCESS_SEAT)
+    for (const warning of [...warnings, ...catalog.warnings]) logger.warn(warning);
   const shown = maskSecrets(config, secretNamesOf(ingressEnvironment));
   logger.info({ version: productVersion(), config: shown, overridden: catalog.overridden }, 'starting');
 
   const lifecycle = createLifecycle({ logger, drainLimitMs: config.SLUICE_DRAIN_LIMIT_MS });
-  const metrics = createIngressMetrics();
-  const { refusals, requests, tokens } = metrics;
-  beginAtZero(refusals, { limit: [...refusalNames, overloadRefusal, promptRefusal, bodyRefusal] });
-  beginAtZero(requests, { format: formats.map(({ server }) => server.format), outcome: outcomes });
-  beginAtZero(tokens, { model: catalog.models.keys(), direction: ['input', 'output'] });
-  metrics.buildInfo.set({ version: productVersion() }, 1);
+  const metrics = openMetrics(catalog);
   const links = await openLinks(config.SLUICE_REDIS_URL, {
     profile: 'command',
     name: `ingress-${ingress}`,
@@ -121,7 +114,12 @@ export async function startIngress(environment: Environment): Promise<void> {
     clearInterval(ticking);
     ticker.close();
   });
-  measurePools(metrics, catalog, directory.slotsOf.bind(directory), queue.depth, links.isUp);
+  metrics.redisUp.readFrom(() => (links.isUp() ? 1 : 0));
+  const stopMeasuring = measurePools(metrics, catalog, {
+    slotsOf: (pool) => directory.slotsOf(pool),
+    depth: queue.depth,
+  });
+  lifecycle.onDrain('pool metrics', async () => stopMeasuring());
 
   const isReady = () => {
     const reasons: string[] = [];
@@ -184,28 +182,4 @@ async function listen(server: FastifyInstance, config: IngressConfig): Promise<n
   }
   const address = server.server.address();
   return typeof address === 'object' && address !== null ? address.port : port;
-}
-
-function measurePools(
-  metrics: Services['metrics'],
-  catalog: Catalog,
-  slotsOf: (pool: string) => number,
-  depth: (pool: string) => Promise<number>,
-  isUp: () => boolean,
-): void {
-  metrics.redisUp.readFrom(() => (isUp() ? 1 : 0));
-  for (const pool of catalog.pools.keys()) {
-    let last = 0;
-    metrics.poolSlots.readFrom({ pool }, () => slotsOf(pool));
-    metrics.queueDepth.readFrom({ pool }, () => last);
-    const timer = setInterval(() => {
-      depth(pool).then(
-        (waiting) => {
-          last = waiting;
-        },
-        () => undefined,
-      );
-    }, 1_000);
-    timer.unref();
-  }
 }

@@ -24,7 +24,7 @@ export function registerInference(app: FastifyInstance, services: Services): voi
         onRequest: (http, _reply, done) => {
           const exchange = exchangeOf(http);
           exchange.format = codec.format;
-          const look = authenticate(exchange, codec, services);
+          const look = checkHead(exchange, codec, services);
           if (look) look.then(() => done(), done);
           else done();
         },
@@ -52,7 +52,7 @@ export function routeInference(services: Services): (path: string) => FastHandle
         answerCall(exchange, parseBody(head.headers['content-type'], body), response, codec, services);
       const fail = (error: unknown) => writeFailure(error, exchange, response, services);
       try {
-        const look = authenticate(exchange, codec, services);
+        const look = checkHead(exchange, codec, services);
         (look ? look.then(answer) : answer()).catch(fail);
       } catch (error) {
         fail(error);
@@ -67,10 +67,10 @@ export function routeInference(services: Services): (path: string) => FastHandle
 }
 
 /**
- * Before the body is read, so that neither a stranger nor a flood can make us read one. Absent instead of a promise
- * when the caller is known.
+ * All that can refuse a call by its head: before the body is read, so that neither a stranger nor a flood can make us read
+ * one. Absent instead of a promise when the caller is known.
  */
-function authenticate(exchange: Exchange, codec: ServerCodec, services: Services): Promise<void> | undefined {
+function checkHead(exchange: Exchange, codec: ServerCodec, services: Services): Promise<void> | undefined {
   const { facts } = exchange;
   services.overload.check();
   const credentials = readCredentials(facts);

@@ -1,0 +1,49 @@
+import { refusalNames } from '@sluice/admission';
+import type { Catalog } from '@sluice/catalog';
+import { formats } from '@sluice/formats';
+import {
+  beginAtZero,
+  createIngressMetrics,
+  type IngressMetrics,
+  outcomes,
+  productVersion,
+} from '@sluice/runtime';
+import type { JobQueue, WorkerDirectory } from '@sluice/transport';
+import { overloadRefusal } from './overload.ts';
+import { bodyRefusal } from './plugins/body-room.ts';
+import { promptRefusal } from './prompt-room.ts';
+
+const lookIntervalMs = 1_000;
+
+/** The metrics of an ingress process. Every series that may come counts from 0, so that its first step is seen. */
+export function openMetrics(catalog: Catalog): IngressMetrics {
+  const metrics = createIngressMetrics();
+  const { refusals, requests, tokens, buildInfo } = metrics;
+  beginAtZero(refusals, { limit: [...refusalNames, overloadRefusal, promptRefusal, bodyRefusal] });
+  beginAtZero(requests, { format: formats.map(({ server }) => server.format), outcome: outcomes });
+  beginAtZero(tokens, { model: catalog.models.keys(), direction: ['input', 'output'] });
+  buildInfo.set({ version: productVersion() }, 1);
+  return metrics;
+}
+
+/** Measures what waits and what could run in each pool, and goes on until the function that it returns is called. */
+export function measurePools(
+  metrics: Pick<IngressMetrics, 'poolSlots' | 'queueDepth'>,
+  catalog: Catalog,
+  { slotsOf, depth }: Pick<WorkerDirectory, 'slotsOf'> & Pick<JobQueue, 'depth'>,
+): () => void {
+  const depths = new Map<string, number>();
+  for (const pool of catalog.pools.keys()) {
+    metrics.poolSlots.readFrom({ pool }, () => slotsOf(pool));
+    metrics.queueDepth.readFrom({ pool }, () => depths.get(pool) ?? 0);
+  }
+  const look = (pool: string): void => {
+    // Without Redis the last answer stands.
+    depth(pool).then(
+      (waiting) => depths.set(pool, waiting),
+      () => undefined,
+    );
+  };
+  const looking = setInterval(() => [...catalog.pools.keys()].forEach(look), lookIntervalMs);
+  return () => clearInterval(looking);
+}

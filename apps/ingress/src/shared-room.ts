@@ -1,0 +1,30 @@
+/**
+ * Memory that tenants share. Each may take as much of it as it leaves for all others, so that none can take what somebody
+ * else needs, however many requests it begins.
+ */
+export class SharedRoom {
+  private readonly bytes: number;
+  private readonly held = new Map<string, number>();
+  private heldByAll = 0;
+
+  constructor(bytes: number) {
+    this.bytes = bytes;
+  }
+
+  /** False where the tenant would hold more than is left then; nothing is taken. */
+  take(tenant: string, bytes: number): boolean {
+    const held = (this.held.get(tenant) ?? 0) + bytes;
+    const heldByAll = this.heldByAll + bytes;
+    if (held > this.bytes - heldByAll) return false;
+    this.held.set(tenant, held);
+    this.heldByAll = heldByAll;
+    return true;
+  }
+
+  give(tenant: string, bytes: number): void {
+    const held = (this.held.get(tenant) ?? 0) - bytes;
+    if (held > 0) this.held.set(tenant, held);
+    else this.held.delete(tenant);
+    this.heldByAll -= bytes;
+  }
+}
