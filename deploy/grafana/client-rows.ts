@@ -66,7 +66,7 @@ export const traffic: Row = {
     {
       title: 'Requests by outcome',
       description:
-        'cancelled is a client that left; saturated and rate-limited were refused before the queue.',
+        'cancelled is a client that left, cut one that read nothing any more; saturated and rate-limited were refused before the queue.',
       unit: 'reqps',
       queries: [{ expression: `${rate('sluice_requests_total', 'outcome')} > 0`, legend: '{{outcome}}' }],
     },
