@@ -36,8 +36,10 @@ it('a model that only newer settings know is refused until a worker has them, an
       },
       ...{ model, prompt: 'hello' },
     });
+  await gateway.cli('limits', 'set', '--tenant', 'tests', 'token-budget=1000000');
   expect(await ask('added')).toMatchObject({ status: 503 });
   expect(server.exchanges).toEqual([]);
+  expect(await gateway.cli('limits', 'show', '--tenant', 'tests')).toMatch(/token-budget +1000000 +0 /);
   expect(await ask('known')).toMatchObject({ text: 'Hello there.' });
 
   await gateway.startWorker();

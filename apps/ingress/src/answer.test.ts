@@ -81,9 +81,9 @@ function createBench(enqueue: () => Promise<void> = async () => undefined) {
       at += durationMs;
     },
     /** A worker takes the request and says these events. */
-    say: (requestId: string, events: GenerationEvent[], sequence = 0) => {
-      const frames = [{ requestId, attempt: 1, sequence, events }];
-      const claims = [{ requestId, attempt: 1 }];
+    say: (requestId: string, events: GenerationEvent[], sequence = 0, attempt = 1) => {
+      const frames = [{ requestId, attempt, sequence, events }];
+      const claims = [{ requestId, attempt }];
       dispatcher.receive({ worker: 'w', claims, frames, running: [], gone: [] });
     },
   };
@@ -192,6 +192,22 @@ it('a run that was refused costs nothing, but for what was said before it', asyn
   await until(async () => (await admission.inspect()).open === 0);
   expect(await spentBy('refused')).toBe(0);
   expect(await spentBy('midway')).toBeGreaterThan(5);
+});
+
+it('a request that waits for another attempt costs nothing when its first was refused', async () => {
+  const { ask, say } = createBench();
+  const away: GenerationEvent = { ...refused, error: { kind: 'unavailable', message: 'nobody there' } };
+  const { usage: _, ...unreported } = away;
+  const answers = ['waiting', 'unsure', 'again'].map((id) => ask(id, 'hi'));
+  await Promise.all(answers.map((answer) => answer.begin()));
+  say('waiting', [away]);
+  say('unsure', [unreported]);
+  say('again', [away]);
+  say('again', [start], 0, 2);
+  for (const answer of answers) answer.cancel();
+  await until(async () => (await admission.inspect()).open === 0);
+  const spent = await Promise.all(['waiting', 'unsure', 'again'].map(spentBy));
+  expect(spent.map((tokens = 0) => tokens > 0)).toEqual([false, true, true]);
 });
 
 it('several answers that were refused cost nothing either, unless one of them had begun', async () => {

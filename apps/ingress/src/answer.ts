@@ -257,7 +257,8 @@ export class Answer {
   }
 
   private spent(): Usage {
-    return this.spending.total(this.deliveredTokens(), this.slotTime.hasBegun);
+    const hasRun = this.generations.some((generation) => generation?.hasRun);
+    return this.spending.total(this.deliveredTokens(), hasRun);
   }
 
   /** Settles what is reserved, once. An answer can be whole before we hear that it was admitted. */

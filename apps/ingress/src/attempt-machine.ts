@@ -11,7 +11,7 @@ import type { LostReason, Order } from '@sluice/transport';
 import type { AttemptEffects, AttemptFacts } from './attempt-effects.ts';
 import { FrameOrder } from './frame-order.ts';
 import { lostMidway, poisonous, readTooSlowly } from './lost-answer.ts';
-import { lastRefusal, mayBeAskedAgain } from './refusal.ts';
+import { costsNothing, lastRefusal, mayBeAskedAgain } from './refusal.ts';
 import { Suspicion } from './suspicion.ts';
 
 const attemptLimit = 8;
@@ -33,6 +33,8 @@ export class AttemptMachine {
   /** How far the worker was by the last heartbeat that met a pause; absent when none did. */
   private pausedNext: number | undefined;
   private hasStarted = false;
+  /** Whether an attempt before the current one ran, as far as we know. */
+  private hasRunBefore = false;
   private frames = new FrameOrder();
   private acknowledged = 0;
   private readonly suspicion = new Suspicion();
@@ -59,6 +61,11 @@ export class AttemptMachine {
   /** Output tokens that were handed to the client's side, as the engine counted them. */
   get deliveredTokens(): number {
     return this.collector.outputTokens;
+  }
+
+  /** Whether a worker took it that did not say that its attempt had cost nothing. */
+  get hasRun(): boolean {
+    return this.hasRunBefore || this.worker !== undefined;
   }
 
   /** A worker took an attempt. */
@@ -201,7 +208,7 @@ export class AttemptMachine {
       this.deliver(fresh.slice(0, -1));
       // The client's side may have left while it was handed over.
       if (this.isClosed) return;
-      if (this.isWorthAnother(last.error)) this.again('failed');
+      if (this.isWorthAnother(last.error)) this.again('failed', costsNothing(last));
       else this.finish(this.isRefusal(last.error) ? lastRefusal(last) : last);
       return;
     }
@@ -247,7 +254,7 @@ export class AttemptMachine {
     );
   }
 
-  private again(reason: AttemptReason): void {
+  private again(reason: AttemptReason, wasFree = false): void {
     if (this.suspicion.isPoison) {
       this.finish({ type: 'error', error: poisonous });
       return;
@@ -258,6 +265,7 @@ export class AttemptMachine {
       return;
     }
     this.attempt += 1;
+    this.hasRunBefore ||= this.worker !== undefined && !wasFree;
     this.worker = undefined;
     this.frames = new FrameOrder();
     this.acknowledged = 0;

@@ -32,6 +32,8 @@ export interface Dispatched {
   readonly attempts: number;
   /** Who runs it, or ran it last; absent while it waits. */
   readonly worker: string | undefined;
+  /** Whether it may have cost something: a worker took it and did not say that it had cost nothing. */
+  readonly hasRun: boolean;
 }
 
 /**

@@ -87,6 +87,10 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
     return this.machine.worker;
   }
 
+  get hasRun(): boolean {
+    return this.machine.hasRun;
+  }
+
   /** Lets the first attempt into the queue. Throws what refuses it; then nothing of the generation is left. */
   async begin(): Promise<void> {
     try {

@@ -10,6 +10,11 @@ export function mayBeAskedAgain(error: ErrorInfo, attempt: number): boolean {
   return attempt < refusalLimit && error.retryable !== false && !asksToWait(error);
 }
 
+/** Whether an attempt that ended so says that the engine has done nothing for it. */
+export function costsNothing({ usage }: ErrorEvent): boolean {
+  return usage?.inputTokens === 0 && usage.outputTokens === 0;
+}
+
 /** The refusal as the client hears it: it need not repeat what we have tried several times. */
 export function lastRefusal(event: ErrorEvent): ErrorEvent {
   return asksToWait(event.error) ? event : { ...event, error: { ...event.error, retryable: false } };

@@ -1,3 +1,4 @@
+import { nothingSpent } from '@sluice/canonical';
 import type { Catalog, Pool } from '@sluice/catalog';
 import type { Engine } from '@sluice/engines';
 import {
@@ -154,7 +155,7 @@ export class PoolWorker {
   private refuseModel(model: string, writer: ReplyWriter): void {
     const { logger, metrics, pool } = this.options;
     const message = `the worker does not know model ${model}`;
-    writer.write({ type: 'error', error: { kind: 'unavailable', message } });
+    writer.write({ type: 'error', error: { kind: 'unavailable', message }, usage: nothingSpent });
     metrics.generations.inc({ pool: pool.name, outcome: 'unavailable' });
     if (this.unknownModels.has(model)) return;
     this.unknownModels.add(model);
