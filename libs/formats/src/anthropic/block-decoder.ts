@@ -8,7 +8,7 @@ import {
 } from '@sluice/canonical';
 import { withoutDirectCaller } from './messages-decode.ts';
 import { decodeBlock } from './response.ts';
-import { isOwnSignature } from './signature.ts';
+import { isOwnSignature, unsealThinking } from './signature.ts';
 import { noArguments } from './tool-arguments.ts';
 import { format, restOf } from './wire.ts';
 
@@ -51,8 +51,8 @@ export class BlockDecoder {
         return [...this.say('text', block.text), ...this.annotate(own)];
       }
       case 'reasoning':
-        this.sign(block.signature);
         return [
+          ...this.sign(block.signature),
           ...this.say('reasoning', block.thinking),
           ...this.annotate(restOf(block, startFields.reasoning)),
         ];
@@ -74,8 +74,7 @@ export class BlockDecoder {
       case 'input_json_delta':
         return this.argue(delta.partial_json);
       case 'signature_delta':
-        this.sign(delta.signature);
-        return [];
+        return this.sign(delta.signature);
       case 'citations_delta':
         return delta.citation === undefined ? [] : this.annotate({ citations: [delta.citation] });
       default:
@@ -120,9 +119,13 @@ export class BlockDecoder {
     return [{ type: 'tool-call-delta', block: this.number, arguments: fragment }];
   }
 
-  private sign(signature: Json | undefined): void {
-    const isForeign = typeof signature === 'string' && signature !== '' && !isOwnSignature(signature);
-    if (isForeign) this.signature = signature;
+  /** One of another gateway of ours may hold thinking that was not shown. */
+  private sign(signature: Json | undefined): GenerationEvent[] {
+    if (typeof signature !== 'string' || signature === '') return [];
+    if (isOwnSignature(signature))
+      return this.hasContent ? [] : this.say('reasoning', unsealThinking(signature));
+    this.signature = signature;
+    return [];
   }
 
   /** An annotation needs an open block: an empty delta opens one that has no content yet. */

@@ -15,7 +15,7 @@ import {
 import { decodeCallId, unpackCall } from '../call-luggage.ts';
 import { placed } from '../places.ts';
 import { decodeMedia } from './media.ts';
-import { isOwnSignature } from './signature.ts';
+import { isOwnSignature, unsealThinking } from './signature.ts';
 import { encodeArguments } from './tool-arguments.ts';
 import {
   format,
@@ -109,7 +109,7 @@ function decodeAssistant(blocks: Blocks, rest: JsonObject): AssistantMessage {
   return { role: 'assistant', content, ...extend(format, rest) };
 }
 
-/** Thinking that we hid and signed ourselves says nothing when it comes back. */
+/** Thinking that was neither shown nor signed says nothing when it comes back. */
 function isEmptyReasoning(part: AssistantPart): boolean {
   return part.type === 'reasoning' && part.text === '' && part.extensions === undefined;
 }
@@ -160,11 +160,11 @@ export function withoutDirectCaller({ caller, ...rest }: JsonObject): JsonObject
 
 function decodeReasoning(block: JsonObject, path: string): ReasoningPart {
   const { known, rest } = parseWire(thinkingBlock, block, path);
-  const { signature } = known;
-  const isForeign = signature !== undefined && signature !== '' && !isOwnSignature(signature);
+  const { signature = '' } = known;
+  const isForeign = signature !== '' && !isOwnSignature(signature);
   return {
     type: 'reasoning',
-    text: known.thinking,
+    text: known.thinking || unsealThinking(signature),
     ...extend(format, isForeign ? { signature, ...rest } : rest),
   };
 }

@@ -21,7 +21,7 @@ import { encodeCallId } from '../call-luggage.ts';
 import type { ClientCall, GenerationContext } from '../codec.ts';
 import { decodeInBandError } from './error.ts';
 import { decodeAssistantPart } from './messages-decode.ts';
-import { signThinking } from './signature.ts';
+import { sealThinking, signThinking } from './signature.ts';
 import { decodeStop, encodeStop } from './stop-reason.ts';
 import { parseArguments } from './tool-arguments.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
@@ -80,8 +80,11 @@ function encodeBlock(part: AssistantPart, call: ClientCall): JsonObject[] {
       const own = extensionsOf(part, format);
       if (own?.data !== undefined) return [{ type: 'redacted_thinking', ...own }];
       if (part.text === '' && own === undefined) return [];
-      const thinking = call.wire.hidesThinking === true ? '' : part.text;
-      return [{ type: 'thinking', thinking, signature: signThinking(part.text.length), ...own }];
+      const said =
+        call.wire.hidesThinking === true
+          ? { thinking: '', signature: sealThinking(part.text) }
+          : { thinking: part.text, signature: signThinking(part.text.length) };
+      return [{ type: 'thinking', ...said, ...own }];
     }
     case 'tool-call':
       return [

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { sseEvent } from '../sse.ts';
 import { ArgumentScanner } from './argument-scanner.ts';
-import { signThinking } from './signature.ts';
+import { sealThinking, signThinking } from './signature.ts';
 
 type Kind = 'text' | 'thinking' | 'tool' | 'opaque';
 
@@ -27,6 +27,8 @@ export class StreamBlock {
   private fields: JsonObject | undefined;
   private signature: string | undefined;
   private length = 0;
+  /** The thinking so far, where the client does not see it. */
+  private unseen = '';
 
   constructor(kind: Kind, index: number, hidesThinking: boolean) {
     this.kind = kind;
@@ -52,7 +54,10 @@ export class StreamBlock {
     if (piece === '') return '';
     const begun = this.isStarted ? '' : this.begin();
     this.length += piece.length;
-    if (this.isHidden) return begun;
+    if (this.isHidden) {
+      this.unseen += piece;
+      return begun;
+    }
     return `${begun}${this.prefix}${JSON.stringify(piece)}}}\n\n`;
   }
 
@@ -103,7 +108,8 @@ export class StreamBlock {
 
   private sign(): string {
     if (this.kind !== 'thinking' || this.fields?.data !== undefined) return '';
-    return this.delta({ type: 'signature_delta', signature: this.signature ?? signThinking(this.length) });
+    const own = this.isHidden ? sealThinking(this.unseen) : signThinking(this.length);
+    return this.delta({ type: 'signature_delta', signature: this.signature ?? own });
   }
 
   private delta(delta: Json): string {

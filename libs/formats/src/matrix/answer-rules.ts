@@ -35,7 +35,7 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'hidden-thinking',
-    says: 'Thinking is not shown to a client that asked not to see it, or (generate content) did not ask to.',
+    says: 'Thinking is not shown to a client that asked not to see it, or (generate content) did not ask to; one of messages brings it back in the signature of the empty block.',
     holds: ({ format, wire }) =>
       wire.hidesThinking === true || (format === 'gemini' && wire.includeThoughts !== true),
     rewrite: each((fact) => (fact.at === 'reasoning' ? undefined : fact)),
