@@ -450,6 +450,33 @@ describe('a Gemini model', () => {
   });
 });
 
+describe('what stands between the results of a step', () => {
+  const result = (id: string) => ({ functionResponse: { id, name: 'f', response: { output: id } } });
+  const call = (id: string) => ({ functionCall: { id, name: 'f', args: {} } });
+  const picture = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
+  const contents = [
+    { role: 'user', parts: [{ text: 'Look.' }] },
+    { role: 'model', parts: [call('a'), call('b')] },
+    { role: 'user', parts: [result('a'), picture, { text: 'of a' }, result('b'), picture, { text: 'of b' }] },
+    { role: 'user', parts: [{ text: 'And?' }] },
+  ];
+
+  test('stays in their turn, at its place, toward a server of generate content', () => {
+    expect(sent('gemini', { contents }, 'gemini', 'gemini-2.5-pro').contents).toEqual(contents);
+  });
+
+  test('follows all of them toward servers of the other dialects', () => {
+    const wire = sent('gemini', { contents }, 'openai', 'm').messages as JsonObject[];
+    expect(wire.map(({ role, tool_call_id }) => tool_call_id ?? role)).toEqual([
+      ...['user', 'assistant', 'a', 'b', 'user', 'user', 'user'],
+    ]);
+    const [, , turn] = sent('gemini', { contents }, 'anthropic', 'm').messages as { content: JsonObject[] }[];
+    expect(turn?.content.map(({ type, tool_use_id }) => tool_use_id ?? type)).toEqual([
+      ...['a', 'b', 'image', 'text', 'image', 'text', 'text'],
+    ]);
+  });
+});
+
 test('a conversation that names calls by their functions keeps each with its result', () => {
   const step = (name: string, content: string) => [
     {

@@ -24,12 +24,14 @@ interface Turn {
   kept: JsonObject;
   /** Only results so far: what the user says next belongs into the same turn. */
   isResults: boolean;
+  /** Some results already: those of the same step belong to them, whatever the user said in between. */
+  hasResults: boolean;
 }
 
 /**
  * The conversation for an upstream. System messages at the head are the instruction; later ones are said by
  * the user at their place, because moving them up would change what they follow. All results of a step and
- * what the user adds share one turn.
+ * what the user adds between or after them share one turn.
  */
 export function encodeContents(
   messages: readonly Message[],
@@ -59,7 +61,8 @@ export function encodeContents(
 
 function add(turns: Turn[], turn: Turn): void {
   const last = turns[turns.length - 1];
-  const isFollowUp = last?.isResults && turn.role === 'user' && Object.keys(turn.kept).length === 0;
+  const isSameStep = last?.isResults || (last?.hasResults && turn.isResults);
+  const isFollowUp = isSameStep && turn.role === 'user' && Object.keys(turn.kept).length === 0;
   if (last && isFollowUp) {
     // One by one: there may be more than a stack holds.
     for (const part of turn.parts) last.parts.push(part);
@@ -95,6 +98,7 @@ function encodeTurn(
     parts: encodeParts(message, names, at, dropped),
     kept: keptOn(message),
     isResults: message.role === 'tool',
+    hasResults: message.role === 'tool',
   };
 }
 

@@ -43,7 +43,7 @@ export const conversationRules: readonly Rule[] = [
   {
     id: 'results-first',
     says: 'The results of all calls of a step stand first in the turn that follows it, then what the user adds.',
-    holds: (crossing) => toMessages(crossing) && crosses(crossing),
+    holds: (crossing) => !toGenerate(crossing) && crosses(crossing),
     rewrite: resultsFirst,
   },
   {

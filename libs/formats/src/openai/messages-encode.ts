@@ -15,30 +15,46 @@ import { invalid } from './wire.ts';
 
 /**
  * The conversation for a server. Results may hold text only: their pictures and files follow in a user message
- * of their own, after all results of the turn, because nothing may stand between a call and its results.
+ * of their own. That and what a client of another format says between results (generate content has both in one turn)
+ * comes after all results of the step, because nothing may stand between a call and its results.
  */
-export function encodeMessages(messages: readonly Message[], dropped: FormatId[]): JsonObject[] {
+export function encodeMessages(
+  messages: readonly Message[],
+  isForeign: boolean,
+  dropped: FormatId[],
+): JsonObject[] {
   const wire: JsonObject[] = [];
   let media: JsonObject[] = [];
-  const flushMedia = () => {
+  let said: JsonObject[] = [];
+  const flush = () => {
     if (media.length > 0) wire.push({ role: 'user', content: media });
+    // One by one: there may be more than a stack holds.
+    for (const message of said) wire.push(message);
     media = [];
+    said = [];
   };
+  let hasResults = false;
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`;
     if (message.role === 'tool') {
+      hasResults = isForeign;
       ownFields(message, dropped);
       for (const [position, result] of message.content.entries()) {
-        const said = encodeResult(result, `${path}.content[${position}]`, dropped);
-        wire.push(said.message);
-        media.push(...said.media);
+        const encoded = encodeResult(result, `${path}.content[${position}]`, dropped);
+        wire.push(encoded.message);
+        media.push(...encoded.media);
       }
       continue;
     }
-    flushMedia();
-    wire.push(encodeMessage(message, path, dropped));
+    if (message.role === 'assistant') hasResults = false;
+    const encoded = encodeMessage(message, path, dropped);
+    if (hasResults) said.push(encoded);
+    else {
+      flush();
+      wire.push(encoded);
+    }
   }
-  flushMedia();
+  flush();
   return wire;
 }
 

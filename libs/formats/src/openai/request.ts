@@ -140,7 +140,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const sampling = isStranger ? acceptedSampling(request.sampling, target.model) : request.sampling;
   // Servers refuse what is said about tools where there are none; other formats say it all the same.
   const hasTools = tools.length > 0 || !isStranger;
-  const messages = encodeMessages(request.messages, dropped);
+  const messages = encodeMessages(request.messages, isStranger, dropped);
   const body: JsonObject = {
     ...ownFields(request, dropped),
     model: target.model,
