@@ -217,6 +217,27 @@ describe('a server of chat completions', () => {
   });
 });
 
+describe('a DeepSeek model', () => {
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+  const turns = (thought: object) => [
+    ...hello,
+    { role: 'assistant', content: null, tool_calls: [call], ...thought },
+    { role: 'tool', tool_call_id: 'c', content: 'done' },
+  ];
+  const thoughtOf = (body: JsonObject) => (body.messages as JsonObject[])[1]?.reasoning_content;
+
+  test('finds a thought in every answer, be it empty, whoever brings the conversation', () => {
+    const unthought = turns({});
+    const thought = (model: string) =>
+      thoughtOf(sent('openai', chat({ messages: unthought }), 'openai', model));
+    for (const model of ['deepseek-v4-pro', 'deepseek/deepseek-v4-flash', 'deepseek-reasoner'])
+      expect(thought(model)).toBe('');
+    for (const model of ['deepseek-r1-distill-llama-70b', 'qwen3']) expect(thought(model)).toBeUndefined();
+    const kept = chat({ messages: turns({ reasoning_content: 'Hm.' }) });
+    expect(thoughtOf(sent('openai', kept, 'openai', 'deepseek-v4-pro'))).toBe('Hm.');
+  });
+});
+
 describe('a GPT model', () => {
   const codingTool = generate({
     generationConfig: {
@@ -267,8 +288,10 @@ describe('a GPT model', () => {
     expect(answer('gpt-4-turbo')).toEqual({ role: 'assistant', content: 'Yes.' });
     expect(answer('gpt-5')).toEqual({ role: 'assistant', content: 'Yes.' });
     expect(answer('gpt-oss-120b')).toEqual({ role: 'assistant', content: 'Yes.', reasoning_content: 'Hm.' });
-    const own = { role: 'assistant', content: 'Yes.', reasoning_content: 'Hm.' };
-    expect(sent('openai', chat({ messages: [own] }), 'openai', 'gpt-4').messages).toEqual([own]);
+    const echoed = { role: 'assistant', content: 'Yes.', reasoning_content: 'Hm.' };
+    const own = (model: string) => sent('openai', chat({ messages: [echoed] }), 'openai', model).messages;
+    expect(own('gpt-4')).toEqual([{ role: 'assistant', content: 'Yes.' }]);
+    expect(own('gpt-oss-120b')).toEqual([echoed]);
   });
 
   test('is told the same user by a hash where the id is longer than it takes', () => {
@@ -420,6 +443,23 @@ describe('a Gemini model', () => {
     expect(signatures('gemini-flash-latest')).toEqual([word, undefined, word]);
     expect(signatures('gemini-2.5-pro')).toEqual([undefined, undefined, undefined]);
     expect(signatures('other')).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('gets a step signed that a client of its own dialect repeats from the answer of another model', () => {
+    const step = (signature: object) => ({
+      role: 'model',
+      parts: [
+        { text: 'Both.' },
+        { functionCall: { id: 'a', name: 'f', args: {} }, ...signature },
+        { functionCall: { id: 'b', name: 'f', args: {} } },
+      ],
+    });
+    const calls = (signature: object, model: string) =>
+      callsOf(sent('gemini', { contents: [step(signature)] }, 'gemini', model));
+    const word = 'skip_thought_signature_validator';
+    expect(calls({}, 'gemini-3-pro').map((part) => part.thoughtSignature)).toEqual([word, undefined]);
+    expect(calls({ thoughtSignature: 's' }, 'gemini-3-pro')[0]?.thoughtSignature).toBe('s');
+    expect(calls({}, 'gemini-2.5-pro')[0]).not.toHaveProperty('thoughtSignature');
   });
 
   test('gets no empty text, and the words of a client of its own dialect as they are', () => {

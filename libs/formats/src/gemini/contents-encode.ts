@@ -49,7 +49,7 @@ export function encodeContents(
     // Some clients use an id again: a result is that of the last call before it.
     for (const [id, name] of callNames([message])) names.set(id, name);
     const turn = encodeTurn(message, names, `messages[${index}]`, dropped);
-    add(turns, reader.isForeign ? asServersTake(turn, reader.model) : turn);
+    add(turns, reader.isForeign ? asServersTake(turn, reader.model) : withSignature(turn, reader.model));
   }
   const leading = messages.slice(0, head).filter((message) => message.role === 'system');
   const says = leading.some(({ content }) => content.length > 0);
@@ -68,6 +68,15 @@ function add(turns: Turn[], turn: Turn): void {
     for (const part of turn.parts) last.parts.push(part);
     last.isResults = turn.isResults;
   } else if (turn.parts.length > 0) turns.push(turn);
+}
+
+/**
+ * A turn of a client that speaks this dialect, as it said it. But a step without any signature is another model's, whose
+ * answer this client could only repeat.
+ */
+function withSignature(turn: Turn, model: string): Turn {
+  const isUnsigned = turn.role === 'model' && turn.parts.every((part) => part.thoughtSignature === undefined);
+  return isUnsigned ? { ...turn, parts: signCalls(turn.parts, model) } : turn;
 }
 
 /** A turn of a client that knows nothing of this dialect: without empty text, with signed calls and whole results. */

@@ -12,10 +12,11 @@ import type { z } from 'zod';
 import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
 import { ownFields } from './foreign.ts';
-import { acceptedEffort, acceptedMessages, acceptedSampling } from './gpt-models.ts';
+import { acceptedEffort, acceptedSampling } from './gpt-models.ts';
 import { decodeMessages } from './messages.ts';
 import { encodeMessages } from './messages-encode.ts';
 import { decodeOutput, encodeOutput } from './output.ts';
+import { thoughtAsTaken } from './thinking-back.ts';
 import { decodeFunction, decodeToolChoice, decodeTools, encodeToolChoice, encodeTools } from './tools.ts';
 import { FORMAT, keptBeside, keptFields, parseWire, requestBody } from './wire.ts';
 
@@ -144,7 +145,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const body: JsonObject = {
     ...ownFields(request, dropped),
     model: target.model,
-    messages: isStranger ? acceptedMessages(messages, target.model) : messages,
+    messages: thoughtAsTaken(messages, target.model),
     ...(target.stream && { stream: true, stream_options: { include_usage: true } }),
     ...encodeSampling(sampling, target.model),
     ...(request.tools && hasTools && { tools: encodeTools(tools, dropped) }),
