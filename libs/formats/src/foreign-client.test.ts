@@ -294,6 +294,22 @@ describe('a GPT model', () => {
     expect(own('gpt-oss-120b')).toEqual([echoed]);
   });
 
+  test('from 5.4 on is kept from reasoning where it may call functions, which its API demands', () => {
+    const tools = [{ name: 'f', input_schema: { type: 'object', properties: {} } }];
+    const effort = (model: string, body: object) =>
+      sent('anthropic', messages(body), 'openai', model).reasoning_effort;
+    const high = { output_config: { effort: 'high' } };
+    for (const model of ['gpt-5.4', 'openai/gpt-5.6-terra', 'gpt-5.10', 'gpt-6']) {
+      expect(effort(model, { ...high, tools })).toBe('none');
+      expect(effort(model, { tools })).toBe('none');
+      expect(effort(model, high)).toBe('high');
+    }
+    for (const model of ['gpt-5', 'gpt-5.2', 'o4-mini', 'gpt-oss-120b'])
+      expect(effort(model, { ...high, tools })).toBe('high');
+    const own = { reasoning_effort: 'high', tools: [{ type: 'function', function: { name: 'f' } }] };
+    expect(sent('openai', chat(own), 'openai', 'gpt-5.4').reasoning_effort).toBe('high');
+  });
+
   test('is told the same user by a hash where the id is longer than it takes', () => {
     const user = (id: string) =>
       String(sent('anthropic', messages({ metadata: { user_id: id } }), 'openai', 'gpt-5').user);

@@ -47,12 +47,17 @@ const knownEfforts: readonly [model: RegExp, efforts: readonly ReasoningEffort[]
   [/gpt-5\.\d/, ['none', 'low', 'medium', 'high', 'xhigh']],
 ];
 
+/** From 5.4 on they call functions by this API only where they do not reason, which some of them do unasked. */
+const callsUnreasoned = /gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])/;
+
 /** The effort, or the nearest that the model knows; absent for one that does not reason and refuses the very word. */
 export function acceptedEffort(
   effort: ReasoningEffort | undefined,
   model: string,
+  hasTools: boolean,
 ): ReasoningEffort | undefined {
   const kind = kindOf(model);
+  if (kind === 'reasoning' && hasTools && callsUnreasoned.test(model)) return 'none';
   if (effort === undefined || kind === 'plain') return undefined;
   const known = kind === 'other' ? undefined : knownEfforts.find(([pattern]) => pattern.test(model))?.[1];
   if (!known || known.includes(effort)) return effort;

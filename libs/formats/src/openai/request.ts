@@ -137,7 +137,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const { tools = [], toolChoice, parallelToolCalls, output, reasoning, logprobs, endUser } = request;
   const isStranger = isForeign(target, FORMAT);
   const wanted = reasoning && encodeEffort(reasoning);
-  const effort = isStranger ? acceptedEffort(wanted, target.model) : wanted;
+  const effort = isStranger ? acceptedEffort(wanted, target.model, tools.length > 0) : wanted;
   const sampling = isStranger ? acceptedSampling(request.sampling, target.model) : request.sampling;
   // Servers refuse what is said about tools where there are none; other formats say it all the same.
   const hasTools = tools.length > 0 || !isStranger;
