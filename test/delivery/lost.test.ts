@@ -93,8 +93,26 @@ test('streams go on without a seam when every subscription is cut again and agai
   expectWhole(await ended);
 });
 
+test('no worker is taken for lost while it is Redis that stands still', async () => {
+  const lost = () => gateway.metric('sluice_attempts_total', { reason: 'silent' });
+  const lostBefore = await lost();
+  const { ended } = await openStreams(20);
+  const noticedBefore = countNotices();
+  redis.suspend();
+  // Later than the silence of a worker counts as its loss.
+  await until(() => countNotices() > noticedBefore, { what: 'an ingress to give its subscription up' });
+  redis.resume();
+  expectWhole(await ended);
+  expect(await lost()).toBe(lostBefore);
+});
+
 test('streams go on without a seam when Redis restarts empty', async () => {
   const { ended } = await openStreams(20);
   await redis.restart();
   expectWhole(await ended);
 });
+
+function countNotices(): number {
+  const lines = gateway.ingresses.flatMap((ingress) => ingress.lines);
+  return lines.filter((line) => line.includes('redis said nothing for 3000 ms')).length;
+}

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster } from 'ioredis';
 import type { RedisClient } from './connection.ts';
+import { askForSigns } from './signs-of-life.ts';
 
 const askPauseMs = 250;
 /** ioredis tries a command again for some 2 s while a cluster finds its new master. */
@@ -17,7 +18,7 @@ export interface Bus {
   subscribe(channel: string, listener: (text: string) => void): Promise<void>;
   /** Told each time the subscriptions stand again after a cut: what came in between is lost. */
   onResubscribed(listener: () => void): void;
-  /** Whether the subscriber is connected now. */
+  /** Whether what is said would reach us now: the subscriber is connected, and Redis answers. */
   isUp(): boolean;
   /** Whether a message would be sent at once. */
   canPublish(): boolean;
@@ -37,6 +38,8 @@ export function createBus(
   const resubscribed: (() => void)[] = [];
   const scope = scopeOf(subscriber);
   const isSharded = subscriber instanceof Cluster;
+  // Who only speaks has no subscriber of its own.
+  const isAnswered = subscriber === commands ? () => true : askForSigns(subscriber);
   let wasUp = false;
 
   const receive = (channel: string, text: string): void => {
@@ -88,7 +91,7 @@ export function createBus(
       wasUp = true;
     },
     onResubscribed: (listener) => resubscribed.push(listener),
-    isUp: () => subscriber.status === 'ready' && shards?.areAllUp() !== false,
+    isUp: () => subscriber.status === 'ready' && shards?.areAllUp() !== false && isAnswered(),
     canPublish: () => commands.status === 'ready',
   };
 }

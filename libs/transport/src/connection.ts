@@ -27,7 +27,7 @@ const commandSilenceMs = 800;
  * blocking fetch.
  */
 const deadAfterMs = 3_000;
-/** Who asks nothing would notice nothing: each connection asks for a sign of life this often. */
+/** How often a server that takes what we write is asked whether it does. */
 const askIntervalMs = 1_000;
 
 type Settings = Omit<RedisOptions, 'replyMapping'>;
@@ -94,7 +94,7 @@ export function openRedis(url: string, options: ConnectionOptions): RedisClient 
     isOut = true;
     onError(error);
   });
-  keepAsking(client, profile);
+  if (profile !== 'subscriber' && client instanceof Redis) keepAsking(client);
   if (profile === 'subscriber') leaveQuietly(client);
   if (client instanceof Redis && address.kind !== 'sentinel') shunReplicas(client);
   const silenceMs = profile === 'command' ? commandSilenceMs : deadAfterMs;
@@ -165,17 +165,13 @@ function leaveQuietly(client: RedisClient): void {
 
 /**
  * Who only publishes would never hear that its server has become a replica, so it asks by a command that writes, and
- * that finds nothing to write. In a cluster the pings go to the nodes and not through the subscription, which TCP's
- * keep-alive watches.
+ * that finds nothing to write.
  */
-function keepAsking(client: RedisClient, profile: ConnectionProfile): void {
-  const isWriter = profile !== 'subscriber' && client instanceof Redis;
-  if (profile !== 'subscriber' && !isWriter) return;
+function keepAsking(client: Redis): void {
   const timer = setInterval(() => {
     if (client.status !== 'ready') return;
-    const asked: Promise<unknown> = isWriter ? client.persist(probeKey) : client.ping();
     // An answer that does not come closes the connection, and then it is opened again.
-    asked.catch(() => undefined);
+    client.persist(probeKey).catch(() => undefined);
   }, askIntervalMs);
   timer.unref();
   client.once('end', () => clearInterval(timer));

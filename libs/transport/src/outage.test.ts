@@ -100,6 +100,16 @@ describe('while a single Redis is away', () => {
     await until(() => heard.length === 1);
   });
 
+  it('nobody is listened to while it stands still, although the connection is open', async () => {
+    const { bus, subscriber } = await connections.createBus(topology.url, 'worker');
+    await bus.subscribe('sluice:still', () => undefined);
+    first().suspend();
+    await until(() => !bus.isUp());
+    expect(subscriber.status).toBe('ready');
+    first().resume();
+    await until(() => bus.isUp());
+  });
+
   it('a worker waits, and takes jobs again by itself', async () => {
     const queue = createJobQueue(await connections.connect(topology.url, 'command'));
     const taken: string[] = [];

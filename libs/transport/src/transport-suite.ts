@@ -41,13 +41,16 @@ export class Connections {
   }
 
   /** What an ingress (`command`) or a worker speaks and listens through. */
-  async createBus(url: string, profile: 'command' | 'worker'): Promise<{ bus: Bus; commands: RedisClient }> {
+  async createBus(
+    url: string,
+    profile: 'command' | 'worker',
+  ): Promise<{ bus: Bus; commands: RedisClient; subscriber: RedisClient }> {
     const commands = await this.connect(url, profile);
     const subscriber = await this.connect(url, 'subscriber');
     const bus = createBus(commands, subscriber, (error) => {
       throw error;
     });
-    return { bus, commands };
+    return { bus, commands, subscriber };
   }
 
   close(): void {
