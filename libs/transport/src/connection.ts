@@ -1,7 +1,7 @@
 import { SluiceError } from '@sluice/canonical';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { coalesceWrites } from './coalesce-writes.ts';
-import { isRefusedByReplica, shunReplicas } from './follow-master.ts';
+import { isRefusedByReplica, leaveReplaced, shunReplicas } from './follow-master.ts';
 import { probeKey } from './names.ts';
 import { passReasonOfNode, SentinelReasons } from './pass-reason.ts';
 import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
@@ -96,7 +96,7 @@ export function openRedis(url: string, options: ConnectionOptions): RedisClient 
   });
   if (profile !== 'subscriber' && client instanceof Redis) keepAsking(client);
   if (profile === 'subscriber') leaveQuietly(client);
-  if (client instanceof Redis && address.kind !== 'sentinel') shunReplicas(client);
+  if (client instanceof Redis) keepToMaster(client);
   const silenceMs = profile === 'command' ? commandSilenceMs : deadAfterMs;
   eachNode(client, (node) => {
     if (client instanceof Cluster) passReasonOfNode(node);
@@ -115,7 +115,7 @@ export function openTwin(client: RedisClient): RedisClient {
   // Each command rejects by itself, and the owner of the first connection hears of outages.
   twin.on('error', () => undefined);
   eachNode(twin, coalesceWrites);
-  if (twin instanceof Redis && !twin.options.sentinels) shunReplicas(twin);
+  if (twin instanceof Redis) keepToMaster(twin);
   return twin;
 }
 
@@ -131,6 +131,11 @@ function keepToDatabase(client: RedisClient): void {
 function isRefusedDatabase(error: Error | undefined): boolean {
   const command = error?.name === 'ReplyError' && 'command' in error ? error.command : undefined;
   return typeof command === 'object' && command !== null && 'name' in command && command.name === 'select';
+}
+
+function keepToMaster(client: Redis): void {
+  if (client.options.sentinels) leaveReplaced(client, client.options.sentinels);
+  else shunReplicas(client);
 }
 
 /** Closes a connection that stands, and opens it again; one that does not is being opened already. */

@@ -182,6 +182,33 @@ describe('when a replica takes over', () => {
   });
 });
 
+describe('when sentinels replace a master that they alone do not reach', () => {
+  beforeEach(async () => {
+    topology = await startSentinel({ canFailOver: true });
+  });
+
+  it('commands and subscriptions leave it for its successor', async () => {
+    const { bus, commands } = await connections.createBus(topology.url, 'worker');
+    let times = 0;
+    bus.onResubscribed(() => {
+      times += 1;
+    });
+    await bus.subscribe('sluice:replaced', () => undefined);
+    const [, successor] = topology.nodes;
+    // Connections that stand stay as they are, and those of the sentinel can't be opened again.
+    await commands.call('CONFIG', 'SET', 'requirepass', 'unknown to the sentinel');
+    const list = String(await commands.call('CLIENT', 'LIST'));
+    for (const [, id = ''] of list.matchAll(/^id=(\d+) .* name=sentinel-/gm)) {
+      await commands.call('CLIENT', 'KILL', 'ID', id);
+    }
+    await until(() => times === 1, { timeoutMs: takeOverLimitMs, what: 'the subscription to move' });
+    await until(async () =>
+      String(await commands.call('CONFIG', 'GET', 'port')).endsWith(`${successor?.port}`),
+    );
+    expect(await bus.publish('sluice:replaced', 'to the successor')).toBe(1);
+  });
+});
+
 describe('when one master of a cluster is away', () => {
   beforeEach(async () => {
     topology = await startCluster();
