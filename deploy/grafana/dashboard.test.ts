@@ -38,6 +38,16 @@ describe('the dashboard', () => {
     }
   });
 
+  it('asks the Prometheus that its reader chooses, the default one at first', () => {
+    const { panels = [], templating } = buildDashboard();
+    const asked = panels.flatMap((panel) => ('datasource' in panel ? [panel.datasource?.uid] : []));
+    expect(asked.length).toBeGreaterThan(20);
+    expect(new Set(asked)).toEqual(new Set(['${datasource}']));
+    const [first] = templating?.list ?? [];
+    expect(first).toMatchObject({ name: 'datasource', type: 'datasource', query: 'prometheus' });
+    expect(first?.current?.value).toBe('default');
+  });
+
   it('asks only for metrics that there are', () => {
     const unknown = queries
       .flatMap(({ expression }) => metricsIn(expression))

@@ -3,6 +3,7 @@ import {
   type Dashboard,
   DashboardBuilder,
   DashboardCursorSync,
+  DatasourceVariableBuilder,
   QueryVariableBuilder,
   RowBuilder,
   VariableRefresh,
@@ -13,8 +14,8 @@ import { PanelBuilder as GraphBuilder } from '@grafana/grafana-foundation-sdk/ti
 import type { Panel } from './panel.ts';
 import { rows } from './rows.ts';
 
-/** As the provisioned data source is called. */
-const datasource = { type: 'prometheus', uid: 'prometheus' };
+/** The reader's choice: each Grafana calls its Prometheus differently. */
+const datasource = { type: 'prometheus', uid: '${datasource}' };
 const size = { number: { width: 4, height: 4 }, graph: { width: 8, height: 8 } };
 
 /** The dashboard of an installation, in Grafana's own form. */
@@ -27,6 +28,12 @@ export function buildDashboard(): Dashboard {
     .time({ from: 'now-30m', to: 'now' })
     .timezone('browser')
     .tooltip(DashboardCursorSync.Crosshair)
+    .withVariable(
+      new DatasourceVariableBuilder('datasource')
+        .label('Data source')
+        .type('prometheus')
+        .current({ selected: true, text: 'default', value: 'default' }),
+    )
     .withVariable(
       new QueryVariableBuilder('pool')
         .label('Pool')
