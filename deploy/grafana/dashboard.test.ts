@@ -42,6 +42,7 @@ describe('the dashboard', () => {
     const { panels = [], templating } = buildDashboard();
     const asked = panels.flatMap((panel) => ('datasource' in panel ? [panel.datasource?.uid] : []));
     expect(asked.length).toBeGreaterThan(20);
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's own variable.
     expect(new Set(asked)).toEqual(new Set(['${datasource}']));
     const [first] = templating?.list ?? [];
     expect(first).toMatchObject({ name: 'datasource', type: 'datasource', query: 'prometheus' });

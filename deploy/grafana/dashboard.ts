@@ -15,6 +15,7 @@ import type { Panel } from './panel.ts';
 import { rows } from './rows.ts';
 
 /** The reader's choice: each Grafana calls its Prometheus differently. */
+// biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's own variable.
 const datasource = { type: 'prometheus', uid: '${datasource}' };
 const size = { number: { width: 4, height: 4 }, graph: { width: 8, height: 8 } };
 
