@@ -23,6 +23,7 @@ interface Workload {
     spec: {
       terminationGracePeriodSeconds?: number;
       shareProcessNamespace?: boolean;
+      enableServiceLinks?: boolean;
       containers: [Container];
       volumes?: { name: string; configMap: { name: string } }[];
     };
@@ -156,6 +157,10 @@ describe('the processes in the manifests', () => {
     const pauseMs = (containers[0].lifecycle?.preStop.sleep.seconds ?? 0) * 1000;
     // What the supervisors give a process after its drain, and some more.
     expect(terminationGracePeriodSeconds * 1000).toBeGreaterThanOrEqual(pauseMs + drainMs(name) + 10_000);
+  });
+
+  it.each(['ingress', 'worker', 'cli'])('let no service of the namespace set a variable of %s', (name) => {
+    expect(workload(name).template.spec.enableServiceLinks).toBe(false);
   });
 
   it.each(['ingress', 'worker'] as const)('let %s hear SIGTERM from its first moment on', (name) => {
