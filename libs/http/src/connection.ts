@@ -53,6 +53,8 @@ export class Connection implements ResponseSink {
   private readonly owner: ConnectionOwner;
   private readonly connectTimer: NodeJS.Timeout;
   private keepsAlive = true;
+  /** Whether nothing is read until `resume`: but TLS hands over all the same what it had decrypted by then. */
+  private isResting = false;
   private isConnected = false;
   private isClosed = false;
   private errorCode: string | undefined;
@@ -88,6 +90,7 @@ export class Connection implements ResponseSink {
 
   /** Reads on after a rest of its call. */
   resume(): void {
+    this.isResting = false;
     this.socket.resume();
   }
 
@@ -120,8 +123,12 @@ export class Connection implements ResponseSink {
     // Who answers before it has read the whole request, or says more than was asked, can't be asked again: what
     // comes next might be taken for the answer to somebody else.
     const isReusable = this.keepsAlive && isAlone && !this.isSlow && this.socket.writableLength === 0;
-    if (isReusable && !this.isClosed) this.owner.freed(this);
-    else this.drop('closed');
+    if (!isReusable || this.isClosed) {
+      this.drop('closed');
+      return;
+    }
+    if (this.isResting) this.resume();
+    this.owner.freed(this);
   }
 
   /** False asks the socket to stop reading. */
@@ -135,7 +142,10 @@ export class Connection implements ResponseSink {
       return true;
     }
     const pace = this.call?.readBytesPerSecond;
-    if (pace === undefined) return !this.call?.rests?.();
+    if (pace === undefined) {
+      this.isResting ||= this.call?.rests?.() ?? false;
+      return !this.isResting;
+    }
     setTimeout(() => this.socket.resume(), (count / pace) * 1000).unref();
     return false;
   }

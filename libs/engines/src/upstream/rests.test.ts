@@ -141,6 +141,17 @@ describe.each([
     expect(connections).toBe(1);
   });
 
+  it('that ends in what was read before it could rest leaves its connection to the next', async () => {
+    const { done } = await begin(4, restMs / 4);
+    vi.advanceTimersByTime(restMs / 4);
+    // More than a record of TLS holds: what one read of the socket brought is handed over in several.
+    answers[0]?.end(`${token.repeat(400)}${end}`);
+    await done;
+    vi.advanceTimersByTime(restMs);
+    expect(textOf(await runOf(engine, askFor('hi')))).toBe('other');
+    expect(connections).toBe(1);
+  });
+
   it('that rests can be left', async () => {
     const { controller, done } = await begin(5, restMs / 4);
     const left = answers[0] && once(answers[0], 'close');
