@@ -18,6 +18,8 @@ export const overview: Row = {
         'Share of the requests that should have succeeded which failed by our fault or the backend’s, over five minutes.',
       unit: 'percentunit',
       kind: 'number',
+      // As the alert.
+      alarm: { from: 0.05 },
       queries: [{ expression: 'sluice:request_failures:ratio5m', legend: 'failures' }],
     },
     {
@@ -39,6 +41,7 @@ export const overview: Row = {
       description: 'Busy slots of all. At 100 % requests wait.',
       unit: 'percentunit',
       kind: 'number',
+      alarm: { from: 1 },
       queries: [
         { expression: `sum(sluice_slots_busy${inPool}) / sum(sluice_slots${inPool})`, legend: 'in use' },
       ],
@@ -48,6 +51,7 @@ export const overview: Row = {
       description: '1 while every process gets answers from Redis.',
       unit: 'short',
       kind: 'number',
+      alarm: { below: 1 },
       queries: [{ expression: 'min(sluice_redis_up)', legend: 'up' }],
     },
   ],

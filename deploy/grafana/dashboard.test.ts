@@ -38,6 +38,22 @@ describe('the dashboard', () => {
     }
   });
 
+  it('is red where something is wrong, and nowhere because much is going on', () => {
+    const colours = (title: string, value: number) => {
+      const panel = buildDashboard().panels?.find((each) => each.title === title);
+      const steps =
+        (panel && 'fieldConfig' in panel && panel.fieldConfig?.defaults?.thresholds?.steps) || undefined;
+      return steps?.findLast((step) => step.value === null || step.value <= value)?.color;
+    };
+    expect([0, 1].map((value) => colours('Redis', value))).toEqual(['red', 'green']);
+    expect([0, 0.04, 0.05, 1].map((value) => colours('Failures', value))).toEqual([
+      ...['green', 'green', 'red', 'red'],
+    ]);
+    expect([0.5, 1].map((value) => colours('Slots in use', value))).toEqual(['green', 'red']);
+    for (const title of ['Requests', 'Output tokens', 'Time to first token, p99'])
+      expect([0, 1_000].map((value) => colours(title, value))).toEqual(['text', 'text']);
+  });
+
   it('asks the Prometheus that its reader chooses, the default one at first', () => {
     const { panels = [], templating } = buildDashboard();
     const asked = panels.flatMap((panel) => ('datasource' in panel ? [panel.datasource?.uid] : []));

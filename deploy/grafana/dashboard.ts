@@ -6,6 +6,8 @@ import {
   DatasourceVariableBuilder,
   QueryVariableBuilder,
   RowBuilder,
+  ThresholdsConfigBuilder,
+  ThresholdsMode,
   VariableRefresh,
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus';
@@ -62,6 +64,8 @@ function buildPanel(panel: Panel): NumberBuilder | GraphBuilder {
   const isNumber = panel.kind === 'number';
   const { width, height } = isNumber ? size.number : size.graph;
   const builder = isNumber ? new NumberBuilder() : createGraph();
+  // Grafana's own are green below 80 and red above: 100 requests a second, and no failure of any share.
+  if (isNumber) builder.thresholds(thresholdsOf(panel.alarm));
   builder
     .title(panel.title)
     .description(panel.description)
@@ -76,6 +80,17 @@ function buildPanel(panel: Panel): NumberBuilder | GraphBuilder {
     builder.withTarget(new DataqueryBuilder().refId(refId).expr(expression).legendFormat(legend));
   }
   return builder;
+}
+
+function thresholdsOf(alarm: Panel['alarm']): ThresholdsConfigBuilder {
+  const steps = new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute);
+  if (!alarm) return steps.steps([{ value: null, color: 'text' }]);
+  const [low, high, at] =
+    'from' in alarm ? (['green', 'red', alarm.from] as const) : (['red', 'green', alarm.below] as const);
+  return steps.steps([
+    { value: null, color: low },
+    { value: at, color: high },
+  ]);
 }
 
 function createGraph(): GraphBuilder {

@@ -14,6 +14,8 @@ export interface Panel {
   readonly unit: Unit;
   /** Default: a graph over time. */
   readonly kind?: 'number';
+  /** From which number on, or below which, it is shown in red. Absent: no number is good or bad by itself. */
+  readonly alarm?: { readonly from: number } | { readonly below: number };
   readonly queries: readonly Query[];
 }
 
