@@ -43,21 +43,10 @@ function environment(title: string, schema: z.ZodObject): string[] {
   const rows = describeEnvironment(schema).map(({ name, type, isRequired, defaultValue, description }) => [
     secrets.has(name) ? `\`${name}\`, \`…_FILE\`` : `\`${name}\``,
     type,
-    isRequired
-      ? 'required'
-      : defaultValue === undefined
-        ? ''
-        : `\`${plainDefault(schema, name) ?? defaultValue}\``,
+    isRequired ? 'required' : defaultValue === undefined ? '' : `\`${defaultValue}\``,
     description,
   ]);
   return [`## ${title}`, '', ...table(['Name', 'Type', 'Default', 'Meaning'], rows)];
-}
-
-/** A default stands in the code and is no secret, even where a value of the operator's would be one. */
-function plainDefault(schema: z.ZodObject, name: string): string | undefined {
-  // Every field of a schema of the environment is a schema with methods.
-  const value: unknown = (schema.shape[name] as z.ZodType | undefined)?.parse(undefined);
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
 const compose = [

@@ -1,1 +1,1 @@
-export { type IngressConfig, ingressEnvironment } from './config.ts';
+export { ingressEnvironment } from './config.ts';

@@ -1,1 +1,1 @@
-export { type WorkerConfig, workerEnvironment } from './config.ts';
+export { workerEnvironment } from './config.ts';

@@ -1,4 +1,4 @@
-export type { Backend, BackendKind, ParsedBackend } from './backend.ts';
+export type { Backend } from './backend.ts';
 export * from './engine.ts';
 export { engineKinds, parseBackend } from './registry.ts';
 export { referenceText, referenceToken } from './simulated/reference.ts';

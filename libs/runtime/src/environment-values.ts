@@ -22,11 +22,6 @@ export function port() {
   return wholeNumber({ max: 65_535 });
 }
 
-/** `true`, `false`, `1`, `0`, `yes`, `no`, `on` or `off`, in any case. */
-export function flag() {
-  return z.stringbool({ error: 'must be true or false' });
-}
-
 /** Names or addresses with commas between; spaces around them and empty ones don't count. */
 export function list() {
   return z

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
 import { describeEnvironment, parseEnvironment, secretNamesOf } from './environment.ts';
-import { durationMs, flag, list, port, secretText } from './environment-values.ts';
+import { durationMs, list, port, secretText } from './environment-values.ts';
 import { maskSecrets } from './secrets.ts';
 
 const schema = z.object({
@@ -13,7 +13,6 @@ const schema = z.object({
   SLUICE_REDIS_URL: z.url().describe('Address of Redis'),
   SLUICE_LOG_LEVEL: z.enum(['info', 'debug']).default('info').describe('Least level written'),
   SLUICE_DRAIN_LIMIT_MS: durationMs({ min: 1 }).default(30_000).describe('Time for work in flight'),
-  SLUICE_OPEN: flag().default(false).describe('Whether keys are needed'),
   SLUICE_TRUSTED: list().default([]).describe('Proxies'),
   SLUICE_PEPPER: secretText().min(4).optional().describe('Mixed into hashes'),
 });
@@ -34,7 +33,6 @@ describe('parseEnvironment', () => {
     const { values, warnings } = parseEnvironment(schema, {
       SLUICE_PORT: ' 80 ',
       SLUICE_REDIS_URL: 'redis://localhost',
-      SLUICE_OPEN: 'Yes',
       SLUICE_TRUSTED: '10.0.0.1, ,10.0.0.2',
     });
     expect(values).toEqual({
@@ -42,7 +40,6 @@ describe('parseEnvironment', () => {
       SLUICE_REDIS_URL: 'redis://localhost',
       SLUICE_LOG_LEVEL: 'info',
       SLUICE_DRAIN_LIMIT_MS: 30_000,
-      SLUICE_OPEN: true,
       SLUICE_TRUSTED: ['10.0.0.1', '10.0.0.2'],
     });
     expect(warnings).toEqual([]);
@@ -53,7 +50,6 @@ describe('parseEnvironment', () => {
       SLUICE_PORT: '70000',
       SLUICE_LOG_LEVEL: 'loud',
       SLUICE_DRAIN_LIMIT_MS: '1e3',
-      SLUICE_OPEN: 'perhaps',
     };
     const problems = problemsOf(() => parseEnvironment(schema, environment));
     expect(problems).toEqual({
@@ -61,9 +57,8 @@ describe('parseEnvironment', () => {
       SLUICE_REDIS_URL: 'is missing; expected text',
       SLUICE_LOG_LEVEL: 'must be one of info, debug',
       SLUICE_DRAIN_LIMIT_MS: 'must be a whole number, digits only',
-      SLUICE_OPEN: 'must be true or false',
     });
-    expect(Object.keys(problems)).toEqual(Object.keys(schema.shape).slice(0, 5));
+    expect(Object.keys(problems)).toEqual(Object.keys(schema.shape).slice(0, 4));
   });
 
   it('takes no duration that a timer would not wait for', () => {
@@ -141,7 +136,7 @@ describe('describeEnvironment', () => {
         defaultValue: '8080',
         description: 'Port for clients',
       },
-      { name: 'SLUICE_REDIS_URL', type: 'address', isRequired: true, description: 'Address of Redis' },
+      { name: 'SLUICE_REDIS_URL', type: 'text', isRequired: true, description: 'Address of Redis' },
       {
         name: 'SLUICE_LOG_LEVEL',
         type: 'info | debug',
@@ -155,13 +150,6 @@ describe('describeEnvironment', () => {
         isRequired: false,
         defaultValue: '30000',
         description: 'Time for work in flight',
-      },
-      {
-        name: 'SLUICE_OPEN',
-        type: 'true | false',
-        isRequired: false,
-        defaultValue: 'false',
-        description: 'Whether keys are needed',
       },
       { name: 'SLUICE_TRUSTED', type: 'list, comma between', isRequired: false, description: 'Proxies' },
       {

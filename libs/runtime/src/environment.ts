@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigError, type Problem } from './config-error.ts';
-import { mask, maskText } from './secrets.ts';
 import { settingNames } from './setting-names.ts';
 import { nearestSpelling } from './spelling.ts';
 import { problemsOf } from './zod-problems.ts';
@@ -109,9 +108,7 @@ export function describeEnvironment(schema: z.ZodObject): SettingDescription[] {
       name,
       type: describeType(json),
       isRequired,
-      ...(defaultValue !== '' && {
-        defaultValue: isSecretField(field) ? mask : maskText(defaultValue),
-      }),
+      ...(defaultValue !== '' && { defaultValue }),
       description: json.description ?? '',
     };
   });
@@ -136,9 +133,7 @@ function describeType(json: z.core.JSONSchema.BaseSchema): string {
       return isOpen ? unit : `${unit} ≤ ${maximum}`;
     return isOpen ? `${unit} ≥ ${minimum}` : `${unit} ${minimum}–${maximum}`;
   }
-  if (json.type === 'boolean') return 'true | false';
   if (json.type === 'array') return 'list, comma between';
-  if (json.format === 'uri') return 'address';
   if (typeof json.minLength === 'number') return `text of ${json.minLength} or more characters`;
   return 'text';
 }

@@ -9,15 +9,7 @@ export * from './lifecycle.ts';
 export * from './listen-failure.ts';
 export * from './log-error.ts';
 export * from './logger.ts';
-export {
-  beginAtZero,
-  type CounterOf,
-  createRegistry,
-  type DurationsOf,
-  type GaugeOf,
-  type RenderedMetrics,
-  renderMetrics,
-} from './metric-set.ts';
+export { beginAtZero, createRegistry, renderMetrics } from './metric-set.ts';
 export * from './metrics.ts';
 export * from './ops-ports.ts';
 export * from './ops-server.ts';

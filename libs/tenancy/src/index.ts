@@ -1,6 +1,6 @@
 export * from './caller.ts';
 export type { RandomBytes } from './credential.ts';
-export { Directory, type DirectoryOptions, type LimitChanges, type MintOptions } from './directory.ts';
+export { Directory, type LimitChanges } from './directory.ts';
 export * from './key-store.ts';
 export * from './model-pattern.ts';
-export type { Key, Limits, Tenant } from './record.ts';
+export type { Key, Limits } from './record.ts';

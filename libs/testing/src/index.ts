@@ -1,5 +1,5 @@
 export { findFreePort } from '@sluice/redis';
-export { ChatExchange, type RecordedRequest, type ScriptedToolCall } from './chat-exchange.ts';
+export { ChatExchange } from './chat-exchange.ts';
 export * from './chat-server.ts';
 export * from './cluster.ts';
 export { findLlamaPackage } from './llama-package.ts';
