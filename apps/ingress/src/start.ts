@@ -70,6 +70,8 @@ export async function startIngress(environment: Environment): Promise<void> {
     secret: config.SLUICE_KEY_SECRET,
   });
   await keys.start();
+  if (!(await keys.directory.knowsSecret()))
+    logger.warn('the keys in this Redis are of another SLUICE_KEY_SECRET: who has one is refused with 401');
   lifecycle.onDrain('keys', () => keys.close());
 
   const memoryGate = createMemoryGate({ redis: links.commands });
