@@ -48,3 +48,9 @@ test.each([
   expect(encodePath(model, stream)).toBe(path);
   expect(parsePath(new URL(path, 'http://upstream').pathname).model).toBe(model.replace('tunedModels/', ''));
 });
+
+test('a path of thousands of colons is read as soon as another', () => {
+  const path = `/v1/models/${'%3A'.repeat(5_000)}/`;
+  // One took 150 ms.
+  for (let times = 0; times < 500; times += 1) expect(readAction(path)).toBeUndefined();
+});

@@ -2,12 +2,9 @@ import { SluiceError } from '@sluice/canonical';
 
 export type Action = 'generateContent' | 'streamGenerateContent' | 'countTokens';
 
-const actions: ReadonlySet<string> = new Set<Action>([
-  'generateContent',
-  'streamGenerateContent',
-  'countTokens',
-]);
-const actionPath = /^\/+v1(?:beta)?\/+(?:models|tunedModels)\/+(.*)(?::|%3[Aa])([^:/]*)$/s;
+const beginning = /^\/+v1(?:beta)?\/+(?:models|tunedModels)\/+/;
+/** The actions by name: else each of thousands of colons would be tried as the last, all the way to the end. */
+const ending = /(?::|%3[Aa])(generateContent|streamGenerateContent|countTokens)$/;
 
 /** The model and what to do with it. */
 export interface Target {
@@ -20,22 +17,21 @@ export interface Target {
  * rest is the model, which may hold slashes and colons, encoded or not. Throws `not-found` for an unknown action.
  */
 export function parsePath(path: string): Target {
-  const [, rawModel = '', action = ''] = actionPath.exec(path) ?? [];
-  if (!isAction(action)) {
+  const call = splitPath(path);
+  if (!call) {
     throw new SluiceError(
       'not-found',
       'no such action of a model: the path ends in :generateContent, :streamGenerateContent or :countTokens',
     );
   }
-  const model = decodeModel(rawModel);
+  const model = decodeModel(call.model);
   if (model === '') throw new SluiceError('not-found', 'the path names no model');
-  return { model, action };
+  return { model, action: call.action };
 }
 
 /** The action that a path names; absent for other paths. Who names one speaks this format whatever the method was. */
 export function readAction(path: string): Action | undefined {
-  const action = actionPath.exec(path)?.[2] ?? '';
-  return isAction(action) ? action : undefined;
+  return splitPath(path)?.action;
 }
 
 /** Path of an action at an upstream, whose name of the model may say which collection it is in. */
@@ -45,8 +41,13 @@ export function encodePath(model: string, stream: boolean): string {
   return `/v1beta/${collection}${name}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
 }
 
-function isAction(text: string): text is Action {
-  return actions.has(text);
+/** The model as it stands in the path. Absent where that ends in no action. */
+function splitPath(path: string): Target | undefined {
+  const [start] = beginning.exec(path) ?? [];
+  const found = start === undefined ? null : ending.exec(path);
+  if (start === undefined || !found) return undefined;
+  // One of the three that the expression names.
+  return { model: path.slice(start.length, found.index), action: found[1] as Action };
 }
 
 function decodeModel(raw: string): string {
