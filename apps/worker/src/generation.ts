@@ -5,6 +5,7 @@ import {
   isContent,
   isTerminal,
   type ModelLimits,
+  nothingSpent,
 } from '@sluice/canonical';
 import type { Engine, FailureFacts, GenerationRun } from '@sluice/engines';
 import type { Clock, Outcome } from '@sluice/runtime';
@@ -48,6 +49,7 @@ export class Generation {
   private readonly services: GenerationServices;
   private readonly aborting = new AbortController();
   private stopReason: StopReason | undefined;
+  private hasAsked = false;
   private outcome: Outcome | undefined;
   private firstContentAt: number | undefined;
   private hasFailed = false;
@@ -75,7 +77,10 @@ export class Generation {
     const startedAt = clock.monotonic();
     let cause: unknown;
     try {
-      if (this.outcome === undefined) await services.engine.generate(job.request, this.order());
+      if (this.outcome === undefined) {
+        this.hasAsked = true;
+        await services.engine.generate(job.request, this.order());
+      }
       this.endIfOpen({ kind: 'internal', message: 'the engine stopped without an end' });
     } catch (thrown) {
       cause = thrown;
@@ -97,7 +102,8 @@ export class Generation {
     if (this.stopReason !== undefined || this.outcome !== undefined) return;
     this.stopReason = reason;
     const error = lastWords[reason];
-    if (error) this.services.writer.write({ type: 'error', error });
+    if (error)
+      this.services.writer.write({ type: 'error', error, ...(!this.hasAsked && { usage: nothingSpent }) });
     this.outcome = error?.kind ?? 'cancelled';
     this.aborting.abort();
   }
