@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { limits } from '@sluice/admission';
 import { catalogSettings, defaultCatalogSettings } from '@sluice/catalog';
 import { cliEnvironment } from '@sluice/cli';
@@ -30,10 +31,6 @@ export function writeConfiguration(): string {
     ...compose,
     ...settingsFile(),
     ...engines(),
-    ...besideTheServer,
-    ...embeddedModels,
-    '',
-    ...mediaByUrl,
     ...policies(),
   ].join('\n');
 }
@@ -90,99 +87,13 @@ function settingsFile(): string[] {
 }
 
 function engines(): string[] {
-  return engineKinds.flatMap(({ kind, options }) => [
+  return engineKinds.flatMap(({ kind, options, notes }) => [
     `## Backend \`engine: ${kind}\``,
     '',
     ...table(['Path', 'Type', 'Default', 'Meaning'], schemaRows(options, 'pools.NAME.backend')),
+    ...(notes ? readFileSync(notes, 'utf8').split('\n') : []),
   ]);
 }
-
-const besideTheServer = [
-  '## What a worker does beside its server',
-  '',
-  'So that a server of `engine: upstream` is not asked what it would refuse, or mistake:',
-  '',
-  '- **Limits.** A limit of the answer, the client’s or `maxOutputTokens`, is clamped to what the prompt leaves of',
-  '  `contextTokens`; without both, servers of messages, which demand one, are told 8192, and the others none. The prompt is',
-  '  estimated (a token for four characters), so a sixteenth of the context is kept for the answer in any case, and a server',
-  '  that finds no room for prompt and limit is asked once more without a limit, but for servers of messages.',
-  '- **Stop strings.** Servers of chat completions are told four, of generate content five, of messages those with a visible',
-  '  character. The worker looks for the others in the text and ends the answer, and the call, before the first of them. Usage',
-  '  comes at the end of an answer; that of one which the worker ended is an estimate.',
-  '- **Its start.** A worker serves each of its pools as soon as its server is there. One whose server is not there within',
-  '  `startTimeoutMs`, or refuses the credential, is tried again every ten seconds beside the others, and the worker says at',
-  '  `/readyz` that it is not ready; where no pool comes up, the worker ends.',
-  '- **Its records.** Each call carries `x-request-id`, the request’s id and the number of the attempt (`4b51…3051-1`), and the',
-  '  client’s `traceparent`. `headers` of the backend replace either.',
-  '- **The way to it** is direct: `HTTPS_PROXY` and the like are not read. `NODE_EXTRA_CA_CERTS` names the file of a private',
-  '  authority. Redirects are not followed, so that no key goes to another host.',
-  '- **A server that is gone.** A worker takes no jobs while nobody is found at its server’s address, or one who answers the',
-  '  question of `probePath` with 401 or with 500 and above: they wait for the other workers of the pool, or for the server.',
-  '  It asks when nobody calls, and at once when a call meets the same.',
-  '  After two such answers it offers no slots, so that a pool without any other worker refuses with 503. A server that is',
-  '  there and says nothing is taken for a busy one.',
-  '- **Words.** A server of chat completions that refuses `stream_options`, or wants `max_completion_tokens` for `max_tokens`, is asked',
-  '  again as it likes, and from then on at once; without the former, usage may be an estimate.',
-  '- **Prefills.** A last assistant turn of a messages client begins the answer, and what is answered is the rest. Servers of',
-  '  messages are left to do it; those of chat completions are told to where `resume` is `prefix`, for plain text without tools,',
-  '  JSON and thinking. Anything else is a 400 that names the turn, since the server would answer afresh. The embedded models',
-  '  go on with text, too, and the simulated one where it would have said the same; else its own words follow. What stands',
-  '  last in requests of the other formats has no such meaning, and reaches the server as it is.',
-  '',
-];
-
-const embeddedModels = [
-  '## Model files in the worker',
-  '',
-  '`engine: llama-cpp` evaluates a GGUF file in the worker process, with the package `node-llama-cpp`, which has to be',
-  'installed beside Sluice (see the README). What it does with a request:',
-  '',
-  '- Text only: a picture or document is a 400, and so are log probabilities.',
-  '- A prompt that leaves no room for an answer in `contextTokens` is a 400 that names both; an answer ends with `length`',
-  '  where the context does. Nothing of a conversation is ever forgotten to make room.',
-  '- Arguments of calls are kept to the schema of their tool, and a JSON answer to its own, by grammars: types, properties,',
-  '  elements, alternatives, references, constants and lengths up to 256. `pattern`, `minimum` and the like are not',
-  '  enforced. The model may leave away an argument that is not required, but names every property of a JSON answer. What',
-  '  would make more than 2000 schemas and listed values of one schema may be anything. Tools and a JSON format in one',
-  '  request are a 400.',
-  '- A tool choice of `required` or of a name makes the answer begin with that call. An answer makes 128 calls at most. A',
-  '  tool without a name, or with a space in it, is a 400.',
-  '- Thoughts are told apart from the answer where the chat format of the model marks them; a reasoning budget bounds them.',
-  '  A JSON answer is given without any. Where it has no marks for them, those of earlier turns are left out.',
-  '  How hard to think is told to gpt-oss, whose chats have words for it: low, medium or high.',
-  '- What stands in messages, tools, calls and results is text: a mark of the chat format in it has no effect.',
-  '- Stop strings end the text of an answer, not its thoughts and calls. What may become a mark of the chat format, as `<`',
-  '  or `||`, is held back until that is clear: it is missing where a limit falls in between.',
-  '- A prompt goes to the slot that has evaluated most of its beginning; what was not evaluated again is reported as',
-  '  cached. What a slot evaluated last stays in the memory of the worker until another prompt takes its place.',
-];
-
-const mediaByUrl = [
-  '## Pictures and documents by URL',
-  '',
-  'Nothing is fetched unless a backend says so. Then its workers fetch, and the ingress still needs no way out:',
-  '',
-  '```yaml',
-  'backend:',
-  '  engine: upstream',
-  '  baseUrl: http://127.0.0.1:8000/v1',
-  '  media:',
-  '    fetch: always                    # this server has no way out',
-  '    internal: [minio.local, 10.20.0.0/16]',
-  '    denied: [files.example.org]',
-  '```',
-  '',
-  '- Only addresses of the public Internet are reached, and those of `internal`. Every address of a name is checked, at',
-  '  every step of a redirect (three at most), and the connection goes to a checked address and no other. No proxy of',
-  '  the environment is used; no credential or cookie is sent.',
-  '- Pictures, PDF and text are taken for what their bytes are, not for what their server says. Compressed answers are',
-  '  refused; what is too large or too slow is cut off.',
-  '- What can not be fetched is a 400 that names the path of the part, not its URL. A refused address looks like one where',
-  '  nobody answers, and both are told on the full second; `sluice_media_fetches_total` tells them apart.',
-  '- A URL that stands in a request twice is fetched once. Another attempt of the request fetches again.',
-  '- Beside this guard a firewall around the workers does no harm.',
-  '',
-];
 
 function policies(): string[] {
   const rows = limits.map(({ name, summary, example, policy }) => [

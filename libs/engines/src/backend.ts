@@ -19,6 +19,7 @@ export interface BackendKind {
   readonly kind: string;
   /** For documentation: the schema of the backend's part beside `engine`. */
   readonly options: z.ZodType;
+  readonly notes: URL | undefined;
   parse(options: unknown, path: string): ParsedBackend;
 }
 
@@ -27,6 +28,7 @@ export function defineBackendKind<Options extends { slots: number }>(kind: Engin
   return {
     kind: kind.kind,
     options: kind.options,
+    notes: kind.notes,
     parse(raw, path) {
       const { value: options, problems } = checkSettings(kind.options, raw, path);
       if (!options) return { problems };

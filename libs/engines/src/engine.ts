@@ -90,6 +90,8 @@ export interface EngineKind<Options> {
   readonly kind: string;
   /** The backend's part of the configuration, beside `engine`. */
   readonly options: z.ZodType<Options>;
+  /** A page of Markdown for operators, which stands below the options in the documents. Absent: these say all. */
+  readonly notes?: URL;
   create(options: Options, services: EngineServices): Promise<Engine>;
 }
 

@@ -5,6 +5,7 @@ import { type LlamaCppOptions, llamaCppOptions } from './options.ts';
 export const llamaCpp: EngineKind<LlamaCppOptions> = {
   kind: 'llama-cpp',
   options: llamaCppOptions,
+  notes: new URL('./notes.md', import.meta.url),
   async create(options, services) {
     const { LlamaCppEngine } = await import('./engine.ts');
     const { loadLibrary } = await import('./library.ts');

@@ -5,6 +5,7 @@ import { type UpstreamOptions, upstreamOptions } from './options.ts';
 export const upstream: EngineKind<UpstreamOptions> = {
   kind: 'upstream',
   options: upstreamOptions,
+  notes: new URL('./notes.md', import.meta.url),
   async create(options, services) {
     const { createUpstreamEngine } = await import('./engine.ts');
     return createUpstreamEngine(options, services);
