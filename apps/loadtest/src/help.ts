@@ -44,7 +44,7 @@ Traffic
       --key-pick in-turn|random|skewed
       --header NAME=VALUE    repeatable; before the format's own, values never in results
       --abort-share N        clients that leave, --abort-after-tokens DIST or --abort-after DIST (time)
-      --slow-share N         clients that read at --slow-rate N bytes/s (1000)
+      --slow-share N         clients that read at --slow-rate N bytes/s (1000); http only
 
 Objective and checks
       --slo ttft=500ms,tpot=50ms,e2e=10s   what a good request meets;  --attainment N share (0.99)

@@ -128,6 +128,7 @@ describe('a scenario from flags', () => {
     [{ users: '5', burst: true, 'ramp-up': '1s' }, 'give one of --ramp-up and --burst'],
     [{ single: true, slo: 'ttft=1s' }, 'every answer is a single body'],
     [{ 'stream-share': '0', slo: 'tpot=1s,e2e=2s' }, 'every answer is a single body'],
+    [{ target: 'https://a.example', 'slow-share': '0.1' }, 'https is read ahead, and has no slow readers'],
   ])('refuses %j, which would change nothing, and says what it lacks', (flags, message) => {
     expect(() => scenario(flags)).toThrow(message);
   });

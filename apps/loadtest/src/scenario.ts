@@ -162,6 +162,11 @@ const scenarioSchema = fields
   .refine(({ slo, traffic }) => !boundsTokens(slo) || traffic.some(({ streamShare }) => streamShare > 0), {
     path: ['slo'],
     message: 'bounds the tokens of streams, and every answer is a single body: bound endToEndMs (e2e)',
+  })
+  // What one read of the socket brought is handed over decrypted, whether or not it is wanted: most answers are whole then.
+  .refine(({ target, traffic }) => !/^https:/i.test(target) || traffic.every(({ slow }) => !slow?.share), {
+    path: ['target'],
+    message: 'https is read ahead, and has no slow readers: give them an http address of the server',
   });
 
 /** A whole load test, as it is after defaults. */
