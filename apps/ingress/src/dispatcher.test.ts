@@ -507,6 +507,26 @@ describe('a pool without workers', () => {
     expect(delivered).toEqual([]);
   });
 
+  it('lets whatever its last worker hands over wait as long, also when somebody has waited in vain before', async () => {
+    const { directory, dispatcher, plan, advance, claim, frame, delivered } = await createWaiting();
+    advance(250);
+    claim();
+    frame(0, [start, text('a')]);
+    const others: GenerationEvent[] = [];
+    await dispatcher.open(plan({ requestId: 'other', onEvents: (events) => others.push(...events) })).begin();
+    const goes = { type: 'presence', worker: 'w1', pools: {} } as const;
+    for (let second = 0; second < 30; second += 1) {
+      directory.receive({ ...goes, state: 'ready' });
+      advance(1_000, []);
+    }
+    expect(others).toMatchObject([{ type: 'error', error: { kind: 'unavailable' } }]);
+    directory.receive({ ...goes, state: 'draining' });
+    advance(9_750, []);
+    expect(delivered).toEqual([start, text('a')]);
+    advance(500, []);
+    expect(delivered.slice(2)).toMatchObject([{ type: 'error', error: { kind: 'unavailable' } }]);
+  });
+
   it('may have workers that we can not hear', async () => {
     const { advance, delivered, listen } = await createWaiting();
     listen(false);

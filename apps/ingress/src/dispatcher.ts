@@ -183,7 +183,8 @@ export class Dispatcher {
     if (this.options.directory.slotsOf(pool) > 0 || !this.options.isListening()) return;
     const since = this.poolEmptySince.get(pool) ?? at;
     this.poolEmptySince.set(pool, since);
-    if (at - since < noWorkerLimitMs) return;
+    // What a worker that leaves hands over has waited for nobody yet, however long ago it closed.
+    if (at - Math.max(since, generation.enqueuedAt ?? at) < noWorkerLimitMs) return;
     generation.fail({ kind: 'unavailable', message: 'no worker serves this model now', retryAfterMs: 5_000 });
   }
 
