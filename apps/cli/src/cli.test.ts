@@ -196,7 +196,7 @@ it.each([
   [['limits', 'set', '--tenant', 'acme', 'concurrency'], '"concurrency" is not of the form limit=policy'],
   [
     ['limits', 'set', '--tenant', 'acme', 'concurrency=many'],
-    '"many" is no policy of concurrency: write a number, or number/duration',
+    '"many" is no policy of concurrency, which is written as concurrency=10',
   ],
   [['tenants', 'create', 'acme', '--name', 'Acme\nbeta'], '--name takes one line of visible characters'],
   [['keys', 'mint', '--tenant', 'acme', '--name', 'a\tb'], '--name takes one line of visible characters'],

@@ -28,11 +28,11 @@ export function limitNamed(name: string): Limit {
  */
 export function parsePolicy(name: string, text: string): Json {
   const limit = limitNamed(name);
-  const parsed = limit.policy.safeParse(text.startsWith('{') ? readJson(text) : readShort(name, text));
+  const parsed = limit.policy.safeParse(text.startsWith('{') ? readJson(text) : readShort(text));
   if (!parsed.success) {
     throw new SluiceError(
       'invalid-request',
-      `${text} is no policy of ${name}, which is written as ${name}=${limit.example}`,
+      `${JSON.stringify(text)} is no policy of ${name}, which is written as ${name}=${limit.example}`,
     );
   }
   // What a limit's schema gives for JSON is JSON: the schemas have no transformations.
@@ -75,14 +75,10 @@ function bindScope(policies: Limits, scope: Scope): ScopedLimit[] {
   });
 }
 
-function readShort(name: string, text: string): Json {
+/** Absent where the text has not the short form, which fits no limit. */
+function readShort(text: string): Json | undefined {
   const [, count, period] = /^(\d[\d_]*)(?:\/(.+))?$/.exec(text) ?? [];
-  if (count === undefined) {
-    throw new SluiceError(
-      'invalid-request',
-      `${JSON.stringify(text)} is no policy of ${name}: write a number, or number/duration`,
-    );
-  }
+  if (count === undefined) return undefined;
   return {
     max: Number(count.replaceAll('_', '')),
     ...(period !== undefined && { periodMs: parseDurationMs(period) }),
