@@ -244,6 +244,19 @@ it('what is written while its tenant is deleted is refused or gone with it', asy
   }
 });
 
+it('what can not be told to the ingresses is not written', async () => {
+  const store = await openStore();
+  await mintFor(store);
+  const before = await store.redis.keys('*');
+  await store.redis.call('ACL', 'SETUSER', 'mute', 'on', '>word', '~*', 'resetchannels', '+@all');
+  const redis = await connect();
+  await redis.auth('mute', 'word');
+  const { directory } = createKeyStore({ redis, secret });
+  await expect(directory.mint({ tenant: 'acme' })).rejects.toThrow('a tenancy record was not written');
+  await expect(directory.deleteTenant('acme')).rejects.toThrow('a tenancy record was not written');
+  expect((await store.redis.keys('*')).sort()).toEqual(before.sort());
+});
+
 it('changes of one record at the same time keep each other', async () => {
   const store = await openStore();
   const { key } = await mintFor(store);

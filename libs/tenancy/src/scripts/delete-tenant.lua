@@ -3,6 +3,8 @@
 --   ARGV[1] its id   ARGV[2] what the names of keys' records begin with   ARGV[3] channel   ARGV[4] what to tell
 -- Answer: the ids of its keys, or nothing where there is no such tenant
 if redis.call('HEXISTS', KEYS[1], 'id') == 0 then return false end
+-- First, so that nothing is deleted by who may not tell of it.
+redis.call('PUBLISH', ARGV[3], ARGV[4])
 local ids = redis.call('SMEMBERS', KEYS[2])
 for _, id in ipairs(ids) do
   local hash = redis.call('HGET', KEYS[4], id)
@@ -11,5 +13,4 @@ for _, id in ipairs(ids) do
 end
 redis.call('DEL', KEYS[1], KEYS[2])
 redis.call('SREM', KEYS[3], ARGV[1])
-redis.call('PUBLISH', ARGV[3], ARGV[4])
 return ids
