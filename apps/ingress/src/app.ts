@@ -45,7 +45,7 @@ export async function buildApp(services: Services): Promise<App> {
     // What has begun to arrive is answered; the framework's refusal would be in nobody's format.
     return503OnClosing: false,
     routerOptions: { ignoreDuplicateSlashes: true, maxParamLength: 4_096 },
-    clientErrorHandler: refuseBrokenHttp,
+    clientErrorHandler: refuseBrokenHttp(services),
     frameworkErrors: (error, http, reply) => sendError(error, http, reply, services),
   });
   const { bodyLimitBytes, now } = services;

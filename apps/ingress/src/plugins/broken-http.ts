@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ErrorInfo } from '@sluice/canonical';
 import { recognizeFormat } from '@sluice/formats';
+import type { Services } from '../services.ts';
 
 const byCode: Readonly<Record<string, { status: number; reason: string; error: ErrorInfo }>> = {
   HPE_HEADER_OVERFLOW: {
@@ -25,25 +26,34 @@ interface AnsweringSocket extends Socket {
 }
 
 /**
- * Answers what is no HTTP request. Nothing is known of its caller, so it speaks the format of unknown callers.
+ * Answers what is no HTTP request, and counts and logs it: nothing else would tell an operator of clients that speak TLS, or
+ * HTTP/2, to a port that does not. Nothing is known of its caller, so it speaks the format of unknown callers.
  * Behind a request whose answer has begun, the socket is cut: a refusal would stand in the middle of that answer.
  */
-export function refuseBrokenHttp(error: NodeJS.ErrnoException, socket: AnsweringSocket): void {
-  // Who opened a connection ahead and asked nothing yet expects no answer, and might take it for one to what it asks next.
-  const hasAsked = socket.bytesRead > 0;
-  if (error.code === 'ECONNRESET' || !hasAsked || !socket.writable || socket._httpMessage?.headersSent) {
-    socket.destroy();
-    return;
-  }
-  const known = byCode[error.code ?? ''];
-  const { status, reason } = known ?? { status: 400, reason: 'Bad Request' };
-  const codec = recognizeFormat({ path: '/', headers: {}, query: {} });
-  const { body } = codec.encodeError(known?.error ?? malformed, { requestId: '' });
-  const text = JSON.stringify(body);
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/json\r\n` +
-      `content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
-  );
-  const timer = setTimeout(() => socket.destroy(), closeLimitMs);
-  socket.once('close', () => clearTimeout(timer));
+export function refuseBrokenHttp({ metrics, logger }: Pick<Services, 'metrics' | 'logger'>) {
+  return (error: NodeJS.ErrnoException, socket: AnsweringSocket): void => {
+    // Who opened a connection ahead and asked nothing yet expects no answer, and might take it for one to what it asks next.
+    const hasAsked = socket.bytesRead > 0;
+    if (error.code === 'ECONNRESET' || !hasAsked || !socket.writable || socket._httpMessage?.headersSent) {
+      socket.destroy();
+      return;
+    }
+    const known = byCode[error.code ?? ''];
+    const { status, reason } = known ?? { status: 400, reason: 'Bad Request' };
+    const info = known?.error ?? malformed;
+    const codec = recognizeFormat({ path: '/', headers: {}, query: {} });
+    const { body } = codec.encodeError(info, { requestId: '' });
+    const text = JSON.stringify(body);
+    socket.end(
+      `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/json\r\n` +
+        `content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+    );
+    // Where its head was good, it is counted and logged as any other.
+    if (!socket._httpMessage) {
+      metrics.requests.inc({ format: codec.format, outcome: info.kind });
+      logger.info({ status, outcome: info.kind, code: error.code }, 'broken request');
+    }
+    const timer = setTimeout(() => socket.destroy(), closeLimitMs);
+    socket.once('close', () => clearTimeout(timer));
+  };
 }

@@ -38,7 +38,7 @@ beforeEach(async () => {
   } as unknown as Services;
   app = fastify({
     bodyLimit: 10_000,
-    clientErrorHandler: refuseBrokenHttp,
+    clientErrorHandler: refuseBrokenHttp(services),
     frameworkErrors: (error, http, reply) => sendError(error, http, reply, services),
   });
   registerObservation(app, services);
@@ -70,6 +70,15 @@ async function listen(): Promise<number> {
   const address = app.server.address();
   if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port');
   return address.port;
+}
+
+/** How many requests are counted, whatever became of them. */
+async function requestsTold(): Promise<number> {
+  const { body } = await renderMetrics(services.metrics.registry);
+  return [...body.matchAll(/^sluice_requests_total\{.*\} (\d+)$/gm)].reduce(
+    (sum, [, count]) => sum + Number(count),
+    0,
+  );
 }
 
 const post = (
@@ -233,6 +242,17 @@ describe('an error', () => {
     await once(socket, 'close');
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toHaveProperty('error');
+    expect(await requestsTold()).toBe(1);
+    await expect.poll(() => logged).toMatchObject([{ msg: 'broken request', status }]);
+  });
+
+  it('counts and logs once what turns out to be no HTTP behind its head', async () => {
+    const socket = connect(await listen(), '127.0.0.1').resume();
+    const head = 'POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n';
+    socket.write(`${head}transfer-encoding: chunked\r\n\r\nno length\r\n`);
+    await once(socket, 'close');
+    await expect.poll(() => logged).toMatchObject([{ msg: 'request', requestId: 'r1' }]);
+    expect(await requestsTold()).toBe(1);
   });
 
   it('says nothing to a client that has asked nothing yet', async () => {
