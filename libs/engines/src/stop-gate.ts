@@ -1,4 +1,5 @@
 import type { Json } from '@sluice/canonical';
+import { StopProgress } from './stop-progress.ts';
 
 /** Text that may leave. `tokens` counts the pieces whose first character is in it. */
 export interface Passed {
@@ -22,10 +23,10 @@ export class StopGate {
   matched: string | undefined;
   private held = '';
   private pieces: HeldPiece[] = [];
-  private readonly stops: readonly string[];
+  private readonly stops: readonly StopProgress[];
 
   constructor(stopSequences: readonly string[] = []) {
-    this.stops = stopSequences.filter((stop) => stop !== '');
+    this.stops = stopSequences.filter((stop) => stop !== '').map((stop) => new StopProgress(stop));
   }
 
   /** Whether there is text that may still become a stop string. */
@@ -37,8 +38,8 @@ export class StopGate {
   push(text: string, logprobs: readonly Json[] = []): Passed {
     if (this.stops.length === 0) return { text, tokens: 1, logprobs: [...logprobs] };
     this.pieces.push({ start: this.held.length, logprobs });
+    const match = this.findMatch(text);
     this.held += text;
-    const match = this.findMatch();
     if (match === undefined) return this.release(this.held.length - this.pendingLength());
     this.matched = match.stop;
     const passed = this.release(match.index);
@@ -49,30 +50,30 @@ export class StopGate {
 
   /** What is left when no more text will come: it did not become a stop string. */
   flush(): Passed {
+    for (const stop of this.stops) stop.length = 0;
     return this.release(Number.POSITIVE_INFINITY);
   }
 
-  private findMatch(): { index: number; stop: string } | undefined {
+  /** Of the stop strings that end in this piece the one that begins first, and where in the held text. */
+  private findMatch(piece: string): { index: number; stop: string } | undefined {
     let found: { index: number; stop: string } | undefined;
-    for (const stop of this.stops) {
-      const index = this.held.indexOf(stop);
-      if (index !== -1 && (found === undefined || index < found.index)) found = { index, stop };
+    for (const progress of this.stops) {
+      const taken = progress.take(piece);
+      if (taken === undefined) continue;
+      const { stop } = progress;
+      const index = this.held.length + taken - stop.length;
+      if (found === undefined || index < found.index) found = { index, stop };
     }
     return found;
   }
 
   /** Length of the longest end of the held text that is the beginning of a stop string. */
   private pendingLength(): number {
-    let longest = 0;
-    for (const stop of this.stops) {
-      for (let length = Math.min(stop.length - 1, this.held.length); length > longest; length -= 1) {
-        if (this.held.endsWith(stop.slice(0, length))) longest = length;
-      }
-    }
-    return longest;
+    return this.stops.reduce((longest, { length }) => Math.max(longest, length), 0);
   }
 
   private release(length: number): Passed {
+    if (length === 0) return { text: '', tokens: 0, logprobs: [] };
     const passed: Passed = { text: this.held.slice(0, length), tokens: 0, logprobs: [] };
     const kept: HeldPiece[] = [];
     for (const piece of this.pieces) {
