@@ -37,6 +37,36 @@ const words = {
   max_tokens:
     "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
 };
+/** Refuses a conversation by what its answers thought. */
+function converse(judge: (thoughts: unknown[]) => string | undefined): void {
+  const taken = { index: 0, message: { role: 'assistant', content: 'taken' }, finish_reason: 'stop' };
+  server.answer = (response, { body }) => {
+    const message = judge(thoughtsOf(body));
+    response.writeHead(message ? 400 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(message ? { error: { message } } : { id: 'c', choices: [taken] }));
+  };
+}
+
+function thoughtsOf(body: Record<string, unknown> | undefined): unknown[] {
+  const messages = (body?.messages ?? []) as Record<string, unknown>[];
+  return messages.filter(({ role }) => role === 'assistant').map((answer) => answer.reasoning_content);
+}
+
+const conversation = askFor('hi', {
+  messages: [
+    { role: 'user', content: [{ type: 'text', text: 'hi' }] },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'reasoning', text: 'Hm.' },
+        { type: 'text', text: 'Yes?' },
+      ],
+    },
+    { role: 'user', content: [{ type: 'text', text: 'go on' }] },
+    { role: 'assistant', content: [{ type: 'text', text: 'Well.' }] },
+    { role: 'user', content: [{ type: 'text', text: 'and?' }] },
+  ],
+});
 const limited = askFor('hi', { sampling: { maxOutputTokens: 50 } });
 
 describe('a server that does not take a word of its dialect', () => {
@@ -51,6 +81,38 @@ describe('a server that does not take a word of its dialect', () => {
     // Another model may be another's.
     await runOf(engine, limited, { backendModel: 'other' });
     expect(server.seen[4]?.body).toHaveProperty('stream_options');
+  });
+
+  it('hears nothing of the likeliest tokens where it does not know the word', async () => {
+    refuse({ top_k: "property 'top_k' is unsupported" });
+    const narrow = askFor('hi', { sampling: { topK: 64, temperature: 1 } });
+    expect(textOf(await runOf(engine, narrow))).toBe('taken');
+    expect(server.seen[1]?.body).toMatchObject({ temperature: 1 });
+    refuse({ top_k: 'top_k: must be at most 40' });
+    expect(await runOf(engine, narrow, { backendModel: 'other' })).toMatchObject([{ type: 'error' }]);
+  });
+
+  it.each([
+    "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]",
+    'messages.1.assistant.reasoning_content: Extra inputs are not permitted',
+    "Unknown parameter: 'messages[1].reasoning_content'.",
+  ])('hears no thinking where it takes none back: %s', async (refusal) => {
+    converse((thoughts) => (thoughts.some((thought) => thought !== undefined) ? refusal : undefined));
+    expect(textOf(await runOf(engine, conversation))).toBe('taken');
+    expect(thoughtsOf(server.seen[1]?.body)).toEqual([undefined, undefined]);
+    await runOf(engine, conversation);
+    expect(server.seen).toHaveLength(3);
+  });
+
+  it.each([
+    'The `reasoning_content` in the thinking mode must be passed back to the API.',
+    'thinking is enabled but reasoning_content is missing in assistant tool call message at index 3',
+  ])('hears a thought in every answer where it misses one: %s', async (refusal) => {
+    converse((thoughts) => (thoughts.includes(undefined) ? refusal : undefined));
+    expect(textOf(await runOf(engine, conversation))).toBe('taken');
+    expect(thoughtsOf(server.seen[1]?.body)).toEqual(['Hm.', '']);
+    await runOf(engine, conversation);
+    expect(server.seen).toHaveLength(3);
   });
 
   it('is told apart from one that quotes its client, and which nothing is learned of', async () => {

@@ -1,15 +1,10 @@
-import type { ReasoningEffort, Sampling } from '@sluice/canonical';
+import type { JsonObject, ReasoningEffort, Sampling } from '@sluice/canonical';
 
 /** How a model of the makers' own takes what it is asked; the open ones (`gpt-oss`) are like anybody else's. */
 type Kind = 'reasoning' | 'plain' | 'other';
 
 const makers = /^(?:.*\/)?(?:ft:)?(?:gpt-(?!oss)|chatgpt-|o[1-9](?:-|$))/;
 const reasons = /^(?:.*\/)?(?:ft:)?(?:o[1-9](?:-|$)|gpt-[5-9](?!.*chat))/;
-
-/** Whether it is one of the makers' own, which have no field for what a model thought. */
-export function isGpt(model: string): boolean {
-  return makers.test(model);
-}
 
 function kindOf(model: string): Kind {
   if (!makers.test(model)) return 'other';
@@ -30,6 +25,12 @@ export function acceptedSampling(sampling: Sampling, model: string): Sampling {
     ...rest
   } = known;
   return rest;
+}
+
+/** The messages of a body without the thinking of another model, for which the makers' own have no field. */
+export function acceptedMessages(messages: JsonObject[], model: string): JsonObject[] {
+  if (kindOf(model) === 'other') return messages;
+  return messages.map(({ reasoning_content: _thinking, ...message }) => message);
 }
 
 /** Whether the model knows stop strings: those that reason refuse the very word. */

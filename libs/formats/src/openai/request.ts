@@ -12,11 +12,10 @@ import type { z } from 'zod';
 import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
 import { ownFields } from './foreign.ts';
-import { acceptedEffort, acceptedSampling } from './gpt-models.ts';
+import { acceptedEffort, acceptedMessages, acceptedSampling } from './gpt-models.ts';
 import { decodeMessages } from './messages.ts';
 import { encodeMessages } from './messages-encode.ts';
 import { decodeOutput, encodeOutput } from './output.ts';
-import { thoughtAsTaken } from './thinking-back.ts';
 import { decodeFunction, decodeToolChoice, decodeTools, encodeToolChoice, encodeTools } from './tools.ts';
 import { FORMAT, keptBeside, keptFields, parseWire, requestBody } from './wire.ts';
 
@@ -145,7 +144,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const body: JsonObject = {
     ...ownFields(request, dropped),
     model: target.model,
-    messages: thoughtAsTaken(messages, target.model),
+    messages: isStranger ? acceptedMessages(messages, target.model) : messages,
     ...(target.stream && { stream: true, stream_options: { include_usage: true } }),
     ...encodeSampling(sampling, target.model),
     ...(request.tools && hasTools && { tools: encodeTools(tools, dropped) }),
