@@ -64,6 +64,7 @@ function createBench(enqueue: () => Promise<void> = async () => undefined) {
       exchange = { requestId, format: 'openai' } as Exchange,
       choices = 1,
     ) => {
+      exchange.bodyBytes = prompt.length;
       const plan = {
         request: {
           model: 'sim',
@@ -241,4 +242,13 @@ it('how long a pool takes is told by what ran to its end, and not by what failed
   say('failing', [refused], 1);
   await until(async () => (await admission.inspect()).open === 0);
   expect(await redis.get(meanKeyOf('failing'))).toBe(null);
+});
+
+it('several answers whose prompts are together larger than a request may be are refused at once', async () => {
+  const { ask } = createBench();
+  const prompt = 'x'.repeat(400_000);
+  await expect(ask('greedy', prompt, nothing, undefined, 3).begin()).rejects.toThrow(
+    'the prompt is too large for 3 answers at once: ask for fewer',
+  );
+  expect((await admission.inspect()).open).toBe(0);
 });

@@ -19,8 +19,8 @@ import type { Services } from './services.ts';
 import { SlotTime } from './slot-time.ts';
 import { Spending } from './spending.ts';
 
-/** Characters of jobs that go to Redis with the question whether they may: more than that only once they may. */
-const largeEntries = 32 * 1024;
+/** Bytes of prompts that go to Redis with the question whether they may: more than that only once they may. */
+const largePrompts = 32 * 1024;
 
 export interface AnswerPlan {
   request: InferenceRequest;
@@ -127,14 +127,8 @@ export class Answer {
     const maxOutputTokens = outputLimit(request, model, estimatedInputTokens);
     if (maxOutputTokens !== undefined) claim.maxOutputTokens = maxOutputTokens;
     if (pool.maxWaiting !== undefined) claim.poolPolicy.maxWaiting = pool.maxWaiting;
-    const size = jobs.length > 1 ? this.sizeOfAll(jobs) : undefined;
-    let isLarge = false;
-    const entries = (): QueueEntry[] => {
-      isLarge = (size ?? 0) > largeEntries;
-      const all = isLarge ? [] : jobs.map(queueEntry);
-      isLarge ||= all.reduce((sum, { data }) => sum + data.length, 0) > largeEntries;
-      return isLarge ? [] : all;
-    };
+    const isLarge = this.promptBytes(jobs.length) > largePrompts;
+    const entries = (): QueueEntry[] => (isLarge ? [] : jobs.map(queueEntry));
     const isRunning = () => this.slotTime.hasBegun;
     this.ticket = await services.admission.admit(claim, { entries, isRunning });
     services.metrics.requestsInFlight.inc({ format: exchange.format });
@@ -151,14 +145,10 @@ export class Answer {
   }
 
   /** Each of several answers has the prompt in its job: together they are no more than one request may bring. */
-  private sizeOfAll(jobs: readonly InferenceJob[]): number {
-    const [first] = jobs;
-    const size = first ? queueEntry(first).data.length * jobs.length : 0;
-    if (size <= this.services.bodyLimitBytes) return size;
-    throw new SluiceError(
-      'too-large',
-      `the prompt is too large for ${jobs.length} answers at once: ask for fewer`,
-    );
+  private promptBytes(jobs: number): number {
+    const bytes = (this.exchange.bodyBytes ?? 0) * jobs;
+    if (jobs === 1 || bytes <= this.services.bodyLimitBytes) return bytes;
+    throw new SluiceError('too-large', `the prompt is too large for ${jobs} answers at once: ask for fewer`);
   }
 
   private async dispatch(choice: number, enter: GenerationPlan['enter']): Promise<void> {
