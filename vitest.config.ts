@@ -43,6 +43,8 @@ export default defineConfig({
           ...patience,
           // After the others: each of these files starts several processes.
           sequence: { groupOrder: 1 },
+          // On a given Redis, whatever the database, every gateway hears what the others publish.
+          fileParallelism: !process.env.REDIS_URL,
         },
       },
     ],

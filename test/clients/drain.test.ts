@@ -7,7 +7,7 @@ import { type Gateway, startGateway } from '../support/gateway.ts';
 
 let gateway: Gateway;
 beforeAll(async () => {
-  gateway = await startGateway({ environment: { SLUICE_DRAIN_LIMIT_MS: '1000' } });
+  gateway = await startGateway({ environment: { SLUICE_DRAIN_LIMIT_MS: '30000' } });
 });
 afterAll(() => gateway.stop());
 
@@ -33,7 +33,9 @@ test('an ingress that drains does not wait for connections that never asked anyt
 });
 
 test('an ingress that drains cuts a request that never arrives whole when the limit is over, and ends well', async () => {
-  const ingress = await gateway.startIngress();
+  await using ingress = await startProcess('apps/ingress/src/main.ts', {
+    environment: { ...gateway.environment, SLUICE_DRAIN_LIMIT_MS: '100' },
+  });
   const headers = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gateway.apiKey}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`;
   const socket = await occupy(ingress.ready.port, ingress.ready.opsPort, headers);
   const closed = once(socket, 'close');
@@ -43,9 +45,7 @@ test('an ingress that drains cuts a request that never arrives whole when the li
 });
 
 test('an ingress that drains answers what has begun to arrive on a connection that is kept alive, and closes it', async () => {
-  const ingress = await startProcess('apps/ingress/src/main.ts', {
-    environment: { ...gateway.environment, SLUICE_DRAIN_LIMIT_MS: '30000' },
-  });
+  const ingress = await gateway.startIngress();
   const { port, opsPort } = ingress.ready;
   const list = `GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gateway.apiKey}\r\n\r\n`;
   const socket = await occupy(port, opsPort, list + list.slice(0, -2));
@@ -112,7 +112,7 @@ test.each(formats)(
 test('a worker ends in its own time when Redis has gone before it', async () => {
   await using redis = await startOwnRedis();
   const worker = await startProcess('apps/worker/src/main.ts', {
-    environment: { ...gateway.environment, SLUICE_REDIS_URL: redis.url, SLUICE_DRAIN_LIMIT_MS: '30000' },
+    environment: { ...gateway.environment, SLUICE_REDIS_URL: redis.url },
   });
   await redis.stop();
   expect(await worker.stop()).toEqual({ code: 0, signal: null });
