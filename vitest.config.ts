@@ -8,7 +8,7 @@ interface Unit {
 }
 
 // Generous on purpose: a loaded machine is slow, and no test of ours is about time.
-const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } };
+const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 10_000 } } };
 
 const unit = (folder: string, { globalSetup = [], isolate = true }: Unit = {}) => ({
   test: {

@@ -20,6 +20,8 @@ beforeAll(async () => {
     ...{ gpu: 'none', threads: 1, sampling: { temperature: 0 } },
   };
   gateway = await startGateway({
+    // So that one is there while the one that is killed starts again, however long that takes.
+    workers: 2,
     settings: { pools: { embedded: { backend } }, models: { sim: { pool: 'embedded' } } },
     environment: { NODE_OPTIONS: `--import=${redirect('node-llama-cpp', await findLlamaPackage())}` },
   });
@@ -41,8 +43,8 @@ describe('a model in the worker, asked through the official SDK, while its worke
   it.each(formats)('%s', async (format) => {
     const before = await gateway.metric('sluice_attempts_total');
     const { promise: began, resolve: begin } = Promise.withResolvers<void>();
-    // More than it has slots: some are in the middle, the others wait.
-    const streams = Array.from({ length: 5 }, () =>
+    // More than there are slots: some are in the middle, the others wait.
+    const streams = Array.from({ length: 7 }, () =>
       streamThroughSdk(format, {
         port: Number(new URL(gateway.baseUrl).port),
         apiKey: gateway.apiKey,

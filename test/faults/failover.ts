@@ -29,10 +29,13 @@ const patienceMs = 90_000;
 const deadlineMs = 60_000;
 const streamTokens = 300;
 
-/** A master, its replica and a sentinel; each failover makes the replica of before the next master. */
-export async function startSentinelBench(): Promise<FailoverBench> {
+/**
+ * A master, its replica and a sentinel; each failover makes the replica of before the next master. A sentinel of little
+ * patience takes a machine that stands still for a dead master.
+ */
+export async function startSentinelBench({ downAfterMs = 500 } = {}): Promise<FailoverBench> {
   await using stack = new AsyncDisposableStack();
-  const sentinel = await startSentinel({ canFailOver: true });
+  const sentinel = await startSentinel({ downAfterMs });
   stack.defer(() => sentinel.stop());
   const gateway = await startGatewayOn(sentinel);
   stack.defer(() => gateway.stop());

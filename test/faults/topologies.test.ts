@@ -46,7 +46,7 @@ function expectWhole({ streams: observed }: Failover): void {
 
 describe('a gateway on a Redis with sentinels', () => {
   it('carries its streams over a failover and serves on', { timeout: testLimitMs }, async () => {
-    const bench = await startSentinelBench();
+    const bench = await startSentinelBench({ downAfterMs: 5_000 });
     stack.defer(() => bench.stop());
     expectWhole(await bench.failOver(streams));
   });

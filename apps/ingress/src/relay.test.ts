@@ -285,9 +285,10 @@ describe.each(ways)('a client that reads slowly, over %s', (way) => {
   });
 
   it('is not dropped as long as it takes something', async () => {
-    const bench = await createBench({ stallLimitMs: 500 });
+    const [stallLimitMs, turnMs] = [2_500, 50];
+    const bench = await createBench({ stallLimitMs });
     fill(bench);
-    // Half a mebibyte at a time, which is slower in all than the limit, yet never silent for so long.
+    // A quarter of a mebibyte at a time, which is slower in all than the limit, yet never silent for so long.
     let wanted = 0;
     let turns = 0;
     client.socket.on('data', (chunk: string) => {
@@ -296,13 +297,13 @@ describe.each(ways)('a client that reads slowly, over %s', (way) => {
     });
     const reading = setInterval(() => {
       turns += 1;
-      wanted = 512 * 1024;
+      wanted = 256 * 1024;
       client.socket.resume();
-    }, 25);
+    }, turnMs);
     await until(() => bench.told.length > 1);
     clearInterval(reading);
     expect(bench.told).toEqual(['full', 'drained']);
-    expect(turns).toBeGreaterThan(20);
+    expect(turns).toBeGreaterThan(stallLimitMs / turnMs);
   });
 });
 

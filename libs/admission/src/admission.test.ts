@@ -173,25 +173,25 @@ it('a claim with more output than a token rate ever holds waits for a full bucke
 
 it('a spent request rate says when the next request fits', async () => {
   const ingress = await bed.admission();
-  const limits = ofTenant({ 'request-rate': { max: 3, periodMs: 30_000 } });
+  const limits = ofTenant({ 'request-rate': { max: 3, periodMs: 120_000 } });
   for (let index = 0; index < 3; index += 1) await ingress.admit(bed.claim({ limits }));
   const { retryAfterMs } = await ingress.admit(bed.claim({ limits })).catch((error) => error.options);
-  expect(retryAfterMs).toBeGreaterThan(9000);
-  expect(retryAfterMs).toBeLessThanOrEqual(10_000);
+  expect(retryAfterMs).toBeGreaterThan(30_000);
+  expect(retryAfterMs).toBeLessThanOrEqual(40_000);
 });
 
 it('of several limits that refuse, the one speaks that will do so longest', async () => {
   const ingress = await bed.admission();
   const limits = {
-    key: { concurrency: { max: 1 }, 'request-rate': { max: 1, periodMs: 20_000 } },
-    tenant: { 'request-rate': { max: 2, periodMs: 80_000 }, 'token-budget': { max: 150 } },
+    key: { concurrency: { max: 1 }, 'request-rate': { max: 1, periodMs: 40_000 } },
+    tenant: { 'request-rate': { max: 2, periodMs: 160_000 }, 'token-budget': { max: 150 } },
   };
   const ask = () => ingress.admit(bed.claim({ limits })).catch((error) => error);
   const ticket = await ingress.admit(bed.claim({ limits }));
   // Its budget is only reserved, and the tenant's rate has room.
   const first = await ask();
   expect(first.message).toMatch(/^request-rate of this key/);
-  expect(first.options.retryAfterMs).toBeGreaterThan(18_000);
+  expect(first.options.retryAfterMs).toBeGreaterThan(30_000);
   await ticket.settle({ usage: { inputTokens: 40, outputTokens: 60 } });
   expect(await ask()).toMatchObject({ kind: 'budget-exhausted', options: { retryable: false } });
 });

@@ -12,7 +12,8 @@ beforeAll(async () => {
 afterEach(() => bed.reset());
 afterAll(() => bed.close());
 
-const short = { leaseMs: 1000, renewEveryMs: 50 };
+/** Shorter than any patience, and longer than a machine stands still. */
+const short = { leaseMs: 2_500, renewEveryMs: 50 };
 const limits = { tenant: { concurrency: { max: 1 }, 'token-budget': { max: 1000 } }, key: {} };
 const oneSlot = { slots: 1, waitBudgetMs: 0, maxWaiting: 0 };
 
@@ -75,7 +76,7 @@ it('a lease that is renewed outlives its term', async () => {
   const ingress = await bed.admission(short);
   await ingress.start();
   await ingress.admit(bed.claim({ poolPolicy: oneSlot }));
-  const endsAt = Date.now() + 2 * short.leaseMs;
+  const endsAt = Date.now() + 1.2 * short.leaseMs;
   await until(async () => {
     await expect(ingress.admit(bed.claim({ poolPolicy: oneSlot }))).rejects.toMatchObject({
       kind: 'saturated',

@@ -38,14 +38,14 @@ export async function startSocket(): Promise<Topology> {
 export interface StartSentinelOptions {
   /** All that is said is encrypted, but for the plain port of each, which is its `port`. Default: false. */
   isEncrypted?: boolean;
-  /** A master that dies has a successor within a second or two. Default: false; then none within any test's time. */
-  canFailOver?: boolean;
+  /** How long a master says nothing until it has a successor. Default: longer than any test. */
+  downAfterMs?: number;
 }
 
 /** A master, its replica, and one sentinel. Leaves nothing behind when it fails. */
 export async function startSentinel({
   isEncrypted = false,
-  canFailOver = false,
+  downAfterMs = 600_000,
 }: StartSentinelOptions = {}): Promise<Topology> {
   await using stack = new AsyncDisposableStack();
   const encrypt = isEncrypted ? await prepareEncryption(stack) : undefined;
@@ -69,7 +69,7 @@ export async function startSentinel({
   const directory = await mkdtemp(join(tmpdir(), 'sluice-test-sentinel-'));
   stack.defer(() => rm(directory, { recursive: true, force: true }));
   const encryption = await encrypt?.();
-  const port = await startSentinelProcess({ directory, masterPort, stack, encryption, canFailOver });
+  const port = await startSentinelProcess({ directory, masterPort, stack, encryption, downAfterMs });
   await until(async () => (await ask(port, 'SENTINEL', 'REPLICAS', 'group')).includes(String(replicaPort)), {
     timeoutMs: startLimitMs,
     what: 'the sentinel to know the replica',
@@ -91,13 +91,13 @@ async function startSentinelProcess({
   masterPort,
   stack,
   encryption,
-  canFailOver,
+  downAfterMs,
 }: {
   directory: string;
   masterPort: number;
   stack: AsyncDisposableStack;
   encryption: Encryption | undefined;
-  canFailOver: boolean;
+  downAfterMs: number;
 }): Promise<number> {
   const port = await findFreePort();
   const file = join(directory, 'sentinel.conf');
@@ -106,8 +106,8 @@ async function startSentinelProcess({
     `dir ${directory}`,
     `logfile ${join(directory, 'sentinel.log')}`,
     `sentinel monitor group 127.0.0.1 ${masterPort} 1`,
-    // A machine that stands still for half a second must not move the role in a test that is about something else.
-    `sentinel down-after-milliseconds group ${canFailOver ? 500 : 600_000}`,
+    // A machine that stands still for as long must not move the role in a test that is about something else.
+    `sentinel down-after-milliseconds group ${downAfterMs}`,
     // A sentinel waits for twice as long from one failover to the next.
     'sentinel failover-timeout group 1000',
     ...(encryption?.settings.map((setting) => setting.join(' ')) ?? []),

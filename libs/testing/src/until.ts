@@ -1,5 +1,5 @@
 export interface UntilOptions {
-  /** How long the condition may take. Default: 20,000, for a crowded machine. */
+  /** How long the condition may take. Default: 10,000: shorter than what would happen by itself. */
   timeoutMs?: number;
   /** Pause between two looks. Default: 10. */
   intervalMs?: number;
@@ -15,7 +15,7 @@ export interface UntilOptions {
  */
 export async function until<Value>(
   condition: () => Value | Promise<Value>,
-  { timeoutMs = 20_000, intervalMs = 10, signal, what = 'the condition' }: UntilOptions = {},
+  { timeoutMs = 10_000, intervalMs = 10, signal, what = 'the condition' }: UntilOptions = {},
 ): Promise<NonNullable<Value>> {
   const endsAt = performance.now() + timeoutMs;
   for (;;) {

@@ -150,7 +150,7 @@ describe('while a single Redis is away', () => {
 
 describe('when a replica takes over', () => {
   beforeEach(async () => {
-    topology = await startSentinel({ canFailOver: true });
+    topology = await startSentinel({ downAfterMs: 500 });
   });
 
   it('commands, subscriptions and workers follow it', async () => {
@@ -184,7 +184,7 @@ describe('when a replica takes over', () => {
 
 describe('when sentinels replace a master that they alone do not reach', () => {
   beforeEach(async () => {
-    topology = await startSentinel({ canFailOver: true });
+    topology = await startSentinel({ downAfterMs: 500 });
   });
 
   it('commands and subscriptions leave it for its successor', async () => {
