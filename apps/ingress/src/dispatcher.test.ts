@@ -107,7 +107,7 @@ function createBench() {
       for (const end = now + durationMs; now < end; ) {
         now += 250;
         for (const worker of living) {
-          const pools = { chat: { slots: 1, busy: 0, resume: 'exact' as const } };
+          const pools = { chat: { slots: 1, resume: 'exact' as const } };
           directory.receive({ type: 'presence', worker, state: 'ready', pools });
         }
         dispatcher.tick();

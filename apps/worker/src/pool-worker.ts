@@ -77,7 +77,7 @@ export class PoolWorker {
   get presence(): PoolPresence {
     const { engine } = this.options;
     const slots = !this.hasStarted || engine.availability() === 'away' ? 0 : engine.slots;
-    return { slots, busy: this.running.size, resume: engine.resume };
+    return { slots, resume: engine.resume };
   }
 
   /** Takes jobs as soon as the engine can generate. Rejects as the engine does; then it may be called again. */

@@ -6,7 +6,6 @@ import { ingressesChannel, workersChannel } from './names.ts';
 export interface PoolPresence {
   /** 0 where it takes no jobs now. */
   slots: number;
-  busy: number;
   /** Whether a generation that another worker lost can go on here. */
   resume: 'exact' | 'prefix' | 'none';
 }

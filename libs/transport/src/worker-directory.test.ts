@@ -31,10 +31,10 @@ const presence = (worker: string, changes: Partial<WorkerPresence> = {}): Worker
   type: 'presence',
   worker,
   state: 'ready',
-  pools: { chat: { slots: 4, busy: 0, resume: 'exact' } },
+  pools: { chat: { slots: 4, resume: 'exact' } },
   ...changes,
 });
-const serving = (resume: 'exact' | 'prefix' | 'none') => ({ chat: { slots: 4, busy: 0, resume } });
+const serving = (resume: 'exact' | 'prefix' | 'none') => ({ chat: { slots: 4, resume } });
 
 describe('deaths of a pool', () => {
   it('count who died or fell silent while it took jobs of it, once', () => {
@@ -154,7 +154,7 @@ describe('a pool', () => {
     directory.receive(presence('w1'));
     directory.receive(
       presence('w2', {
-        pools: { chat: { slots: 2, busy: 1, resume: 'none' }, code: { slots: 1, busy: 0, resume: 'none' } },
+        pools: { chat: { slots: 2, resume: 'none' }, code: { slots: 1, resume: 'none' } },
       }),
     );
     directory.receive(presence('w3', { pools: {} }));
@@ -190,7 +190,7 @@ describe('signs of life', () => {
     const { directory } = createBench();
     directory.receive(presence('w1'));
     directory.receive(presence('w1'));
-    directory.receive(presence('w2', { pools: { other: { slots: 1, busy: 0, resume: 'none' } } }));
+    directory.receive(presence('w2', { pools: { other: { slots: 1, resume: 'none' } } }));
     directory.heard('w1');
     expect([...directory.beatsOf('chat')]).toEqual([['w1', 2]]);
     expect([...directory.beatsOf('other')]).toEqual([['w2', 1]]);

@@ -178,7 +178,7 @@ export class SimulatedWorker implements Peer {
 
   private announce(): void {
     const { slots, resume } = this.services.schedule;
-    const pools = this.state === 'ready' ? { pool: { slots, busy: this.running.size, resume } } : {};
+    const pools = this.state === 'ready' ? { pool: { slots, resume } } : {};
     const state = this.state === 'draining' ? 'draining' : 'ready';
     publishNews(this.bus, { type: 'presence', worker: this.id, state, pools }).catch(() => undefined);
   }
