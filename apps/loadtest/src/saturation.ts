@@ -13,6 +13,8 @@ export interface SearchOptions<Result> {
   /** Tries a load; `isMet` tells whether it met the objective. */
   probe(rate: number): Promise<Result>;
   isMet(result: Result): boolean;
+  /** Whether a load that did not meet it shows that no lower one will. Absent: none does. */
+  isHopeless?(result: Result): boolean;
 }
 
 /** What a search found. */
@@ -32,10 +34,13 @@ const lowestShare = 1 / 128;
  */
 export async function findSaturation<Result>(options: SearchOptions<Result>): Promise<Saturation<Result>> {
   const trials: Trial<Result>[] = [];
+  let isHopeless = false;
   const attempt = async (rate: number): Promise<boolean> => {
     const result = await options.probe(rate);
     trials.push({ rate, result });
-    return options.isMet(result);
+    const isMet = options.isMet(result);
+    isHopeless = !isMet && options.isHopeless?.(result) === true;
+    return isMet;
   };
   let low = 0;
   let high = Infinity;
@@ -45,7 +50,7 @@ export async function findSaturation<Result>(options: SearchOptions<Result>): Pr
     if (isMet) low = rate;
     else high = rate;
     if (isMet && rate >= options.maxRate) break;
-    if (low === 0 && rate <= options.fromRate * lowestShare) break;
+    if (low === 0 && (isHopeless || rate <= options.fromRate * lowestShare)) break;
     if (low === 0) rate /= 2;
     else if (high === Infinity) rate = Math.min(rate * 2, options.maxRate);
   }

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createHostClock } from './clock.ts';
 import type { Random } from './random.ts';
 import type { SearchPoint } from './result.ts';
-import { parseScenario } from './scenario.ts';
+import { parseScenario, type ScenarioInput } from './scenario.ts';
 import { searchSaturation } from './search.ts';
 import { createFakeUpstream } from './upstream/server.ts';
 
@@ -100,5 +100,35 @@ describe('the loads of a search', () => {
       'the next higher load was missed with the client itself at its limit',
     );
     expect(client.findings.join()).toContain('waited for one of the 1 connections');
+  });
+});
+
+describe('a search that finds nothing', () => {
+  async function searchIn(input: ScenarioInput) {
+    const { target } = await listen();
+    const profile = { kind: 'constant' as const, rate: 1 };
+    const load = { kind: 'open' as const, spacing: 'constant' as const, profile };
+    const scenario = parseScenario({ target, load, ...input });
+    const { search, errors } = await searchSaturation(scenario, { signal: new AbortController().signal });
+    return { rates: search?.points.length, found: search?.saturationRate, errors: Object.keys(errors) };
+  }
+
+  it('ends with the first load where none could do, and says why', async () => {
+    const traffic = [{ model: 'paced-e401' }];
+    const found = await searchIn({ traffic, requests: 1, search: { fromRate: 1000, settleMs: '0' } });
+    expect(found).toEqual({ rates: 1, found: 0, errors: ['http 401 invalid_request_error'] });
+  });
+
+  it('tries less of what may be too much', async () => {
+    const traffic = [{ model: 'paced-e503' }];
+    const found = await searchIn({ traffic, requests: 1, search: { fromRate: 1000, settleMs: '0' } });
+    expect(found).toMatchObject({ rates: 8, found: 0 });
+  });
+
+  it('ends with a load of which no request is due, and tells of one that had some', async () => {
+    const traffic = [{ model: 'paced-e503' }];
+    const found = await searchIn({ traffic, durationMs: '50', search: { fromRate: 100, settleMs: '0' } });
+    expect(found.rates).toBeLessThan(8);
+    expect(found.errors[0]).toContain('http 503');
   });
 });

@@ -17,7 +17,7 @@ export interface SearchRunOptions extends RunOptions {
 /**
  * Finds the highest rate that meets the scenario's objective, then loads past it to show what a saturated
  * server does. The result is the run at the found rate, with all points in `search`; when no rate met the
- * objective, it is the run at the lowest.
+ * objective, it is the run at the lowest that asked anything.
  */
 export async function searchSaturation(scenario: Scenario, options: SearchRunOptions): Promise<RunResult> {
   const { load, search } = scenario;
@@ -52,6 +52,7 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
       ...search,
       probe: (rate) => probe(rate, 'search'),
       isMet: (result) => result.meetsSlo,
+      isHopeless,
     });
     if (best) for (const factor of search.beyond) await probe(best.rate * factor, 'beyond');
   } catch (error) {
@@ -60,7 +61,7 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
     if (runs.length === 0) throw new SluiceError('cancelled', 'interrupted before the first load was over');
   }
   const met = runs.filter((run) => run.result.meetsSlo).sort((a, b) => b.rate - a.rate);
-  const best = met[0] ?? runs.at(-1);
+  const best = met[0] ?? runs.findLast((run) => run.result.totals.asked > 0) ?? runs.at(-1);
   if (!best) throw new SluiceError('internal', 'a search without a trial');
   const { result } = best;
   // What was really offered: over a short Poisson run it may differ from what was meant.
@@ -70,6 +71,16 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   const client = withBounds(runs, met[0], search.maxRate);
   const found = { ...result, name, search: { saturationRate: rate, points }, ...(client && { client }) };
   return options.signal.aborted ? interrupted(found) : found;
+}
+
+/** What a server has too little time for is not among it: of less, it may do some. */
+const whateverTheLoad =
+  /^(?:http (?:3|4(?!08|29))|connection: connect(?: |$)|connection: protocol|not a stream|malformed|wrong text)/;
+
+/** Whether a lower load would tell no more: nothing was asked, or nothing succeeded, for reasons that are none of load. */
+function isHopeless({ totals, errors }: RunResult): boolean {
+  if (totals.asked === 0) return true;
+  return totals.ok === 0 && Object.keys(errors).every((error) => whateverTheLoad.test(error));
 }
 
 interface Tried {
