@@ -517,13 +517,13 @@ describe('the readiness of an upstream engine', () => {
     await expect.poll(() => engine.isReady()).toBe(true);
   });
 
-  it('is told when it changes, and why it was lost', async () => {
+  it('is told when it changes, and which server was lost and why', async () => {
     const engine = createEngine();
     await engine.start(new AbortController().signal);
     const port = Number(new URL(server.baseUrl).port);
     await server.close();
     await runOf(engine, askFor('hi'));
-    await expect.poll(() => readiness).toEqual([[false, 'ECONNREFUSED']]);
+    await expect.poll(() => readiness).toEqual([[false, `http://127.0.0.1:${port}: ECONNREFUSED`]]);
     server = await ChatServer.open(port);
     await expect.poll(() => readiness).toHaveLength(2);
     expect(readiness[1]).toEqual([true, undefined]);

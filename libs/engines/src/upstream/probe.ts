@@ -117,7 +117,9 @@ export class Probe {
   private tick(): void {
     if (this.isThere !== this.wasThere) {
       this.wasThere = this.isThere;
-      this.options.onChange(this.isThere, this.absence);
+      const { onChange, origin } = this.options;
+      if (this.absence === undefined) onChange(this.isThere);
+      else onChange(this.isThere, `${origin}: ${this.absence}`);
     }
     void this.askIfDue();
   }
