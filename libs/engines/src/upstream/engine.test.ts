@@ -588,7 +588,7 @@ describe('the readiness of an upstream engine', () => {
     answerWith(401, {});
     await runOf(engine, askFor('hi'));
     await expect.poll(() => engine.availability()).toBe('away');
-    expect(readiness).toEqual([[false, '401']]);
+    expect(readiness).toEqual([[false, `${new URL(server.baseUrl).origin}: 401`]]);
     server.answer = undefined;
     await expect.poll(() => engine.availability()).toBe('here');
   });
