@@ -18,6 +18,8 @@ export interface Directive {
 
 const maxTokens = 1_000_000;
 const maxDurationMs = 3_600_000;
+/** Clients of chat completions take a call for one of 0 to 127, and break at the next. */
+const maxTools = 128;
 /** Followed by a blank or the end, so that [[similar]] is just a text. */
 const opening = /\[\[sim(?=[\s\]])/;
 const closing = ']]';
@@ -80,7 +82,7 @@ const readers: Readonly<Record<string, Reader>> = {
   error: (item, directive) => assign(directive, { error: { kind: errorKind(item), at: item.at ?? 0 } }),
   stall: (item, directive) => assign(directive, { stallAt: stall(item) }),
   stamp: (item, directive) => assign(directive, { isStamped: flag(item) }),
-  tool: (item, directive) => assign(directive, { tools: [...(directive.tools ?? []), ...toolNames(item)] }),
+  tool: (item, directive) => assign(directive, { tools: addTools(directive.tools ?? [], item) }),
 };
 
 /**
@@ -168,8 +170,9 @@ function flag({ name, value }: Item): true {
   return true;
 }
 
-function toolNames({ value = '' }: Item): string[] {
+function addTools(known: readonly string[], { value = '' }: Item): string[] {
   const names = value.split(',').filter((name) => name !== '');
   if (names.length === 0) throw bad('tool needs a name, as in tool=get_weather');
-  return names;
+  if (known.length + names.length > maxTools) throw bad(`tool names more than ${maxTools} calls`);
+  return [...known, ...names];
 }

@@ -163,6 +163,8 @@ describe('the simulated model', () => {
       ['[[sim tokens=5', 'closing'],
       ['[[sim stamp@3]]', 'stamp'],
       ['[[sim __proto__=3]]', 'item 1'],
+      // Each is added to all before: of so many that takes as long as nobody waits.
+      [`[[sim ${'tool=a '.repeat(500_000)}]]`, 'more than 128 calls'],
     ]) {
       const [event] = await runToEnd(ask(directive ?? ''));
       expect(event).toMatchObject({ type: 'error', error: { kind: 'invalid-request' } });
