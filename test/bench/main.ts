@@ -1,5 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { SluiceError } from '@sluice/canonical';
 import { readCommandLine } from '../support/command-line.ts';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
 import { runBench } from './bench-run.ts';
@@ -36,10 +38,17 @@ const quickPace = 0.4;
 
 exitOnSignals();
 const flags = readCommandLine(describeFlags(scenarios), () => parseFlags(process.argv.slice(2), scenarios));
-await mkdir(flags.output, { recursive: true });
-process.exitCode = await run(flags);
+try {
+  process.exitCode = await run(flags);
+} catch (thrown) {
+  // 1 is the verdict of a benchmark that ran.
+  process.exitCode = 2;
+  const isExpected = thrown instanceof SluiceError || (thrown instanceof Error && 'syscall' in thrown);
+  say(isExpected ? `bench: ${thrown.message}` : inspect(thrown));
+}
 
 async function run(flags: Flags): Promise<number> {
+  await mkdir(flags.output, { recursive: true });
   if (flags.check !== undefined) return runCheck({ ...flags, streams: flags.check, say, print });
   if (flags.pastSaturation) return runPastSaturation({ ...flags, say, print });
   return runAll(flags);
