@@ -266,9 +266,12 @@ describe('a GPT model', () => {
     const answer = (model: string) => (sent('anthropic', turns, 'openai', model).messages as JsonObject[])[1];
     expect(answer('gpt-4-turbo')).toEqual({ role: 'assistant', content: 'Yes.' });
     expect(answer('gpt-5')).toEqual({ role: 'assistant', content: 'Yes.' });
-    expect(answer('gpt-oss-120b')).toEqual({ role: 'assistant', content: 'Yes.', reasoning_content: 'Hm.' });
+    const thought = { reasoning_content: 'Hm.', reasoning: 'Hm.' };
+    expect(answer('gpt-oss-120b')).toEqual({ role: 'assistant', content: 'Yes.', ...thought });
     const own = { role: 'assistant', content: 'Yes.', reasoning_content: 'Hm.' };
-    expect(sent('openai', chat({ messages: [own] }), 'openai', 'gpt-4').messages).toEqual([own]);
+    expect(sent('openai', chat({ messages: [own] }), 'openai', 'gpt-4').messages).toEqual([
+      { ...own, ...thought },
+    ]);
   });
 
   test('from 5.4 on is kept from reasoning where it may call functions, which its API demands', () => {

@@ -25,8 +25,8 @@ import { cutAt } from './stop-cut.ts';
 import { TimeLimits } from './time-limits.ts';
 import { traceHeaders } from './trace-headers.ts';
 
-/** How often a question is asked otherwise: without a limit, and in other words for two things. */
-const secondQuestions = 3;
+/** How often a question is asked otherwise: without a limit, and in other words for four things. */
+const secondQuestions = 5;
 /** Connections beside the slots, for answers that are whole but not closed yet. */
 const spareConnections = 4;
 

@@ -37,19 +37,23 @@ const words = {
   max_tokens:
     "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
 };
+const taken = {
+  id: 'c',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'taken' }, finish_reason: 'stop' }],
+};
+
 /** Refuses a conversation by what its answers thought. */
 function converse(judge: (thoughts: unknown[]) => string | undefined): void {
-  const taken = { index: 0, message: { role: 'assistant', content: 'taken' }, finish_reason: 'stop' };
   server.answer = (response, { body }) => {
     const message = judge(thoughtsOf(body));
     response.writeHead(message ? 400 : 200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(message ? { error: { message } } : { id: 'c', choices: [taken] }));
+    response.end(JSON.stringify(message ? { error: { message } } : taken));
   };
 }
 
-function thoughtsOf(body: Record<string, unknown> | undefined): unknown[] {
+function thoughtsOf(body: Record<string, unknown> | undefined, name = 'reasoning_content'): unknown[] {
   const messages = (body?.messages ?? []) as Record<string, unknown>[];
-  return messages.filter(({ role }) => role === 'assistant').map((answer) => answer.reasoning_content);
+  return messages.filter(({ role }) => role === 'assistant').map((answer) => answer[name]);
 }
 
 const conversation = askFor('hi', {
@@ -100,8 +104,22 @@ describe('a server that does not take a word of its dialect', () => {
     converse((thoughts) => (thoughts.some((thought) => thought !== undefined) ? refusal : undefined));
     expect(textOf(await runOf(engine, conversation))).toBe('taken');
     expect(thoughtsOf(server.seen[1]?.body)).toEqual([undefined, undefined]);
+    expect(thoughtsOf(server.seen[1]?.body, 'reasoning')).toEqual(['Hm.', undefined]);
     await runOf(engine, conversation);
     expect(server.seen).toHaveLength(3);
+  });
+
+  it('hears no thinking by either name where it takes none at all', async () => {
+    server.answer = (response, { body }) => {
+      const name = ['reasoning_content', 'reasoning'].find((word) => thoughtsOf(body, word).includes('Hm.'));
+      const message = name && `messages.1.assistant.${name}: Extra inputs are not permitted`;
+      response.writeHead(message ? 400 : 200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(message ? { error: { message } } : taken));
+    };
+    expect(textOf(await runOf(engine, conversation))).toBe('taken');
+    expect(server.seen).toHaveLength(3);
+    await runOf(engine, conversation);
+    expect(server.seen).toHaveLength(4);
   });
 
   it.each([

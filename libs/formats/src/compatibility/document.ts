@@ -69,8 +69,9 @@ const makersModels = [
   '- **Any server of chat completions** hears nothing of tools where there are none, and an id of a user of more than 64',
   '  characters as its hash.',
   '- **A server of chat completions that refuses** `stream_options`, `max_tokens`, `top_k` or thinking in the conversation,',
-  '  or misses it, is asked once more in its own words, and from then on at once, for clients of every format: Groq,',
-  '  Cerebras and Mistral take no thinking back, and DeepSeek wants it of every answer, be it empty.',
+  '  or misses it, is asked once more in its own words, and from then on at once, for clients of every format. Thinking is',
+  '  said under both names that servers read, `reasoning_content` and `reasoning`: Groq, Cerebras and Mistral refuse the',
+  '  one or both, and DeepSeek wants it of every answer, be it empty.',
   '',
 ];
 

@@ -30,7 +30,7 @@ export function acceptedSampling(sampling: Sampling, model: string): Sampling {
 /** The messages of a body without the thinking of another model, for which the makers' own have no field. */
 export function acceptedMessages(messages: JsonObject[], model: string): JsonObject[] {
   if (kindOf(model) === 'other') return messages;
-  return messages.map(({ reasoning_content: _thinking, ...message }) => message);
+  return messages.map(({ reasoning_content: _thinking, reasoning: _same, ...message }) => message);
 }
 
 /** Whether the model knows stop strings: those that reason refuse the very word. */

@@ -117,7 +117,8 @@ function encodeAssistant(message: AssistantMessage, path: string, dropped: Forma
     ...ownFields(message, dropped),
     role: 'assistant',
     content: text.length === 0 && calls.length > 0 ? null : encodeContent(text, `${path}.content`, dropped),
-    ...(reasoning !== '' && { reasoning_content: reasoning }),
+    // Two names of one thing: DeepSeek, SGLang and llama.cpp read the one, vLLM, Groq and Ollama only the other.
+    ...(reasoning !== '' && { reasoning_content: reasoning, reasoning }),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
 }
