@@ -1,5 +1,7 @@
 import {
+  ask,
   type ClusterTopology,
+  type OwnTestRedis,
   startCluster,
   startSentinel,
   startSingle,
@@ -237,6 +239,16 @@ describe('when one master of a cluster is away', () => {
     await until(() => channels.every((channel) => heard.includes(channel)));
   });
 
+  it('nobody is listened to while it stands still', async () => {
+    const { bus } = await connections.createBus(topology.url, 'command');
+    await bus.subscribe('sluice:still', () => undefined);
+    await until(() => bus.isUp());
+    first().suspend();
+    await until(() => !bus.isUp());
+    first().resume();
+    await until(() => bus.isUp(), { timeoutMs: 30_000 });
+  });
+
   it('and then all of them, the subscriptions stand again, too', async () => {
     const { bus } = await connections.createBus(topology.url, 'command');
     const channels = Array.from({ length: 12 }, (_, index) => `sluice:shard:${index}`);
@@ -273,6 +285,56 @@ describe('when one master of a cluster is away', () => {
       await until(() => queue.enqueue(pool, createJob('after'), 1).then(() => true), { timeoutMs: 30_000 });
     }
   });
+});
+
+describe('when a slot of a cluster moves to another master', () => {
+  beforeEach(async () => {
+    topology = await startCluster();
+  });
+
+  it('what is subscribed and what is queued in it move along', async () => {
+    const { bus, commands } = await connections.createBus(topology.url, 'command');
+    const queue = createJobQueue(commands);
+    const heard: string[] = [];
+    let times = 0;
+    bus.onResubscribed(() => {
+      times += 1;
+    });
+    await bus.subscribe('sluice:{p:moved}', (text) => heard.push(text));
+    await until(() => bus.isUp());
+    const before = times;
+    await queue.enqueue('moved', createJob('before'), 1);
+    const slot = await ask(first().port, 'CLUSTER', 'KEYSLOT', '{p:moved}');
+    const { from, to } = mastersAround(Number(slot));
+    const newOwner: string = JSON.parse(await ask(to.port, 'CLUSTER', 'MYID'));
+    await ask(
+      to.port,
+      'CLUSTER',
+      'SETSLOT',
+      slot,
+      'IMPORTING',
+      JSON.parse(await ask(from.port, 'CLUSTER', 'MYID')),
+    );
+    await ask(from.port, 'CLUSTER', 'SETSLOT', slot, 'MIGRATING', newOwner);
+    const keys: string[] = JSON.parse(await ask(from.port, 'CLUSTER', 'GETKEYSINSLOT', slot, '100'));
+    await ask(from.port, 'MIGRATE', '127.0.0.1', String(to.port), '', '0', '5000', 'KEYS', ...keys);
+    // Nobody else has heard of it yet when the subscription ends.
+    for (const { port } of [from, to, ...topology.nodes])
+      await ask(port, 'CLUSTER', 'SETSLOT', slot, 'NODE', newOwner);
+    await until(() => times > before && bus.isUp(), { timeoutMs: 30_000, what: 'the subscription to move' });
+    expect(await bus.publish('sluice:{p:moved}', 'after')).toBe(1);
+    await until(() => heard.includes('after'));
+    await queue.enqueue('moved', createJob('after'), 1);
+    expect(await queue.depth('moved')).toBe(2);
+  });
+
+  /** Who owns a slot, and somebody else. */
+  function mastersAround(slot: number): { from: OwnTestRedis; to: OwnTestRedis } {
+    const owner = [5460, 10922, 16383].findIndex((last) => slot <= last);
+    const [from, to] = [topology.nodes[owner], topology.nodes[(owner + 1) % 3]];
+    if (!from || !to) throw new TypeError('a cluster has three masters');
+    return { from, to };
+  }
 });
 
 describe('when a replica of a cluster takes over', () => {
