@@ -9,6 +9,7 @@ import {
   until,
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openRedis } from './connection.ts';
 import { isIngressAlive } from './ingress-presence.ts';
 import { createJobConsumer } from './job-consumer.ts';
 import { createJobQueue } from './job-queue.ts';
@@ -62,6 +63,18 @@ describe('while a single Redis is away', () => {
     await expect(queue.enqueue('frozen', createJob('a'), 1)).rejects.toMatchObject({ kind: 'unavailable' });
     first().resume();
     await until(() => queue.depth('frozen').then(() => true));
+  });
+
+  it('one that stands still is told of as an outage, and not as a defect', async () => {
+    const told: Error[] = [];
+    const onError = (error: Error) => void told.push(error);
+    const commands = openRedis(topology.url, { profile: 'command', name: 'told', onError });
+    await until(() => commands.status === 'ready');
+    first().suspend();
+    await until(() => told.length > 0);
+    expect(told[0]).toMatchObject({ kind: 'unavailable', message: 'redis said nothing for 800 ms' });
+    first().resume();
+    commands.disconnect();
   });
 
   it('a command is answered although our own process stood still for longer than the limit', async () => {

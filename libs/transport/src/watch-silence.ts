@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { SluiceError } from '@sluice/canonical';
 import type { Redis } from 'ioredis';
 
 /** How often a connection is looked at. */
@@ -30,7 +31,7 @@ export function watchSilence(node: Redis, limitMs: number): void {
     silentLooks = node.commandQueue.length === 0 || isTaking ? 0 : silentLooks + 1;
     if (silentLooks <= silentLooksAllowed) return;
     heard();
-    node.stream?.destroy(new Error(`redis said nothing for ${limitMs} ms`));
+    node.stream?.destroy(new SluiceError('unavailable', `redis said nothing for ${limitMs} ms`));
   }, lookIntervalMs);
   timer.unref();
   node.once('end', () => clearInterval(timer));
