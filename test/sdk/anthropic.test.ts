@@ -411,6 +411,18 @@ describe.each(generations)('the messages SDK $version', ({ Sdk, version }) => {
       expect(error).toMatchObject({ type: 'rate_limit_error' });
       const { headers } = error as InstanceType<typeof Anthropic.RateLimitError>;
       expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(headers.get('anthropic-ratelimit-requests-remaining')).toBe('0');
+    });
+
+    it('are foreseen by what is told of the rates', async () => {
+      const rated = clientWith(installation.ratedKey);
+      const { response } = await rated.messages.create(plain('hello')).withResponse();
+      const told = (name: string) => response.headers.get(`anthropic-ratelimit-${name}`);
+      expect(told('requests-limit')).toBe('50');
+      expect(Number(told('requests-remaining'))).toBeLessThan(50);
+      expect(told('tokens-limit')).toBe('100000');
+      expect(Number(told('tokens-remaining'))).toBeLessThan(100_000);
+      expect(Date.parse(told('tokens-reset') ?? '')).toBeGreaterThan(Date.now());
     });
 
     it('before the first token have a status in a stream too', async () => {

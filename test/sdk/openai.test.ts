@@ -419,6 +419,7 @@ describe('errors', () => {
     const { headers, type } = error as InstanceType<typeof OpenAI.RateLimitError>;
     expect(type).toBe('rate_limit_error');
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(headers.get('x-ratelimit-remaining-requests')).toBe('0');
   });
 
   it('before the first token have a status in a stream too', async () => {
@@ -472,3 +473,36 @@ describe('leaving', () => {
     await until(async () => (await installation.gateway.metric('sluice_requests_in_flight')) === 0);
   });
 });
+
+describe('rates', () => {
+  it('are told with a single body and with a stream', async () => {
+    const rated = clientWith(installation.ratedKey);
+    const single = await rated.chat.completions.create({ ...counted }).withResponse();
+    expect(ratesOf(single.response)).toEqual({ requests: [50, 49], tokens: [100_000, expect.any(Number)] });
+    const tokensLeft = ratesOf(single.response).tokens[1] ?? 0;
+    expect(tokensLeft).toBeLessThan(100_000);
+    expect(tokensLeft).toBeGreaterThan(99_000);
+    expect(single.response.headers.get('x-ratelimit-reset-requests')).toMatch(/^14h2[34]m\d+s$/);
+
+    const streamed = await rated.chat.completions.create({ ...counted, stream: true }).withResponse();
+    await drain(streamed.data);
+    expect(ratesOf(streamed.response).requests).toEqual([50, 48]);
+  });
+
+  it('are not told to who has none', async () => {
+    const { response } = await client.chat.completions.create({ ...counted }).withResponse();
+    expect([...response.headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
+  });
+});
+
+const counted: OpenAI.ChatCompletionCreateParamsNonStreaming = {
+  ...{ model: 'sim', max_completion_tokens: 20 },
+  messages: [user('[[sim tokens=3]]')],
+};
+
+/** The most and what is left, by what is counted. */
+function ratesOf({ headers }: Response): Record<'requests' | 'tokens', number[]> {
+  const read = (what: string) =>
+    ['limit', 'remaining'].map((name) => Number(headers.get(`x-ratelimit-${name}-${what}`)));
+  return { requests: read('requests'), tokens: read('tokens') };
+}

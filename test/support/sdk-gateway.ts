@@ -13,6 +13,8 @@ export interface SdkGateway {
   readonly narrowKey: string;
   /** Has used up its only request of this hour. */
   readonly spentKey: string;
+  /** Has rates of 50 requests and 100,000 tokens, which hardly come back while tests run. */
+  readonly ratedKey: string;
   stop(): Promise<void>;
 }
 
@@ -38,8 +40,13 @@ export async function startSdkGateway(): Promise<SdkGateway> {
     },
   });
   const { baseUrl, apiKey } = gateway;
-  const [narrow, spent] = await Promise.all([mint(gateway, '--models', 'sim,org/*'), mint(gateway)]);
+  const [narrow, spent, rated] = await Promise.all([
+    mint(gateway, '--models', 'sim,org/*'),
+    mint(gateway),
+    mint(gateway),
+  ]);
   await gateway.cli('limits', 'set', '--key', spent.key.id, 'request-rate=1/1h');
+  await gateway.cli('limits', 'set', '--key', rated.key.id, 'request-rate=50/30d', 'token-rate=100000/30d');
   const { status, error } = await call({
     baseUrl,
     apiKey: spent.credential,
@@ -55,6 +62,7 @@ export async function startSdkGateway(): Promise<SdkGateway> {
     apiKey,
     narrowKey: narrow.credential,
     spentKey: spent.credential,
+    ratedKey: rated.credential,
     stop: () => gateway.stop(),
   };
 }

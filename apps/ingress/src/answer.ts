@@ -130,7 +130,9 @@ export class Answer {
     const isLarge = this.promptBytes(jobs.length) > largePrompts;
     const entries = (): QueueEntry[] => (isLarge ? [] : jobs.map(queueEntry));
     const isRunning = () => this.slotTime.hasBegun;
-    this.ticket = await services.admission.admit(claim, { entries, isRunning });
+    this.ticket = await services.admission.admit(claim, { entries, isRunning }, (rates) => {
+      exchange.rates = rates;
+    });
     services.metrics.requestsInFlight.inc({ format: exchange.format });
     const { ticket } = this;
     if (!isLarge || this.isSettled) return;

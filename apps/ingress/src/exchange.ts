@@ -1,4 +1,11 @@
-import { type ErrorInfo, type GenerationEvent, isContent, traceIdOf, type Usage } from '@sluice/canonical';
+import {
+  type ErrorInfo,
+  type GenerationEvent,
+  isContent,
+  type RateState,
+  traceIdOf,
+  type Usage,
+} from '@sluice/canonical';
 import type { HttpFacts } from '@sluice/formats';
 import type { DurationSeries, IngressMetrics, Logger, Outcome } from '@sluice/runtime';
 import type { Caller } from '@sluice/tenancy';
@@ -34,6 +41,8 @@ export interface Exchange {
   /** What it has cost; absent where nothing of it came to the queue. */
   usage?: Usage;
   outcome?: Outcome;
+  /** Of its caller; absent where admission was not asked, or did not answer. */
+  rates?: readonly RateState[];
   /** What more is known of the error that is its outcome. */
   failure?: Pick<ErrorInfo, 'detail' | 'refusedBy'>;
 }

@@ -1,16 +1,27 @@
 import type { ErrorInfo, Json } from '@sluice/canonical';
-import type { ServerCodec } from '@sluice/formats';
+import { formats, recognizeFormat, type ServerCodec } from '@sluice/formats';
 import type { FastifyReply } from 'fastify';
 import { type Exchange, noteError } from './exchange.ts';
 import type { ResponseWriter } from './response-writer.ts';
+import type { Services } from './services.ts';
 
-/** Headers of every answer, errors included; SDKs differ in the name under which they look for the id. */
-export function replyHeaders(exchange: Exchange): Record<string, string> {
+/** The format in which a request is answered. */
+export function codecOf({ format, facts }: Exchange): ServerCodec {
+  const known = formats.find(({ server }) => server.format === format);
+  return known?.server ?? recognizeFormat(facts);
+}
+
+/**
+ * Headers of every answer, errors included; SDKs differ in the name under which they look for the id.
+ *   now: epoch milliseconds
+ */
+export function replyHeaders(exchange: Exchange, { now }: Pick<Services, 'now'>): Record<string, string> {
   const headers: Record<string, string> = {
     'x-request-id': exchange.requestId,
     'request-id': exchange.requestId,
   };
   if (exchange.queueWaitMs !== undefined) headers['x-sluice-queue-wait-ms'] = String(exchange.queueWaitMs);
+  if (exchange.rates) Object.assign(headers, codecOf(exchange).encodeRates(exchange.rates, now()));
   return headers;
 }
 
@@ -20,10 +31,11 @@ export function writeError(
   codec: ServerCodec,
   error: ErrorInfo,
   exchange: Exchange,
+  services: Pick<Services, 'now'>,
 ): void {
   noteError(exchange, error);
   const { status, headers, body } = codec.encodeError(error, { requestId: exchange.requestId });
-  writeJson(response, status, { ...replyHeaders(exchange), ...headers }, body);
+  writeJson(response, status, { ...replyHeaders(exchange, services), ...headers }, body);
 }
 
 /** Writes a whole JSON answer on a response that the framework has let go of. */

@@ -75,11 +75,11 @@ class StreamAnswer implements RelayOptions {
   }
 
   headers(): Record<string, string> {
-    return replyHeaders(this.exchange);
+    return replyHeaders(this.exchange, this.services);
   }
 
   refuse(error: ErrorInfo): void {
-    writeError(this.response, this.codec, error, this.exchange);
+    writeError(this.response, this.codec, error, this.exchange, this.services);
   }
 
   onFull(): void {

@@ -1,4 +1,4 @@
-import { SluiceError } from '@sluice/canonical';
+import { type RateState, SluiceError } from '@sluice/canonical';
 import { type Clock, systemClock } from '@sluice/runtime';
 import type { ScopedLimits } from '@sluice/tenancy';
 import type { Cluster, Redis } from 'ioredis';
@@ -12,6 +12,7 @@ import { priorMeanMs, refuseSaturated, refuseWithoutWorkers } from './limits/sat
 import type { MemoryGate } from './memory-gate.ts';
 import { type AdmissionNames, admissionNames, policyKey, type Slot } from './names.ts';
 import type { ScopedLimit } from './policy.ts';
+import { rateStates } from './rate-states.ts';
 import { limits } from './registry.ts';
 import { TicketBook } from './ticket-book.ts';
 
@@ -59,8 +60,10 @@ export interface Admission {
    *
    * With an `entrance`, what is admitted enters the pool's queue in the same step: there is no moment in which it
    * has its place and is not there, and the first token comes a trip to Redis earlier.
+   *
+   * `onRates` is told of the caller's rates whenever Redis was asked, before the promise settles, refused or not.
    */
-  admit(claim: Claim, entrance?: Entrance): Promise<Ticket>;
+  admit(claim: Claim, entrance?: Entrance, onRates?: (rates: RateState[]) => void): Promise<Ticket>;
   /**
    * Throws `saturated` if each of these pools would refuse every claim of this tenant at this moment, without asking
    * Redis: a flood can be refused before its bodies are read. That it doesn't throw means nothing.
@@ -106,6 +109,7 @@ class RedisAdmission implements Admission {
   private readonly options: AdmissionOptions;
   private readonly names: AdmissionNames;
   private readonly ledger: Ledger;
+  private readonly clock: Clock;
   private readonly book: TicketBook;
   private readonly checks: CheckBook;
   private readonly fullPools: FullPools;
@@ -120,6 +124,7 @@ class RedisAdmission implements Admission {
       assumedOutputTokens = 1024,
     } = options;
     this.options = options;
+    this.clock = clock;
     this.assumedOutputTokens = assumedOutputTokens;
     this.names = admissionNames(prefix);
     this.ledger = new Ledger(redis, leaseMs);
@@ -143,7 +148,7 @@ class RedisAdmission implements Admission {
     return this.book.close();
   }
 
-  async admit(claim: Claim, entrance = noEntrance): Promise<Ticket> {
+  async admit(claim: Claim, entrance = noEntrance, onRates?: (rates: RateState[]) => void): Promise<Ticket> {
     this.options.memoryGate?.check();
     if (claim.poolPolicy.slots <= 0) throw refuseWithoutWorkers(claim);
     const { requestId, tenant, pool, jobs } = claim;
@@ -160,6 +165,7 @@ class RedisAdmission implements Admission {
     const entries = entrance.entries();
     const reservation: Reservation = { requestId, inputTokens: estimate.inputTokens, parts, entries };
     const answer = await this.reserve(reservation, entrance);
+    if (amounts.length > 0) onRates?.(rateStates(policies, amounts, answer, this.clock.now()));
     this.refuseByPolicy(policies, amounts, answer);
     const permission = early ?? this.fullPools.ask(pool, tenant, jobs);
     const { refused, meanMs = priorMeanMs, levels, priorities } = answer;

@@ -1,4 +1,4 @@
-import { type Json, SluiceError } from '@sluice/canonical';
+import { type Json, type RateState, SluiceError } from '@sluice/canonical';
 import type { PoolQueueKeys } from '@sluice/transport';
 import type { z } from 'zod';
 import type { Claim } from './claim.ts';
@@ -63,6 +63,8 @@ export interface LimitDefinition<Policy> {
   readonly example: string;
   readonly policy: z.ZodType<Policy>;
   check(policy: Policy): Check;
+  /** What its rate counts, so that callers are told in headers how much is left; absent for those of which clients know no header. */
+  readonly counts?: RateState['counts'];
   /** What a claim takes of it. */
   amount(claim: Claim, policy: Policy, estimate: Estimate): number;
   /** The error that a refused caller sees. It names the limit, whom it binds and its size. */
@@ -72,6 +74,7 @@ export interface LimitDefinition<Policy> {
 /** A policy that was read and waits for claims. */
 export interface BoundLimit {
   readonly name: string;
+  readonly counts: RateState['counts'] | undefined;
   readonly check: Check;
   amount(claim: Claim, estimate: Estimate): number;
   refuse(refused: Refused): SluiceError;
@@ -97,6 +100,7 @@ export function defineLimit<Policy>(definition: LimitDefinition<Policy>): Limit 
       }
       return {
         name,
+        counts: definition.counts,
         check: definition.check(parsed.data),
         amount: (claim, estimate) => definition.amount(claim, parsed.data, estimate),
         refuse: (refused) => {

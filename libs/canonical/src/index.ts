@@ -9,5 +9,6 @@ export * from './grammar.ts';
 export * from './json.ts';
 export * from './output-limit.ts';
 export * from './prompt-usage.ts';
+export * from './rate.ts';
 export * from './request.ts';
 export * from './trace.ts';

@@ -6,6 +6,7 @@ import type {
   InferenceRequest,
   Json,
   JsonObject,
+  RateState,
 } from '@sluice/canonical';
 
 /**
@@ -32,6 +33,11 @@ export interface ServerCodec {
   encodeResponse(generations: readonly Generation[], call: ClientCall): Json;
   createStreamEncoder(call: ClientCall): StreamEncoder;
   encodeError(error: ErrorInfo, context: ReplyContext): EncodedError;
+  /**
+   * The headers by which its clients are told of their rates; `{}` where they know none.
+   *   now: epoch milliseconds
+   */
+  encodeRates(rates: readonly RateState[], now: number): Record<string, string>;
   encodeTokenCount(inputTokens: number, call: ClientCall): Json;
   encodeModel(model: PublicModel): Json;
   /** Throws `invalid-request` for a paging query that makes no sense. */

@@ -5,6 +5,7 @@ import {
   describeErrors,
   documentedHeaders,
   headersNamed,
+  rateHeadersOf,
   shareError,
 } from './error-responses.ts';
 import { operationPaths } from './operations.ts';
@@ -83,7 +84,8 @@ function addRoute(
 
 function describeRoute(route: RouteDocument, dialect: Dialect, components: Components): JsonObject {
   const { request, response, stream, isGeneration } = route;
-  const answerHeaders = ['x-request-id', 'request-id', ...(isGeneration ? ['x-sluice-queue-wait-ms'] : [])];
+  const ofGeneration = isGeneration ? ['x-sluice-queue-wait-ms', ...rateHeadersOf(dialect.server)] : [];
+  const answerHeaders = ['x-request-id', 'request-id', ...ofGeneration];
   const content: JsonObject = {
     ...(response && { 'application/json': { schema: components.add(response) } }),
     ...(stream && { [stream.contentType]: { schema: components.add(stream) } }),

@@ -1,5 +1,5 @@
-import type { ErrorInfo, Json, JsonObject } from '@sluice/canonical';
-import type { RouteDocument, ServerCodec } from '@sluice/formats';
+import type { ErrorInfo, Json, JsonObject, RateState } from '@sluice/canonical';
+import { type RouteDocument, type ServerCodec, serverCodecs } from '@sluice/formats';
 
 /** An error as some caller may meet it. */
 interface Sample extends ErrorInfo {
@@ -59,6 +59,22 @@ const reasons: Readonly<Record<number, string>> = {
   529: 'The model server is overloaded, however often it was asked.',
 };
 
+const anyRates: readonly RateState[] = [
+  { counts: 'requests', max: 60, left: 59, fullAt: 0 },
+  { counts: 'tokens', max: 100_000, left: 99_000, fullAt: 0 },
+];
+
+/** Headers by which a generation's answer, or its refusal by a rate, tells of the caller's rates. */
+export function rateHeadersOf(server: ServerCodec): string[] {
+  return Object.keys(server.encodeRates(anyRates, 0));
+}
+
+const rateHeader: JsonObject = {
+  description:
+    'Of the rate of the key or of its tenant of which less is left: the most at once, what is left, when all is there again. Absent where there is no such rate.',
+  schema: { type: 'string' },
+};
+
 /** What any answer, and what an error may carry beside its body; `$ref`s point here. */
 export const documentedHeaders: JsonObject = {
   'x-request-id': {
@@ -79,6 +95,7 @@ export const documentedHeaders: JsonObject = {
     description: '`false` where a repetition can not help; official SDKs obey it.',
     schema: { type: 'string', enum: ['false'] },
   },
+  ...Object.fromEntries(serverCodecs.flatMap(rateHeadersOf).map((name) => [name, rateHeader])),
 };
 
 /** References to headers by their names. */
@@ -96,7 +113,8 @@ export function describeErrors(
   for (const { on, ...error } of samples.filter((sample) => isMetOn(route, sample))) {
     const { status, headers, body } = server.encodeError(error, { requestId: 'c2f1a7' });
     const known = responses[status];
-    const names = ['x-request-id', 'request-id', ...Object.keys(headers)];
+    const rates = error.kind === 'rate-limited' ? rateHeadersOf(server) : [];
+    const names = ['x-request-id', 'request-id', ...Object.keys(headers), ...rates];
     const example = { [`${error.kind} (${title})`]: { value: body } };
     responses[status] = {
       description: reasons[status] ?? 'Refused.',

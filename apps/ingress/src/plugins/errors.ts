@@ -1,8 +1,8 @@
 import { type ErrorInfo, errorInfoOf, SluiceError } from '@sluice/canonical';
-import { formats, recognizeFormat, type ServerCodec } from '@sluice/formats';
+import { recognizeFormat } from '@sluice/formats';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Exchange, noteError } from '../exchange.ts';
-import { sendJson, writeError } from '../reply.ts';
+import { codecOf, replyHeaders, sendJson, writeError } from '../reply.ts';
 import { breakOff, type ResponseWriter } from '../response-writer.ts';
 import type { Services } from '../services.ts';
 import { noteRequest } from './observe.ts';
@@ -52,7 +52,7 @@ export function sendError(
   if (!info) return reply;
   noteError(exchange, info);
   const { status, headers, body } = codecOf(exchange).encodeError(info, exchange);
-  return sendJson(reply.code(status).headers(headers), body);
+  return sendJson(reply.code(status).headers({ ...replyHeaders(exchange, services), ...headers }), body);
 }
 
 /** Writes the error of a request that the framework never saw. */
@@ -63,7 +63,7 @@ export function writeFailure(
   services: Services,
 ): void {
   const info = refusalOf(error, exchange, response, services);
-  if (info) writeError(response, codecOf(exchange), info, exchange);
+  if (info) writeError(response, codecOf(exchange), info, exchange, services);
 }
 
 /** Absent when it is too late for a status: then the socket is cut, which is the only honest end. */
@@ -88,9 +88,4 @@ function errorOf(error: unknown): ErrorInfo {
   if (code.startsWith('ECONNRESET') || code === 'ECONNABORTED')
     return { kind: 'cancelled', message: 'the client left' };
   return errorInfoOf(error);
-}
-
-function codecOf({ format, facts }: Exchange): ServerCodec {
-  const known = formats.find(({ server }) => server.format === format);
-  return known?.server ?? recognizeFormat(facts);
 }

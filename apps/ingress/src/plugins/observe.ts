@@ -55,7 +55,7 @@ export function noteRequest(http: FastifyRequest, reply: FastifyReply, services:
   const facts = httpFacts(http.raw.url ?? '/', http.headers);
   const exchange = openExchange(facts, recognizeFormat(facts).format, reply.raw, services);
   http.exchange = exchange;
-  reply.headers(replyHeaders(exchange));
+  reply.headers(replyHeaders(exchange, services));
   return exchange;
 }
 

@@ -106,7 +106,7 @@ async function answerCall(
   exchange.isStream = call.stream;
   if (operation === 'count-tokens') {
     const count = codec.encodeTokenCount(estimateInputTokens(request), call);
-    writeJson(response, 200, replyHeaders(exchange), count);
+    writeJson(response, 200, replyHeaders(exchange, services), count);
     return;
   }
 
@@ -117,7 +117,7 @@ async function answerCall(
   if (call.stream) await streamAnswer(plan, codec, exchange, response, services);
   else {
     const generations = await singleAnswer(plan, exchange, response, services);
-    writeJson(response, 200, replyHeaders(exchange), codec.encodeResponse(generations, call));
+    writeJson(response, 200, replyHeaders(exchange, services), codec.encodeResponse(generations, call));
   }
 }
 

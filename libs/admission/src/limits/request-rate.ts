@@ -15,6 +15,7 @@ export const requestRate = defineLimit({
   name: 'request-rate',
   summary: 'How many requests may start per period; a whole period may be used at once and refills evenly.',
   example: '60/1m',
+  counts: 'requests',
   policy,
   check: ({ max, periodMs }) => ({ primitive: 'rate', max, periodMs, settles: false }),
   amount: () => 1,

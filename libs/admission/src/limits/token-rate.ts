@@ -15,6 +15,7 @@ export const tokenRate = defineLimit({
   name: 'token-rate',
   summary: 'How many input and output tokens may be used per period; estimated first, corrected at the end.',
   example: '100000/1m',
+  counts: 'tokens',
   policy,
   check: ({ max, periodMs }) => ({ primitive: 'rate', max, periodMs, settles: true }),
   // Clients ask for far more output than they get: a claim that a full bucket can't hold waits for a full bucket,

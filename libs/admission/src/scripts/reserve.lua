@@ -170,7 +170,8 @@ local function ask(id, asked, from)
       local check = checks[index]
       local level, max, itsPool = look[check.primitive](check, book)
       seen = seen + 1
-      answers[seen] = level
+      -- A rate runs empty by fractions; Redis would round what is left in the caller's favour.
+      answers[seen] = math.ceil(level)
       if itsPool then
         pool, backlog, jobs = itsPool, check.backlog, amounts[index]
         answers[start + 3] = pool.meanMs

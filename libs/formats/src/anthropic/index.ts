@@ -3,6 +3,7 @@ import type { ClientCall, ClientCodec, Format, HttpFacts, ServerCodec } from '..
 import { decodeError, encodeError } from './error.ts';
 import { judgeReference } from './media.ts';
 import { encodeModel, encodeModelList } from './models.ts';
+import { encodeRates } from './rates.ts';
 import { countsTokens, decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 import { AnthropicStreamDecoder } from './stream-decode.ts';
@@ -24,6 +25,7 @@ const server: ServerCodec = {
   encodeResponse,
   createStreamEncoder: (call) => new AnthropicStreamEncoder(call),
   encodeError,
+  encodeRates,
   encodeTokenCount,
   encodeModel,
   encodeModelList,

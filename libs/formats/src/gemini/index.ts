@@ -45,6 +45,8 @@ export const gemini: Format = {
     encodeResponse,
     createStreamEncoder,
     encodeError,
+    // Its API tells of quotas in errors alone.
+    encodeRates: () => ({}),
     encodeTokenCount: (inputTokens, call) => ({
       totalTokens: inputTokens,
       ...(replyFacts(call).textOnly && { promptTokensDetails: textTokens(inputTokens) }),

@@ -3,6 +3,7 @@ import { decodeError, encodeError } from './error.ts';
 import { takesStops } from './gpt-models.ts';
 import { encodeModel, encodeModelList } from './models.ts';
 import { judgeReference } from './parts.ts';
+import { encodeRates } from './rates.ts';
 import { rephrase } from './rephrase.ts';
 import { decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
@@ -26,6 +27,7 @@ const server: ServerCodec = {
   encodeResponse,
   createStreamEncoder: (call) => new ChatStreamEncoder(call),
   encodeError,
+  encodeRates,
   encodeTokenCount: (inputTokens) => ({ object: 'token_count', prompt_tokens: inputTokens }),
   encodeModel,
   encodeModelList,

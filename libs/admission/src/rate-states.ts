@@ -1,0 +1,28 @@
+import type { RateState } from '@sluice/canonical';
+import type { Answer } from './ledger.ts';
+import type { ScopedLimit } from './policy.ts';
+
+/**
+ * What a caller may be told of his rates: of those of his key and of his tenant that count the same, the one of which less
+ * is left.
+ */
+export function rateStates(
+  policies: readonly ScopedLimit[],
+  amounts: readonly number[],
+  { refused, levels }: Pick<Answer, 'refused' | 'levels'>,
+  now: number,
+): RateState[] {
+  const states: RateState[] = [];
+  for (const [index, { limit }] of policies.entries()) {
+    const { counts, check } = limit;
+    const level = levels[index];
+    if (counts === undefined || check.primitive !== 'rate' || level === undefined) continue;
+    const { max, periodMs } = check;
+    const used = refused === undefined ? level + (amounts[index] ?? 0) : level;
+    const state = { counts, max, left: Math.max(0, max - used), fullAt: now + (used * periodMs) / max };
+    const other = states.findIndex((known) => known.counts === counts);
+    if (other < 0) states.push(state);
+    else if (state.left < (states[other]?.left ?? 0)) states[other] = state;
+  }
+  return states;
+}

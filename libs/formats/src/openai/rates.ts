@@ -1,0 +1,20 @@
+import type { RateState } from '@sluice/canonical';
+
+/** `x-ratelimit-…` headers; a time is written as Go writes durations, in whole seconds: `1s`, `6m0s`, `1h0m5s`. */
+export function encodeRates(rates: readonly RateState[], now: number): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const { counts, max, left, fullAt } of rates) {
+    headers[`x-ratelimit-limit-${counts}`] = String(max);
+    headers[`x-ratelimit-remaining-${counts}`] = String(left);
+    headers[`x-ratelimit-reset-${counts}`] = encodeWait(fullAt - now);
+  }
+  return headers;
+}
+
+function encodeWait(waitMs: number): string {
+  const seconds = Math.max(0, Math.ceil(waitMs / 1000));
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m${seconds % 60}s`;
+  return `${Math.floor(minutes / 60)}h${minutes % 60}m${seconds % 60}s`;
+}
