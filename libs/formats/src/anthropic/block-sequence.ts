@@ -23,6 +23,11 @@ export class BlockSequence {
     return this.current?.decoder.isText ? this.current.index : undefined;
   }
 
+  /** Whether a block has begun and not stopped. */
+  get isOpen(): boolean {
+    return this.current !== undefined;
+  }
+
   /** A piece of the text that is open now. */
   pushText(text: string): GenerationEvent[] {
     return this.current?.decoder.say('text', text) ?? [];

@@ -295,6 +295,22 @@ describe('a stream', () => {
     });
   });
 
+  test('is not complete where it stops in the middle of a block and no reason was told', () => {
+    const stop = { type: 'message_stop' };
+    const half = {
+      type: 'content_block_delta',
+      index: 0,
+      delta: { type: 'input_json_delta', partial_json: '{"a":' },
+    };
+    const called = open(0, { type: 'tool_use', id: 'a', name: 'f', input: {} });
+    for (const said of [[open(0, { type: 'text', text: 'half' })], [called, half]])
+      expect(decode(begin, ...said, stop).at(-1)).toMatchObject({
+        type: 'error',
+        error: { kind: 'upstream-failed' },
+      });
+    expect(decode(begin, called, half, ...end).at(-1)).toMatchObject({ type: 'finish' });
+  });
+
   test('that fails keeps the usage that was told, whose later counts replace the earlier', () => {
     const started = { type: 'message_start', message: { usage: { input_tokens: 3, output_tokens: 1 } } };
     const told = { type: 'message_delta', delta: {}, usage: { output_tokens: 5, input_tokens: null } };

@@ -46,7 +46,7 @@ export class AnthropicStreamDecoder implements StreamDecoder {
         this.remember(event);
         return [];
       case 'message_stop':
-        return this.finish(this.ending ?? {});
+        return this.stop();
       case 'error':
         return this.fail('the server ended the stream with an error');
       case 'ping':
@@ -100,6 +100,12 @@ export class AnthropicStreamDecoder implements StreamDecoder {
   private remember({ type: _type, delta, usage, ...fields }: JsonObject): void {
     this.ending = { ...this.ending, ...withoutNulls(fields), ...withoutNulls(objectOf(delta)) };
     this.usage = { ...this.usage, ...withoutNulls(objectOf(usage)) };
+  }
+
+  /** Routers say so, too, where the server behind them broke off: no reason was told, nor the end of the last block. */
+  private stop(): GenerationEvent[] {
+    const { ending = {} } = this;
+    return this.blocks.isOpen && typeof ending.stop_reason !== 'string' ? this.end() : this.finish(ending);
   }
 
   private finish(ending: JsonObject): GenerationEvent[] {

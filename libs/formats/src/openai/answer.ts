@@ -69,6 +69,11 @@ export class AnswerBlocks {
     return [];
   }
 
+  /** Whether there is a call whose arguments are not whole. */
+  get hasHalfCall(): boolean {
+    return this.toolCalls.areHalf;
+  }
+
   /** Everything that was waiting. Call it once. */
   end(): GenerationEvent[] {
     const events: GenerationEvent[] = [];

@@ -206,6 +206,8 @@ export class ChatStreamDecoder implements StreamDecoder {
   private done(): GenerationEvent[] {
     if (!this.startFields)
       return this.fail({ kind: 'upstream-failed', message: 'the upstream sent an empty answer' });
+    // Routers say that all is done also where the server behind them broke off: half a call must not be run.
+    if (this.word === undefined && this.blocks.hasHalfCall) return this.fail(PREMATURE);
     const decoded = decodeFinishWord(this.word ?? 'stop');
     if (decoded === 'failed') {
       return this.fail({ kind: 'upstream-failed', message: 'the upstream broke the answer off' });

@@ -146,6 +146,23 @@ describe('ChatStreamDecoder', () => {
     expect(decoder.push({ data: ' [DONE] ' })).toEqual([{ type: 'finish', reason: 'stop', usage: {} }]);
   });
 
+  test('an end marker without a reason in the middle of a call is none', () => {
+    const piece = (index: number, text: string) =>
+      chunk({ tool_calls: [{ index, id: `call_${index}`, function: { name: 'rm', arguments: text } }] });
+    const ended = (...chunks: Json[]) => {
+      const decoder = new ChatStreamDecoder(context);
+      for (const each of chunks) decoder.push({ data: JSON.stringify(each) });
+      return decoder.push({ data: '[DONE]' }).at(-1);
+    };
+    const broken = { type: 'error', error: { kind: 'upstream-failed' } };
+    expect(ended(piece(0, '{"path":"/home/us'))).toMatchObject(broken);
+    expect(ended(piece(0, '{"path":"/a"}'), piece(1, '{"path":"/b'))).toMatchObject(broken);
+    expect(ended(piece(0, '{"path":'), piece(0, '"/a"}'), piece(1, ''))).toMatchObject({
+      type: 'finish',
+      reason: 'tool-calls',
+    });
+  });
+
   test('an answer that the server broke off is an error that keeps the usage', () => {
     const events = decode(chunk({ content: 'x' }), {
       ...(chunk({}, 'abort') as object),

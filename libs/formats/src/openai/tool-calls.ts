@@ -11,7 +11,9 @@ export interface OpenCall {
   /** What has come and was not yet given on. */
   arguments: string;
   hasArguments: boolean;
-  /** All of its arguments, as long as they came in one piece. */
+  /** All of its arguments so far. */
+  text: string;
+  /** The same, as long as they came in one piece. */
   onlyPiece: string | undefined;
   isStarted: boolean;
   kept: JsonObject;
@@ -46,6 +48,7 @@ export class ToolCalls {
     }
     if (!call.isStarted) call.name = joinName(call.name, name);
     call.arguments += fragment;
+    call.text += fragment;
     if (fragment !== '') call.onlyPiece = call.hasArguments ? undefined : fragment;
     call.hasArguments ||= fragment !== '';
     const inner = keptBeside(body, bodyFields);
@@ -55,6 +58,11 @@ export class ToolCalls {
       Object.keys(inner).length > 0 && { function: inner },
     );
     return call;
+  }
+
+  /** Whether the arguments of a call break off, or are no JSON otherwise. */
+  get areHalf(): boolean {
+    return this.calls.some(({ text }) => text.trim() !== '' && !isJson(text));
   }
 
   private find({ index, id, name, fragment }: Piece): OpenCall | undefined {
@@ -79,6 +87,7 @@ export class ToolCalls {
       name: '',
       arguments: '',
       hasArguments: false,
+      text: '',
       onlyPiece: undefined,
       isStarted: false,
       kept: {},
@@ -100,8 +109,13 @@ interface Piece {
 /** Whether a piece of arguments is an object by itself, which nothing can follow in one call. */
 function isWhole(piece: string | undefined): boolean {
   if (piece === undefined || !/^\s*\{/.test(piece) || !/\}\s*$/.test(piece)) return false;
+  return isJson(piece);
+}
+
+function isJson(text: string): boolean {
   try {
-    return isJsonObject(JSON.parse(piece));
+    JSON.parse(text);
+    return true;
   } catch {
     return false;
   }
