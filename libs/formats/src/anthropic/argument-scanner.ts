@@ -36,6 +36,8 @@ const longestWord = 1000;
 export class ArgumentScanner {
   /** Whether all of the text was understood. Text that breaks off is. */
   isReadable = true;
+  /** Whether the text broke off, so that `end` closed what was open: what is missing is anybody's guess. */
+  isCut = false;
   private place: Place = 'start';
   private inString: 'name' | 'value' | undefined;
   /** What closes the open brackets, the innermost last. */
@@ -58,6 +60,7 @@ export class ArgumentScanner {
   /** Nothing more comes: what closes the object, where there is one. Call it once. */
   end(): string {
     if (this.place === 'start') this.isReadable &&= this.rest.trim() === '';
+    this.isCut = this.isReadable && this.closers.length > 0;
     if (this.inString === 'value') this.said += '"';
     else if ((this.place === 'value' || this.isItem) && scalar.test(this.rest)) this.say(this.rest);
     return this.take() + this.closers.reverse().join('');

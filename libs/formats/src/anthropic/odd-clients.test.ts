@@ -639,5 +639,5 @@ test.each<[string, JsonObject, boolean]>([
   ['{a', {}, false],
   ['}', {}, false],
 ])('arguments %j are read as %j', (text, input, isReadable) => {
-  expect(parseArguments(text)).toEqual({ input, isReadable });
+  expect(parseArguments(text)).toMatchObject({ input, isReadable });
 });

@@ -52,9 +52,11 @@ export function encodeResponse(generations: readonly Generation[], call: ClientC
   if (generation === undefined) throw new SluiceError('internal', 'there is no generation to encode');
   const { finish } = generation;
   const { stop_reason: _word, ...late } = extensionsOf(finish, format) ?? {};
-  const hasMangledCall = generation.content.some(
-    (part) => part.type === 'tool-call' && !parseArguments(part.arguments).isReadable,
-  );
+  const hasMangledCall = generation.content.some((part) => {
+    if (part.type !== 'tool-call') return false;
+    const { isReadable, isCut } = parseArguments(part.arguments);
+    return !isReadable || isCut;
+  });
   return {
     ...encodeHead(generation.id, call),
     content: generation.content.flatMap((part) => encodeBlock(part, call)),

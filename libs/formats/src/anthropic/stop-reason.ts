@@ -39,7 +39,7 @@ export interface StopFields {
 /**
  * Says why the answer ended. A server of this dialect is quoted (`rawReason`); other dialects' words are not
  * known to clients of this one and give way to the nearest that is. A call whose arguments could not be understood
- * (`hasMangledCall`) must not look like one that asks to be run.
+ * or break off (`hasMangledCall`) must not look like one that asks to be run, whatever its server says.
  */
 export function encodeStop(finish: FinishEvent, hasMangledCall = false): StopFields {
   const { stop_reason: own, stop_details: details } = extensionsOf(finish, format) ?? {};

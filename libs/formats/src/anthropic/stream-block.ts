@@ -40,9 +40,9 @@ export class StreamBlock {
       `${index},"delta":{"type":${deltaOf[kind]}`;
   }
 
-  /** Whether this is a call whose arguments could not be understood; true only once they are known whole. */
+  /** Whether this is a call whose arguments could not be understood, or break off; known once the block has ended. */
   get isMangled(): boolean {
-    return this.scanner?.isReadable === false;
+    return this.scanner !== undefined && (!this.scanner.isReadable || this.scanner.isCut);
   }
 
   /** A piece of the content. */

@@ -151,6 +151,11 @@ describe('the encoder', () => {
     expect(said).toContain('"stop_reason":"max_tokens"');
   });
 
+  test('does not ask for a call to be run whose arguments break off, also where its server does', () => {
+    const said = encode(start, call1, fragment('{"path":"/home/us'), ...called('tool-calls')).join('');
+    expect(said).toContain('"stop_reason":"end_turn"');
+  });
+
   test('passes no event on whose name could break the framing', () => {
     const [, text] = encode(start, {
       type: 'opaque',
@@ -170,20 +175,23 @@ describe('the encoder', () => {
 });
 
 describe('a single body', () => {
-  test('does not ask for a call to be run whose arguments were lost', () => {
+  test.each([
+    ['were lost', 'rm -rf', {}],
+    ['break off', '{"path":"/home/us', { path: '/home/us' }],
+  ])('does not ask for a call to be run whose arguments %s', (_what, text, input) => {
     const body = server.encodeResponse(
       [
         {
           id: '1',
           model: 'm',
           createdAt: 0,
-          content: [{ type: 'tool-call', id: 'a', name: 'f', arguments: 'rm -rf' }],
+          content: [{ type: 'tool-call', id: 'a', name: 'f', arguments: text }],
           finish: { type: 'finish', reason: 'tool-calls', usage: {} },
         },
       ],
       call,
     );
-    expect(body).toMatchObject({ stop_reason: 'end_turn', content: [{ type: 'tool_use', input: {} }] });
+    expect(body).toMatchObject({ stop_reason: 'end_turn', content: [{ type: 'tool_use', input }] });
   });
 });
 

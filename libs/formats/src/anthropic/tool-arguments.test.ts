@@ -5,6 +5,11 @@ test.each([
   ['', {}],
   [' ', {}],
   ['{"a":1}', { a: 1 }],
+])('arguments that are whole are not cut off: %j', (text, input) => {
+  expect(parseArguments(text)).toEqual({ input, isReadable: true, isCut: false });
+});
+
+test.each([
   ['{"a":"he', { a: 'he' }],
   ['{"a":"x\\', { a: 'x' }],
   ['{"a":"x\\u00', { a: 'x' }],
@@ -15,7 +20,7 @@ test.each([
   ['{"a":[{"b":1}', { a: [{ b: 1 }] }],
   ['{"a":"with } and , in it","b":[', { a: 'with } and , in it', b: [] }],
 ])('arguments that were cut off are completed: %s', (text, input) => {
-  expect(parseArguments(text)).toEqual({ input, isReadable: true });
+  expect(parseArguments(text)).toEqual({ input, isReadable: true, isCut: true });
 });
 
 test.each([
@@ -31,7 +36,7 @@ test.each([
   '{"a":1} b',
   '{"a":1,"b":c}',
 ])('what is no object, nor the beginning of one, is nothing: %s', (text) => {
-  expect(parseArguments(text)).toEqual({ input: {}, isReadable: false });
+  expect(parseArguments(text)).toEqual({ input: {}, isReadable: false, isCut: false });
 });
 
 test.each([
@@ -39,7 +44,7 @@ test.each([
   ['{"a":[1,],}', { a: [1] }],
   ['```json\n{"a":1}\n```', { a: 1 }],
 ])('a slip that leaves no doubt is repaired: %j', (text, input) => {
-  expect(parseArguments(text)).toEqual({ input, isReadable: true });
+  expect(parseArguments(text)).toEqual({ input, isReadable: true, isCut: false });
 });
 
 test('a megabyte of brackets is given up in linear time', () => {

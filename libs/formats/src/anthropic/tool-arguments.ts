@@ -15,6 +15,8 @@ export interface ParsedArguments {
   input: JsonObject;
   /** False where the text could not be understood and `input` is empty. */
   isReadable: boolean;
+  /** Whether the text broke off, and `input` is what it came to. */
+  isCut: boolean;
 }
 
 /**
@@ -24,12 +26,12 @@ export interface ParsedArguments {
  */
 export function parseArguments(text: string): ParsedArguments {
   const whole = parseObject(text);
-  if (whole !== undefined) return { input: whole, isReadable: true };
+  if (whole !== undefined) return { input: whole, isReadable: true, isCut: false };
   const scanner = new ArgumentScanner();
   const repaired = scanner.push(text) + scanner.end();
-  const { isReadable } = scanner;
+  const { isReadable, isCut } = scanner;
   const input = isReadable && repaired !== '' ? parseObject(repaired) : undefined;
-  return { input: input ?? {}, isReadable };
+  return { input: input ?? {}, isReadable, isCut };
 }
 
 function parseObject(text: string): JsonObject | undefined {
