@@ -172,6 +172,7 @@ export class Answer {
       requestId,
       pool: model.pool,
       isPlainText: request.tools === undefined && request.output?.type !== 'json',
+      isStream: plan.call.stream,
       job,
       enter,
       onEvents: (events) => this.receive(choice, events),

@@ -26,4 +26,6 @@ export interface AttemptFacts {
   resumeAbility(): 'exact' | 'prefix' | 'none';
   /** Whether the answer is plain text: no tools, no JSON output. Only that can be continued by prefix. */
   isPlainText: boolean;
+  /** The format of a client that sees its own format's events as they pass by; absent where it sees nothing before the end. */
+  readonly passing: string | undefined;
 }

@@ -37,7 +37,7 @@ function createBench({ resume = 'none', isPlainText = true }: Facts = {}) {
       dropped: (reason) => dropped.push(reason),
       workerDone: () => done.push(machine.attempt),
     },
-    { resumeAbility: () => resume, isPlainText },
+    { resumeAbility: () => resume, isPlainText, passing: 'openai' },
   );
   return {
     machine,
@@ -444,6 +444,23 @@ describe('an attempt that fails', () => {
     onDeliver(() => machine.cancel());
     machine.frame('a', 1, 0, [start, failure({ kind: 'unavailable' })]);
     expect([enqueued, machine.phase]).toEqual([[], 'closed']);
+  });
+
+  it('does not follow what the client has seen beside the content, which would be said twice', () => {
+    const sound: GenerationEvent = { type: 'opaque', format: 'openai', value: { delta: { audio: 'x' } } };
+    for (const resume of ['none', 'prefix'] as const) {
+      const { machine, enqueued, last } = createBench({ resume });
+      machine.frame('a', 1, 0, [start, sound]);
+      machine.workerLost('a', 'exited');
+      expect([enqueued, last()]).toMatchObject([[], { type: 'error', error: { detail: 'worker-lost' } }]);
+    }
+    const refused = createBench();
+    refused.machine.frame('a', 1, 0, [start, sound, failure({ kind: 'unavailable' })]);
+    expect([refused.enqueued, refused.last()]).toMatchObject([[], { error: { message: 'it broke' } }]);
+    const unseen = createBench();
+    unseen.machine.frame('a', 1, 0, [start, { ...sound, format: 'gemini' }]);
+    unseen.machine.workerLost('a', 'exited');
+    expect(unseen.enqueued).toMatchObject([{ attempt: 2, reason: 'exited' }]);
   });
 
   it('is not repeated for ever', () => {

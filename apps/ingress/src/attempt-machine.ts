@@ -44,13 +44,14 @@ export class AttemptMachine {
   private endedCall = -1;
   /** Attempts that were told to stop; absent until the first. */
   private fenced: Set<string> | undefined;
-  private readonly collector = new Collector();
+  private readonly collector: Collector;
   private readonly effects: AttemptEffects;
   private readonly facts: AttemptFacts;
 
   constructor(effects: AttemptEffects, facts: AttemptFacts) {
     this.effects = effects;
     this.facts = facts;
+    this.collector = new Collector(facts.passing);
   }
 
   get phase(): 'queued' | 'running' | 'closed' {
@@ -240,18 +241,16 @@ export class AttemptMachine {
 
   /** Whether an engine, and not its worker that leaves, refused to begin. */
   private isRefusal({ kind, detail }: ErrorInfo): boolean {
-    return kind === 'unavailable' && detail !== 'drained' && this.collector.content.length === 0;
+    return kind === 'unavailable' && detail !== 'drained' && this.collector.isEmpty;
   }
 
   private canGoOn(): boolean {
-    if (this.collector.content.length === 0) return true;
+    const { isEmpty, hasPassed, content } = this.collector;
     const ability = this.facts.resumeAbility();
-    if (ability === 'exact') return true;
-    return (
-      ability === 'prefix' &&
-      this.facts.isPlainText &&
-      this.collector.content.every((part) => part.type === 'text')
-    );
+    if (isEmpty || ability === 'exact') return true;
+    // What has passed by would be said again.
+    if (hasPassed || ability !== 'prefix') return false;
+    return this.facts.isPlainText && content.every((part) => part.type === 'text');
   }
 
   private again(reason: AttemptReason, wasFree = false): void {

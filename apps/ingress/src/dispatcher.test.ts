@@ -73,6 +73,7 @@ function createBench() {
     requestId: 'r',
     pool: 'chat',
     isPlainText: true,
+    isStream: true,
     enter: (job) => queue.enqueue('chat', job, 7),
     job: {
       version: 1,

@@ -16,6 +16,8 @@ export interface GenerationPlan {
   /** Everything of the job that no attempt changes. */
   job: Omit<InferenceJob, 'attempt' | 'enqueuedAt' | 'resume'>;
   isPlainText: boolean;
+  /** Whether the client sees events as they come. */
+  isStream: boolean;
   /**
    * Asks for the first attempt to be let into its queue. Rejects with `unavailable` where nobody knows whether it
    * waits there; any other error is a refusal, and then it doesn't. Later attempts need no permission.
@@ -153,6 +155,10 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
 
   get isPlainText(): boolean {
     return this.plan.isPlainText;
+  }
+
+  get passing(): string | undefined {
+    return this.plan.isStream ? this.plan.job.clientFormat : undefined;
   }
 
   resumeAbility(): 'exact' | 'prefix' | 'none' {

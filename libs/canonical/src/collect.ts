@@ -1,7 +1,7 @@
 import { assertNever } from './assert.ts';
 import { type ErrorInfo, SluiceError } from './error.ts';
 import type { FinishEvent, GenerationEvent, StartEvent } from './event.ts';
-import { mergeExtensions } from './extensions.ts';
+import { type FormatId, mergeExtensions } from './extensions.ts';
 import type { Generation } from './generation.ts';
 import type { Json } from './json.ts';
 import type { AssistantPart } from './request.ts';
@@ -19,6 +19,9 @@ const joinedAtOnce = 16;
 export class Collector {
   /** Sum of the tokens that deltas reported. */
   outputTokens = 0;
+  /** Whether an event of the reader's own format has passed by, which it saw and which is in no content. */
+  hasPassed = false;
+  private readonly passing: FormatId | undefined;
   private start: StartEvent | undefined;
   private finish: FinishEvent | undefined;
   private error: ErrorInfo | undefined;
@@ -27,6 +30,16 @@ export class Collector {
   /** What belongs at the end of the last part's text. */
   private readonly pieces: string[] = [];
   private readonly logprobs: Json[] = [];
+
+  /** `passing`: the format of who reads the events as they come; absent where nobody does before the end. */
+  constructor(passing?: FormatId) {
+    this.passing = passing;
+  }
+
+  /** Whether nothing was said that could be seen. */
+  get isEmpty(): boolean {
+    return this.parts.length === 0 && !this.hasPassed;
+  }
 
   get content(): AssistantPart[] {
     this.join();
@@ -77,7 +90,10 @@ export class Collector {
         return;
       }
       case 'opaque':
-        if (event.block === undefined) return;
+        if (event.block === undefined) {
+          this.hasPassed ||= event.format === this.passing;
+          return;
+        }
         this.open(event.block, { type: 'opaque', format: event.format, value: event.value });
         return;
       case 'finish':

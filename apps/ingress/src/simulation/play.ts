@@ -171,6 +171,7 @@ class Play {
         requestId: client.id,
         pool,
         isPlainText: true,
+        isStream: true,
         enter: (job) => this.redis.queue.enqueue(pool, job, 5),
         job: {
           version: 1,
