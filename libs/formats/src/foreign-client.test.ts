@@ -179,6 +179,22 @@ describe('a Claude model', () => {
     expect(schemaFor('qwen')).not.toHaveProperty('additionalProperties');
   });
 
+  test('gets the schema of a strict function as it takes it, and of any other as it came', () => {
+    const parameters = {
+      type: 'object',
+      properties: { days: { type: 'integer', minimum: 1, description: 'How many.' } },
+      required: ['days'],
+    };
+    const declared = (strict: boolean) => [{ type: 'function', function: { name: 'f', strict, parameters } }];
+    const body = (strict: boolean, model: string) =>
+      sent('openai', chat({ tools: declared(strict) }), 'anthropic', model).tools;
+    const days = { type: 'integer', description: 'How many.\n\n{minimum: 1}' };
+    const closed = { ...parameters, properties: { days }, additionalProperties: false };
+    expect(body(true, 'claude-opus-5-5')).toEqual([{ name: 'f', input_schema: closed, strict: true }]);
+    expect(body(false, 'claude-opus-5-5')).toEqual([{ name: 'f', input_schema: parameters, strict: false }]);
+    expect(body(true, 'glm-5')).toEqual([{ name: 'f', input_schema: parameters, strict: true }]);
+  });
+
   test('gets a prompt of nothing but instructions as one of the user', () => {
     const body = sent(
       'openai',

@@ -4,3 +4,4 @@ export * from './credential.ts';
 export * from './registry.ts';
 export * from './sse.ts';
 export * from './status.ts';
+export { saysTooStrict } from './upstream-words.ts';

@@ -23,6 +23,15 @@ export function saysTooLong(message: string): boolean {
   return tooLong.test(message);
 }
 
+/** Of Claude, whose grammar of all strict functions has bounds that nobody tells, and of OpenAI. */
+const tooStrict =
+  /\btools\.\d+\.custom\b|strict tools|compiled grammar|schemas? (?:is|contains?) too|invalid schema for function/i;
+
+/** Whether a server's words mean that it can't hold calls to the schemas of strict functions. */
+export function saysTooStrict(message: string): boolean {
+  return tooStrict.test(message);
+}
+
 const refusedKey = /(?:incorrect|valid) api key|api key (?:is )?(?:not valid|invalid|expired)/i;
 
 /** Whether a server blames the request for our credential: a few do so with status 400. */

@@ -22,11 +22,12 @@ import { planQuestion, type Question } from './question.ts';
 import { Rests } from './rests.ts';
 import { secretsOf } from './secrets.ts';
 import { cutAt } from './stop-cut.ts';
+import { withoutStrictness } from './strictness.ts';
 import { TimeLimits } from './time-limits.ts';
 import { traceHeaders } from './trace-headers.ts';
 
-/** How often a question is asked otherwise: without a limit, and in other words for four things. */
-const secondQuestions = 5;
+/** How often a question is asked otherwise: without a limit, without strictness, and in other words for four things. */
+const secondQuestions = 6;
 /** Connections beside the slots, for answers that are whole but not closed yet. */
 const spareConnections = 4;
 
@@ -213,6 +214,8 @@ export class UpstreamEngine implements Engine {
       return request && { ...question, request };
     }
     const { message } = refusal.error;
+    const loosened = withoutStrictness(question.request, run, this.codec.format, message);
+    if (loosened) return { ...question, request: loosened };
     if (!this.codec.servers.rephrase?.(this.phrase(question, run).body, message)) return undefined;
     return { ...question, refusals: [...this.refusalsOf(question, run), message] };
   }

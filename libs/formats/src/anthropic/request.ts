@@ -143,7 +143,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const foreign = isForeign(target, format);
   const isStranger = foreign && isClaude(target.model);
   const fitted = (wanted: JsonObject) => (isStranger ? answerSchema(wanted) : wanted);
-  const offered = encodeTools(request, deferred_tools, encoding);
+  const offered = encodeTools(request, deferred_tools, encoding, fitted);
   const isUntold = offered.length === 0 && isStranger;
   const tools = isUntold ? calledTools(request.messages) : offered;
   const { sampling, output, endUser } = request;

@@ -46,11 +46,15 @@ function decodeCustomTool(value: JsonObject, path: string): Tool {
   };
 }
 
-/** The tools that a choice leaves to the model: the dialect has no narrower choice than one or all. */
+/**
+ * The tools that a choice leaves to the model: the dialect has no narrower choice than one or all. `fitted` is the schema
+ * that a strict one is held to.
+ */
 export function encodeTools(
   { tools = [], toolChoice }: Pick<InferenceRequest, 'tools' | 'toolChoice'>,
   deferred: Json | undefined,
   encoding: Encoding,
+  fitted: (schema: JsonObject) => JsonObject,
 ): Json[] {
   const names = toolChoice !== undefined && 'allowed' in toolChoice ? toolChoice.allowed : undefined;
   const allowed = names && new Set(names);
@@ -59,11 +63,12 @@ export function encodeTools(
     if (tool.type === 'opaque') encoded.push(ownValue(tool, `tools[${index}]`));
     else if (allowed === undefined || allowed.has(tool.name)) {
       const { name, description, parameters, strict } = tool;
+      // The dialect demands the type; the caller's key order stays, because models read the schema as text.
+      const schema = parameters.type === undefined ? { type: 'object', ...parameters } : parameters;
       encoded.push({
         name,
         ...(description !== undefined && { description }),
-        // The dialect demands the type; the caller's key order stays, because models read the schema as text.
-        input_schema: parameters.type === undefined ? { type: 'object', ...parameters } : parameters,
+        input_schema: strict ? fitted(schema) : schema,
         ...(strict !== undefined && { strict }),
         ...ownFields(tool, encoding),
       });
