@@ -89,20 +89,25 @@ describe('a Claude model', () => {
     };
     const model = 'claude-opus-4-7';
     expect(sent('anthropic', messages(said), 'anthropic', model)).toMatchObject(said);
-    const loop = (thinking: object[]) =>
+    const loop = (thinking: object[], id: string) =>
       messages({
         ...said,
         messages: [
           ...hello,
-          { role: 'assistant', content: [...thinking, { type: 'tool_use', id: 'c', name: 'f', input: {} }] },
-          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'done' }] },
+          { role: 'assistant', content: [...thinking, { type: 'tool_use', id, name: 'f', input: {} }] },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'done' }] },
         ],
       });
     const thought = (signature: string) => [{ type: 'thinking', thinking: 'hm', signature }];
-    const asked = (thinking: object[]) => sent('anthropic', loop(thinking), 'anthropic', model).thinking;
+    const asked = (thinking: object[], id = 'toolu_01', name = model) =>
+      sent('anthropic', loop(thinking, id), 'anthropic', name).thinking;
     expect(asked([])).toEqual(said.thinking);
     expect(asked(thought('its own'))).toEqual(said.thinking);
     expect(asked(thought('c2x1aWNlLzEvMg=='))).toBeUndefined();
+    // Nor does it know which model made a call.
+    expect(asked([], 'call_1')).toBeUndefined();
+    expect(asked(thought('its own'), 'call_1')).toEqual(said.thinking);
+    expect(asked([], 'call_1', 'glm-5')).toEqual(said.thinking);
   });
 
   test('is named the tools of a conversation that goes on without them, and calls none', () => {

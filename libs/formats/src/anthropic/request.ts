@@ -153,7 +153,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const isToolForced = toolChoice?.type === 'any' || toolChoice?.type === 'tool';
   const asked = encodeThinking(request.reasoning, {
     ...{ model: target.model, maxTokens, isToolForced, isForeign: foreign },
-    isMidLoop: isMidLoop(request.messages, messages, foreign),
+    isMidLoop: isMidLoop(request.messages, messages, { model: target.model, isForeign: foreign }),
   });
   const chosenThinking = thinking === undefined ? asked.thinking : limitBudget(thinking, maxTokens);
   const schema = output?.type === 'json' ? output.schema && fitted(output.schema) : undefined;

@@ -1,21 +1,43 @@
-import { isJsonObject, type Json, type JsonObject, type Message } from '@sluice/canonical';
+import {
+  type AssistantPart,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type Message,
+} from '@sluice/canonical';
+import { isClaude } from './claude-models.ts';
+
+/** Who goes on, and for whom. */
+interface Reader {
+  /** The model's name at the server. */
+  model: string;
+  /** Whether the client speaks another format. */
+  isForeign: boolean;
+}
 
 /**
- * Whether the model is to go on after the results of its calls, in a turn of which the thinking got lost: servers
- * refuse a budget of thinking there. A client of this dialect that left the thinking out itself is said as it spoke.
+ * Whether the model is to go on after the results of its calls, in a turn of which the thinking got lost, or that another
+ * model made without any: servers refuse a budget of thinking there. A client of this dialect that left the thinking out
+ * itself is said as it spoke.
  */
 export function isMidLoop(
   messages: readonly Message[],
   encoded: readonly JsonObject[],
-  isForeign: boolean,
+  { model, isForeign }: Reader,
 ): boolean {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   if (!messages.slice(last + 1).some(({ role }) => role === 'tool')) return false;
-  const hadThinking = messages[last]?.content.some(({ type }) => type === 'reasoning');
-  if (!isForeign && !hadThinking) return false;
+  const isNotItsOwn = (part: AssistantPart) =>
+    part.type === 'reasoning' || (part.type === 'tool-call' && isClaude(model) && !ownId.test(part.id));
+  const answer = messages[last];
+  const hasChanged = answer?.role === 'assistant' && answer.content.some(isNotItsOwn);
+  if (!isForeign && !hasChanged) return false;
   const content = encoded.findLast(({ role }) => role === 'assistant')?.content;
   return Array.isArray(content) && !isThinking(content[0]) && content.some(isCall);
 }
+
+/** Of the calls that the makers' own models make, wherever they run. */
+const ownId = /^toolu_/;
 
 function isThinking(block: Json | undefined): boolean {
   return isJsonObject(block) && (block.type === 'thinking' || block.type === 'redacted_thinking');
