@@ -22,6 +22,8 @@ import { RecordWriter } from './record-writer.ts';
 
 const tenantShape = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const keyIdLetters = 16;
+/** A tenant may have more keys than a command takes words. */
+const idsAtOnce = 1_000;
 
 export interface DirectoryOptions {
   redis: Redis | Cluster;
@@ -208,7 +210,11 @@ export class Directory {
   }
 
   private async hashesOf(ids: string[]): Promise<(string | null)[]> {
-    return ids.length === 0 ? [] : this.redis.hmget(this.names.keyIds, ...ids);
+    const hashes: (string | null)[] = [];
+    for (let from = 0; from < ids.length; from += idsAtOnce) {
+      hashes.push(...(await this.redis.hmget(this.names.keyIds, ...ids.slice(from, from + idsAtOnce))));
+    }
+    return hashes;
   }
 }
 

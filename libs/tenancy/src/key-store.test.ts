@@ -229,6 +229,18 @@ it('deleting a tenant ends its keys and leaves nothing of it', async () => {
   expect(await here.redis.keys('*')).toEqual(['sluice:{tenancy}:secret-mark']);
 });
 
+it('a tenant is listed and deleted however many keys it has had', async () => {
+  const store = await openStore();
+  const { directory, redis } = store;
+  const { key } = await mintFor(store);
+  // Only their ids: to write and to read whole records takes a minute.
+  const others = `for i = 1, 150000 do redis.call('SADD', KEYS[1], 'key_' .. i) end`;
+  await redis.eval(others, 1, 'sluice:{tenancy}:keys-of:acme');
+  expect(await directory.listKeys('acme')).toEqual([key]);
+  expect(await directory.deleteTenant('acme')).toHaveLength(150_001);
+  expect(await directory.listTenants()).toEqual([]);
+});
+
 it('what is written while its tenant is deleted is refused or gone with it', async () => {
   const [store, other] = [await openStore(), await openStore()];
   for (let round = 0; round < 20; round++) {
