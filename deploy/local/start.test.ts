@@ -90,6 +90,14 @@ describe('npm start', { timeout: 60_000 }, () => {
     await rm(folder, { recursive: true });
   });
 
+  it('says in one sentence which folder it can not use', async () => {
+    const child = spawnStart(['--port', String(await findFreePort())], {
+      environment: { TMPDIR: join(entry, 'tmp') },
+    });
+    expect(await child.exited).toBe(1);
+    expect(child.complaints()).toEqual([`sluice: ENOTDIR: not a directory, mkdir '${join(entry, 'tmp')}'`]);
+  });
+
   it('leaves nothing behind when it is killed', async () => {
     const { child, announcement } = await start();
     child.process.kill('SIGKILL');

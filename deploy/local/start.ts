@@ -68,7 +68,9 @@ function readFlags(): Flags {
 }
 
 function describe(thrown: unknown): string {
-  if (thrown instanceof SluiceError) return thrown.message;
+  // What the system says of a folder or a file names it; its place in the code mends nothing.
+  if (thrown instanceof SluiceError || (thrown instanceof Error && 'syscall' in thrown))
+    return thrown.message;
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : 'something was thrown that is no error';
 }
 

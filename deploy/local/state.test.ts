@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createKeyStore } from '@sluice/tenancy';
@@ -25,6 +25,14 @@ describe('openState', () => {
     const { keySecret } = openState(folder);
     expect(keySecret).toMatch(/^[0-9a-f]{64}$/);
     expect(openState(folder).keySecret).toBe(keySecret);
+  });
+
+  it('names the file of a secret that a full disk has left empty', () => {
+    const folder = join(parent, 'empty');
+    openState(folder);
+    const file = join(folder, 'key-secret');
+    writeFileSync(file, '');
+    expect(() => openState(folder)).toThrow(`${file} is empty; delete it`);
   });
 
   it('lets only its owner read', () => {

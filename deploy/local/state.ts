@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { SluiceError } from '@sluice/canonical';
 
 /** What is kept between two starts, readable by its owner only. */
 export interface State {
@@ -35,5 +36,9 @@ function readSecret(path: string): string {
   } catch (thrown) {
     if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')) throw thrown;
   }
-  return readFileSync(path, 'utf8').trim();
+  const secret = readFileSync(path, 'utf8').trim();
+  // What a full disk leaves of it. Nobody else knows that it is no secret of the user's.
+  if (secret === '')
+    throw new SluiceError('unavailable', `${path} is empty; delete it, and the next start makes a new one`);
+  return secret;
 }
