@@ -15,6 +15,9 @@ const bytesOf = (line: string, headers: readonly string[], body = '{}') =>
 const read = (changes: Partial<typeof plain> & { body?: string } = {}) =>
   readRequestHead(bytesOf(changes.line ?? plain.line, changes.headers ?? plain.headers, changes.body));
 
+/** Short ones, each with a name of its own. */
+const manyHeaders = (count: number) => Array.from({ length: count }, (_, index) => `${index.toString(36)}:`);
+
 describe('a plain request', () => {
   it('is read whole', () => {
     const bytes = bytesOf(plain.line, plain.headers);
@@ -35,6 +38,7 @@ describe('a plain request', () => {
     ['a value of blanks', { headers: [...plain.headers, 'x-empty: \t '] }],
     ['a body that is still to come', { body: '' }],
     ['the next request behind it', { body: '{}POST / HTTP/1.1' }],
+    ['as many headers as Node takes', { headers: [...plain.headers, ...manyHeaders(997)] }],
   ])('may have %s', (_what, changes) => {
     expect(read(changes)).toBeDefined();
   });
@@ -60,6 +64,10 @@ describe('a plain request', () => {
     ['something to expect', { headers: [...plain.headers, 'expect: 100-continue'] }],
     ['something to become', { headers: [...plain.headers, 'upgrade: websocket'] }],
     ['a connection that closes', { headers: [...plain.headers, 'connection: close'] }],
+    [
+      'a connection that closes, as proxies say it',
+      { headers: [...plain.headers, 'Proxy-Connection: close'] },
+    ],
     ['a connection with more to say', { headers: [...plain.headers, 'connection: keep-alive, te'] }],
     ['a line that goes on', { headers: [...plain.headers, 'x: a', ' b'] }],
     ['space before the colon', { headers: [...plain.headers, 'x : a'] }],
@@ -71,6 +79,7 @@ describe('a plain request', () => {
     ['a control character', { headers: [...plain.headers, 'x: a\0'] }],
     ['a name that objects have', { headers: [...plain.headers, '__proto__: a'] }],
     ['a name that objects inherit', { headers: [...plain.headers, 'constructor: a'] }],
+    ['more headers than Node takes', { headers: [...plain.headers, ...manyHeaders(998)] }],
     ['too much to say', { headers: [...plain.headers, `x: ${'a'.repeat(17_000)}`] }],
   ])('is none with %s', (_what, changes) => {
     expect(read(changes)).toBeUndefined();
@@ -94,11 +103,15 @@ it('a head of thousands of blanks that is none costs no more to read than anothe
 describe("what is read here is what Node's own parser reads", () => {
   let server: Server;
   let heard: IncomingMessage[] = [];
+  let staysOpen = false;
   let body = '';
   beforeAll(async () => {
     server = createServer(async (request, response) => {
       heard.push(request);
-      if (heard.length === 1) for await (const chunk of request) body += chunk;
+      if (heard.length === 1) {
+        staysOpen = response.shouldKeepAlive;
+        for await (const chunk of request) body += chunk;
+      }
       response.end();
     });
     server.on('clientError', (_error, socket) => socket.destroy());
@@ -115,6 +128,7 @@ describe("what is read here is what Node's own parser reads", () => {
       'Content-Length',
       'transfer-encoding',
       'connection',
+      'proxy-connection',
       'x-a',
       'X-A',
       'cookie',
@@ -152,6 +166,7 @@ describe("what is read here is what Node's own parser reads", () => {
         await once(socket, 'close');
         const [request] = heard;
         expect({ ...request?.headers }).toEqual(head.headers);
+        expect(staysOpen).toBe(true);
         const end = head.length + head.contentLength;
         const wanted = ['POST', head.url, bytes.toString('utf8', head.length, end)];
         expect([request?.method, request?.url, body]).toEqual(wanted);

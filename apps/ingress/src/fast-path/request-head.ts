@@ -13,12 +13,14 @@ export interface RequestHead {
 
 /** As many bytes as Node itself allows a head. */
 const longestHead = 16 * 1024;
+/** As many as Node takes, which refuses or forgets the rest. */
+const mostHeaders = 1_000;
 const requestLine = /^POST ((\/[\w/.:~@-]*)(?:\?[\w=&.~-]*)?) HTTP\/1\.1$/;
 /** A value begins with what is no blank, so that there is one way to read a line: of n blanks there were n². */
 const headerLine = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([\x21-\x7e][\t\x20-\x7e]*)?$/;
 const bodyLength = /^[1-9]\d{0,8}$/;
 /** What changes how a request is framed or answered, or what becomes of its connection. */
-const notPlain = ['transfer-encoding', 'expect', 'upgrade'];
+const notPlain = ['transfer-encoding', 'expect', 'upgrade', 'proxy-connection'];
 const end = Buffer.from('\r\n\r\n');
 
 /**
@@ -42,6 +44,7 @@ export function readRequestHead(bytes: Buffer): RequestHead | undefined {
 
 /** The header lines behind the request line; absent where one is unusual. */
 function readHeaders(lines: readonly string[]): Record<string, string> | undefined {
+  if (lines.length > 1 + mostHeaders) return undefined;
   const headers: Record<string, string> = {};
   for (let index = 1; index < lines.length; index += 1) {
     const line = headerLine.exec(lines[index] ?? '');
