@@ -108,6 +108,28 @@ describe('a body', () => {
   });
 
   it.each([
+    ...[
+      '',
+      ' ',
+      ';charset=utf-8',
+      'json',
+      'text/plain',
+      'vnd.api+json',
+      '/x+json',
+      'a b/c+json',
+      'a/b c+json',
+      'a/+',
+    ],
+    ...['application/json', 'application/json;', 'Application/JSON ; charset=utf-8', 'a/b+json', 'a/+json'],
+    ...['application/json x', 'application/ json', 'a/b/c+json', 'undefined', 'application/json, a/b'],
+  ])('of the type %j is taken or refused alike by who reads it first', async (type) => {
+    const { statusCode } = await post('{}', { 'content-type': type });
+    const read = () => parseBody(type, Buffer.from('{}'));
+    if (statusCode === 200) expect(read()).toEqual({});
+    else expect(read).toThrow(expect.objectContaining({ kind: 'unsupported-media' }));
+  });
+
+  it.each([
     ['empty', ''],
     ['no JSON', `{"${canary}":`],
     ['not UTF-8', Buffer.from([0x22, 0xff, 0x22])],
