@@ -4,6 +4,7 @@ import { registerBody } from './plugins/body.ts';
 import { registerBodyRoom } from './plugins/body-room.ts';
 import { refuseBrokenHttp } from './plugins/broken-http.ts';
 import { type Connections, registerConnections } from './plugins/connections.ts';
+import { registerContinue } from './plugins/continue.ts';
 import { registerEarlyRefusal } from './plugins/early-refusal.ts';
 import { registerErrors, sendError } from './plugins/errors.ts';
 import { registerNodeRefusals } from './plugins/node-refusals.ts';
@@ -54,6 +55,7 @@ export async function buildApp(services: Services): Promise<App> {
   registerObservation(app, services);
   registerErrors(app, services);
   registerNodeRefusals(app);
+  registerContinue(app);
   registerEarlyRefusal(app);
   registerBodyRoom(app, bodyLimitBytes);
   registerBody(app);
