@@ -104,7 +104,9 @@ export class FastConnection implements ResponseConnection {
   };
 
   private readonly onEnd = (): void => {
-    this.socket.end();
+    // Half a request is refused, counted and logged where every other one is.
+    if (this.begun && !this.response) this.handOver();
+    else this.socket.end();
   };
 
   private readonly onDrain = (): void => {

@@ -71,7 +71,12 @@ beforeEach(async () => {
   held = undefined;
   server = createServer(async (request, response) => {
     let bytes = 0;
-    for await (const chunk of request) bytes += chunk.length;
+    try {
+      for await (const chunk of request) bytes += chunk.length;
+    } catch {
+      // Its client has left it in the middle.
+      return;
+    }
     asked.push(`node ${request.method} ${bytes}`);
     response.end(`node ${request.method} ${bytes}\n`);
   });
@@ -268,6 +273,13 @@ describe("everything else is the server's own", () => {
     await client.send('cd');
     await until(() => client.bodies.length === 2);
     expect(client.bodies).toEqual(['fast a', 'node POST 4']);
+  });
+
+  it('a request that its client leaves in the middle, which it refuses', async () => {
+    client.socket.end(post('abc').slice(0, -1));
+    await until(() => client.isClosed);
+    expect(client.received).toMatch(/^HTTP\/1\.1 400 /);
+    expect(handedOver).toBe(1);
   });
 
   it('a connection on which nothing comes', async () => {

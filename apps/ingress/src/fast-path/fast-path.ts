@@ -36,11 +36,16 @@ export function openFastPath(server: Server, options: FastPathOptions): FastPath
     date: createHttpDate(options.now),
     serveHttp: (socket, bytes) => {
       options.onHandOver(socket);
+      const { readableEnded } = socket;
       // Nothing may flow between the two readers.
       socket.pause();
-      if (bytes.length > 0) socket.unshift(bytes);
+      if (bytes.length > 0 && !readableEnded) socket.unshift(bytes);
       for (const listener of serversOwn) Reflect.apply(listener, server, [socket]);
       socket.resume();
+      if (!readableEnded) return;
+      // A stream that has ended takes nothing back, and tells nobody a second time.
+      socket.emit('data', bytes);
+      socket.emit('end');
     },
     onLeave: (connection) => connections.delete(connection),
   };
