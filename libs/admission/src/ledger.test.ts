@@ -264,3 +264,20 @@ it('a rate runs empty also when the clock of Redis was set back', async () => {
   expect(await ledger.reserve(request('refused', hold))).toMatchObject({ refused: 0 });
   await until(async () => (await ledger.inspect(slot, [hold])).levels[0] === 0);
 });
+
+it('what is left of a rate is counted to the fraction when more is taken', async () => {
+  const redis = await bed.connect();
+  const ledger = new Ledger(redis, 15_000);
+  const hold = {
+    primitive: 'rate',
+    amount: 1,
+    max: 100,
+    periodMs: longMs,
+    settles: false,
+    key: `${slot}:rate`,
+  } as const;
+  await ledger.reserve(request('first', hold));
+  await redis.hset(hold.key, 'level', 0.25);
+  await ledger.reserve(request('second', hold));
+  expect((await ledger.inspect(slot, [hold])).levels[0]).toBeCloseTo(1.25, 3);
+});

@@ -103,11 +103,12 @@ local waitMs = {
 }
 
 local take = {
-  lease = function(check, amount, _, id)
+  lease = function(check, amount, id)
     takeLease(check.key, id, amount, diesAt)
   end,
-  rate = function(check, amount, level)
-    setRateLevel(rateOf(check.key), level + amount)
+  rate = function(check, amount)
+    local rate = rateOf(check.key)
+    setRateLevel(rate, rate.level + amount)
   end,
   budget = function(check, amount)
     local budget = budgetNow(check.key, check.periodMs)
@@ -205,8 +206,7 @@ local function ask(id, asked, from)
   return true, backlog
 end
 
--- `levels` is the place in the answers before what its checks saw.
-local function takeAll(id, input, asked, from, levels)
+local function takeAll(id, input, asked, from)
   for part = 1, #asked do
     local list, text = asked[part], ARGV[from + part]
     local book, checks = list.book, list.checks
@@ -214,13 +214,12 @@ local function takeAll(id, input, asked, from, levels)
       local amounts = parseAmounts(text)
       for index = 1, #checks do
         local check = checks[index]
-        take[check.primitive](check, amounts[index], answers[levels + index], id)
+        take[check.primitive](check, amounts[index], id)
       end
       addMember(book.openKey, diesAt, id)
       writeRecord(book, id, input .. ' 0 ' .. text .. ' ' .. list.kept)
       book.isEmpty = false
     end
-    levels = levels + #checks
   end
 end
 
@@ -243,7 +242,7 @@ eachRequest(function(id, input, asked, from)
   local levels = size + 5
   local isAdmitted, backlog = ask(id, asked, from)
   if not isAdmitted then return end
-  takeAll(id, input, asked, from, levels)
+  takeAll(id, input, asked, from)
   enter(backlog, levels + answers[levels - 1], from + #asked + 1)
 end)
 writeBooks()
