@@ -1,4 +1,11 @@
-import type { FinishEvent, GenerationEvent, InferenceRequest, JsonObject, Resume } from '@sluice/canonical';
+import type {
+  ErrorEvent,
+  FinishEvent,
+  GenerationEvent,
+  InferenceRequest,
+  JsonObject,
+  Resume,
+} from '@sluice/canonical';
 import type { ServerTraits } from '@sluice/formats';
 import { lost } from '../lost.ts';
 import { cannotGoOn, prefillText } from '../prefill.ts';
@@ -72,9 +79,15 @@ function isPlain({ tools, output, reasoning }: InferenceRequest): boolean {
   return !tools?.length && output?.type !== 'json' && !isThinking;
 }
 
+/** Whether a server refuses what it was asked: the client's part of that it had taken, and the rest are our words. */
+function isOfTheQuestion({ error: { kind } }: ErrorEvent): boolean {
+  return kind === 'invalid-request' || kind === 'too-large';
+}
+
 function translate(event: GenerationEvent, delivered: number): GenerationEvent {
   if (event.type === 'reasoning-delta' || event.type === 'tool-call-start' || event.type === 'opaque')
     throw lost();
+  if (event.type === 'error') return isOfTheQuestion(event) ? { ...event, error: lost().info } : event;
   if (event.type !== 'finish') return event;
   const { inputTokens, outputTokens } = event.usage;
   return {

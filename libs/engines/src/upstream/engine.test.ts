@@ -675,6 +675,23 @@ describe('a continued answer', () => {
     expect(collect(events).finish).toMatchObject({ reason: 'length', usage: { outputTokens: 12 } });
   });
 
+  it.each([400, 413])(
+    'that its server refuses with %d is a lost one, and no fault of its client',
+    async (status) => {
+      answerWith(status, {
+        error: { message: 'final assistant content cannot end with trailing whitespace' },
+      });
+      const events = await runOf(createEngine({ resume: 'prefix' }), askFor('hi'), { resume });
+      expect(events).toEqual([
+        {
+          type: 'error',
+          error: expect.objectContaining({ kind: 'upstream-failed', detail: 'worker-lost' }),
+          usage: { inputTokens: 0, outputTokens: 0 },
+        },
+      ]);
+    },
+  );
+
   it('needs no server when its limit had been reached', async () => {
     const request = askFor('[[sim tokens=20 seed=3]]', { sampling: { maxOutputTokens: 8 } });
     const events = await runOf(createEngine({ resume: 'prefix' }), request, { resume });
