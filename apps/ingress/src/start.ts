@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
-import { createAdmission, createMemoryGate } from '@sluice/admission';
+import { type Admission, createAdmission, createMemoryGate } from '@sluice/admission';
 import { loadCatalog } from '@sluice/catalog';
 import {
   createLifecycle,
   createLogger,
   type Environment,
+  type IngressMetrics,
+  type Lifecycle,
+  type Logger,
   listenFailure,
   maskSecrets,
   openOpsServer,
@@ -15,30 +18,22 @@ import {
   secretNamesOf,
   steadyNow,
 } from '@sluice/runtime';
-import { createKeyStore } from '@sluice/tenancy';
-import {
-  announceIngress,
-  createJobQueue,
-  createOrderSender,
-  openLinks,
-  printableAddress,
-} from '@sluice/transport';
+import { createKeyStore, type KeyStore } from '@sluice/tenancy';
+import { type Links, openLinks, printableAddress } from '@sluice/transport';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
 import { type IngressConfig, ingressEnvironment } from './config.ts';
 import { limitConnections, openFilesLimit } from './connection-limit.ts';
-import { Dispatcher } from './dispatcher.ts';
+import { openDelivery } from './delivery.ts';
 import { watchOverload } from './overload.ts';
 import { measurePools, openMetrics } from './process-metrics.ts';
 import { PromptRoom } from './prompt-room.ts';
 import { createRequestIds } from './request-ids.ts';
 import type { Services } from './services.ts';
 import { createTicker } from './ticker.ts';
-import { createDirectory, listenToWorkers } from './workers.ts';
 
-const tickIntervalMs = 250;
 const relayTickMs = 1_000;
-const lookIntervalMs = 1_000;
+const monotonic = () => performance.now();
 
 /** Brings an ingress process up, in the order in which its parts stand on each other. Throws a sentence for the operator. */
 export async function startIngress(environment: Environment): Promise<void> {
@@ -54,88 +49,28 @@ export async function startIngress(environment: Environment): Promise<void> {
 
   const lifecycle = createLifecycle({ logger, drainLimitMs: config.SLUICE_DRAIN_LIMIT_MS });
   const metrics = openMetrics(catalog);
-  const links = await openLinks(config.SLUICE_REDIS_URL, {
-    profile: 'command',
-    name: `ingress-${ingress}`,
-    onConnectionError: (error) => logger.warn({ err: error }, 'redis connection error'),
-    onConnectionRecovery: () => logger.info('redis connection is back'),
-    onRoundTrip: (durationMs) => metrics.redisRoundTrip.observe(durationMs),
-    onBadMessage: (error) => logger.error({ err: error }, 'bad message'),
-  });
-  lifecycle.onDrain('redis', async () => links.close());
-
-  const keys = createKeyStore({
-    redis: links.commands,
-    subscriber: links.subscriber,
-    secret: config.SLUICE_KEY_SECRET,
-  });
-  await keys.start();
-  if (!(await keys.directory.knowsSecret()))
-    logger.warn('the keys in this Redis are of another SLUICE_KEY_SECRET: who has one is refused with 401');
-  lifecycle.onDrain('keys', () => keys.close());
-
-  const memoryGate = createMemoryGate({ redis: links.commands });
-  await memoryGate.start();
-  lifecycle.onDrain('memory gate', () => memoryGate.close());
-
-  const admission = createAdmission({ redis: links.commands, memoryGate });
-  await admission.start();
-  lifecycle.onDrain('admission', () => admission.close());
-
-  const monotonic = () => performance.now();
+  const parts: IngressProcess = { config, ingress, logger, lifecycle, metrics };
+  const links = await connect(parts);
+  const keys = await openKeys(links, parts);
+  const admission = await openAdmission(links, parts);
   const overload = watchOverload(config.SLUICE_LOOP_DELAY_LIMIT_MS, monotonic);
   lifecycle.onDrain('overload', async () => overload.close());
-  const promptRoom = new PromptRoom(getHeapStatistics().heap_size_limit);
-
-  const queue = createJobQueue(links.commands);
-  lifecycle.onDrain('queue', () => queue.close());
-  const directory = createDirectory((worker, reason) => {
-    logger.info({ worker, reason }, 'worker lost');
-    dispatcher.workerLost(worker, reason);
-  });
-  const dispatcher = new Dispatcher({
-    queue,
-    orders: createOrderSender(links.bus, ingress),
-    directory,
-    metrics,
-    logger,
-    now: steadyNow,
-    resumeAbility: (pool) => directory.resumeOf(pool),
-    isListening: () => links.bus.isUp(),
-  });
-  await listenToWorkers(links.bus, ingress, dispatcher, directory);
-  const stopAnnouncing = await announceIngress(links.commands, ingress);
-  lifecycle.onDrain('presence', stopAnnouncing);
-
-  // A keep-alive is late by a period at most: with a short interval the relays are looked at as often.
-  const ticker = createTicker(Math.min(relayTickMs, config.SLUICE_KEEP_ALIVE_MS));
-  const ticking = setInterval(() => dispatcher.tick(), tickIntervalMs);
-  const looking = setInterval(() => void dispatcher.lookForLost(), lookIntervalMs);
-  lifecycle.onDrain('ticks', async () => {
-    clearInterval(looking);
-    clearInterval(ticking);
-    ticker.close();
-  });
-  metrics.redisUp.readFrom(() => (links.isUp() ? 1 : 0));
+  const { queue, directory, dispatcher } = await openDelivery(links, parts);
   const stopMeasuring = measurePools(metrics, catalog, {
     slotsOf: (pool) => directory.slotsOf(pool),
     depth: queue.depth,
   });
   lifecycle.onDrain('pool metrics', async () => stopMeasuring());
+  // A keep-alive is late by a period at most: with a short interval the relays are looked at as often.
+  const ticker = createTicker(Math.min(relayTickMs, config.SLUICE_KEEP_ALIVE_MS));
+  lifecycle.onDrain('relay ticks', async () => ticker.close());
 
-  const isReady = () => {
-    const reasons: string[] = [];
-    if (lifecycle.draining.aborted) reasons.push('draining');
-    if (!links.isUp()) reasons.push('redis does not answer');
-    if (!links.bus.isUp()) reasons.push('the reply subscription is down');
-    return { ready: reasons.length === 0, reasons };
-  };
-  const services: Services = {
+  await serve(parts, {
     keys,
     catalog,
     admission,
     overload,
-    promptRoom,
+    promptRoom: new PromptRoom(getHeapStatistics().heap_size_limit),
     queue,
     directory,
     dispatcher,
@@ -150,8 +85,66 @@ export async function startIngress(environment: Environment): Promise<void> {
     now: steadyNow,
     monotonic,
     newRequestId: createRequestIds(),
-    isReady,
-  };
+    isReady: () => {
+      const reasons: string[] = [];
+      if (lifecycle.draining.aborted) reasons.push('draining');
+      if (!links.isUp()) reasons.push('redis does not answer');
+      if (!links.bus.isUp()) reasons.push('the reply subscription is down');
+      return { ready: reasons.length === 0, reasons };
+    },
+  });
+}
+
+/** What every part of the process is opened with. */
+interface IngressProcess {
+  config: IngressConfig;
+  /** Its id. */
+  ingress: string;
+  logger: Logger;
+  lifecycle: Lifecycle;
+  metrics: IngressMetrics;
+}
+
+async function connect({ config, ingress, logger, lifecycle, metrics }: IngressProcess): Promise<Links> {
+  const links = await openLinks(config.SLUICE_REDIS_URL, {
+    profile: 'command',
+    name: `ingress-${ingress}`,
+    onConnectionError: (error) => logger.warn({ err: error }, 'redis connection error'),
+    onConnectionRecovery: () => logger.info('redis connection is back'),
+    onRoundTrip: (durationMs) => metrics.redisRoundTrip.observe(durationMs),
+    onBadMessage: (error) => logger.error({ err: error }, 'bad message'),
+  });
+  lifecycle.onDrain('redis', async () => links.close());
+  metrics.redisUp.readFrom(() => (links.isUp() ? 1 : 0));
+  return links;
+}
+
+async function openKeys(links: Links, { config, logger, lifecycle }: IngressProcess): Promise<KeyStore> {
+  const keys = createKeyStore({
+    redis: links.commands,
+    subscriber: links.subscriber,
+    secret: config.SLUICE_KEY_SECRET,
+  });
+  await keys.start();
+  if (!(await keys.directory.knowsSecret()))
+    logger.warn('the keys in this Redis are of another SLUICE_KEY_SECRET: who has one is refused with 401');
+  lifecycle.onDrain('keys', () => keys.close());
+  return keys;
+}
+
+async function openAdmission({ commands: redis }: Links, { lifecycle }: IngressProcess): Promise<Admission> {
+  const memoryGate = createMemoryGate({ redis });
+  await memoryGate.start();
+  lifecycle.onDrain('memory gate', () => memoryGate.close());
+  const admission = createAdmission({ redis, memoryGate });
+  await admission.start();
+  lifecycle.onDrain('admission', () => admission.close());
+  return admission;
+}
+
+/** Takes requests, at last: from now on there is something to answer them with. */
+async function serve({ config, logger, lifecycle }: IngressProcess, services: Services): Promise<void> {
+  const { metrics, dispatcher, isReady } = services;
   const app = await buildApp(services);
   const openFiles = openFilesLimit();
   if (openFiles !== undefined) {

@@ -1,0 +1,78 @@
+import { type IngressMetrics, type Lifecycle, type Logger, steadyNow } from '@sluice/runtime';
+import {
+  announceIngress,
+  createJobQueue,
+  createOrderSender,
+  type JobQueue,
+  type Links,
+  presenceIntervalMs,
+  publishHello,
+  subscribeNews,
+  subscribeReplies,
+  WorkerDirectory,
+} from '@sluice/transport';
+import { Dispatcher } from './dispatcher.ts';
+
+const silenceLimitMs = 4 * presenceIntervalMs;
+const tickIntervalMs = 250;
+const lookIntervalMs = 1_000;
+
+/** The way of jobs to the workers and of their answers back. */
+export interface Delivery {
+  queue: JobQueue;
+  /** Who works, by their own word, and who has fallen silent. */
+  directory: WorkerDirectory;
+  dispatcher: Dispatcher;
+}
+
+/** Opens it for this ingress: resolves when replies would arrive and all workers were asked who they are. */
+export async function openDelivery(
+  { commands, bus }: Links,
+  { ingress, lifecycle, metrics, logger }: DeliverySurroundings,
+): Promise<Delivery> {
+  const queue = createJobQueue(commands);
+  lifecycle.onDrain('queue', () => queue.close());
+  const directory = new WorkerDirectory({
+    now: () => performance.now(),
+    silenceLimitMs,
+    onLost: (worker, reason) => {
+      logger.info({ worker, reason }, 'worker lost');
+      dispatcher.workerLost(worker, reason);
+    },
+  });
+  const dispatcher = new Dispatcher({
+    queue,
+    orders: createOrderSender(bus, ingress),
+    directory,
+    metrics,
+    logger,
+    now: steadyNow,
+    resumeAbility: (pool) => directory.resumeOf(pool),
+    isListening: () => bus.isUp(),
+  });
+  await subscribeReplies(bus, ingress, (batch) => dispatcher.receive(batch));
+  await subscribeNews(bus, (news) => directory.receive(news));
+  bus.onResubscribed(() => {
+    dispatcher.resubscribed();
+    void publishHello(bus, ingress).catch(() => undefined);
+  });
+  await publishHello(bus, ingress);
+  const stopAnnouncing = await announceIngress(commands, ingress);
+  lifecycle.onDrain('presence', stopAnnouncing);
+
+  const ticking = setInterval(() => dispatcher.tick(), tickIntervalMs);
+  const looking = setInterval(() => void dispatcher.lookForLost(), lookIntervalMs);
+  lifecycle.onDrain('ticks', async () => {
+    clearInterval(looking);
+    clearInterval(ticking);
+  });
+  return { queue, directory, dispatcher };
+}
+
+interface DeliverySurroundings {
+  /** Id of this process. */
+  ingress: string;
+  lifecycle: Pick<Lifecycle, 'onDrain'>;
+  metrics: IngressMetrics;
+  logger: Logger;
+}
