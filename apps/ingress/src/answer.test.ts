@@ -36,7 +36,7 @@ function createBench(enqueue: () => Promise<void> = async () => undefined) {
   const directory = new WorkerDirectory({ now, silenceLimitMs: 1000, onLost: nothing });
   directory.slotsOf = () => 4;
   const metrics = createIngressMetrics();
-  const options = { queue, directory, metrics, now, resumeAbility: () => 'none', isListening: () => true };
+  const options = { queue, directory, metrics, now, isListening: () => true };
   const dispatcher = new Dispatcher({
     ...options,
     orders: { send: nothing },

@@ -47,7 +47,6 @@ export async function openDelivery(
     metrics,
     logger,
     now: steadyNow,
-    resumeAbility: (pool) => directory.resumeOf(pool),
     isListening: () => bus.isUp(),
   });
   await subscribeReplies(bus, ingress, (batch) => dispatcher.receive(batch));

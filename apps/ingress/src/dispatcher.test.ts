@@ -67,7 +67,6 @@ function createBench() {
     logger: { debug: () => undefined, warn: () => undefined },
     now: () => now,
     isListening: () => isListening,
-    resumeAbility: (pool) => directory.resumeOf(pool),
   });
   const plan = (changes: Partial<GenerationPlan> = {}): GenerationPlan => ({
     requestId: 'r',

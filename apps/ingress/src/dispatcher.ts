@@ -11,7 +11,8 @@ const jobsPerLook = 500;
 /** A running generation that its worker did not speak of for this long is asked for: two full heartbeats. */
 const unheardLimitMs = 11_000;
 
-export interface DispatcherOptions extends Omit<GenerationServices, 'deathsOf'> {
+export interface DispatcherOptions
+  extends Omit<GenerationServices, 'deathsOf' | 'resumeAbility' | 'onClosed'> {
   directory: WorkerDirectory;
   logger: Pick<Logger, 'debug' | 'warn'>;
   /** Whether replies can reach us now. */
@@ -52,6 +53,7 @@ export class Dispatcher {
     this.services = {
       ...options,
       deathsOf: (pool) => options.directory.deathsOf(pool),
+      resumeAbility: (pool) => options.directory.resumeOf(pool),
       onClosed: (requestId) => this.generations.delete(requestId),
     };
   }

@@ -41,7 +41,7 @@ export interface GenerationServices {
   /** How many workers that took jobs of this pool were lost so far. */
   deathsOf(pool: string): number;
   /** The generation has ended or is not wanted any more; told before its last events are handed on. */
-  onClosed?(requestId: string): void;
+  onClosed(requestId: string): void;
   /** Default: the `AttemptMachine`. The simulation gives defective ones, to see whether it finds the defect. */
   createMachine?(effects: AttemptEffects, facts: AttemptFacts): AttemptMachine;
 }
@@ -108,7 +108,7 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
 
   /** Nobody wants the answer any more. Safe to call at any time, also after the end. */
   cancel(): void {
-    this.services.onClosed?.(this.plan.requestId);
+    this.services.onClosed(this.plan.requestId);
     this.machine.cancel();
   }
 
@@ -189,7 +189,7 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
   }
 
   deliver(events: GenerationEvent[]): void {
-    if (this.machine.phase === 'closed') this.services.onClosed?.(this.plan.requestId);
+    if (this.machine.phase === 'closed') this.services.onClosed(this.plan.requestId);
     this.plan.onEvents(events);
   }
 

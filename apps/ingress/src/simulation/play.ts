@@ -145,7 +145,6 @@ class Play {
       directory: this.directory,
       now: () => world.now,
       isListening: () => this.bus.isUp(),
-      resumeAbility: (name) => this.directory.resumeOf(name),
       metrics: {
         attempts: { inc: () => undefined },
         resends: { inc: () => undefined },
