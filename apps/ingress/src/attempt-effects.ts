@@ -1,4 +1,4 @@
-import type { GenerationEvent, Resume } from '@sluice/canonical';
+import type { GenerationEvent, Resume, ResumeAbility } from '@sluice/canonical';
 import type { AttemptReason, DroppedFrameReason } from '@sluice/runtime';
 import type { Order } from '@sluice/transport';
 
@@ -23,7 +23,7 @@ export interface AttemptEffects {
 /** What the machine asks about the request and its surroundings. */
 export interface AttemptFacts {
   /** How a generation that was lost midway can go on, as the living workers of the pool can do it now. */
-  resumeAbility(): 'exact' | 'prefix' | 'none';
+  resumeAbility(): ResumeAbility;
   /** Whether the answer is plain text: no tools, no JSON output. Only that can be continued by prefix. */
   isPlainText: boolean;
   /** The format of a client that sees its own format's events as they pass by; absent where it sees nothing before the end. */

@@ -1,4 +1,10 @@
-import { type ErrorInfo, type GenerationEvent, type Resume, SluiceError } from '@sluice/canonical';
+import {
+  type ErrorInfo,
+  type GenerationEvent,
+  type Resume,
+  type ResumeAbility,
+  SluiceError,
+} from '@sluice/canonical';
 import type { AttemptReason, DroppedFrameReason, IngressMetrics } from '@sluice/runtime';
 import type { InferenceJob, JobQueue, Order, OrderSender } from '@sluice/transport';
 import type { AttemptEffects, AttemptFacts } from './attempt-effects.ts';
@@ -37,7 +43,7 @@ export interface GenerationServices {
   metrics: Pick<IngressMetrics, 'attempts' | 'resends' | 'framesDropped'>;
   /** Epoch milliseconds. */
   now(): number;
-  resumeAbility(pool: string): 'exact' | 'prefix' | 'none';
+  resumeAbility(pool: string): ResumeAbility;
   /** How many workers that took jobs of this pool were lost so far. */
   deathsOf(pool: string): number;
   /** The generation has ended or is not wanted any more; told before its last events are handed on. */
@@ -161,7 +167,7 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
     return this.plan.isStream ? this.plan.job.clientFormat : undefined;
   }
 
-  resumeAbility(): 'exact' | 'prefix' | 'none' {
+  resumeAbility(): ResumeAbility {
     return this.services.resumeAbility(this.plan.pool);
   }
 

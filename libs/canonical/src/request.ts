@@ -125,3 +125,9 @@ export interface Resume {
   /** Output tokens that `content` stands for, as the lost attempt counted them. */
   outputTokens: number;
 }
+
+/**
+ * Whether a generation that was lost midway can go on: `exact` gives the very text that an undisturbed run
+ * would have given; `prefix` lets the model continue the delivered text; `none` can't.
+ */
+export type ResumeAbility = 'exact' | 'prefix' | 'none';

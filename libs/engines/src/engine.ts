@@ -1,4 +1,4 @@
-import type { FormatId, GenerationEvent, InferenceRequest, Resume } from '@sluice/canonical';
+import type { FormatId, GenerationEvent, InferenceRequest, Resume, ResumeAbility } from '@sluice/canonical';
 import type { MediaFetchOutcome } from '@sluice/runtime';
 import type { z } from 'zod';
 
@@ -32,12 +32,6 @@ export interface Engine {
  * last that was heard says so, and is being looked into.
  */
 export type Availability = 'here' | 'in-doubt' | 'away';
-
-/**
- * Whether a generation that was lost midway can go on: `exact` gives the very text that an undisturbed run
- * would have given; `prefix` lets the model continue the delivered text; `none` can't.
- */
-export type ResumeAbility = 'exact' | 'prefix' | 'none';
 
 /** One order to generate: everything beside the request itself. */
 export interface GenerationRun {

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@sluice/canonical';
+import { isJsonObject, type ResumeAbility } from '@sluice/canonical';
 import type { Bus } from './bus.ts';
 import { ingressesChannel, workersChannel } from './names.ts';
 
@@ -7,7 +7,7 @@ export interface PoolPresence {
   /** 0 where it takes no jobs now. */
   slots: number;
   /** Whether a generation that another worker lost can go on here. */
-  resume: 'exact' | 'prefix' | 'none';
+  resume: ResumeAbility;
 }
 
 /** A worker's word about itself, repeated twice a second. */

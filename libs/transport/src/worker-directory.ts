@@ -1,3 +1,4 @@
+import type { ResumeAbility } from '@sluice/canonical';
 import type { PoolPresence, WorkerNews } from './presence.ts';
 
 export type LostReason = 'exited' | 'silent' | 'draining';
@@ -24,7 +25,7 @@ export class WorkerDirectory {
   private readonly workers = new Map<string, Entry>();
   private readonly exited = new Set<string>();
   /** What the worker that last spoke could do in each pool. */
-  private readonly lastResume = new Map<string, PoolPresence['resume']>();
+  private readonly lastResume = new Map<string, ResumeAbility>();
   /** Workers of each pool that were lost without a word of going. */
   private readonly deaths = new Map<string, number>();
   private checkedAt: number;
@@ -111,8 +112,8 @@ export class WorkerDirectory {
    * How a generation of this pool can go on elsewhere: what every living worker of it can do. Without any, what
    * the last one could: its successor is on the way, and if it is not, the request ends for want of workers.
    */
-  resumeOf(pool: string): PoolPresence['resume'] {
-    let common: PoolPresence['resume'] | undefined;
+  resumeOf(pool: string): ResumeAbility {
+    let common: ResumeAbility | undefined;
     for (const { pools, isDraining } of this.workers.values()) {
       const ability = pools[pool]?.resume;
       if (ability === undefined || isDraining) continue;

@@ -1,3 +1,4 @@
+import type { ResumeAbility } from '@sluice/canonical';
 import { between, createRandom, type Random } from './random.ts';
 
 /** Something that goes wrong at `at`; what lasts is over after `forMs`. */
@@ -32,7 +33,7 @@ export interface Schedule {
   seed: number;
   workers: number;
   slots: number;
-  resume: 'exact' | 'prefix' | 'none';
+  resume: ResumeAbility;
   /** Longest gap between two tokens. */
   tokenMs: number;
   bus: {

@@ -5,12 +5,13 @@ import {
   type GenerationEvent,
   type InferenceRequest,
   nothingSpent,
+  type ResumeAbility,
   SluiceError,
 } from '@sluice/canonical';
 import { type ClientCodec, type EncodedRequest, findClientCodec } from '@sluice/formats';
 import { attemptMs, beginRequest, completeRequest, Pool, type WireRequest } from '@sluice/http';
 import { Client } from 'undici';
-import type { Availability, Engine, EngineServices, GenerationRun, ResumeAbility } from '../engine.ts';
+import type { Availability, Engine, EngineServices, GenerationRun } from '../engine.ts';
 import { MediaFetcher } from '../media/fetch-media.ts';
 import { findReferences, inlineMedia, type Reference } from '../media/inline-media.ts';
 import { type Address, parseAddress } from './address.ts';
