@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { limits } from '@sluice/admission';
 import { findFreePort, type OwnTestRedis, startOwnRedis } from '@sluice/testing';
 import { connected, openRedis } from '@sluice/transport';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -106,7 +107,7 @@ it('limits of a tenant and of a key are set, shown with their use, and cleared',
 it('the kinds of limits are listed without a Redis', async () => {
   environment = { SLUICE_REDIS_URL: 'redis://127.0.0.1:1' };
   const kinds = (await json('limits', 'kinds')).map(({ name }: { name: string }) => name);
-  expect(kinds).toEqual(['concurrency', 'request-rate', 'token-rate', 'token-budget']);
+  expect(kinds).toEqual(limits.map(({ name }) => name));
 });
 
 it('a tenant with good keys is deleted only by force', async () => {
