@@ -9,7 +9,7 @@ import {
 } from '@sluice/canonical';
 import type { Engine, FailureFacts, GenerationRun } from '@sluice/engines';
 import type { Clock, Outcome } from '@sluice/runtime';
-import type { InferenceJob, ReplyWriter } from '@sluice/transport';
+import { attemptId, type InferenceJob, type ReplyWriter } from '@sluice/transport';
 
 /** Why a generation is ended from outside. */
 export type StopReason = 'cancelled' | 'abandoned' | 'deadline' | 'drained';
@@ -114,7 +114,7 @@ export class Generation {
     const { contextTokens, maxOutputTokens } = limits;
     return {
       id: job.requestId,
-      callId: `${job.requestId}-${job.attempt}`,
+      callId: attemptId(job),
       ...(job.traceparent !== undefined && { traceparent: job.traceparent }),
       backendModel,
       ...(contextTokens !== undefined && { contextTokens }),

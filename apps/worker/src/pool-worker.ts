@@ -10,6 +10,7 @@ import {
   type WorkerMetrics,
 } from '@sluice/runtime';
 import {
+  attemptId,
   createJobConsumer,
   type InferenceJob,
   type JobConsumer,
@@ -34,8 +35,6 @@ export interface PoolWorkerOptions {
 
 /** What an operator has no part in. */
 const clientsFaults: ReadonlySet<Outcome> = new Set(['invalid-request', 'too-large']);
-
-const keyOf = (requestId: string, attempt: number): string => `${requestId}-${attempt}`;
 
 /** One pool in one worker process: jobs in, generations of its engine out. */
 export class PoolWorker {
@@ -89,7 +88,7 @@ export class PoolWorker {
 
   /** Returns whether this pool runs the attempt that the order is about. */
   receive(order: Order): boolean {
-    const generation = this.running.get(keyOf(order.requestId, order.attempt));
+    const generation = this.running.get(attemptId(order));
     if (generation && order.kind === 'cancel') generation.stop('cancelled');
     return generation !== undefined;
   }
@@ -123,7 +122,7 @@ export class PoolWorker {
     }
     const { backendModel } = model;
     const generation = new Generation(job, { engine, writer, backendModel, limits: model, clock });
-    const key = keyOf(job.requestId, job.attempt);
+    const key = attemptId(job);
     this.running.set(key, generation);
     const startedAt = clock.monotonic();
     const outcome = await generation.run();

@@ -8,7 +8,7 @@ export * from './job-consumer.ts';
 export * from './job-queue.ts';
 export * from './links.ts';
 export * from './lua-script.ts';
-export { jobId, queueName, queuePrefix } from './names.ts';
+export { attemptId, queueName, queuePrefix } from './names.ts';
 export * from './presence.ts';
 export { type PoolQueueKeys, poolQueueKeys, putJobsFile, type QueueEntry } from './queue-scripts.ts';
 export { parseRedisAddress, printableAddress, redisSchemes } from './redis-address.ts';

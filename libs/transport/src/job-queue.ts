@@ -3,7 +3,7 @@ import { TurnBatch } from '@sluice/runtime';
 import { Queue } from 'bullmq';
 import type { RedisClient } from './connection.ts';
 import { type InferenceJob, keptAfterDeadlineMs } from './job.ts';
-import { jobId, queueName, queuePrefix } from './names.ts';
+import { attemptId, queueName, queuePrefix } from './names.ts';
 import {
   enqueueJobs,
   type PoolQueueKeys,
@@ -59,12 +59,12 @@ export function createJobQueue(redis: RedisClient): JobQueue {
       await guard(() => queueOf(pool).entrance.add({ id, data, lifeMs, priority }));
     },
     remove: async (pool, requestId, attempt) => {
-      await guard(() => queueOf(pool).bullmq.remove(jobId(requestId, attempt)));
+      await guard(() => queueOf(pool).bullmq.remove(attemptId({ requestId, attempt })));
     },
     depth: async (pool) => guard(() => redis.zcard(queueOf(pool).keys.prioritized)),
     areWaiting: async (pool, attempts) => {
       if (attempts.length === 0) return [];
-      const ids = attempts.map(({ requestId, attempt }) => jobId(requestId, attempt));
+      const ids = attempts.map(attemptId);
       const scores = await guard(() => redis.zmscore(queueOf(pool).keys.prioritized, ...ids));
       return scores.map((score) => score !== null);
     },
@@ -78,7 +78,7 @@ export function createJobQueue(redis: RedisClient): JobQueue {
 export function queueEntry(job: InferenceJob): QueueEntry {
   const leftMs = Math.max(0, Math.ceil(job.deadlineAt - job.enqueuedAt));
   return {
-    id: jobId(job.requestId, job.attempt),
+    id: attemptId(job),
     data: JSON.stringify(job),
     lifeMs: leftMs + keptAfterDeadlineMs,
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseJob } from './job.ts';
-import { jobId, queueName, queuePrefix } from './names.ts';
+import { attemptId, queueName, queuePrefix } from './names.ts';
 import { createJob } from './transport-suite.ts';
 
 describe('a stored job', () => {
@@ -58,7 +58,7 @@ describe('a stored job', () => {
   });
 
   it('has names that the queue takes, and a hash tag per pool', () => {
-    expect([queueName('chat'), queuePrefix('chat'), jobId('r', 2)]).toEqual([
+    expect([queueName('chat'), queuePrefix('chat'), attemptId({ requestId: 'r', attempt: 2 })]).toEqual([
       'inference-chat',
       'sluice:{p:chat}',
       'r-2',

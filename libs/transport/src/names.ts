@@ -1,3 +1,5 @@
+import type { Claim } from './frame.ts';
+
 /**
  * Every Redis name of the transport. Pool names are `[a-z0-9-]+` (the catalog checks it), so they need no
  * encoding. A pool's queue carries a hash tag, so that in a cluster the pools spread over the masters and
@@ -23,5 +25,8 @@ export const ingressKey = (ingress: string): string => `${root}:ingress:${ingres
 /** Never there: commands about it tell only whether Redis takes writes. */
 export const probeKey = `${root}:probe`;
 
-/** BullMQ's id of one attempt. Request ids hold neither `:` nor are they integers, which BullMQ refuses. */
-export const jobId = (requestId: string, attempt: number): string => `${requestId}-${attempt}`;
+/**
+ * One attempt and no other, as the queue names it and a server that is asked. Request ids hold neither `:` nor are they
+ * integers, which BullMQ refuses.
+ */
+export const attemptId = ({ requestId, attempt }: Claim): string => `${requestId}-${attempt}`;

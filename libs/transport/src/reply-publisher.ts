@@ -1,6 +1,6 @@
 import type { Bus } from './bus.ts';
 import { type Claim, encodeBatch, type Gone, type Running } from './frame.ts';
-import { replyChannel } from './names.ts';
+import { attemptId, replyChannel } from './names.ts';
 import { AttemptFrames, type ReplyWriter } from './reply-writer.ts';
 
 const beatIntervalMs = 500;
@@ -66,8 +66,6 @@ interface Outbox {
   /** When a publish first reached nobody; absent while somebody listens. */
   missedAt: number | undefined;
 }
-
-const keyOf = ({ requestId, attempt }: Claim): string => `${requestId}-${attempt}`;
 
 export function createReplyPublisher(options: PublisherOptions): ReplyPublisher {
   const { bus, worker, now, afterTurn = setImmediate, every = everyInterval } = options;
@@ -230,7 +228,7 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     },
     open: ({ requestId, attempt, replyTo }) => {
       const claim: Claim = { requestId, attempt };
-      const key = keyOf(claim);
+      const key = attemptId(claim);
       if (attempts.has(key)) return undefined;
       const outbox = outboxOf(replyTo);
       const frames = new AttemptFrames(claim, replyTo, (dirty) => {
@@ -244,18 +242,18 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     },
     resend: ({ requestId, attempt }, from, ingress) => {
       const outbox = outboxOf(ingress);
-      outbox.asked.set(keyOf({ requestId, attempt }), { requestId, attempt, from });
+      outbox.asked.set(attemptId({ requestId, attempt }), { requestId, attempt, from });
       schedule(ingress, outbox);
     },
     acknowledge: (attempt, sequence) => {
-      const key = keyOf(attempt);
+      const key = attemptId(attempt);
       const frames = attempts.get(key);
       if (!frames) return;
       if (frames.finishedAt !== undefined) frames.finishedAt = now();
       if (frames.acknowledge(sequence)) attempts.delete(key);
     },
     forget: (attempt) => {
-      attempts.delete(keyOf(attempt));
+      attempts.delete(attemptId(attempt));
     },
     get keptBytes() {
       let bytes = 0;

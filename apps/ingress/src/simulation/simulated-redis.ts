@@ -1,5 +1,5 @@
 import { SluiceError } from '@sluice/canonical';
-import { type Bus, type InferenceJob, type JobQueue, jobId } from '@sluice/transport';
+import { attemptId, type Bus, type InferenceJob, type JobQueue } from '@sluice/transport';
 import { between, type Random } from './random.ts';
 import { calmAt, type Schedule } from './schedule.ts';
 import type { World } from './world.ts';
@@ -107,8 +107,8 @@ export class SimulatedRedis {
     enqueue: async (_pool, job, priority) => {
       this.world.hasContinuations = true;
       if (this.isDown) throw new SluiceError('unavailable', 'the queue is not reachable');
-      const id = jobId(job.requestId, job.attempt);
-      if (!this.jobs.some((entry) => jobId(entry.job.requestId, entry.job.attempt) === id)) {
+      const id = attemptId(job);
+      if (!this.jobs.some((entry) => attemptId(entry.job) === id)) {
         const behind = this.jobs.findIndex((entry) => entry.priority > priority);
         // A job is text in Redis: what the ingress changes later does not reach it.
         const entry = { job: JSON.parse(JSON.stringify(job)), priority, isListed: true };

@@ -1,5 +1,6 @@
 import type { GenerationEvent } from '@sluice/canonical';
 import {
+  attemptId,
   createReplyPublisher,
   type InferenceJob,
   type Order,
@@ -220,7 +221,7 @@ export class SimulatedWorker implements Peer {
       `${id} runs ${requestId} attempt ${attempt} as run ${run.number} from ${resume?.outputTokens ?? 0}`,
     );
     const generation: Generation = { run, job, writer, position: resume?.outputTokens ?? 0, isOver: false };
-    this.running.set(`${requestId}-${attempt}`, generation);
+    this.running.set(attemptId(job), generation);
     // The engine is called when the claim is out, as in the real one.
     this.after(0, () => this.begin(generation));
   }
@@ -270,13 +271,13 @@ export class SimulatedWorker implements Peer {
     generation.isOver = true;
     if (event) generation.writer.write(event);
     generation.run.endedAt = this.services.world.now;
-    this.running.delete(`${generation.job.requestId}-${generation.job.attempt}`);
+    this.running.delete(attemptId(generation.job));
     if (!event) this.publisher.forget(generation.job);
     this.wake();
   }
 
   private receive(order: Order, ingress: string): void {
-    const generation = this.running.get(`${order.requestId}-${order.attempt}`);
+    const generation = this.running.get(attemptId(order));
     if (order.kind === 'resend') this.publisher.resend(order, order.sequence, ingress);
     else if (order.kind === 'acknowledge') this.publisher.acknowledge(order, order.sequence);
     else if (generation) this.finish(generation, undefined);
