@@ -48,7 +48,7 @@ export function summarizeRun(result: RunResult): string {
     row(
       'good',
       formatRate(rates.good),
-      `${(result.attainment * 100).toFixed(2)} %: ${describeSlo(result.scenario.slo)}`,
+      `${totals.asked > 0 ? `${(result.attainment * 100).toFixed(2)} %: ` : ''}${describeSlo(result.scenario.slo)}`,
     ),
     row('refused (429)', formatRate(rates.refused), `${totals.refused}`),
     row('failed', formatRate(rates.failed), `${totals.failed}`),

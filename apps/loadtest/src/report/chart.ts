@@ -77,7 +77,7 @@ export function renderChart(chart: Chart): string {
   return `<figure>
 <figcaption>${escapeHtml(chart.title)}<span>${escapeHtml(chart.yLabel)}</span></figcaption>
 ${renderLegend(series)}
-<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(chart.title)}" data-readout="${escapeHtml(JSON.stringify(readout))}">
+<svg viewBox="0 0 ${width} ${height}" role="img" tabindex="0" aria-label="${escapeHtml(`${chart.title}, ${chart.yLabel} by ${chart.xLabel}: arrow keys read it out`)}" data-readout="${escapeHtml(JSON.stringify(readout))}">
 ${chart.shade ? renderShade(chart.shade.name, screenX(x, chart.shade.to)) : ''}
 ${renderAxes(chart, x, y)}
 ${marks.map((mark, at) => renderMark(mark, screenX(x, mark.x), at)).join('\n')}

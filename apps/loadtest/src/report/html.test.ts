@@ -47,6 +47,28 @@ describe('the HTML report', () => {
     expect(html).toMatch(/thead th, tbody th {[^}]*white-space: normal/);
   });
 
+  it('can be read by the keyboard: its charts, and tables that are wider than the page', () => {
+    const html = renderHtml([searched, result('b', { errors: { timeout: 1 } })]);
+    const charts = html.match(/<figure>/g)?.length ?? 0;
+    expect(html.match(/role="img" tabindex="0" aria-label="[^"]+: arrow keys read it out"/g)).toHaveLength(
+      charts,
+    );
+    expect(html.match(/<div class="table" role="region" tabindex="0" aria-label="[^"]+"/g)).toHaveLength(3);
+    expect(html).not.toMatch(/<th[^>]*><\/th>|<th>|<th colspan/);
+  });
+
+  it('judges nothing where nobody was asked', () => {
+    const totals = { ...result('x').totals, offered: 0, ok: 0, asked: 0, good: 0 };
+    const empty = result('empty', { totals, attainment: 0, intervals: [], metrics: emptyRun() });
+    const html = renderHtml([empty]);
+    expect(html).toContain('<b>asked of nobody</b>');
+    expect(html).not.toContain('good share');
+    expect(html).not.toContain('<h2>Latency</h2>');
+    expect(renderHtml([result('a')])).toContain('<b class="bad">missed</b>');
+    expect(summarizeRun(empty)).toMatch(/good +\S+ +success for 99 %/);
+    expect(summarizeRun(result('a'))).toContain('95.00 %: success for 99 %');
+  });
+
   it('says it when the client was the bottleneck', () => {
     const client = { ...result('x').client, isBottleneck: true, findings: ['event loop busy'] };
     expect(renderHtml([result('a', { client })])).toContain('the client was itself the bottleneck');

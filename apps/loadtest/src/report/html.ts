@@ -32,6 +32,7 @@ export function renderHtml(runs: readonly RunResult[]): string {
       timeCharts(runs),
     ),
   ];
+  const latencies = latencyTable(runs);
   const errors = errorTable(runs);
   return `<!doctype html>
 <html lang="en">
@@ -49,9 +50,7 @@ ${runs.length > 1 ? legend(runs) : ''}
 ${runs.map(warning).join('')}
 <h2>Figures</h2>
 ${figuresTable(runs)}
-<h2>Latency</h2>
-${runs.map(correction).join('')}
-${latencyTable(runs)}
+${latencies === '' ? '' : `<h2>Latency</h2>\n${runs.map(correction).join('')}\n${latencies}`}
 ${sections.join('\n')}
 ${errors === '' ? '' : `<h2>Errors</h2>\n${errors}`}
 ${runs.map(scenario).join('\n')}
@@ -70,7 +69,8 @@ function section(title: string, text: string, charts: readonly Chart[]): string 
 function subtitle(run: RunResult): string {
   const { startedAt, scenario: asked, totals } = run;
   const text = `${run.name}: ${totals.offered} requests to ${asked.target}, ${startedAt.slice(0, 19).replace('T', ' ')} UTC, objective ${describeSlo(asked.slo)}`;
-  const verdict = run.meetsSlo ? '<b class="good">met</b>' : '<b class="bad">missed</b>';
+  const missed = totals.asked > 0 ? '<b class="bad">missed</b>' : '<b>asked of nobody</b>';
+  const verdict = run.meetsSlo ? '<b class="good">met</b>' : missed;
   return `<p>${escapeHtml(text)}: ${verdict}</p>`;
 }
 

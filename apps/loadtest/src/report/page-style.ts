@@ -35,6 +35,7 @@ figcaption span { display: block; font-weight: 400; font-size: 12.5px; color: va
 .legend button[aria-pressed="false"] { opacity: 0.4; text-decoration: line-through; }
 .sample { width: 26px; height: 8px; margin-right: 6px; vertical-align: middle; }
 figure > svg { display: block; width: 100%; height: auto; overflow: visible; }
+figure > svg:focus-visible, .table:focus-visible { outline: 2px solid var(--series-1); outline-offset: 2px; }
 figure { container-type: inline-size; }
 svg text { font-size: 11.5px; fill: var(--quiet); font-variant-numeric: tabular-nums; }
 svg .label { font-size: 12px; }
@@ -65,7 +66,7 @@ details { margin-top: 14px; } summary { cursor: pointer; color: var(--quiet); }
 pre { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 14px; overflow-x: auto; font-size: 12.5px; }
 `;
 
-/** The report's script: values at the pointer, and lines that the legend hides. */
+/** The report's script: values at the pointer or by the arrow keys, and lines that the legend hides. */
 export const pageScript = `
 for (const figure of document.querySelectorAll('figure')) {
   const svg = figure.querySelector(':scope > svg');
@@ -73,6 +74,7 @@ for (const figure of document.querySelectorAll('figure')) {
   const cursor = svg.querySelector('.cursor');
   const readout = document.createElement('div');
   readout.className = 'readout';
+  readout.setAttribute('role', 'status');
   readout.hidden = true;
   figure.append(readout);
   const isHidden = (at) => figure.querySelector('button[data-line="' + at + '"]').ariaPressed === 'false';
@@ -82,11 +84,30 @@ for (const figure of document.querySelectorAll('figure')) {
       svg.querySelector('g[data-line="' + button.dataset.line + '"]').style.display = button.ariaPressed === 'true' ? '' : 'none';
     });
   }
-  const leave = () => { readout.hidden = true; cursor.setAttribute('visibility', 'hidden'); };
+  let at = null;
+  const leave = () => { at = null; readout.hidden = true; cursor.setAttribute('visibility', 'hidden'); };
   svg.addEventListener('pointerleave', leave);
+  svg.addEventListener('blur', leave);
   svg.addEventListener('pointermove', (event) => {
     const box = svg.getBoundingClientRect();
-    const x = ((event.clientX - box.left) / box.width) * svg.viewBox.baseVal.width;
+    show(((event.clientX - box.left) / box.width) * svg.viewBox.baseVal.width);
+  });
+  svg.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') leave();
+    const places = lines.flatMap((line, index) => (isHidden(index) ? [] : line.points.map(([x]) => x)));
+    places.sort((a, b) => a - b);
+    const next = {
+      ArrowLeft: () => places.findLast((x) => x < (at ?? svg.viewBox.baseVal.width)),
+      ArrowRight: () => places.find((x) => x > (at ?? -1)),
+      Home: () => places[0],
+      End: () => places.at(-1),
+    }[event.key]?.();
+    if (next == null) return;
+    event.preventDefault();
+    show(next);
+  });
+  const show = (x) => {
+    const box = svg.getBoundingClientRect();
     let nearest;
     const found = [];
     lines.forEach((line, at) => {
@@ -96,9 +117,12 @@ for (const figure of document.querySelectorAll('figure')) {
       if (!nearest || Math.abs(point[0] - x) < Math.abs(nearest[0] - x)) nearest = point;
     });
     if (!nearest) return leave();
+    at = nearest[0];
     cursor.setAttribute('x1', nearest[0]);
     cursor.setAttribute('x2', nearest[0]);
     cursor.setAttribute('visibility', 'visible');
+    // What is said while it is hidden is not heard.
+    readout.hidden = false;
     readout.replaceChildren();
     const head = document.createElement('b');
     head.textContent = nearest[1];
@@ -111,11 +135,10 @@ for (const figure of document.querySelectorAll('figure')) {
       row.append(swatch, line.name + '  ' + point[2]);
       readout.append(row);
     }
-    readout.hidden = false;
     const from = box.left - figure.getBoundingClientRect().left;
     const place = from + (nearest[0] / svg.viewBox.baseVal.width) * box.width;
     readout.style.top = box.top - figure.getBoundingClientRect().top + 8 + 'px';
     readout.style.left = (place > box.width / 2 ? place - readout.offsetWidth - 12 : place + 12) + 'px';
-  });
+  };
 }
 `;

@@ -23,7 +23,12 @@ const throughput: readonly Row[] = [
   { label: 'offered', value: (run) => run.rates.offered, format: formatRate },
   { label: 'ok', value: (run) => run.rates.ok, format: formatRate, better: 'higher' },
   { label: 'good (goodput)', value: (run) => run.rates.good, format: formatRate, better: 'higher' },
-  { label: 'good share', value: (run) => run.attainment, format: percent, better: 'higher' },
+  {
+    label: 'good share',
+    value: (run) => (run.totals.asked > 0 ? run.attainment : undefined),
+    format: percent,
+    better: 'higher',
+  },
   {
     label: 'highest load within the objective',
     value: (run) => run.search?.saturationRate,
@@ -65,16 +70,14 @@ const client: readonly Row[] = [
 
 /** Rates and the client's health, a column per run, with differences from the first run. */
 export function figuresTable(runs: readonly RunResult[]): string {
-  const head = runs.map((run) => `<th scope="col">${escapeHtml(run.name)}</th>`).join('');
   const body = [group('Throughput', throughput, runs), group('Client', client, runs)].join('');
-  return `<div class="table"><table><thead><tr><th scope="col"></th>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
+  return table('figure', namesOf(runs), body);
 }
 
-/** Latencies: a block per metric, in it a row per run, so that runs stand under each other. */
+/** Latencies: a block per metric, in it a row per run, so that runs stand under each other; empty when there were none. */
 export function latencyTable(runs: readonly RunResult[]): string {
-  const head = [...statistics, 'samples'].map((name) => `<th scope="col">${name}</th>`).join('');
   const body = metricNames.map((name) => latencyGroup(name, runs)).join('');
-  return `<div class="table"><table><thead><tr><th scope="col"></th>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
+  return body === '' ? '' : table('latency', [...statistics, 'samples'], body);
 }
 
 /** Failures and refusals by class, a column per run; empty when there were none. */
@@ -86,9 +89,15 @@ export function errorTable(runs: readonly RunResult[]): string {
     value: (run: RunResult) => run.errors[name] ?? 0,
     format: whole,
   }));
-  const head = runs.map((run) => `<th scope="col">${escapeHtml(run.name)}</th>`).join('');
-  const body = rows.map((row) => tableRow(row, runs)).join('');
-  return `<div class="table"><table><thead><tr><th scope="col">class</th>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
+  return table('class', namesOf(runs), rows.map((row) => tableRow(row, runs)).join(''));
+}
+
+const namesOf = (runs: readonly RunResult[]) => runs.map((run) => run.name);
+
+/** It may be wider than its page: then it is scrolled, also by the keyboard. `rows` is what its rows are. */
+function table(rows: string, columns: readonly string[], body: string): string {
+  const head = [rows, ...columns].map((name) => `<th scope="col">${escapeHtml(name)}</th>`).join('');
+  return `<div class="table" role="region" tabindex="0" aria-label="by ${rows}"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
 const statistics = ['p50', 'p90', 'p99', 'p99.9', 'max'] as const;
@@ -99,7 +108,7 @@ function latencyGroup(name: MetricName, runs: readonly RunResult[]): string {
   const title = titleOf(name);
   if (runs.length === 1 && shown[0])
     return latencyRow(title, shown[0].metrics[name]) + estimateRow('Estimate', name, shown[0]);
-  const head = `<tr class="group"><th colspan="${statistics.length + 2}">${escapeHtml(title)}</th></tr>`;
+  const head = `<tr class="group"><th scope="colgroup" colspan="${statistics.length + 2}">${escapeHtml(title)}</th></tr>`;
   const rows = shown.map((run, at) => {
     const first = at === 0 ? undefined : shown[0]?.metrics[name];
     return latencyRow(run.name, run.metrics[name], first) + estimateRow(`${run.name}: estimate`, name, run);
@@ -143,7 +152,7 @@ function group(title: string, rows: readonly Row[], runs: readonly RunResult[]):
     runs.map(row.value).some((value) => value !== undefined && (value > 0 || row.isRare !== true)),
   );
   if (shown.length === 0) return '';
-  const head = `<tr class="group"><th colspan="${runs.length + 1}">${escapeHtml(title)}</th></tr>`;
+  const head = `<tr class="group"><th scope="colgroup" colspan="${runs.length + 1}">${escapeHtml(title)}</th></tr>`;
   return head + shown.map((row) => tableRow(row, runs)).join('');
 }
 

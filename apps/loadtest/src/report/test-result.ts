@@ -15,7 +15,7 @@ export function result(name: string, changes: Partial<RunResult> = {}): RunResul
     startedAt: '2026-11-21T09:00:00.000Z',
     scenario: { ...parseScenario({}), keys: 2 },
     measuredMs: 10_000,
-    totals: { ...emptyTotals(), offered: 200, ok: 200, good: 190, tokens: 2000 },
+    totals: { ...emptyTotals(), offered: 200, ok: 200, asked: 200, good: 190, tokens: 2000 },
     rates: { offered: 20, ok: 20, good: 19, refused: 0, failed: 0, tokens: 200 },
     attainment: 0.95,
     meetsSlo: false,
