@@ -101,6 +101,9 @@ export class Exchange implements Call, ScannerSink, Finished {
     this.queueWaitMs = readNumber(head.header('x-sluice-queue-wait-ms'));
     this.retryWaitMs = retryWaitMs(head.status, head.header('retry-after'), Date.now());
     if (head.status !== 200 || !this.plan.isStream) this.parts = [];
+    const coding = head.header('content-encoding') ?? 'identity';
+    // None was asked for.
+    if (head.status === 200 && coding !== 'identity') this.errorClass = `encoded body: ${printable(coding)}`;
   }
 
   body(bytes: Buffer, start: number, end: number): void {
@@ -139,9 +142,9 @@ export class Exchange implements Call, ScannerSink, Finished {
   end(): void {
     this.scanner?.end();
     if (this.burst > 0) this.flushBurst();
-    if (this.parts) this.readWhole(Buffer.concat(this.parts));
-    else if (!this.isComplete && this.errorClass === undefined) this.errorClass = 'cut stream';
-    if (this.errorClass === undefined) this.errorClass = this.textProblem();
+    if (this.parts && this.errorClass === undefined) this.readWhole(Buffer.concat(this.parts));
+    else if (!this.isComplete) this.errorClass ??= 'cut stream';
+    this.errorClass ??= this.textProblem();
     this.settle();
   }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer as createHttp, type RequestListener } from 'node:http';
 import { createServer as createTcp, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, createHostClock } from './clock.ts';
 import { createRandom } from './random.ts';
@@ -455,6 +456,32 @@ describe('a run against servers that misbehave', () => {
     );
     expect((await run(json, {}, 3)).errors).toEqual({ 'not a stream': 3 });
     expect((await run(json, { traffic: [{ streamShare: 0 }] }, 3)).errors).toEqual({ 'malformed answer': 3 });
+  });
+
+  it('names the coding of a body that nobody asked to be encoded', async () => {
+    const stream = gzipSync(`${chunk('a')}data: [DONE]\n\n`);
+    const target = await serve((_, response) =>
+      response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }).end(stream),
+    );
+    expect((await run(target, {}, 3)).errors).toEqual({ 'encoded body: gzip': 3 });
+    const single = [{ streamShare: 0 }];
+    expect((await run(target, { traffic: single }, 3)).errors).toEqual({ 'encoded body: gzip': 3 });
+    const refused = await serve((_, response) =>
+      response.writeHead(503, { 'content-encoding': 'gzip' }).end(gzipSync('{}')),
+    );
+    expect((await run(refused, {}, 3)).errors).toEqual({ 'http 503': 3 });
+  });
+
+  it('says on how few answers a tail rests', async () => {
+    const target = await serve((_, response) =>
+      response.writeHead(200, sse).end(`${chunk('a')}data: [DONE]\n\n`),
+    );
+    const findings = async (requests: number) => (await run(target, {}, requests)).client.findings.join();
+    expect(await findings(1)).toContain('too few for a tail: of 1 answers p99 is the slowest one');
+    expect(await findings(300)).toContain('of 300 answers p99 rests on the 4 slowest');
+    expect(await findings(1000)).not.toContain('too few');
+    const none = await serve((_, response) => response.writeHead(503).end());
+    expect((await run(none, {}, 3)).client.findings.join()).not.toContain('too few');
   });
 
   it.each([{}, { 'content-type': 'application/json' }, sse])(

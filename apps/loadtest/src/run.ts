@@ -153,7 +153,7 @@ function summarize(measured: Measured): RunResult {
     for (const [name, count] of shard.errors) errors[name] = (errors[name] ?? 0) + count;
   }
   const measuredMs = Math.max(0, ...shards.map((shard) => shard.measuredMs));
-  const notes = [...measured.notes, ...notesOfContent(shards)];
+  const notes = [...measured.notes, ...notesOfContent(shards), ...notesOfTail(metrics.endToEnd)];
   if (totals.offered === 0) notes.push('no request was due in the measured part: there is nothing to judge');
   if (isInterrupted)
     notes.push(`interrupted: ${totals.interrupted} requests were left unanswered, and are in no figure`);
@@ -239,6 +239,16 @@ function notesOfRepetition({ verify }: Scenario, shards: readonly ShardResult[])
 function notesOfContent(shards: readonly ShardResult[]): string[] {
   const empty = shards.reduce((sum, shard) => sum + shard.emptyStreams, 0);
   return empty === 0 ? [] : [`${empty} streams ended well, but brought no content`];
+}
+
+/** Of fewer, less than ten are beyond the 99th percentile: chance moves it. */
+const answersOfTail = 1000;
+
+function notesOfTail({ count }: LatencyHistogram): string[] {
+  if (count === 0 || count >= answersOfTail) return [];
+  const slowest = count - Math.round(0.99 * count) + 1;
+  const rests = slowest === 1 ? 'is the slowest one' : `rests on the ${slowest} slowest`;
+  return [`too few for a tail: of ${count} answers p99 ${rests}`];
 }
 
 /** What came at one instant has no rate. */

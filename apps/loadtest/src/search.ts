@@ -75,7 +75,7 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
 
 /** What a server has too little time for is not among it: of less, it may do some. */
 const whateverTheLoad =
-  /^(?:http (?:3|4(?!08|29))|connection: connect(?: |$)|connection: protocol|not a stream|malformed|wrong text)/;
+  /^(?:http (?:3|4(?!08|29))|connection: connect(?: |$)|connection: protocol|encoded body|not a stream|malformed|wrong text)/;
 
 /** Whether a lower load would tell no more: nothing was asked, or nothing succeeded, for reasons that are none of load. */
 function isHopeless({ totals, errors }: RunResult): boolean {

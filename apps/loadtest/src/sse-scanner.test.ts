@@ -168,6 +168,40 @@ describe('a chat completion', () => {
   });
 });
 
+describe('a body that begins with a byte order mark', () => {
+  it('is heard whole, wherever it is cut', () => {
+    const bytes = Buffer.concat([Buffer.from('\ufeff'), stream('openai', ['a', 'b'])]);
+    for (const cut of [0, 1, 2, 3, 4])
+      expect(scan('openai', split(bytes, [cut]))).toMatchObject({ texts: ['a', 'b'], malformed: 0 });
+  });
+});
+
+describe('content', () => {
+  const lines = (...events: object[]) =>
+    Buffer.from(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+
+  it('may be a refusal', () => {
+    const chunk = (delta: object) => ({ choices: [{ index: 0, delta }] });
+    const heard = scan('openai', [lines(chunk({ refusal: 'I can' }), chunk({ refusal: 'not' }))]);
+    expect(heard.texts).toEqual(['I can', 'not']);
+    const message = { content: null, refusal: 'no' };
+    expect(dialects.openai.readAnswer({ choices: [{ message }] })).toMatchObject({ text: 'no' });
+  });
+
+  it('may stand in the start of its block', () => {
+    const start = (content_block: object) => ({ type: 'content_block_start', index: 0, content_block });
+    const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: ' there' } };
+    const blocks = [start({ type: 'thinking', thinking: 'hm' }), start({ type: 'text', text: 'Hi' })];
+    expect(scan('anthropic', [lines(...blocks, delta)]).texts).toEqual(['hm', 'Hi', ' there']);
+  });
+
+  it('is none of a prompt that is blocked, whose answer is whole all the same', () => {
+    const blocked = { promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: { promptTokenCount: 3 } };
+    expect(scan('gemini', [lines(blocked)])).toMatchObject({ texts: [], hasEnd: true, malformed: 0 });
+    expect(dialects.gemini.readAnswer(blocked).isEnd).toBe(true);
+  });
+});
+
 describe('errors within a stream', () => {
   it.each([
     [

@@ -15,6 +15,7 @@ const carriageReturn = 13;
 const quote = 34;
 const backslash = 92;
 const marker = Buffer.from('data:');
+const byteOrderMark = Buffer.from('\ufeff');
 
 /**
  * What the last parsed content line looked like. One server writes all its deltas alike, so the text of the
@@ -211,6 +212,11 @@ export class SseScanner {
   private other(bytes: Buffer, start: number, end: number): void {
     if (end === start && this.data) this.flush();
     if (end === start || bytes[start] === 58) return;
+    // Some bodies begin with it, and it says nothing.
+    if (end > start + byteOrderMark.length && holds(bytes, start, byteOrderMark)) {
+      this.line(bytes, start + byteOrderMark.length, end);
+      return;
+    }
     if (!/^(event|id|retry)(:|$)/.test(bytes.toString('latin1', start, Math.min(end, start + 8))))
       this.sink.malformed();
   }

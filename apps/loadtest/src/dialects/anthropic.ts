@@ -19,7 +19,7 @@ export const anthropic: Dialect = {
       case 'content_block_delta':
         return { text: deltaText(dig(event, 'delta')) };
       case 'content_block_start':
-        return { text: digText(event, 'content_block', 'name') ?? '' };
+        return { text: startText(dig(event, 'content_block')) };
       case 'message_delta':
         return usage(event);
       case 'message_stop':
@@ -40,6 +40,11 @@ export const anthropic: Dialect = {
 function usage(event: unknown): EventFacts {
   const outputTokens = digNumber(event, 'usage', 'output_tokens');
   return outputTokens === undefined ? {} : { outputTokens };
+}
+
+/** A call begins with its name; text and thinking may begin with some of theirs. */
+function startText(block: unknown): string {
+  return digText(block, 'name') ?? digText(block, 'text') ?? digText(block, 'thinking') ?? '';
 }
 
 function deltaText(delta: unknown): string {

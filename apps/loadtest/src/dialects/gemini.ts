@@ -28,7 +28,10 @@ function facts(event: unknown): EventFacts {
   return {
     text: parts.map(partText).join(''),
     ...(parts.some((part) => dig(part, 'thought') === true) && { isThought: true }),
-    isEnd: digText(event, 'candidates', 0, 'finishReason') !== undefined,
+    // A prompt that is blocked has its whole answer in that.
+    isEnd:
+      (digText(event, 'candidates', 0, 'finishReason') ?? digText(event, 'promptFeedback', 'blockReason')) !==
+      undefined,
     ...(typeof candidates === 'number' && { outputTokens: candidates + thoughts, thoughtTokens: thoughts }),
   };
 }

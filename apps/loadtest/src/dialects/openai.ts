@@ -50,7 +50,8 @@ function visibleText(message: unknown): string {
   const calls = digList(message, 'tool_calls').map(
     (call) => (digText(call, 'function', 'name') ?? '') + (digText(call, 'function', 'arguments') ?? ''),
   );
-  return reasoningOf(message) + (digText(message, 'content') ?? '') + calls.join('');
+  const said = (digText(message, 'content') ?? '') + (digText(message, 'refusal') ?? '');
+  return reasoningOf(message) + said + calls.join('');
 }
 
 function errorType(body: unknown): string | undefined {
