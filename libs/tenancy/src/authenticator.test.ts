@@ -1,0 +1,131 @@
+import { EventEmitter } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Authenticator } from './authenticator.ts';
+import type { Key, Tenant } from './record.ts';
+
+const changes = 'changes';
+const credential = `sk-${'x'.repeat(43)}`;
+const key: Key = { id: 'k1', tenant: 'acme', prefix: 'sk-xxxx', limits: {}, createdAt: 0 };
+const tenant: Tenant = { id: 'acme', limits: {}, createdAt: 0 };
+
+/** A connection that is there, and whose events a test makes. */
+class FakeSubscriber extends EventEmitter {
+  readonly status = 'ready';
+  subscribe = async () => 1;
+  unsubscribe = async () => 1;
+}
+
+let subscriber: FakeSubscriber;
+let authenticator: Authenticator;
+/** Look-ups so far, by the hash that was asked for. */
+let asked: string[];
+/** Holds a look-up back; absent answers at once. */
+let held: Promise<void> | undefined;
+let tenants: Map<string, Tenant>;
+
+beforeEach(async () => {
+  subscriber = new FakeSubscriber();
+  asked = [];
+  held = undefined;
+  tenants = new Map([['acme', tenant]]);
+  const directory = {
+    findKey: async (hash: string) => {
+      asked.push(hash);
+      await held;
+      return key;
+    },
+    findTenant: async (id: string) => tenants.get(id),
+  };
+  authenticator = new Authenticator(directory, {
+    secret: 'a secret of the tests',
+    now: () => 0,
+    // What it does with it is all here.
+    subscriber: subscriber as unknown as Redis,
+    changes,
+    cacheSize: 10,
+    cacheMs: 1_000,
+    unknownCacheMs: 1_000,
+    lookupTimeoutMs: 60_000,
+  });
+  await authenticator.start();
+});
+
+/** Has a look-up under way while something happens, and ends it. */
+async function during(happening: () => Promise<void> | void): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  held = promise;
+  const found = authenticator.authenticate([credential]);
+  await happening();
+  resolve();
+  held = undefined;
+  await found;
+}
+
+async function reconnect(): Promise<void> {
+  subscriber.emit('close');
+  subscriber.emit('ready');
+  await setImmediate();
+}
+
+const asks = async (): Promise<boolean> => {
+  const before = asked.length;
+  await authenticator.authenticate([credential]);
+  return asked.length > before;
+};
+
+describe('what was found', () => {
+  it('is kept while nothing changes', async () => {
+    expect(await asks()).toBe(true);
+    expect(await asks()).toBe(false);
+    subscriber.emit('message', 'of somebody else', `key ${asked[0]}`);
+    expect(await asks()).toBe(false);
+  });
+
+  it('is not kept when it changed while it was read', async () => {
+    await during(() => void subscriber.emit('message', changes, `key ${asked[0]}`));
+    expect(await asks()).toBe(true);
+    expect(await asks()).toBe(false);
+  });
+
+  it('is not kept when changes of that time were not heard', async () => {
+    await during(reconnect);
+    expect(await asks()).toBe(true);
+    expect(await asks()).toBe(false);
+  });
+
+  it('is asked for again after changes that were not heard', async () => {
+    await asks();
+    await reconnect();
+    expect(await asks()).toBe(true);
+  });
+
+  it('is asked for each time while a cluster moves its subscriptions', async () => {
+    await asks();
+    subscriber.emit('-subscriber');
+    expect(await asks()).toBe(true);
+    expect(await asks()).toBe(true);
+    subscriber.emit('+subscriber');
+    await setImmediate();
+    expect(await asks()).toBe(true);
+    expect(await asks()).toBe(false);
+  });
+
+  it('goes with the tenant that changed, and with no other', async () => {
+    await asks();
+    subscriber.emit('message', changes, 'tenant other');
+    expect(await asks()).toBe(false);
+    subscriber.emit('message', changes, 'tenant acme');
+    expect(await asks()).toBe(true);
+  });
+
+  it('was nobody for want of a tenant, who may come', async () => {
+    tenants.clear();
+    await expect(authenticator.authenticate([credential])).rejects.toMatchObject({ kind: 'unauthenticated' });
+    tenants.set('acme', tenant);
+    await expect(authenticator.authenticate([credential])).rejects.toMatchObject({ kind: 'unauthenticated' });
+    subscriber.emit('message', changes, 'tenant acme');
+    expect(await authenticator.authenticate([credential])).toMatchObject({ tenant: 'acme' });
+  });
+});
