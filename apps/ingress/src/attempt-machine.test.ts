@@ -457,10 +457,13 @@ describe('an attempt that fails', () => {
     const refused = createBench();
     refused.machine.frame('a', 1, 0, [start, sound, failure({ kind: 'unavailable' })]);
     expect([refused.enqueued, refused.last()]).toMatchObject([[], { error: { message: 'it broke' } }]);
-    const unseen = createBench();
-    unseen.machine.frame('a', 1, 0, [start, { ...sound, format: 'gemini' }]);
-    unseen.machine.workerLost('a', 'exited');
-    expect(unseen.enqueued).toMatchObject([{ attempt: 2, reason: 'exited' }]);
+    const empty: GenerationEvent = { ...sound, value: { delta: { annotations: [], audio: '' } } };
+    for (const event of [{ ...sound, format: 'gemini' }, empty]) {
+      const { machine, enqueued } = createBench();
+      machine.frame('a', 1, 0, [start, event]);
+      machine.workerLost('a', 'exited');
+      expect(enqueued).toMatchObject([{ attempt: 2, reason: 'exited' }]);
+    }
   });
 
   it('is not repeated for ever', () => {

@@ -91,7 +91,7 @@ export class Collector {
       }
       case 'opaque':
         if (event.block === undefined) {
-          this.hasPassed ||= event.format === this.passing;
+          this.hasPassed ||= event.format === this.passing && !saysNothing(event.value);
           return;
         }
         this.open(event.block, { type: 'opaque', format: event.format, value: event.value });
@@ -163,4 +163,10 @@ export function collect(events: Iterable<GenerationEvent>): Generation {
   const collector = new Collector();
   for (const event of events) collector.push(event);
   return collector.generation();
+}
+
+/** Whether there are only empty texts and lists in it, which servers send in front of an answer; not looked for deeply. */
+function saysNothing(value: Json, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return value === '' || value === null;
+  return depth < 4 && Object.values(value).every((inner) => saysNothing(inner, depth + 1));
 }
