@@ -9,8 +9,11 @@ const bodyLength = /^\d{1,15}$/;
 // Options of a connection come in a list.
 const staysOpen = /(?:^|[,\s])keep-alive(?:$|[,\s])/i;
 const closes = /(?:^|[,\s])close(?:$|[,\s])/i;
-/** A line that goes on in the next one, or ends in half of an end: obsolete, and not read alike by everybody. */
-const oddLine = /\r\n[ \t]|[^\r]\n/;
+/**
+ * A line that goes on in the next one, or ends in half of an end, and a blank behind the name of what frames a body:
+ * obsolete, and not read alike by everybody. In small letters.
+ */
+const oddLine = /\r(?!\n[^ \t])|(?<!\r)\n|\n(?:content-length|transfer-encoding)[ \t]/;
 const withoutBody = new Set([204, 304]);
 
 /** Status line and headers of a response. Holds their text: let go of it when they have been read. */
@@ -26,14 +29,15 @@ export class ResponseHead {
   constructor(text: string) {
     const line = statusLine.exec(text);
     if (!line) throw new ProtocolError('not the head of an HTTP/1 response');
-    if (oddLine.test(text)) throw new ProtocolError('a header that goes on in the next line, or has no end');
     this.text = text;
     this.lowerCase = text.toLowerCase();
+    if (oddLine.test(this.lowerCase))
+      throw new ProtocolError('a header that goes on, has no end or no plain name');
     this.status = Number(line[2]);
     this.framing = this.readFraming();
     const connection = this.values('connection').join();
     const isWilling = line[1] === '0' ? staysOpen.test(connection) : !closes.test(connection);
-    this.keepsAlive = isWilling && this.framing.kind !== 'until-close';
+    this.keepsAlive = isWilling && this.framing.kind !== 'until-close' && !this.isAmbiguous(line[1]);
   }
 
   /** The first value of a header, by its name in lower case; absent when there is none. */
@@ -77,6 +81,13 @@ export class ResponseHead {
       throw new ProtocolError('not one length of the body');
     const bytes = Number(length);
     return bytes === 0 ? { kind: 'none' } : { kind: 'length', bytes };
+  }
+
+  /** Whether somebody on the way may see the end of the body elsewhere: what comes then is not asked again. */
+  private isAmbiguous(minorVersion: string | undefined): boolean {
+    return (
+      this.framing.kind === 'chunked' && (minorVersion === '0' || this.values('content-length').length > 0)
+    );
   }
 
   private isChunked(): boolean {

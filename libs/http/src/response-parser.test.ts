@@ -123,6 +123,15 @@ describe('the response parser', () => {
     ],
     ['a line that goes on', ['HTTP/1.1 200 OK\r\ntransfer-encoding:\r\n chunked\r\n\r\n']],
     ['a length in a line that goes on', ['HTTP/1.1 200 OK\r\nx: a\r\n\tcontent-length: 3\r\n\r\n']],
+    ['a length with a blank before its colon', ['HTTP/1.1 200 OK\r\ncontent-length : 3\r\n\r\nabc']],
+    [
+      'chunks with a blank before their colon',
+      ['HTTP/1.1 200 OK\r\ntransfer-encoding\t: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n'],
+    ],
+    ['half of a line end in a header', ['HTTP/1.1 200 OK\r\nx: a\rcontent-length: 3\r\n\r\nabc']],
+    ['bare line feeds before an empty line', ['HTTP/1.1 200 OK\ncontent-length: 3\n\r\nabc']],
+    ['bare line feeds before an empty line in pieces', ['HTTP/1.1 200 OK\nx: a\n\r', '\nabc']],
+    ['an empty line that is half of one', ['HTTP/1.1 200 OK\r\nx: a\r\n\nabc']],
     ['another protocol', ['HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n']],
     ['bare line feeds', ['HTTP/1.1 200 OK\ncontent-length: 3\n\nabc']],
     ['bare line feeds in pieces', ['HTTP/1.1 200 OK\ncontent-length: 3\n', '\nabc']],
@@ -170,6 +179,9 @@ describe('the head of a response', () => {
     ['HTTP/1.1 200 OK', 'transfer-encoding: identity', false],
     ['HTTP/1.1 200 OK', 'transfer-encoding: identity\r\ncontent-length: 0', true],
     ['HTTP/1.1 304 Not Modified', 'content-length: 12', true],
+    ['HTTP/1.1 200 OK', 'x: a : b\r\nx-blank value: c\r\ncontent-length: 0', true],
+    ['HTTP/1.1 200 OK', 'content-length: 3\r\ntransfer-encoding: chunked', false],
+    ['HTTP/1.0 200 OK', 'connection: keep-alive\r\ntransfer-encoding: chunked', false],
   ])('%s with %s: stays open %s', (line, headers, keepsAlive) => {
     expect(parse([`${line}\r\n${headers}\r\n\r\n`]).heads[0]?.keepsAlive).toBe(keepsAlive);
   });

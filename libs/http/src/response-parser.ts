@@ -110,7 +110,7 @@ export class ResponseParser {
     if (stop < 0) {
       if (joined.length > headLimit) throw new ProtocolError('the head of the response is too long');
       // Its end has gone by, and what would be waited for need not come before the server gives up.
-      if (joined.includes('\n\n', 0, 'latin1'))
+      if (joined.includes('\n\n') || joined.includes('\n\r\n'))
         throw new ProtocolError('a head whose lines end in half of an end');
       this.rest = joined;
       return end;
