@@ -15,12 +15,12 @@ export const overview: Row = {
     {
       title: 'Failures',
       description:
-        'Share of the requests that should have succeeded which failed by our fault or the backend’s, over five minutes.',
+        'Share of the requests that should have succeeded which failed by our fault or the backend’s, over two minutes.',
       unit: 'percentunit',
       kind: 'number',
       // As the alert.
       alarm: { from: 0.05 },
-      queries: [{ expression: 'sluice:request_failures:ratio5m', legend: 'failures' }],
+      queries: [{ expression: 'sluice:request_failures:ratio2m', legend: 'failures' }],
     },
     {
       title: 'Time to first token, p99',
