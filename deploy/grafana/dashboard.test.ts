@@ -143,7 +143,7 @@ async function askAgainst(body: object) {
   const address = server.address();
   if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port');
   try {
-    return await askEveryQuery(`http://127.0.0.1:${address.port}/`, AbortSignal.timeout(5_000));
+    return await askEveryQuery(`http://127.0.0.1:${address.port}/`, new AbortController().signal);
   } finally {
     server.close();
     server.closeAllConnections();
