@@ -330,6 +330,18 @@ describe('a stream', () => {
   });
 });
 
+test('a count of the output that stands only in the start is none of the answer', () => {
+  const started = { type: 'message_start', message: { usage: { input_tokens: 3, output_tokens: 1 } } };
+  const said = [started, open(0, { type: 'text', text: 'a long answer' })];
+  expect(collect(decode(...said, ...end)).finish.usage).toEqual({ inputTokens: 3 });
+  const [reason, stop] = end;
+  const counted = { ...reason, usage: { output_tokens: 4 } };
+  expect(collect(decode(...said, counted, stop ?? {})).finish.usage).toEqual({
+    inputTokens: 3,
+    outputTokens: 4,
+  });
+});
+
 test('an error may come from a router: without the type of an event, and with a status for a code', () => {
   const said = { error: { message: 'litellm.RateLimitError: slow down', type: 'None', code: '429' } };
   const error = { kind: 'rate-limited', message: 'litellm.RateLimitError: slow down' };

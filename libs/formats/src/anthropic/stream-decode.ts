@@ -18,6 +18,8 @@ export class AnthropicStreamDecoder implements StreamDecoder {
   /** What the server said of the end: the fields of `message_delta`. */
   private ending: JsonObject | undefined;
   private usage: JsonObject = {};
+  /** Whether the output was counted since the start, whose count is that of an answer that has hardly begun. */
+  private hasCounted = false;
   /** What a text delta of the open block begins with, as the dialect's own servers write it. */
   private textPrefix: string | undefined;
 
@@ -99,7 +101,9 @@ export class AnthropicStreamDecoder implements StreamDecoder {
 
   private remember({ type: _type, delta, usage, ...fields }: JsonObject): void {
     this.ending = { ...this.ending, ...withoutNulls(fields), ...withoutNulls(objectOf(delta)) };
-    this.usage = { ...this.usage, ...withoutNulls(objectOf(usage)) };
+    const counts = withoutNulls(objectOf(usage));
+    this.hasCounted ||= counts.output_tokens !== undefined;
+    this.usage = { ...this.usage, ...counts };
   }
 
   /** Routers say so, too, where the server behind them broke off: no reason was told, nor the end of the last block. */
@@ -109,7 +113,9 @@ export class AnthropicStreamDecoder implements StreamDecoder {
   }
 
   private finish(ending: JsonObject): GenerationEvent[] {
-    const events = this.content([...this.blocks.end(), decodeFinish(ending, this.usage)]);
+    const { output_tokens: _begun, ...prompt } = this.usage;
+    const usage = this.hasCounted ? this.usage : prompt;
+    const events = this.content([...this.blocks.end(), decodeFinish(ending, usage)]);
     this.isEnded = true;
     return events;
   }
