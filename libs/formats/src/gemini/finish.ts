@@ -1,4 +1,5 @@
-import type { FinishEvent, FinishReason } from '@sluice/canonical';
+import type { AssistantPart, FinishEvent, FinishReason } from '@sluice/canonical';
+import { parseArguments } from './arguments.ts';
 
 /** The plain word of each reason. Calls end with STOP: the parts tell. */
 const plainWord: Readonly<Record<FinishReason, string>> = {
@@ -35,11 +36,22 @@ const reasonOf: Readonly<Record<string, FinishReason>> = {
 
 /** `finishReason`. A call whose arguments stayed unreadable turns a natural end into MALFORMED_FUNCTION_CALL. */
 export function encodeFinishReason({ reason, rawReason }: FinishEvent, hasMalformedCall: boolean): string {
-  if (hasMalformedCall && reason !== 'length' && reason !== 'content-filter')
-    return 'MALFORMED_FUNCTION_CALL';
+  if (hasMalformedCall && !cutsOff(reason)) return 'MALFORMED_FUNCTION_CALL';
   const isOurs =
     rawReason !== undefined && Object.hasOwn(reasonOf, rawReason) && reasonOf[rawReason] === reason;
   return isOurs ? rawReason : plainWord[reason];
+}
+
+function cutsOff(reason: FinishReason): boolean {
+  return reason === 'length' || reason === 'content-filter';
+}
+
+/**
+ * Whether the end of the answer cut off its last part, a call. It is left out: there are SDKs that run whatever call they
+ * get, and without its arguments it is another one.
+ */
+export function isCutOff(last: AssistantPart | undefined, { reason }: FinishEvent): boolean {
+  return last?.type === 'tool-call' && cutsOff(reason) && parseArguments(last.arguments).isMalformed;
 }
 
 /** The reason, and the server's own word where it says more. Unknown words are `other`. */

@@ -8,7 +8,7 @@ import {
   SluiceError,
 } from '@sluice/canonical';
 import type { ClientCall } from '../codec.ts';
-import { encodeFinishReason } from './finish.ts';
+import { encodeFinishReason, isCutOff } from './finish.ts';
 import { FORMAT, keptOn, nestedIn } from './kept.ts';
 import { encodeLogprobs } from './logprobs.ts';
 import { encodeCall, encodeMedia, encodeReasoning, encodeText } from './parts.ts';
@@ -41,7 +41,8 @@ function encodeCandidate(
   index: number,
   facts: ReplyFacts,
 ): JsonObject {
-  const encoded = content.map((part) => encodeAnswerPart(part, facts)).filter((part) => part !== undefined);
+  const whole = isCutOff(content.at(-1), finish) ? content.slice(0, -1) : content;
+  const encoded = whole.map((part) => encodeAnswerPart(part, facts)).filter((part) => part !== undefined);
   const parts = joinTexts(encoded.map(({ part }) => part));
   return {
     content: { role: 'model', parts: parts.length > 0 ? parts : [emptyPart] },

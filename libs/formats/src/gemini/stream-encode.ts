@@ -15,7 +15,7 @@ import {
 } from '@sluice/canonical';
 import type { ClientCall, StreamEncoder } from '../codec.ts';
 import { encodeErrorBody } from './error.ts';
-import { encodeFinishReason } from './finish.ts';
+import { encodeFinishReason, isCutOff } from './finish.ts';
 import { createFraming, type Framing } from './framing.ts';
 import { FORMAT, keptOn, nestedIn } from './kept.ts';
 import { encodeLogprobs } from './logprobs.ts';
@@ -87,6 +87,7 @@ class GeminiStreamEncoder implements StreamEncoder {
     if (event.type === 'opaque' && event.block === undefined) return this.passBy(event);
     // Half a call is none: its arguments would be those of another.
     if (event.type === 'error') return this.fail(event);
+    if (event.type === 'finish' && isCutOff(state.call, event)) state.call = undefined;
     return this.flushCall(state, choice) + this.write(event, state, choice);
   }
 

@@ -132,6 +132,27 @@ describe('the encoder', () => {
       { type: 'finish', reason: 'length', usage: {} },
     ];
     expect(encode([start, ...cut])).toContain('"finishReason":"MAX_TOKENS"');
+    // Whoever runs each call that comes would run it without arguments.
+    expect(encode([start, ...cut])).not.toContain('functionCall');
+    const single = JSON.stringify(encodeResponse([collect([start, ...cut])], call()));
+    expect(single).toContain('"finishReason":"MAX_TOKENS"');
+    expect(single).not.toContain('functionCall');
+  });
+
+  test('keeps the calls before a cut-off one, and a whole one whatever ended the answer', () => {
+    const whole = (block: number): GenerationEvent[] => [
+      { type: 'tool-call-start', block, id: `c${block}`, name: 'f' },
+      { type: 'tool-call-delta', block, arguments: '{"a":1}' },
+      { type: 'tool-call-end', block },
+    ];
+    const begun: GenerationEvent[] = [
+      { type: 'tool-call-start', block: 1, id: 'c1', name: 'g' },
+      { type: 'tool-call-delta', block: 1, arguments: '{"a":' },
+    ];
+    const ended: GenerationEvent = { type: 'finish', reason: 'length', usage: {} };
+    expect(encode([start, ...whole(0), ...begun, ended])).toContain('"functionCall":{"id":"c0"');
+    expect(encode([start, ...whole(0), ...begun, ended])).not.toContain('"c1"');
+    expect(encode([start, ...whole(0), ended])).toContain('"functionCall":{"id":"c0"');
   });
 
   test('leaves other choices running when one is done, and ends all of them on an error', () => {
