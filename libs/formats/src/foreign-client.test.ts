@@ -507,6 +507,20 @@ describe('a Gemini model', () => {
   });
 });
 
+test.each([
+  ['anthropic', 'claude-opus-5-5', 'glm-5'],
+  ['openai', 'gpt-5', 'qwen3'],
+])('the alternatives of a function are told to a model of %s that refuses them', (dialect, maker, other) => {
+  const parametersJsonSchema = { anyOf: [{ type: 'object', properties: { a: { type: 'string' } } }] };
+  const tools = [{ functionDeclarations: [{ name: 'f', parametersJsonSchema }] }];
+  const told = (model: string) => JSON.stringify(sent('gemini', generate({ tools }), dialect, model).tools);
+  expect(told(maker)).toContain(
+    '"type":"object","properties":{"a":{"type":"string"}},"description":"{anyOf: ',
+  );
+  expect(told(maker)).not.toContain('"anyOf"');
+  expect(told(other)).toContain('"anyOf":[');
+});
+
 describe('what stands between the results of a step', () => {
   const result = (id: string) => ({ functionResponse: { id, name: 'f', response: { output: id } } });
   const call = (id: string) => ({ functionCall: { id, name: 'f', args: {} } });

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { plainParameters } from '../plain-parameters.ts';
 
 const formats: ReadonlySet<string> = new Set([
   ...['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'],
@@ -33,6 +34,12 @@ export function answerSchema(schema: JsonObject): JsonObject {
     ...(description !== '' && { description }),
     ...(isObject(schema) && { additionalProperties: false }),
   };
+}
+
+/** The schema of a function's arguments as Claude takes it. */
+export function functionSchema(schema: JsonObject, isStrict: boolean): JsonObject {
+  const plain = plainParameters(schema);
+  return isStrict ? answerSchema(plain) : plain;
 }
 
 function isTaken(name: string, value: Json): boolean {

@@ -9,7 +9,7 @@ import {
 } from '@sluice/canonical';
 import type { DecodedRequest, EncodedRequest, HttpHeaders, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
-import { answerSchema } from './answer-schema.ts';
+import { answerSchema, functionSchema } from './answer-schema.ts';
 import { isClaude } from './claude-models.ts';
 import { compactionOrder, takeCompaction } from './compaction.ts';
 import { createEncoding, ownFields, unsayable } from './encoding.ts';
@@ -143,7 +143,9 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const foreign = isForeign(target, format);
   const isStranger = foreign && isClaude(target.model);
   const fitted = (wanted: JsonObject) => (isStranger ? answerSchema(wanted) : wanted);
-  const offered = encodeTools(request, deferred_tools, encoding, fitted);
+  const offered = encodeTools(request, deferred_tools, encoding, (schema, isStrict) =>
+    isStranger ? functionSchema(schema, isStrict) : schema,
+  );
   const isUntold = offered.length === 0 && isStranger;
   const tools = isUntold ? calledTools(request.messages) : offered;
   const { sampling, output, endUser } = request;

@@ -47,14 +47,14 @@ function decodeCustomTool(value: JsonObject, path: string): Tool {
 }
 
 /**
- * The tools that a choice leaves to the model: the dialect has no narrower choice than one or all. `fitted` is the schema
- * that a strict one is held to.
+ * The tools that a choice leaves to the model: the dialect has no narrower choice than one or all. `accepted` makes of a schema
+ * what the model takes, be it held to it or not.
  */
 export function encodeTools(
   { tools = [], toolChoice }: Pick<InferenceRequest, 'tools' | 'toolChoice'>,
   deferred: Json | undefined,
   encoding: Encoding,
-  fitted: (schema: JsonObject) => JsonObject,
+  accepted: (schema: JsonObject, isStrict: boolean) => JsonObject,
 ): Json[] {
   const names = toolChoice !== undefined && 'allowed' in toolChoice ? toolChoice.allowed : undefined;
   const allowed = names && new Set(names);
@@ -68,7 +68,7 @@ export function encodeTools(
       encoded.push({
         name,
         ...(description !== undefined && { description }),
-        input_schema: strict ? fitted(schema) : schema,
+        input_schema: accepted(schema, strict === true),
         ...(strict !== undefined && { strict }),
         ...ownFields(tool, encoding),
       });

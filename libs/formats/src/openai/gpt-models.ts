@@ -1,4 +1,5 @@
-import type { JsonObject, ReasoningEffort, Sampling } from '@sluice/canonical';
+import type { JsonObject, ReasoningEffort, Sampling, Tool } from '@sluice/canonical';
+import { plainParameters } from '../plain-parameters.ts';
 
 /** How a model of the makers' own takes what it is asked; the open ones (`gpt-oss`) are like anybody else's. */
 type Kind = 'reasoning' | 'plain' | 'other';
@@ -31,6 +32,14 @@ export function acceptedSampling(sampling: Sampling, model: string): Sampling {
 export function acceptedMessages(messages: JsonObject[], model: string): JsonObject[] {
   if (kindOf(model) === 'other') return messages;
   return messages.map(({ reasoning_content: _thinking, reasoning: _same, ...message }) => message);
+}
+
+/** The tools with parameters as the makers' own models take them. */
+export function acceptedTools(tools: Tool[], model: string): Tool[] {
+  if (kindOf(model) === 'other') return tools;
+  return tools.map((tool) =>
+    tool.type === 'function' ? { ...tool, parameters: plainParameters(tool.parameters) } : tool,
+  );
 }
 
 /** Whether the model knows stop strings: those that reason refuse the very word. */

@@ -12,7 +12,7 @@ import type { z } from 'zod';
 import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
 import { ownFields } from './foreign.ts';
-import { acceptedEffort, acceptedMessages, acceptedSampling } from './gpt-models.ts';
+import { acceptedEffort, acceptedMessages, acceptedSampling, acceptedTools } from './gpt-models.ts';
 import { decodeMessages } from './messages.ts';
 import { encodeMessages } from './messages-encode.ts';
 import { decodeOutput, encodeOutput } from './output.ts';
@@ -141,13 +141,14 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   // Servers refuse what is said about tools where there are none; other formats say it all the same.
   const hasTools = tools.length > 0 || !isStranger;
   const messages = encodeMessages(request.messages, isStranger, dropped);
+  const offered = isStranger ? acceptedTools(tools, target.model) : tools;
   const body: JsonObject = {
     ...ownFields(request, dropped),
     model: target.model,
     messages: isStranger ? acceptedMessages(messages, target.model) : messages,
     ...(target.stream && { stream: true, stream_options: { include_usage: true } }),
     ...encodeSampling(sampling, target.model),
-    ...(request.tools && hasTools && { tools: encodeTools(tools, dropped) }),
+    ...(request.tools && hasTools && { tools: encodeTools(offered, dropped) }),
     ...(toolChoice && hasTools && { tool_choice: encodeToolChoice(toolChoice, tools) }),
     ...(parallelToolCalls !== undefined && hasTools && { parallel_tool_calls: parallelToolCalls }),
     ...(output && { response_format: encodeOutput(output) }),
