@@ -1,3 +1,3 @@
-export * from './free-port.ts';
+export { findFreePort } from './free-port.ts';
 export * from './open.ts';
 export * from './server.ts';

@@ -1,6 +1,6 @@
 export { type Admission, createAdmission, type LimitUsage, refusalNames } from './admission.ts';
 export * from './claim.ts';
-export * from './duration.ts';
-export * from './memory-gate.ts';
+export { parseDurationMs } from './duration.ts';
+export { createMemoryGate } from './memory-gate.ts';
 export { formatPolicy, limitNamed, parsePolicy } from './policy.ts';
 export { limits } from './registry.ts';

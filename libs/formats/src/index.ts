@@ -2,6 +2,6 @@ export { inClientWords } from './client-words.ts';
 export * from './codec.ts';
 export * from './credential.ts';
 export * from './registry.ts';
-export * from './sse.ts';
-export * from './status.ts';
+export { SseParser } from './sse.ts';
+export { statusOf } from './status.ts';
 export { saysTooStrict } from './upstream-words.ts';

@@ -1,6 +1,5 @@
-export * from './caller.ts';
+export type { Caller, ScopedLimits } from './caller.ts';
 export type { RandomBytes } from './credential.ts';
 export { Directory, type LimitChanges } from './directory.ts';
 export * from './key-store.ts';
-export * from './model-pattern.ts';
 export type { Key, Limits } from './record.ts';

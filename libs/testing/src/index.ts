@@ -7,5 +7,5 @@ export * from './process.ts';
 export * from './redis.ts';
 export { redisCertificate } from './redis-certificate.ts';
 export { endOfTurn, writeTinyModel } from './tiny-model.ts';
-export * from './topology.ts';
+export { ask, startSentinel, startSingle, startSocket, type Topology } from './topology.ts';
 export * from './until.ts';

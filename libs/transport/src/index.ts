@@ -1,9 +1,9 @@
 export * from './bus.ts';
-export * from './connection.ts';
-export * from './control.ts';
+export { connected, openRedis, type RedisClient } from './connection.ts';
+export { createOrderSender, type Order, type OrderSender, subscribeOrders } from './control.ts';
 export * from './frame.ts';
 export * from './ingress-presence.ts';
-export * from './job.ts';
+export type { InferenceJob } from './job.ts';
 export * from './job-consumer.ts';
 export * from './job-queue.ts';
 export * from './links.ts';
