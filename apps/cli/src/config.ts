@@ -4,11 +4,11 @@ import { z } from 'zod';
 
 /** The environment of the CLI. */
 export const cliEnvironment = z.object({
-  SLUICE_REDIS_URL: redisUrl().default(usualRedis).describe(`Redis of the installation: ${redisSchemes}.`),
+  SLUICE_REDIS_URL: redisUrl().default(usualRedis).describe(`Redis of the installation: ${redisSchemes}`),
   SLUICE_KEY_SECRET: secretText()
     .min(16)
     .optional()
-    .describe('Secret of the keyed hash of credentials, the same as of the ingress. Only minting needs it.'),
+    .describe('Secret of the keyed hash of credentials, the same as of the ingress; only minting needs it'),
 });
 
 export interface CliConfig {
