@@ -1,8 +1,12 @@
+import type { Pool } from '@sluice/catalog';
+import type { Backend, Engine } from '@sluice/engines';
 import {
   createLifecycle,
   createLogger,
   createWorkerMetrics,
   type Environment,
+  type Lifecycle,
+  type Logger,
   maskSecrets,
   openOpsServer,
   parseEnvironment,
@@ -10,17 +14,21 @@ import {
   renderMetrics,
   secretNamesOf,
   systemClock,
+  type WorkerMetrics,
 } from '@sluice/runtime';
 import {
+  type Bus,
   createReplyPublisher,
   isIngressAlive,
+  type Links,
   openLinks,
   printableAddress,
+  type ReplyPublisher,
   subscribeHello,
   subscribeOrders,
 } from '@sluice/transport';
 import { loadBackends } from './backends.ts';
-import { workerEnvironment } from './config.ts';
+import { type WorkerConfig, workerEnvironment } from './config.ts';
 import { drainGenerations } from './drain.ts';
 import { PoolWorker } from './pool-worker.ts';
 import { Presence } from './presence.ts';
@@ -41,8 +49,61 @@ export async function startProcess(environment: Environment): Promise<void> {
   const metrics = createWorkerMetrics();
   metrics.buildInfo.set({ version: productVersion() }, 1);
   metrics.workerRestarts.inc(config.SLUICE_WORKER_RESTARTS);
-  const clock = systemClock;
+  const parts: WorkerProcess = { config, worker, logger, lifecycle, metrics };
+  const links = await connect(parts);
+  const { commands: redis, bus } = links;
+  const publisher = openPublisher(links, parts);
+  const pools = await Promise.all(
+    backends.map(async ({ pool, backend }) => {
+      const engine = await createEngine(pool, backend, parts);
+      return new PoolWorker({ pool, engine, catalog, redis, publisher, metrics, logger, clock: systemClock });
+    }),
+  );
+  const presence = new Presence({ bus, worker, pools, clock: systemClock });
+  await listenToIngresses(bus, worker, { pools, publisher, presence });
+  await presence.start();
 
+  const ops = await openOpsServer({
+    host: config.SLUICE_OPS_HOST,
+    port: config.SLUICE_OPS_PORT,
+    isReady: () => {
+      const reasons = pools
+        .filter((pool) => !pool.isReady)
+        .map((pool) => `the engine of pool ${pool.name} is not ready`);
+      if (lifecycle.draining.aborted) reasons.push('draining');
+      if (!links.isUp() || !bus.isUp()) reasons.push('redis does not answer');
+      return { ready: reasons.length === 0, reasons };
+    },
+    metrics: () => renderMetrics(metrics.registry),
+  });
+  lifecycle.onDrain('operations', () => ops.close());
+  lifecycle.onDrain('generations', (limit) =>
+    drainGenerations({ pools, publisher, presence, clock: systemClock }, limit),
+  );
+  await startPools(pools, {
+    logger,
+    clock: systemClock,
+    signal: lifecycle.draining,
+    onStarted: () => presence.announce(),
+  });
+  if (lifecycle.draining.aborted) return;
+  const serving = pools.filter((pool) => pool.presence.slots > 0).map((pool) => pool.name);
+  const redisAddress = printableAddress(config.SLUICE_REDIS_URL);
+  logger.info({ pools: serving, opsPort: ops.port, redis: redisAddress }, 'serving');
+  lifecycle.announceReady({ role: 'worker', pid: process.pid, opsPort: ops.port });
+}
+
+/** What every part of the process is opened with. */
+interface WorkerProcess {
+  config: WorkerConfig;
+  /** Its id. */
+  worker: string;
+  logger: Logger;
+  lifecycle: Lifecycle;
+  metrics: WorkerMetrics;
+}
+
+async function connect({ config, worker, logger, lifecycle, metrics }: WorkerProcess): Promise<Links> {
   const links = await openLinks(config.SLUICE_REDIS_URL, {
     profile: 'worker',
     name: worker,
@@ -51,15 +112,20 @@ export async function startProcess(environment: Environment): Promise<void> {
     onRoundTrip: (durationMs) => metrics.redisRoundTrip.observe(durationMs),
     onBadMessage: (error) => logger.error({ err: error }, 'bad message'),
   });
-  const { commands: redis, bus } = links;
   lifecycle.onDrain('redis', async () => links.close());
   metrics.redisUp.readFrom(() => (links.isUp() ? 1 : 0));
+  return links;
+}
 
+function openPublisher(
+  { bus, commands }: Links,
+  { worker, lifecycle, metrics }: WorkerProcess,
+): ReplyPublisher {
   const publisher = createReplyPublisher({
     bus,
     worker,
-    now: () => clock.monotonic(),
-    isIngressAlive: (ingress) => isIngressAlive(redis, ingress),
+    now: () => systemClock.monotonic(),
+    isIngressAlive: (ingress) => isIngressAlive(commands, ingress),
     onPublished: ({ frames, bytes }) => {
       metrics.publishedBatches.inc();
       metrics.publishedFrames.inc(frames);
@@ -70,26 +136,36 @@ export async function startProcess(environment: Environment): Promise<void> {
   metrics.keptFrameBytes.readFrom(() => publisher.keptBytes);
   publisher.start();
   lifecycle.onDrain('replies', () => publisher.close());
+  return publisher;
+}
 
-  const pools = await Promise.all(
-    backends.map(async ({ pool, backend }) => {
-      const engine = await backend.createEngine({
-        now: () => clock.now(),
-        onExtensionsDropped: (from, to) => metrics.extensionsDropped.inc({ from, to }),
-        onMediaFetched: (outcome, durationMs) => {
-          metrics.mediaFetches.inc({ outcome });
-          metrics.mediaFetchDuration.observe(durationMs);
-        },
-        onReadiness: (isReady, why) => {
-          if (isReady) logger.info({ pool: pool.name }, 'the engine is back');
-          else logger.warn({ pool: pool.name, why }, 'the engine is not ready');
-        },
-      });
-      return new PoolWorker({ pool, engine, catalog, redis, publisher, metrics, logger, clock });
-    }),
-  );
+function createEngine(pool: Pool, backend: Backend, { logger, metrics }: WorkerProcess): Promise<Engine> {
+  return backend.createEngine({
+    now: () => systemClock.now(),
+    onExtensionsDropped: (from, to) => metrics.extensionsDropped.inc({ from, to }),
+    onMediaFetched: (outcome, durationMs) => {
+      metrics.mediaFetches.inc({ outcome });
+      metrics.mediaFetchDuration.observe(durationMs);
+    },
+    onReadiness: (isReady, why) => {
+      if (isReady) logger.info({ pool: pool.name }, 'the engine is back');
+      else logger.warn({ pool: pool.name, why }, 'the engine is not ready');
+    },
+  });
+}
 
-  const presence = new Presence({ bus, worker, pools, clock });
+interface Listeners {
+  pools: readonly PoolWorker[];
+  publisher: ReplyPublisher;
+  presence: Presence;
+}
+
+/** Resolves when orders, and the questions of ingresses that come up, would arrive. */
+async function listenToIngresses(
+  bus: Bus,
+  worker: string,
+  { pools, publisher, presence }: Listeners,
+): Promise<void> {
   await subscribeOrders(bus, worker, (order, ingress) => {
     if (order.kind === 'resend') publisher.resend(order, order.sequence, ingress);
     else if (order.kind === 'acknowledge') publisher.acknowledge(order, order.sequence);
@@ -103,33 +179,4 @@ export async function startProcess(environment: Environment): Promise<void> {
     void presence.announce();
     publisher.tell();
   });
-  await presence.start();
-
-  const isReady = () => {
-    const reasons = pools
-      .filter((pool) => !pool.isReady)
-      .map((pool) => `the engine of pool ${pool.name} is not ready`);
-    if (lifecycle.draining.aborted) reasons.push('draining');
-    if (!links.isUp() || !bus.isUp()) reasons.push('redis does not answer');
-    return { ready: reasons.length === 0, reasons };
-  };
-  const ops = await openOpsServer({
-    host: config.SLUICE_OPS_HOST,
-    port: config.SLUICE_OPS_PORT,
-    isReady,
-    metrics: () => renderMetrics(metrics.registry),
-  });
-  lifecycle.onDrain('operations', () => ops.close());
-  lifecycle.onDrain('generations', (limit) => drainGenerations({ pools, publisher, presence, clock }, limit));
-  await startPools(pools, {
-    logger,
-    clock,
-    signal: lifecycle.draining,
-    onStarted: () => presence.announce(),
-  });
-  if (lifecycle.draining.aborted) return;
-  const serving = pools.filter((pool) => pool.presence.slots > 0).map((pool) => pool.name);
-  const redisAddress = printableAddress(config.SLUICE_REDIS_URL);
-  logger.info({ pools: serving, opsPort: ops.port, redis: redisAddress }, 'serving');
-  lifecycle.announceReady({ role: 'worker', pid: process.pid, opsPort: ops.port });
 }
