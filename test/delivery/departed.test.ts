@@ -122,6 +122,7 @@ test('who takes nothing of a single answer is dropped as a slow reader, not coun
   );
   await until(async () => (await count('cut')) + (await count('cancelled')) > cut + cancelled, {
     what: 'the client to be dropped',
+    timeoutMs: 30_000,
   });
   expect([await count('cut'), await count('cancelled')]).toEqual([cut + 1, cancelled]);
   socket.destroy();
