@@ -1,12 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { EventEmitter, once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Logger } from './logger.ts';
+import { ProcessPool } from './process-pool.ts';
 
 const started: ChildProcess[] = [];
 afterEach(() => {
+  vi.useRealTimers();
   for (const child of started.splice(0)) child.kill('SIGKILL');
 });
 
@@ -17,17 +20,16 @@ const head = `
   const logger = createLogger({ name: 'test', level: 'silent' });
   const lifecycle = createLifecycle({ logger, drainLimitMs: 60_000 });`;
 
-/** A supervisor with one process under it that never ends its drain, and that process's id. */
+/** A supervisor with one process under it that never ends its drain, however often it is told, and that process's id. */
 async function startPool(): Promise<{ supervisor: ChildProcess; child: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'process-pool-'));
   const entry = join(folder, 'child.mjs');
   const program = join(folder, 'supervisor.mjs');
   writeFileSync(
     entry,
-    `${head}
-    setInterval(() => {}, 1_000);
-    lifecycle.onDrain('for ever', () => new Promise(() => process.stdout.write('draining')));
-    lifecycle.announceReady({ pid: process.pid, opsPort: 1 });`,
+    `setInterval(() => {}, 1_000);
+    process.on('SIGTERM', () => process.stdout.write('draining'));
+    process.send({ type: 'ready', pid: process.pid, opsPort: 1 });`,
   );
   writeFileSync(
     program,
@@ -66,4 +68,120 @@ it('a supervisor that is told twice to go takes those along that still drain', a
   expect(await ended).toEqual([1, null]);
   clearInterval(impatience);
   await expect.poll(() => isAlive(child)).toBe(false);
+});
+
+describe('a process of a pool', () => {
+  /**
+   * A pool of one process, by a clock that the test moves. The process ends as soon as it serves, but in its `stays`-th
+   * life, in which it writes its id to a file and heeds no SIGTERM.
+   */
+  function createPool(stays: number) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const folder = mkdtempSync(join(tmpdir(), 'process-pool-'));
+    const entry = join(folder, 'child.mjs');
+    const pidFile = join(folder, 'pid');
+    writeFileSync(
+      entry,
+      `import { renameSync, writeFileSync } from 'node:fs';
+      const stays = process.env.PID_FILE !== undefined;
+      if (stays) {
+        process.on('SIGTERM', () => {});
+        setInterval(() => {}, 1_000);
+        writeFileSync(process.env.PID_FILE + '~', String(process.pid));
+        renameSync(process.env.PID_FILE + '~', process.env.PID_FILE);
+      }
+      process.send({ type: 'ready', pid: process.pid, opsPort: 1 }, () => stays || process.exit(3));`,
+    );
+    const lives: number[] = [];
+    const exits = new EventEmitter();
+    const told: number[] = [];
+    const pool = new ProcessPool({
+      entry,
+      environmentOf: (_seat, restarts) => {
+        lives.push(restarts);
+        return { ...process.env, ...(lives.length === stays && { PID_FILE: pidFile }) };
+      },
+      drainLimitMs: 1_000,
+      // All that it says.
+      logger: {
+        error: ({ restartInMs }: { restartInMs: number }) => {
+          told.push(restartInMs);
+          exits.emit('told');
+        },
+      } as unknown as Logger,
+      onExit: () => exits.emit('exit'),
+    });
+    return {
+      pool,
+      lives,
+      told,
+      exits,
+      /** Begins the next life, and resolves when that has ended as well. */
+      next: async () => {
+        const ended = once(exits, 'told');
+        vi.advanceTimersByTime(told.at(-1) ?? 0);
+        await ended;
+      },
+      /** Resolves to the id of the process that stays. */
+      staying: async () => {
+        // A poll of the test's would move the clock.
+        const watcher = watch(folder);
+        while (!existsSync(pidFile)) await once(watcher, 'change');
+        watcher.close();
+        return Number(readFileSync(pidFile, 'utf8'));
+      },
+    };
+  }
+
+  it('is started again at once, and after pauses that grow to five seconds', async () => {
+    const { pool, told, lives, exits, next } = createPool(0);
+    const first = once(exits, 'told');
+    await pool.add();
+    await first;
+    for (let life = 0; life < 7; life += 1) await next();
+    expect(told).toEqual([0, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
+    expect(lives).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    await pool.stop();
+    vi.advanceTimersByTime(60_000);
+    expect(lives).toHaveLength(8);
+  });
+
+  it('is forgiven by a life of ten seconds, and not by less', async () => {
+    for (const [lifeMs, pauseMs] of [
+      [9_999, 400],
+      [10_000, 0],
+    ] as const) {
+      const { pool, told, exits, next, staying } = createPool(3);
+      const first = once(exits, 'told');
+      await pool.add();
+      await first;
+      await next();
+      vi.advanceTimersByTime(told.at(-1) ?? 0);
+      const pid = await staying();
+      vi.advanceTimersByTime(lifeMs);
+      const ended = once(exits, 'told');
+      process.kill(pid, 'SIGKILL');
+      await ended;
+      expect(told.at(-1)).toBe(pauseMs);
+      await pool.stop();
+    }
+  });
+
+  it('is killed when it has not gone five seconds after its drain, and has no successor', async () => {
+    const { pool, lives, told, exits, staying } = createPool(1);
+    await pool.add();
+    const pid = await staying();
+    let hasStopped = false;
+    const gone = once(exits, 'exit');
+    const stopped = pool.stop().then(() => {
+      hasStopped = true;
+    });
+    vi.advanceTimersByTime(5_999);
+    await new Promise(setImmediate);
+    expect([hasStopped, isAlive(pid)]).toEqual([false, true]);
+    vi.advanceTimersByTime(1);
+    await Promise.all([gone, stopped]);
+    vi.advanceTimersByTime(60_000);
+    expect([lives, told]).toEqual([[0], []]);
+  });
 });
