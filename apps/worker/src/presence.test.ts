@@ -1,6 +1,7 @@
 import { systemClock } from '@sluice/runtime';
 import { type Bus, presenceIntervalMs } from '@sluice/transport';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { PoolWorker } from './pool-worker.ts';
 import { Presence } from './presence.ts';
 
 beforeEach(() => {
@@ -8,6 +9,30 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.useRealTimers();
+});
+
+it('offers no slots once it takes no further jobs, and is gone with its last word', async () => {
+  const told: { type: string; state?: string; pools?: object }[] = [];
+  const bus: Bus = {
+    publish: async (_channel, text) => told.push(JSON.parse(text)),
+    subscribe: async () => undefined,
+    onResubscribed: () => undefined,
+    isUp: () => true,
+    canPublish: () => true,
+  };
+  // All that it asks of a pool.
+  const pool = { name: 'chat', presence: { slots: 2, resume: 'exact' } } as PoolWorker;
+  const presence = new Presence({ bus, worker: 'w', pools: [pool], clock: systemClock });
+  await presence.start();
+  expect(told.at(-1)).toMatchObject({ state: 'ready', pools: { chat: { slots: 2, resume: 'exact' } } });
+  await presence.enter('closing');
+  expect(told.at(-1)).toMatchObject({ state: 'ready', pools: {} });
+  await presence.enter('draining');
+  expect(told.at(-1)).toMatchObject({ state: 'draining', pools: {} });
+  await presence.leave();
+  await vi.advanceTimersByTimeAsync(10 * presenceIntervalMs);
+  expect(told.slice(3)).toMatchObject([{ type: 'exited', worker: 'w' }]);
+  expect(told[1]?.pools).toEqual({});
 });
 
 it('is told twice a second, and not queued up for later while Redis is away', async () => {

@@ -1,0 +1,45 @@
+import { FakeClock } from '@sluice/runtime';
+import { expect, it } from 'vitest';
+import { drainGenerations } from './drain.ts';
+import type { PoolWorker } from './pool-worker.ts';
+import type { Presence } from './presence.ts';
+
+it('a worker that goes tells of it in an order in which nobody waits in vain, or loses a last word', async () => {
+  const told: string[] = [];
+  const note = (what: string) => async () => void told.push(what);
+  const clock = new FakeClock();
+  const running = Promise.withResolvers<void>();
+  const pool = (name: string, drained: Promise<void>) => ({
+    drain: async () => {
+      told.push(`${name} drains`);
+      await drained;
+    },
+    stop: async (reason: string) => void told.push(`${name} ends as ${reason}`),
+  });
+  const limit = new AbortController();
+  const drained = drainGenerations(
+    {
+      // All that a drain asks of them.
+      pools: [pool('a', Promise.resolve()), pool('b', running.promise)] as unknown as PoolWorker[],
+      publisher: { flush: note('flush') },
+      presence: {
+        enter: async (state: string) => void told.push(state),
+        leave: note('leave'),
+      } as unknown as Presence,
+      clock,
+    },
+    limit.signal,
+  );
+  const takesNoMore = ['closing', 'a drains', 'b drains'];
+  await clock.advance(60_000);
+  expect(told).toEqual(takesNoMore);
+  running.resolve();
+  // Its last words are out before the news that takes away what it ran, and the news has time to arrive.
+  const tellsOfIt = ['flush', 'draining'];
+  await expect.poll(() => told.slice(3)).toEqual(tellsOfIt);
+  await clock.advance(249);
+  expect(told.slice(3)).toEqual(tellsOfIt);
+  await clock.advance(1);
+  await drained;
+  expect(told.slice(5)).toEqual(['a ends as drained', 'b ends as drained', 'flush', 'leave']);
+});
