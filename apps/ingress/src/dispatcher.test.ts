@@ -414,6 +414,33 @@ describe('a job that neither waits nor runs', () => {
     expect(waiting.queue.sent).toHaveLength(1);
   });
 
+  it('is not missed by what a look says of the attempt before', async () => {
+    const bench = await createWaiting();
+    bench.queue.jobs.clear();
+    bench.advance(2_250);
+    const { areWaiting } = bench.queue;
+    const answer = Promise.withResolvers<void>();
+    vi.spyOn(bench.queue, 'areWaiting').mockImplementationOnce(async (pool, attempts) => {
+      const waiting = await areWaiting(pool, attempts);
+      await answer.promise;
+      return waiting;
+    });
+    const looking = bench.dispatcher.lookForLost();
+    // Meanwhile it was claimed after all, and its worker has died.
+    bench.claim(1, 'w2');
+    bench.directory.receive({ type: 'exited', worker: 'w2' });
+    await settle();
+    expect(bench.queue.sent).toHaveLength(2);
+    bench.queue.jobs.clear();
+    answer.resolve();
+    await looking;
+    bench.advance(2_250);
+    await look(bench, 1);
+    expect(bench.queue.sent).toHaveLength(2);
+    await look(bench, 2);
+    expect(bench.queue.sent).toHaveLength(3);
+  });
+
   it('is not missed while Redis can not be asked', async () => {
     const bench = await createWaiting();
     bench.queue.jobs.clear();
@@ -563,6 +590,17 @@ describe('a worker', () => {
     expect(orders).toMatchObject([{ worker: 'w1', kind: 'resend', sequence: 0 }]);
     advance(11_250);
     expect(orders).toHaveLength(2);
+  });
+
+  it('whom we can not hear is not asked', async () => {
+    const { claim, advance, listen, orders } = await createWaiting();
+    claim();
+    listen(false);
+    advance(30_000);
+    expect(orders).toEqual([]);
+    listen(true);
+    advance(250);
+    expect(orders).toHaveLength(1);
   });
 
   it('that speaks of it is not', async () => {

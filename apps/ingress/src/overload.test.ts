@@ -36,6 +36,22 @@ it('a delay that stays refuses more and more, but never all, and is over soon af
   expect(refusedOf(shedder, 100)).toBe(0);
 });
 
+it('an overload that is over leaves nothing to be refused by the next one', () => {
+  const untilRefused = (shedder: Shedder): number => {
+    for (let requests = 1; ; requests += 1) if (shedder.refusesNext()) return requests;
+  };
+  const [fresh, used] = [new Shedder(limitMs), new Shedder(limitMs)];
+  const overload = (shedder: Shedder): void => {
+    for (let looks = 0; looks < 2; looks += 1) shedder.look(2 * limitMs);
+  };
+  overload(fresh);
+  overload(used);
+  expect(refusedOf(used, 9)).toBe(0);
+  for (let looks = 0; looks < 9; looks += 1) used.look(0);
+  overload(used);
+  expect(untilRefused(used)).toBe(untilRefused(fresh));
+});
+
 it('a limit of 0 switches it off', () => {
   const shedder = new Shedder(0);
   for (let looks = 0; looks < 100; looks += 1) shedder.look(1_000_000);

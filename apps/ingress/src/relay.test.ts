@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import type { ErrorInfo, GenerationEvent } from '@sluice/canonical';
 import type { StreamEncoder } from '@sluice/formats';
 import { until } from '@sluice/testing';
@@ -282,6 +283,44 @@ describe.each(ways)('a client that reads slowly, over %s', (way) => {
     bench.relay.push(0, [finish]);
     await closeOf(bench.response);
     expect(bench.told).toEqual(['full', 'stalled']);
+  });
+
+  it('is not dropped for a silence that is not its own, once it has read', async () => {
+    const limits: number[] = [];
+    const bench = await createBench();
+    const { setTimeout: limit } = bench.response;
+    bench.response.setTimeout = (ms) => {
+      limits.push(ms);
+      return limit.call(bench.response, ms);
+    };
+    fill(bench);
+    expect(limits).toEqual([60_000]);
+    client.socket.resume();
+    await until(() => bench.told.includes('drained'));
+    expect(limits).toEqual([60_000, 0]);
+  });
+
+  it('is asked for nothing more after the end that it reads late', async () => {
+    const bench = await createBench();
+    fill(bench);
+    bench.relay.push(0, [finish]);
+    client.socket.resume();
+    await until(() => client.isWhole);
+    expect(bench.told).toEqual(['full']);
+  });
+
+  it('is dropped when it does not take an end that is all that waits', async () => {
+    const bench = await createBench({ stallLimitMs: 50 });
+    client.socket.pause();
+    // Until the system's own buffers hold no more.
+    while (bench.response.writableLength === 0) {
+      bench.relay.push(0, [text('x'.repeat(16 * 1024))]);
+      await setImmediate();
+    }
+    expect(bench.told).toEqual([]);
+    bench.relay.push(0, [finish]);
+    await closeOf(bench.response);
+    expect(bench.told).toEqual(['stalled']);
   });
 
   it('is not dropped as long as it takes something', async () => {

@@ -60,6 +60,10 @@ beforeEach(async () => {
     throw new SluiceError('internal', canary);
   });
   app.get('/facts', async (http) => exchangeOf(http));
+  app.post('/kept', async (http) => {
+    services.promptRoom.take(exchangeOf(http), 'acme', 200_000);
+    return {};
+  });
   await app.ready();
 });
 afterEach(() => app.close());
@@ -85,6 +89,12 @@ const post = (
   body: string | Buffer,
   headers: Record<string, string> = { 'content-type': 'application/json' },
 ) => app.inject({ method: 'POST', url: '/v1/chat/completions', headers, payload: body });
+
+it('room for a prompt comes back with the end of its request, whatever that is', async () => {
+  // A tenant has at most half of the room for itself: one prompt.
+  for (let requests = 0; requests < 3; requests += 1)
+    expect((await app.inject({ method: 'POST', url: '/kept', payload: {} })).statusCode).toBe(200);
+});
 
 describe('a body', () => {
   it.each([
