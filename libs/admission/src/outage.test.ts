@@ -125,6 +125,10 @@ it('a Redis that comes back empty learns the running leases again, and nothing i
   const ticket = await ingress.admit(claim);
   await bed.server.restart();
   await until(async () => (await ingress.usage(claim))[0]?.used === 1);
+  // Should this process die now, nobody would ever look after what has no end.
+  const names = await ingress.redis.keys('*');
+  const lives = await Promise.all(names.map((name) => ingress.redis.pttl(name)));
+  expect(names.filter((_, index) => lives[index] === -1)).toEqual([]);
   await expect(ingress.admit(bed.claim({ limits }))).rejects.toThrow('concurrency');
   await ticket.settle({ usage: { inputTokens: 40, outputTokens: 2 } });
   expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([0, 0]);
