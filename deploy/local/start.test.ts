@@ -1,11 +1,12 @@
-import { type ChildProcess, execFile, fork } from 'node:child_process';
+import { type ChildProcess, execFile, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, statSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import {
   findFreePort,
@@ -96,6 +97,19 @@ describe('npm start', { timeout: 60_000 }, () => {
     });
     expect(await child.exited).toBe(1);
     expect(child.complaints()).toEqual([`sluice: ENOTDIR: not a directory, mkdir '${join(entry, 'tmp')}'`]);
+  });
+
+  it.runIf(existsSync('/dev/full'))('fails where nobody can be told what serves', async () => {
+    const { REDIS_URL: _shared, SLUICE_REDIS_URL: _configured, ...environment } = process.env;
+    const full = openSync('/dev/full', 'w');
+    const child = spawn(process.execPath, [entry, '--json', '--port', String(await findFreePort())], {
+      env: environment,
+      stdio: ['ignore', full, 'pipe'],
+    });
+    closeSync(full);
+    const complaints = text(child.stderr);
+    expect(await once(child, 'exit')).toEqual([1, null]);
+    expect(await complaints).toContain('sluice: ENOSPC: no space left on device, write\n');
   });
 
   it('leaves nothing behind when it is killed', async () => {

@@ -8,6 +8,7 @@ import { Installation } from './installation.ts';
 const stateFolder = fileURLToPath(new URL('../../.sluice', import.meta.url));
 /** One Ctrl-C arrives twice, from the terminal and passed on by the parent. */
 const sameKeypressMs = 500;
+const readerHasLeft: ReadonlySet<string | undefined> = new Set(['EPIPE', 'EIO']);
 
 const flags = readFlags();
 if (flags.help) process.stdout.write(helpText);
@@ -23,6 +24,15 @@ async function run(flags: Flags): Promise<void> {
   });
   const stopped = stopOnSignal(installation);
   let code = 0;
+  process.stdout.on('error', ({ code: why, message }: NodeJS.ErrnoException) => {
+    // A terminal that was closed, or a reader that has read enough, takes no more output: that is no failure, but must
+    // not end this process before its children.
+    if (!readerHasLeft.has(why)) {
+      code = 1;
+      complain(message);
+    }
+    stopped.begin();
+  });
   try {
     const announcement = await installation.start();
     process.stdout.write((flags.json ? formatForMachines : formatForPeople)(announcement));
@@ -51,8 +61,6 @@ function stopOnSignal(installation: Installation) {
     }
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, begin);
-  // A terminal that was closed takes no more output; that must not end this process before its children.
-  process.stdout.on('error', begin);
   process.stderr.on('error', () => undefined);
   if (process.connected) process.once('disconnect', begin);
   return { done, begin, hasBegun: () => beganAt !== undefined };
