@@ -107,6 +107,7 @@ describe('npm start', { timeout: 60_000 }, () => {
       stdio: ['ignore', full, 'pipe'],
     });
     closeSync(full);
+    if (!child.stderr) throw new TypeError('stderr is a pipe');
     const complaints = text(child.stderr);
     expect(await once(child, 'exit')).toEqual([1, null]);
     expect(await complaints).toContain('sluice: ENOSPC: no space left on device, write\n');
