@@ -184,6 +184,33 @@ describe('a Claude model', () => {
     expect(schemaFor('qwen')).not.toHaveProperty('additionalProperties');
   });
 
+  test('is told a schema that comes back to itself in words, and any other as a setting', () => {
+    const node = (child: object) => ({
+      type: 'object',
+      properties: { child, next: { $ref: '#/$defs/leaf' }, last: { $ref: '#/$defs/leaf' } },
+    });
+    const $defs = (child: object) => ({ leaf: { type: 'object' }, node: node(child) });
+    const asked = (schema: object, model = 'claude-opus-5-5') =>
+      sent(
+        'openai',
+        chat({ response_format: { type: 'json_schema', json_schema: { schema } } }),
+        'anthropic',
+        model,
+      );
+    const tree = { $defs: $defs({ $ref: '#/$defs/node' }), ...node({ $ref: '#/$defs/node' }) };
+    for (const schema of [tree, node({ type: 'array', items: { $ref: '#' } })]) {
+      expect(asked(schema)).not.toHaveProperty('output_config');
+      expect(JSON.stringify(asked(schema).system)).toContain(
+        JSON.stringify(JSON.stringify(schema)).slice(1, -1),
+      );
+      expect(asked(schema, 'glm-5')).toHaveProperty('output_config.format.schema', schema);
+    }
+    const plain = { $defs: $defs({ $ref: '#/$defs/leaf' }), ...node({ $ref: '#/$defs/node' }) };
+    expect(asked(plain)).toHaveProperty('output_config.format');
+    expect(asked(plain)).not.toHaveProperty('system');
+    expect(asked(node({ $ref: 'https://example.org/x' }))).toHaveProperty('output_config.format');
+  });
+
   test('gets the schema of a strict function as it takes it, and of any other as it came', () => {
     const parameters = {
       type: 'object',

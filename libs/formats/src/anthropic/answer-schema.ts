@@ -42,6 +42,35 @@ export function functionSchema(schema: JsonObject, isStrict: boolean): JsonObjec
   return isStrict ? answerSchema(plain) : plain;
 }
 
+/** Whether the schema comes back to itself, which no grammar of Claude's can. */
+export function isRecursive(schema: JsonObject): boolean {
+  const open = new Set<string>();
+  const closed = new Set<string>();
+  const comesBack = (value: Json): boolean => {
+    if (Array.isArray(value)) return value.some(comesBack);
+    if (!isJsonObject(value)) return false;
+    const { $ref, $defs, definitions, ...said } = value;
+    return (typeof $ref === 'string' && isOpen($ref)) || Object.values(said).some(comesBack);
+  };
+  const isOpen = (reference: string): boolean => {
+    if (closed.has(reference)) return false;
+    if (reference === '#' || open.has(reference)) return true;
+    open.add(reference);
+    const found = comesBack(definitionOf(reference, schema) ?? null);
+    open.delete(reference);
+    closed.add(reference);
+    return found;
+  };
+  return comesBack(schema);
+}
+
+function definitionOf(reference: string, schema: JsonObject): Json | undefined {
+  if (!reference.startsWith('#/')) return undefined;
+  let found: Json | undefined = schema;
+  for (const step of reference.slice(2).split('/')) found = isJsonObject(found) ? found[step] : undefined;
+  return found;
+}
+
 function isTaken(name: string, value: Json): boolean {
   if (name === 'format') return typeof value === 'string' && formats.has(value);
   return name === 'minItems' && (value === 0 || value === 1);

@@ -9,7 +9,7 @@ import {
 } from '@sluice/canonical';
 import type { DecodedRequest, EncodedRequest, HttpHeaders, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
-import { answerSchema, functionSchema } from './answer-schema.ts';
+import { answerSchema, functionSchema, isRecursive } from './answer-schema.ts';
 import { isClaude } from './claude-models.ts';
 import { compactionOrder, takeCompaction } from './compaction.ts';
 import { createEncoding, ownFields, unsayable } from './encoding.ts';
@@ -130,8 +130,8 @@ function isToken(text: string): boolean {
 
 /**
  * The body for a server. What has no word in this dialect is refused, but for three wishes that no server
- * promises to fulfil anyway: `seed` is left out, a temperature above 1 becomes 1, and JSON without a schema is
- * asked for in the system text.
+ * promises to fulfil anyway: `seed` is left out, a temperature above 1 becomes 1, and JSON without a schema, or of one
+ * that Claude has no grammar for, is asked for in the system text.
  */
 export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
   refuseUnsayable(request);
@@ -158,13 +158,15 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
     isMidLoop: isMidLoop(request.messages, messages, { model: target.model, isForeign: foreign }),
   });
   const chosenThinking = thinking === undefined ? asked.thinking : limitBudget(thinking, maxTokens);
-  const schema = output?.type === 'json' ? output.schema && fitted(output.schema) : undefined;
+  const wanted = output?.type === 'json' ? output.schema : undefined;
+  const isTold = wanted !== undefined && isStranger && isRecursive(wanted);
+  const schema = wanted && !isTold ? fitted(wanted) : undefined;
   const config = {
     ...(asked.effort !== undefined && { effort: asked.effort }),
     ...(schema && { format: { type: 'json_schema', schema } }),
     ...fieldsOf(output_config),
   };
-  if (output?.type === 'json' && !output.schema) system.push({ type: 'text', text: jsonInstruction });
+  if (output?.type === 'json' && !schema) system.push({ type: 'text', text: jsonInstruction(wanted) });
   const user = { ...(endUser !== undefined && { user_id: endUser }), ...fieldsOf(metadata) };
   const body: JsonObject = {
     model: target.model,
@@ -189,7 +191,10 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   return { path: '/v1/messages', headers: { ...headers }, body, dropped: encoding.dropped };
 }
 
-const jsonInstruction = 'Answer with one valid JSON object and nothing else.';
+function jsonInstruction(schema: JsonObject | undefined): string {
+  const form = schema ? ` It follows this JSON Schema: ${JSON.stringify(schema)}` : '';
+  return `Answer with one valid JSON object and nothing else.${form}`;
+}
 
 function refuseUnsayable({ sampling, logprobs }: InferenceRequest): void {
   const reason = "this model's server has no such setting";
