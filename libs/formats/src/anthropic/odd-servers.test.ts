@@ -309,6 +309,7 @@ describe('a stream', () => {
         error: { kind: 'upstream-failed' },
       });
     expect(decode(begin, called, half, ...end).at(-1)).toMatchObject({ type: 'finish' });
+    expect(decode(stop)).toMatchObject([{ type: 'error', error: { kind: 'upstream-failed' } }]);
   });
 
   test('that fails keeps the usage that was told, whose later counts replace the earlier', () => {

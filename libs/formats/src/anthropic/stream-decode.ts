@@ -106,10 +106,11 @@ export class AnthropicStreamDecoder implements StreamDecoder {
     this.usage = { ...this.usage, ...counts };
   }
 
-  /** Routers say so, too, where the server behind them broke off: no reason was told, nor the end of the last block. */
+  /** Routers say so, too, where the server behind them broke off: without a reason, in a block or before any answer. */
   private stop(): GenerationEvent[] {
     const { ending = {} } = this;
-    return this.blocks.isOpen && typeof ending.stop_reason !== 'string' ? this.end() : this.finish(ending);
+    const isBroken = typeof ending.stop_reason !== 'string' && (this.blocks.isOpen || !this.isStarted);
+    return isBroken ? this.end() : this.finish(ending);
   }
 
   private finish(ending: JsonObject): GenerationEvent[] {

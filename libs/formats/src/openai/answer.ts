@@ -69,9 +69,10 @@ export class AnswerBlocks {
     return [];
   }
 
-  /** Whether there is a call whose arguments are not whole. */
-  get hasHalfCall(): boolean {
-    return this.toolCalls.areHalf;
+  /** Whether what came can't be all: a call whose arguments are not whole, or thoughts and nothing after them. */
+  get isHalf(): boolean {
+    const { calls, areHalf } = this.toolCalls;
+    return areHalf || (calls.length === 0 && this.kind === 'reasoning');
   }
 
   /** Everything that was waiting. Call it once. */

@@ -66,7 +66,10 @@ export class ChatStreamDecoder implements StreamDecoder {
     const known = this.readKnown(data);
     if (known) return known;
     if (event === 'error') return this.fail(decodeErrorMessage(data));
-    if (data.trim() === '[DONE]') return this.done();
+    if (data.trim() === '[DONE]') {
+      // Routers say that all is done also where the server behind them broke off: half a call must not be run.
+      return this.word === undefined && this.blocks.isHalf ? this.fail(PREMATURE) : this.done();
+    }
     let chunk: unknown;
     try {
       chunk = JSON.parse(data);
@@ -206,8 +209,6 @@ export class ChatStreamDecoder implements StreamDecoder {
   private done(): GenerationEvent[] {
     if (!this.startFields)
       return this.fail({ kind: 'upstream-failed', message: 'the upstream sent an empty answer' });
-    // Routers say that all is done also where the server behind them broke off: half a call must not be run.
-    if (this.word === undefined && this.blocks.hasHalfCall) return this.fail(PREMATURE);
     const decoded = decodeFinishWord(this.word ?? 'stop');
     if (decoded === 'failed') {
       return this.fail({ kind: 'upstream-failed', message: 'the upstream broke the answer off' });

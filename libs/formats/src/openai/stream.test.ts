@@ -146,7 +146,7 @@ describe('ChatStreamDecoder', () => {
     expect(decoder.push({ data: ' [DONE] ' })).toEqual([{ type: 'finish', reason: 'stop', usage: {} }]);
   });
 
-  test('an end marker without a reason in the middle of a call is none', () => {
+  test('an end marker without a reason in the middle of a call, or of thinking, is none', () => {
     const piece = (index: number, text: string) =>
       chunk({ tool_calls: [{ index, id: `call_${index}`, function: { name: 'rm', arguments: text } }] });
     const ended = (...chunks: Json[]) => {
@@ -156,6 +156,10 @@ describe('ChatStreamDecoder', () => {
     };
     const broken = { type: 'error', error: { kind: 'upstream-failed' } };
     expect(ended(piece(0, '{"path":"/home/us'))).toMatchObject(broken);
+    expect(ended(chunk({ reasoning_content: 'so' }))).toMatchObject(broken);
+    expect(ended(chunk({ reasoning_content: 'so' }), chunk({ content: 'x' }))).toMatchObject({
+      type: 'finish',
+    });
     expect(ended(piece(0, '{"path":"/a"}'), piece(1, '{"path":"/b'))).toMatchObject(broken);
     expect(ended(piece(0, '{"path":'), piece(0, '"/a"}'), piece(1, ''))).toMatchObject({
       type: 'finish',
