@@ -78,7 +78,8 @@ it('a request whose workers are done gives its place to another, and is still ch
   expect(Number(await ingress.redis.get(meanKey))).toBe(2000);
   await first.settle({ usage: { inputTokens: 30, outputTokens: 5 }, durationMs: 60_000 });
   expect(Number(await ingress.redis.get(meanKey))).toBe(2000);
-  expect(await ingress.redis.keys('*:mean')).toEqual([meanKey]);
+  const ofTenant = 'sluice:{p:gpu}:leases:of:acme:mean';
+  expect((await ingress.redis.keys('*:mean')).sort()).toEqual([ofTenant, meanKey]);
   const usage = await ingress.usage({ tenant: 'acme', keyId: 'key_1', limits });
   expect(usage).toMatchObject([{ limit: 'token-budget', used: 35 + 100 }]);
   await expect(ingress.admit(claim())).rejects.toMatchObject({ kind: 'saturated' });

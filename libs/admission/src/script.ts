@@ -4,7 +4,7 @@ const own = (name: string): URL => new URL(`./scripts/${name}.lua`, import.meta.
 
 /** Reads a script of scripts/, with the functions before it that it uses. */
 export function readScript(name: 'reserve' | 'settle' | 'renew' | 'inspect'): LuaScript {
-  const files = [own('counts'), own('ledger'), own(name)];
-  if (name === 'reserve') files.unshift(putJobsFile, own('fair-priority'));
-  return readLuaScript(...files);
+  const books = [own('counts'), own('ledger')];
+  if (name !== 'reserve') return readLuaScript(...books, own(name));
+  return readLuaScript(putJobsFile, own('fair-priority'), ...books, own('fair-share'), own(name));
 }

@@ -44,6 +44,18 @@ local function namedOf(things)
   end
 end
 
+-- A further key of a book's slot.
+local function slotKey(book, name)
+  return string.sub(book.openKey, 1, -5) .. name
+end
+
+-- Where the mean service time of one tenant of a pool is kept, by the key under which its places are counted. It is
+-- measured only where tenants share the pool, and forgotten as soon as their share is, so long after it was used.
+local shareLifeMs = 10 * 60 * 1000
+local function tenantMeanKey(placesKey)
+  return placesKey .. ':mean'
+end
+
 local function keepBook(book)
   redis.call('PEXPIRE', book.openKey, bookLifeMs)
   redis.call('PEXPIRE', book.recordsKey, bookLifeMs)
@@ -99,7 +111,7 @@ local function parseHolds(book, text)
   for index, hold in ipairs(holds) do
     local primitive, key, periodMs, max, settles = unpack(hold)
     if primitive then
-      key = string.sub(book.openKey, 1, -5) .. key
+      key = slotKey(book, key)
       holds[index] = { primitive = primitive, key = key, periodMs = periodMs, max = max, settles = settles }
     end
   end
@@ -150,6 +162,7 @@ local settleHold = {
 }
 
 -- Ends a request's part in this book, once: without a record there is nothing left to do. The record must be read.
+-- Answer: what it held, or false.
 -- charge: tokens to book; nil gives everything back as if it had never been asked for.
 local function settle(book, id, charge)
   local text = book.records[id]
@@ -161,7 +174,7 @@ local function settle(book, id, charge)
     local hold = holds[index]
     settleHold[hold.primitive](hold, amounts[index] or hold.amount, id, charge)
   end
-  return true
+  return holds
 end
 
 -- Requests whose ingress is gone: whoever comes by books the input estimate and the output that was seen.

@@ -1,13 +1,30 @@
 -- Ends requests in their books; a second time does nothing.
 --   ARGV, for each request: its id; numbers of its books, as '2 1'; tokens to book, or '' to give everything back;
---         service time of this generation in ms, or '', which goes into the mean of its last book
+--         service time of this generation in ms, or '', which goes into the mean of its last book, and of its
+--         tenant there where tenants share
 -- Answer: for each request 1 if there was something to settle.
 
-local means = {}
-local function addToMean(key, sample)
-  local mean = means[key] or redis.call('GET', key)
+local poolLifeMs = 24 * 3600 * 1000
+-- By key: the mean of a pool or of a tenant, how long it is kept, and of a pool what its key of the share holds.
+local means, livesMs, shares = {}, {}, {}
+local function addToMean(key, mean, sample, lifeMs)
   -- The weight of 0.1 follows a change of load within some twenty generations and forgives a single odd one.
   means[key] = mean and (tonumber(mean) * 0.9 + sample * 0.1) or sample
+  livesMs[key] = lifeMs
+end
+
+local function addToMeans(book, holds, sample)
+  local key = book.meanKey
+  if not means[key] then
+    local known = redis.call('MGET', key, slotKey(book, 'busy:share'))
+    means[key], shares[key] = known[1], known[2]
+  end
+  addToMean(key, means[key], sample, poolLifeMs)
+  -- Behind the places of a pool are those of the tenant.
+  local places = holds[2]
+  if not shares[key] or not places then return end
+  key = tenantMeanKey(places.key)
+  addToMean(key, means[key] or redis.call('GET', key), sample, shareLifeMs)
 end
 
 local booksOf = namedOf(books)
@@ -22,13 +39,14 @@ for index = 1, #ARGV, 4 do
   local theirs, charge, durationMs = booksOf(ARGV[index + 1]), tonumber(ARGV[index + 2]), ARGV[index + 3]
   local settled = 0
   for part = 1, #theirs do
-    if settle(theirs[part], ARGV[index], charge) then
+    local holds = settle(theirs[part], ARGV[index], charge)
+    if holds then
       settled = 1
-      if part == #theirs and durationMs ~= '' then addToMean(theirs[part].meanKey, tonumber(durationMs)) end
+      if part == #theirs and durationMs ~= '' then addToMeans(theirs[part], holds, tonumber(durationMs)) end
     end
   end
   answers[#answers + 1] = settled
 end
 writeBooks()
-for key, mean in pairs(means) do redis.call('SET', key, number(mean), 'PX', 24 * 3600 * 1000) end
+for key, mean in pairs(means) do redis.call('SET', key, number(mean), 'PX', livesMs[key]) end
 return answers

@@ -1,0 +1,103 @@
+import { type OwnTestRedis, startOwnRedis } from '@sluice/testing';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { SimulatedPool, type SimulatedTenant } from './simulated-pool.ts';
+
+let server: OwnTestRedis;
+let redis: Redis;
+beforeAll(async () => {
+  server = await startOwnRedis();
+  redis = new Redis(server.url);
+});
+beforeEach(() => redis.flushall());
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+const tenant = (name: string, users: number, more: Partial<SimulatedTenant> = {}): SimulatedTenant => ({
+  name,
+  users,
+  serviceMs: 1000,
+  ...more,
+});
+
+const mixes: { mix: string; waitBudgetMs: number; tenants: SimulatedTenant[] }[] = [
+  { mix: '5 beside 30', waitBudgetMs: 40_000, tenants: [tenant('few', 5), tenant('many', 30)] },
+  {
+    mix: '5 beside 30 in a room for half of them',
+    waitBudgetMs: 5_000,
+    tenants: [tenant('few', 5), tenant('many', 30)],
+  },
+  {
+    mix: '5, 10 and 40',
+    waitBudgetMs: 15_000,
+    tenants: [tenant('few', 5), tenant('some', 10), tenant('many', 40)],
+  },
+  {
+    mix: '20 short ones beside 20 long ones',
+    waitBudgetMs: 15_000,
+    tenants: [tenant('short', 20, { serviceMs: 200 }), tenant('long', 20, { serviceMs: 2000 })],
+  },
+  {
+    mix: '5 long ones beside 30 short ones',
+    waitBudgetMs: 15_000,
+    tenants: [tenant('long', 5, { serviceMs: 2000 }), tenant('short', 30, { serviceMs: 200 })],
+  },
+  {
+    mix: '2 for four answers each beside 30',
+    waitBudgetMs: 15_000,
+    tenants: [tenant('four', 2, { jobs: 4 }), tenant('one', 30)],
+  },
+];
+
+it.each(mixes)(
+  'a full pool is shared equally, and who is admitted waits as long as he may: $mix',
+  async ({ waitBudgetMs, tenants }) => {
+    const pool = new SimulatedPool(redis, { slots: 4, waitBudgetMs });
+    const served = await pool.run(tenants, { warmMs: 20_000, forMs: 60_000 });
+    for (const [index, { share, waitsMs }] of served.entries()) {
+      expect(share).toBeGreaterThan(0.85 / tenants.length);
+      expect(waitsMs.at(-1)).toBeLessThan(1.2 * (waitBudgetMs + (tenants[index]?.serviceMs ?? 0)));
+    }
+  },
+);
+
+it('who asks for one at a time beside a hundred has a slot as good as for himself', async () => {
+  const pool = new SimulatedPool(redis, { slots: 4, waitBudgetMs: 40_000 });
+  const [one] = await pool.run([tenant('one', 1), tenant('hundred', 100)], { warmMs: 20_000, forMs: 60_000 });
+  expect(one?.share).toBeGreaterThan(0.18);
+  expect(one?.waitsMs.at(-1)).toBeLessThan(1000);
+});
+
+it('who was there before all others came waits little longer than the room takes', async () => {
+  const pool = new SimulatedPool(redis, { slots: 8, waitBudgetMs: 5000 });
+  const others = Array.from({ length: 7 }, (_, index) => tenant(`late${index}`, 8, { fromMs: 10_000 }));
+  const [old] = await pool.run([tenant('old', 60), ...others], { warmMs: 0, forMs: 30_000 });
+  expect(old?.waitsMs.at(-1)).toBeLessThan(2 * (5000 + 1000));
+});
+
+it('what tenants share leaves no key behind that stays', async () => {
+  const pool = new SimulatedPool(redis, { slots: 4, waitBudgetMs: 5000 });
+  await pool.run([tenant('few', 5), tenant('many', 30)], { warmMs: 0, forMs: 5000 });
+  const keys = await redis.keys('*busy:*');
+  keys.push(...(await redis.keys('*:leases:*')));
+  expect(keys.sort()).toEqual([
+    'sluice:{p:gpu}:busy:share',
+    'sluice:{p:gpu}:busy:since',
+    'sluice:{p:gpu}:busy:tenants',
+    'sluice:{p:gpu}:leases:all',
+    'sluice:{p:gpu}:leases:of:few',
+    'sluice:{p:gpu}:leases:of:few:mean',
+    'sluice:{p:gpu}:leases:of:many',
+    'sluice:{p:gpu}:leases:of:many:mean',
+  ]);
+  for (const key of keys) expect(await redis.pttl(key)).toBeGreaterThan(0);
+});
+
+it('a pool that nobody waits for keeps nothing of its tenants', async () => {
+  const pool = new SimulatedPool(redis, { slots: 8, waitBudgetMs: 5000 });
+  await pool.run([tenant('one', 3), tenant('other', 4)], { warmMs: 0, forMs: 5000 });
+  expect([...(await redis.keys('*:tenants')), ...(await redis.keys('*:share'))]).toEqual([]);
+  expect(await redis.keys('*:of:*:mean')).toEqual([]);
+});
