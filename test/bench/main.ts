@@ -7,6 +7,7 @@ import { exitOnSignals } from '../support/exit-on-signals.ts';
 import { runBench } from './bench-run.ts';
 import { runCheck } from './check.ts';
 import type { Contender } from './contender.ts';
+import { describeDoubts } from './doubts.ts';
 import { describeFlags, type Flags, parseFlags } from './flags.ts';
 import { startGateway } from './gateway.ts';
 import { startNginx } from './nginx.ts';
@@ -82,12 +83,14 @@ async function runAll(flags: Flags): Promise<number> {
     const rest = Math.max(0, ...samples.map(({ restShare }) => restShare));
     const goals = countGoals(columns);
     const machines = compareMachines(columns);
+    const doubts = describeDoubts(samples);
     print(
       `${formatTable(columns)}\n\n` +
         `${machine.processor}, ${machine.cores} cores, ${machine.memoryGiB} GiB, Linux ${machine.kernel}, Node ${machine.node}; ` +
         `medians of ${result.rounds} interleaved rounds; at most ${percent(own)} of the machine was ours, ` +
         `at most ${percent(rest)} anybody else's.\n` +
         (machines ? `${machines}\n` : '') +
+        (doubts === '' ? '' : `${doubts}\n`) +
         `Goals: ${goals.held + goals.moonshot} held (${goals.moonshot} of them moonshots), ${goals.missed} missed. Everything is in ${path}.\n`,
     );
     return goals.missed > 0 ? 1 : 0;
