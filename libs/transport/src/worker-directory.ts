@@ -123,10 +123,6 @@ export class WorkerDirectory {
     return common ?? this.lastResume.get(pool) ?? 'none';
   }
 
-  get count(): number {
-    return this.workers.size;
-  }
-
   private lose(worker: string, reason: LostReason): void {
     // Who goes in order has named no pools any more.
     const pools = this.workers.get(worker)?.pools ?? {};
