@@ -1,0 +1,67 @@
+import type { Catalog, Pool } from '@sluice/catalog';
+import type { Engine } from '@sluice/engines';
+import { createLogger, createWorkerMetrics, systemClock } from '@sluice/runtime';
+import { startRedis, until } from '@sluice/testing';
+import { createJobQueue, type InferenceJob, openRedis, type ReplyPublisher } from '@sluice/transport';
+import { expect, it } from 'vitest';
+import { PoolWorker } from './pool-worker.ts';
+
+it('a pool offers its slots once its engine stands, and what was cancelled leaves nothing to repeat', async () => {
+  await using redis = await startRedis();
+  const connection = openRedis(redis.url, { profile: 'worker', name: 'test', onError: () => undefined });
+  await until(() => connection.status === 'ready');
+  const forgotten: string[] = [];
+  const stands = Promise.withResolvers<void>();
+  const engine: Engine = {
+    slots: 3,
+    resume: 'exact',
+    start: () => stands.promise,
+    stop: async () => undefined,
+    isReady: () => true,
+    availability: () => 'here',
+    generate: async (_request, { signal }) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      }),
+  };
+  const pool = new PoolWorker({
+    // All that it asks of them.
+    pool: { name: 'chat' } as Pool,
+    catalog: {
+      models: new Map([['m', { backendModel: 'm', contextTokens: 9, maxOutputTokens: 9 }]]),
+    } as never as Catalog,
+    publisher: {
+      open: () => ({ write: () => undefined, announced: Promise.resolve(), whenAbandoned: () => undefined }),
+      forget: ({ requestId, attempt }: InferenceJob) => forgotten.push(`${requestId}-${attempt}`),
+    } as unknown as ReplyPublisher,
+    engine,
+    redis: connection,
+    metrics: createWorkerMetrics(),
+    logger: createLogger({ name: 'test', level: 'silent' }),
+    clock: systemClock,
+  });
+  const starting = pool.start(new AbortController().signal);
+  expect(pool.presence).toEqual({ slots: 0, resume: 'exact' });
+  stands.resolve();
+  await starting;
+  expect(pool.presence).toEqual({ slots: 3, resume: 'exact' });
+  const job: InferenceJob = {
+    version: 1,
+    requestId: 'r1',
+    attempt: 2,
+    replyTo: 'i1',
+    tenant: 't',
+    model: 'm',
+    enqueuedAt: Date.now(),
+    deadlineAt: Date.now() + 600_000,
+    request: { model: 'm', messages: [], sampling: {} },
+  };
+  await createJobQueue(connection).enqueue('chat', job, 1);
+  const cancel = { kind: 'cancel', requestId: 'r1', attempt: 2, sequence: 0 } as const;
+  expect(pool.receive({ ...cancel, attempt: 1 })).toBe(false);
+  await until(() => pool.receive(cancel));
+  await until(() => forgotten.length > 0);
+  expect(forgotten).toEqual(['r1-2']);
+  await pool.drain(AbortSignal.abort());
+  connection.disconnect();
+});
