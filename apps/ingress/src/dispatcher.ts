@@ -1,6 +1,11 @@
 import type { Logger } from '@sluice/runtime';
 import type { Claim, LostReason, ReplyBatch, WorkerDirectory } from '@sluice/transport';
-import { type GenerationPlan, type GenerationServices, OpenGeneration } from './generation.ts';
+import {
+  type Dispatched,
+  type GenerationPlan,
+  type GenerationServices,
+  OpenGeneration,
+} from './generation.ts';
 
 /** A generation with a job in nobody's hands is looked for only after this long. */
 const lookAfterMs = 2_000;
@@ -17,24 +22,6 @@ export interface DispatcherOptions
   logger: Pick<Logger, 'debug' | 'warn'>;
   /** Whether replies can reach us now. */
   isListening(): boolean;
-}
-
-/** A handle on one dispatched generation. */
-export interface Dispatched {
-  /** Sends it through its queue. Throws what its plan's `enter` refuses it with; then nothing of it is left. */
-  begin(): Promise<void>;
-  /** Nobody wants the answer any more. Safe to call at any time, also after the end. */
-  cancel(): void;
-  /** Stops delivery until `resume`; what comes meanwhile is dropped and asked for again. */
-  pause(): void;
-  resume(): void;
-  /** Output tokens delivered so far, as the engine counted them. */
-  readonly deliveredTokens: number;
-  readonly attempts: number;
-  /** Who runs it, or ran it last; absent while it waits. */
-  readonly worker: string | undefined;
-  /** Whether it may have cost something: a worker took it and did not say that it had cost nothing. */
-  readonly hasRun: boolean;
 }
 
 /**

@@ -52,13 +52,31 @@ export interface GenerationServices {
   createMachine?(effects: AttemptEffects, facts: AttemptFacts): AttemptMachine;
 }
 
+/** A handle on one dispatched generation. */
+export interface Dispatched {
+  /** Sends it through its queue. Throws what its plan's `enter` refuses it with; then nothing of it is left. */
+  begin(): Promise<void>;
+  /** Nobody wants the answer any more. Safe to call at any time, also after the end. */
+  cancel(): void;
+  /** Stops delivery until `resume`; what comes meanwhile is dropped and asked for again. */
+  pause(): void;
+  resume(): void;
+  /** Output tokens delivered so far, as the engine counted them. */
+  readonly deliveredTokens: number;
+  readonly attempts: number;
+  /** Who runs it, or ran it last; absent while it waits. */
+  readonly worker: string | undefined;
+  /** Whether it may have cost something: a worker took it and did not say that it had cost nothing. */
+  readonly hasRun: boolean;
+}
+
 /**
  * One generation of one request: the attempt machine, bound to the queue and the control channel.
  *
  * It is all of them at once, a handle for its owner and effects and facts for its machine: objects of closures for
  * each were 1.8 of the 16 KB of heap of an idle stream.
  */
-export class OpenGeneration implements AttemptEffects, AttemptFacts {
+export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts {
   readonly plan: GenerationPlan;
   readonly machine: AttemptMachine;
   /** When the current attempt was sent to the queue, epoch milliseconds; absent before the first. */
@@ -82,7 +100,6 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
     this.machine = services.createMachine?.(this, this) ?? new AttemptMachine(this, this);
   }
 
-  /** Output tokens delivered so far, as the engine counted them. */
   get deliveredTokens(): number {
     return this.machine.deliveredTokens;
   }
@@ -99,7 +116,6 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
     return this.machine.hasRun;
   }
 
-  /** Lets the first attempt into the queue. Throws what refuses it; then nothing of the generation is left. */
   async begin(): Promise<void> {
     try {
       await this.send(1, undefined);
@@ -112,13 +128,11 @@ export class OpenGeneration implements AttemptEffects, AttemptFacts {
     }
   }
 
-  /** Nobody wants the answer any more. Safe to call at any time, also after the end. */
   cancel(): void {
     this.services.onClosed(this.plan.requestId);
     this.machine.cancel();
   }
 
-  /** Stops delivery until `resume`; what comes meanwhile is dropped and asked for again. */
   pause(): void {
     this.machine.pause();
   }
