@@ -8,9 +8,12 @@ import type { Logger } from './logger.ts';
 import { ProcessPool } from './process-pool.ts';
 
 const started: ChildProcess[] = [];
+/** Those that heed nothing else: one that a test left would outlive all of them. */
+const deaf: number[] = [];
 afterEach(() => {
   vi.useRealTimers();
   for (const child of started.splice(0)) child.kill('SIGKILL');
+  for (const pid of deaf.splice(0).filter(isAlive)) process.kill(pid, 'SIGKILL');
 });
 
 const importOf = (file: string) => JSON.stringify(new URL(file, import.meta.url).href);
@@ -45,6 +48,7 @@ async function startPool(): Promise<{ supervisor: ChildProcess; child: number }>
   started.push(supervisor);
   // What `announceReady` sends.
   const [{ pid }] = (await once(supervisor, 'message')) as [{ pid: number }];
+  deaf.push(pid);
   return { supervisor, child: pid };
 }
 
@@ -128,7 +132,9 @@ describe('a process of a pool', () => {
         const watcher = watch(folder);
         while (!existsSync(pidFile)) await once(watcher, 'change');
         watcher.close();
-        return Number(readFileSync(pidFile, 'utf8'));
+        const pid = Number(readFileSync(pidFile, 'utf8'));
+        deaf.push(pid);
+        return pid;
       },
     };
   }
