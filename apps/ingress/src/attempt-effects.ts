@@ -9,7 +9,10 @@ export interface AttemptEffects {
   /** Takes a waiting attempt out of the queue; it may have been claimed meanwhile. */
   withdraw(attempt: number): void;
   order(worker: string, order: Omit<Order, 'requestId'>): void;
-  /** Hands events to the client's side: each once, in order, the terminal one last. */
+  /**
+   * Hands events to the client's side: each once, in order, the terminal one last. A second start, which comes only where
+   * the client sees nothing before the end, says that the answer begins anew.
+   */
   deliver(events: GenerationEvent[]): void;
   /**
    * The worker has said all and is free, though the client's side, which is paused, has not heard it yet. May come
@@ -26,6 +29,8 @@ export interface AttemptFacts {
   resumeAbility(): ResumeAbility;
   /** Whether the answer is plain text: no tools, no JSON output. Only that can be continued by prefix. */
   isPlainText: boolean;
+  /** Whether the client sees what is said before its end: if not, it may be said anew. */
+  readonly isStream: boolean;
   /** The format of a client that sees its own format's events as they pass by; absent where it sees nothing before the end. */
   readonly passing: string | undefined;
 }

@@ -14,10 +14,11 @@ const failure = (error: Partial<ErrorInfo>): GenerationEvent => ({
 interface Facts {
   resume?: 'exact' | 'prefix' | 'none';
   isPlainText?: boolean;
+  isStream?: boolean;
 }
 
 /** A machine with everything that it did to the world. */
-function createBench({ resume = 'none', isPlainText = true }: Facts = {}) {
+function createBench({ resume = 'none', isPlainText = true, isStream = true }: Facts = {}) {
   const delivered: GenerationEvent[] = [];
   const enqueued: { attempt: number; resume: Resume | undefined; reason: string }[] = [];
   const withdrawn: number[] = [];
@@ -37,7 +38,7 @@ function createBench({ resume = 'none', isPlainText = true }: Facts = {}) {
       dropped: (reason) => dropped.push(reason),
       workerDone: () => done.push(machine.attempt),
     },
-    { resumeAbility: () => resume, isPlainText, passing: 'openai' },
+    { resumeAbility: () => resume, isPlainText, isStream, passing: 'openai' },
   );
   return {
     machine,
@@ -392,6 +393,39 @@ describe('a worker that drains', () => {
     const unable = createMidway();
     unable.machine.frame('a', 1, 1, [drained]);
     expect([unable.enqueued, unable.last()]).toEqual([[], drained]);
+  });
+});
+
+describe('an answer of which nobody has seen anything', () => {
+  it('is said anew by the next attempt, from its start on', () => {
+    const { machine, delivered, enqueued, last } = createMidway({ isStream: false });
+    machine.workerLost('a', 'exited');
+    expect(enqueued).toEqual([{ attempt: 2, resume: undefined, reason: 'exited' }]);
+    expect(machine.deliveredTokens).toBe(0);
+    machine.frame('b', 2, 0, [start, text('all ')]);
+    machine.frame('b', 2, 1, [finish]);
+    expect(delivered.slice(2)).toEqual([start, text('all '), finish]);
+    expect([machine.deliveredTokens, machine.phase, last()]).toEqual([1, 'closed', finish]);
+  });
+
+  it('goes on where its engine does so, and stays with a worker that drains and may end it in time', () => {
+    const exact = createMidway({ isStream: false, resume: 'exact' });
+    exact.machine.workerLost('a', 'exited');
+    expect(exact.enqueued[0]?.resume?.outputTokens).toBe(1);
+    const draining = createMidway({ isStream: false });
+    draining.machine.workerLost('a', 'draining');
+    expect(draining.enqueued).toEqual([]);
+    draining.machine.frame('a', 1, 1, [failure({ kind: 'unavailable', detail: 'drained' })]);
+    expect(draining.enqueued).toMatchObject([{ attempt: 2, reason: 'failed' }]);
+  });
+
+  it('is given up like any other when it takes its workers down', () => {
+    const { machine, last } = createMidway({ isStream: false });
+    for (let attempt = 1; machine.phase !== 'closed' && attempt < 9; attempt += 1) {
+      machine.frame('a', attempt, 0, [start, text('one ')]);
+      machine.workerLost('a', 'exited');
+    }
+    expect([machine.attempt, last()]).toMatchObject([3, { type: 'error', error: { detail: 'poison' } }]);
   });
 });
 

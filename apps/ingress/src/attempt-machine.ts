@@ -1,5 +1,4 @@
 import {
-  Collector,
   type ErrorInfo,
   type GenerationEvent,
   isContent,
@@ -12,6 +11,7 @@ import type { AttemptEffects, AttemptFacts } from './attempt-effects.ts';
 import { FrameOrder } from './frame-order.ts';
 import { lostMidway, poisonous, readTooSlowly } from './lost-answer.ts';
 import { costsNothing, lastRefusal, mayBeAskedAgain } from './refusal.ts';
+import { Said } from './said.ts';
 import { Suspicion } from './suspicion.ts';
 
 const attemptLimit = 8;
@@ -32,7 +32,6 @@ export class AttemptMachine {
   private hasPaused = false;
   /** How far the worker was by the last heartbeat that met a pause; absent when none did. */
   private pausedNext: number | undefined;
-  private hasStarted = false;
   /** Whether an attempt before the current one ran, as far as we know. */
   private hasRunBefore = false;
   private frames = new FrameOrder();
@@ -40,18 +39,16 @@ export class AttemptMachine {
   private readonly suspicion = new Suspicion();
   /** Whether the current attempt has delivered anything. */
   private isFruitful = false;
-  /** Block of the last tool call whose end was delivered. */
-  private endedCall = -1;
   /** Attempts that were told to stop; absent until the first. */
   private fenced: Set<string> | undefined;
-  private readonly collector: Collector;
+  private said: Said;
   private readonly effects: AttemptEffects;
   private readonly facts: AttemptFacts;
 
   constructor(effects: AttemptEffects, facts: AttemptFacts) {
     this.effects = effects;
     this.facts = facts;
-    this.collector = new Collector(facts.passing);
+    this.said = new Said(facts.passing);
   }
 
   get phase(): 'queued' | 'running' | 'closed' {
@@ -61,7 +58,7 @@ export class AttemptMachine {
 
   /** Output tokens that were handed to the client's side, as the engine counted them. */
   get deliveredTokens(): number {
-    return this.collector.outputTokens;
+    return this.said.outputTokens;
   }
 
   /** Whether a worker took it that did not say that its attempt had cost nothing. */
@@ -194,9 +191,7 @@ export class AttemptMachine {
   }
 
   private accept(events: GenerationEvent[]): void {
-    const isAgain = this.hasStarted && this.attempt > 1;
-    const fresh = isAgain ? events.filter((event) => this.isNews(event)) : events;
-    this.hasStarted ||= fresh[0]?.type === 'start';
+    const fresh = this.attempt > 1 ? this.said.withoutRepeats(events) : events;
     const last = fresh[fresh.length - 1];
     if (!last || !isTerminal(last)) {
       if (this.frames.expected - this.acknowledged >= acknowledgeStep) this.acknowledge();
@@ -217,40 +212,28 @@ export class AttemptMachine {
     this.deliver(fresh);
   }
 
-  /** A later attempt says its start again, and the end of a call that was complete when the last one was lost. */
-  private isNews(event: GenerationEvent): boolean {
-    if (event.type === 'tool-call-end') return event.block > this.endedCall;
-    return event.type !== 'start';
-  }
-
   private deliver(events: GenerationEvent[]): void {
     if (events.length === 0) return;
     this.isFruitful ||= events.some(isContent);
-    for (const event of events) {
-      if (event.type === 'tool-call-end') this.endedCall = event.block;
-      this.collector.push(event);
-    }
+    this.said.add(events);
     this.effects.deliver(events);
   }
 
   /** A failure that another worker may not have, before or after content. */
   private isWorthAnother(error: ErrorInfo): boolean {
-    if (error.detail === 'drained') return this.canGoOn();
+    if (error.detail === 'drained') return this.canGoOn() || !this.facts.isStream;
     return this.isRefusal(error) && mayBeAskedAgain(error, this.attempt);
   }
 
   /** Whether an engine, and not its worker that leaves, refused to begin. */
   private isRefusal({ kind, detail }: ErrorInfo): boolean {
-    return kind === 'unavailable' && detail !== 'drained' && this.collector.isEmpty;
+    return kind === 'unavailable' && detail !== 'drained' && this.said.isEmpty;
   }
 
   private canGoOn(): boolean {
-    const { isEmpty, hasPassed, content } = this.collector;
     const ability = this.facts.resumeAbility();
-    if (isEmpty || ability === 'exact') return true;
-    // What has passed by would be said again.
-    if (hasPassed || ability !== 'prefix') return false;
-    return this.facts.isPlainText && content.every((part) => part.type === 'text');
+    if (this.said.isEmpty || ability === 'exact') return true;
+    return ability === 'prefix' && this.facts.isPlainText && this.said.isTextAlone;
   }
 
   private again(reason: AttemptReason, wasFree = false): void {
@@ -258,20 +241,21 @@ export class AttemptMachine {
       this.finish({ type: 'error', error: poisonous });
       return;
     }
-    if (!this.canGoOn() || this.attempt >= attemptLimit) {
+    const goesOn = this.canGoOn();
+    if ((!goesOn && this.facts.isStream) || this.attempt >= attemptLimit) {
       const isReadersFault = reason === 'frames-gone' && this.hasPaused;
       this.finish({ type: 'error', error: isReadersFault ? readTooSlowly : lostMidway });
       return;
     }
+    // Nobody has seen what was said: the next attempt says all of it.
+    if (!goesOn) this.said = new Said(this.facts.passing);
     this.attempt += 1;
     this.hasRunBefore ||= this.worker !== undefined && !wasFree;
     this.worker = undefined;
     this.frames = new FrameOrder();
     this.acknowledged = 0;
     this.isFruitful = false;
-    const { content, outputTokens } = this.collector;
-    const resume = content.length === 0 ? undefined : { content: structuredClone(content), outputTokens };
-    this.effects.enqueue(this.attempt, resume, reason);
+    this.effects.enqueue(this.attempt, this.said.resume(), reason);
   }
 
   private release(): void {

@@ -29,7 +29,7 @@ export interface GenerationPlan {
    * waits there; any other error is a refusal, and then it doesn't. Later attempts need no permission.
    */
   enter(job: InferenceJob): Promise<void>;
-  /** Each event once and in order; the terminal one is last. */
+  /** Each event once and in order; the terminal one is last. Without a stream a second start begins the answer anew. */
   onEvents(events: GenerationEvent[]): void;
   /** Its worker is free, though not all events have been taken here. May come several times. */
   onWorkerDone(): void;
@@ -177,8 +177,12 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
     return this.plan.isPlainText;
   }
 
+  get isStream(): boolean {
+    return this.plan.isStream;
+  }
+
   get passing(): string | undefined {
-    return this.plan.isStream ? this.plan.job.clientFormat : undefined;
+    return this.isStream ? this.plan.job.clientFormat : undefined;
   }
 
   resumeAbility(): ResumeAbility {

@@ -23,6 +23,7 @@ export function singleAnswer(
       services,
       (choice, events) => {
         for (const event of events) {
+          if (event.type === 'start') collectors[choice] = new Collector();
           collectors[choice]?.push(event);
           if (!isTerminal(event)) continue;
           open -= 1;

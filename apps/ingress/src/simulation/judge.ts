@@ -52,9 +52,11 @@ function findBrokenTo(client: SimulatedClient, scene: Scene): string | undefined
   // Who drains says so in a message that can be lost, and in an error that can't.
   const hasLosses = lostWorkers > 0 || faults.some(({ kind }) => kind === 'drain' || kind === 'crash');
   if (!hasLosses) return 'failed though no worker was lost';
-  // A generation that goes on exactly, as the ingress has heard, is given up only when it took two workers along.
+  // A generation that goes on exactly, as the ingress has heard, or of which nobody has seen anything, is given up only when
+  // it took two workers along.
   const isPresenceHeard = bus.loss === 0 && !faults.some(({ at }) => at < firstPresenceMs);
-  if (resume === 'exact' && isPresenceHeard && lostWorkers < 2) return 'failed with its first worker';
+  const goesOn = resume === 'exact' || !request.isStream;
+  if (goesOn && isPresenceHeard && lostWorkers < 2) return 'failed with its first worker';
   return undefined;
 }
 

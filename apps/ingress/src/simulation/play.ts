@@ -170,7 +170,7 @@ class Play {
         requestId: client.id,
         pool,
         isPlainText: true,
-        isStream: true,
+        isStream: client.request.isStream,
         enter: (job) => this.redis.queue.enqueue(pool, job, 5),
         job: {
           version: 1,

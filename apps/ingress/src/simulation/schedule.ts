@@ -19,6 +19,8 @@ export interface SimulatedRequest {
   at: number;
   /** Length of the answer. */
   tokens: number;
+  /** Whether its client sees the answer before its end. */
+  isStream: boolean;
   /** When its client leaves; absent: it stays. */
   leavesAt?: number;
   /** When its client stops reading, and for how long; absent: it reads. */
@@ -68,6 +70,7 @@ export function drawSchedule(seed: number): Schedule {
   const random = createRandom(seed);
   const workers = between(random, 1, 3);
   const isLossy = random() < 0.5;
+  const ways = createRandom(seed ^ 0x2545f491);
   return {
     seed,
     workers,
@@ -80,7 +83,10 @@ export function drawSchedule(seed: number): Schedule {
       delayMs: pick(random, [1, 5, 60]),
       isOrdered: random() < 0.6,
     },
-    requests: Array.from({ length: between(random, 1, 3) }, () => drawRequest(random)),
+    requests: Array.from({ length: between(random, 1, 3) }, () => ({
+      ...drawRequest(random),
+      isStream: ways() < 0.7,
+    })),
     faults: Array.from({ length: between(random, 0, 5) }, () => drawFault(random, workers)),
   };
 }
@@ -93,7 +99,7 @@ export function drawCuts(seed: number): Schedule {
     ...schedule,
     tokenMs: 20,
     bus: { loss: 0, duplication: 0, delayMs: 5, isOrdered: true },
-    requests: schedule.requests.map(({ at, tokens }) => ({ at, tokens })),
+    requests: schedule.requests.map(({ at, tokens, isStream }) => ({ at, tokens, isStream })),
     faults: Array.from({ length: between(random, 1, 4) }, () => ({
       kind: 'ingress-cut' as const,
       at: between(random, 1, 400),
@@ -121,9 +127,10 @@ export function drawStarvation(seed: number): Schedule {
     tokenMs: 20,
     bus: { loss: 0, duplication: 0, delayMs: 5, isOrdered: true },
     // More than there are slots: some wait for long, and may be looked for the moment that they are taken.
-    requests: Array.from({ length: between(random, 3, 6) }, () => ({
+    requests: Array.from({ length: between(random, 3, 6) }, (_, index) => ({
       at: between(random, 0, 300),
       tokens: between(random, 1, 4),
+      isStream: index % 2 === 0,
     })),
     faults,
   };
@@ -150,7 +157,7 @@ export function* smallerSchedules(schedule: Schedule): Generator<Schedule> {
   if (!bus.isOrdered) yield { ...schedule, bus: { ...bus, isOrdered: true } };
 }
 
-function drawRequest(random: Random): SimulatedRequest {
+function drawRequest(random: Random): Omit<SimulatedRequest, 'isStream'> {
   const at = between(random, 0, 300);
   const fate = random();
   return {

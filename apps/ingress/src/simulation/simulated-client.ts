@@ -16,7 +16,8 @@ export class SimulatedClient {
   outcome: 'complete' | 'error' | 'refused' | undefined;
   endedAt = 0;
   tokens = 0;
-  private readonly grammar = new GrammarChecker();
+  private grammar = new GrammarChecker();
+  private hasStarted = false;
   private readonly runOfAttempt = new Map<number, number>();
   private readonly runs: readonly Run[];
   private readonly now: () => number;
@@ -49,6 +50,7 @@ export class SimulatedClient {
   receive(events: readonly GenerationEvent[]): void {
     if (this.hasLeft) throw new Error(`${this.id}: events for a client that has left`);
     for (const event of events) {
+      if (event.type === 'start') this.start();
       const broken = this.grammar.check(event);
       if (broken !== undefined) throw new Error(`${this.id}: ${broken}`);
       if (event.type === 'text-delta') this.read(event.text);
@@ -61,6 +63,15 @@ export class SimulatedClient {
       if (event.usage.outputTokens !== this.tokens)
         throw new Error(`${this.id}: usage is not what was delivered`);
     }
+  }
+
+  /** Only who has seen nothing can be answered anew. */
+  private start(): void {
+    if (this.hasStarted && !this.request.isStream) {
+      this.grammar = new GrammarChecker();
+      this.tokens = 0;
+    }
+    this.hasStarted = true;
   }
 
   private read(text: string): void {

@@ -1,0 +1,37 @@
+import { until } from '@sluice/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { call, formats } from '../support/call.ts';
+import { type ChatGateway, startChatGateway } from '../support/chat-gateway.ts';
+
+let chat: ChatGateway;
+beforeAll(async () => {
+  chat = await startChatGateway();
+});
+afterAll(() => chat?.stop());
+
+it.each(formats)('a single answer of %s whose worker dies in its middle is said anew', async (format) => {
+  const { gateway, server } = chat;
+  const usage = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };
+  let calls = 0;
+  server.answerWith(async (exchange) => {
+    calls += 1;
+    if (calls === 1) {
+      await exchange.text('half of ');
+      await exchange.closed;
+      return;
+    }
+    await exchange.text('the ');
+    await exchange.text('whole');
+    await exchange.finish('stop', usage);
+  });
+  await chat.renewBudget();
+  const begun = () => gateway.metric('sluice_time_to_first_token_seconds_count', { model: 'chat' });
+  const before = await begun();
+  const answer = call({ ...gateway, model: 'chat', format, prompt: 'hi', stream: false });
+  await until(async () => (await begun()) === before + 1);
+  process.kill((await gateway.busiestWorker()).pid, 'SIGKILL');
+  expect(await answer).toMatchObject({ status: 200, text: 'the whole' });
+  expect(calls).toBe(2);
+  await until(async () => (await chat.budget()).reserved === 0);
+  expect((await chat.budget()).spent).toBe(usage.total_tokens);
+});
