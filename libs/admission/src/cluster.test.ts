@@ -55,3 +55,21 @@ it('keys, limits and the memory gate work on a Redis Cluster', async () => {
   await Promise.all([admission.close(), memoryGate.close(), store.close()]);
   subscriber.disconnect();
 });
+
+it('tenants share a full pool of a Redis Cluster', async () => {
+  const admission = createAdmission({ redis: cluster });
+  await admission.start();
+  const enter = (tenant: string) =>
+    admission.admit(bed.claim({ tenant, pool: 'shared', poolPolicy: { slots: 2, waitBudgetMs: 60_000 } }));
+  const ofMany = [];
+  for (let request = 0; request < 6; request += 1) ofMany.push(await enter('many'));
+  const ofFew = await enter('few');
+  expect(ofFew.priorityOf(0)).toBeLessThan(ofMany[2]?.priorityOf(0) ?? 0);
+  const usage = { inputTokens: 1, outputTokens: 1 };
+  for (const ticket of [...ofMany, ofFew]) await ticket.settle({ usage, durationMs: 5 });
+  expect(await cluster.exists('sluice:{p:shared}:leases:of:few:mean')).toBe(1);
+  expect((await admission.inspect()).slots).toMatchObject({
+    'sluice:{p:shared}': { requests: 0, reservedTokens: 0 },
+  });
+  await admission.close();
+});
