@@ -16,12 +16,11 @@ export function codecOf({ format, facts }: Exchange): ServerCodec {
  *   now: epoch milliseconds
  */
 export function replyHeaders(exchange: Exchange, { now }: Pick<Services, 'now'>): Record<string, string> {
-  const headers: Record<string, string> = {
-    'x-request-id': exchange.requestId,
-    'request-id': exchange.requestId,
-  };
+  const { requestId, rates } = exchange;
+  const headers = rates ? codecOf(exchange).encodeRates(rates, now()) : {};
+  headers['x-request-id'] = requestId;
+  headers['request-id'] = requestId;
   if (exchange.queueWaitMs !== undefined) headers['x-sluice-queue-wait-ms'] = String(exchange.queueWaitMs);
-  if (exchange.rates) Object.assign(headers, codecOf(exchange).encodeRates(exchange.rates, now()));
   return headers;
 }
 

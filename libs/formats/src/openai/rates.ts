@@ -1,12 +1,21 @@
 import type { RateState } from '@sluice/canonical';
 
+const namesFor = (counts: RateState['counts']) => ({
+  limit: `x-ratelimit-limit-${counts}`,
+  remaining: `x-ratelimit-remaining-${counts}`,
+  reset: `x-ratelimit-reset-${counts}`,
+});
+/** Put together once: as keys, new strings are dear. */
+const names = { requests: namesFor('requests'), tokens: namesFor('tokens') };
+
 /** `x-ratelimit-…` headers; a time is written as Go writes durations, in whole seconds: `1s`, `6m0s`, `1h0m5s`. */
 export function encodeRates(rates: readonly RateState[], now: number): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { counts, max, left, fullAt } of rates) {
-    headers[`x-ratelimit-limit-${counts}`] = String(max);
-    headers[`x-ratelimit-remaining-${counts}`] = String(left);
-    headers[`x-ratelimit-reset-${counts}`] = encodeWait(fullAt - now);
+    const { limit, remaining, reset } = names[counts];
+    headers[limit] = String(max);
+    headers[remaining] = String(left);
+    headers[reset] = encodeWait(fullAt - now);
   }
   return headers;
 }
