@@ -42,26 +42,36 @@ export function functionSchema(schema: JsonObject, isStrict: boolean): JsonObjec
   return isStrict ? answerSchema(plain) : plain;
 }
 
-/** Whether the schema comes back to itself, which no grammar of Claude's can. */
+/**
+ * Whether the schema comes back to itself, which no grammar of Claude's can. References are followed by a list and not by
+ * calls: a client may chain as many as a body holds.
+ */
 export function isRecursive(schema: JsonObject): boolean {
-  const open = new Set<string>();
+  const open = new Set(['#']);
   const closed = new Set<string>();
-  const comesBack = (value: Json): boolean => {
-    if (Array.isArray(value)) return value.some(comesBack);
-    if (!isJsonObject(value)) return false;
-    const { $ref, $defs, definitions, ...said } = value;
-    return (typeof $ref === 'string' && isOpen($ref)) || Object.values(said).some(comesBack);
-  };
-  const isOpen = (reference: string): boolean => {
-    if (closed.has(reference)) return false;
-    if (reference === '#' || open.has(reference)) return true;
-    open.add(reference);
-    const found = comesBack(definitionOf(reference, schema) ?? null);
-    open.delete(reference);
-    closed.add(reference);
-    return found;
-  };
-  return comesBack(schema);
+  const way = [{ place: '#', next: referencesIn(schema).values() }];
+  for (let last = way.at(-1); last; last = way.at(-1)) {
+    const { value: place } = last.next.next();
+    if (place === undefined) {
+      way.pop();
+      open.delete(last.place);
+      closed.add(last.place);
+    } else if (open.has(place)) return true;
+    else if (!closed.has(place)) {
+      open.add(place);
+      way.push({ place, next: referencesIn(definitionOf(place, schema) ?? null).values() });
+    }
+  }
+  return false;
+}
+
+/** What a schema refers to itself, and not by its definitions. */
+function referencesIn(value: Json): string[] {
+  if (Array.isArray(value)) return value.flatMap(referencesIn);
+  if (!isJsonObject(value)) return [];
+  const { $ref, $defs, definitions, ...said } = value;
+  const inside = Object.values(said).flatMap(referencesIn);
+  return typeof $ref === 'string' ? [$ref, ...inside] : inside;
 }
 
 function definitionOf(reference: string, schema: JsonObject): Json | undefined {

@@ -1,0 +1,27 @@
+import type { JsonObject } from '@sluice/canonical';
+import { expect, it } from 'vitest';
+import { isRecursive } from './answer-schema.ts';
+
+/** Each definition refers to the next, and the last is `end`. */
+function chain(length: number, end: JsonObject): JsonObject {
+  const definitions = Array.from({ length }, (_, at) => [`d${at}`, { $ref: `#/$defs/d${at + 1}` }]);
+  return {
+    ...{ type: 'object', properties: { first: { $ref: '#/$defs/d0' } } },
+    $defs: { ...Object.fromEntries(definitions), [`d${length}`]: end },
+  };
+}
+
+it('a chain of references that a body has room for ends, or comes back, without a stack to overflow', () => {
+  expect(isRecursive(chain(20_000, { type: 'string' }))).toBe(false);
+  expect(isRecursive(chain(20_000, { items: { $ref: '#/$defs/d7' } }))).toBe(true);
+});
+
+it.each<[boolean, string, JsonObject]>([
+  [true, 'to the whole', { properties: { child: { $ref: '#' } } }],
+  [true, 'to itself', { $ref: '#/$defs/a', $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }] } } }],
+  [false, 'twice to the same', { anyOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/a' }], $defs: { a: {} } }],
+  [false, 'to what nobody uses', { $defs: { a: { $ref: '#/$defs/a' } } }],
+  [false, 'to nothing', { $ref: '#/$defs/nowhere' }],
+])('says %s of a schema that refers %s', (expected, _, schema) => {
+  expect(isRecursive(schema)).toBe(expected);
+});
