@@ -1,6 +1,7 @@
 -- The BullMQ priority of a tenant's next request: the instant at which its turn would come if all before it were its
--- tenant's own, and served by its tenant's share of the slots (scripts/fair-share.lua). So a tenant that queues a thousand doesn't delay another's one, and since the instant moves on with
--- the time, nobody who waits is overtaken for longer than the pool was expected to take for him anyway.
+-- tenant's own, and served by its tenant's share of the slots (scripts/fair-share.lua). So a tenant that queues a
+-- thousand doesn't delay another's one, and since the instant moves on with the time, nobody who waits is overtaken for
+-- longer than the pool was expected to take for him anyway.
 -- The time counts from the moment when the pool became busy, and not anew as soon as a slot is free: workers that
 -- are slow to pick up leave some waiting, who would stand behind all that come after them.
 --   outstanding: generations of its tenant that are in the pool already, waiting or running

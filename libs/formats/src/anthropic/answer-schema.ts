@@ -9,9 +9,9 @@ const maps: ReadonlySet<string> = new Set(['$defs', 'definitions', 'properties']
 const plain: ReadonlySet<string> = new Set(['$ref', 'enum', 'const', 'type', 'title', 'required']);
 
 /**
- * The schema of an answer, or of the arguments of a strict function, as Claude takes it, which refuses all that its grammar can't hold an answer to: objects are
- * closed, alternatives are `anyOf`, and a keyword that it does not know is told in the description, as the maker's own
- * SDK does. Keys keep their order.
+ * The schema of an answer, or of the arguments of a strict function, as Claude takes it, which refuses all that its
+ * grammar can't hold an answer to: objects are closed, alternatives are `anyOf`, and a keyword that it does not know is
+ * told in the description, as the maker's own SDK does. Keys keep their order.
  */
 export function answerSchema(schema: JsonObject): JsonObject {
   const said: [string, Json][] = [];
