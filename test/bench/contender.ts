@@ -10,6 +10,8 @@ export interface Contender {
   readonly url: string;
   /** Absent: it wants none. */
   readonly key?: string;
+  /** Written as `name=value`, sent with every request; absent: none. */
+  readonly headers?: readonly string[];
   /** Its processes on this machine; empty when they are not known. */
   readonly roles: readonly Role[];
   /** Starts another of its kind, as a measurement needs that must not see what went before; absent: impossible. */

@@ -9,7 +9,9 @@ export interface Flags {
   /** Names of scenarios; empty means all. */
   only: string[];
   /** Other gateways. */
-  urls: { name: string; url: string; key?: string }[];
+  urls: { name: string; url: string; key?: string; headers: string[] }[];
+  /** Port of the fake upstream; 0: any that is free. */
+  upstreamPort: number;
   rounds: number;
   /** Streams of the endurance check; absent: not asked for. */
   check?: number;
@@ -25,7 +27,10 @@ const usage = `npm run bench -- [flags]
 
   (none)               every scenario: direct, nginx where installed, the gateway; the table of goals
   --only NAME,…        only these scenarios (names: --help lists them below)
-  --url NAME=URL[#KEY] another gateway, before the fake upstream whose address is printed (repeatable)
+  --url NAME=URL[#KEY] another gateway, before the fake upstream (repeatable); of one on this machine the
+                       CPU time of who listens there is measured
+  --header NAME:HEADER=VALUE   sent to that gateway with every request (repeatable)
+  --upstream-port N    port of the fake upstream, so that other gateways can be told of it (any)
   --rounds N           rounds of all contenders, interleaved (3)
   --redis WAY          socket: by its Unix socket, as npm start has it; or tcp (socket)
   --quick              short loads, one round: to see that it runs, not to judge
@@ -52,6 +57,8 @@ export function parseFlags(words: readonly string[], scenarios: readonly { name:
       quick: { type: 'boolean' },
       only: { type: 'string' },
       url: { type: 'string', multiple: true },
+      header: { type: 'string', multiple: true },
+      'upstream-port': { type: 'string' },
       rounds: { type: 'string' },
       check: { type: 'string' },
       'past-saturation': { type: 'boolean' },
@@ -68,7 +75,9 @@ export function parseFlags(words: readonly string[], scenarios: readonly { name:
       values.only?.split(',').filter(Boolean) ?? [],
       scenarios.map(({ name }) => name),
     ),
-    urls: (values.url ?? []).map(parseContender),
+    urls: parseContenders(values.url ?? [], values.header ?? []),
+    upstreamPort:
+      values['upstream-port'] === undefined ? 0 : wholeNumber('upstream-port', values['upstream-port']),
     rounds: wholeNumber('rounds', values.rounds ?? (quick ? '1' : '3')),
     ...(values.check !== undefined && { check: wholeNumber('check', values.check) }),
     pastSaturation: values['past-saturation'] ?? false,
@@ -80,7 +89,7 @@ export function parseFlags(words: readonly string[], scenarios: readonly { name:
 
 /** A check and the loads past saturation are runs of their own: a flag that would change nothing of them is a mistake. */
 function refuseIdle(values: Readonly<Record<string, unknown>>): void {
-  const ofScenarios = ['only', 'url', 'rounds'];
+  const ofScenarios = ['only', 'url', 'header', 'upstream-port', 'rounds'];
   const idle: Readonly<Record<string, readonly string[]>> = {
     check: ['past-saturation', 'quick', ...ofScenarios],
     'past-saturation': ofScenarios,
@@ -91,9 +100,21 @@ function refuseIdle(values: Readonly<Record<string, unknown>>): void {
   }
 }
 
+function parseContenders(urls: readonly string[], headers: readonly string[]): Flags['urls'] {
+  const contenders = urls.map(parseContender);
+  for (const header of headers) {
+    const [, name, rest] = /^([^:]+):([^=]+=.*)$/.exec(header) ?? [];
+    if (name === undefined || rest === undefined) throw new Error('--header is written as name:header=value');
+    const contender = contenders.find((each) => each.name === name);
+    if (!contender) throw new Error(`--header is for ${name}, which no --url names`);
+    contender.headers.push(rest);
+  }
+  return contenders;
+}
+
 function parseContender(text: string): Flags['urls'][number] {
   const [, name, url, key] = /^([^=]+)=(https?:[^#]+)(?:#(.+))?$/.exec(text) ?? [];
   if (name === undefined || url === undefined)
     throw new Error('--url is written as name=http://host:port[#key]');
-  return { name, url, ...(key !== undefined && { key }) };
+  return { name, url, ...(key !== undefined && { key }), headers: [] };
 }

@@ -127,6 +127,7 @@ export async function runLoadtest(
     '-t',
     contender.url,
     ...(contender.key ? ['-k', contender.key] : []),
+    ...(contender.headers ?? []).flatMap((header) => ['--header', header]),
     '--json',
     path,
     '-q',

@@ -11,6 +11,7 @@ import { describeDoubts } from './doubts.ts';
 import { describeFlags, type Flags, parseFlags } from './flags.ts';
 import { startGateway } from './gateway.ts';
 import { startNginx } from './nginx.ts';
+import { openOtherGateway } from './other-gateway.ts';
 import { runPastSaturation } from './past-saturation.ts';
 import type { Scenario } from './scenario.ts';
 import { backlog } from './scenarios/backlog.ts';
@@ -57,7 +58,7 @@ async function run(flags: Flags): Promise<number> {
 
 async function runAll(flags: Flags): Promise<number> {
   const wanted = scenarios.filter(({ name }) => flags.only.length === 0 || flags.only.includes(name));
-  const upstream = await startUpstream();
+  const upstream = await startUpstream(flags.upstreamPort);
   const contenders: Contender[] = [upstream];
   say(`the fake upstream serves at ${upstream.url}`);
   try {
@@ -66,7 +67,7 @@ async function runAll(flags: Flags): Promise<number> {
     else say('nginx is not installed: no bare proxy to compare with');
     contenders.push(
       await startGateway({ upstream: upstream.url, redis: flags.redis }),
-      ...flags.urls.map(asContender),
+      ...flags.urls.map(openOtherGateway),
     );
     const result = await runBench({
       contenders,
@@ -97,17 +98,6 @@ async function runAll(flags: Flags): Promise<number> {
   } finally {
     for (const contender of contenders.reverse()) await contender.stop();
   }
-}
-
-function asContender({ name, url, key }: Flags['urls'][number]): Contender {
-  return {
-    kind: 'other',
-    name,
-    url,
-    ...(key !== undefined && { key }),
-    roles: [],
-    stop: async () => undefined,
-  };
 }
 
 function percent(share: number): string {

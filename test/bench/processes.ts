@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 /** A process that takes part in a measurement. */
 export interface Role {
-  /** `ingress`, `worker`, `redis`, `proxy`, `upstream`. */
+  /** `ingress`, `worker`, `redis`, `proxy`, `other`, `upstream`. */
   readonly role: string;
   readonly pid: number;
 }

@@ -45,7 +45,7 @@ export function cpuPer(outcome: LoadOutcome, role: string, units: number): numbe
   return ms === undefined || units === 0 ? undefined : (ms * 1000) / units;
 }
 
-const stack: ReadonlySet<string> = new Set(['ingress', 'worker', 'redis', 'proxy']);
+const stack: ReadonlySet<string> = new Set(['ingress', 'worker', 'redis', 'proxy', 'other']);
 
 /** CPU microseconds of all of a contender's processes per unit. */
 export function stackPer(outcome: LoadOutcome, units: number): number | undefined {

@@ -24,9 +24,9 @@ export interface Upstream extends Contender {
   count(): Promise<z.output<typeof statistics>>;
 }
 
-/** Starts the fake upstream in a process of its own. */
-export async function startUpstream(): Promise<Upstream> {
-  const child = spawn(process.execPath, [loadtest, 'upstream', '--port', '0'], {
+/** Starts the fake upstream in a process of its own. `port`: 0 takes any that is free. */
+export async function startUpstream(port = 0): Promise<Upstream> {
+  const child = spawn(process.execPath, [loadtest, 'upstream', '--port', String(port)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   killWithUs(child);

@@ -1,0 +1,20 @@
+import type { Contender } from './contender.ts';
+import type { Flags } from './flags.ts';
+import { findListeners } from './listeners.ts';
+
+/** Somebody's gateway at a URL; one on this machine is known by who listens there, and its CPU time is measured. */
+export function openOtherGateway({ name, url, key, headers }: Flags['urls'][number]): Contender {
+  const { hostname, port, protocol } = new URL(url);
+  const isHere = hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
+  const defaultPort = protocol === 'https:' ? 443 : 80;
+  const pids = isHere ? findListeners(Number(port || defaultPort)) : [];
+  return {
+    kind: 'other',
+    name,
+    url,
+    ...(key !== undefined && { key }),
+    headers,
+    roles: pids.map((pid) => ({ role: 'other', pid })),
+    stop: async () => undefined,
+  };
+}
