@@ -90,10 +90,8 @@ export async function runLoad(
   const folder = openTemporaryFolder('load');
   try {
     const flags = [...(await planFlags(plan, folder.path)), ...(plan.flags ?? [])];
-    const roles = [
-      ...contender.roles,
-      ...watched.filter(({ pid }) => !contender.roles.some((r) => r.pid === pid)),
-    ];
+    const own = contender.roles;
+    const roles = [...own, ...watched.filter(({ pid }) => !own.some((role) => role.pid === pid))];
     const before = { cpu: readCpu(roles), machine: readMachineTimes(), us: usedByUs() };
     const result = await runLoadtest(contender, ['run', ...flags], folder.path);
     const cpu = cpuBetween(before.cpu, readCpu(roles));

@@ -7,14 +7,17 @@ export function openOtherGateway({ name, url, key, headers }: Flags['urls'][numb
   const { hostname, port, protocol } = new URL(url);
   const isHere = hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
   const defaultPort = protocol === 'https:' ? 443 : 80;
-  const pids = isHere ? findListeners(Number(port || defaultPort)) : [];
   return {
     kind: 'other',
     name,
     url,
     ...(key !== undefined && { key }),
     headers,
-    roles: pids.map((pid) => ({ role: 'other', pid })),
+    // Asked anew before every load: some gateways replace their processes.
+    get roles() {
+      const pids = isHere ? findListeners(Number(port || defaultPort)) : [];
+      return pids.map((pid) => ({ role: 'other', pid }));
+    },
     stop: async () => undefined,
   };
 }
