@@ -150,10 +150,10 @@ export interface ServerTraits {
   /** The names of tools for which they do not refuse a request. */
   readonly toolName: RegExp;
   /**
-   * The same request for a server that refused it in these words, where another of the dialect's words may do. Absent:
-   * the dialect has one word for everything.
+   * The same request for a server that refused it in these words, where another of the dialect's words may do; a client of
+   * another format (`isForeign`) may lose a wish by it. Absent: the dialect has one word for everything.
    */
-  rephrase?(body: JsonObject, refusal: string): JsonObject | undefined;
+  rephrase?(body: JsonObject, refusal: string, isForeign: boolean): JsonObject | undefined;
 }
 
 /** A picture, document or other file that is only pointed to. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { signThinking } from './anthropic/signature.ts';
 import { findClientCodec, serverCodecs } from './registry.ts';
 
 /** What a server of `dialect` is sent for the body of a client of `format`. */
@@ -240,6 +241,27 @@ describe('a Claude model', () => {
 });
 
 describe('another model of that dialect', () => {
+  test('gets back what it thought unsigned, which some refuse a call without', () => {
+    const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+    const loop = chat({
+      messages: [
+        ...hello,
+        { role: 'assistant', reasoning_content: 'Hm.', tool_calls: [call] },
+        { role: 'tool', tool_call_id: 'c', content: 'done' },
+      ],
+    });
+    const answer = (model: string) =>
+      (sent('openai', loop, 'anthropic', model).messages as JsonObject[])[1]?.content;
+    const use = { type: 'tool_use', id: 'c', name: 'f', input: {} };
+    expect(answer('kimi-k3')).toEqual([{ type: 'thinking', thinking: 'Hm.', signature: '' }, use]);
+    expect(answer('claude-sonnet-5')).toEqual([use]);
+    // So does a client of its own dialect, whose signature is ours.
+    const thought = { type: 'thinking', thinking: 'Hm.', signature: signThinking(3) };
+    const own = messages({ messages: [...hello, { role: 'assistant', content: [thought, use] }, ...hello] });
+    const sentBack = sent('anthropic', own, 'anthropic', 'deepseek-v4').messages as JsonObject[];
+    expect(sentBack[1]?.content).toEqual([{ ...thought, signature: '' }, use]);
+  });
+
   test('gets every setting', () => {
     const body = chat({ temperature: 0.2, top_p: 0.5, top_k: 3, reasoning_effort: 'high' });
     expect(sent('openai', body, 'anthropic', 'qwen')).toMatchObject({

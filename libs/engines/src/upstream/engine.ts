@@ -1,5 +1,6 @@
 import {
   type ErrorEvent,
+  type ErrorKind,
   errorInfoOf,
   estimateInputTokens,
   type GenerationEvent,
@@ -20,6 +21,7 @@ import type { UpstreamOptions } from './options.ts';
 import { defaultMaxOutputTokens, isRoomRefusal, withoutLimit } from './output-limit.ts';
 import { Probe } from './probe.ts';
 import { planQuestion, type Question } from './question.ts';
+import { Refusals } from './refusals.ts';
 import { Rests } from './rests.ts';
 import { secretsOf } from './secrets.ts';
 import { cutAt } from './stop-cut.ts';
@@ -27,8 +29,10 @@ import { withoutStrictness } from './strictness.ts';
 import { TimeLimits } from './time-limits.ts';
 import { traceHeaders } from './trace-headers.ts';
 
-/** How often a question is asked otherwise: without a limit, without strictness, and in other words for four things. */
-const secondQuestions = 6;
+/** How often a question is asked otherwise: without a limit, without strictness, and in other words for six things. */
+const secondQuestions = 8;
+/** Templates of models refuse a conversation inside of their server, and some servers call that a failure of their own. */
+const askedOtherwise: ReadonlySet<ErrorKind> = new Set(['invalid-request', 'upstream-failed']);
 /** Connections beside the slots, for answers that are whole but not closed yet. */
 const spareConnections = 4;
 
@@ -48,8 +52,7 @@ export class UpstreamEngine implements Engine {
   private readonly probeClient: Client;
   private readonly probe: Probe;
   private readonly media: MediaFetcher;
-  /** The words in which the server refused what can be said otherwise, by model: it is not said again. */
-  private readonly refusals = new Map<string, readonly string[]>();
+  private readonly refusals: Refusals;
   /** Names of the headers that the settings give. */
   private readonly given: ReadonlySet<string>;
   private sent: { path: string; headers: Record<string, string>; head: string } | undefined;
@@ -60,6 +63,7 @@ export class UpstreamEngine implements Engine {
     this.options = options;
     this.given = new Set(Object.keys(options.headers).map((name) => name.toLowerCase()));
     this.codec = codec;
+    this.refusals = new Refusals(codec);
     this.services = services;
     this.address = parseAddress(options.baseUrl);
     const now = () => performance.now();
@@ -185,7 +189,7 @@ export class UpstreamEngine implements Engine {
       let first: GenerationEvent | undefined;
       let refusal: ErrorEvent | undefined;
       const emit = (event: GenerationEvent) => {
-        if (!first && event.type === 'error' && event.error.kind === 'invalid-request') refusal = event;
+        if (!first && event.type === 'error' && askedOtherwise.has(event.error.kind)) refusal = event;
         else plan.emit(event);
         first ??= event;
       };
@@ -196,7 +200,7 @@ export class UpstreamEngine implements Engine {
         return;
       }
       // What was refused for another reason, and quotes the client's own words, teaches nothing.
-      if (first?.type === 'start' && asked.refusals) this.refusals.set(run.backendModel, asked.refusals);
+      if (first?.type === 'start') this.refusals.learn(asked, run);
       if (!refusal || plan.signal.aborted) return;
       const next = left > 0 ? this.askOtherwise(asked, run, refusal) : undefined;
       if (!next) {
@@ -217,8 +221,7 @@ export class UpstreamEngine implements Engine {
     const { message } = refusal.error;
     const loosened = withoutStrictness(question.request, run, this.codec.format, message);
     if (loosened) return { ...question, request: loosened };
-    if (!this.codec.servers.rephrase?.(this.phrase(question, run).body, message)) return undefined;
-    return { ...question, refusals: [...this.refusalsOf(question, run), message] };
+    return this.refusals.after(message, this.phrase(question, run).body, question, run);
   }
 
   /** Throws for what the dialect can't say. */
@@ -244,14 +247,8 @@ export class UpstreamEngine implements Engine {
       maxOutputTokens: defaultMaxOutputTokens,
     });
     if (flags) Object.assign(encoded.body, flags);
-    for (const refusal of this.refusalsOf(question, run)) {
-      encoded.body = this.codec.servers.rephrase?.(encoded.body, refusal) ?? encoded.body;
-    }
+    encoded.body = this.refusals.apply(encoded.body, question, run);
     return encoded;
-  }
-
-  private refusalsOf({ refusals }: Question, { backendModel }: GenerationRun): readonly string[] {
-    return refusals ?? this.refusals.get(backendModel) ?? [];
   }
 
   /** Most requests differ in their body alone: the head of the last one is kept. */

@@ -6,11 +6,13 @@ export interface Encoding {
   /** Formats whose extensions could not be said, one entry per thing that carried some. */
   dropped: FormatId[];
   ids: CallIds;
+  /** The model's name at the server. */
+  readonly model: string;
 }
 
 /** Starts the encoding of one request. */
-export function createEncoding(): Encoding {
-  return { dropped: [], ids: new CallIds() };
+export function createEncoding(model: string): Encoding {
+  return { dropped: [], ids: new CallIds(), model };
 }
 
 /** The fields that this format filed on a thing; those of other formats are noted as dropped. */

@@ -4,6 +4,7 @@ import { decodeError, encodeError } from './error.ts';
 import { judgeReference } from './media.ts';
 import { encodeModel, encodeModelList } from './models.ts';
 import { encodeRates } from './rates.ts';
+import { rephrase } from './rephrase.ts';
 import { countsTokens, decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 import { AnthropicStreamDecoder } from './stream-decode.ts';
@@ -39,6 +40,7 @@ const client: ClientCodec = {
     demandOutputLimit: true,
     sayTokenByToken: false,
     toolName: /^[\w-]{1,128}$/,
+    rephrase,
     stopStrings: { most: Number.POSITIVE_INFINITY, takes: (stop) => /\S/.test(stop) },
   },
   authorize: (credential) => ({

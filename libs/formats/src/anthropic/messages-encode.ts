@@ -12,8 +12,10 @@ import {
   type ToolResultPart,
   type UserMessage,
 } from '@sluice/canonical';
+import { isClaude } from './claude-models.ts';
 import { type Encoding, ownFields, ownValue, unsayable } from './encoding.ts';
 import { encodeMedia } from './media.ts';
+import { unsigned } from './rephrase.ts';
 import { parseArguments } from './tool-arguments.ts';
 import { format } from './wire.ts';
 
@@ -136,8 +138,10 @@ function encodeAssistantPart(part: AssistantPart, path: string, encoding: Encodi
     case 'reasoning': {
       const own = ownFields(part, encoding);
       if (own.data !== undefined) return [{ type: 'redacted_thinking', ...own }];
-      // Servers take back only thinking that they signed, and answer as well without it.
-      return own.signature === undefined ? [] : [{ type: 'thinking', thinking: part.text, ...own }];
+      if (own.signature !== undefined) return [{ type: 'thinking', thinking: part.text, ...own }];
+      // Claude takes back only what it signed. Others sign nothing, and some refuse a call without the thinking before it.
+      const isTaken = !isClaude(encoding.model) && /\S/.test(part.text);
+      return isTaken ? [{ ...unsigned(part.text), ...own }] : [];
     }
     case 'tool-call': {
       const { input } = parseArguments(part.arguments);

@@ -383,7 +383,7 @@ describe('turns', () => {
     ]);
   });
 
-  test('of the assistant hold thinking only where somebody signed it', () => {
+  test('of the assistant hold thinking that somebody signed, and an empty signature where nobody did', () => {
     const thinking = { type: 'thinking', thinking: 'a', signature: 's', odd: 1 };
     const redacted = { type: 'redacted_thinking', data: 'x', odd: 1 };
     const [, answer] = messagesOf(hello, {
@@ -401,7 +401,10 @@ describe('turns', () => {
       { type: 'reasoning', text: 'b' },
     ]);
     expect(encode({ messages: answer ? [answer] : [] }).messages).toEqual([
-      { role: 'assistant', content: [thinking, redacted] },
+      {
+        role: 'assistant',
+        content: [thinking, redacted, { type: 'thinking', thinking: 'b', signature: '' }],
+      },
     ]);
   });
 });
@@ -461,14 +464,14 @@ describe('tools', () => {
 });
 
 test('ids of calls are made fit for the dialect, each its own', () => {
-  const { ids } = createEncoding();
+  const { ids } = createEncoding('m');
   const fit = ['a_b', 'a_b_2', 'a_b_3', 'call', 'call_2'];
   expect(['a.b', 'a_b', 'a:b', '', 'call'].map((id) => ids.ofCall(id))).toEqual(fit);
   expect(['a.b', 'a_b', 'a:b', '', 'call'].map((id) => ids.ofResult(id))).toEqual(fit);
 });
 
 test('calls with one id are told apart, and each of their results is the next', () => {
-  const { ids } = createEncoding();
+  const { ids } = createEncoding('m');
   expect(['f', 'f'].map((id) => ids.ofCall(id))).toEqual(['f', 'f_2']);
   expect(['f', 'f'].map((id) => ids.ofResult(id))).toEqual(['f', 'f_2']);
   expect([ids.ofCall('f'), ids.ofResult('f'), ids.ofResult('f')]).toEqual(['f_3', 'f_3', 'f_3']);

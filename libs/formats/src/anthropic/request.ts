@@ -135,7 +135,7 @@ function isToken(text: string): boolean {
  */
 export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
   refuseUnsayable(request);
-  const encoding = createEncoding();
+  const encoding = createEncoding(target.model);
   const { betas, deferred_tools, thinking, output_config, metadata, ...own } = ownFields(request, encoding);
   const { messages: conversation, compaction } = takeCompaction(request.messages);
   const { system, messages } = encodeMessages(conversation, encoding);

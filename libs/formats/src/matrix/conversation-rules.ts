@@ -21,14 +21,6 @@ export const conversationRules: readonly Rule[] = [
     }),
   },
   {
-    id: 'foreign-thinking',
-    says: 'Servers of messages take back only thinking that they signed; other thinking is left out.',
-    holds: toMessages,
-    rewrite: each((fact) =>
-      fact.says.type === 'reasoning' && fact.says.own === undefined ? undefined : fact,
-    ),
-  },
-  {
     id: 'one-place-each',
     says: 'A chat turn has one place each for thinking, text and calls: they come in this order.',
     holds: (crossing) => toChat(crossing) && crosses(crossing),

@@ -1,33 +1,59 @@
+import { createHash } from 'node:crypto';
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { withKnownEffort } from './effort-words.ts';
+import { inTemplateOrder } from './turn-order.ts';
 
 /** How servers say that they do not take a word. */
 const isUnknown = /unsupported|unexpected|unknown|unrecogni[sz]ed|not (?:supported|permitted|allowed)/i;
 /** How they say that one is missing. */
 const isMissed = /missing|passed back/i;
 
+/** The body said otherwise. Absent: the refusal is of something else, or nothing of the kind is in the body. */
+type Rephrasing = (body: JsonObject, refusal: string) => JsonObject | undefined;
+
+const rephrasings: readonly Rephrasing[] = [
+  withoutStreamOptions,
+  withNewerLimit,
+  (body, refusal) =>
+    refusal.includes('reasoning_content') ? rethink(body, 'reasoning_content', refusal) : undefined,
+  (body, refusal) => (/\breasoning\b/.test(refusal) ? rethink(body, 'reasoning', refusal) : undefined),
+  withOlderRole,
+  (body, refusal) => withMessages(body, (messages) => inTemplateOrder(messages, refusal)),
+  withPlainText,
+  withShortIds,
+  withoutTopK,
+];
+
 /**
  * The body without what a server of this dialect refused in these words. Azure's deployments have names of their own, so
  * that ours can't tell which model takes `max_completion_tokens` alone; its older versions, and some other servers,
  * do not know `stream_options`. `top_k` and thinking are in no version of the dialect: many servers take both, Groq,
- * Cerebras and Mistral refuse one name of thinking or either, while DeepSeek demands the thinking of every answer. Absent: it is none of these.
+ * Cerebras and Mistral refuse one name of thinking or either, while DeepSeek demands the thinking of every answer. The
+ * role `developer` and text in parts are not known to all, and templates of models have rules of their own. An effort is
+ * exchanged only for a client of another format (`isForeign`). Absent: it is none of these.
  */
-export function rephrase(body: JsonObject, refusal: string): JsonObject | undefined {
-  const { stream_options: options, max_tokens: limit, ...rest } = body;
-  if (options !== undefined && refusal.includes('stream_options')) {
-    return { ...rest, ...(limit !== undefined && { max_tokens: limit }) };
+export function rephrase(body: JsonObject, refusal: string, isForeign: boolean): JsonObject | undefined {
+  for (const rephrasing of rephrasings) {
+    const other = rephrasing(body, refusal);
+    if (other) return other;
   }
-  if (limit !== undefined && refusal.includes('max_completion_tokens')) {
-    return {
-      ...rest,
-      ...(options !== undefined && { stream_options: options }),
-      max_completion_tokens: limit,
-    };
-  }
-  if (refusal.includes('reasoning_content')) return rethink(body, 'reasoning_content', refusal);
-  if (/\breasoning\b/.test(refusal)) return rethink(body, 'reasoning', refusal);
-  if (body.top_k === undefined || !refusal.includes('top_k') || !isUnknown.test(refusal)) return undefined;
-  const { top_k: _refused, ...known } = body;
-  return known;
+  return isForeign ? withKnownEffort(body, refusal) : undefined;
+}
+
+function withoutStreamOptions(body: JsonObject, refusal: string): JsonObject | undefined {
+  const { stream_options: options, ...rest } = body;
+  return options !== undefined && refusal.includes('stream_options') ? rest : undefined;
+}
+
+function withNewerLimit(body: JsonObject, refusal: string): JsonObject | undefined {
+  const { max_tokens: limit, ...rest } = body;
+  if (limit === undefined || !refusal.includes('max_completion_tokens')) return undefined;
+  return { ...rest, max_completion_tokens: limit };
+}
+
+function withoutTopK(body: JsonObject, refusal: string): JsonObject | undefined {
+  const { top_k: refused, ...known } = body;
+  return refused !== undefined && refusal.includes('top_k') && isUnknown.test(refusal) ? known : undefined;
 }
 
 /**
@@ -49,4 +75,68 @@ function rethink(body: JsonObject, name: string, refusal: string): JsonObject | 
 
 function isAnswer(message: Json): message is JsonObject {
   return isJsonObject(message) && message.role === 'assistant';
+}
+
+function withMessages(
+  body: JsonObject,
+  say: (messages: readonly Json[]) => readonly Json[] | undefined,
+): JsonObject | undefined {
+  const messages = Array.isArray(body.messages) ? say(body.messages) : undefined;
+  return messages && { ...body, messages: [...messages] };
+}
+
+/** Each message as `say` has it. Absent where all stay as they are. */
+function eachMessage(
+  body: JsonObject,
+  say: (message: JsonObject) => JsonObject | undefined,
+): JsonObject | undefined {
+  return withMessages(body, (messages) => {
+    const said = messages.map((message) => (isJsonObject(message) ? (say(message) ?? message) : message));
+    return said.some((message, index) => message !== messages[index]) ? said : undefined;
+  });
+}
+
+/** With the instructions under the name that every server knows for them. */
+function withOlderRole(body: JsonObject, refusal: string): JsonObject | undefined {
+  if (!/\bdeveloper\b/.test(refusal)) return undefined;
+  return eachMessage(body, (message) =>
+    message.role === 'developer' ? { ...message, role: 'system' } : undefined,
+  );
+}
+
+/** With text that stands in parts as one string; what holds more than text stays. */
+function withPlainText(body: JsonObject, refusal: string): JsonObject | undefined {
+  if (!/expected a string|a valid string|must be a string/i.test(refusal)) return undefined;
+  return eachMessage(body, ({ content, ...message }) => {
+    if (!Array.isArray(content) || !content.every(isText)) return undefined;
+    return { ...message, content: content.map(({ text }) => text).join('\n\n') };
+  });
+}
+
+function isText(part: Json): part is JsonObject & { text: string } {
+  return isJsonObject(part) && part.type === 'text' && typeof part.text === 'string';
+}
+
+const shortId = /^[a-zA-Z0-9]{9}$/;
+
+/** With ids of calls as Mistral's tokenizers take them, whoever gave them. The same id always becomes the same. */
+function withShortIds(body: JsonObject, refusal: string): JsonObject | undefined {
+  if (!/tool call id\b.*\blength of 9\b/i.test(refusal)) return undefined;
+  return eachMessage(body, (message) => {
+    const { tool_calls: calls, tool_call_id: id } = message;
+    if (typeof id === 'string' && !shortId.test(id)) return { ...message, tool_call_id: shortened(id) };
+    if (!Array.isArray(calls) || !calls.some(isLong)) return undefined;
+    return {
+      ...message,
+      tool_calls: calls.map((call) => (isLong(call) ? { ...call, id: shortened(call.id) } : call)),
+    };
+  });
+}
+
+function isLong(call: Json): call is JsonObject & { id: string } {
+  return isJsonObject(call) && typeof call.id === 'string' && !shortId.test(call.id);
+}
+
+function shortened(id: string): string {
+  return createHash('sha256').update(id).digest('hex').slice(0, 9);
 }

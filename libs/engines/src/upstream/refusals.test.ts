@@ -1,0 +1,137 @@
+import type { InferenceRequest } from '@sluice/canonical';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { askFor, runOf, textOf } from '../test-runs.ts';
+import { quietServices } from '../test-services.ts';
+import { ChatServer, type SeenRequest } from './chat-server.ts';
+import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
+import { upstreamOptions } from './options.ts';
+
+let server: ChatServer;
+let engine: UpstreamEngine | undefined;
+
+beforeEach(async () => {
+  server = await ChatServer.open();
+});
+afterEach(async () => {
+  await engine?.stop();
+  await server.close();
+});
+
+const answers = {
+  openai: {
+    id: 'c',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'taken' }, finish_reason: 'stop' }],
+  },
+  anthropic: { content: [{ type: 'text', text: 'taken' }], stop_reason: 'end_turn', usage: {} },
+};
+
+/** An engine whose server refuses what `judge` names. */
+function refusing(
+  dialect: keyof typeof answers,
+  judge: (body: SeenRequest['body']) => { status: number; message: string } | undefined,
+): UpstreamEngine {
+  server.answer = (response, { body }) => {
+    const refusal = judge(body);
+    response.writeHead(refusal?.status ?? 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(refusal ? { error: { message: refusal.message } } : answers[dialect]));
+  };
+  const baseUrl = dialect === 'openai' ? server.baseUrl : server.baseUrl.replace(/\/v1$/, '');
+  engine = createUpstreamEngine(upstreamOptions.parse({ dialect, baseUrl }), quietServices);
+  return engine;
+}
+
+function rolesOf(body: SeenRequest['body'] | undefined): unknown[] {
+  return ((body?.messages ?? []) as { role: unknown }[]).map(({ role }) => role);
+}
+
+const text = (words: string) => [{ type: 'text' as const, text: words }];
+/** As a coding tool of messages speaks: with instructions in the middle. */
+const reminded: InferenceRequest = askFor('hi', {
+  messages: [
+    { role: 'system', content: text('Be brief.') },
+    { role: 'user', content: text('hi') },
+    { role: 'system', content: text('Mind the date.'), extensions: { anthropic: { role: 'system' } } },
+  ],
+});
+const codingTool = { clientFormat: 'anthropic' };
+
+describe('a server whose model has no place for later instructions', () => {
+  it.each([
+    ['openai' as const, 400, 1],
+    ['openai' as const, 500, 1],
+    ['anthropic' as const, 500, 0],
+  ])(
+    'gets them from the user, of %s with status %d, and from then on at once',
+    async (dialect, status, head) => {
+      const refusal = { status, message: 'Jinja Exception: System message must be at the beginning.' };
+      const asked = refusing(dialect, (body) =>
+        rolesOf(body).slice(head).includes('system') ? refusal : undefined,
+      );
+      expect(textOf(await runOf(asked, reminded, codingTool))).toBe('taken');
+      expect(rolesOf(server.seen[1]?.body).slice(head)).toEqual(['user', 'user']);
+      expect(textOf(await runOf(asked, reminded, codingTool))).toBe('taken');
+      expect(server.seen).toHaveLength(3);
+    },
+  );
+
+  it('that fails for another reason fails', async () => {
+    const asked = refusing('openai', () => ({ status: 500, message: 'out of memory' }));
+    expect(await runOf(asked, reminded, codingTool)).toMatchObject([
+      { type: 'error', error: { kind: 'upstream-failed' } },
+    ]);
+    expect(server.seen).toHaveLength(1);
+  });
+});
+
+it('a server that takes other efforts gets the nearest of a client that can not know them', async () => {
+  const message = "reasoning_effort: Input should be 'low', 'medium' or 'high'";
+  const asked = refusing('openai', ({ reasoning_effort }) =>
+    reasoning_effort === 'xhigh' ? { status: 400, message } : undefined,
+  );
+  const hard = askFor('hi', { reasoning: { effort: 'xhigh' } });
+  expect(textOf(await runOf(asked, hard, codingTool))).toBe('taken');
+  expect(server.seen[1]?.body.reasoning_effort).toBe('high');
+  // What is learned of one effort is not done to another, and who speaks the dialect is said as it spoke.
+  await runOf(asked, askFor('hi', { reasoning: { effort: 'low' } }), codingTool);
+  expect(server.seen[2]?.body.reasoning_effort).toBe('low');
+  expect(await runOf(asked, hard, { clientFormat: 'openai' })).toMatchObject([
+    { type: 'error', error: { kind: 'invalid-request' } },
+  ]);
+});
+
+it('a server that demands strings, an older role and short ids learns to be told so, one after the other', async () => {
+  const asked = refusing('openai', (body) => {
+    const messages = body.messages as { role: string; content: unknown; tool_call_id?: string }[];
+    if (messages.some(({ role }) => role === 'developer')) {
+      return { status: 400, message: 'messages[0].role: unknown variant `developer`' };
+    }
+    if (messages.some(({ content }) => Array.isArray(content))) {
+      return { status: 422, message: 'messages[0]: invalid type: sequence, expected a string' };
+    }
+    const isLong = messages.some(({ tool_call_id: id }) => id !== undefined && id.length !== 9);
+    const message = 'Tool call id was toolu_1 but must be a-z, A-Z, 0-9, with a length of 9.';
+    return isLong ? { status: 400, message } : undefined;
+  });
+  const conversation = askFor('hi', {
+    messages: [
+      {
+        role: 'system',
+        content: [...text('One.'), ...text('Two.')],
+        extensions: { openai: { role: 'developer' } },
+      },
+      { role: 'user', content: text('hi') },
+      { role: 'assistant', content: [{ type: 'tool-call', id: 'toolu_1', name: 'f', arguments: '{}' }] },
+      { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'toolu_1', content: text('done') }] },
+    ],
+  });
+  expect(textOf(await runOf(asked, conversation))).toBe('taken');
+  expect(server.seen).toHaveLength(4);
+  expect(textOf(await runOf(asked, conversation))).toBe('taken');
+  expect(server.seen).toHaveLength(5);
+  expect(server.seen[4]?.body.messages).toMatchObject([
+    { role: 'system', content: 'One.\n\nTwo.' },
+    {},
+    {},
+    {},
+  ]);
+});

@@ -1,0 +1,57 @@
+import type { Json } from '@sluice/canonical';
+import { expect, test } from 'vitest';
+import { rephrase } from './rephrase.ts';
+
+const said = (refusal: string, messages: Json) => rephrase({ model: 'm', messages }, refusal)?.messages;
+const user = { role: 'user', content: 'Hi' };
+const call = { type: 'tool_use', id: 'c', name: 'f', input: {} };
+
+test.each([
+  'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
+  "messages.1.role: Input should be 'user' or 'assistant'",
+  'system message must be at the beginning',
+])('a server without system turns hears them from the user, at their place: %s', (refusal) => {
+  const content = [{ type: 'text', text: 'Use no tools.' }];
+  expect(said(refusal, [user, { role: 'system', content }, { role: 'assistant', content: 'Well' }])).toEqual([
+    user,
+    { role: 'user', content },
+    { role: 'assistant', content: 'Well' },
+  ]);
+  expect(said(refusal, [user])).toBeUndefined();
+});
+
+test('a server that misses the thought before a call gets an empty one', () => {
+  const refusal = 'The `content[].thinking` in the thinking mode must be passed back to the API.';
+  const thought = { type: 'thinking', thinking: 'Hm.', signature: 's' };
+  const messages = [
+    user,
+    { role: 'assistant', content: [{ type: 'text', text: 'Let me see.' }, call] },
+    { role: 'assistant', content: [thought, call] },
+    { role: 'assistant', content: 'Well' },
+    { role: 'assistant', content: [{ type: 'text', text: 'Well' }] },
+  ];
+  const empty = { type: 'thinking', thinking: '', signature: '' };
+  const all = said(refusal, messages);
+  expect(all).toEqual([
+    user,
+    { role: 'assistant', content: [empty, { type: 'text', text: 'Let me see.' }, call] },
+    ...messages.slice(2),
+  ]);
+  expect(said(refusal, all ?? [])).toBeUndefined();
+});
+
+test('a server that takes back only what it signed hears nothing else that was thought', () => {
+  const refusal = 'messages.1.content.0: Invalid `signature` in `thinking` block';
+  const unsigned = { type: 'thinking', thinking: 'Hm.', signature: '' };
+  const signed = { ...unsigned, signature: 's' };
+  const messages = [
+    user,
+    { role: 'assistant', content: [unsigned, call] },
+    { role: 'assistant', content: [unsigned] },
+    { role: 'assistant', content: [signed, call] },
+  ];
+  expect(said(refusal, messages)).toEqual([user, { role: 'assistant', content: [call] }, messages[3]]);
+  expect(said(refusal, [user, messages[3] ?? null])).toBeUndefined();
+  expect(said('max_tokens: is too large', messages)).toBeUndefined();
+  expect(said(refusal, 'odd')).toBeUndefined();
+});

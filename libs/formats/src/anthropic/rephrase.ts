@@ -1,0 +1,67 @@
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+
+/** Servers that know turns of user and assistant alone: older Claude, Ollama, llama.cpp, and what checks by a schema. */
+const wantsNoSystemTurn = /unexpected role\b|\brole: input should be 'user'|system messages? must/i;
+/** DeepSeek, of a turn with calls whose thinking its client left out. */
+const missesThinking = /\bthinking\b.*\bpassed back\b/i;
+/** Claude behind a name that is not its own. */
+const wantsSignature = /\bsignature\b/i;
+
+/**
+ * The body without what a server of this dialect refused in these words: system turns are said by the user at their place,
+ * turns of the assistant that call begin with a thought, be it empty, and thinking that nobody signed is left out. Absent:
+ * it is none of these.
+ */
+export function rephrase(body: JsonObject, refusal: string): JsonObject | undefined {
+  if (wantsNoSystemTurn.test(refusal)) return eachTurn(body, byUser);
+  if (missesThinking.test(refusal)) return eachTurn(body, withThought);
+  return wantsSignature.test(refusal) ? eachTurn(body, withoutUnsigned) : undefined;
+}
+
+/** Each turn as `say` has it, which leaves those as they are of which it says nothing. Absent where all stay. */
+function eachTurn(
+  body: JsonObject,
+  say: (turn: JsonObject) => JsonObject[] | undefined,
+): JsonObject | undefined {
+  const { messages } = body;
+  if (!Array.isArray(messages)) return undefined;
+  let hasChanged = false;
+  const turns = messages.flatMap((turn) => {
+    const said = isJsonObject(turn) ? say(turn) : undefined;
+    hasChanged ||= said !== undefined;
+    return said ?? [turn];
+  });
+  return hasChanged ? { ...body, messages: turns } : undefined;
+}
+
+function byUser(turn: JsonObject): JsonObject[] | undefined {
+  return turn.role === 'system' ? [{ ...turn, role: 'user' }] : undefined;
+}
+
+function withThought(turn: JsonObject): JsonObject[] | undefined {
+  const { role, content } = turn;
+  if (role !== 'assistant' || !Array.isArray(content) || isThinking(content[0])) return undefined;
+  if (!content.some((block) => isJsonObject(block) && block.type === 'tool_use')) return undefined;
+  return [{ ...turn, content: [unsigned(''), ...content] }];
+}
+
+/** A turn that said nothing else is left out. */
+function withoutUnsigned(turn: JsonObject): JsonObject[] | undefined {
+  const { content } = turn;
+  if (!Array.isArray(content) || !content.some(isUnsigned)) return undefined;
+  const rest = content.filter((block) => !isUnsigned(block));
+  return rest.length === 0 ? [] : [{ ...turn, content: rest }];
+}
+
+/** Thinking that nobody signed. The dialect demands the field: what signs nothing takes it empty, and some nothing else. */
+export function unsigned(thinking: string): JsonObject {
+  return { type: 'thinking', thinking, signature: '' };
+}
+
+function isThinking(block: Json | undefined): block is JsonObject {
+  return isJsonObject(block) && (block.type === 'thinking' || block.type === 'redacted_thinking');
+}
+
+function isUnsigned(block: Json): boolean {
+  return isThinking(block) && block.signature === '';
+}

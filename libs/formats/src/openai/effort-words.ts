@@ -1,0 +1,44 @@
+import type { JsonObject, ReasoningEffort } from '@sluice/canonical';
+
+const byStrength: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+const word = `["'\`]?\\b(?:${byStrength.join('|')}|default)\\b["'\`]?`;
+/** Two or more of them in a row: those that a server takes. */
+const lists = new RegExp(`${word}(?:(?:\\s*,\\s*(?:or |and )?|\\s+(?:or|and)\\s+)${word})+`, 'g');
+const words = new RegExp(`\\b(?:${byStrength.join('|')})\\b`, 'g');
+const quoted = new RegExp(`["'\`](${byStrength.join('|')})["'\`]`, 'g');
+
+/**
+ * The body with an effort that a server takes which refused the one in it: the nearest of those that it names, or none at
+ * all. Some call functions only where they are told not to reason. Absent: the refusal is of something else.
+ */
+export function withKnownEffort(body: JsonObject, refusal: string): JsonObject | undefined {
+  if (!/reasoning_?effort/i.test(refusal)) return undefined;
+  const { reasoning_effort: wanted, ...rest } = body;
+  if (/\btools\b/i.test(refusal)) {
+    return body.tools === undefined || wanted === 'none' ? undefined : { ...body, reasoning_effort: 'none' };
+  }
+  const asked = byStrength.find((known) => known === wanted);
+  if (asked === undefined) return undefined;
+  const strength = byStrength.indexOf(asked);
+  const taken = namedIn(refusal);
+  if (taken.length === 0) return speaksOf(refusal, asked) ? rest : undefined;
+  if (taken.includes(asked)) return undefined;
+  // Who wants some thinking is not served by none.
+  const similar = taken.filter((effort) => effort !== 'none');
+  const nearest = similar.find((effort) => byStrength.indexOf(effort) > strength) ?? similar.at(-1);
+  return nearest === undefined ? rest : { ...rest, reasoning_effort: nearest };
+}
+
+/** The efforts of the longest list in a refusal, by their strength. */
+function namedIn(refusal: string): ReasoningEffort[] {
+  const longest = [...refusal.matchAll(lists)].map(([list]) => list).sort((a, b) => b.length - a.length)[0];
+  const named = new Set<string>(longest?.match(words) ?? []);
+  return byStrength.filter((effort) => named.has(effort));
+}
+
+/** Whether a refusal without a list is of this effort, or of any. */
+function speaksOf(refusal: string, effort: ReasoningEffort): boolean {
+  const named = [...refusal.matchAll(quoted)].map(([, name]) => name);
+  return named.length === 0 || named.some((name) => name === effort);
+}

@@ -1,0 +1,211 @@
+import type { Json, JsonObject } from '@sluice/canonical';
+import { describe, expect, test } from 'vitest';
+import { rephrase } from './rephrase.ts';
+
+const said = (refusal: string, messages: Json[]) =>
+  rephrase({ model: 'm', messages }, refusal, false)?.messages;
+
+describe('a template that takes the system at the head alone', () => {
+  const refusals = [
+    'System message must be at the beginning.',
+    'Error: Jinja Exception: System message must be at the beginning.',
+    'system message must be at the beginning',
+    'Expected last role User or Tool (or Assistant with prefix True) for serving but got system',
+    "Unexpected role 'system' after role 'user'",
+  ];
+
+  test.each(refusals)('hears later instructions from the user, at their place: %s', (refusal) => {
+    const call = { role: 'assistant', content: null, tool_calls: [{ id: 'c' }] };
+    expect(
+      said(refusal, [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Hi' },
+        call,
+        { role: 'tool', tool_call_id: 'c', content: 'done' },
+        { role: 'system', content: [{ type: 'text', text: 'Use no tools.' }] },
+      ]),
+    ).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Hi' },
+      call,
+      { role: 'tool', tool_call_id: 'c', content: 'done' },
+      { role: 'user', content: [{ type: 'text', text: 'Use no tools.' }] },
+    ]);
+  });
+
+  test('hears all that stands there in one', () => {
+    const two = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'system', content: [{ type: 'text', text: 'Be kind.' }] },
+      { role: 'user', content: 'Hi' },
+    ];
+    expect(said(refusals[0] ?? '', two)).toEqual([
+      {
+        role: 'system',
+        content: [
+          { type: 'text', text: 'Be brief.' },
+          { type: 'text', text: 'Be kind.' },
+        ],
+      },
+      { role: 'user', content: 'Hi' },
+    ]);
+  });
+
+  test('is not asked again what it had been asked in this order', () => {
+    const plain = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Hi' },
+    ];
+    for (const refusal of refusals) expect(said(refusal, plain)).toBeUndefined();
+    expect(rephrase({ model: 'm', messages: 'odd' }, refusals[0] ?? '', false)).toBeUndefined();
+  });
+});
+
+test('a template whose turns alternate hears what stands side by side as one, but for calls and results', () => {
+  const call = { role: 'assistant', content: '', tool_calls: [{ id: 'c' }] };
+  const refusal =
+    'After the optional system message, conversation roles must alternate user/assistant/user/assistant/...';
+  expect(
+    said(refusal, [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Hi' },
+      { role: 'system', content: 'Be kind.' },
+      { role: 'user', content: [{ type: 'text', text: 'there' }] },
+      { role: 'assistant', content: 'Well' },
+      { role: 'assistant', content: 'hello' },
+      call,
+      { role: 'tool', tool_call_id: 'c', content: 'done' },
+      { role: 'tool', tool_call_id: 'd', content: 'done' },
+    ]),
+  ).toEqual([
+    { role: 'system', content: 'Be brief.' },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'Hi\n\nBe kind.' },
+        { type: 'text', text: 'there' },
+      ],
+    },
+    { role: 'assistant', content: 'Well\n\nhello' },
+    call,
+    { role: 'tool', tool_call_id: 'c', content: 'done' },
+    { role: 'tool', tool_call_id: 'd', content: 'done' },
+  ]);
+});
+
+test('a template without a system hears its words from the user', () => {
+  const conversation = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'Hi' },
+  ];
+  expect(said('System role not supported', conversation)).toEqual([
+    { role: 'user', content: 'Be brief.\n\nHi' },
+  ]);
+});
+
+test.each([
+  'messages[0].role: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`',
+  "invalid parameter 'messages[0].role': invalid role 'developer', must be one of: system, user, assistant, tool",
+])(
+  'a server without developers hears from the system, and only at the head what stands there: %s',
+  (refusal) => {
+    const late = { role: 'system', content: 'Be kind.' };
+    const user = { role: 'user', content: 'Hi' };
+    expect(said(refusal, [{ role: 'developer', content: 'Be brief.' }, user, late])).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      user,
+      late,
+    ]);
+    expect(said(refusal, [user, late])).toBeUndefined();
+  },
+);
+
+test.each([
+  'Failed to deserialize the JSON body into the target type: messages[0]: invalid type: sequence, expected a string at line 1',
+  'Input should be a valid string',
+])('a server that takes text as a string alone gets it so, and pictures as they are: %s', (refusal) => {
+  const picture = [
+    { type: 'text', text: 'Look' },
+    { type: 'image_url', image_url: { url: 'https://a.example/b.png' } },
+  ];
+  const text = (...texts: string[]) => texts.map((each) => ({ type: 'text', text: each }));
+  expect(
+    said(refusal, [
+      { role: 'system', content: text('One.', 'Two.') },
+      { role: 'user', content: picture },
+      { role: 'tool', tool_call_id: 'c', content: text('done') },
+    ]),
+  ).toEqual([
+    { role: 'system', content: 'One.\n\nTwo.' },
+    { role: 'user', content: picture },
+    { role: 'tool', tool_call_id: 'c', content: 'done' },
+  ]);
+  expect(said(refusal, [{ role: 'user', content: 'Hi' }])).toBeUndefined();
+});
+
+test('a tokenizer that takes ids of nine characters gets the same one for the same call', () => {
+  const refusal = 'Tool call id was toolu_01AbC but must be a-z, A-Z, 0-9, with a length of 9.';
+  const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+  const messages = said(refusal, [
+    { role: 'assistant', content: null, tool_calls: [call('toolu_01AbC'), call('D681PevKs')] },
+    { role: 'tool', tool_call_id: 'toolu_01AbC', content: 'a' },
+    { role: 'tool', tool_call_id: 'D681PevKs', content: 'b' },
+  ]) as JsonObject[];
+  const id = messages[1]?.tool_call_id;
+  expect(id).toMatch(/^[a-zA-Z0-9]{9}$/);
+  expect(messages[0]?.tool_calls).toEqual([call(String(id)), call('D681PevKs')]);
+  expect(messages[2]).toEqual({ role: 'tool', tool_call_id: 'D681PevKs', content: 'b' });
+  expect(said(refusal, messages)).toBeUndefined();
+});
+
+describe('an effort', () => {
+  const asked = (effort: string | undefined, refusal: string, more: JsonObject = {}) => {
+    const body = { model: 'm', ...(effort !== undefined && { reasoning_effort: effort }), ...more };
+    const other = rephrase(body, refusal, true);
+    return other && (other.reasoning_effort ?? 'unsaid');
+  };
+  const sglang =
+    "1 validation error: {'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'low', 'medium' or 'high'\", 'input': 'xhigh', 'ctx': {'expected': \"'low', 'medium' or 'high'\"}}";
+  const azure =
+    "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model. Supported values are: 'none', 'low', 'medium', 'high', and 'xhigh'.";
+  const groq = '`reasoning_effort` must be one of `none` or `default`';
+  const unknown = "Unsupported parameter: 'reasoning_effort' is not supported with this model.";
+
+  test.each([
+    ['xhigh', sglang, 'high'],
+    ['none', sglang, 'low'],
+    ['minimal', azure, 'low'],
+    ['max', azure, 'xhigh'],
+    ['high', groq, 'unsaid'],
+    ['high', unknown, 'unsaid'],
+    ['high', 'Model grok-4 does not support parameter reasoningEffort.', 'unsaid'],
+    ['none', "reasoning_effort 'none' is not allowed", 'unsaid'],
+  ])('%s that a server refuses is the nearest that it takes, or none: %s', (effort, refusal, nearest) => {
+    expect(asked(effort, refusal)).toBe(nearest);
+  });
+
+  test.each([
+    ['high', sglang],
+    ['none', azure],
+    ['none', groq],
+    ['high', "reasoning_effort 'none' is not allowed"],
+    [undefined, unknown],
+    ['high', 'Unrecognized request argument supplied: top_k'],
+  ])('%s that it does not refuse stays: %s', (effort, refusal) => {
+    expect(asked(effort, refusal)).toBeUndefined();
+  });
+
+  test('is none beside functions for a model that calls them only unreasoned', () => {
+    const refusal =
+      "Function tools with reasoning_effort are not supported for gpt-5.6-luna in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.";
+    const tools = { tools: [{ type: 'function' }] };
+    expect(asked('high', refusal, tools)).toBe('none');
+    expect(asked(undefined, refusal, tools)).toBe('none');
+    expect(asked('none', refusal, tools)).toBeUndefined();
+    expect(asked('high', refusal)).toBeUndefined();
+  });
+
+  test('that a client of the dialect asked for stays refused', () => {
+    expect(rephrase({ model: 'm', reasoning_effort: 'xhigh' }, sglang, false)).toBeUndefined();
+  });
+});
