@@ -39,6 +39,54 @@ describe('a Claude model', () => {
     expect(other).not.toHaveProperty('top_p');
   });
 
+  test('gets no thinking beside a call that it must make, nor without room for it', () => {
+    const forced = { ...codingTool, toolConfig: { functionCallingConfig: { mode: 'ANY' } } };
+    const offered = { ...forced, tools: [{ functionDeclarations: [{ name: 'f' }] }] };
+    const called = sent('gemini', offered, 'anthropic', 'claude-sonnet-4-5');
+    expect(called.tool_choice).toEqual({ type: 'any' });
+    expect(called).not.toHaveProperty('thinking');
+    const newer = sent('gemini', offered, 'anthropic', 'claude-opus-5-5');
+    expect(newer).not.toHaveProperty('thinking');
+    expect(newer.output_config).toEqual({ effort: 'medium' });
+    const short = generate({
+      generationConfig: { maxOutputTokens: 800, thinkingConfig: { thinkingBudget: 8192 } },
+    });
+    expect(sent('gemini', short, 'anthropic', 'claude-sonnet-4-5')).not.toHaveProperty('thinking');
+    // Nor an effort where it knows none.
+    const tools = [{ type: 'function', function: { name: 'f' } }];
+    const hard = chat({ tools, tool_choice: 'required', reasoning_effort: 'high' });
+    expect(sent('openai', hard, 'anthropic', 'claude-sonnet-4-5')).not.toHaveProperty('output_config');
+  });
+
+  test.each([
+    ['claude-opus-4-6', 'max'],
+    ['anthropic/claude-sonnet-4.6', 'max'],
+    ['claude-opus-4-7', 'xhigh'],
+    ['anthropic/claude-sonnet-5', 'xhigh'],
+  ])('is asked for an effort that it knows: %s', (model, effort) => {
+    const body = sent('openai', chat({ reasoning_effort: 'xhigh' }), 'anthropic', model);
+    expect(body).toMatchObject({ thinking: { type: 'adaptive' }, output_config: { effort } });
+    const own = { output_config: { effort: 'xhigh' } };
+    expect(sent('anthropic', messages(own), 'anthropic', model)).toMatchObject(own);
+  });
+
+  test.each([
+    ['anthropic/claude-sonnet-4.5', 'enabled'],
+    ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 'enabled'],
+    ['anthropic/claude-opus-4.8', 'adaptive'],
+    ['anthropic.claude-opus-4-6-v1', 'adaptive'],
+  ])('thinks in its own form under the names that others give it: %s', (model, type) => {
+    const body = sent('openai', chat({ reasoning_effort: 'high' }), 'anthropic', model);
+    expect(body.thinking).toMatchObject({ type });
+  });
+
+  test('is told an effort alone as a client of its own dialect said it', () => {
+    const own = { output_config: { effort: 'low' } };
+    const body = sent('anthropic', messages(own), 'anthropic', 'claude-opus-4-5');
+    expect(body).toMatchObject(own);
+    expect(body).not.toHaveProperty('thinking');
+  });
+
   test('gets a temperature or a share of the likeliest, not both', () => {
     const both = (temperature: number) =>
       sent('openai', chat({ temperature, top_p: 0.5, top_k: 3 }), 'anthropic', 'claude-sonnet-4-5');
@@ -388,7 +436,22 @@ describe('a Gemini model', () => {
     expect(effort('low', 'gemini-2.5-flash')).toEqual({ ...all, thinkingBudget: 1024 });
     expect(effort('high', 'gemini-3.1-pro')).toEqual({ ...all, thinkingLevel: 'HIGH' });
     expect(effort('minimal', 'gemini-3.1-pro')).toEqual({ ...all, thinkingLevel: 'LOW' });
-    expect(effort('minimal', 'gemini-3-flash')).toEqual({ ...all, thinkingLevel: 'MINIMAL' });
+    for (const model of [
+      'gemini-3-flash',
+      'gemini-3.1-flash-lite',
+      'gemini-3.5-flash',
+      'gemini-flash-lite-latest',
+    ]) {
+      expect(effort('minimal', model)).toEqual({ ...all, thinkingLevel: 'MINIMAL' });
+    }
+    for (const model of [
+      'gemini-3.6-flash',
+      'gemini-3.7-flash',
+      'gemini-3.8-flash-preview',
+      'gemini-flash-latest',
+    ]) {
+      expect(effort('minimal', model)).toEqual({ ...all, thinkingLevel: 'LOW' });
+    }
     for (const model of ['gemini-2.0-flash', 'gemini-1.5-pro', 'gemini-2.5-flash-image']) {
       expect(effort('high', model)).toBeUndefined();
     }
@@ -401,6 +464,8 @@ describe('a Gemini model', () => {
     expect(effort('none', 'gemini-2.5-pro')).toEqual({ ...hidden, thinkingBudget: 128 });
     expect(effort('none', 'gemini-3-flash')).toEqual({ ...hidden, thinkingLevel: 'MINIMAL' });
     expect(effort('none', 'gemini-3-pro')).toEqual({ ...hidden, thinkingLevel: 'LOW' });
+    expect(effort('none', 'gemini-3.7-flash')).toEqual({ ...hidden, thinkingLevel: 'LOW' });
+    expect(effort('none', 'gemini-flash-latest')).toEqual({ ...hidden, thinkingLevel: 'LOW' });
   });
 
   test('gets a budget within its bounds, and no penalty of 0', () => {

@@ -16,7 +16,7 @@ import { createEncoding, ownFields, unsayable } from './encoding.ts';
 import { decodeMessages, decodePrefill, decodeSystem } from './messages-decode.ts';
 import { encodeMessages } from './messages-encode.ts';
 import { decodeSampling, encodeSampling } from './sampling.ts';
-import { decodeThinking, encodeThinking, limitBudget } from './thinking.ts';
+import { decodeThinking, effortAlone, encodeThinking, limitBudget } from './thinking.ts';
 import { isMidLoop } from './tool-loop.ts';
 import {
   calledTools,
@@ -157,12 +157,13 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
     ...{ model: target.model, maxTokens, isToolForced, isForeign: foreign },
     isMidLoop: isMidLoop(request.messages, messages, { model: target.model, isForeign: foreign }),
   });
+  const { effort } = thinking === null ? effortAlone(request.reasoning) : asked;
   const chosenThinking = thinking === undefined ? asked.thinking : limitBudget(thinking, maxTokens);
   const wanted = output?.type === 'json' ? output.schema : undefined;
   const isTold = wanted !== undefined && isStranger && isRecursive(wanted);
   const schema = wanted && !isTold ? fitted(wanted) : undefined;
   const config = {
-    ...(asked.effort !== undefined && { effort: asked.effort }),
+    ...(effort !== undefined && { effort }),
     ...(schema && { format: { type: 'json_schema', schema } }),
     ...fieldsOf(output_config),
   };

@@ -5,7 +5,7 @@ import {
   type Reasoning,
   type ReasoningEffort,
 } from '@sluice/canonical';
-import { thinkingFormOf } from './claude-models.ts';
+import { knowsXhigh, thinkingFormOf } from './claude-models.ts';
 import { invalid, restOf } from './wire.ts';
 
 const efforts: Readonly<Record<string, ReasoningEffort>> = {
@@ -111,25 +111,48 @@ export function encodeThinking(
   if (reasoning === undefined) return {};
   const { effort, budgetTokens, visible } = reasoning;
   if (effort === 'none' || budgetTokens === 0) return { thinking: { type: 'disabled' } };
-  const word = effort && { effort: effortWord[effort] };
+  const word = effort && { effort: wordOf(effort, target) };
   const display = visible === undefined ? {} : { display: visible ? 'summarized' : 'omitted' };
   const form = thinkingFormOf(target.model);
   if (budgetTokens !== undefined && budgetTokens > 0) {
-    if (target.isForeign && form === 'adaptive') {
-      return {
-        thinking: { type: 'adaptive', ...display },
-        effort: effortWord[effort ?? effortOf(budgetTokens)],
-      };
+    if (target.isForeign) {
+      const nearest = effort ?? effortOf(budgetTokens);
+      if (form === 'adaptive') return encodeAdaptive(nearest, display, target);
+      // Unlike who speaks this dialect, such a client can't know where a budget is refused.
+      if (target.isToolForced || target.maxTokens <= leastBudget) return {};
     }
     if (target.isMidLoop) return { ...word };
     const budget = within(budgetTokens, target.maxTokens);
     return { thinking: { type: 'enabled', budget_tokens: budget, ...display }, ...word };
   }
-  if (target.isToolForced) return { ...word };
-  if (form !== 'budget') return { thinking: { type: 'adaptive', ...display }, ...word };
+  if (form !== 'budget') return encodeAdaptive(effort, display, target);
+  if (target.isToolForced) return {};
   const budget = Math.min(budgetFor[effort ?? 'high'], target.maxTokens - 1);
   if (budget < leastBudget || target.isMidLoop) return {};
   return { thinking: { type: 'enabled', budget_tokens: budget, ...display } };
+}
+
+/** Thinking that the model allots itself, unless it has to call a tool at once. */
+function encodeAdaptive(
+  effort: AskingEffort | undefined,
+  display: JsonObject,
+  target: ThinkingTarget,
+): { thinking?: JsonObject; effort?: string } {
+  return {
+    ...(!target.isToolForced && { thinking: { type: 'adaptive', ...display } }),
+    ...(effort && { effort: wordOf(effort, target) }),
+  };
+}
+
+/** An effort in the words of the model; one that a client of another format can't know it lacks is the next higher. */
+function wordOf(effort: AskingEffort, { model, isForeign }: ThinkingTarget): string {
+  return effort === 'xhigh' && isForeign && !knowsXhigh(model) ? effortWord.max : effortWord[effort];
+}
+
+/** The effort that a client of this dialect asked for alone, in its words. */
+export function effortAlone(reasoning: Reasoning | undefined): { effort?: string } {
+  const { effort } = reasoning ?? {};
+  return effort === undefined || effort === 'none' ? {} : { effort: effortWord[effort] };
 }
 
 /** Thinking as the client wrote it, with a budget that leaves room for an answer. */

@@ -51,7 +51,9 @@ interface Budgets {
 }
 
 /** By name: from the third generation on models take a level, those of 2.5 a budget, the older ones neither. */
-const levels = /gemini-(?:[3-9]|\d\d)/;
+const levels = /gemini-(?:[3-9]|\d\d|(?:pro|flash|flash-lite)-latest)/;
+/** The only ones of them that know a level below LOW. */
+const minimalists = /gemini-(?:3(?:\.[15])?-flash|3\.\d+-flash-lite|flash-lite-latest)/;
 const budgets: readonly [model: RegExp, budgets: Budgets][] = [
   [/gemini-2\.5-pro/, { least: 128, most: 32_768 }],
   [/gemini-2\.5-flash/, { least: 0, most: 24_576 }],
@@ -83,8 +85,8 @@ export function encodeThinking(request: InferenceRequest, { model, isForeign }: 
 
 function accepted({ effort, budgetTokens }: Reasoning, model: string): Reasoning {
   if (levels.test(model)) {
-    // These never cease to think, and the large ones know nothing below LOW.
-    const least = model.includes('pro') ? 'low' : 'minimal';
+    // These never cease to think.
+    const least = minimalists.test(model) ? 'minimal' : 'low';
     if (effort === 'none' || budgetTokens === 0) return { effort: least };
     if (budgetTokens !== undefined) return { budgetTokens: Math.min(budgetTokens, budgetOfEffort.max) };
     return effort === undefined ? {} : { effort: effort === 'minimal' ? least : effort };
