@@ -114,6 +114,19 @@ describe('usage', () => {
     expect(encodeUsage([decodeUsage(wire)])).toEqual(wire);
   });
 
+  test.each([
+    { prompt_tokens_details: { cached_tokens: 2, cache_write_tokens: 3 } },
+    { prompt_tokens_details: { cached_tokens: 2, cache_creation_tokens: 3 } },
+    { prompt_tokens_details: { cached_tokens: 2, cache_creation_input_tokens: 3 } },
+    { prompt_tokens_details: { cached_tokens: 2 }, cache_creation_input_tokens: 3 },
+  ])('tells what was written to a cache under whatever name a server has for it: %j', (named) => {
+    expect(decodeUsage({ prompt_tokens: 10, completion_tokens: 5, ...named })).toMatchObject({
+      inputTokens: 10,
+      cacheReadTokens: 2,
+      cacheWriteTokens: 3,
+    });
+  });
+
   test('says nothing of what was not reported, or is no count', () => {
     expect(decodeUsage({})).toStrictEqual({});
     const odd = {

@@ -39,6 +39,27 @@ describe('a delta', () => {
     ]);
   });
 
+  test('is not said again by a whole message at the end, which tells its reason', () => {
+    const message = { role: 'assistant', content: 'ab', reasoning_content: 'hm' };
+    const events = decode(
+      chunk({ reasoning_content: 'hm' }),
+      chunk({ content: 'a' }),
+      chunk({ content: 'b' }),
+      {
+        choices: [{ index: 0, message, finish_reason: 'length' }],
+        usage: { prompt_tokens: 1, completion_tokens: 2 },
+      },
+    );
+    expect(collect(events)).toMatchObject({
+      content: [
+        { type: 'reasoning', text: 'hm' },
+        { type: 'text', text: 'ab' },
+      ],
+      finish: { reason: 'length', usage: { inputTokens: 1, outputTokens: 2 } },
+    });
+    expect(contentOf({ choices: [{ message }] })).toHaveLength(2);
+  });
+
   test('of odd shapes costs nothing but itself', () => {
     const odd = { content: 7, refusal: 7, reasoning: 7, tool_calls: 'x', function_call: 'x' };
     expect(contentOf(chunk({ content: 'a' }), chunk(odd), chunk(null), chunk('x'))).toEqual([

@@ -55,6 +55,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   private readonly templates: { reasoning?: ChunkTemplate; text?: ChunkTemplate } = {};
   private lessons = 0;
   private lastSaid: 'reasoning' | 'text' | undefined;
+  private hasDeltas = false;
 
   constructor(context: GenerationContext) {
     this.context = context;
@@ -156,7 +157,9 @@ export class ChatStreamDecoder implements StreamDecoder {
     // Moonshot's place for it, which is all that there is where nobody asked for the other.
     if (isJsonObject(usage) && Object.keys(this.usage).length === 0) this.usage = decodeUsage(usage);
     Object.assign(this.choice, keptBeside(wire, choiceFields));
-    const said = delta ?? message;
+    this.hasDeltas ||= isJsonObject(delta);
+    // After its deltas a message is all of them once more, as MiniMax and routers end a stream.
+    const said = delta ?? (this.hasDeltas ? undefined : message);
     const events = this.readDelta(isJsonObject(said) ? said : {}, readLogprobs(logprobs));
     if (typeof finish_reason === 'string' && finish_reason !== '') this.word = finish_reason;
     return events;

@@ -68,7 +68,12 @@ export function decodeUsage(wire: JsonObject): Usage {
     tokenCount(prompt.cached_tokens) ??
     tokenCount(wire.prompt_cache_hit_tokens) ??
     tokenCount(wire.cached_tokens);
-  const cacheWriteTokens = tokenCount(prompt.cache_write_tokens);
+  // LiteLLM's name, Qwen's, and that of messages, which servers of many dialects repeat beside.
+  const cacheWriteTokens =
+    tokenCount(prompt.cache_write_tokens) ??
+    tokenCount(prompt.cache_creation_tokens) ??
+    tokenCount(prompt.cache_creation_input_tokens) ??
+    tokenCount(wire.cache_creation_input_tokens);
   const completionTokens = tokenCount(wire.completion_tokens);
   const outputTokens = inclusiveOutput(
     inputTokens,
