@@ -39,6 +39,13 @@ export function saysRefusedKey(message: string): boolean {
   return refusedKey.test(message);
 }
 
+const outOfMoney = /credit balance is too low|insufficient balance/i;
+
+/** Whether a server blames the request for an account of ours that is empty: Claude's does so with status 400. */
+export function saysOutOfMoney(message: string): boolean {
+  return outOfMoney.test(message);
+}
+
 /**
  * The sentence in a server's `message` or `detail`: a text, or the first complaint of a list as FastAPI makes it, which
  * other servers wrap once more. Absent when there is none.

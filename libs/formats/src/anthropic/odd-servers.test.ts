@@ -470,6 +470,13 @@ describe('an error', () => {
     });
   });
 
+  test('of an empty account of ours is no mistake of the client', () => {
+    const message = 'Your credit balance is too low to access the Anthropic API.';
+    const error = { type: 'invalid_request_error', message };
+    expect(decodeError(400, {}, { type: 'error', error })).toEqual({ kind: 'budget-exhausted', message });
+    expect(decodeError(529, {}, { error: { message } }).kind).toBe('unavailable');
+  });
+
   test('tells its detail by its words, for its own kind only', () => {
     const detailOf = (status: number, message: string) =>
       decodeError(status, {}, { error: { message } }).detail;

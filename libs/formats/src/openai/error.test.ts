@@ -78,6 +78,9 @@ describe('decodeError', () => {
   test('a code says more than the status', () => {
     const withCode = (code: string) => ({ error: { message: 'x', code } });
     expect(decodeError(429, {}, withCode('insufficient_quota')).kind).toBe('budget-exhausted');
+    expect(decodeError(400, {}, { error: { message: 'Insufficient Balance' } }).kind).toBe(
+      'budget-exhausted',
+    );
     expect(decodeError(400, {}, withCode('context_length_exceeded')).detail).toBe('context-length-exceeded');
     expect(decodeError(404, {}, withCode('model_not_found')).detail).toBe('model-not-found');
   });

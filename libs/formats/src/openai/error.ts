@@ -2,7 +2,7 @@ import { type ErrorDetail, type ErrorInfo, type ErrorKind, isJsonObject, type Js
 import type { EncodedError, HttpHeaders } from '../codec.ts';
 import { retryHeaders, statusOf } from '../status.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
-import { readSentence, saysRefusedKey, saysTooLong } from '../upstream-words.ts';
+import { readSentence, saysOutOfMoney, saysRefusedKey, saysTooLong } from '../upstream-words.ts';
 
 interface Word {
   type: string;
@@ -149,6 +149,7 @@ function kindOf({ code = '', type = '', message = '' }: WireError, fallback: Err
   if (fallback === 'too-large') return fallback;
   if (type === 'budget_exceeded') return 'budget-exhausted';
   const kind = kindOfCode.get(code) ?? fallback;
+  if (kind === 'invalid-request' && saysOutOfMoney(message)) return 'budget-exhausted';
   return kind === 'invalid-request' && saysRefusedKey(message) ? 'unauthenticated' : kind;
 }
 
