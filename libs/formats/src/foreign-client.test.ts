@@ -593,6 +593,26 @@ describe('a Gemini model', () => {
     expect(calls({}, 'gemini-2.5-pro')[0]).not.toHaveProperty('thoughtSignature');
   });
 
+  test('hears of a choice only where there are functions to choose from', () => {
+    const choice = { tool_choice: 'auto' };
+    expect(sent('openai', chat({ tools: [], ...choice }), 'gemini', 'gemini-3.7-flash')).not.toHaveProperty(
+      'toolConfig',
+    );
+    const tools = [{ type: 'function', function: { name: 'f' } }];
+    expect(sent('openai', chat({ tools, ...choice }), 'gemini', 'gemini-3.7-flash').toolConfig).toEqual({
+      functionCallingConfig: { mode: 'AUTO' },
+    });
+    const own = { toolConfig: { functionCallingConfig: { mode: 'NONE' } } };
+    expect(sent('gemini', generate(own), 'gemini', 'gemini-3.7-flash')).toMatchObject(own);
+  });
+
+  test('gets no instruction of no words', () => {
+    const silent = chat({ messages: [{ role: 'system', content: '' }, ...hello] });
+    expect(sent('openai', silent, 'gemini', 'gemini-3.7-flash')).not.toHaveProperty('systemInstruction');
+    const own = { systemInstruction: { parts: [{ text: '' }] } };
+    expect(sent('gemini', generate(own), 'gemini', 'gemini-3.7-flash')).toMatchObject(own);
+  });
+
   test('gets no empty text, and the words of a client of its own dialect as they are', () => {
     const contents = [
       { role: 'user', parts: [{ text: 'Hello' }] },

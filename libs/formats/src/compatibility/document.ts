@@ -70,6 +70,8 @@ const makersModels = [
   '  and the client hears its own.',
   '- **Any server of chat completions** hears nothing of tools where there are none, and an id of a user of more than 64',
   '  characters as its hash.',
+  '- **Any server of generate content** hears nothing of a choice where there are no functions, nor of text without',
+  '  characters.',
   '- **A server of chat completions that refuses** `stream_options`, `max_tokens`, `top_k` or thinking in the conversation,',
   '  or misses it, is asked once more in its own words, and from then on at once, for clients of every format. Thinking is',
   '  said under both names that servers read, `reasoning_content` and `reasoning`: Groq, Cerebras and Mistral refuse the',

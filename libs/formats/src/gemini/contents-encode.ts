@@ -52,9 +52,9 @@ export function encodeContents(
     add(turns, reader.isForeign ? asServersTake(turn, reader.model) : withSignature(turn, reader.model));
   }
   const leading = messages.slice(0, head).filter((message) => message.role === 'system');
-  const says = leading.some(({ content }) => content.length > 0);
+  const system = encodeSystem(leading, reader, dropped);
   return {
-    ...(says && { systemInstruction: encodeSystem(leading, dropped) }),
+    ...(system && { systemInstruction: system }),
     contents: turns.map(({ role, parts, kept }) => ({ role, parts, ...kept })),
   };
 }
@@ -81,13 +81,15 @@ function withSignature(turn: Turn, model: string): Turn {
 
 /** A turn of a client that knows nothing of this dialect: without empty text, with signed calls and whole results. */
 function asServersTake(turn: Turn, model: string): Turn {
-  const parts = turn.parts
-    .filter((part) => part.text !== '' || Object.keys(part).some(isContent))
-    .map(withoutName);
+  const parts = turn.parts.filter(saysSomething).map(withoutName);
   if (turn.role === 'model') return { ...turn, parts: signCalls(parts, model) };
   return turn.isResults
     ? { ...turn, parts: parts.flatMap((part) => asModelsTake(part, model)) }
     : { ...turn, parts };
+}
+
+function saysSomething(part: JsonObject): boolean {
+  return part.text !== '' || Object.keys(part).some(isContent);
 }
 
 function isContent(field: string): boolean {
@@ -127,7 +129,12 @@ function encodeParts(
   });
 }
 
-function encodeSystem(messages: readonly SystemMessage[], dropped: FormatId[]): JsonObject {
+/** Absent where nothing is said. */
+function encodeSystem(
+  messages: readonly SystemMessage[],
+  { isForeign }: Reader,
+  dropped: FormatId[],
+): JsonObject | undefined {
   const parts: JsonObject[] = [];
   for (const [index, message] of messages.entries()) {
     noteForeign(message, dropped);
@@ -135,5 +142,6 @@ function encodeSystem(messages: readonly SystemMessage[], dropped: FormatId[]): 
       parts.push(encodePart(part, `messages[${index}].content[${at}]`, dropped));
     }
   }
-  return { parts, ...Object.assign({}, ...messages.map(keptOn)) };
+  const said = isForeign ? parts.filter(saysSomething) : parts;
+  return said.length === 0 ? undefined : { parts: said, ...Object.assign({}, ...messages.map(keptOn)) };
 }

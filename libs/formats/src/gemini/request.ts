@@ -114,7 +114,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const body: JsonObject = {
     ...instructed(encodeContents(messages, reader, dropped), outputInstruction(request, reader)),
     ...(tools.length > 0 && { tools }),
-    ...nested('toolConfig', encodeToolConfig(request)),
+    ...nested('toolConfig', encodeToolConfig(request, reader)),
     ...nested('generationConfig', encodeConfig(request, reader)),
     ...(cachedContent !== undefined && { cachedContent }),
     ...kept,

@@ -8,6 +8,7 @@ import {
   type ToolChoice,
 } from '@sluice/canonical';
 import { placed } from '../places.ts';
+import type { Reader } from './contents-encode.ts';
 import { FORMAT, keptBeside, keptOn, leftOver, nested, nestedIn, noteForeign } from './kept.ts';
 import { refuseForeign } from './parts.ts';
 import { decodeSchema, spellsOrder } from './schema.ts';
@@ -114,11 +115,18 @@ export function decodeToolConfig(config: WireToolConfig): { choice?: ToolChoice;
   }
 }
 
-/** `toolConfig` for an upstream; empty when there is nothing to say. */
-export function encodeToolConfig(request: InferenceRequest): JsonObject {
+/**
+ * `toolConfig` for an upstream; empty when there is nothing to say. Servers refuse a choice among no functions, which
+ * clients of other formats make all the same.
+ */
+export function encodeToolConfig(
+  request: InferenceRequest,
+  { isForeign }: Pick<Reader, 'isForeign'>,
+): JsonObject {
+  const hasFunctions = request.tools?.some(({ type }) => type === 'function') ?? false;
   const { functionCallingConfig: _calling, ...kept } = nestedIn(keptOn(request), 'toolConfig');
   const calling = nestedIn(nestedIn(keptOn(request), 'toolConfig'), 'functionCallingConfig');
-  const choice = request.toolChoice ? encodeChoice(request.toolChoice) : {};
+  const choice = request.toolChoice && (hasFunctions || !isForeign) ? encodeChoice(request.toolChoice) : {};
   return { ...nested('functionCallingConfig', { ...choice, ...calling }), ...kept };
 }
 
