@@ -74,7 +74,7 @@ describe('arguments that are a JSON object', () => {
 });
 
 describe('arguments that are none', () => {
-  test.each(['not json', '[1]', '"str"', '7', 'null', '}{', ']]', '```', 'json'])(
+  test.each(['not json', '[1]', '"str"', '7', 'nulls', '}{', ']]', '```', 'json'])(
     'are not passed on at all: %s',
     (text) => {
       expect(scan(text)).toMatchObject({ pieces: [''], whole: '{}', isReadable: false });

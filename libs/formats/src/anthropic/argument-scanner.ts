@@ -24,6 +24,8 @@ const scalar = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)
 const fence = /^[\s`]*(?:json\s*)?$/;
 const fenceSoFar = /^[\s`]*(?:js?o?n?\s*)?$/;
 const fenceEnd = /^[\s`]*$/;
+/** As far as it came, what some servers write for no arguments. */
+const nothingSoFar = /^\s*(?:n|nu|nul|null\s*)$/;
 /** No number is longer, and nothing longer is kept to be looked at again. */
 const longestWord = 1000;
 
@@ -59,7 +61,7 @@ export class ArgumentScanner {
 
   /** Nothing more comes: what closes the object, where there is one. Call it once. */
   end(): string {
-    if (this.place === 'start') this.isReadable &&= this.rest.trim() === '';
+    if (this.place === 'start') this.isReadable &&= /^\s*(?:null)?\s*$/.test(this.rest);
     this.isCut = this.isReadable && this.closers.length > 0;
     if (this.inString === 'value') this.said += '"';
     else if ((this.place === 'value' || this.isItem) && scalar.test(this.rest)) this.say(this.rest);
@@ -107,7 +109,8 @@ export class ArgumentScanner {
   private readStart(text: string): number {
     const index = text.indexOf('{');
     const lead = index === -1 ? text : text.slice(0, index);
-    if (lead.length > longestWord || !(index === -1 ? fenceSoFar : fence).test(lead)) return this.break(text);
+    const isLead = index === -1 ? fenceSoFar.test(lead) || nothingSoFar.test(lead) : fence.test(lead);
+    if (lead.length > longestWord || !isLead) return this.break(text);
     if (index === -1) {
       this.rest = text;
       return text.length;

@@ -28,7 +28,9 @@ test.each([
   '[1]',
   '"text"',
   '7',
-  'null',
+  'nul',
+  'nulls',
+  'null {}',
   '}{',
   ']]]',
   '{"a":[1] tr',
@@ -37,6 +39,10 @@ test.each([
   '{"a":1,"b":c}',
 ])('what is no object, nor the beginning of one, is nothing: %s', (text) => {
   expect(parseArguments(text)).toEqual({ input: {}, isReadable: false, isCut: false });
+});
+
+test.each(['', ' ', 'null', ' null\n'])('what says that there is nothing is no argument: %j', (text) => {
+  expect(parseArguments(text)).toEqual({ input: {}, isReadable: true, isCut: false });
 });
 
 test.each([

@@ -22,7 +22,7 @@ export interface ParsedArguments {
 /**
  * A model's JSON text as the object that this dialect demands. Text that was cut off is completed, because a
  * call that hit the output limit is the common case; slips that leave no doubt are repaired, as `ArgumentScanner` does
- * in a stream; anything else that is no object becomes `{}`.
+ * in a stream; anything else that is no object becomes `{}`, which `null` means.
  */
 export function parseArguments(text: string): ParsedArguments {
   const whole = parseObject(text);

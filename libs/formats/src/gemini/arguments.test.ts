@@ -5,6 +5,8 @@ import { parseArguments } from './arguments.ts';
 test.each([
   ['', {}],
   ['  ', {}],
+  ['null', {}],
+  [' null\n', {}],
   ['{"a":1}', { a: 1 }],
   ['```json\n{"a":1}\n```', { a: 1 }],
   ['```\n{"a":1}```', { a: 1 }],
@@ -14,12 +16,19 @@ test.each([
   expect(parseArguments(text)).toEqual({ args, isMalformed: false });
 });
 
-test.each(['{"command":"rm -rf /tmp', '{"a":1', 'null', '[1]', '"text"', '{a:1}', '```', '{"a":"\\'])(
-  '%j is not guessed at',
-  (text) => {
-    expect(parseArguments(text)).toEqual({ args: {}, isMalformed: true });
-  },
-);
+test.each([
+  '{"command":"rm -rf /tmp',
+  '{"a":1',
+  'nul',
+  'null {}',
+  '[1]',
+  '"text"',
+  '{a:1}',
+  '```',
+  '{"a":"\\',
+])('%j is not guessed at', (text) => {
+  expect(parseArguments(text)).toEqual({ args: {}, isMalformed: true });
+});
 
 test('whatever a model writes, arguments are an object, and a valid one stays as it is', () => {
   fc.assert(

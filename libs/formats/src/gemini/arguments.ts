@@ -9,13 +9,13 @@ export interface CallArguments {
 }
 
 /**
- * The arguments of a call as the object that the dialect demands. Empty text is an empty object. Slips that
+ * The arguments of a call as the object that the dialect demands. Empty text is an empty object, and so is `null`. Slips that
  * leave no doubt are repaired: a code fence around the object, raw control characters inside of strings,
  * commas before a closing bracket. Text that breaks off is not completed: half a command or half a path is
  * worse than none. Whatever stays unreadable becomes `{}`, marked as malformed.
  */
 export function parseArguments(text: string): CallArguments {
-  if (text.trim() === '') return { args: {}, isMalformed: false };
+  if (/^\s*(?:null)?\s*$/.test(text)) return { args: {}, isMalformed: false };
   const args = parseObject(text) ?? parseObject(repair(text));
   return args ? { args, isMalformed: false } : { args: {}, isMalformed: true };
 }

@@ -99,7 +99,7 @@ function encodeAssistant(message: AssistantMessage, path: string, dropped: Forma
         break;
       case 'tool-call': {
         const { outer, inner } = ownNested(ownFields(part, dropped), 'function');
-        const body = { ...inner, name: part.name, arguments: part.arguments || '{}' };
+        const body = { ...inner, name: part.name, arguments: saidArguments(part.arguments) };
         calls.push({ ...outer, id: part.id, type: 'function', function: body });
         break;
       }
@@ -121,6 +121,11 @@ function encodeAssistant(message: AssistantMessage, path: string, dropped: Forma
     ...(reasoning !== '' && { reasoning_content: reasoning, reasoning }),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
+}
+
+/** Some servers write `null` where there are none, and break over it when it comes back. */
+function saidArguments(text: string): string {
+  return /^\s*(?:null)?\s*$/.test(text) ? '{}' : text;
 }
 
 /** The dialect has no mark for a failed call, so the text says it: the model must not read an error as a result. */

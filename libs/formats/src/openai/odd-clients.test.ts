@@ -344,6 +344,14 @@ describe('an assistant message', () => {
     ]);
   });
 
+  test.each(['', ' ', 'null'])('is said with an empty object for arguments that are none: %j', (args) => {
+    const calls = [{ id: 'a', type: 'function', function: { name: 'f', arguments: args } }];
+    const answer = assistant({ tool_calls: calls });
+    expect(encode({ messages: answer ? [answer] : [] }).messages).toMatchObject([
+      { tool_calls: [{ function: { arguments: '{}' } }] },
+    ]);
+  });
+
   test('is said with null for its text only where it calls', () => {
     const said = (content: Extract<Message, { role: 'assistant' }>['content']) =>
       encode({ messages: [{ role: 'assistant', content }] }).messages;
