@@ -160,6 +160,33 @@ describe('media', () => {
     });
   });
 
+  test('of a file by an address, which routers take for its data, stays one', () => {
+    const url = 'https://x.test/A.PDF?page=1';
+    const part = { type: 'file', file: { file_data: url, filename: 'a', detail: 1 } };
+    const media = mediaOf(part);
+    expect(media).toMatchObject({
+      mediaType: 'application/pdf',
+      source: { type: 'url', url },
+      filename: 'a',
+    });
+    const user: Message = { role: 'user', content: [media as MediaPart] };
+    expect(encode({ messages: [user] }).messages).toEqual([{ role: 'user', content: [part] }]);
+    expect(mediaOf({ type: 'file', file: { file_data: 'http://x.test/a' } })).toMatchObject({
+      mediaType: 'application/octet-stream',
+      source: { type: 'url' },
+    });
+    // Once fetched it is data like any other.
+    const fetched = { ...(media as MediaPart), source: { type: 'base64' as const, data: 'AA' } };
+    expect(encode({ messages: [{ role: 'user', content: [fetched] }] }).messages).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'file', file: { file_data: 'data:application/pdf;base64,AA', filename: 'a', detail: 1 } },
+        ],
+      },
+    ]);
+  });
+
   test('of sound is called by the name that the other side knows', () => {
     const sound = (format: string) => mediaOf({ type: 'input_audio', input_audio: { data: 'AA', format } });
     expect(sound('mp3')).toStrictEqual(base64('audio/mpeg', 'AA'));

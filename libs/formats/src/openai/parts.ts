@@ -111,8 +111,27 @@ function decodeFile(part: unknown, path: string): MediaPart {
   if (file_data == null) throw invalid(`${path}.file`, 'expected file_data or file_id');
   const data = decodeDataUrl(file_data, `${path}.file.file_data`, anyType);
   if (data) return { type: 'media', ...data, ...common };
-  const mediaType = filename?.toLowerCase().endsWith('.pdf') ? 'application/pdf' : anyType;
+  if (/^https?:\/\//i.test(file_data)) {
+    const mediaType = isPdf(filename) || isPdf(file_data.replace(/[?#].*$/s, '')) ? pdf : anyType;
+    const own = { ...kept, file: { ...ownNested(kept, 'file').inner, [byUrl]: true } };
+    return {
+      type: 'media',
+      mediaType,
+      source: { type: 'url', url: file_data },
+      ...common,
+      ...extend(FORMAT, own),
+    };
+  }
+  const mediaType = isPdf(filename) ? pdf : anyType;
   return { type: 'media', mediaType, source: { type: 'base64', data: file_data }, ...common };
+}
+
+const pdf = 'application/pdf';
+/** Marks a file whose data are an address: routers take one there, and nobody else. */
+const byUrl = 'by_url';
+
+function isPdf(name: string | null | undefined): boolean {
+  return name?.toLowerCase().endsWith('.pdf') ?? false;
 }
 
 /** Absent for anything but a data URL. Data that is not base64 is made so. */
@@ -183,8 +202,12 @@ export function encodeMedia(part: MediaPart, path: string, dropped: FormatId[]):
   const fields = ownFields(part, dropped);
   const said = (type: string, body: JsonObject): JsonObject => {
     const { outer, inner } = ownNested(fields, type);
-    return { ...outer, type, [type]: { ...inner, ...body } };
+    const { [byUrl]: _mark, ...kept } = inner;
+    return { ...outer, type, [type]: { ...kept, ...body } };
   };
+  if (source.type === 'url' && ownNested(fields, 'file').inner[byUrl] === true) {
+    return said('file', { file_data: source.url, ...(filename && { filename }) });
+  }
   if (source.type === 'file-id') return said('file', { file_id: source.id, ...(filename && { filename }) });
   if (source.type === 'url' && judgeReference({ mediaType, url: source.url }) === 'refused') {
     throw invalid(`${path}.source`, "a file other than a picture by URL, which chat completions can't say");
