@@ -1,4 +1,5 @@
 import { until } from '@sluice/testing';
+import { openRedis } from '@sluice/transport';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Answer, call, formats } from '../support/call.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -91,6 +92,26 @@ test('a client that leaves while it streams frees its slot for one that waits', 
   expect(await Promise.all(streams.map((stream) => stream.ended))).toEqual(Array(4).fill('AbortError'));
   await until(async () => (await gateway.metric('sluice_requests_in_flight')) === 0);
   expect((await gateway.metric('sluice_requests_total', { outcome: 'cancelled' })) - cancelledBefore).toBe(4);
+});
+
+test('what an operator says a tenant weighs counts for its next request that waits', async () => {
+  await gateway.cli('tenants', 'create', 'heavy', '--weight', '2.5');
+  const minted = await gateway.cli('keys', 'mint', '--tenant', 'heavy', '--json');
+  const apiKey: string = JSON.parse(minted).credential;
+  const leaving = new AbortController();
+  const stalled = '[[sim tokens=5 ttft=0 stall@1]]';
+  const blocked = Array.from({ length: 4 }, () => ask(0, stalled, leaving.signal).catch(() => undefined));
+  await until(async () => (await gateway.metric('sluice_requests_in_flight')) === 4);
+  const { baseUrl } = gateway;
+  const asked = { baseUrl, apiKey, format: formats[0] ?? 'openai', prompt: stalled, stream: true };
+  const waiting = call({ ...asked, signal: leaving.signal }).catch(() => undefined);
+  const redis = openRedis(gateway.redisUrl, { profile: 'command', name: 'test', onError: () => undefined });
+  const weights = 'sluice:{p:sim}:busy:weights';
+  await until(async () => (await redis.hget(weights, 'sluice:{p:sim}:leases:of:heavy')) === '2.5');
+  redis.disconnect();
+  leaving.abort();
+  await Promise.all([...blocked, waiting]);
+  await until(async () => (await gateway.metric('sluice_requests_in_flight')) === 0);
 });
 
 test('a client that leaves while it waits takes its job out of the queue', async () => {

@@ -53,6 +53,16 @@ async function json(...line: string[]) {
   return JSON.parse(output);
 }
 
+it('a tenant is given a weight, which stays until another is given', async () => {
+  await run('tenants', 'create', 'acme', '--weight', '2.5');
+  await run('tenants', 'create', 'acme', '--name', 'Acme Ltd');
+  await run('tenants', 'create', 'other');
+  expect(await json('tenants', 'list')).toMatchObject([{ id: 'acme', weight: 2.5 }, { id: 'other' }]);
+  const [, acme, other] = (await run('tenants', 'list')).output.split('\n');
+  expect(acme).toMatch(/^acme +Acme Ltd +2\.5 /);
+  expect(other).toMatch(/^other +- +1 /);
+});
+
 it('a key is minted, listed, shown and revoked, and its credential is seen once', async () => {
   await run('tenants', 'create', 'acme', '--name', 'Acme Ltd');
   const { credential, key } = await json(
@@ -200,6 +210,8 @@ it.each([
     '"many" is no policy of concurrency, which is written as concurrency=10',
   ],
   [['tenants', 'create', 'acme', '--name', 'Acme\nbeta'], '--name takes one line of visible characters'],
+  [['tenants', 'create', 'acme', '--weight', 'heavy'], '--weight takes a number'],
+  [['tenants', 'create', 'acme', '--weight', '0'], 'the weight of a tenant is a number from 0.01 to 100'],
   [['keys', 'mint', '--tenant', 'acme', '--name', 'a\tb'], '--name takes one line of visible characters'],
   [['limits', 'clear', '--tenant', 'acme'], 'name the limits to remove, or say --all'],
 ])('what is typed wrongly is not understood: %j', async (line, message) => {

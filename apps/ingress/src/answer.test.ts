@@ -72,7 +72,7 @@ function createBench(enqueue: () => Promise<void> = async () => undefined) {
           sampling: {},
         },
         call: { choices, stream: true, model: 'sim', requestId, wire: {} },
-        caller: { tenant: requestId, keyId: 'k', limits },
+        caller: { tenant: requestId, keyId: 'k', weight: 1, limits },
         model: { id: 'sim', pool: requestId },
         pool: { name: requestId, waitBudgetMs: 1000 },
       } as unknown as AnswerPlan;

@@ -116,6 +116,7 @@ export class Answer {
       requestId: exchange.requestId,
       tenant: caller.tenant,
       keyId: caller.keyId,
+      weight: caller.weight,
       model: model.id,
       pool: pool.name,
       jobs: jobs.length,

@@ -77,7 +77,7 @@ describe('an exchange', () => {
 
   it('tells apart in the log which tokens have prices of their own, and whose they are', async () => {
     const limits = { tenant: {}, key: {} };
-    exchange.caller = { tenant: 'acme', keyId: 'key_1', limits, allows: () => true };
+    exchange.caller = { tenant: 'acme', keyId: 'key_1', weight: 1, limits, allows: () => true };
     const parts = { cacheReadTokens: 60, cacheWriteTokens: 20, reasoningTokens: 5 };
     exchange.usage = { inputTokens: 90, outputTokens: 9, ...parts };
     closeExchange(exchange, 200, services());

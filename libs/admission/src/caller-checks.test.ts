@@ -29,6 +29,15 @@ it('changed limits come as another object and are asked at once', () => {
   expect(caller().list.holds[1]).toMatchObject({ max: 3 });
 });
 
+it('a weight other than 1 goes with the places of the tenant, and a changed one comes at once', () => {
+  const placesOf = (weight: number) =>
+    book.ofPool(caller({ weight }), 'gpu', { slots: 2, waitBudgetMs: 5 }).holds[1];
+  const usual = { primitive: 'lease', key: 'sluice:{p:gpu}:leases:of:acme' };
+  expect(placesOf(1)).toEqual(usual);
+  expect(placesOf(2.5)).toEqual({ ...usual, weight: 2.5 });
+  expect(placesOf(4)).toEqual({ ...usual, weight: 4 });
+});
+
 it.each([{ slots: 3 }, { waitBudgetMs: 6 }, { maxWaiting: 7 }])('a pool with %j is asked anew', (change) => {
   const policy = { slots: 2, waitBudgetMs: 5 };
   const before = book.ofPool(caller(), 'gpu', policy);

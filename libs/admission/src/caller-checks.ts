@@ -5,13 +5,14 @@ import { poolCheck, tenantShareCheck } from './limits/saturation.ts';
 import { type AdmissionNames, countKey, policyKey, type Slot } from './names.ts';
 import { bindLimits, type ScopedLimit } from './policy.ts';
 
-/** Who is asked for. */
-type Subject = Pick<Claim, 'tenant' | 'keyId' | 'limits'>;
+/** Who is asked for; a weight that is absent is 1. */
+type Subject = Pick<Claim, 'tenant' | 'keyId' | 'limits'> & { readonly weight?: number };
 
 /** What one caller is asked, whatever its claims are about. */
 interface CallerChecks {
   readonly tenant: string;
   readonly keyId: string;
+  readonly weight: number;
   readonly policies: readonly ScopedLimit[];
   /** Of the policies, in their order. */
   readonly list: CheckList;
@@ -37,28 +38,28 @@ export class CheckBook {
 
   /** The policies of a caller with their checks. */
   ofCaller(subject: Subject): CallerChecks {
-    const { tenant, keyId, limits } = subject;
+    const { tenant, keyId, weight = 1, limits } = subject;
     const known = this.callers.get(limits);
-    if (known?.tenant === tenant && known.keyId === keyId) return known;
+    if (known?.tenant === tenant && known.keyId === keyId && known.weight === weight) return known;
     const policies = bindLimits(limits);
     const slot = this.names.tenantSlot(tenant);
     const list = checkList(
       slot,
       policies.map((policy) => policyCheck(policy, slot, keyId)),
     );
-    const checks = { tenant, keyId, policies, list, pools: new Map() };
+    const checks = { tenant, keyId, weight, policies, list, pools: new Map() };
     this.callers.set(limits, checks);
     return checks;
   }
 
   /** Places of a pool, and those that the caller's tenant has in it. */
-  ofPool({ tenant, pools }: CallerChecks, pool: string, policy: PoolPolicy): CheckList {
+  ofPool({ tenant, weight, pools }: CallerChecks, pool: string, policy: PoolPolicy): CheckList {
     const known = pools.get(pool);
     if (known && isSame(known.policy, policy)) return known.list;
     const slot = this.names.poolSlot(pool);
     const list = checkList(slot, [
       { ...poolCheck(pool, policy, slot), key: countKey(slot, 'leases', 'all') },
-      { ...tenantShareCheck, key: countKey(slot, 'leases', `of:${encodeURIComponent(tenant)}`) },
+      { ...tenantShareCheck(weight), key: countKey(slot, 'leases', `of:${encodeURIComponent(tenant)}`) },
     ]);
     pools.set(pool, { policy, list });
     return list;

@@ -8,6 +8,8 @@ export interface Claim {
   requestId: string;
   tenant: string;
   keyId: string;
+  /** How much of a full pool is the tenant's, beside one of weight 1. */
+  weight: number;
   model: string;
   pool: string;
   /** Generations that this request starts at once (`n`); each needs a slot. */

@@ -63,6 +63,44 @@ it.each(mixes)(
   },
 );
 
+it.each([
+  { weights: [3, 1], users: [30, 30] },
+  { weights: [3, 1], users: [12, 60] },
+  { weights: [0.5, 1], users: [30, 10] },
+  { weights: [1, 2, 5], users: [30, 20, 30] },
+])('tenants of weights $weights share a full pool by them', async ({ weights, users }) => {
+  const pool = new SimulatedPool(redis, { slots: 8, waitBudgetMs: 15_000 });
+  const tenants = weights.map((weight, index) => tenant(`t${index}`, users[index] ?? 0, { weight }));
+  const served = await pool.run(tenants, { warmMs: 20_000, forMs: 80_000 });
+  const all = weights.reduce((sum, weight) => sum + weight, 0);
+  for (const [index, { share, waitsMs }] of served.entries()) {
+    expect(share).toBeGreaterThan((0.85 * (weights[index] ?? 0)) / all);
+    expect(waitsMs.at(-1)).toBeLessThan(1.2 * (15_000 + 1000));
+  }
+});
+
+it('what a heavy tenant leaves of its share is for the others', async () => {
+  const pool = new SimulatedPool(redis, { slots: 8, waitBudgetMs: 15_000 });
+  const tenants = [tenant('heavy', 2, { weight: 100 }), tenant('one', 20), tenant('other', 20)];
+  const [heavy, one, other] = await pool.run(tenants, { warmMs: 20_000, forMs: 60_000 });
+  expect(heavy?.waitsMs.at(-1)).toBeLessThan(1500);
+  expect(one?.share).toBeGreaterThan(0.3);
+  expect(other?.share).toBeGreaterThan(0.3);
+});
+
+it('a weight counts from the next request on', async () => {
+  const pool = new SimulatedPool(redis, { slots: 8, waitBudgetMs: 5_000 });
+  const changing = tenant('changing', 40, { weight: 7 });
+  const steady = tenant('steady', 40);
+  const heavy = await pool.run([changing, steady], { warmMs: 10_000, forMs: 40_000 });
+  expect(heavy[0]?.share).toBeGreaterThan(0.8);
+  changing.weight = 1;
+  const nobodyMore = [changing, steady].map((each) => ({ ...each, users: 0 }));
+  const light = await pool.run(nobodyMore, { warmMs: 60_000, forMs: 100_000 });
+  expect(light[0]?.share).toBeLessThan(0.6);
+  expect(await redis.hgetall('sluice:{p:gpu}:busy:weights')).toEqual({});
+});
+
 it('who asks for one at a time beside a hundred has a slot as good as for himself', async () => {
   const pool = new SimulatedPool(redis, { slots: 4, waitBudgetMs: 40_000 });
   const [one] = await pool.run([tenant('one', 1), tenant('hundred', 100)], { warmMs: 20_000, forMs: 60_000 });
@@ -79,13 +117,14 @@ it('who was there before all others came waits little longer than the room takes
 
 it('what tenants share leaves no key behind that stays', async () => {
   const pool = new SimulatedPool(redis, { slots: 4, waitBudgetMs: 5000 });
-  await pool.run([tenant('few', 5), tenant('many', 30)], { warmMs: 0, forMs: 5000 });
+  await pool.run([tenant('few', 5, { weight: 2 }), tenant('many', 30)], { warmMs: 0, forMs: 5000 });
   const keys = await redis.keys('*busy:*');
   keys.push(...(await redis.keys('*:leases:*')));
   expect(keys.sort()).toEqual([
-    'sluice:{p:gpu}:busy:share',
     'sluice:{p:gpu}:busy:since',
     'sluice:{p:gpu}:busy:tenants',
+    'sluice:{p:gpu}:busy:unit-share',
+    'sluice:{p:gpu}:busy:weights',
     'sluice:{p:gpu}:leases:all',
     'sluice:{p:gpu}:leases:of:few',
     'sluice:{p:gpu}:leases:of:few:mean',
@@ -98,6 +137,6 @@ it('what tenants share leaves no key behind that stays', async () => {
 it('a pool that nobody waits for keeps nothing of its tenants', async () => {
   const pool = new SimulatedPool(redis, { slots: 8, waitBudgetMs: 5000 });
   await pool.run([tenant('one', 3), tenant('other', 4)], { warmMs: 0, forMs: 5000 });
-  expect([...(await redis.keys('*:tenants')), ...(await redis.keys('*:share'))]).toEqual([]);
+  expect([...(await redis.keys('*:tenants')), ...(await redis.keys('*:unit-share'))]).toEqual([]);
   expect(await redis.keys('*:of:*:mean')).toEqual([]);
 });

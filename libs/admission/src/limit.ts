@@ -8,12 +8,13 @@ export type Scope = 'tenant' | 'key';
 
 /**
  * One question to the ledger, of three kinds; a claim adds the amount that it takes. `max` is the most that may be taken.
- * - lease: held until the request ends, or until nobody renews it.
+ * - lease: held until the request ends, or until nobody renews it. `weight` of the tenant whose places of a pool are
+ *   counted; absent means 1.
  * - rate: a bucket that runs empty within `periodMs`. `settles`: the estimate is replaced by the tokens spent.
  * - budget: the estimate is reserved, the tokens spent are booked; `periodMs` absent means for ever.
  */
 export type Check =
-  | { primitive: 'lease'; max?: number; backlog?: Backlog }
+  | { primitive: 'lease'; max?: number; backlog?: Backlog; weight?: number }
   | { primitive: 'rate'; max: number; periodMs: number; settles: boolean }
   | { primitive: 'budget'; max: number; periodMs?: number };
 

@@ -8,6 +8,8 @@ import { poolCheck, tenantShareCheck } from './limits/saturation.ts';
 export interface SimulatedTenant {
   name: string;
   users: number;
+  /** Default 1. */
+  weight?: number;
   /** Answers that each request asks for. */
   jobs?: number;
   serviceMs: number;
@@ -63,7 +65,7 @@ export class SimulatedPool {
     this.ledger = new Ledger(withOwnTime(redis), 1_000_000_000);
   }
 
-  /** What each tenant got from `warmMs` until `forMs`. */
+  /** What each tenant got from `warmMs` until `forMs`. A second run goes on where the first ended, with its users, too. */
   async run(
     tenants: readonly SimulatedTenant[],
     { warmMs, forMs }: { warmMs: number; forMs: number },
@@ -99,7 +101,7 @@ export class SimulatedPool {
     const { refused } = await this.ledger.reserve({
       requestId: id,
       inputTokens: 1,
-      parts: [{ list: this.listOf(name), amounts: [jobs, jobs] }],
+      parts: [{ list: this.listOf(tenant), amounts: [jobs, jobs] }],
       entries,
     });
     if (refused === undefined) {
@@ -159,14 +161,15 @@ export class SimulatedPool {
     return served;
   }
 
-  private listOf(tenant: string): CheckList {
-    const known = this.lists.get(tenant);
+  private listOf({ name, weight = 1 }: SimulatedTenant): CheckList {
+    const asked = `${name} ${weight}`;
+    const known = this.lists.get(asked);
     if (known) return known;
     const list = checkList(slot, [
       { ...poolCheck(pool, this.policy, slot), key: `${slot}:leases:all` },
-      { ...tenantShareCheck, key: `${slot}:leases:of:${tenant}` },
+      { ...tenantShareCheck(weight), key: `${slot}:leases:of:${name}` },
     ]);
-    this.lists.set(tenant, list);
+    this.lists.set(asked, list);
     return list;
   }
 

@@ -61,6 +61,7 @@ export class TestBed<Given extends Server = Server> {
       requestId: `request-${this.requests}`,
       tenant: 'acme',
       keyId: 'key_1',
+      weight: 1,
       model: 'qwen-7b',
       pool: 'gpu',
       jobs: 1,

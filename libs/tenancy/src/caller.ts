@@ -11,6 +11,8 @@ export interface ScopedLimits {
 export interface Caller {
   readonly tenant: string;
   readonly keyId: string;
+  /** How much of a full pool is its tenant's, beside one of weight 1. */
+  readonly weight: number;
   /** The same object for as long as the record is cached, so that what is derived from it can be kept, too. */
   readonly limits: ScopedLimits;
   /** True if the key's list of models admits this name; a key without a list may use all. */
@@ -23,6 +25,7 @@ export function createCaller(key: Key, tenant: Tenant): Caller {
   return {
     tenant: tenant.id,
     keyId: key.id,
+    weight: tenant.weight ?? 1,
     limits: { tenant: tenant.limits, key: key.limits },
     allows: (model) => models === undefined || models.some((pattern) => matchesModel(pattern, model)),
   };

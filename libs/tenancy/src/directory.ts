@@ -17,6 +17,7 @@ import {
   parseKey,
   parseTenant,
   type Tenant,
+  tenantWeight,
 } from './record.ts';
 import { RecordWriter } from './record-writer.ts';
 
@@ -71,13 +72,16 @@ export class Directory {
     }
   }
 
-  /** Creates the tenant, or renames it and leaves the rest as it was. */
-  async upsertTenant(id: string, { name }: { name?: string } = {}): Promise<Tenant> {
+  /** Creates the tenant, or gives it this name and weight and leaves the rest as it was. */
+  async upsertTenant(id: string, { name, weight }: Pick<Tenant, 'name' | 'weight'> = {}): Promise<Tenant> {
     if (!tenantShape.test(id)) {
       throw new SluiceError(
         'invalid-request',
         `tenant id ${JSON.stringify(id)} is not 1 to 64 letters, digits, '.', '_' or '-'`,
       );
+    }
+    if (weight !== undefined && !tenantWeight.safeParse(weight).success) {
+      throw new SluiceError('invalid-request', 'the weight of a tenant is a number from 0.01 to 100');
     }
     const record = this.names.tenant(id);
     const fresh = Object.entries(encodeFields({ id, createdAt: this.now(), limits: {} }));
@@ -85,6 +89,7 @@ export class Directory {
       ['SADD', this.names.tenants, id],
       ...fresh.map(([field, value]) => ['HSETNX', record, field, value]),
       ...(name === undefined ? [] : [['HSET', record, 'name', name]]),
+      ...(weight === undefined ? [] : [['HSET', record, 'weight', String(weight)]]),
     ]);
     return this.tenant(id);
   }

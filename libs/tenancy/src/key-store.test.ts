@@ -30,7 +30,8 @@ async function connect(use: 'command' | 'subscriber' = 'command'): Promise<Redis
   const redis = new Redis(server.url, {
     lazyConnect: true,
     retryStrategy: () => 20,
-    ...(use === 'command' ? failFast : { maxRetriesPerRequest: null }),
+    // The store subscribes by itself; what the client asks again is a rejection for nobody when the test ends first.
+    ...(use === 'command' ? failFast : { maxRetriesPerRequest: null, autoResubscribe: false }),
   });
   redis.on('error', () => undefined);
   closers.push(() => redis.disconnect());
@@ -93,6 +94,23 @@ it('a minted key tells its tenant, its limits and what it may use', async () => 
     limits: { tenant: { concurrency: { max: 3 } }, key: { 'token-budget': { max: 9 } } },
   });
   expect([caller.allows('qwen-7b'), caller.allows('llama')]).toEqual([true, false]);
+});
+
+it('a tenant weighs as much as was said last, also where its key is cached', async () => {
+  const { here, there, credential } = await openWithCachedKey();
+  expect((await there.authenticate([credential])).weight).toBe(1);
+  await here.directory.upsertTenant('acme', { weight: 2.5 });
+  await until(async () => (await there.authenticate([credential])).weight === 2.5);
+  await here.directory.upsertTenant('acme', { name: 'Acme Ltd' });
+  expect(await here.directory.tenant('acme')).toMatchObject({ name: 'Acme Ltd', weight: 2.5 });
+});
+
+it.each([0, 0.001, 101, Number.NaN])('a tenant may not weigh %d', async (weight) => {
+  const store = await openStore();
+  await expect(store.directory.upsertTenant('acme', { weight })).rejects.toMatchObject({
+    kind: 'invalid-request',
+    message: 'the weight of a tenant is a number from 0.01 to 100',
+  });
 });
 
 it('no key in Redis holds the credential, in its name or in its value', async () => {

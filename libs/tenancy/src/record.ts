@@ -9,6 +9,8 @@ export interface Tenant {
   id: string;
   /** For people; absent means the id says enough. */
   name?: string;
+  /** How much of a full pool is its own beside a tenant of weight 1, from 0.01 to 100; absent means 1. */
+  weight?: number;
   /** Policies that all its keys share. */
   limits: Limits;
   /** Epoch milliseconds. */
@@ -36,7 +38,14 @@ export interface Key {
 }
 
 const instant = z.coerce.number().int().nonnegative();
-const tenantSchema = z.object({ id: z.string().min(1), name: z.string().optional(), createdAt: instant });
+/** What a tenant may weigh beside others. */
+export const tenantWeight = z.coerce.number().min(0.01).max(100);
+const tenantSchema = z.object({
+  id: z.string().min(1),
+  name: z.string().optional(),
+  weight: tenantWeight.optional(),
+  createdAt: instant,
+});
 const keySchema = z.object({
   id: z.string().min(1),
   tenant: z.string().min(1),
@@ -74,8 +83,13 @@ export function fieldOfLimit(limit: string): string {
 export function parseTenant(fields: Record<string, string>): Tenant | undefined {
   const parsed = tenantSchema.safeParse(fields);
   if (!parsed.success) return undefined;
-  const { name, ...rest } = parsed.data;
-  return { ...rest, ...(name !== undefined && { name }), limits: parseLimits(fields) };
+  const { name, weight, ...rest } = parsed.data;
+  return {
+    ...rest,
+    ...(name !== undefined && { name }),
+    ...(weight !== undefined && { weight }),
+    limits: parseLimits(fields),
+  };
 }
 
 /** The key in these fields; absent where there is none or only a fragment. */

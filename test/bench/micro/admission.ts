@@ -31,7 +31,7 @@ async function open(root: string, tenant: Record<string, Json>): Promise<Ready> 
   const one = async () => {
     number += 1;
     const ticket = await admission.admit({
-      ...{ requestId: `r${number}`, tenant: 'acme', keyId: 'k1', model: 'm', pool: 'p', jobs: 1 },
+      ...{ requestId: `r${number}`, tenant: 'acme', keyId: 'k1', weight: 1, model: 'm', pool: 'p', jobs: 1 },
       ...{ estimatedInputTokens: 100, maxOutputTokens: 200, limits },
       poolPolicy: { slots: 100_000, waitBudgetMs: 60_000 },
     });

@@ -1,5 +1,5 @@
 import type { Key } from '@sluice/tenancy';
-import { type Command, displayName, firstWord, UsageError } from '../command.ts';
+import { type Command, displayName, firstWord, type Input, UsageError } from '../command.ts';
 import { formatInstant, formatLimits, formatTable } from '../print.ts';
 
 /** The commands over tenants. */
@@ -11,28 +11,36 @@ export const tenantCommands: readonly Command[] = [
     async run(_input, open) {
       const { directory } = await open();
       const tenants = await directory.listTenants();
-      const rows = tenants.map(({ id, name = '-', limits, createdAt }) => [
+      const rows = tenants.map(({ id, name = '-', weight = 1, limits, createdAt }) => [
         id,
         name,
+        String(weight),
         formatLimits(limits),
         formatInstant(createdAt),
       ]);
       return {
-        text: formatTable(['ID', 'NAME', 'LIMITS', 'CREATED'], rows, 'there are no tenants'),
+        text: formatTable(['ID', 'NAME', 'WEIGHT', 'LIMITS', 'CREATED'], rows, 'there are no tenants'),
         data: tenants,
       };
     },
   },
   {
     name: 'tenants create',
-    summary: 'create a tenant, or rename one',
+    summary: 'create a tenant, or change the name or weight of one',
     words: 'ID',
     arity: [1, 1],
-    flags: { name: { value: 'NAME', summary: 'a name for people' } },
+    flags: {
+      name: { value: 'NAME', summary: 'a name for people' },
+      weight: { value: 'N', summary: 'its share of a full pool beside others, 0.01 to 100; 1 unless told' },
+    },
     async run(input, open) {
       const { directory } = await open();
       const name = displayName(input);
-      const tenant = await directory.upsertTenant(firstWord(input), name === undefined ? {} : { name });
+      const weight = weightOf(input);
+      const tenant = await directory.upsertTenant(firstWord(input), {
+        ...(name !== undefined && { name }),
+        ...(weight !== undefined && { weight }),
+      });
       return { text: `tenant ${tenant.id} is ready`, data: tenant };
     },
   },
@@ -58,6 +66,13 @@ export const tenantCommands: readonly Command[] = [
     },
   },
 ];
+
+/** The value of `--weight`; absent where it was not given. Throws `UsageError` for one that is no number. */
+function weightOf(input: Input): number | undefined {
+  const text = input.text('weight');
+  if (text !== undefined && !/^\d+(\.\d+)?$/.test(text)) throw new UsageError('--weight takes a number');
+  return text === undefined ? undefined : Number(text);
+}
 
 function isGood({ revokedAt, expiresAt }: Key, at: number): boolean {
   return revokedAt === undefined && (expiresAt === undefined || expiresAt > at);

@@ -43,7 +43,13 @@ beforeEach(async () => {
   app.post('/v1/chat/completions', {
     onRequest: async (http) => {
       const tenant = String(http.headers['x-tenant']);
-      exchangeOf(http).caller = { tenant, keyId: 'k', limits: { tenant: {}, key: {} }, allows: () => true };
+      exchangeOf(http).caller = {
+        tenant,
+        keyId: 'k',
+        weight: 1,
+        limits: { tenant: {}, key: {} },
+        allows: () => true,
+      };
     },
     preParsing: (_http, _reply, payload, done) => {
       payload.on('data', (piece: Buffer) => {

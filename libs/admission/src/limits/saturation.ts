@@ -29,7 +29,9 @@ export function poolCheck(pool: string, { slots, waitBudgetMs, maxWaiting }: Poo
 }
 
 /** Places of one tenant in a pool, for fairness: of a full pool each tenant may have some, see scripts/reserve.lua. */
-export const tenantShareCheck: Check = { primitive: 'lease' };
+export function tenantShareCheck(weight: number): Check {
+  return { primitive: 'lease', ...(weight !== 1 && { weight }) };
+}
 
 export function refuseSaturated(claim: Claim, inFlight: number, meanMs: number): SluiceError {
   const { slots } = claim.poolPolicy;

@@ -1,8 +1,10 @@
 -- How much of a pool each tenant may have while some wait, included before reserve.lua: as many slots as all can have
--- and nobody needs to leave free (max-min fairness), at the pace of the tenant's own generations.
+-- by their weights and nobody needs to leave free (weighted max-min fairness), at the pace of the tenant's own
+-- generations.
 -- Of a book, written only while somebody waits in its pool:
---   …busy:tenants   set of the keys under which the places of its tenants are counted
---   …busy:share     'slots at': the share, and the instant in ms at which it was measured
+--   …busy:tenants      set of the keys under which the places of its tenants are counted
+--   …busy:weights      hash, such a key -> the weight of its tenant; those of weight 1 are not in it
+--   …busy:unit-share   'slots at': the share of a tenant of weight 1, and the instant in ms at which it was measured
 -- and `tenantMeanKey` of each of these tenants, see ledger.lua.
 
 -- So long a share is used: to measure it costs a look at each tenant.
@@ -10,45 +12,81 @@ local shareAgeMs = 100
 -- Of more tenants a sample stands for all, so that Redis is never held up by many.
 local mostTenants = 256
 
-local function measureShare(tenantsKey, slots)
-  local keys = redis.call('SRANDMEMBER', tenantsKey, mostTenants)
-  local places, gone = {}, {}
-  for _, key in ipairs(keys) do
-    local count = leaseCount(key)
-    if count > 0 then places[#places + 1] = count else gone[#gone + 1] = key end
+-- A share that holds nobody back, whatever his weight.
+local boundless = 1e9
+
+-- The tenants of a pool that have places there, with these and their weights, and the sum of the weights. Those that
+-- have none any more are forgotten.
+local function tenantsOf(keys, tenantsKey, weightsKey)
+  local tenants, gone, weights = {}, {}, 0
+  local known = #keys > 0 and redis.call('HMGET', weightsKey, unpack(keys)) or {}
+  for index, key in ipairs(keys) do
+    local places, weight = leaseCount(key), tonumber(known[index] or 1)
+    if places > 0 then
+      tenants[#tenants + 1] = { places = places, weight = weight }
+      weights = weights + weight
+    else
+      gone[#gone + 1] = key
+    end
   end
-  local left = slots
-  if #keys == mostTenants then left = slots * mostTenants / redis.call('SCARD', tenantsKey) end
-  if #gone > 0 then redis.call('SREM', tenantsKey, unpack(gone)) end
-  table.sort(places)
-  for index = 1, #places do
-    local even = left / (#places - index + 1)
-    if places[index] >= even then return even end
-    left = left - places[index]
+  if #gone > 0 then
+    redis.call('SREM', tenantsKey, unpack(gone))
+    redis.call('HDEL', weightsKey, unpack(gone))
   end
-  return slots
+  return tenants, weights
 end
 
--- The share of a pool in slots. `known` is what its key held.
-local function shareOf(book, slots, known)
+local function measureUnitShare(book, slots)
+  local tenantsKey = slotKey(book, 'busy:tenants')
+  local keys = redis.call('SRANDMEMBER', tenantsKey, mostTenants)
+  local left = slots
+  if #keys == mostTenants then left = slots * mostTenants / redis.call('SCARD', tenantsKey) end
+  local tenants, weights = tenantsOf(keys, tenantsKey, slotKey(book, 'busy:weights'))
+  table.sort(tenants, function(one, other) return one.places * other.weight < other.places * one.weight end)
+  for _, tenant in ipairs(tenants) do
+    local unit = left / weights
+    if tenant.places >= unit * tenant.weight then return unit end
+    left, weights = left - tenant.places, weights - tenant.weight
+  end
+  return boundless
+end
+
+-- The share of a tenant of weight 1, in slots. `known` is what its key held.
+local function unitShareOf(book, slots, known)
   local share, since = string.match(known or '', '^(%S+) (%S+)$')
   local ageMs = since and at - since
   if ageMs and ageMs >= 0 and ageMs < shareAgeMs then return tonumber(share) end
-  share = measureShare(slotKey(book, 'busy:tenants'), slots)
-  redis.call('SET', slotKey(book, 'busy:share'), number(share) .. ' ' .. now, 'PX', shareLifeMs)
+  share = measureUnitShare(book, slots)
+  redis.call('SET', slotKey(book, 'busy:unit-share'), number(share) .. ' ' .. now, 'PX', shareLifeMs)
   return share
 end
 
--- Remembers who was let in while somebody waits.
+-- A tenant's share of a pool in slots: all of them where nobody waits.
+local function shareOf(unitShare, weight, slots)
+  return unitShare and math.min(slots, unitShare * weight) or slots
+end
+
+-- Remembers who was let in while somebody waits, and what he weighs now.
 local function rememberTenants(pool)
-  local keys = {}
+  local keys, weights, usual = {}, {}, {}
   for key, tenant in pairs(pool.tenants) do
-    if tenant.hasEntered then keys[#keys + 1] = key end
+    if tenant.hasEntered then
+      keys[#keys + 1] = key
+      if tenant.weight == 1 then
+        usual[#usual + 1] = key
+      else
+        weights[#weights + 1], weights[#weights + 2] = key, number(tenant.weight)
+      end
+    end
   end
   if #keys == 0 then return end
-  local tenantsKey = slotKey(pool.book, 'busy:tenants')
+  local tenantsKey, weightsKey = slotKey(pool.book, 'busy:tenants'), slotKey(pool.book, 'busy:weights')
   callInParts('SADD', tenantsKey, keys)
   redis.call('PEXPIRE', tenantsKey, bookLifeMs)
+  if #usual > 0 then callInParts('HDEL', weightsKey, usual) end
+  if #weights == 0 then return end
+  callInParts('HSET', weightsKey, weights)
+  redis.call('PEXPIRE', weightsKey, bookLifeMs)
 end
 
 -- The most places that a tenant may have before it asks for more, so that its turn comes within the wait budget and

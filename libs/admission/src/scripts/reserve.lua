@@ -26,12 +26,12 @@ local calmAfterMs = 60 * 1000
 local busyLifeMs = 24 * 3600 * 1000
 
 -- Pools by their key of the mean: its value, since when the pool is busy, what its key of the share held, the share of
--- each tenant if somebody waits, and the tenants that have asked, by the key of their places.
+-- a tenant of weight 1 if somebody waits, and the tenants that have asked, by the key of their places.
 local pools = {}
 local function poolOf(backlog, book)
   local pool = pools[backlog.meanKey]
   if not pool then
-    local known = redis.call('MGET', backlog.meanKey, backlog.busyKey, slotKey(book, 'busy:share'))
+    local known = redis.call('MGET', backlog.meanKey, backlog.busyKey, slotKey(book, 'busy:unit-share'))
     pool = { meanMs = math.max(1, tonumber(known[1] or backlog.priorMeanMs)), busyKey = backlog.busyKey }
     pool.busySince = known[2] and math.min(at, tonumber(known[2]))
     pool.book, pool.knownShare, pool.tenants = book, known[3], {}
@@ -40,15 +40,15 @@ local function poolOf(backlog, book)
   return pool
 end
 
-local function tenantOf(pool, placesKey)
-  local tenant = pool.tenants[placesKey]
+local function tenantOf(pool, check)
+  local tenant = pool.tenants[check.key]
   if not tenant then
-    tenant = { meanMs = pool.meanMs }
-    pool.tenants[placesKey] = tenant
+    tenant = { meanMs = pool.meanMs, weight = check.weight or 1 }
+    pool.tenants[check.key] = tenant
   end
-  if pool.share and not tenant.isKnown then
+  if pool.unitShare and not tenant.isKnown then
     tenant.isKnown = true
-    tenant.meanMs = math.max(1, tonumber(redis.call('GET', tenantMeanKey(placesKey)) or pool.meanMs))
+    tenant.meanMs = math.max(1, tonumber(redis.call('GET', tenantMeanKey(check.key)) or pool.meanMs))
   end
   return tenant
 end
@@ -68,7 +68,7 @@ end
 
 local function writePools()
   for _, pool in pairs(pools) do
-    if pool.share then rememberTenants(pool) end
+    if pool.unitShare then rememberTenants(pool) end
     if pool.isBusy then redis.call('SET', pool.busyKey, number(pool.busySince), 'PX', busyLifeMs) end
   end
 end
@@ -163,10 +163,10 @@ end
 
 -- Answers the priorities of a request's jobs, each of which counts as a request of its own: or one for a hundred
 -- answers would stand as a whole before all who come after it.
-local function answerPriorities(pool, slots, meanMs, ofTenant, jobs)
+local function answerPriorities(pool, share, meanMs, ofTenant, jobs)
   local busyForMs = pool.busySince and at - pool.busySince or 0
   for job = 1, jobs do
-    answers[size + job] = fairPriority(ofTenant + job - 1, pool.share or slots, meanMs, busyForMs)
+    answers[size + job] = fairPriority(ofTenant + job - 1, share, meanMs, busyForMs)
   end
   size = size + jobs
 end
@@ -175,7 +175,7 @@ end
 -- amounts.
 local function ask(id, asked, from)
   local start, seen = size, size + 5
-  local pool, backlog, spare, jobs, tenant
+  local pool, backlog, spare, jobs, tenant, share
   local refused, longestMs
   answers[start + 1], answers[start + 2], answers[start + 3] = -1, -1, -1
   answers[start + 5] = 0
@@ -195,10 +195,13 @@ local function ask(id, asked, from)
         -- Of what is kept, a tenant gets no more than what then is left (a dynamic threshold, as switches share their
         -- memory): so several that are greedy leave some of it. The check behind counts those of the tenant.
         if level + amounts[index] > check.room then spare = max - level end
-        if level >= backlog.slots then pool.share = pool.share or shareOf(book, backlog.slots, pool.knownShare) end
+        if level >= backlog.slots then
+          pool.unitShare = pool.unitShare or unitShareOf(book, backlog.slots, pool.knownShare)
+        end
       elseif pool then
-        tenant = tenantOf(pool, check.key)
-        max = pool.share and placesOf(pool.share, backlog.waitBudgetMs, tenant.meanMs) + amounts[index]
+        tenant = tenantOf(pool, check)
+        share = shareOf(pool.unitShare, tenant.weight, backlog.slots)
+        max = pool.unitShare and placesOf(share, backlog.waitBudgetMs, tenant.meanMs) + amounts[index]
         if spare then max = math.min(spare, max or spare) end
       end
       local over = max and not isKnown and level + amounts[index] - max or 0
@@ -220,7 +223,7 @@ local function ask(id, asked, from)
   -- The check behind that of a pool's places counts those that the request's tenant has there.
   if pool then
     answers[start + 5] = jobs
-    answerPriorities(pool, backlog.slots, tenant.meanMs, answers[seen], jobs)
+    answerPriorities(pool, share, tenant.meanMs, answers[seen], jobs)
     tenant.hasEntered = true
   end
   return true, backlog

@@ -16,7 +16,7 @@ end
 local function addToMeans(book, holds, sample)
   local key = book.meanKey
   if not means[key] then
-    local known = redis.call('MGET', key, slotKey(book, 'busy:share'))
+    local known = redis.call('MGET', key, slotKey(book, 'busy:unit-share'))
     means[key], shares[key] = known[1], known[2]
   end
   addToMean(key, means[key], sample, poolLifeMs)
