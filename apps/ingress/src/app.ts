@@ -22,6 +22,11 @@ const keepAliveMs = 75_000;
  * its end now and then, which it may not repeat: those in Go take 90 s, Google's ten minutes.
  */
 const idleLimitMs = 660_000;
+/**
+ * Balancers send on, on connections that they keep, until they hear of the end, and may not repeat what is sent into it: kept
+ * ones are closed when nobody has sent anything for so long.
+ */
+const quietMs = 250;
 
 /** The HTTP server of an ingress. */
 export interface App extends Connections {
@@ -51,7 +56,14 @@ export async function buildApp(services: Services): Promise<App> {
   });
   const { bodyLimitBytes, now } = services;
   const route = routeInference(services);
-  const connections = registerConnections(app, { keepAliveMs, idleLimitMs, bodyLimitBytes, route, now });
+  const connections = registerConnections(app, {
+    keepAliveMs,
+    idleLimitMs,
+    quietMs,
+    bodyLimitBytes,
+    route,
+    now,
+  });
   registerObservation(app, services);
   registerErrors(app, services);
   registerNodeRefusals(app);

@@ -16,6 +16,8 @@ export interface FastPathServices {
   keepAliveMs: number;
   /** How long it does wait, milliseconds. */
   idleLimitMs: number;
+  /** How long a connection that was promised to stay open waits for a last request when the server closes, milliseconds. */
+  quietMs: number;
   /** Longer bodies are refused, elsewhere. */
   bodyLimitBytes: number;
   /** Whether the server takes no more requests. */
@@ -45,6 +47,7 @@ export class FastConnection implements ResponseConnection {
   private hasAnswered = false;
   /** How often this connection was looked at since its last request began. */
   private looks = 0;
+  private lastWait: NodeJS.Timeout | undefined;
 
   constructor(socket: Socket, services: FastPathServices) {
     this.socket = socket;
@@ -73,11 +76,12 @@ export class FastConnection implements ResponseConnection {
     // A client that read slowly at the end may take its time to ask again.
     if (socket.timeout) socket.setTimeout(0);
     response.close();
-    if (this.services.isClosing()) socket.destroySoon();
+    const isClosing = this.services.isClosing();
+    if (isClosing && !response.invitesNext) socket.destroySoon();
     else if (this.arrivedBytes > 0) {
       socket.resume();
       this.readRequest();
-    }
+    } else if (isClosing) this.lastWait = setTimeout(() => this.retire(), this.services.quietMs);
   }
 
   /** Takes a look; call it once a second. Ends what waits for too long. */
@@ -119,6 +123,7 @@ export class FastConnection implements ResponseConnection {
 
   private readonly onClose = (): void => {
     this.services.onLeave(this);
+    clearTimeout(this.lastWait);
     this.arrived = [];
     this.response?.close();
   };
@@ -164,6 +169,7 @@ export class FastConnection implements ResponseConnection {
     socket.off('timeout', this.onTimeout);
     socket.off('error', ignore);
     socket.off('close', this.onClose);
+    clearTimeout(this.lastWait);
     const bytes = Buffer.concat(this.arrived);
     this.arrived = [];
     services.onLeave(this);

@@ -81,7 +81,7 @@ beforeEach(async () => {
     response.end(`node ${request.method} ${bytes}\n`);
   });
   fastPath = openFastPath(server, {
-    ...{ keepAliveMs, idleLimitMs, bodyLimitBytes },
+    ...{ keepAliveMs, idleLimitMs, quietMs: 1, bodyLimitBytes },
     isClosing: () => isClosing,
     route: (path) =>
       path !== '/fast'

@@ -5,7 +5,10 @@ import { FastConnection, type FastPathServices } from './fast-connection.ts';
 const lookIntervalMs = 1_000;
 
 export interface FastPathOptions
-  extends Pick<FastPathServices, 'keepAliveMs' | 'idleLimitMs' | 'bodyLimitBytes' | 'isClosing' | 'route'> {
+  extends Pick<
+    FastPathServices,
+    'keepAliveMs' | 'idleLimitMs' | 'quietMs' | 'bodyLimitBytes' | 'isClosing' | 'route'
+  > {
   /** Epoch milliseconds. */
   now(): number;
   /** Told of each connection that the server's own HTTP gets. */

@@ -22,6 +22,8 @@ const lastChunk = '0\r\n\r\n';
 export class FastResponse extends EventEmitter implements ResponseWriter {
   statusCode = 200;
   headersSent = false;
+  /** Whether its head has told the client to ask again on the same connection. */
+  invitesNext = false;
   destroyed = false;
   writableFinished = false;
   chunkedEncoding = false;
@@ -63,6 +65,7 @@ export class FastResponse extends EventEmitter implements ResponseWriter {
         : `keep-alive\r\nkeep-alive: timeout=${Math.floor(keepAliveMs / 1_000)}`;
     const framing = this.chunkedEncoding ? 'transfer-encoding: chunked\r\n' : '';
     this.head = `${head}date: ${this.connection.date()}\r\nconnection: ${connection}\r\n${framing}\r\n`;
+    this.invitesNext = keepAliveMs !== undefined;
     this.statusCode = status;
     this.headersSent = true;
   }

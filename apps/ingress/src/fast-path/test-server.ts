@@ -21,6 +21,7 @@ export async function openTestServer(
   const fastPath = openFastPath(server, {
     keepAliveMs: 5_000,
     idleLimitMs: 5_000,
+    quietMs: 1,
     bodyLimitBytes: 1_000,
     isClosing: () => false,
     route: () => (way === 'the fast path' ? (_head, _body, response) => answer(response) : undefined),

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Server, type Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type FastPathOptions, openFastPath } from '../fast-path/fast-path.ts';
 
@@ -11,8 +12,9 @@ export type ConnectionOptions = Omit<FastPathOptions, 'isClosing' | 'onHandOver'
 /** All connections of a server. */
 export interface Connections {
   /**
-   * Closes the server: what is in flight ends by itself. When `limit` aborts, `failAll` ends what can be told so,
-   * and connections that are still open shortly after (a request that never arrived whole) are cut.
+   * Closes the server: nobody connects any more, what comes on connections that are there is answered as their last
+   * until nothing does, and what is in flight ends by itself. When `limit` aborts, `failAll` ends what can be told so, and
+   * connections that are still open shortly after (a request that never arrived whole) are cut.
    */
   close(limit: AbortSignal, failAll: () => void): Promise<void>;
 }
@@ -25,10 +27,16 @@ export interface Connections {
 export function registerConnections(app: FastifyInstance, options: ConnectionOptions): Connections {
   const unused = new Set<Socket>();
   const unanswered = new Set<ServerResponse>();
+  const lastWaits = new WeakMap<Socket, NodeJS.Timeout>();
   let isClosing = false;
+  let quiet: NodeJS.Timeout | undefined;
   const fastPath = openFastPath(app.server, {
     ...options,
     isClosing: () => isClosing,
+    route: (path) => {
+      quiet?.refresh();
+      return options.route(path);
+    },
     onHandOver: (socket) => {
       unused.add(socket);
       socket.on('close', () => unused.delete(socket));
@@ -38,20 +46,41 @@ export function registerConnections(app: FastifyInstance, options: ConnectionOpt
   app.server.prependListener('request', ({ socket }, response) => {
     unused.delete(socket);
     unanswered.add(response);
+    quiet?.refresh();
+    clearTimeout(lastWaits.get(socket));
     if (isClosing) response.shouldKeepAlive = false;
     response.on('close', () => {
       unanswered.delete(response);
-      if (isClosing) socket.destroySoon();
+      if (!isClosing) return;
+      if (!response.shouldKeepAlive) socket.destroySoon();
+      else {
+        const lastWait = setTimeout(() => socket.destroy(), options.quietMs);
+        lastWaits.set(socket, lastWait);
+      }
     });
   });
-  app.addHook('preClose', (done) => {
+  const announceEnd = () => {
     isClosing = true;
+    // Who is told asks on another connection, and not into one that is closing. Who was told to stay gets a last answer.
+    for (const response of unanswered) if (!response.headersSent) response.shouldKeepAlive = false;
+  };
+  app.addHook('preClose', (done) => {
+    announceEnd();
     fastPath.retire();
     for (const socket of unused) socket.destroy();
-    // Who is told asks on another connection, and not into one that is closing.
-    for (const response of unanswered) response.shouldKeepAlive = false;
     done();
   });
+  /** Resolves when nobody has asked anything for a while, when no connection is left, or when `limit` aborts. */
+  const turnAway = (limit: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      announceEnd();
+      if (limit.aborted) return resolve();
+      quiet = setTimeout(resolve, options.quietMs);
+      limit.addEventListener('abort', () => resolve(), { once: true });
+      app.server.once('close', resolve);
+      // Not the HTTP server's own, which closes the connections that wait for a request along with it.
+      Server.prototype.close.call(app.server);
+    });
   return {
     async close(limit, failAll) {
       let cutting: NodeJS.Timeout | undefined;
@@ -63,6 +92,11 @@ export function registerConnections(app: FastifyInstance, options: ConnectionOpt
         }, flushMs);
       };
       limit.addEventListener('abort', cut, { once: true });
+      // Whom the kernel has let in already is taken in yet: the end of the listening would reset their connections.
+      await setImmediate();
+      await turnAway(limit);
+      clearTimeout(quiet);
+      quiet = undefined;
       await app.close();
       clearTimeout(cutting);
     },

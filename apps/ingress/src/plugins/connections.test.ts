@@ -1,0 +1,146 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { until } from '@sluice/testing';
+import { type FastifyInstance, fastify } from 'fastify';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Connections, registerConnections } from './connections.ts';
+
+const never = new AbortController().signal;
+let app: FastifyInstance;
+let connections: Connections;
+let port: number;
+/** Streams that have begun. */
+let begun: { write(text: string): unknown; end(): unknown }[];
+
+async function serve(quietMs: number): Promise<void> {
+  app = fastify({ forceCloseConnections: 'idle', return503OnClosing: false });
+  connections = registerConnections(app, {
+    keepAliveMs: 60_000,
+    idleLimitMs: 60_000,
+    quietMs,
+    bodyLimitBytes: 1_024,
+    route: (path) => {
+      if (!path.startsWith('/fast')) return undefined;
+      return (_head, _body, response) => {
+        if (path === '/fast/stream') {
+          response.writeHead(200, {});
+          response.write('begun');
+          begun.push(response);
+        } else {
+          response.writeHead(200, { 'content-length': '5' });
+          response.end('whole');
+        }
+      };
+    },
+    now: Date.now,
+  });
+  begun = [];
+  app.post('/node', async () => 'whole');
+  app.post('/node/stream', (_http, { raw }) => {
+    raw.writeHead(200);
+    raw.write('begun');
+    begun.push(raw);
+  });
+  port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
+}
+afterEach(async () => {
+  app.server.closeAllConnections();
+  await app.close();
+});
+
+interface Client {
+  socket: Socket;
+  ask(path: string): void;
+  received(): string;
+}
+
+/** A client that keeps its connection, which has had one answer, or its beginning. */
+async function keepConnection(path: string): Promise<Client> {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  let text = '';
+  socket.setEncoding('utf8').on('data', (part) => {
+    text += part;
+  });
+  const ask = (wanted: string) => {
+    const headers = 'host: x\r\ncontent-type: application/json\r\ncontent-length: 2';
+    socket.write(`POST ${wanted} HTTP/1.1\r\n${headers}\r\n\r\n{}`);
+  };
+  ask(path);
+  await until(() => /whole|begun/.test(text));
+  text = '';
+  return { socket, ask, received: () => text };
+}
+
+/** That there was one answer, after which nothing comes. */
+async function expectLastAnswer({ socket, received }: Client): Promise<void> {
+  await until(() => socket.closed);
+  expect(received()).toMatch(/^HTTP\/1\.1 200 [\s\S]*^connection: close\r$[\s\S]*whole$/im);
+}
+
+/** Until nobody new is let in. */
+async function untilRefused(): Promise<void> {
+  await until(async () => {
+    const late = connect(port, '127.0.0.1');
+    const [error] = await Promise.race([once(late, 'error'), once(late, 'connect')]);
+    late.destroy();
+    return error?.code === 'ECONNREFUSED';
+  });
+}
+
+describe.each(['/fast', '/node'])('a kept connection of a server that closes (%s)', (path) => {
+  it('has what is still sent on it answered, as its last', async () => {
+    await serve(600_000);
+    const client = await keepConnection(path);
+    const closed = connections.close(never, () => undefined);
+    await untilRefused();
+    client.ask(path);
+    await expectLastAnswer(client);
+    // No connection is left to wait for.
+    await closed;
+  });
+
+  it('has a last answer after the end of a stream whose head said that it stays', async () => {
+    await serve(600_000);
+    const client = await keepConnection(`${path}/stream`);
+    const closed = connections.close(never, () => undefined);
+    await untilRefused();
+    begun[0]?.end();
+    await until(() => client.received() !== '');
+    const { length } = client.received();
+    client.ask(path);
+    await expectLastAnswer({ ...client, received: () => client.received().slice(length) });
+    await closed;
+  });
+
+  it('is closed after such a stream when nobody asks anything', async () => {
+    await serve(1);
+    const { socket } = await keepConnection(`${path}/stream`);
+    const closed = connections.close(never, () => undefined);
+    begun[0]?.end();
+    await Promise.all([once(socket, 'close'), closed]);
+  });
+
+  it('is closed when nobody asks anything', async () => {
+    await serve(1);
+    const { socket } = await keepConnection(path);
+    await Promise.all([once(socket, 'close'), connections.close(never, () => undefined)]);
+  });
+
+  it('is closed at once when there is no time to wait', async () => {
+    await serve(600_000);
+    const { socket } = await keepConnection(path);
+    const limit = new AbortController();
+    const closed = connections.close(limit.signal, () => undefined);
+    limit.abort();
+    await Promise.all([once(socket, 'close'), closed]);
+  });
+});
+
+it('a server that closes is not there for anybody new', async () => {
+  await serve(600_000);
+  const { socket } = await keepConnection('/fast');
+  const closed = connections.close(never, () => undefined);
+  await untilRefused();
+  socket.destroy();
+  await closed;
+});
