@@ -47,4 +47,12 @@ describe('the schema of arguments', () => {
     expect(plainParameters({ anyOf: [{ $ref: '#/$defs/None' }, true] })).toMatchObject({ properties: {} });
     expect(plainParameters({ anyOf: 7 })).toMatchObject({ type: 'object', properties: {} });
   });
+
+  test('is as soon made where one large definition is referred to again and again', () => {
+    const properties = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`p${at}`, text]));
+    const variants = Array.from({ length: 90_000 }, () => ({ $ref: '#/$defs/Large' }));
+    // A quarter of them with a fifth of the properties took 17 s.
+    const schema = { $defs: { Large: { properties } }, anyOf: variants };
+    expect(plainParameters(schema)).toMatchObject({ properties });
+  });
 });

@@ -26,8 +26,9 @@ export function plainParameters(schema: JsonObject): JsonObject {
   };
 }
 
+/** Each once: a client may refer to one large definition as often as a body holds, and each time would cost as much. */
 function variantsOf(list: readonly Json[], root: JsonObject): JsonObject[] {
-  return list.filter(isJsonObject).map((variant) => resolved(variant, root));
+  return [...new Set(list.filter(isJsonObject).map((variant) => resolved(variant, root)))];
 }
 
 const reference = /^#\/(\$defs|definitions)\/([^/]+)$/;

@@ -43,38 +43,42 @@ export function functionSchema(schema: JsonObject, isStrict: boolean): JsonObjec
 }
 
 /**
- * Whether the schema comes back to itself, which no grammar of Claude's can. References are followed by a list and not by
- * calls: a client may chain as many as a body holds.
+ * Whether the schema comes back to itself, which no grammar of Claude's can. What it holds and what it refers to is
+ * followed by a list and not by calls, and once: a client may chain and repeat as many references as a body holds.
  */
 export function isRecursive(schema: JsonObject): boolean {
-  const open = new Set(['#']);
-  const closed = new Set<string>();
-  const way = [{ place: '#', next: referencesIn(schema).values() }];
+  const open = new Set<Json>([schema]);
+  const closed = new Set<Json>();
+  const way = [{ node: schema as Json, next: partsOf(schema, schema) }];
   for (let last = way.at(-1); last; last = way.at(-1)) {
-    const { value: place } = last.next.next();
-    if (place === undefined) {
+    const { value: part, done } = last.next.next();
+    if (done) {
       way.pop();
-      open.delete(last.place);
-      closed.add(last.place);
-    } else if (open.has(place)) return true;
-    else if (!closed.has(place)) {
-      open.add(place);
-      way.push({ place, next: referencesIn(definitionOf(place, schema) ?? null).values() });
+      open.delete(last.node);
+      closed.add(last.node);
+    } else if (open.has(part)) return true;
+    else if (!closed.has(part)) {
+      open.add(part);
+      way.push({ node: part, next: partsOf(part, schema) });
     }
   }
   return false;
 }
 
-/** What a schema refers to itself, and not by its definitions. */
-function referencesIn(value: Json): string[] {
-  if (Array.isArray(value)) return value.flatMap(referencesIn);
-  if (!isJsonObject(value)) return [];
-  const { $ref, $defs, definitions, ...said } = value;
-  const inside = Object.values(said).flatMap(referencesIn);
-  return typeof $ref === 'string' ? [$ref, ...inside] : inside;
+/** The objects and lists that a part of a schema holds, but for its definitions, and what it refers to. */
+function* partsOf(part: Json, schema: JsonObject): Generator<Json, undefined> {
+  if (typeof part !== 'object' || part === null) return undefined;
+  for (const [name, value] of Object.entries(part)) {
+    const isAside = !Array.isArray(part) && (name === '$ref' || name === '$defs' || name === 'definitions');
+    if (!isAside && typeof value === 'object' && value !== null) yield value;
+  }
+  const target = isJsonObject(part) && typeof part.$ref === 'string' ? definitionOf(part.$ref, schema) : null;
+  if (typeof target === 'object' && target !== null) yield target;
+  return undefined;
 }
 
 function definitionOf(reference: string, schema: JsonObject): Json | undefined {
+  if (reference === '#') return schema;
   if (!reference.startsWith('#/')) return undefined;
   let found: Json | undefined = schema;
   for (const step of reference.slice(2).split('/')) found = isJsonObject(found) ? found[step] : undefined;
