@@ -176,6 +176,61 @@ test('a signature that comes through chat completions travels with a client of m
   expect(callsOf(objects(messages)[1] ?? {})[0]).toMatchObject({ id: 'c1', extra_content: extra });
 });
 
+test('sealed thoughts that come through a router travel with a client of messages, before and after their call', () => {
+  const sealed = (data: string) => ({
+    type: 'reasoning.encrypted',
+    data,
+    id: 'c1',
+    format: 'google-gemini-v1',
+  });
+  const [anthropic, openai] = [formatNamed('anthropic'), formatNamed('openai')];
+  const chunk = (delta: Json, finish_reason: Json = null) => ({
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+  const decoder = openai.client.createStreamDecoder({ id: 'g1', createdAt: 0, model: 'm' });
+  const said = [
+    chunk({ reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }, sealed('before')] }),
+    chunk({ tool_calls: [{ index: 0, id: 'c1', function: { name: 'f', arguments: '{}' } }] }),
+    chunk({ tool_calls: [{ index: 1, id: 'c2', function: { name: 'g', arguments: '{}' } }] }),
+    chunk({ reasoning_details: [sealed('after')] }),
+    chunk({}, 'stop'),
+  ].map((body) => decoder.push({ data: JSON.stringify(body) }));
+  const events = [...said.flat(), ...decoder.end()];
+  const { content } = collect(events);
+  const calls = content.filter((part) => part.type === 'tool-call');
+  const { call } = openai.server.decodeRequest({
+    ...{ path: '/v1/chat/completions', headers: {}, query: {}, requestId: 'r' },
+    body: { model: 'm', messages: [question] },
+  });
+  // A client of chat completions has them in the message, where they came.
+  for (const stream of [true, false]) {
+    const text = stream
+      ? encodeStream(openai, { ...call, stream }, [events])
+      : JSON.stringify(openai.server.encodeResponse([collect(events)], call));
+    expect(text.match(/before/g)).toHaveLength(1);
+    expect(text).not.toContain('sluice1');
+  }
+  const uses = calls.map((part) => ({
+    type: 'tool_use',
+    id: encodeCallId(part, 'anthropic'),
+    name: part.name,
+    input: {},
+  }));
+  const { request } = anthropic.server.decodeRequest({
+    ...{ path: '/v1/messages', headers: {}, query: {}, requestId: 'r' },
+    body: { model: 'm', max_tokens: 100, messages: [question, { role: 'assistant', content: uses }] },
+  });
+  const target = { stream: true, maxOutputTokens: 100, clientFormat: 'anthropic' };
+  const answer = (model: string) =>
+    objects(openai.client.encodeRequest(request, { ...target, model }).body.messages)[1];
+  expect(answer('google/gemini-3.7-flash')).toMatchObject({
+    reasoning_details: [sealed('before'), sealed('after')],
+    tool_calls: [{ id: 'c1' }, { id: 'c2' }],
+  });
+  expect(callsOf(answer('google/gemini-3.7-flash') ?? {})[0]).not.toHaveProperty('reasoning_details');
+  expect(answer('gpt-5')).not.toHaveProperty('reasoning_details');
+});
+
 test('any id comes back as it was, also one that another gateway of this kind had packed', () => {
   const packed = fc
     .tuple(fc.string(), fc.string({ unit: 'binary' }))

@@ -4,20 +4,26 @@ import {
   type FormatId,
   isJsonObject,
   type Json,
+  type JsonObject,
   type ToolCallPart,
 } from '@sluice/canonical';
 
-/** The one field of a call, by the format that knows it, which a server wants back with the call as it was. */
+/** A field of a call that a server wants back with the call as it was. */
 interface WantedField {
+  /** What it is called in an id. */
+  key: string;
+  /** The format that knows the field. */
+  owner: FormatId;
   name: string;
   isValid(value: unknown): value is Json;
 }
 
-const wantedBack: Readonly<Record<FormatId, WantedField>> = {
-  gemini: { name: 'thoughtSignature', isValid: (value) => typeof value === 'string' },
-  // So do Gemini models behind chat completions: they have their signature there.
-  openai: { name: 'extra_content', isValid: isJsonObject },
-};
+const wantedBack: readonly WantedField[] = [
+  { key: 'gemini', owner: 'gemini', name: 'thoughtSignature', isValid: (value) => typeof value === 'string' },
+  // So do Gemini models behind chat completions: they have their signature there, behind routers here.
+  { key: 'openai', owner: 'openai', name: 'extra_content', isValid: isJsonObject },
+  { key: 'sealed', owner: 'openai', name: 'reasoning_details', isValid: (value) => Array.isArray(value) },
+];
 
 /** Stands between the id that a server gave and what travels with it; letters and signs that every dialect allows. */
 const marker = '-sluice1-';
@@ -31,10 +37,10 @@ interface Call extends Extensible {
  * server wants back with the call, and this format has no place for, travels in it. `decodeCallId` is its inverse.
  */
 export function encodeCallId(call: Call, format: FormatId): string {
-  const luggage: Record<FormatId, Json> = {};
-  for (const [owner, { name }] of Object.entries(wantedBack)) {
+  const luggage: JsonObject = {};
+  for (const { key, owner, name } of wantedBack) {
     const value = owner === format ? undefined : extensionsOf(call, owner)?.[name];
-    if (value !== undefined) luggage[owner] = value;
+    if (value !== undefined) luggage[key] = value;
   }
   const isBare = Object.keys(luggage).length === 0 && !call.id.includes(marker);
   return isBare
@@ -48,9 +54,9 @@ export function decodeCallId(id: string): Call {
   if (end <= 0) return { id };
   const luggage = parseObject(Buffer.from(id.slice(end + marker.length), 'base64url').toString());
   const extensions: NonNullable<Extensible['extensions']> = {};
-  for (const [owner, { name, isValid }] of Object.entries(wantedBack)) {
-    const value = luggage[owner];
-    if (isValid(value)) extensions[owner] = { [name]: value };
+  for (const { key, owner, name, isValid } of wantedBack) {
+    const value = luggage[key];
+    if (isValid(value)) extensions[owner] = { ...extensions[owner], [name]: value };
   }
   const bare = id.slice(0, end);
   return Object.keys(extensions).length === 0 ? { id: bare } : { id: bare, extensions };

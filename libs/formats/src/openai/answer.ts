@@ -1,5 +1,6 @@
 import type { FinishReason, GenerationEvent, Json, JsonObject } from '@sluice/canonical';
 import { extend } from '@sluice/canonical';
+import { detailsField } from './sealed-thoughts.ts';
 import { deltaEvents, type OpenCall, startEvents, ToolCalls } from './tool-calls.ts';
 import { FORMAT } from './wire.ts';
 
@@ -23,6 +24,7 @@ export class AnswerBlocks {
   private readonly toolCalls = new ToolCalls();
   private readonly waiting: (TextPiece | OpenCall | OpaquePiece)[] = [];
   private readonly ids = new Set<string>();
+  private sealed: Json[] = [];
   private live: OpenCall | undefined;
   private block = -1;
   private kind: TextKind | 'call' | undefined;
@@ -60,6 +62,11 @@ export class AnswerBlocks {
     }
     if (call !== this.live || !call.hasArguments) return [];
     return call.isStarted ? deltaEvents(call, this.block) : this.start(call);
+  }
+
+  /** Thoughts that only their server can read, which it wants back with the calls: the next to be told of carries them. */
+  seal(thoughts: readonly Json[]): void {
+    this.sealed.push(...thoughts);
   }
 
   /** A content part of an unknown type. */
@@ -131,10 +138,18 @@ export class AnswerBlocks {
     const isOwn = wireId !== undefined && !this.ids.has(wireId);
     const id = isOwn ? wireId : `${this.fallbackId}_${this.toolCalls.calls.indexOf(call)}`;
     this.ids.add(id);
+    Object.assign(call.kept, this.takeSealed());
     return startEvents(call, this.block, id);
   }
 
   private close(call: OpenCall): GenerationEvent {
+    Object.assign(call.kept, this.takeSealed());
     return { type: 'tool-call-end', block: this.block, ...extend(FORMAT, call.kept) };
+  }
+
+  private takeSealed(): JsonObject {
+    const { sealed } = this;
+    this.sealed = [];
+    return sealed.length === 0 ? {} : { [detailsField]: sealed };
   }
 }

@@ -1,5 +1,6 @@
 import type { JsonObject, ReasoningEffort, Sampling, Tool } from '@sluice/canonical';
 import { plainParameters } from '../plain-parameters.ts';
+import { detailsField } from './sealed-thoughts.ts';
 
 /** How a model of the makers' own takes what it is asked; the open ones (`gpt-oss`) are like anybody else's. */
 type Kind = 'reasoning' | 'plain' | 'other';
@@ -31,7 +32,9 @@ export function acceptedSampling(sampling: Sampling, model: string): Sampling {
 /** The messages of a body without the thinking of another model, for which the makers' own have no field. */
 export function acceptedMessages(messages: JsonObject[], model: string): JsonObject[] {
   if (kindOf(model) === 'other') return messages;
-  return messages.map(({ reasoning_content: _thinking, reasoning: _same, ...message }) => message);
+  return messages.map(
+    ({ reasoning_content: _thinking, reasoning: _same, [detailsField]: _sealed, ...message }) => message,
+  );
 }
 
 /** The tools with parameters as the makers' own models take them. */

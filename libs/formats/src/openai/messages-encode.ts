@@ -2,6 +2,7 @@ import {
   type AssistantMessage,
   assertNever,
   type FormatId,
+  type Json,
   type JsonObject,
   type Message,
   type Opaque,
@@ -11,6 +12,7 @@ import {
 import { ownFields, ownNested, ownValue } from './foreign.ts';
 import { isCallItem } from './messages.ts';
 import { encodeContent, encodeMedia } from './parts.ts';
+import { detailsField, takeSealed } from './sealed-thoughts.ts';
 import { invalid } from './wire.ts';
 
 /**
@@ -87,6 +89,7 @@ function encodeAssistant(message: AssistantMessage, path: string, dropped: Forma
   let reasoning = '';
   const text: (TextPart | Opaque)[] = [];
   const calls: JsonObject[] = [];
+  const thoughts: Json[] = [];
   for (const [index, part] of message.content.entries()) {
     const at = `${path}.content[${index}]`;
     switch (part.type) {
@@ -98,7 +101,9 @@ function encodeAssistant(message: AssistantMessage, path: string, dropped: Forma
         text.push(part);
         break;
       case 'tool-call': {
-        const { outer, inner } = ownNested(ownFields(part, dropped), 'function');
+        const { rest, sealed } = takeSealed(ownFields(part, dropped));
+        const { outer, inner } = ownNested(rest, 'function');
+        thoughts.push(...sealed);
         const body = { ...inner, name: part.name, arguments: saidArguments(part.arguments) };
         calls.push({ ...outer, id: part.id, type: 'function', function: body });
         break;
@@ -114,6 +119,7 @@ function encodeAssistant(message: AssistantMessage, path: string, dropped: Forma
     }
   }
   return {
+    ...(thoughts.length > 0 && { [detailsField]: thoughts }),
     ...ownFields(message, dropped),
     role: 'assistant',
     content: text.length === 0 && calls.length > 0 ? null : encodeContent(text, `${path}.content`, dropped),

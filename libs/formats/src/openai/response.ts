@@ -13,6 +13,7 @@ import type { ClientCall, GenerationContext } from '../codec.ts';
 import { finishWord } from './finish.ts';
 import { ownFields, ownNested } from './foreign.ts';
 import { isCallItem } from './messages.ts';
+import { takeSealed } from './sealed-thoughts.ts';
 import { ChatStreamDecoder } from './stream-decode.ts';
 import { encodeUsage } from './usage.ts';
 import { FORMAT } from './wire.ts';
@@ -128,7 +129,7 @@ function encodeMessage(generation: Generation, isLegacy: boolean): JsonObject {
 }
 
 function encodeCall(call: ToolCallPart): JsonObject {
-  const { outer, inner } = ownNested(ownFields(call, []), 'function');
+  const { outer, inner } = ownNested(takeSealed(ownFields(call, [])).rest, 'function');
   // Clients parse the text, and nothing does not parse.
   const body = { ...inner, name: call.name, arguments: call.arguments || '{}' };
   return { ...outer, id: encodeCallId(call, FORMAT), type: 'function', function: body };

@@ -12,6 +12,7 @@ import { AnswerBlocks } from './answer.ts';
 import { ChunkTemplate } from './chunk-template.ts';
 import { decodeErrorMessage, decodeInBandError } from './error.ts';
 import { decodeFinishWord } from './finish.ts';
+import { detailsField, sealedIn } from './sealed-thoughts.ts';
 import { decodeUsage } from './usage.ts';
 import { FORMAT, keptBeside } from './wire.ts';
 
@@ -181,6 +182,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     else if (Array.isArray(text)) events.push(...text.flatMap((part) => this.readPart(part)));
     else if (logprobs && place) events.push(...this.blocks.text(place, '', logprobs));
     else if (logprobs) this.logprobs.push(...logprobs);
+    this.blocks.seal(sealedIn(delta[detailsField]));
     for (const item of Array.isArray(tool_calls) ? tool_calls : []) {
       if (isJsonObject(item)) events.push(...this.blocks.call(item));
     }

@@ -19,6 +19,7 @@ import { encodeErrorBody } from './error.ts';
 import { ownFields, ownNested } from './foreign.ts';
 import { isCallItem } from './messages.ts';
 import { encodeFinishReason, finishFields } from './response.ts';
+import { takeSealed } from './sealed-thoughts.ts';
 import { encodeUsage } from './usage.ts';
 import { FORMAT } from './wire.ts';
 
@@ -160,7 +161,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     const index = choice.calls;
     choice.calls += 1;
     choice.hasArguments = false;
-    const { outer, inner } = ownNested(ownFields(event, []), 'function');
+    const { outer, inner } = ownNested(takeSealed(ownFields(event, [])).rest, 'function');
     const body = { ...inner, name: event.name, arguments: '' };
     const open = `${this.head}{"index":${choice.index},"delta":{`;
     if (this.isLegacy) {
@@ -184,7 +185,7 @@ export class ChatStreamEncoder implements StreamEncoder {
   /** Clients parse the arguments, and nothing does not parse: a call without any shows an empty object. */
   private endCall(event: ToolCallEnd, choice: Choice): string {
     const missing = choice.hasArguments ? '' : this.argumentsText('{}', choice);
-    const { outer, inner } = ownNested(ownFields(event, []), 'function');
+    const { outer, inner } = ownNested(takeSealed(ownFields(event, [])).rest, 'function');
     if (this.isLegacy || Object.keys(outer).length + Object.keys(inner).length === 0) return missing;
     const index = choice.calls - 1;
     return (
