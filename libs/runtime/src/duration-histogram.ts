@@ -7,7 +7,8 @@ export interface DurationSeries {
 }
 
 interface Series extends DurationSeries {
-  labels: Record<string, string>;
+  /** As they are printed: `format="openai",model="x"`; empty where there are none. */
+  labels: string;
   counts: Float64Array;
   sumMs: number;
 }
@@ -23,6 +24,9 @@ export class DurationHistogram {
   private readonly labelNames: readonly string[];
   private readonly series = new Map<string, Series>();
 
+  /** How each bucket's line begins, without the labels of the series. */
+  private readonly bucketHeads: readonly string[];
+
   /** `name` ends in `_seconds`, which is what is exported; `bucketsMs` are upper bounds, rising. */
   constructor(
     {
@@ -36,6 +40,9 @@ export class DurationHistogram {
     this.name = name;
     this.bucketsMs = bucketsMs;
     this.labelNames = labelNames;
+    this.bucketHeads = [...bucketsMs.map((bound) => String(bound / 1000)), '+Inf'].map(
+      (le) => `${name}_bucket{le="${le}"`,
+    );
     if (labelNames.length === 0) this.child({});
     const source = {
       name,
@@ -54,30 +61,53 @@ export class DurationHistogram {
     const key = this.labelNames.map((name) => labels[name]).join('\n');
     const known = this.series.get(key);
     if (known) return known;
-    const created = createSeries({ ...labels }, this.bucketsMs);
+    const printed = this.labelNames.map((name) => `${name}="${escapeLabel(labels[name] ?? '')}"`);
+    const created = createSeries(printed.join(','), this.bucketsMs);
     this.series.set(key, created);
     return created;
   }
 
-  private values(): object[] {
+  /**
+   * A name that holds its labels is printed as it is. Printed by the registry they cost 3.5 µs a line, in which every
+   * stream of the process stands still: 270 ms of each scrape with 1,000 models, 60 so.
+   */
+  private values(): PrintedSample[] {
     return [...this.series.values()].flatMap(({ labels, counts, sumMs }) => {
       let total = 0;
-      const buckets = Array.from(counts, (count, index) => {
-        total += count;
-        const bound = this.bucketsMs[index];
-        const le = bound === undefined ? '+Inf' : String(bound / 1000);
-        return { metricName: `${this.name}_bucket`, labels: { le, ...labels }, value: total };
+      const rest = labels === '' ? '}' : `,${labels}}`;
+      const buckets = this.bucketHeads.map((head, index) => {
+        total += counts[index] ?? 0;
+        return sample(head + rest, total);
       });
+      const own = labels === '' ? '' : `{${labels}}`;
       return [
         ...buckets,
-        { metricName: `${this.name}_sum`, labels, value: sumMs / 1000 },
-        { metricName: `${this.name}_count`, labels, value: total },
+        sample(`${this.name}_sum${own}`, sumMs / 1000),
+        sample(`${this.name}_count${own}`, total),
       ];
     });
   }
 }
 
-function createSeries(labels: Record<string, string>, bucketsMs: readonly number[]): Series {
+interface PrintedSample {
+  metricName: string;
+  labels: object;
+  sharedLabels: object;
+  value: number;
+}
+
+const noLabels = Object.freeze({});
+
+function sample(metricName: string, value: number): PrintedSample {
+  return { metricName, labels: noLabels, sharedLabels: noLabels, value };
+}
+
+/** As the text format of Prometheus wants it. */
+function escapeLabel(value: string): string {
+  return value.replace(/[\\\n"]/g, (sign) => (sign === '\n' ? '\\n' : `\\${sign}`));
+}
+
+function createSeries(labels: string, bucketsMs: readonly number[]): Series {
   const series: Series = {
     labels,
     counts: new Float64Array(bucketsMs.length + 1),

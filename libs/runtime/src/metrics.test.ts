@@ -71,6 +71,33 @@ describe('gauges', () => {
 });
 
 describe('durations', () => {
+  it('are told apart as far as requests may wait, beyond which a percentile would stand still', async () => {
+    const metrics = createIngressMetrics(new Registry());
+    metrics.timeToFirstToken.observe({ format: 'openai', model: 'x' }, 599_000);
+    metrics.queueWait.observe({ pool: 'x' }, 599_000);
+    metrics.interTokenLatency.observe({ format: 'openai' }, 59_000);
+    metrics.timePerOutputToken.observe({ format: 'openai' }, 59_000);
+    const seen = await samples(metrics.registry);
+    const last = (name: string, labels: string, le: string) =>
+      seen.get(`${name}_bucket{le="${le}",${labels}}`);
+    expect([
+      last('sluice_time_to_first_token_seconds', 'format="openai",model="x"', '600'),
+      last('sluice_queue_wait_seconds', 'pool="x"', '600'),
+      last('sluice_inter_token_latency_seconds', 'format="openai"', '60'),
+      last('sluice_time_per_output_token_seconds', 'format="openai"', '60'),
+    ]).toEqual([1, 1, 1, 1]);
+  });
+
+  it('have labels as the text format spells them, whatever they hold', async () => {
+    const metrics = createIngressMetrics(new Registry());
+    metrics.timeToFirstToken.observe({ format: 'openai', model: 'a "b" \\ c\nd' }, 1_500);
+    const seen = await samples(metrics.registry);
+    const labels = 'format="openai",model="a \\"b\\" \\\\ c\\nd"';
+    expect(seen.get(`sluice_time_to_first_token_seconds_bucket{le="+Inf",${labels}}`)).toBe(1);
+    expect(seen.get(`sluice_time_to_first_token_seconds_sum{${labels}}`)).toBe(1.5);
+    expect(seen.get(`sluice_time_to_first_token_seconds_count{${labels}}`)).toBe(1);
+  });
+
   it('are taken in milliseconds and told in seconds, in cumulative buckets whose bound is inclusive', async () => {
     const metrics = createIngressMetrics(new Registry());
     const series = metrics.interTokenLatency.child({ format: 'openai' });
@@ -98,7 +125,7 @@ describe('durations', () => {
     metrics.timeToFirstToken.observe({ model: 'a', format: 'openai' }, 1);
     const seen = await samples(metrics.registry);
     expect(seen.get('sluice_time_to_first_token_seconds_count{format="openai",model="a"}')).toBe(2);
-    expect(seen.get('sluice_time_to_first_token_seconds_count{model="b",format="openai"}')).toBe(1);
+    expect(seen.get('sluice_time_to_first_token_seconds_count{format="openai",model="b"}')).toBe(1);
   });
 });
 
