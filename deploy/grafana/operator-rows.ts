@@ -174,7 +174,8 @@ export const processes: Row = {
       unit: 'short',
       queries: [
         {
-          expression: `sum by (job) (changes(process_start_time_seconds${ofSluice}[10m]))`,
+          // A pod that replaces another has an address of its own, at which nothing has changed.
+          expression: `sum by (job) (changes(process_start_time_seconds${ofSluice}[10m]) > 0 or (time() - process_start_time_seconds${ofSluice} < bool 600))`,
           legend: '{{job}}',
         },
       ],
