@@ -199,7 +199,7 @@ export interface GenerationContext {
   createdAt: number;
   /** Public name. */
   model: string;
-  /** The client takes one tool call per answer: where the dialect can't say so, the others are left out. */
+  /** The client takes one tool call per answer: where the dialect can't say so, or its server does not heed it, the others are left out. */
   isSingleCall?: boolean;
 }
 

@@ -21,6 +21,7 @@ interface OpaquePiece {
  */
 export class AnswerBlocks {
   private readonly fallbackId: string;
+  private readonly isSingleCall: boolean;
   private readonly toolCalls = new ToolCalls();
   private readonly waiting: (TextPiece | OpenCall | OpaquePiece)[] = [];
   private readonly ids = new Set<string>();
@@ -31,8 +32,10 @@ export class AnswerBlocks {
   hasRefusal = false;
   hasCalls = false;
 
-  constructor(id: string) {
+  /** `isSingleCall`: of several calls the first is the only one that counts. */
+  constructor(id: string, isSingleCall: boolean) {
     this.fallbackId = `call_${id}`;
+    this.isSingleCall = isSingleCall;
   }
 
   text(kind: TextKind, text: string, logprobs?: Json[]): GenerationEvent[] {
@@ -89,6 +92,8 @@ export class AnswerBlocks {
     for (const piece of this.waiting) {
       if ('kind' in piece) events.push(...this.flow(piece));
       else if ('value' in piece) events.push(...this.flowOpaque(piece.value));
+      // Not every server heeds that one call is wanted; the client answers the first and never the others.
+      else if (this.isSingleCall && piece !== this.toolCalls.calls[0]) continue;
       else if (piece.other) events.push(...this.flowOpaque(piece.other));
       else events.push(...this.start(piece), this.close(piece));
     }

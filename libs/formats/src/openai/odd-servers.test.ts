@@ -365,6 +365,27 @@ describe('pieces of calls', () => {
     expect(pieces(...all)).toEqual(calls);
   });
 
+  test('of a second call are left out for a client that takes one', () => {
+    const decoder = new ChatStreamDecoder({ ...context, isSingleCall: true });
+    const call = (index: number) => ({ index, id: `c${index}`, function: { name: 'f', arguments: '{}' } });
+    const chunks = [
+      chunk({ tool_calls: [call(0), call(1)] }),
+      chunk({ content: 'b' }),
+      chunk({}, 'tool_calls'),
+    ];
+    const events = chunks.flatMap((each) => decoder.push({ data: JSON.stringify(each) }));
+    const all = [...events, ...decoder.end()];
+    expect(findGrammarError(all)).toBeUndefined();
+    expect(all[0]).toEqual({ type: 'start', ...context });
+    expect(collect(all)).toMatchObject({
+      content: [
+        { type: 'tool-call', id: 'c0' },
+        { type: 'text', text: 'b' },
+      ],
+      finish: { reason: 'tool-calls' },
+    });
+  });
+
   test('may come alone where a list belongs', () => {
     const piece = (name: string | null, text: string) =>
       chunk({ tool_calls: { index: 0, id: '', type: 'function', function: { name, arguments: text } } });

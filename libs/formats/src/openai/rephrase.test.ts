@@ -158,6 +158,13 @@ test('a tokenizer that takes ids of nine characters gets the same one for the sa
   expect(said(refusal, messages)).toBeUndefined();
 });
 
+test('a model that takes no word of parallel calls hears none', () => {
+  const refusal = "Unsupported parameter: 'parallel_tool_calls' is not supported with this model.";
+  const body = { model: 'o3', parallel_tool_calls: false };
+  expect(rephrase(body, refusal, false)).toEqual({ model: 'o3' });
+  expect(rephrase({ model: 'o3' }, refusal, false)).toBeUndefined();
+});
+
 describe('an effort', () => {
   const asked = (effort: string | undefined, refusal: string, more: JsonObject = {}) => {
     const body = { model: 'm', ...(effort !== undefined && { reasoning_effort: effort }), ...more };

@@ -21,7 +21,8 @@ const rephrasings: readonly Rephrasing[] = [
   (body, refusal) => withMessages(body, (messages) => inTemplateOrder(messages, refusal)),
   withPlainText,
   withShortIds,
-  withoutTopK,
+  (body, refusal) => withoutWord(body, 'top_k', refusal),
+  (body, refusal) => withoutWord(body, 'parallel_tool_calls', refusal),
 ];
 
 /**
@@ -29,8 +30,9 @@ const rephrasings: readonly Rephrasing[] = [
  * that ours can't tell which model takes `max_completion_tokens` alone; its older versions, and some other servers,
  * do not know `stream_options`. `top_k` and thinking are in no version of the dialect: many servers take both, Groq,
  * Cerebras and Mistral refuse one name of thinking or either, while DeepSeek demands the thinking of every answer. The
- * role `developer` and text in parts are not known to all, and templates of models have rules of their own. An effort is
- * exchanged only for a client of another format (`isForeign`). Absent: it is none of these.
+ * role `developer` and text in parts are not known to all, and templates of models have rules of their own. OpenAI's `o` take
+ * no word of parallel calls, whose answers we cut to one ourselves. An effort is exchanged only for a client of another
+ * format (`isForeign`). Absent: it is none of these.
  */
 export function rephrase(body: JsonObject, refusal: string, isForeign: boolean): JsonObject | undefined {
   for (const rephrasing of rephrasings) {
@@ -51,9 +53,9 @@ function withNewerLimit(body: JsonObject, refusal: string): JsonObject | undefin
   return { ...rest, max_completion_tokens: limit };
 }
 
-function withoutTopK(body: JsonObject, refusal: string): JsonObject | undefined {
-  const { top_k: refused, ...known } = body;
-  return refused !== undefined && refusal.includes('top_k') && isUnknown.test(refusal) ? known : undefined;
+function withoutWord(body: JsonObject, word: string, refusal: string): JsonObject | undefined {
+  const { [word]: refused, ...known } = body;
+  return refused !== undefined && refusal.includes(word) && isUnknown.test(refusal) ? known : undefined;
 }
 
 /**

@@ -60,7 +60,7 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   constructor(context: GenerationContext) {
     this.context = context;
-    this.blocks = new AnswerBlocks(context.id);
+    this.blocks = new AnswerBlocks(context.id, context.isSingleCall ?? false);
   }
 
   push({ event, data }: SseMessage): GenerationEvent[] {
@@ -146,7 +146,8 @@ export class ChatStreamDecoder implements StreamDecoder {
     const known = this.startFields;
     if (!known) {
       this.startFields = fields;
-      return [{ type: 'start', ...this.context, ...extend(FORMAT, fields) }];
+      const { isSingleCall: _wish, ...start } = this.context;
+      return [{ type: 'start', ...start, ...extend(FORMAT, fields) }];
     }
     for (const [name, value] of Object.entries(fields))
       if (!isSame(known[name], value)) this.body[name] = value;
