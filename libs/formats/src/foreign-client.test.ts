@@ -80,6 +80,32 @@ describe('a Claude model', () => {
     expect(body.thinking).toMatchObject({ type });
   });
 
+  test('shows what it thinks, which the newer ones do only where they are told to', () => {
+    const thinking = (model: string) =>
+      sent('openai', chat({ reasoning_effort: 'high' }), 'anthropic', model).thinking;
+    expect(thinking('claude-opus-4-8')).toEqual({ type: 'adaptive', display: 'summarized' });
+    expect(thinking('claude-opus-4-6')).toEqual({ type: 'adaptive' });
+    const hidden = generate({ generationConfig: { thinkingConfig: { thinkingLevel: 'LOW' } } });
+    expect(sent('gemini', hidden, 'anthropic', 'claude-opus-4-8').thinking).toMatchObject({
+      display: 'omitted',
+    });
+    const own = { thinking: { type: 'adaptive' } };
+    expect(sent('anthropic', messages(own), 'anthropic', 'claude-opus-4-8').thinking).toEqual(own.thinking);
+  });
+
+  test('that can not help thinking is asked for the least', () => {
+    const body = sent(
+      'openai',
+      chat({ reasoning_effort: 'none' }),
+      'anthropic',
+      'anthropic/claude-fable-5.1',
+    );
+    expect(body).not.toHaveProperty('thinking');
+    expect(body.output_config).toEqual({ effort: 'low' });
+    const own = { thinking: { type: 'disabled' } };
+    expect(sent('anthropic', messages(own), 'anthropic', 'claude-fable-5').thinking).toEqual(own.thinking);
+  });
+
   test('is told an effort alone as a client of its own dialect said it', () => {
     const own = { output_config: { effort: 'low' } };
     const body = sent('anthropic', messages(own), 'anthropic', 'claude-opus-4-5');

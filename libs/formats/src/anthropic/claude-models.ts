@@ -22,6 +22,11 @@ export function knowsXhigh(model: string): boolean {
   return !withoutXhigh.test(dashed(model));
 }
 
+/** Whether the model thinks in any case, and refuses to be told not to. */
+export function alwaysThinks(model: string): boolean {
+  return /claude-(?:fable|mythos)/.test(model);
+}
+
 /** Routers write versions with a dot. */
 function dashed(model: string): string {
   return model.replaceAll('.', '-');

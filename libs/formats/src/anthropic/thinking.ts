@@ -5,7 +5,7 @@ import {
   type Reasoning,
   type ReasoningEffort,
 } from '@sluice/canonical';
-import { knowsXhigh, thinkingFormOf } from './claude-models.ts';
+import { alwaysThinks, knowsXhigh, thinkingFormOf } from './claude-models.ts';
 import { invalid, restOf } from './wire.ts';
 
 const efforts: Readonly<Record<string, ReasoningEffort>> = {
@@ -110,10 +110,15 @@ export function encodeThinking(
 ): { thinking?: JsonObject; effort?: string } {
   if (reasoning === undefined) return {};
   const { effort, budgetTokens, visible } = reasoning;
-  if (effort === 'none' || budgetTokens === 0) return { thinking: { type: 'disabled' } };
+  if (effort === 'none' || budgetTokens === 0) {
+    const cannot = target.isForeign && alwaysThinks(target.model);
+    return cannot ? { effort: effortWord.minimal } : { thinking: { type: 'disabled' } };
+  }
   const word = effort && { effort: wordOf(effort, target) };
-  const display = visible === undefined ? {} : { display: visible ? 'summarized' : 'omitted' };
   const form = thinkingFormOf(target.model);
+  // The newer ones show nothing unasked, and clients of other formats have no such word or see what is thought.
+  const isShown = visible ?? (target.isForeign && form === 'adaptive' ? true : undefined);
+  const display = isShown === undefined ? {} : { display: isShown ? 'summarized' : 'omitted' };
   if (budgetTokens !== undefined && budgetTokens > 0) {
     if (target.isForeign) {
       const nearest = effort ?? effortOf(budgetTokens);
