@@ -40,6 +40,26 @@ test('a server that misses the thought before a call gets an empty one', () => {
   expect(said(refusal, all ?? [])).toBeUndefined();
 });
 
+test('a server that knows no younger fields hears no hints, and everything that is asked', () => {
+  const tool = { name: 'f', input_schema: { type: 'object' } };
+  const body = {
+    messages: [user],
+    tools: [{ ...tool, eager_input_streaming: true }, tool],
+    thinking: { type: 'adaptive', display: 'omitted' },
+    context_management: { edits: [] },
+    output_config: { effort: 'high' },
+  };
+  const refused = (field: string) => rephrase(body, `${field}: Extra inputs are not permitted`);
+  expect(refused('tools.0.custom.eager_input_streaming')).toEqual({ ...body, tools: [tool, tool] });
+  expect(refused('thinking.adaptive.display')).toEqual({ ...body, thinking: { type: 'adaptive' } });
+  const { context_management: _edits, ...unmanaged } = body;
+  expect(refused('context_management')).toEqual(unmanaged);
+  expect(refused('output_config')).toBeUndefined();
+  expect(rephrase(unmanaged, 'context_management: Extra inputs are not permitted')).toBeUndefined();
+  const words = "Extra inputs are not permitted, field: 'tools[0].eager_input_streaming', value: True";
+  expect(rephrase(body, words)).toMatchObject({ tools: [tool, tool] });
+});
+
 test('a server that takes back only what it signed hears nothing else that was thought', () => {
   const refusal = 'messages.1.content.0: Invalid `signature` in `thinking` block';
   const unsigned = { type: 'thinking', thinking: 'Hm.', signature: '' };

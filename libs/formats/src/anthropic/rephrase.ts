@@ -4,18 +4,53 @@ import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 const wantsNoSystemTurn = /unexpected role\b|\brole: input should be 'user'|system messages? must/i;
 /** DeepSeek, of a turn with calls whose thinking its client left out. */
 const missesThinking = /\bthinking\b.*\bpassed back\b/i;
+/** Servers that check by a schema of their own, of fields that are younger than it. */
+const refusesField = /extra inputs are not permitted/i;
+/** Wishes that are fulfilled or not, and change nothing of what is asked: where they stand, and what they are called. */
+const hints = [
+  ['tools', 'eager_input_streaming'],
+  ['thinking', 'display'],
+  [undefined, 'context_management'],
+] as const;
 /** Claude behind a name that is not its own. */
 const wantsSignature = /\bsignature\b/i;
 
 /**
  * The body without what a server of this dialect refused in these words: system turns are said by the user at their place,
- * turns of the assistant that call begin with a thought, be it empty, and thinking that nobody signed is left out. Absent:
- * it is none of these.
+ * turns of the assistant that call begin with a thought, be it empty, thinking that nobody signed is left out, and so are
+ * hints that coding tools give with every request. Absent: it is none of these.
  */
 export function rephrase(body: JsonObject, refusal: string): JsonObject | undefined {
+  if (refusesField.test(refusal)) return withoutHints(body, refusal);
   if (wantsNoSystemTurn.test(refusal)) return eachTurn(body, byUser);
   if (missesThinking.test(refusal)) return eachTurn(body, withThought);
   return wantsSignature.test(refusal) ? eachTurn(body, withoutUnsigned) : undefined;
+}
+
+function withoutHints(body: JsonObject, refusal: string): JsonObject | undefined {
+  let said = body;
+  for (const [place, name] of hints) {
+    if (!refusal.includes(name)) continue;
+    if (place === undefined) {
+      if (hasField(said, name)) said = without(said, name);
+      continue;
+    }
+    const held = said[place];
+    if (hasField(held, name)) said = { ...said, [place]: without(held, name) };
+    else if (Array.isArray(held) && held.some((each) => hasField(each, name))) {
+      said = { ...said, [place]: held.map((each) => (hasField(each, name) ? without(each, name) : each)) };
+    }
+  }
+  return said === body ? undefined : said;
+}
+
+function hasField(value: Json | undefined, name: string): value is JsonObject {
+  return isJsonObject(value) && value[name] !== undefined;
+}
+
+function without(value: JsonObject, name: string): JsonObject {
+  const { [name]: _hint, ...rest } = value;
+  return rest;
 }
 
 /** Each turn as `say` has it, which leaves those as they are of which it says nothing. Absent where all stay. */

@@ -83,7 +83,8 @@ const makersModels = [
   '  one, take none there, which vLLM answers with 400, llama.cpp and Ollama with 500. In the same way, once refused and',
   '  from then on: turns that have to alternate are joined, `developer` becomes `system`, text in parts one string (DeepSeek),',
   '  ids of calls nine characters (Mistral), and an effort, for clients of other formats, the nearest that the server names,',
-  '  or none. A messages server that misses the thought before a call (DeepSeek) gets an empty one.',
+  '  or none. A messages server that misses the thought before a call (DeepSeek) gets an empty one, and one that refuses',
+  '  `context_management`, `eager_input_streaming` or how thinking is shown hears nothing of it.',
   '',
 ];
 
