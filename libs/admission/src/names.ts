@@ -7,7 +7,7 @@ export interface AdmissionNames {
   tenantSlot(tenant: string): Slot;
   /** Where the places of a pool are counted. */
   poolSlot(pool: string): Slot;
-  /** Zset: slots in use by the instant until which somebody promised to look after them. */
+  /** Zset: slots in use by the instant (Redis time) until which somebody promised to look after them. */
   readonly slotsInUse: string;
 }
 

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '@sluice/runtime';
 import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
@@ -15,6 +16,8 @@ afterAll(() => bed.close());
 /** Shorter than any patience, and longer than a machine stands still. */
 const short = { leaseMs: 2_500, renewEveryMs: 50 };
 const limits = { tenant: { concurrency: { max: 1 }, 'token-budget': { max: 1000 } }, key: {} };
+/** The clock of a host that was set wrong. */
+const shifted = (byMs: number): Clock => ({ ...systemClock, now: () => Date.now() + byMs });
 const oneSlot = { slots: 1, waitBudgetMs: 0, maxWaiting: 0 };
 
 it('what a dead ingress held is free after its lease, and charged by the input and the output seen', async () => {
@@ -70,6 +73,40 @@ it('a living ingress looks after what a dead one left, though nobody asks for th
     spent: '40',
     reserved: '0',
   });
+});
+
+it('a living ingress looks after what a dead one left, though their clocks are hours apart', async () => {
+  const hourMs = 3_600_000;
+  const [fast, slow] = [shifted(hourMs), shifted(-hourMs)];
+  const [dying, living] = [
+    await bed.admission({ leaseMs: 100, clock: fast }),
+    await bed.admission({ ...short, clock: slow }),
+  ];
+  await dying.admit(bed.claim({ limits }));
+  dying.redis.disconnect();
+  await living.start();
+  await until(async () => (await living.redis.exists('sluice:admission:slots')) === 0);
+  expect(await living.redis.keys('*')).toEqual(['sluice:{t:acme}:token-budget:tenant']);
+});
+
+it('an ingress whose clock is fast leaves what another one holds to that one', async () => {
+  const [holder, fast] = [
+    await bed.admission(),
+    await bed.admission({ ...short, clock: shifted(3_600_000) }),
+  ];
+  await holder.admit(bed.claim({ limits }));
+  const { redis } = holder;
+  const promised = await redis.zrange('sluice:admission:slots', '0', '-1', 'WITHSCORES');
+  const looks = async () =>
+    Number(/cmdstat_hvals:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
+  const looksBefore = await looks();
+  const rounds = async () =>
+    Number(/cmdstat_zrangebyscore:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
+  const roundsBefore = await rounds();
+  await fast.start();
+  await until(async () => (await rounds()) > roundsBefore + 3);
+  expect(await looks()).toBe(looksBefore);
+  expect(await redis.zrange('sluice:admission:slots', '0', '-1', 'WITHSCORES')).toEqual(promised);
 });
 
 it('a lease that is renewed outlives its term', async () => {

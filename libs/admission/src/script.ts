@@ -2,6 +2,11 @@ import { type LuaScript, putJobsFile, readLuaScript } from '@sluice/transport';
 
 const own = (name: string): URL => new URL(`./scripts/${name}.lua`, import.meta.url);
 
+/** Reads a script of scripts/ about the slots in use, which needs nothing of the books. */
+export function readSlotScript(name: 'promise' | 'abandoned'): LuaScript {
+  return readLuaScript(own(name));
+}
+
 /** Reads a script of scripts/, with the functions before it that it uses. */
 export function readScript(name: 'reserve' | 'settle' | 'renew' | 'inspect'): LuaScript {
   const books = [own('counts'), own('ledger')];

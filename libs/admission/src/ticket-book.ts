@@ -1,9 +1,11 @@
 import type { Clock, Timer } from '@sluice/runtime';
+import { runLuaScript } from '@sluice/transport';
 import { Cluster, type Redis } from 'ioredis';
 import { type Part, slotsOf } from './check-list.ts';
 import type { Claim, Outcome, Ticket } from './claim.ts';
 import type { Ledger, Renewal, Settlement } from './ledger.ts';
 import type { Slot } from './names.ts';
+import { readSlotScript } from './script.ts';
 
 interface NewTicket {
   claim: Claim;
@@ -55,7 +57,7 @@ class OpenTicket implements Ticket {
 export interface TicketBookOptions {
   redis: Redis | Cluster;
   ledger: Ledger;
-  clock: Clock;
+  clock: Pick<Clock, 'after'>;
   leaseMs: number;
   renewEveryMs: number;
   /** Key of `AdmissionNames.slotsInUse`. */
@@ -69,6 +71,10 @@ const leftoverBatch = 200;
 /** Settlements kept while Redis is away; past it the oldest are left to the rule for dead leases. */
 const maxUnsettled = 100_000;
 const slotsInUseLifeMs = 7 * 24 * 3600 * 1000;
+/** Slots of dead processes that one round looks after. */
+const abandonedPerRound = 100;
+const promiseScript = readSlotScript('promise');
+const abandonedScript = readSlotScript('abandoned');
 
 /**
  * Keeps what this process holds alive, and settles what it and others left behind. Everything it does may fail
@@ -246,8 +252,9 @@ export class TicketBook {
 
   /** Slots of processes that died: nobody has renewed their promise. */
   private async settleAbandoned(): Promise<void> {
-    const { redis, clock, slotsInUse, ledger } = this.options;
-    const slots = await redis.zrangebyscore(slotsInUse, '-inf', clock.now(), 'LIMIT', 0, 100);
+    const { redis, slotsInUse, ledger } = this.options;
+    const found = await runLuaScript(redis, abandonedScript, [slotsInUse], [abandonedPerRound]);
+    const slots = Array.isArray(found) ? found.map(String) : [];
     await this.eachSlot(slots, async (slot) => {
       // Where nobody answers, the next look is as far away as where there is something to look after.
       const requests = await ledger.inspect(slot).then(
@@ -261,10 +268,8 @@ export class TicketBook {
 
   private async promise(slots: readonly Slot[]): Promise<void> {
     if (slots.length === 0) return;
-    const { redis, clock, leaseMs, slotsInUse } = this.options;
-    const until = clock.now() + leaseMs + 1000;
-    await redis.zadd(slotsInUse, 'GT', ...slots.flatMap((slot) => [until, slot]));
-    await redis.pexpire(slotsInUse, slotsInUseLifeMs);
+    const { redis, leaseMs, slotsInUse } = this.options;
+    await runLuaScript(redis, promiseScript, [slotsInUse], [leaseMs + 1000, slotsInUseLifeMs, ...slots]);
   }
 }
 
