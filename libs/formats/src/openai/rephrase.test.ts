@@ -158,6 +158,23 @@ test('a tokenizer that takes ids of nine characters gets the same one for the sa
   expect(said(refusal, messages)).toBeUndefined();
 });
 
+test('a server that misses thinking gets some in every answer, and no text that is null beside it', () => {
+  const refusal = 'The `reasoning_content` in the thinking mode must be passed back to the API.';
+  const calls = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }];
+  const call = { role: 'assistant', content: null, tool_calls: calls };
+  const all = said(refusal, [
+    { ...call, reasoning_content: 'Hm.' },
+    call,
+    { role: 'assistant', content: 'Well', reasoning_content: 'Hm.' },
+  ]);
+  expect(all).toEqual([
+    { ...call, content: '', reasoning_content: 'Hm.' },
+    { ...call, content: '', reasoning_content: '' },
+    { role: 'assistant', content: 'Well', reasoning_content: 'Hm.' },
+  ]);
+  expect(said(refusal, all as Json[])).toBeUndefined();
+});
+
 test('a model that takes no word of parallel calls hears none', () => {
   const refusal = "Unsupported parameter: 'parallel_tool_calls' is not supported with this model.";
   const body = { model: 'o3', parallel_tool_calls: false };

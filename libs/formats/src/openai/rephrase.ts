@@ -60,17 +60,18 @@ function withoutWord(body: JsonObject, word: string, refusal: string): JsonObjec
 
 /**
  * Answers without thinking under this name, or each with some, be it empty: a client may have it of another model, or
- * not at all.
+ * not at all. DeepSeek says the same of an answer whose text is null beside its thinking.
  */
 function rethink(body: JsonObject, name: string, refusal: string): JsonObject | undefined {
   const answers = Array.isArray(body.messages) ? body.messages.filter(isAnswer) : [];
   const isRefused = isUnknown.test(refusal) && answers.some((answer) => answer[name] !== undefined);
-  const isWanted = isMissed.test(refusal) && answers.some((answer) => answer[name] === undefined);
+  const isLacking = (answer: JsonObject) => answer[name] === undefined || answer.content === null;
+  const isWanted = isMissed.test(refusal) && answers.some(isLacking);
   if (!Array.isArray(body.messages) || (!isRefused && !isWanted)) return undefined;
   const messages = body.messages.map((message) => {
     if (!isAnswer(message)) return message;
     const { [name]: thinking = '', ...said } = message;
-    return isRefused ? said : { ...said, [name]: thinking };
+    return isRefused ? said : { ...said, content: said.content ?? '', [name]: thinking };
   });
   return { ...body, messages };
 }
