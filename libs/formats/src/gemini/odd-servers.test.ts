@@ -349,6 +349,19 @@ describe('usage', () => {
     expect(encodeUsage({ inputTokens: 3 }, false)).toStrictEqual({ promptTokenCount: 3, totalTokenCount: 3 });
   });
 
+  test('of no prompt is no count, and neither is no answer to it', () => {
+    // How LiteLLM 1.106 ends a stream of any server but Google's.
+    const usage = { promptTokenCount: 0, candidatesTokenCount: 0, totalTokenCount: 0 };
+    const ended = decode(
+      chunk([{ text: 'Hello.' }], { finishReason: null, index: 0, safetyRatings: [] }),
+      chunk([], { finishReason: 'STOP', index: 0, safetyRatings: [] }, { usageMetadata: usage }),
+    );
+    expect(ended.at(-1)).toHaveProperty('usage', {});
+    expect(decodeUsage(usage)).toStrictEqual({});
+    expect(decodeUsage({ ...usage, candidatesTokenCount: 2 })).toStrictEqual({ outputTokens: 2 });
+    expect(decodeUsage({ ...usage, promptTokenCount: 5 })).toStrictEqual({ inputTokens: 5, outputTokens: 0 });
+  });
+
   test('never falls below zero, whatever was told', () => {
     const wrong = { inputTokens: 3, outputTokens: 5, reasoningTokens: 20 };
     const kept = { extensions: { gemini: { toolUsePromptTokenCount: 4 } } };

@@ -304,10 +304,10 @@ const block = fc.oneof(
 type Block = typeof block extends fc.Arbitrary<infer Value> ? Value : never;
 const usage = fc.oneof(
   fc.constant({}),
-  fc.record({ inputTokens: fc.nat(), outputTokens: fc.nat() }),
+  fc.record({ inputTokens: fc.integer({ min: 1, max: 100_000 }), outputTokens: fc.nat({ max: 100_000 }) }),
   fc.record({
-    inputTokens: fc.nat(),
-    outputTokens: fc.integer({ min: 100 }),
+    inputTokens: fc.integer({ min: 1, max: 100_000 }),
+    outputTokens: fc.integer({ min: 100, max: 100_000 }),
     cacheReadTokens: fc.integer({ min: 1 }),
     reasoningTokens: fc.integer({ min: 1, max: 100 }),
   }),

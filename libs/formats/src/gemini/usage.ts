@@ -35,7 +35,10 @@ export function textTokens(tokenCount: number): JsonObject[] {
   return [{ modality: 'TEXT', tokenCount }];
 }
 
-/** Counts that the server left away stay absent, except thoughts: no thoughts are 0 of them in a known output. */
+/**
+ * Counts that the server left away stay absent, except thoughts: no thoughts are 0 of them in a known output. No prompt
+ * has no tokens: routers end a stream with zeros whose server they did not ask to count (LiteLLM of late 2026).
+ */
 export function decodeUsage(wire: WireUsage): Usage {
   const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount, cachedContentTokenCount, ...others } =
     wire;
@@ -47,9 +50,10 @@ export function decodeUsage(wire: WireUsage): Usage {
   const inputTokens =
     promptTokenCount === undefined ? undefined : promptTokenCount + (toolUsePromptTokenCount ?? 0);
   const outputTokens = outputOf(wire, inputTokens);
+  const isCounted = inputTokens !== 0;
   return {
-    ...(inputTokens !== undefined && { inputTokens }),
-    ...(outputTokens !== undefined && { outputTokens }),
+    ...(inputTokens && { inputTokens }),
+    ...(outputTokens !== undefined && (outputTokens > 0 || isCounted) && { outputTokens }),
     ...(cachedContentTokenCount !== undefined && { cacheReadTokens: cachedContentTokenCount }),
     ...(thoughtsTokenCount !== undefined && { reasoningTokens: thoughtsTokenCount }),
     ...extend(FORMAT, kept),
