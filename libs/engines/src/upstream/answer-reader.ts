@@ -7,6 +7,7 @@ import {
   type StreamDecoder,
 } from '@sluice/formats';
 import type { ResponseHead } from '@sluice/http';
+import { deepestAnswer, isTooDeep } from './nesting.ts';
 
 /** Reads the body of one answer piece by piece. */
 export interface AnswerReader {
@@ -79,11 +80,20 @@ function isPing({ event, data }: SseMessage): boolean {
   return event === 'ping' || /^\{\s*"type"\s*:\s*"ping"/.test(data);
 }
 
-/** Most pieces are one message: its events are handed on as they are. */
+/** Most pieces are one message: its events are handed on as they are. Throws `upstream-failed` for one that is too deep. */
 function decodeAll(messages: readonly SseMessage[], decoder: StreamDecoder): readonly GenerationEvent[] {
   const [first] = messages;
-  if (messages.length === 1 && first) return decoder.push(first);
-  return messages.flatMap((message) => decoder.push(message));
+  if (messages.length === 1 && first) return decode(first, decoder);
+  return messages.flatMap((message) => decode(message, decoder));
+}
+
+function decode(message: SseMessage, decoder: StreamDecoder): GenerationEvent[] {
+  if (isTooDeep(message.data))
+    throw new SluiceError(
+      'upstream-failed',
+      `a message of the stream is nested deeper than ${deepestAnswer} levels`,
+    );
+  return decoder.push(message);
 }
 
 function createSingleReader(codec: ClientCodec, context: GenerationContext): AnswerReader {
@@ -97,7 +107,12 @@ function createSingleReader(codec: ClientCodec, context: GenerationContext): Ans
     goesOn: () => false,
     end() {
       const parsed = body.parse();
-      if (parsed === undefined) throw new SluiceError('upstream-failed', "the upstream's answer is not JSON");
+      if (parsed === undefined) {
+        throw new SluiceError(
+          'upstream-failed',
+          `the upstream's answer is not JSON of at most ${deepestAnswer} levels`,
+        );
+      }
       return codec.decodeResponse(parsed, context);
     },
   };
@@ -148,10 +163,12 @@ class BodyCollector {
     return noWords.test(text) ? undefined : text;
   }
 
-  /** Absent when it is not JSON. */
+  /** Absent when it is not JSON, or nested too deep. */
   parse(): unknown {
+    const text = this.text();
+    if (isTooDeep(text)) return undefined;
     try {
-      return JSON.parse(this.text());
+      return JSON.parse(text);
     } catch {
       return undefined;
     }

@@ -310,6 +310,22 @@ describe('the answer of an upstream', () => {
     answerWith(200, '{}', { 'content-encoding': 'br' });
     expect(await failureOf(createEngine())).toMatchObject({ kind: 'upstream-failed' });
   });
+
+  it('fails the generation alone when it is deeper than a stack', async () => {
+    const deep = `{"odd":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+    for (const answer of [
+      `data: {"odd":${deep},"choices":[{"delta":{"content":"a"}}]}\n\n${chunk({}, 'stop')}`,
+      `${chunk({ content: 'a' })}data: {"choices":[{"delta":${deep}}]}\n\n`,
+      `{"choices":[{"message":${deep},"finish_reason":"stop"}]}`,
+    ]) {
+      answerWith(200, answer);
+      const events = await runOf(createEngine(), askFor('hi'));
+      expect(events.at(-1)).toMatchObject({ type: 'error', error: { kind: 'upstream-failed' } });
+      expect(() => JSON.stringify(events)).not.toThrow();
+    }
+    answerWith(400, deep);
+    expect(await failureOf(createEngine())).toMatchObject({ kind: 'invalid-request' });
+  });
 });
 
 describe('the time of an upstream', () => {

@@ -108,6 +108,20 @@ describe('a delta', () => {
         },
       },
     });
+    // What each delta said is said as it came.
+    expect(events.find(({ type }) => type === 'opaque')).toMatchObject({
+      value: { delta: { odd: { list: [1], inner: { text: 'p' } } } },
+    });
+  });
+
+  test('with a list that each of many deltas makes longer is soon read', () => {
+    const delta = { data: JSON.stringify(chunk({ token_ids: Array.from({ length: 10 }, () => 7) })) };
+    const decoder = new ChatStreamDecoder(context);
+    // 10,000 of them took 6 s.
+    for (let times = 0; times < 120_000; times += 1) decoder.push(delta);
+    decoder.push({ data: JSON.stringify(chunk({}, 'stop')) });
+    const finish = decoder.end().at(-1);
+    expect(finish?.type).toBe('finish');
   });
 });
 

@@ -257,17 +257,18 @@ function readLogprobs(logprobs: Json | undefined): Json[] | undefined {
   return Array.isArray(list) && list.length > 0 ? list : undefined;
 }
 
-/** The dialect's rule for deltas: text and lists grow, objects are entered, anything else is replaced. */
+/**
+ * The dialect's rule for deltas: text and lists grow, objects are entered, anything else is replaced. What is kept is a
+ * copy, and grows itself: the event of each delta is still to be said, and a list that was made anew with each of 10,000
+ * held everybody up for 6 s.
+ */
 function addUp(target: JsonObject, fields: JsonObject): void {
   for (const [name, value] of Object.entries(fields)) {
     if (name === '__proto__') continue;
     const old = target[name];
     if (typeof old === 'string' && typeof value === 'string' && name !== 'id') target[name] = old + value;
-    else if (Array.isArray(old) && Array.isArray(value)) target[name] = [...old, ...value];
-    else if (isJsonObject(old) && isJsonObject(value)) {
-      const inner = { ...old };
-      addUp(inner, value);
-      target[name] = inner;
-    } else target[name] = value;
+    else if (Array.isArray(old) && Array.isArray(value)) for (const item of value) old.push(item);
+    else if (isJsonObject(old) && isJsonObject(value)) addUp(old, value);
+    else target[name] = structuredClone(value);
   }
 }
