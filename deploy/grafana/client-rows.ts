@@ -70,7 +70,7 @@ export const traffic: Row = {
     {
       title: 'Requests by outcome',
       description:
-        'cancelled is a client that left, cut one that read nothing any more; saturated and rate-limited were refused before the queue.',
+        'cancelled is a client that left, cut one that read nothing any more; saturated and rate-limited were refused before the queue (Refusals says by what) or by a backend (Generations).',
       unit: 'reqps',
       queries: [{ expression: `${rate('sluice_requests_total', 'outcome')} > 0`, legend: '{{outcome}}' }],
     },
