@@ -255,11 +255,18 @@ describe('the deadline of a job', () => {
   const now = 9_000_000;
   const ids = ['a', 'b', 'c'];
 
-  /** Jobs with 10 s from their entrance, as a worker whose clock stands at `now` gets them after `change`. */
-  async function takenAfter(change: (key: string) => Promise<unknown>): Promise<InferenceJob[]> {
+  /**
+   * Jobs with 10 s from their entrance, `count` of which a worker whose clock stands at `now` gets after `change`.
+   * `entered` tells by the ingress when each was put in.
+   */
+  async function takenAfter(
+    change: (key: string) => Promise<unknown>,
+    count = ids.length,
+    entered = (index: number): number => 1_000 * 10 ** (3 * index),
+  ): Promise<InferenceJob[]> {
     const queue = createJobQueue(await connections.connect(server.url, 'command'));
     for (const [index, id] of ids.entries()) {
-      const enqueuedAt = 1_000 * 10 ** (3 * index);
+      const enqueuedAt = entered(index);
       await queue.enqueue('clocks', createJob(id, { enqueuedAt, deadlineAt: enqueuedAt + 10_000 }), 1);
       await change(`${poolQueueKeys('clocks').jobPrefix}${id}-1`);
     }
@@ -272,7 +279,7 @@ describe('the deadline of a job', () => {
     });
     consumers.push(consumer);
     consumer.start();
-    await until(() => taken.length === ids.length);
+    await until(() => taken.length === count);
     return taken;
   }
 
@@ -283,9 +290,22 @@ describe('the deadline of a job', () => {
     }
   });
 
-  it('is past when Redis has kept the job for so long', async () => {
-    for (const { deadlineAt } of await takenAfter((key) => raw.pexpire(key, 55_000))) {
-      expect(deadlineAt).toBeLessThanOrEqual(now - 5_000);
+  it('is past when Redis has kept the job for so long: then it is passed over', async () => {
+    const fresh = new Set([`${poolQueueKeys('clocks').jobPrefix}c-1`]);
+    const late = (key: string): Promise<unknown> | undefined =>
+      fresh.has(key) ? undefined : raw.pexpire(key, 55_000);
+    expect((await takenAfter(async (key) => late(key), 1)).map(({ requestId }) => requestId)).toEqual(['c']);
+  });
+
+  it('is not brought nearer by a clock of Redis that was set forward, where the hosts agree', async () => {
+    const change = (key: string): Promise<unknown> => raw.pexpire(key, 63_000);
+    const taken = await takenAfter(change, ids.length, () => now - 2_000);
+    for (const { deadlineAt } of taken) expect(deadlineAt).toBe(now + 8_000);
+  });
+
+  it('is not put off by one that was set back', async () => {
+    for (const { deadlineAt } of await takenAfter((key) => raw.pexpire(key, 3_600_000))) {
+      expect(deadlineAt).toBe(now + 10_000);
     }
   });
 

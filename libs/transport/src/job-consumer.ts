@@ -79,8 +79,9 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
       onError(error as SluiceError);
       return;
     }
-    // The clocks of two hosts differ: how much time is left is what Redis says, and without that all that there was.
-    const leftMs = lifeMs === undefined ? job.deadlineAt - job.enqueuedAt : lifeMs - keptAfterDeadlineMs;
+    const leftMs = timeLeft(job, lifeMs, now());
+    // Its ingress has ended it by now, or died. If it is Redis' clock that was set, the ingress misses it and sends it again.
+    if (leftMs <= 0) return;
     job.deadlineAt = now() + leftMs;
     busy += 1;
     void run(job).then(release, (error: Error) => {
@@ -152,4 +153,16 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
       waiting.disconnect();
     },
   };
+}
+
+/**
+ * How much of its time a job has, milliseconds. The clocks of two hosts differ, so none is left when Redis says so. But
+ * that of Redis may be set, and that of a replica which takes over may differ, too: before that, whoever says more is
+ * believed, up to all that there was. To end a job too early fails its request; one that is late is cancelled anyway.
+ */
+function timeLeft({ deadlineAt, enqueuedAt }: InferenceJob, lifeMs: number | undefined, now: number): number {
+  const wholeMs = deadlineAt - enqueuedAt;
+  if (lifeMs === undefined) return wholeMs;
+  const byRedisMs = lifeMs - keptAfterDeadlineMs;
+  return byRedisMs <= 0 ? 0 : Math.min(wholeMs, Math.max(byRedisMs, deadlineAt - now));
 }
