@@ -1,25 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import type { z } from 'zod';
-import * as anthropic from './anthropic/document.ts';
-import * as gemini from './gemini/document.ts';
+import { documentedSchemas } from './documented-schemas.ts';
 import { goldenCases } from './golden-case.ts';
-import * as openai from './openai/document.ts';
 import { formats } from './registry.ts';
-
-interface Documented {
-  documentedRequest: z.ZodType;
-  documentedResponse: z.ZodType;
-  documentedEvent: z.ZodType;
-  documentedError: z.ZodType;
-}
-const documented: Record<string, Documented> = { openai, anthropic, gemini };
 
 /** Cases whose body the format takes in a looser form than its document shows. */
 const looser = new Set(['gemini/snake-case', 'gemini/count-tokens']);
 
-describe.each(Object.entries(documented))(
+describe.each(formats.map(({ server }) => server.format))(
   'the document of %s is true of the golden cases:',
-  (format, schemas) => {
+  async (format) => {
+    const schemas = await documentedSchemas(format);
     const cases = goldenCases(format);
 
     test('requests', () => {

@@ -83,14 +83,13 @@ export function decodeStream(
   return [...events, ...decoder.end()];
 }
 
-/** What the base address of an upstream holds already; see `ClientCodec.encodeRequest`. */
-const basePath: Readonly<Record<string, string>> = { openai: '/v1' };
-
 /** The request that a server of this format gets when a client codec wrote this path and body. */
 export function wireOf(format: string, path: string, body: unknown): WireRequest {
-  const url = new URL(`http://upstream${basePath[format] ?? ''}${path}`);
+  const url = new URL(`http://upstream${path}`);
   const query = Object.fromEntries(url.searchParams);
-  return { path: url.pathname, query, headers: {}, requestId: 'golden', body };
+  // The base address of an upstream may hold the beginning of the path: see `ClientCodec.encodeRequest`.
+  const route = formatNamed(format).server.routes.find((whole) => whole.endsWith(url.pathname));
+  return { path: route ?? url.pathname, query, headers: {}, requestId: 'golden', body };
 }
 
 /** The target of a case's request; the limit stands in where the request has none. */

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { requestBody } from '../anthropic/wire.ts';
-import { requestBody as generateBody } from '../gemini/wire.ts';
-import { requestBody as chatBody } from '../openai/wire.ts';
+import { documentedSchemas } from '../documented-schemas.ts';
+import { formats } from '../registry.ts';
 import { writeCompatibility } from './document.ts';
 import { describeFields } from './field-handling.ts';
 import { fieldSamples } from './field-samples.ts';
@@ -14,17 +13,19 @@ describe('the compatibility table', () => {
     expect(written).toBe(await writeCompatibility());
   });
 
-  test.each([
-    ['openai', chatBody.shape],
-    ['anthropic', requestBody.shape],
-    ['gemini', generateBody.shape],
-  ])('names every field of the body that %s reads', (format, shape) => {
-    const samples = fieldSamples.find((candidate) => candidate.format === format);
-    const named = [...Object.keys(samples?.fields ?? {}), ...Object.keys(samples?.smallest ?? {})];
-    const missing = Object.keys(shape).filter((field) => !named.some((name) => name.split('.')[0] === field));
-    // `top_logprobs` means nothing without `logprobs`, beside which it stands.
-    expect(missing.filter((field) => field !== 'top_logprobs')).toEqual([]);
-  });
+  test.each(formats.map(({ server }) => server.format))(
+    'names every field of the body that %s reads',
+    async (format) => {
+      const { documentedRequest } = await documentedSchemas(format);
+      const samples = fieldSamples.find((candidate) => candidate.format === format);
+      const named = [...Object.keys(samples?.fields ?? {}), ...Object.keys(samples?.smallest ?? {})];
+      const missing = Object.keys(documentedRequest.shape).filter(
+        (field) => !named.some((name) => name.split('.')[0] === field),
+      );
+      // `top_logprobs` means nothing without `logprobs`, beside which it stands.
+      expect(missing.filter((field) => field !== 'top_logprobs')).toEqual([]);
+    },
+  );
 
   test('tells what is served, translated, passed through, counted and refused', () => {
     const [chat] = fieldSamples;
