@@ -29,11 +29,17 @@ interface Workload {
     };
   };
 }
+interface Probe {
+  exec?: { command: string[] };
+}
 interface Container {
   image: string;
   env: { name: string; value?: string; valueFrom?: { secretKeyRef: { name: string } } }[];
   ports: { name: string; containerPort: number }[];
   lifecycle?: { preStop: { sleep: { seconds: number } } };
+  startupProbe: Probe;
+  livenessProbe: Probe;
+  readinessProbe: Probe;
   resources: { limits: { memory: string } };
   volumeMounts: { name: string; mountPath: string }[];
 }
@@ -165,6 +171,15 @@ describe('the processes in the manifests', () => {
 
   it.each(['ingress', 'worker'] as const)('let %s hear SIGTERM from its first moment on', (name) => {
     expect(workload(name).template.spec.shareProcessNamespace).toBe(true);
+  });
+
+  it('take Redis for ready when it has read its log back, and for alive meanwhile', () => {
+    const command = (name: 'startupProbe' | 'livenessProbe' | 'readinessProbe') =>
+      container('redis')[name].exec?.command;
+    // Without -e the program ends well whatever Redis says, as LOADING.
+    expect(command('startupProbe')).toEqual(['redis-cli', '-e', 'ping']);
+    expect(command('readinessProbe')).toEqual(['redis-cli', '-e', 'ping']);
+    expect(command('livenessProbe')).toEqual(['redis-cli', 'ping']);
   });
 
   it('give Redis twice the memory that its data may take', () => {
