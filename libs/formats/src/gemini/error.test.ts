@@ -31,6 +31,18 @@ test('details name the field, the delay and the request', () => {
   expect(busy.body).toMatchObject({ error: { details: [{ retryDelay: '7s' }, {}] } });
 });
 
+test('a prompt that is too long is told in the words that clients look for, there being no code for it', () => {
+  const say = (message: string) =>
+    encodeErrorBody({ kind: 'invalid-request', message, detail: 'context-length-exceeded' });
+  expect(say('prompt is too long')).toMatchObject({
+    error: {
+      message: 'The input token count exceeds the maximum number of tokens allowed: prompt is too long',
+    },
+  });
+  const known = 'The input token count (9) exceeds the maximum number of tokens allowed (8).';
+  expect(say(known)).toMatchObject({ error: { message: known } });
+});
+
 describe('an upstream failure', () => {
   test('keeps its words and the delay that it asks for', () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '7.5s' }];

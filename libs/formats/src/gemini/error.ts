@@ -47,11 +47,20 @@ export function encodeErrorBody(error: ErrorInfo, more: readonly JsonObject[] = 
   return {
     error: {
       code: statusOf[error.kind],
-      message: error.message,
+      message: messageOf(error),
       status: rpcStatus[error.kind],
       ...(details.length > 0 && { details }),
     },
   };
+}
+
+/** The dialect has no code for it: clients look for these words (LangChain, LiteLLM). */
+const tooLong = 'The input token count exceeds the maximum number of tokens allowed';
+
+function messageOf({ message, detail }: ErrorInfo): string {
+  const isSaid =
+    detail !== 'context-length-exceeded' || /exceeds the maximum number of tokens allowed/i.test(message);
+  return isSaid ? message : `${tooLong}: ${message}`;
 }
 
 function detailsOf(error: ErrorInfo): JsonObject[] {

@@ -157,7 +157,7 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'error-words',
-    says: 'Dialects have fewer words for failures: saturation, rate limits and unavailability may read as one another, as may failures of the gateway and of its upstream.',
+    says: 'Dialects have fewer words for failures: saturation, rate limits and unavailability may read as one another, as may failures of the gateway and of its upstream. That a prompt is too long is said in the words that clients of the format look for, before those of the server.',
     holds: () => true,
     rewrite: each((fact) => {
       if (fact.at !== 'error' || typeof fact.says.kind !== 'string') return fact;

@@ -21,6 +21,18 @@ describe('encodeError', () => {
     expect(encodeError({ kind, detail, message: 'x' })).toMatchObject({ status, body: { error: { code } } });
   });
 
+  test('tells clients that look for words instead of a code that the prompt is too long', () => {
+    const say = (message: string) =>
+      encodeErrorBody({ kind: 'invalid-request', message, detail: 'context-length-exceeded' });
+    expect(say('prompt is too long: 9 tokens > 8 maximum')).toMatchObject({
+      error: {
+        message: "This model's maximum context length is exceeded: prompt is too long: 9 tokens > 8 maximum",
+      },
+    });
+    const known = "This model's maximum context length is 8 tokens.";
+    expect(say(known)).toMatchObject({ error: { message: known } });
+  });
+
   test('tells clients when to come again and when not to', () => {
     expect(encodeError({ kind: 'saturated', message: 'x', retryAfterMs: 2500 }).headers).toEqual({
       'retry-after': '3',

@@ -44,7 +44,15 @@ const detailCodes: Readonly<Record<ErrorDetail, string | undefined>> = {
 export function encodeErrorBody(error: ErrorInfo): Json {
   const { type, code } = words[error.kind];
   const detail = error.detail && detailCodes[error.detail];
-  return { error: { message: error.message, type, param: error.param ?? null, code: detail ?? code } };
+  return { error: { message: messageOf(error), type, param: error.param ?? null, code: detail ?? code } };
+}
+
+/** Some clients look for these words instead of the code: LiteLLM, and coding tools before they compact. */
+const tooLong = "This model's maximum context length is exceeded";
+
+function messageOf({ message, detail }: ErrorInfo): string {
+  const isSaid = detail !== 'context-length-exceeded' || /maximum context length/i.test(message);
+  return isSaid ? message : `${tooLong}: ${message}`;
 }
 
 /** The whole answer to a call that failed before its stream began. */
