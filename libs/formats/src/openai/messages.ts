@@ -142,10 +142,14 @@ function decodeResult(message: unknown, path: string): ToolResultPart {
   };
 }
 
-/** Gives ids to the calls of the deprecated form, which knows a call only by its function's name. */
+/**
+ * Gives ids to the calls of the deprecated form, which knows a call only by its function's name. A conversation may hold
+ * many thousands: none is looked at twice.
+ */
 class LegacyCalls {
   private count = 0;
-  private readonly unanswered: ToolCallPart[] = [];
+  /** Ids of the calls of each function in order, and how many of them have an answer. */
+  private readonly byName = new Map<string, { ids: string[]; answered: number }>();
 
   decodeCall(call: { name: string; arguments?: string | null | undefined }): ToolCallPart {
     const part = {
@@ -154,22 +158,29 @@ class LegacyCalls {
       name: call.name,
       arguments: call.arguments ?? '',
     };
-    this.unanswered.push(part);
+    const known = this.byName.get(call.name);
+    if (known) known.ids.push(part.id);
+    else this.byName.set(call.name, { ids: [part.id], answered: 0 });
     return part;
   }
 
   decodeResult(message: unknown, path: string): ToolResultPart {
     const { known, kept } = readWire(functionMessage, message, path);
     const { content, name } = known;
-    const index = this.unanswered.findIndex((call) => call.name === name);
-    const [call] = index === -1 ? [] : this.unanswered.splice(index, 1);
     return {
       type: 'tool-result',
-      toolCallId: call?.id ?? this.nextId(),
+      toolCallId: this.firstUnanswered(name) ?? this.nextId(),
       toolName: name,
       content: content ? decodeContent(content, `${path}.content`) : [],
       ...extend(FORMAT, kept),
     };
+  }
+
+  private firstUnanswered(name: string): string | undefined {
+    const calls = this.byName.get(name);
+    const id = calls?.ids[calls.answered];
+    if (calls && id !== undefined) calls.answered += 1;
+    return id;
   }
 
   private nextId(): string {

@@ -333,6 +333,18 @@ describe('the deprecated form', () => {
     expect(ids).toEqual(['', 'call_0', 'call_0', 'call_1', 'call_1', 'call_2', 'call_3']);
   });
 
+  test('is as soon read where many calls have no result, and many results no call', () => {
+    const call = { role: 'assistant', function_call: { name: 'f' } };
+    const result = { role: 'function', name: 'g', content: '' };
+    const count = 200_000;
+    // An eighth of them took 2 s.
+    const many = [
+      ...Array.from({ length: count }, () => call),
+      ...Array.from({ length: count }, () => result),
+    ];
+    expect(decode({ messages: many }).messages).toHaveLength(count + 1);
+  });
+
   test('turns parallel calls off and has words of its own for the choice', () => {
     const functions = [{ name: 'f' }];
     expect(decode({ functions, parallel_tool_calls: true }).parallelToolCalls).toBe(false);
