@@ -1,47 +1,52 @@
-import type { ErrorInfo, Json, JsonObject, RateState } from '@sluice/canonical';
+import type { ErrorInfo, ErrorKind, Json, JsonObject, RateState } from '@sluice/canonical';
 import { type RouteDocument, type ServerCodec, serverCodecs } from '@sluice/formats';
 
 /** An error as some caller may meet it. */
-interface Sample extends ErrorInfo {
+interface Sample extends Omit<ErrorInfo, 'kind'> {
   /** Which routes can meet it; absent means all. */
   on?: 'body' | 'query' | 'generation' | 'model';
 }
 
-const samples: readonly Sample[] = [
-  { kind: 'invalid-request', message: 'the body is not valid JSON', detail: 'invalid-json', on: 'body' },
-  { kind: 'invalid-request', message: 'the page size is not a whole number', on: 'query' },
-  { kind: 'unauthenticated', message: 'the api key is not known' },
-  {
-    kind: 'budget-exhausted',
-    message: 'the budget of this day is spent',
-    retryAfterMs: 18_000_000,
-    on: 'generation',
-  },
-  { kind: 'permission-denied', message: 'this key may not use the model sim', on: 'model' },
-  {
-    kind: 'not-found',
-    message: 'the model does not exist',
-    detail: 'model-not-found',
-    param: 'model',
-    on: 'model',
-  },
-  { kind: 'too-large', message: 'the request body is too large', on: 'body' },
-  { kind: 'unsupported-media', message: 'the content type must be application/json', on: 'body' },
-  { kind: 'rate-limited', message: 'too many requests', retryAfterMs: 7_000, on: 'generation' },
-  { kind: 'saturated', message: 'queue for sim is full', retryAfterMs: 2_000, on: 'generation' },
-  { kind: 'internal', message: 'internal error' },
-  { kind: 'upstream-failed', message: 'the model server failed', retryable: false, on: 'generation' },
-  {
-    kind: 'unavailable',
-    message: 'the model server is overloaded',
-    detail: 'overloaded',
-    retryAfterMs: 1_000,
-    retryable: false,
-    on: 'generation',
-  },
-  { kind: 'unavailable', message: 'no worker serves sim', retryAfterMs: 1_000 },
-  { kind: 'deadline-exceeded', message: 'the deadline passed', on: 'generation' },
-];
+const samples: Readonly<Record<ErrorKind, readonly Sample[]>> = {
+  'invalid-request': [
+    { message: 'the body is not valid JSON', detail: 'invalid-json', on: 'body' },
+    { message: 'the page size is not a whole number', on: 'query' },
+  ],
+  unauthenticated: [{ message: 'the api key is not known' }],
+  'budget-exhausted': [
+    { message: 'the budget of this day is spent', retryAfterMs: 18_000_000, on: 'generation' },
+  ],
+  'permission-denied': [{ message: 'this key may not use the model sim', on: 'model' }],
+  'not-found': [
+    { message: 'the model does not exist', detail: 'model-not-found', param: 'model', on: 'model' },
+  ],
+  // Of methods that the document has not.
+  'method-not-allowed': [],
+  'too-large': [{ message: 'the request body is too large', on: 'body' }],
+  'unsupported-media': [{ message: 'the content type must be application/json', on: 'body' }],
+  'rate-limited': [{ message: 'too many requests', retryAfterMs: 7_000, on: 'generation' }],
+  saturated: [{ message: 'queue for sim is full', retryAfterMs: 2_000, on: 'generation' }],
+  // Whoever left reads no answer.
+  cancelled: [],
+  internal: [{ message: 'internal error' }],
+  'upstream-failed': [{ message: 'the model server failed', retryable: false, on: 'generation' }],
+  unavailable: [
+    {
+      message: 'the model server is overloaded',
+      detail: 'overloaded',
+      retryAfterMs: 1_000,
+      retryable: false,
+      on: 'generation',
+    },
+    { message: 'no worker serves sim', retryAfterMs: 1_000 },
+  ],
+  'deadline-exceeded': [{ message: 'the deadline passed', on: 'generation' }],
+};
+/** The same as a list. */
+const refusals = Object.entries(samples).flatMap(([kind, ofKind]) =>
+  // The keys of a Record over ErrorKind are error kinds.
+  ofKind.map((sample) => ({ ...sample, kind: kind as ErrorKind })),
+);
 
 const reasons: Readonly<Record<number, string>> = {
   400: 'The request is not valid; the error names the field.',
@@ -110,7 +115,7 @@ export function describeErrors(
   schema: JsonObject,
 ): Record<string, JsonObject> {
   const responses: Record<string, JsonObject> = {};
-  for (const { on, ...error } of samples.filter((sample) => isMetOn(route, sample))) {
+  for (const { on, ...error } of refusals.filter((refusal) => isMetOn(route, refusal))) {
     const { status, headers, body } = server.encodeError(error, { requestId: 'c2f1a7' });
     const known = responses[status];
     const rates = error.kind === 'rate-limited' ? rateHeadersOf(server) : [];
