@@ -8,12 +8,12 @@ import type { Claim, Entrance, Ticket } from './claim.ts';
 import { FullPools } from './full-pools.ts';
 import { type Answer, Ledger, type Reservation } from './ledger.ts';
 import type { Estimate, Scope } from './limit.ts';
-import { priorMeanMs, refuseSaturated, refuseWithoutWorkers } from './limits/saturation.ts';
 import type { MemoryGate } from './memory-gate.ts';
 import { type AdmissionNames, admissionNames, policyKey, type Slot } from './names.ts';
 import type { ScopedLimit } from './policy.ts';
 import { rateStates } from './rate-states.ts';
 import { limits } from './registry.ts';
+import { priorMeanMs, refuseSaturated, refuseWithoutWorkers } from './saturation.ts';
 import { TicketBook } from './ticket-book.ts';
 
 export interface AdmissionOptions {

@@ -1,9 +1,9 @@
 import type { ScopedLimits } from '@sluice/tenancy';
 import { type CheckList, checkList, type Hold } from './check-list.ts';
 import type { Claim, PoolPolicy } from './claim.ts';
-import { poolCheck, tenantShareCheck } from './limits/saturation.ts';
 import { type AdmissionNames, countKey, policyKey, type Slot } from './names.ts';
 import { bindLimits, type ScopedLimit } from './policy.ts';
+import { poolCheck, tenantShareCheck } from './saturation.ts';
 
 /** Who is asked for; a weight that is absent is 1. */
 type Subject = Pick<Claim, 'tenant' | 'keyId' | 'limits'> & { readonly weight?: number };

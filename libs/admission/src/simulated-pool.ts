@@ -2,7 +2,7 @@ import { poolQueueKeys } from '@sluice/transport';
 import { type Redis, ReplyError } from 'ioredis';
 import { type CheckList, checkList } from './check-list.ts';
 import { Ledger } from './ledger.ts';
-import { poolCheck, tenantShareCheck } from './limits/saturation.ts';
+import { poolCheck, tenantShareCheck } from './saturation.ts';
 
 /** A tenant that has so many requests outstanding at all times; one that is refused comes again. */
 export interface SimulatedTenant {

@@ -1,9 +1,9 @@
 import { SluiceError } from '@sluice/canonical';
 import { poolQueueKeys } from '@sluice/transport';
-import type { Claim, PoolPolicy } from '../claim.ts';
-import type { Check } from '../limit.ts';
-import { countKey, meanKey, type Slot } from '../names.ts';
-import { saturationRetryAfterMs } from '../retry-after.ts';
+import type { Claim, PoolPolicy } from './claim.ts';
+import type { Check } from './limit.ts';
+import { countKey, meanKey, type Slot } from './names.ts';
+import { saturationRetryAfterMs } from './retry-after.ts';
 
 /** Two seconds: a short answer of a mid-sized model. One measured generation replaces it. */
 export const priorMeanMs = 2_000;
