@@ -41,16 +41,6 @@ export function* arrivalInstants(profile: RateProfile, spacing: Spacing, random:
   }
 }
 
-/** The offered rate at an instant, in requests per second. */
-export function rateAt(profile: RateProfile, atMs: number): number {
-  let startMs = 0;
-  for (const { lengthMs, rate, slope } of segmentsOf(profile)) {
-    if (atMs < startMs + lengthMs) return (rate + slope * (atMs - startMs)) * 1000;
-    startMs += lengthMs;
-  }
-  return 0;
-}
-
 /** The highest rate of a profile, in requests per second. */
 export function peakRate(profile: RateProfile): number {
   switch (profile.kind) {
