@@ -35,7 +35,7 @@ describe('the generated documents', () => {
     const own = limits.map(({ name }) => name);
     const row = documents.map(({ text }) => /^\| `sluice_refusals_total`.*$/m.exec(text)?.[0] ?? '').join('');
     expect(refusalNames.filter((name) => !own.includes(name) && !row.includes(name))).toEqual([]);
-    for (const name of ['overload', 'prompts']) expect(row).toContain(name);
+    for (const name of ['overload', 'prompts', 'bodies']) expect(row).toContain(name);
   });
 
   test('explain every setting and show no secret', () => {
