@@ -8,12 +8,18 @@ import type { Claim, Entrance, Ticket } from './claim.ts';
 import { FullPools } from './full-pools.ts';
 import { type Answer, Ledger, type Reservation } from './ledger.ts';
 import type { Estimate, Scope } from './limit.ts';
-import type { MemoryGate } from './memory-gate.ts';
+import { type MemoryGate, memoryRefusal } from './memory-gate.ts';
 import { type AdmissionNames, admissionNames, policyKey, type Slot } from './names.ts';
 import type { ScopedLimit } from './policy.ts';
 import { rateStates } from './rate-states.ts';
 import { limits } from './registry.ts';
-import { priorMeanMs, refuseSaturated, refuseWithoutWorkers } from './saturation.ts';
+import {
+  priorMeanMs,
+  refuseSaturated,
+  refuseWithoutWorkers,
+  saturationRefusal,
+  workersRefusal,
+} from './saturation.ts';
 import { TicketBook } from './ticket-book.ts';
 
 export interface AdmissionOptions {
@@ -83,9 +89,9 @@ export interface Admission {
 /** Every `refusedBy` of its errors: the limits, and the three that no policy sets. */
 export const refusalNames: readonly string[] = [
   ...limits.map(({ name }) => name),
-  'saturation',
-  'workers',
-  'memory',
+  saturationRefusal,
+  workersRefusal,
+  memoryRefusal,
 ];
 
 /** Nothing enters a queue with the claim. */

@@ -2,6 +2,9 @@ import { SluiceError } from '@sluice/canonical';
 import { type Clock, systemClock, type Timer } from '@sluice/runtime';
 import { Cluster, type Redis } from 'ioredis';
 
+/** `refusedBy` of its error. */
+export const memoryRefusal = 'memory';
+
 export interface MemoryGateOptions {
   redis: Redis | Cluster;
   /** Default: the host's. */
@@ -46,7 +49,7 @@ class PollingMemoryGate implements MemoryGate {
   check(): void {
     if (this.fill <= this.threshold) return;
     throw new SluiceError('unavailable', 'the queue is short of memory', {
-      refusedBy: 'memory',
+      refusedBy: memoryRefusal,
       retryAfterMs: 5000,
     });
   }

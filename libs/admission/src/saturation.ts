@@ -5,6 +5,10 @@ import type { Check } from './limit.ts';
 import { countKey, meanKey, type Slot } from './names.ts';
 import { saturationRetryAfterMs } from './retry-after.ts';
 
+/** `refusedBy` of the two errors below. */
+export const saturationRefusal = 'saturation';
+export const workersRefusal = 'workers';
+
 /** Two seconds: a short answer of a mid-sized model. One measured generation replaces it. */
 export const priorMeanMs = 2_000;
 
@@ -39,14 +43,14 @@ export function refuseSaturated(claim: Claim, inFlight: number, meanMs: number):
     return new SluiceError(
       'saturated',
       `pool ${claim.pool} has ${slots} slots, and no room for ${claim.jobs} generations at once`,
-      { refusedBy: 'saturation', retryable: false },
+      { refusedBy: saturationRefusal, retryable: false },
     );
   }
   return new SluiceError(
     'saturated',
     `pool ${claim.pool} is saturated: ${inFlight} generations for ${slots} slots`,
     {
-      refusedBy: 'saturation',
+      refusedBy: saturationRefusal,
       retryAfterMs: saturationRetryAfterMs({ inFlight: inFlight + claim.jobs, slots, meanMs }),
     },
   );
@@ -54,7 +58,7 @@ export function refuseSaturated(claim: Claim, inFlight: number, meanMs: number):
 
 export function refuseWithoutWorkers({ pool }: Claim): SluiceError {
   return new SluiceError('unavailable', `no worker serves pool ${pool} at the moment`, {
-    refusedBy: 'workers',
+    refusedBy: workersRefusal,
     retryAfterMs: 2000,
   });
 }
