@@ -68,6 +68,14 @@ const loadResult = z.looseObject({
 });
 export type LoadResult = z.output<typeof loadResult>;
 
+/** A metric's percentiles; absent where no answer had it, as when all failed. */
+export function percentilesOf({ count, percentiles }: z.output<typeof metric>): {
+  p50?: number;
+  p99?: number;
+} {
+  return count === 0 ? {} : percentiles;
+}
+
 /** A run with what it cost. */
 export interface LoadOutcome {
   result: LoadResult;

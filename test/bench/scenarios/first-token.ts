@@ -1,4 +1,5 @@
 import type { Contender } from '../contender.ts';
+import { percentilesOf } from '../load.ts';
 import type { Measures } from '../measures.ts';
 import { models, pacedLifeMs } from '../models.ts';
 import { type Bench, cpuPer, everyKind, present, type Scenario, stackPer } from '../scenario.ts';
@@ -10,7 +11,7 @@ export const oneStream: Scenario = {
   kinds: everyKind,
   async measure(contender, bench) {
     const { p50, p99 } = await firstTokens(contender, bench, models.few, 1);
-    return { ttft1P50: p50, ttft1P99: p99 };
+    return present({ ttft1P50: p50, ttft1P99: p99 });
   },
 };
 
@@ -21,7 +22,7 @@ export const someStreams: Scenario = {
   kinds: everyKind,
   async measure(contender, bench) {
     const { p50, p99 } = await firstTokens(contender, bench, models.some, 32);
-    return { ttft32P50: p50, ttft32P99: p99 };
+    return present({ ttft32P50: p50, ttft32P99: p99 });
   },
 };
 
@@ -49,7 +50,7 @@ export const burst: Scenario = {
       warmupMs: everyMs / 2,
       durationMs: bursts * everyMs,
     });
-    return { burstP50: result.metrics.ttftFromSend.percentiles.p50 };
+    return present({ burstP50: percentilesOf(result.metrics.ttftFromSend).p50 });
   },
 };
 
@@ -66,7 +67,7 @@ export const oneBody: Scenario = {
       warmupMs: 500,
       durationMs: 500 + 4000 * bench.pace,
     });
-    return { singleP50: result.metrics.endToEndFromSend.percentiles.p50 };
+    return present({ singleP50: percentilesOf(result.metrics.endToEndFromSend).p50 });
   },
 };
 
@@ -81,12 +82,13 @@ export async function measurePaced(contender: Contender, bench: Bench, users = 2
     durationMs: 2600 + 6000 * bench.pace,
     flags: ['--verify', 'tokens'],
   });
-  const { ttftFromSend, transit } = outcome.result.metrics;
+  const { metrics } = outcome.result;
+  const [ttft, transit] = [percentilesOf(metrics.ttftFromSend), percentilesOf(metrics.transit)];
   return present({
-    ttft256P50: ttftFromSend.percentiles.p50,
-    ttft256P99: ttftFromSend.percentiles.p99,
-    transitP50: transit.percentiles.p50,
-    transitP99: transit.percentiles.p99,
+    ttft256P50: ttft.p50,
+    ttft256P99: ttft.p99,
+    transitP50: transit.p50,
+    transitP99: transit.p99,
     ingressPerToken: cpuPer(outcome, 'ingress', outcome.tokens),
     workerPerToken: cpuPer(outcome, 'worker', outcome.tokens),
     redisPerToken: cpuPer(outcome, 'redis', outcome.tokens),
@@ -101,5 +103,5 @@ async function firstTokens(contender: Contender, bench: Bench, model: string, us
     warmupMs: 500,
     durationMs: 500 + 4000 * bench.pace,
   });
-  return result.metrics.ttftFromSend.percentiles;
+  return percentilesOf(result.metrics.ttftFromSend);
 }
