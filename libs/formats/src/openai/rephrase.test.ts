@@ -61,6 +61,13 @@ describe('a template that takes the system at the head alone', () => {
   });
 });
 
+test('turns in a row are joined at once, however many they are', () => {
+  const content = [{ type: 'text', text: 'a' }];
+  const messages = Array.from({ length: 100_000 }, () => ({ role: 'user', content }));
+  const said = rephrase({ messages }, 'Conversation roles must alternate', false);
+  expect(said?.messages).toEqual([{ role: 'user', content: messages.map(() => content[0]) }]);
+});
+
 test('a template whose turns alternate hears what stands side by side as one, but for calls and results', () => {
   const call = { role: 'assistant', content: '', tool_calls: [{ id: 'c' }] };
   const refusal =

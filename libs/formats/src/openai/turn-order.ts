@@ -35,15 +35,19 @@ function asUser(message: Json): Json {
 
 /** With neighbours of one role as one message, where they are of the kind. */
 function joined(messages: readonly Json[], isJoinable: (message: Json) => message is JsonObject): Json[] {
-  const result: Json[] = [];
+  const groups: [first: Json, ...rest: JsonObject[]][] = [];
   for (const message of messages) {
-    const last = result.at(-1);
+    const group = groups.at(-1);
+    const first = group?.[0];
     const canJoin =
-      last !== undefined && isJoinable(last) && isJoinable(message) && last.role === message.role;
-    if (canJoin) result[result.length - 1] = { ...last, content: together(last.content, message.content) };
-    else result.push(message);
+      first !== undefined && isJoinable(first) && isJoinable(message) && first.role === message.role;
+    if (canJoin) group?.push(message);
+    else groups.push([message]);
   }
-  return result;
+  // Each group at once: a client may send thousands in a row.
+  return groups.map(([first, ...rest]) =>
+    rest.length > 0 && isJsonObject(first) ? { ...first, content: together([first, ...rest]) } : first,
+  );
 }
 
 function isSystem(message: Json): message is JsonObject {
@@ -59,9 +63,12 @@ function isTurn(message: Json): message is JsonObject {
   );
 }
 
-function together(first: Json | undefined, second: Json | undefined): Json {
-  if (typeof first === 'string' && typeof second === 'string') return `${first}\n\n${second}`;
-  return [...partsOf(first), ...partsOf(second)];
+/** Strings make one string, up to the first that is said in parts. */
+function together(messages: readonly JsonObject[]): Json {
+  const contents = messages.map(({ content }) => content);
+  const found = contents.findIndex((content) => typeof content !== 'string');
+  if (found === -1) return contents.join('\n\n');
+  return [contents.slice(0, found).join('\n\n'), ...contents.slice(found)].flatMap(partsOf);
 }
 
 function partsOf(content: Json | undefined): Json[] {
