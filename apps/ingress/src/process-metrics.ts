@@ -9,9 +9,9 @@ import {
   productVersion,
 } from '@sluice/runtime';
 import type { JobQueue, WorkerDirectory } from '@sluice/transport';
-import { overloadRefusal } from './overload.ts';
+import { overloadRefusal } from './guards/overload.ts';
+import { promptRefusal } from './guards/prompt-room.ts';
 import { bodyRefusal } from './plugins/body-room.ts';
-import { promptRefusal } from './prompt-room.ts';
 
 const lookIntervalMs = 1_000;
 

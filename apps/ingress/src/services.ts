@@ -3,9 +3,9 @@ import type { Catalog } from '@sluice/catalog';
 import type { IngressMetrics, Logger, Readiness } from '@sluice/runtime';
 import type { KeyStore } from '@sluice/tenancy';
 import type { JobQueue, WorkerDirectory } from '@sluice/transport';
-import type { Dispatcher } from './dispatcher.ts';
-import type { Overload } from './overload.ts';
-import type { PromptRoom } from './prompt-room.ts';
+import type { Dispatcher } from './dispatch/dispatcher.ts';
+import type { Overload } from './guards/overload.ts';
+import type { PromptRoom } from './guards/prompt-room.ts';
 import type { Ticker } from './ticker.ts';
 
 /** Everything that the routes of an ingress work with. */

@@ -1,24 +1,24 @@
 import { parseArgs } from 'node:util';
 import { assertNever, SluiceError } from '@sluice/canonical';
+import { describeTrace } from './arrivals/trace.ts';
 import { goals, measureCeiling } from './bench/ceiling.ts';
-import { type CommandName, checkCommand } from './command-flags.ts';
 import { errorText } from './error-text.ts';
-import { timeMs, wholeNumber } from './flag-value.ts';
 import { help } from './help.ts';
-import { fitDuration } from './load-length.ts';
+import type { RunResult } from './measures/result.ts';
+import { summarizeRun } from './measures/summary.ts';
 import { checkOutputs, writeOutputs } from './outputs.ts';
 import { Progress } from './progress.ts';
 import { readResult } from './report/result-file.ts';
 import { distinctNames } from './report/run-names.ts';
-import type { RunResult } from './result.ts';
 import { runScenario } from './run.ts';
-import { parseScenario } from './scenario.ts';
-import { readScenarioFile } from './scenario-file.ts';
-import { readScenarioFiles } from './scenario-files.ts';
-import { overlay, scenarioFlags } from './scenario-flags.ts';
+import { type CommandName, checkCommand } from './scenario/command-flags.ts';
+import { timeMs, wholeNumber } from './scenario/flag-value.ts';
+import { fitDuration } from './scenario/load-length.ts';
+import { parseScenario } from './scenario/scenario.ts';
+import { readScenarioFile } from './scenario/scenario-file.ts';
+import { readScenarioFiles } from './scenario/scenario-files.ts';
+import { overlay, scenarioFlags } from './scenario/scenario-flags.ts';
 import { searchSaturation } from './search.ts';
-import { summarizeRun } from './summary.ts';
-import { describeTrace } from './trace.ts';
 import { serveUpstream } from './upstream/serve.ts';
 
 const outputFlags = {

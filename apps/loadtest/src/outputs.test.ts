@@ -2,10 +2,10 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { emptyMetrics, emptyTotals } from './measures/recorder.ts';
+import { metricResult, type RunResult } from './measures/result.ts';
 import { checkOutputs, writeOutputs } from './outputs.ts';
-import { emptyMetrics, emptyTotals } from './recorder.ts';
-import { metricResult, type RunResult } from './result.ts';
-import { parseScenario } from './scenario.ts';
+import { parseScenario } from './scenario/scenario.ts';
 
 let folder = '';
 beforeAll(async () => {

@@ -2,10 +2,10 @@ import { constants } from 'node:fs';
 import { access, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { SluiceError } from '@sluice/canonical';
+import type { RunResult } from './measures/result.ts';
 import { renderCsv } from './report/csv.ts';
 import { renderHtml } from './report/html.ts';
 import { writeResult } from './report/result-file.ts';
-import type { RunResult } from './result.ts';
 
 /** Where results go; absent files are not written. */
 export interface Outputs {

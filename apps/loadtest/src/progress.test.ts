@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { emptyTotals } from './measures/recorder.ts';
 import { Progress } from './progress.ts';
-import { emptyTotals } from './recorder.ts';
 import { point } from './report/test-result.ts';
-import { parseScenario, type ScenarioInput } from './scenario.ts';
+import { parseScenario, type ScenarioInput } from './scenario/scenario.ts';
 
 const second = {
   ...emptyTotals(),

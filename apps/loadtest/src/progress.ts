@@ -1,6 +1,6 @@
-import { formatClock, formatMs } from './duration.ts';
-import type { IntervalResult, SearchPoint } from './result.ts';
-import type { Scenario } from './scenario.ts';
+import type { IntervalResult, SearchPoint } from './measures/result.ts';
+import { formatClock, formatMs } from './scenario/duration.ts';
+import type { Scenario } from './scenario/scenario.ts';
 
 /** Where progress is written. */
 export interface ProgressOptions {

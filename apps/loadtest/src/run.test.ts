@@ -5,11 +5,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, createHostClock } from './clock.ts';
+import type { RunResult } from './measures/result.ts';
+import { summarizeRun } from './measures/summary.ts';
 import { createRandom } from './random.ts';
-import type { RunResult } from './result.ts';
 import { runScenario } from './run.ts';
-import { parseScenario, type ScenarioInput } from './scenario.ts';
-import { summarizeRun } from './summary.ts';
+import { parseScenario, type ScenarioInput } from './scenario/scenario.ts';
 import { createFakeUpstream, type UpstreamStats } from './upstream/server.ts';
 
 const servers: Server[] = [];

@@ -1,8 +1,5 @@
 import { type Clock, createHostClock } from './clock.ts';
-import { meanOf } from './distribution.ts';
-import { runFleet } from './fleet.ts';
-import { LatencyHistogram } from './histogram.ts';
-import { fitDuration, notesOfCut } from './load-length.ts';
+import { LatencyHistogram } from './measures/histogram.ts';
 import {
   addTotals,
   emptyMetrics,
@@ -10,14 +7,17 @@ import {
   type Interval,
   type MetricName,
   metricNames,
-} from './recorder.ts';
-import { type Correction, type IntervalResult, metricResult, type RunResult } from './result.ts';
-import type { Load, Scenario } from './scenario.ts';
-import { readScenarioFiles } from './scenario-files.ts';
-import { checkSelf } from './self-check.ts';
-import type { ShardResult } from './shard.ts';
-import { shownScenario } from './shown-scenario.ts';
-import type { Done } from './throughput.ts';
+} from './measures/recorder.ts';
+import { type Correction, type IntervalResult, metricResult, type RunResult } from './measures/result.ts';
+import { checkSelf } from './measures/self-check.ts';
+import type { Done } from './measures/throughput.ts';
+import { runFleet } from './processes/fleet.ts';
+import type { ShardResult } from './processes/shard.ts';
+import { meanOf } from './scenario/distribution.ts';
+import { fitDuration, notesOfCut } from './scenario/load-length.ts';
+import type { Load, Scenario } from './scenario/scenario.ts';
+import { readScenarioFiles } from './scenario/scenario-files.ts';
+import { shownScenario } from './scenario/shown-scenario.ts';
 
 /** What watches a run. */
 export interface RunOptions {

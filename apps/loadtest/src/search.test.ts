@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHostClock } from './clock.ts';
+import type { SearchPoint } from './measures/result.ts';
 import type { Random } from './random.ts';
-import type { SearchPoint } from './result.ts';
-import { parseScenario, type ScenarioInput } from './scenario.ts';
+import { parseScenario, type ScenarioInput } from './scenario/scenario.ts';
 import { searchSaturation } from './search.ts';
 import { createFakeUpstream } from './upstream/server.ts';
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceError } from '@sluice/canonical';
+import type { RunResult, SearchPoint } from './measures/result.ts';
 import { formatRate } from './progress.ts';
-import type { RunResult, SearchPoint } from './result.ts';
 import { type RunOptions, runScenario } from './run.ts';
 import { findSaturation } from './saturation.ts';
-import type { Scenario } from './scenario.ts';
+import type { Scenario } from './scenario/scenario.ts';
 
 /** What watches a search. */
 export interface SearchRunOptions extends RunOptions {

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster } from 'ioredis';
-import type { RedisClient } from './connection.ts';
+import type { RedisClient } from './redis/connection.ts';
 import { askForSigns } from './signs-of-life.ts';
 
 const askPauseMs = 250;

@@ -1,8 +1,8 @@
 import { ask, type OwnTestRedis, startChatServer, startOwnRedis, until } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openRedis } from './connection.ts';
 import { openLinks, reached } from './links.ts';
-import { refusalOf } from './refusal-of.ts';
+import { openRedis } from './redis/connection.ts';
+import { refusalOf } from './redis/refusal-of.ts';
 
 let server: OwnTestRedis;
 beforeEach(async () => {

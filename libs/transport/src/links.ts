@@ -1,9 +1,15 @@
 import { SluiceError } from '@sluice/canonical';
 import { type Bus, createBus } from './bus.ts';
-import { type ConnectionProfile, connected, openRedis, type RedisClient, reconnect } from './connection.ts';
 import { probeKey } from './names.ts';
-import { printableAddress } from './redis-address.ts';
-import { checkRedis } from './redis-policy.ts';
+import {
+  type ConnectionProfile,
+  connected,
+  openRedis,
+  type RedisClient,
+  reconnect,
+} from './redis/connection.ts';
+import { printableAddress } from './redis/redis-address.ts';
+import { checkRedis } from './redis/redis-policy.ts';
 
 const connectLimitMs = 5_000;
 const measureIntervalMs = 1_000;

@@ -1,4 +1,4 @@
-import type { Claim } from './frame.ts';
+import type { Claim } from './replies/frame.ts';
 
 /**
  * Every Redis name of the transport. Pool names are `[a-z0-9-]+` (the catalog checks it), so they need no

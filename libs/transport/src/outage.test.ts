@@ -9,10 +9,10 @@ import {
   until,
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openRedis } from './connection.ts';
-import { isIngressAlive } from './ingress-presence.ts';
-import { createJobConsumer } from './job-consumer.ts';
-import { createJobQueue } from './job-queue.ts';
+import { isIngressAlive } from './presence/ingress-presence.ts';
+import { createJobConsumer } from './queue/job-consumer.ts';
+import { createJobQueue } from './queue/job-queue.ts';
+import { openRedis } from './redis/connection.ts';
 import { Connections, createJob } from './transport-suite.ts';
 
 // Servers die and come back here, on machines that may be busy.

@@ -1,5 +1,5 @@
 import { Cluster, type Redis } from 'ioredis';
-import type { RedisClient } from './connection.ts';
+import type { RedisClient } from './redis/connection.ts';
 
 /** Who asks nothing would notice nothing. */
 const askIntervalMs = 500;

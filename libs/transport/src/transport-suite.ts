@@ -1,16 +1,22 @@
 import { ask, type Topology, until } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Bus, createBus } from './bus.ts';
-import { type ConnectionProfile, connected, openRedis, type RedisClient } from './connection.ts';
 import { createOrderSender, type Order, subscribeOrders } from './control.ts';
-import type { ReplyBatch } from './frame.ts';
-import { announceIngress, isIngressAlive, subscribeReplies } from './ingress-presence.ts';
-import type { InferenceJob } from './job.ts';
-import { createJobConsumer, type JobConsumer } from './job-consumer.ts';
-import { createJobQueue, type JobQueue } from './job-queue.ts';
-import { publishHello, publishNews, subscribeHello, subscribeNews, type WorkerNews } from './presence.ts';
-import { checkRedis } from './redis-policy.ts';
-import { createReplyPublisher } from './reply-publisher.ts';
+import { announceIngress, isIngressAlive, subscribeReplies } from './presence/ingress-presence.ts';
+import {
+  publishHello,
+  publishNews,
+  subscribeHello,
+  subscribeNews,
+  type WorkerNews,
+} from './presence/presence.ts';
+import type { InferenceJob } from './queue/job.ts';
+import { createJobConsumer, type JobConsumer } from './queue/job-consumer.ts';
+import { createJobQueue, type JobQueue } from './queue/job-queue.ts';
+import { type ConnectionProfile, connected, openRedis, type RedisClient } from './redis/connection.ts';
+import { checkRedis } from './redis/redis-policy.ts';
+import type { ReplyBatch } from './replies/frame.ts';
+import { createReplyPublisher } from './replies/reply-publisher.ts';
 
 /** A job as an ingress writes it. */
 export function createJob(requestId: string, changes: Partial<InferenceJob> = {}): InferenceJob {

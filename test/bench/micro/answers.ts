@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { GenerationEvent } from '@sluice/canonical';
-import { importIngress, importLibrary } from './checkout.ts';
+import { importIngressPart, importLibrary } from './checkout.ts';
 import type { Subject } from './subject.ts';
 
 type Formats = typeof import('@sluice/formats');
@@ -23,7 +23,7 @@ export const machine: Subject = {
   name: 'attempt',
   unit: 'frame',
   async open(root) {
-    const AttemptMachine = await importIngress(root, 'attempt-machine.ts', 'AttemptMachine');
+    const AttemptMachine = await importIngressPart(root, 'attempt-machine.ts', 'AttemptMachine');
     const ignore = () => undefined;
     let delivered = 0;
     const effects = {
@@ -50,7 +50,7 @@ export const relay: Subject = {
   name: 'relay',
   unit: 'token',
   async open(root) {
-    const Relay = await importIngress(root, 'relay.ts', 'Relay');
+    const Relay = await importIngressPart(root, 'relay.ts', 'Relay');
     const { serverCodecs } = await importLibrary<Formats>(root, 'formats');
     const codec = serverCodecs.find(({ format }) => format === 'openai');
     if (!codec) throw new Error('there is no format openai');

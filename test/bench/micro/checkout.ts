@@ -1,9 +1,7 @@
+import { readdirSync } from 'node:fs';
 import type { Server } from 'node:http';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-
-/** Where the ingress has its files in a checkout. */
-export const ingressSource = 'apps/ingress/src';
 
 /** The parts of the ingress that have no door of their own to the outside. */
 export interface IngressParts {
@@ -28,15 +26,31 @@ export async function importLibrary<Library>(root: string, name: string): Promis
   return (await importFile(join(root, 'libs', name, 'src/index.ts'))) as Library;
 }
 
-/** A part of the ingress of some checkout. */
-export async function importIngress<Name extends keyof IngressParts>(
+/** A part of the ingress of some checkout, by the name of its file, whose folder has changed; absent where it has none. */
+export async function findIngressPart<Name extends keyof IngressParts>(
+  root: string,
+  file: string,
+  name: Name,
+): Promise<IngressParts[Name] | undefined> {
+  const source = join(root, 'apps/ingress/src');
+  const path = readdirSync(source, { encoding: 'utf8', recursive: true }).find(
+    (candidate) => basename(candidate) === file,
+  );
+  if (path === undefined) return undefined;
+  // As above; the parts are described here because an app exports nothing.
+  const parts = (await importFile(join(source, path))) as IngressParts;
+  return parts[name];
+}
+
+/** The same for a part that every checkout has. */
+export async function importIngressPart<Name extends keyof IngressParts>(
   root: string,
   file: string,
   name: Name,
 ): Promise<IngressParts[Name]> {
-  // As above; the parts are described here because an app exports nothing.
-  const parts = (await importFile(join(root, ingressSource, file))) as IngressParts;
-  return parts[name];
+  const part = await findIngressPart(root, file, name);
+  if (part === undefined) throw new Error(`the ingress in ${root} has no ${file}`);
+  return part;
 }
 
 function importFile(path: string): Promise<unknown> {

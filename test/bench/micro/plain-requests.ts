@@ -1,9 +1,7 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
-import { type IngressParts, importIngress, ingressSource } from './checkout.ts';
+import { findIngressPart, type IngressParts } from './checkout.ts';
 import type { Subject } from './subject.ts';
 
 const clients = 32;
@@ -41,10 +39,8 @@ export const plainRequests: Subject = {
   name: 'request, fast path',
   unit: 'request',
   async open(root) {
-    const file = 'fast-path/fast-path.ts';
     // Checkouts from before it have none: Node's own server does the same there.
-    const isThere = existsSync(join(root, ingressSource, file));
-    return openServer(isThere ? await importIngress(root, file, 'openFastPath') : undefined);
+    return openServer(await findIngressPart(root, 'fast-path.ts', 'openFastPath'));
   },
 };
 

@@ -2,8 +2,8 @@ import { EventEmitter } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { isHeaderValue } from '@sluice/http';
-import { writeChunk } from '../body-writer.ts';
-import type { ResponseWriter } from '../response-writer.ts';
+import { writeChunk } from '../answers/body-writer.ts';
+import type { ResponseWriter } from '../answers/response-writer.ts';
 
 /** What a response needs of the connection that it is written to. */
 export interface ResponseConnection {

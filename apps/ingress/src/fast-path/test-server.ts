@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { ResponseWriter } from '../response-writer.ts';
+import type { ResponseWriter } from '../answers/response-writer.ts';
 import { openFastPath } from './fast-path.ts';
 
 /** Who reads a request and writes its answer. */

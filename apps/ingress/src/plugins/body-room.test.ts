@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { createIngressMetrics, createLogger, type IngressMetrics, renderMetrics } from '@sluice/runtime';
 import { type FastifyInstance, fastify } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { PromptRoom } from '../prompt-room.ts';
+import { PromptRoom } from '../guards/prompt-room.ts';
 import type { Services } from '../services.ts';
 import { registerBody } from './body.ts';
 import { registerBodyRoom } from './body-room.ts';

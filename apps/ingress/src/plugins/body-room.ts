@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 import type { FastifyInstance } from 'fastify';
-import { SharedRoom } from '../shared-room.ts';
+import { SharedRoom } from '../guards/shared-room.ts';
 
 /** What refuses when this process has no memory for more of bodies that arrive. */
 export const bodyRefusal = 'bodies';

@@ -1,10 +1,10 @@
 import { type HttpFacts, recognizeFormat } from '@sluice/formats';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { limitLastStall } from '../answers/last-stall.ts';
+import { replyHeaders } from '../answers/reply.ts';
+import type { ResponseWriter } from '../answers/response-writer.ts';
 import { closeExchange, type Exchange } from '../exchange.ts';
 import { httpFacts } from '../http-facts.ts';
-import { limitLastStall } from '../last-stall.ts';
-import { replyHeaders } from '../reply.ts';
-import type { ResponseWriter } from '../response-writer.ts';
 import type { Services } from '../services.ts';
 
 declare module 'fastify' {

@@ -5,7 +5,7 @@ import { SluiceError } from '@sluice/canonical';
 import { createIngressMetrics, createLogger, renderMetrics } from '@sluice/runtime';
 import { type FastifyInstance, fastify } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PromptRoom } from '../prompt-room.ts';
+import { PromptRoom } from '../guards/prompt-room.ts';
 import type { Services } from '../services.ts';
 import { parseBody, refuseCompressed, registerBody } from './body.ts';
 import { refuseBrokenHttp } from './broken-http.ts';

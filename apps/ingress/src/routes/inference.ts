@@ -3,18 +3,18 @@ import type { Model, Pool } from '@sluice/catalog';
 import { readCredentials, type ServerCodec, serverCodecs } from '@sluice/formats';
 import type { Caller } from '@sluice/tenancy';
 import type { FastifyInstance } from 'fastify';
-import type { AnswerPlan } from '../answer.ts';
+import type { AnswerPlan } from '../answers/answer.ts';
+import { replyHeaders, writeJson } from '../answers/reply.ts';
+import type { ResponseWriter } from '../answers/response-writer.ts';
+import { singleAnswer } from '../answers/single-answer.ts';
+import { streamAnswer } from '../answers/stream-answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { FastHandler } from '../fast-path/fast-connection.ts';
 import { httpFacts } from '../http-facts.ts';
 import { noBody, parseBody, refuseCompressed } from '../plugins/body.ts';
 import { writeFailure } from '../plugins/errors.ts';
 import { exchangeOf, openExchange } from '../plugins/observe.ts';
-import { replyHeaders, writeJson } from '../reply.ts';
-import type { ResponseWriter } from '../response-writer.ts';
 import type { Services } from '../services.ts';
-import { singleAnswer } from '../single-answer.ts';
-import { streamAnswer } from '../stream-answer.ts';
 
 /** Registers the inference routes of every format. */
 export function registerInference(app: FastifyInstance, services: Services): void {

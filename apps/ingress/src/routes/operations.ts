@@ -1,6 +1,6 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify';
+import { sendJson } from '../answers/reply.ts';
 import { exchangeOf } from '../plugins/observe.ts';
-import { sendJson } from '../reply.ts';
 import type { Services } from '../services.ts';
 
 /** Balancers ask all day: counted as requests, they would make failures rare, and their 503 of a drain would be one. */

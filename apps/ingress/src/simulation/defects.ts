@@ -1,8 +1,8 @@
 import type { GenerationEvent } from '@sluice/canonical';
 import { WorkerDirectory } from '@sluice/transport';
-import type { AttemptEffects, AttemptFacts } from '../attempt-effects.ts';
-import { AttemptMachine } from '../attempt-machine.ts';
-import type { GenerationServices } from '../generation.ts';
+import type { AttemptEffects, AttemptFacts } from '../dispatch/attempt-effects.ts';
+import { AttemptMachine } from '../dispatch/attempt-machine.ts';
+import type { GenerationServices } from '../dispatch/generation.ts';
 
 /** Makes the attempt machine of a generation. */
 export type CreateMachine = NonNullable<GenerationServices['createMachine']>;

@@ -1,4 +1,4 @@
-import type { Dispatcher } from '../dispatcher.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Schedule } from './schedule.ts';
 import type { SimulatedClient } from './simulated-client.ts';
 import type { Run, SimulatedWorker } from './simulated-worker.ts';

@@ -7,8 +7,8 @@ import {
   subscribeReplies,
   WorkerDirectory,
 } from '@sluice/transport';
-import { AttemptMachine } from '../attempt-machine.ts';
-import { Dispatcher } from '../dispatcher.ts';
+import { AttemptMachine } from '../dispatch/attempt-machine.ts';
+import { Dispatcher } from '../dispatch/dispatcher.ts';
 import { type CreateMachine, HastyDirectory } from './defects.ts';
 import { findBrokenPromise } from './judge.ts';
 import { between, createRandom } from './random.ts';

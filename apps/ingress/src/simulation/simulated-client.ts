@@ -1,6 +1,6 @@
 import { type GenerationEvent, GrammarChecker, isTerminal } from '@sluice/canonical';
-import type { AttemptMachine } from '../attempt-machine.ts';
-import type { Dispatched } from '../generation.ts';
+import type { AttemptMachine } from '../dispatch/attempt-machine.ts';
+import type { Dispatched } from '../dispatch/generation.ts';
 import type { SimulatedRequest } from './schedule.ts';
 import type { Run } from './simulated-worker.ts';
 

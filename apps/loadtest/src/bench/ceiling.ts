@@ -2,9 +2,9 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { SluiceError } from '@sluice/canonical';
-import type { RunResult } from '../result.ts';
+import type { RunResult } from '../measures/result.ts';
 import { runScenario } from '../run.ts';
-import { parseScenario } from '../scenario.ts';
+import { parseScenario } from '../scenario/scenario.ts';
 import { tokensPerStream } from './trivial-server.ts';
 
 /** What a load client must reach before its findings about a gateway can be believed. */

@@ -1,5 +1,5 @@
-import { metricNames } from '../recorder.ts';
-import type { RunResult } from '../result.ts';
+import { metricNames } from '../measures/recorder.ts';
+import type { RunResult } from '../measures/result.ts';
 
 /** One row per run, metric and statistic: `run,metric,statistic,unit,value`. Made for data frames. */
 export function renderCsv(runs: readonly RunResult[]): string {

@@ -1,5 +1,5 @@
+import type { RunResult, SearchPoint } from '../measures/result.ts';
 import { formatRate } from '../progress.ts';
-import type { RunResult, SearchPoint } from '../result.ts';
 import type { Chart, Series } from './chart.ts';
 import { lineOf, quiet } from './run-line.ts';
 

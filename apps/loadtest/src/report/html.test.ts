@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { emptyMetrics } from '../recorder.ts';
-import { metricResult } from '../result.ts';
-import { summarizeRun } from '../summary.ts';
+import { emptyMetrics } from '../measures/recorder.ts';
+import { metricResult } from '../measures/result.ts';
+import { summarizeRun } from '../measures/summary.ts';
 import { renderCsv } from './csv.ts';
 import { renderHtml } from './html.ts';
 import { emptyRun, point, result } from './test-result.ts';

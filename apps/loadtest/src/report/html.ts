@@ -1,5 +1,5 @@
-import type { RunResult } from '../result.ts';
-import { describeSlo } from '../slo.ts';
+import type { RunResult } from '../measures/result.ts';
+import { describeSlo } from '../scenario/slo.ts';
 import { type Chart, renderChart, renderSample } from './chart.ts';
 import { goodputCharts } from './goodput-charts.ts';
 import { escapeHtml } from './html-text.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RunResult } from '../result.ts';
+import type { RunResult } from '../measures/result.ts';
 import { loadCharts } from './load-charts.ts';
 import { emptyRun, point, result } from './test-result.ts';
 

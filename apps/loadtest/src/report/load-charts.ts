@@ -1,5 +1,5 @@
-import { formatMs } from '../duration.ts';
-import type { RunResult } from '../result.ts';
+import type { RunResult } from '../measures/result.ts';
+import { formatMs } from '../scenario/duration.ts';
 import type { Chart, Series } from './chart.ts';
 import { type LoadLine, loadLines, spansLoads } from './load-lines.ts';
 import { fitScale } from './scale.ts';

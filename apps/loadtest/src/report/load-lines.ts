@@ -1,4 +1,4 @@
-import type { RunResult, SearchPoint } from '../result.ts';
+import type { RunResult, SearchPoint } from '../measures/result.ts';
 import { lineOf, type RunLine } from './run-line.ts';
 
 /** Two percentiles of a latency, in milliseconds. */

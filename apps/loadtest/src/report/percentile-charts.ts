@@ -1,7 +1,7 @@
-import { formatMs } from '../duration.ts';
-import type { MetricName } from '../recorder.ts';
-import { metricHistogram, type RunResult } from '../result.ts';
-import { metricTitles, reportedMetrics } from '../summary.ts';
+import type { MetricName } from '../measures/recorder.ts';
+import { metricHistogram, type RunResult } from '../measures/result.ts';
+import { metricTitles, reportedMetrics } from '../measures/summary.ts';
+import { formatMs } from '../scenario/duration.ts';
 import type { Chart } from './chart.ts';
 import { lineOf } from './run-line.ts';
 import { fitScale } from './scale.ts';

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
-import type { RunResult } from '../result.ts';
+import type { RunResult } from '../measures/result.ts';
 
 /** Enough to tell our results from any other JSON. */
 const shape = z.looseObject({

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { RunResult } from '../result.ts';
+import type { RunResult } from '../measures/result.ts';
 import { distinctNames } from './run-names.ts';
 import { result } from './test-result.ts';
 

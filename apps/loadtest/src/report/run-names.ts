@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { RunResult } from '../result.ts';
+import type { RunResult } from '../measures/result.ts';
 
 /** What tells runs of one name apart, the best first. */
 type Trait = (run: RunResult, file: string) => string;

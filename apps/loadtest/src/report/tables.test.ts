@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { emptyMetrics } from '../recorder.ts';
-import { metricResult } from '../result.ts';
+import { emptyMetrics } from '../measures/recorder.ts';
+import { metricResult } from '../measures/result.ts';
 import { figuresTable, latencyTable } from './tables.ts';
 import { result } from './test-result.ts';
 

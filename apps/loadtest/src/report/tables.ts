@@ -1,8 +1,8 @@
-import { formatMs } from '../duration.ts';
+import { type MetricName, metricNames } from '../measures/recorder.ts';
+import type { MetricResult, RunResult } from '../measures/result.ts';
+import { estimateOf, metricTitles } from '../measures/summary.ts';
 import { formatRate } from '../progress.ts';
-import { type MetricName, metricNames } from '../recorder.ts';
-import type { MetricResult, RunResult } from '../result.ts';
-import { estimateOf, metricTitles } from '../summary.ts';
+import { formatMs } from '../scenario/duration.ts';
 import { escapeHtml } from './html-text.ts';
 
 interface Row {

@@ -1,6 +1,6 @@
-import { emptyMetrics, emptyTotals } from '../recorder.ts';
-import { metricResult, type RunResult } from '../result.ts';
-import { parseScenario } from '../scenario.ts';
+import { emptyMetrics, emptyTotals } from '../measures/recorder.ts';
+import { metricResult, type RunResult } from '../measures/result.ts';
+import { parseScenario } from '../scenario/scenario.ts';
 
 /** A result for tests of reports: 200 requests in 10 s, unless changed. */
 export function result(name: string, changes: Partial<RunResult> = {}): RunResult {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { emptyTotals } from '../recorder.ts';
-import type { IntervalResult, RunResult } from '../result.ts';
+import { emptyTotals } from '../measures/recorder.ts';
+import type { IntervalResult, RunResult } from '../measures/result.ts';
 import { emptyRun, result } from './test-result.ts';
 import { timeCharts } from './time-charts.ts';
 

@@ -1,4 +1,4 @@
-import type { IntervalResult, RunResult } from '../result.ts';
+import type { IntervalResult, RunResult } from '../measures/result.ts';
 
 /** A run's seconds as a chart draws them. */
 export interface Timeline {

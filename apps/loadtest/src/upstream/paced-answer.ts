@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
-import { formatToken } from '../token-text.ts';
+import { formatToken } from '../requests/token-text.ts';
 import type { Pace } from './pace.ts';
 import type { End, Voice } from './voice.ts';
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import type { Random } from '../random.ts';
-import { formatToken } from '../token-text.ts';
+import { formatToken } from '../requests/token-text.ts';
 import { readAsk, readBody, type UpstreamAsk } from './ask.ts';
 import { errorBody } from './error-body.ts';
 import { type Pace, parsePace } from './pace.ts';

@@ -3,7 +3,7 @@ import { findClientCodec, SseParser } from '@sluice/formats';
 import { describe, expect, it } from 'vitest';
 import { formatNames } from '../dialects/dialect.ts';
 import { dialects } from '../dialects/registry.ts';
-import { formatToken } from '../token-text.ts';
+import { formatToken } from '../requests/token-text.ts';
 import { readAsk } from './ask.ts';
 import { errorBody } from './error-body.ts';
 import { parsePace } from './pace.ts';

@@ -1,0 +1,254 @@
+import { type Admission, createAdmission } from '@sluice/admission';
+import { type GenerationEvent, SluiceError, type Usage } from '@sluice/canonical';
+import { createIngressMetrics } from '@sluice/runtime';
+import { startRedis, type TestRedis, until } from '@sluice/testing';
+import { connected, openRedis, type RedisClient, WorkerDirectory } from '@sluice/transport';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Dispatcher, type DispatcherOptions } from '../dispatch/dispatcher.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Services } from '../services.ts';
+import { Answer, type AnswerPlan } from './answer.ts';
+
+let server: TestRedis;
+let redis: RedisClient;
+let admission: Admission;
+beforeAll(async () => {
+  server = await startRedis();
+  redis = openRedis(server.url, { profile: 'command', name: 'test', onError: () => undefined });
+  await connected(redis, AbortSignal.timeout(10_000));
+  admission = createAdmission({ redis });
+});
+afterAll(async () => {
+  await admission?.close();
+  redis?.disconnect();
+  await server?.stop();
+});
+
+const longPrompt = 'x'.repeat(50_000);
+const limits = { key: {}, tenant: { 'token-budget': { max: 1_000_000 } } };
+const nothing = () => undefined;
+
+/** An ingress with a queue in the test's hands, whose time stands still until the test lets it pass. */
+function createBench(enqueue: () => Promise<void> = async () => undefined) {
+  const queue = { enqueue, remove: async () => undefined };
+  let at = 1_000;
+  const now = () => at;
+  const directory = new WorkerDirectory({ now, silenceLimitMs: 1000, onLost: nothing });
+  directory.slotsOf = () => 4;
+  const metrics = createIngressMetrics();
+  const options = { queue, directory, metrics, now, isListening: () => true };
+  const dispatcher = new Dispatcher({
+    ...options,
+    orders: { send: nothing },
+  } as unknown as DispatcherOptions);
+  const services = {
+    ...{
+      admission,
+      queue,
+      directory,
+      dispatcher,
+      metrics,
+      ingress: 'i',
+      requestTimeoutMs: 60_000,
+      now,
+      bodyLimitBytes: 1e6,
+    },
+    monotonic: now,
+  } as unknown as Services;
+  return {
+    /** `pool` and `tenant` are its own ones. */
+    ask: (
+      requestId: string,
+      prompt: string,
+      onEvents: (events: GenerationEvent[]) => void = nothing,
+      exchange = { requestId, format: 'openai' } as Exchange,
+      choices = 1,
+    ) => {
+      exchange.bodyBytes = prompt.length;
+      const plan = {
+        request: {
+          model: 'sim',
+          messages: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
+          sampling: {},
+        },
+        call: { choices, stream: true, model: 'sim', requestId, wire: {} },
+        caller: { tenant: requestId, keyId: 'k', weight: 1, limits },
+        model: { id: 'sim', pool: requestId },
+        pool: { name: requestId, waitBudgetMs: 1000 },
+      } as unknown as AnswerPlan;
+      return new Answer(plan, exchange, services, (_choice, events) => onEvents(events), nothing);
+    },
+    pass: (durationMs: number) => {
+      at += durationMs;
+    },
+    /** A worker takes the request and says these events. */
+    say: (requestId: string, events: GenerationEvent[], sequence = 0, attempt = 1) => {
+      const frames = [{ requestId, attempt, sequence, events }];
+      const claims = [{ requestId, attempt }];
+      dispatcher.receive({ worker: 'w', claims, frames, running: [], gone: [] });
+    },
+  };
+}
+
+const start: GenerationEvent = { type: 'start', id: 'r', model: 'sim', createdAt: 1 };
+const text: GenerationEvent = { type: 'text-delta', block: 0, text: 'five', tokens: 5 };
+const finish = (usage: Usage): GenerationEvent => ({ type: 'finish', reason: 'stop', usage });
+
+async function spentBy(tenant: string): Promise<number | undefined> {
+  const [budget] = await admission.usage({ tenant, keyId: 'k', limits });
+  return budget?.used;
+}
+
+const meanKeyOf = (pool: string) => `sluice:{p:${pool}}:service:mean`;
+
+it('nothing stays reserved of a long prompt whose client leaves while its admission is asked for', async () => {
+  let entered = 0;
+  const { ask } = createBench(() => {
+    entered += 1;
+    return Promise.reject(new SluiceError('unavailable', 'the queue is not reachable'));
+  });
+  await expect(ask('staying', longPrompt).begin()).rejects.toThrow('the queue is not reachable');
+  const leaving = ask('leaving', longPrompt);
+  const begun = leaving.begin();
+  leaving.cancel();
+  await begun;
+  expect(entered).toBe(1);
+  expect((await admission.inspect()).open).toBe(0);
+});
+
+it('a long prompt that runs already goes on, though nobody heard that it was in the queue', async () => {
+  const failing = Promise.withResolvers<void>();
+  const { ask, say } = createBench(() => failing.promise);
+  const told: GenerationEvent[] = [];
+  const begun = ask('unheard', longPrompt, (events) => told.push(...events)).begin();
+  await until(async () => (await spentBy('unheard')) !== 0);
+  say('unheard', [start, text]);
+  failing.reject(new SluiceError('unavailable', 'the queue is not reachable'));
+  await begun;
+  say('unheard', [finish({ inputTokens: 7, outputTokens: 5 })], 1);
+  expect(told.map(({ type }) => type)).toEqual(['start', 'text-delta', 'finish']);
+  await until(async () => (await spentBy('unheard')) === 12);
+});
+
+it('an answer without a report is charged by what was delivered, also when it ends before its admission is heard', async () => {
+  const { ask, say } = createBench();
+  const exchange = { requestId: 'quick', format: 'openai' } as Exchange;
+  const begun = ask('quick', 'hi', nothing, exchange).begin();
+  say('quick', [start, text, finish({ inputTokens: 2 })]);
+  // Its line may be written before its admission is heard.
+  expect(exchange.usage).toEqual({ inputTokens: 2, outputTokens: 5 });
+  await begun;
+  await until(async () => (await admission.inspect()).open === 0);
+  expect(await spentBy('quick')).toBe(7);
+});
+
+it.each([
+  ['leaves', []],
+  [
+    'is told of a failure without a report',
+    [{ type: 'error', error: { kind: 'upstream-failed', message: 'gone' } }],
+  ],
+] as [string, GenerationEvent[]][])(
+  'what a client that %s has spent by the log is what it is charged for',
+  async (why, last) => {
+    const { ask, say } = createBench();
+    const tenant = why.split(' ')[0] ?? '';
+    const exchange = { requestId: tenant, format: 'openai' } as Exchange;
+    const answer = ask(tenant, longPrompt, nothing, exchange);
+    await answer.begin();
+    say(tenant, [start, text, ...last]);
+    answer.cancel();
+    await until(async () => (await admission.inspect()).open === 0);
+    const { inputTokens = 0, outputTokens } = exchange.usage ?? {};
+    expect(outputTokens).toBe(5);
+    expect(inputTokens).toBeGreaterThan(1_000);
+    expect(await spentBy(tenant)).toBe(inputTokens + 5);
+  },
+);
+
+it('what the engine said of the prompt before it answered is charged when nothing more is reported', async () => {
+  const { ask, say } = createBench();
+  const exchange = { requestId: 'early', format: 'openai' } as Exchange;
+  const answer = ask('early', 'hi', nothing, exchange);
+  await answer.begin();
+  say('early', [{ ...start, inputTokens: 5000, cacheReadTokens: 4000 }, text]);
+  answer.cancel();
+  await until(async () => (await admission.inspect()).open === 0);
+  expect(await spentBy('early')).toBe(5005);
+  expect(exchange.usage).toEqual({ inputTokens: 5000, cacheReadTokens: 4000, outputTokens: 5 });
+});
+
+const refused: GenerationEvent = {
+  type: 'error',
+  error: { kind: 'upstream-failed', message: 'no' },
+  usage: { inputTokens: 0, outputTokens: 0 },
+};
+
+it('a run that was refused costs nothing, but for what was said before it', async () => {
+  const { ask, say } = createBench();
+  const begun = [ask('refused', 'hi').begin(), ask('midway', 'hi').begin()];
+  say('refused', [refused]);
+  say('midway', [start, text, refused]);
+  await Promise.all(begun);
+  await until(async () => (await admission.inspect()).open === 0);
+  expect(await spentBy('refused')).toBe(0);
+  expect(await spentBy('midway')).toBeGreaterThan(5);
+});
+
+it('a request that waits for another attempt costs nothing when its first was refused', async () => {
+  const { ask, say } = createBench();
+  const away: GenerationEvent = { ...refused, error: { kind: 'unavailable', message: 'nobody there' } };
+  const { usage: _, ...unreported } = away;
+  const answers = ['waiting', 'unsure', 'again'].map((id) => ask(id, 'hi'));
+  await Promise.all(answers.map((answer) => answer.begin()));
+  say('waiting', [away]);
+  say('unsure', [unreported]);
+  say('again', [away]);
+  say('again', [start], 0, 2);
+  for (const answer of answers) answer.cancel();
+  await until(async () => (await admission.inspect()).open === 0);
+  const spent = await Promise.all(['waiting', 'unsure', 'again'].map(spentBy));
+  expect(spent.map((tokens = 0) => tokens > 0)).toEqual([false, true, true]);
+});
+
+it('several answers that were refused cost nothing either, unless one of them had begun', async () => {
+  const { ask, say } = createBench();
+  for (const id of ['both', 'one']) await ask(id, 'hi', nothing, undefined, 2).begin();
+  say('both', [refused]);
+  say('onec1', [start]);
+  say('one', [refused]);
+  await until(async () => (await admission.inspect()).open === 0);
+  expect(await spentBy('both')).toBe(0);
+  expect(await spentBy('one')).toBeGreaterThan(0);
+});
+
+it('a pool takes as long for a generation as each of several took, and not as all of them together', async () => {
+  const { ask, say, pass } = createBench();
+  const answer = ask('several', 'hi', nothing, { requestId: 'several', format: 'openai' } as Exchange, 3);
+  await answer.begin();
+  for (const id of ['several', 'severalc1', 'severalc2']) {
+    say(id, [start]);
+    pass(200);
+    say(id, [finish({ inputTokens: 2, outputTokens: 1 })], 1);
+  }
+  expect(Number(await until(() => redis.get(meanKeyOf('several'))))).toBe(200);
+});
+
+it('how long a pool takes is told by what ran to its end, and not by what failed at once', async () => {
+  const { ask, say, pass } = createBench();
+  await ask('failing', 'hi').begin();
+  say('failing', [start]);
+  pass(5);
+  say('failing', [refused], 1);
+  await until(async () => (await admission.inspect()).open === 0);
+  expect(await redis.get(meanKeyOf('failing'))).toBe(null);
+});
+
+it('several answers whose prompts are together larger than a request may be are refused at once', async () => {
+  const { ask } = createBench();
+  const prompt = 'x'.repeat(400_000);
+  await expect(ask('greedy', prompt, nothing, undefined, 3).begin()).rejects.toThrow(
+    'the prompt is too large for 3 answers at once: ask for fewer',
+  );
+  expect((await admission.inspect()).open).toBe(0);
+});

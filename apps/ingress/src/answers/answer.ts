@@ -1,0 +1,274 @@
+import type { Claim, Ticket } from '@sluice/admission';
+import {
+  estimateInputTokens,
+  type GenerationEvent,
+  type InferenceRequest,
+  isTerminal,
+  outputLimit,
+  SluiceError,
+  type Usage,
+} from '@sluice/canonical';
+import type { Model, Pool } from '@sluice/catalog';
+import { type ClientCall, inClientWords } from '@sluice/formats';
+import type { Caller } from '@sluice/tenancy';
+import { type InferenceJob, type QueueEntry, queueEntry } from '@sluice/transport';
+import type { Dispatched, GenerationPlan } from '../dispatch/generation.ts';
+import { type Exchange, noteAttempts, noteEvents } from '../exchange.ts';
+import type { Services } from '../services.ts';
+import { SlotTime } from './slot-time.ts';
+import { Spending } from './spending.ts';
+
+/** Bytes of prompts that go to Redis with the question whether they may: more than that only once they may. */
+const largePrompts = 32 * 1024;
+
+export interface AnswerPlan {
+  request: InferenceRequest;
+  call: ClientCall;
+  caller: Caller;
+  model: Model;
+  pool: Pool;
+  traceparent?: string;
+}
+
+/**
+ * All generations of one request under one ticket, from admission to settlement. However it ends (finished,
+ * failed, client gone), it settles exactly once and leaves nothing running. What `onEvents` throws (a defect of
+ * a codec) ends this request alone and goes to `onDefect`.
+ */
+export class Answer {
+  private readonly plan: AnswerPlan;
+  private readonly exchange: Exchange;
+  private readonly services: Services;
+  private readonly onEvents: (choice: number, events: GenerationEvent[]) => void;
+  private readonly onDefect: (error: unknown) => void;
+  private readonly generations: (Dispatched | undefined)[];
+  private ticket: Ticket | undefined;
+  private readonly slotTime = new SlotTime();
+  private readonly spending: Spending;
+  /** What the ticket takes for the prompt where nobody reports it. */
+  private estimatedInputTokens = 0;
+  /** Choices that the client was not told the end of. */
+  private open: number;
+  /** Those of them whose worker is done; absent until the first. */
+  private ahead: Set<number> | undefined;
+  private isSettled = false;
+
+  constructor(
+    plan: AnswerPlan,
+    exchange: Exchange,
+    services: Services,
+    onEvents: (choice: number, events: GenerationEvent[]) => void,
+    onDefect: (error: unknown) => void,
+  ) {
+    this.plan = plan;
+    this.exchange = exchange;
+    this.services = services;
+    this.onEvents = onEvents;
+    this.onDefect = onDefect;
+    this.open = plan.call.choices;
+    this.spending = new Spending(plan.call.choices);
+    this.generations = Array.from({ length: plan.call.choices });
+  }
+
+  /** Admits the request and lets its generations into the queue, in one step. Throws the refusal, or `unavailable`. */
+  async begin(): Promise<void> {
+    const admitted = Promise.withResolvers<void>();
+    const ready: InferenceJob[] = [];
+    const enter = (job: InferenceJob): Promise<void> => {
+      ready.push(job);
+      // Taken out of the list, which lives as long as the answer.
+      if (ready.length === this.generations.length)
+        this.admit(ready.splice(0)).then(admitted.resolve, admitted.reject);
+      return admitted.promise;
+    };
+    try {
+      await Promise.all(Array.from(this.generations, (_, choice) => this.dispatch(choice, enter)));
+    } catch (error) {
+      this.cancel();
+      throw error;
+    } finally {
+      // The client left, or had its whole answer, while we asked.
+      if (this.isSettled) this.releaseTicket();
+    }
+  }
+
+  /** Stops everything and settles by what was delivered. Harmless after the end. */
+  cancel(): void {
+    if (this.isSettled) return;
+    for (const generation of this.generations) generation?.cancel();
+    this.settle();
+  }
+
+  pause(): void {
+    for (const generation of this.generations) generation?.pause();
+  }
+
+  resume(): void {
+    for (const generation of this.generations) generation?.resume();
+  }
+
+  private async admit(jobs: readonly InferenceJob[]): Promise<void> {
+    const { plan, exchange, services } = this;
+    const { model, pool, request, caller } = plan;
+    const estimatedInputTokens = estimateInputTokens(request);
+    this.estimatedInputTokens = estimatedInputTokens;
+    const claim: Claim = {
+      requestId: exchange.requestId,
+      tenant: caller.tenant,
+      keyId: caller.keyId,
+      weight: caller.weight,
+      model: model.id,
+      pool: pool.name,
+      jobs: jobs.length,
+      estimatedInputTokens,
+      limits: caller.limits,
+      poolPolicy: { slots: services.directory.slotsOf(pool.name), waitBudgetMs: pool.waitBudgetMs },
+    };
+    const maxOutputTokens = outputLimit(request, model, estimatedInputTokens);
+    if (maxOutputTokens !== undefined) claim.maxOutputTokens = maxOutputTokens;
+    if (pool.maxWaiting !== undefined) claim.poolPolicy.maxWaiting = pool.maxWaiting;
+    const isLarge = this.promptBytes(jobs.length) > largePrompts;
+    const entries = (): QueueEntry[] => (isLarge ? [] : jobs.map(queueEntry));
+    const isRunning = () => this.slotTime.hasBegun;
+    this.ticket = await services.admission.admit(claim, { entries, isRunning }, (rates) => {
+      exchange.rates = rates;
+    });
+    services.metrics.requestsInFlight.inc({ format: exchange.format });
+    const { ticket } = this;
+    if (!isLarge || this.isSettled) return;
+    try {
+      await Promise.all(
+        jobs.map((job, index) => services.queue.enqueue(pool.name, job, ticket.priorityOf(index))),
+      );
+    } catch (error) {
+      // The queue has them although its answer was lost; one that it hasn't is missed, and sent again.
+      if (!isRunning()) throw error;
+    }
+  }
+
+  /** Each of several answers has the prompt in its job: together they are no more than one request may bring. */
+  private promptBytes(jobs: number): number {
+    const bytes = (this.exchange.bodyBytes ?? 0) * jobs;
+    if (jobs === 1 || bytes <= this.services.bodyLimitBytes) return bytes;
+    throw new SluiceError('too-large', `the prompt is too large for ${jobs} answers at once: ask for fewer`);
+  }
+
+  private async dispatch(choice: number, enter: GenerationPlan['enter']): Promise<void> {
+    const { plan, exchange, services } = this;
+    const { model, request, caller } = plan;
+    const requestId = choice === 0 ? exchange.requestId : `${exchange.requestId}c${choice}`;
+    const job: GenerationPlan['job'] = {
+      version: 1,
+      requestId,
+      replyTo: services.ingress,
+      tenant: caller.tenant,
+      model: model.id,
+      deadlineAt: services.now() + (model.requestTimeoutMs ?? services.requestTimeoutMs),
+      request: withChoiceSeed(request, choice),
+      clientFormat: exchange.format,
+    };
+    if (plan.traceparent !== undefined) job.traceparent = plan.traceparent;
+    const generation = services.dispatcher.open({
+      requestId,
+      pool: model.pool,
+      isPlainText: request.tools === undefined && request.output?.type !== 'json',
+      isStream: plan.call.stream,
+      job,
+      enter,
+      onEvents: (events) => this.receive(choice, events),
+      onClaimed: (queueWaitMs) => this.claimed(choice, queueWaitMs),
+      onWorkerDone: () => this.workerDone(choice),
+    });
+    this.generations[choice] = generation;
+    await generation.begin();
+  }
+
+  private claimed(choice: number, queueWaitMs: number): void {
+    this.slotTime.began(choice, this.services.monotonic());
+    this.exchange.queueWaitMs ??= queueWaitMs;
+    this.services.metrics.queueWait.observe({ pool: this.plan.pool.name }, queueWaitMs);
+  }
+
+  private receive(choice: number, events: GenerationEvent[]): void {
+    if (this.isSettled) return;
+    const [first] = events;
+    if (first?.type === 'start') this.spending.began(first);
+    const last = events[events.length - 1];
+    if (last?.type === 'error') {
+      const error = inClientWords(last.error, this.plan.request, this.exchange.format);
+      events[events.length - 1] = { ...last, error };
+    }
+    if (last && isTerminal(last)) {
+      this.open -= 1;
+      // What fails may do so at once, and says nothing of how long the others take.
+      if (last.type === 'finish') this.slotTime.ended(choice, this.services.monotonic());
+      this.spending.ended(last, this.generations[choice]?.deliveredTokens ?? 0);
+      this.ahead?.delete(choice);
+      this.freePlaces();
+    }
+    try {
+      this.onEvents(choice, events);
+    } catch (error) {
+      this.cancel();
+      this.onDefect(error);
+      return;
+    }
+    noteEvents(this.exchange, events, this.services);
+    this.ticket?.sawOutput(this.deliveredTokens());
+    // One answer that failed fails them all: the client sees one error.
+    if (last?.type === 'error') this.cancel();
+    else if (this.open === 0) this.settle();
+  }
+
+  private workerDone(choice: number): void {
+    if (this.isSettled) return;
+    this.ahead ??= new Set();
+    this.ahead.add(choice);
+    this.slotTime.ended(choice, this.services.monotonic());
+    this.freePlaces();
+  }
+
+  /** Who waits for a place need not wait for a client that reads slowly. */
+  private freePlaces(): void {
+    const { ticket, ahead, open, slotTime } = this;
+    if (!ticket || !ahead || ahead.size < open || open === 0 || slotTime.meanMs === undefined) return;
+    ticket.freePlaces(slotTime.meanMs);
+  }
+
+  private deliveredTokens(): number {
+    let tokens = 0;
+    for (const generation of this.generations) tokens += generation?.deliveredTokens ?? 0;
+    return tokens;
+  }
+
+  private settle(): void {
+    this.isSettled = true;
+    const hasBegun = this.ticket !== undefined || this.slotTime.hasBegun;
+    noteAttempts(this.exchange, hasBegun ? this.generations : []);
+    if (hasBegun) this.exchange.usage = { inputTokens: this.estimatedInputTokens, ...this.spent() };
+    this.releaseTicket();
+  }
+
+  private spent(): Usage {
+    const hasRun = this.generations.some((generation) => generation?.hasRun);
+    return this.spending.total(this.deliveredTokens(), hasRun);
+  }
+
+  /** Settles what is reserved, once. An answer can be whole before we hear that it was admitted. */
+  private releaseTicket(): void {
+    const { services, exchange, ticket } = this;
+    if (!ticket) return;
+    this.ticket = undefined;
+    services.metrics.requestsInFlight.dec({ format: exchange.format });
+    const usage = this.spent();
+    const { meanMs } = this.slotTime;
+    void ticket.settle(meanMs === undefined ? { usage } : { usage, durationMs: meanMs });
+  }
+}
+
+/** Several answers to one prompt must differ: a given seed is moved on for each. */
+function withChoiceSeed(request: InferenceRequest, choice: number): InferenceRequest {
+  const { seed } = request.sampling;
+  if (choice === 0 || seed === undefined) return request;
+  return { ...request, sampling: { ...request.sampling, seed: seed + choice } };
+}

@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openTestServer, plainRequest, type TestServer, ways } from '../fast-path/test-server.ts';
+import { BodyWriter } from './body-writer.ts';
+import type { ResponseWriter } from './response-writer.ts';
+
+let server: TestServer;
+let answer: (response: ResponseWriter) => void;
+const agent = new Agent({ keepAlive: true });
+
+async function read(): Promise<string> {
+  const headers = { 'content-length': '2' };
+  const asked = request({ method: 'POST', headers, port: server.port, host: '127.0.0.1', agent });
+  asked.end('{}');
+  const [message] = await once(asked, 'response');
+  let text = '';
+  message.setEncoding('utf8');
+  for await (const piece of message) text += piece;
+  return text;
+}
+
+describe.each(ways)('BodyWriter, over %s', (way) => {
+  beforeEach(async () => {
+    server = await openTestServer(way, (response) => answer(response));
+  });
+  afterEach(() => server.close());
+
+  it('brings any pieces whole and in order, answer after answer on one connection', async () => {
+    const piece = fc.oneof(
+      fc.string({ minLength: 1, unit: 'grapheme' }),
+      fc.integer({ min: 4_000, max: 100_000 }).map((length) => 'é'.repeat(length)),
+    );
+    const turns = fc.array(fc.record({ text: piece, waits: fc.boolean() }), { minLength: 1, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(turns, async (pieces) => {
+        answer = async (response) => {
+          response.writeHead(200, {});
+          const body = new BodyWriter(response);
+          for (const { text, waits } of pieces) {
+            body.write(text);
+            if (waits) await new Promise((resolve) => setImmediate(resolve));
+          }
+          response.end('the end');
+        };
+        expect(await read()).toBe(`${pieces.map(({ text }) => text).join('')}the end`);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('tells of a client that does not read, and of one that reads again', async () => {
+    const told: string[] = [];
+    const answered = new Promise<ResponseWriter>((resolve) => {
+      answer = resolve;
+    });
+    const socket = connect(server.port, '127.0.0.1');
+    socket.pause();
+    socket.write(plainRequest);
+    const response = await answered;
+    const drained = new Promise<void>((resolve) => response.on('drain', resolve));
+    response.on('drain', () => told.push('drain'));
+    response.writeHead(200, {});
+    const body = new BodyWriter(response);
+    while (response.writableLength < 1_000_000) body.write('some text of a few bytes');
+    expect(told).toEqual([]);
+    socket.resume();
+    await drained;
+    expect(response.writableLength).toBe(0);
+    socket.destroy();
+  });
+
+  it('writes no chunks to a client that does not know them', async () => {
+    answer = (response) => {
+      response.writeHead(200, {});
+      const body = new BodyWriter(response);
+      body.write('one ');
+      body.write('two');
+      response.end();
+    };
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write('GET / HTTP/1.0\r\n\r\n');
+    let text = '';
+    socket.setEncoding('utf8');
+    for await (const piece of socket) text += piece;
+    expect(text.split('\r\n\r\n')[1]).toBe('one two');
+  });
+});

@@ -1,0 +1,57 @@
+import type { ErrorInfo, Json } from '@sluice/canonical';
+import { formats, recognizeFormat, type ServerCodec } from '@sluice/formats';
+import type { FastifyReply } from 'fastify';
+import { type Exchange, noteError } from '../exchange.ts';
+import type { Services } from '../services.ts';
+import type { ResponseWriter } from './response-writer.ts';
+
+/** The format in which a request is answered. */
+export function codecOf({ format, facts }: Exchange): ServerCodec {
+  const known = formats.find(({ server }) => server.format === format);
+  return known?.server ?? recognizeFormat(facts);
+}
+
+/**
+ * Headers of every answer, errors included; SDKs differ in the name under which they look for the id.
+ *   now: epoch milliseconds
+ */
+export function replyHeaders(exchange: Exchange, { now }: Pick<Services, 'now'>): Record<string, string> {
+  const { requestId, rates } = exchange;
+  const headers = rates ? codecOf(exchange).encodeRates(rates, now()) : {};
+  headers['x-request-id'] = requestId;
+  headers['request-id'] = requestId;
+  if (exchange.queueWaitMs !== undefined) headers['x-sluice-queue-wait-ms'] = String(exchange.queueWaitMs);
+  return headers;
+}
+
+/** Writes an error in the client's format with its true status. The response must not have begun. */
+export function writeError(
+  response: ResponseWriter,
+  codec: ServerCodec,
+  error: ErrorInfo,
+  exchange: Exchange,
+  services: Pick<Services, 'now'>,
+): void {
+  noteError(exchange, error);
+  const { status, headers, body } = codec.encodeError(error, { requestId: exchange.requestId });
+  writeJson(response, status, { ...replyHeaders(exchange, services), ...headers }, body);
+}
+
+/** Writes a whole JSON answer on a response that the framework has let go of. */
+export function writeJson(
+  response: ResponseWriter,
+  status: number,
+  headers: Record<string, string>,
+  body: Json,
+): void {
+  const text = JSON.stringify(body);
+  headers['content-type'] = 'application/json';
+  headers['content-length'] = String(Buffer.byteLength(text));
+  response.writeHead(status, headers);
+  response.end(text);
+}
+
+/** Sends a JSON body whose content type is exactly `application/json`; to a string the framework would add a charset. */
+export function sendJson(reply: FastifyReply, body: Json): FastifyReply {
+  return reply.header('content-type', 'application/json').send(Buffer.from(JSON.stringify(body)));
+}

@@ -1,0 +1,55 @@
+import { Collector, type Generation, isTerminal, SluiceError } from '@sluice/canonical';
+import { type Exchange, noteError } from '../exchange.ts';
+import type { Services } from '../services.ts';
+import { Answer, type AnswerPlan } from './answer.ts';
+import type { ResponseWriter } from './response-writer.ts';
+
+/**
+ * Collects whole answers, one per choice. Rejects with what ended the request: a refusal, the generation's
+ * own error, or `cancelled` when the client left.
+ */
+export function singleAnswer(
+  plan: AnswerPlan,
+  exchange: Exchange,
+  response: ResponseWriter,
+  services: Services,
+): Promise<Generation[]> {
+  return new Promise((resolve, reject) => {
+    const collectors = Array.from({ length: plan.call.choices }, () => new Collector());
+    let open = collectors.length;
+    const answer = new Answer(
+      plan,
+      exchange,
+      services,
+      (choice, events) => {
+        for (const event of events) {
+          if (event.type === 'start') collectors[choice] = new Collector();
+          collectors[choice]?.push(event);
+          if (!isTerminal(event)) continue;
+          open -= 1;
+          if (event.type !== 'error' && open > 0) continue;
+          settle(event.type === 'error' ? choice : undefined);
+          return;
+        }
+      },
+      reject,
+    );
+    const settle = (failed: number | undefined): void => {
+      try {
+        if (failed !== undefined) collectors[failed]?.generation();
+        resolve(collectors.map((collector) => collector.generation()));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    // Before the observer's own listener, which tells the outcome.
+    response.prependListener('close', () => {
+      if (response.writableFinished) return;
+      // A client that was dropped because it took nothing did not leave.
+      if (exchange.outcome !== 'cut') noteError(exchange, { kind: 'cancelled' });
+      answer.cancel();
+      reject(new SluiceError('cancelled', 'the client left'));
+    });
+    answer.begin().catch(reject);
+  });
+}

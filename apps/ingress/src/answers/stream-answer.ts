@@ -1,0 +1,111 @@
+import type { ErrorInfo } from '@sluice/canonical';
+import type { ServerCodec, StreamEncoder } from '@sluice/formats';
+import { type Exchange, noteError } from '../exchange.ts';
+import type { Services } from '../services.ts';
+import { Answer, type AnswerPlan } from './answer.ts';
+import { Relay, type RelayOptions } from './relay.ts';
+import { replyHeaders, writeError } from './reply.ts';
+import { breakOff, type ResponseWriter } from './response-writer.ts';
+
+/**
+ * Answers with a stream on a response that the framework has let go of. Throws what refuses the request
+ * before anything was written.
+ */
+export async function streamAnswer(
+  plan: AnswerPlan,
+  codec: ServerCodec,
+  exchange: Exchange,
+  response: ResponseWriter,
+  services: Services,
+): Promise<void> {
+  await new StreamAnswer(plan, codec, exchange, response, services).begin();
+}
+
+/** A relay and the answer that it writes, and what each wants of the other. */
+class StreamAnswer implements RelayOptions {
+  readonly response: ResponseWriter;
+  readonly encoder: StreamEncoder;
+  readonly choices: number;
+  private readonly codec: ServerCodec;
+  private readonly exchange: Exchange;
+  private readonly services: Services;
+  private readonly relay: Relay;
+  private readonly answer: Answer;
+
+  constructor(
+    plan: AnswerPlan,
+    codec: ServerCodec,
+    exchange: Exchange,
+    response: ResponseWriter,
+    services: Services,
+  ) {
+    this.response = response;
+    this.encoder = codec.createStreamEncoder(plan.call);
+    this.choices = plan.call.choices;
+    this.codec = codec;
+    this.exchange = exchange;
+    this.services = services;
+    this.relay = new Relay(this);
+    this.answer = new Answer(
+      plan,
+      exchange,
+      services,
+      (choice, events) => this.relay.push(choice, events),
+      (error) => this.breakOff(error),
+    );
+  }
+
+  get keepAliveMs(): number {
+    return this.services.keepAliveMs;
+  }
+
+  get stallLimitMs(): number {
+    return this.services.stallLimitMs;
+  }
+
+  async begin(): Promise<void> {
+    this.services.ticker.add(this.relay);
+    // Before the observer's own listener, which tells the outcome.
+    this.response.prependListener('close', () => this.close());
+    if (!this.response.destroyed) await this.answer.begin();
+  }
+
+  now(): number {
+    return this.services.monotonic();
+  }
+
+  headers(): Record<string, string> {
+    return replyHeaders(this.exchange, this.services);
+  }
+
+  refuse(error: ErrorInfo): void {
+    writeError(this.response, this.codec, error, this.exchange, this.services);
+  }
+
+  onFull(): void {
+    this.answer.pause();
+  }
+
+  onDrained(): void {
+    this.answer.resume();
+  }
+
+  onStalled(): void {
+    this.services.metrics.slowReaders.inc();
+    this.exchange.outcome = 'cut';
+  }
+
+  private breakOff(error: unknown): void {
+    const { services, exchange, response } = this;
+    services.logger.error({ err: error, requestId: exchange.requestId }, 'internal error');
+    noteError(exchange, { kind: 'internal' });
+    breakOff(response);
+  }
+
+  private close(): void {
+    this.services.ticker.delete(this.relay);
+    this.relay.closed();
+    if (this.exchange.outcome === undefined) noteError(this.exchange, { kind: 'cancelled' });
+    this.answer.cancel();
+  }
+}

@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { parseScenario, type ScenarioInput } from '../scenario/scenario.ts';
+import { createDriver } from './create-driver.ts';
+import type { LoadDriver } from './load-driver.ts';
+
+let driver: LoadDriver;
+let begun: number;
+/** How long after its instant each request could be sent. */
+let waits: number[];
+let exhaustedAt: number | undefined;
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 0 });
+  begun = 0;
+  waits = [];
+  exhaustedAt = undefined;
+});
+afterEach(() => vi.useRealTimers());
+
+interface Play {
+  users: number;
+  /** Answers take so long; Infinity never comes. By the number of the request. */
+  answerMs(arrival: number): number;
+  /** What answers ask their callers to wait. Absent: nothing. */
+  retryWaitMs?: number;
+  load?: { thinkMs?: string; paceMs?: string };
+  scenario?: ScenarioInput;
+}
+
+/** Plays a load for an hour of the fake clock. */
+async function play({ users, answerMs, load, scenario, retryWaitMs = 0 }: Play): Promise<void> {
+  const parsed = parseScenario({
+    target: 'http://127.0.0.1',
+    durationMs: '1s',
+    load: { kind: 'closed', users, rampUpMs: '0', ...load },
+    ...scenario,
+  });
+  driver = createDriver({
+    scenario: parsed,
+    share: { index: 0, of: 1 },
+    trace: undefined,
+    clock: { now: () => Date.now() },
+    startAt: 0,
+    begin(arrival, intendedAt, _trace, over, readyAt = intendedAt) {
+      begun += 1;
+      waits.push(readyAt - intendedAt);
+      const waitMs = answerMs(arrival);
+      if (waitMs < Number.POSITIVE_INFINITY) setTimeout(() => over(retryWaitMs), waitMs);
+      return intendedAt >= parsed.warmupMs;
+    },
+    exhausted() {
+      exhaustedAt = Date.now();
+    },
+  });
+  driver.start();
+  await vi.advanceTimersByTimeAsync(3_600_000);
+}
+
+describe('a closed loop', () => {
+  it('begins nothing after its time, and counts whole rounds', async () => {
+    await play({ users: 4, answerMs: () => 400 });
+    expect(begun).toBe(12);
+    expect(exhaustedAt).toBe(1_000);
+    expect(driver.measuredMs()).toBe(1_200);
+  });
+
+  it('counts from the first measured request of a user', async () => {
+    await play({ users: 4, answerMs: () => 400, scenario: { warmupMs: '500ms' } });
+    expect(begun).toBe(12);
+    // The third round alone, from 800 to 1,200.
+    expect(driver.measuredMs()).toBe(400);
+  });
+
+  it('ends in time when a user never gets his answer, and is counted over the time of the others', async () => {
+    await play({ users: 5, answerMs: (arrival) => (arrival === 2 ? Number.POSITIVE_INFINITY : 400) });
+    expect(exhaustedAt).toBe(1_000);
+    expect(begun).toBe(13);
+    expect(driver.measuredMs()).toBe(1_200);
+  });
+
+  it('does not wait for users who think, and counts their thinking', async () => {
+    await play({ users: 3, answerMs: () => 100, load: { thinkMs: '5s' } });
+    expect(exhaustedAt).toBe(1_000);
+    expect(begun).toBe(3);
+    expect(driver.measuredMs()).toBe(5_100);
+  });
+
+  it('ends when all its requests have their answers', async () => {
+    await play({ users: 4, answerMs: () => 10, scenario: { requests: 10 } });
+    expect(begun).toBe(10);
+    expect(exhaustedAt).toBe(30);
+    expect(driver.measuredMs()).toBe(30);
+  });
+
+  it('is not over at once when it may last longer than a timer can', async () => {
+    await play({ users: 1, answerMs: () => 60_000, scenario: { durationMs: '1000h' } });
+    expect(begun).toBe(61);
+    expect(exhaustedAt).toBeUndefined();
+    driver.stop();
+  });
+
+  it('keeps the pace that users intend while answers are quicker', async () => {
+    await play({ users: 2, answerMs: () => 10, load: { paceMs: '100ms' } });
+    expect(begun).toBe(20);
+    expect(driver.measuredMs()).toBeCloseTo(1_000, 6);
+  });
+
+  it.each([
+    ['0', 4],
+    ['490ms', 2],
+  ])('waits as long as a server asks for, while users think %s', async (thinkMs, requests) => {
+    await play({ users: 1, answerMs: () => 10, retryWaitMs: 240, load: { thinkMs } });
+    expect(begun).toBe(requests);
+  });
+
+  it('lets a paced user who was asked to wait go on from there', async () => {
+    await play({ users: 1, answerMs: () => 10, retryWaitMs: 490, load: { paceMs: '100ms' } });
+    expect(begun).toBe(2);
+  });
+
+  it('tells the wait of a paced user for his answer from a late client', async () => {
+    await play({ users: 1, answerMs: () => 250, load: { paceMs: '100ms' }, scenario: { requests: 4 } });
+    expect(waits).toEqual([0, 150, 300, 450].map((ms) => expect.closeTo(ms, -1)));
+  });
+
+  it('can be stopped', async () => {
+    const playing = play({ users: 4, answerMs: () => 400 });
+    driver.stop();
+    await playing;
+    expect(begun).toBe(4);
+    expect(exhaustedAt).toBe(0);
+  });
+});

@@ -1,0 +1,130 @@
+import { longestTimerMs } from '../clock.ts';
+import { createRandom, type Random } from '../random.ts';
+import { sample } from '../scenario/distribution.ts';
+import type { Scenario } from '../scenario/scenario.ts';
+import type { DriverOptions, LoadDriver, LoadEnd } from './load-driver.ts';
+
+interface User {
+  /** When his next request is due; he waits for it or for an answer. */
+  dueAt: number;
+  /** When he had the answer to the one before. */
+  freeAt: number;
+  /** There while he waits for `dueAt`. */
+  timer?: NodeJS.Timeout;
+  /** When his first measured request began. */
+  since?: number;
+  /** When he would have begun another one. */
+  until?: number;
+}
+
+/** A number of users, each with one request at a time. */
+export class ClosedDriver implements LoadDriver {
+  private readonly options: DriverOptions;
+  private readonly load: Extract<Scenario['load'], { kind: 'closed' }>;
+  private readonly random: Random;
+  private readonly users: readonly User[];
+  private active: number;
+  private arrival: number;
+  private isEnded = false;
+  private endTimer: NodeJS.Timeout | undefined;
+
+  constructor(options: DriverOptions, load: Extract<Scenario['load'], { kind: 'closed' }>) {
+    const { index, of } = options.share;
+    this.options = options;
+    this.load = load;
+    this.random = createRandom(options.scenario.seed + 7919 * (index + 1));
+    const count = Math.floor(load.users / of) + (index < load.users % of ? 1 : 0);
+    this.users = Array.from({ length: count }, () => ({ dueAt: 0, freeAt: 0 }));
+    this.active = count;
+    this.arrival = index;
+  }
+
+  start(): void {
+    const { startAt, scenario, clock } = this.options;
+    // Not when the users notice: one of them may wait for an answer that never comes.
+    const leftMs = startAt + scenario.durationMs - clock.now();
+    this.endTimer = setTimeout(() => this.end('time'), Math.min(leftMs, longestTimerMs));
+    if (this.users.length === 0) this.end('used-up');
+    this.users.forEach((user, at) => {
+      // A paced user starts somewhere in its first period: all at once would be a burst nobody asked for.
+      const { paceMs, rampUpMs } = this.load;
+      const offset = paceMs === undefined ? (rampUpMs * at) / this.users.length : this.random() * paceMs;
+      this.wait(user, startAt + offset);
+    });
+  }
+
+  stop(): void {
+    this.end('stopped');
+  }
+
+  /**
+   * Of a user in the middle, from his first request to the one that he would have begun next: whole rounds, so that a
+   * load is not counted for more than it was because it ended while answers were still coming, and a few users who
+   * never got theirs change nothing.
+   */
+  measuredMs(): number {
+    const now = this.options.clock.now();
+    const spans = this.users
+      .flatMap(({ since, until = now }) => (since === undefined ? [] : [until - since]))
+      .sort((a, b) => a - b);
+    return spans[Math.floor(spans.length / 2)] ?? 0;
+  }
+
+  private wait(user: User, dueAt: number): void {
+    user.dueAt = dueAt;
+    user.freeAt = this.options.clock.now();
+    const waitMs = dueAt - user.freeAt;
+    if (waitMs > 0 && !this.isEnded) user.timer = setTimeout(() => this.request(user), waitMs);
+    else this.request(user);
+  }
+
+  private request(user: User): void {
+    const { scenario, startAt, clock, share, trace } = this.options;
+    delete user.timer;
+    const now = clock.now();
+    if (now - startAt >= scenario.durationMs) this.end('time');
+    if (this.isEnded || this.arrival >= (scenario.requests ?? Infinity)) {
+      this.leave(user);
+      return;
+    }
+    // Without a pace nobody intends an instant: a late timer is no wait of the user's.
+    const intendedAt = this.load.paceMs === undefined ? now : user.dueAt;
+    const arrival = this.arrival;
+    this.arrival += share.of;
+    const over = (retryWaitMs: number) => {
+      // Who was not asked to wait keeps the instant that he intended, however late it is.
+      const retryAt = retryWaitMs > 0 ? this.options.clock.now() + retryWaitMs : Number.NEGATIVE_INFINITY;
+      // Only after the connection is back in its pool, or each request would open another.
+      queueMicrotask(() => this.wait(user, Math.max(retryAt, this.nextAt(intendedAt))));
+    };
+    const readyAt = Math.max(intendedAt, user.freeAt);
+    const isMeasured = this.options.begin(arrival, intendedAt, trace?.[arrival], over, readyAt);
+    if (isMeasured) user.since ??= intendedAt;
+  }
+
+  private nextAt(intendedAt: number): number {
+    const { paceMs, thinkMs } = this.load;
+    return paceMs === undefined
+      ? this.options.clock.now() + sample(thinkMs, this.random)
+      : intendedAt + paceMs;
+  }
+
+  /** Whoever waits for an answer goes on until it is there or given up. */
+  private end(end: LoadEnd): void {
+    if (this.isEnded) return;
+    this.isEnded = true;
+    clearTimeout(this.endTimer);
+    for (const user of this.users) {
+      if (user.timer === undefined) continue;
+      clearTimeout(user.timer);
+      this.leave(user);
+    }
+    this.options.exhausted(end);
+  }
+
+  private leave(user: User): void {
+    user.until = Math.max(user.dueAt, this.options.clock.now());
+    this.active -= 1;
+    if (this.active === 0) this.end('used-up');
+  }
+}

@@ -1,0 +1,115 @@
+import { longestTimerMs } from '../clock.ts';
+import type { DriverOptions, LoadDriver, LoadEnd } from './load-driver.ts';
+
+/** Below this rate a process polls for the exact instant; above it, that would burn a core for nothing. */
+const preciseBelowRate = 250;
+const timerSlackMs = 1.5;
+/** Whoever has more to begin than he can must still hear answers, timers and interrupts. */
+const longestTurnMs = 5;
+
+/** When the requests of an open loop are due. */
+export interface Arrivals {
+  /** Milliseconds since the start, in order. */
+  instants: Iterator<number>;
+  /** Arrivals per second of this process at most. */
+  rate: number;
+  /** Whether each arrival stands in the middle of its gap. */
+  isEven: boolean;
+}
+
+/** Starts requests at their instants, whatever became of those before. */
+export class OpenDriver implements LoadDriver {
+  private readonly options: DriverOptions;
+  private readonly arrivals: Arrivals;
+  private readonly isPrecise: boolean;
+  private arrival = -1;
+  private dueAt = 0;
+  private isStopped = false;
+  private lastMs = 0;
+  private endMs = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(options: DriverOptions, arrivals: Arrivals) {
+    this.options = options;
+    this.arrivals = arrivals;
+    this.isPrecise = arrivals.rate < preciseBelowRate;
+  }
+
+  start(): void {
+    this.advance();
+    this.tick();
+  }
+
+  stop(): void {
+    this.end('stopped', this.options.clock.now() - this.options.startAt);
+    clearTimeout(this.timer);
+  }
+
+  measuredMs(): number {
+    return Math.max(0, this.endMs - this.options.scenario.warmupMs);
+  }
+
+  private readonly tick = (): void => {
+    const { clock, trace, scenario, startAt } = this.options;
+    const since = clock.now();
+    for (let now = since; this.dueAt <= now && now - since < longestTurnMs; now = clock.now()) {
+      if (this.isStopped) return;
+      if (now - startAt >= scenario.durationMs + scenario.graceMs) {
+        this.stop();
+        return;
+      }
+      this.options.begin(this.arrival, this.dueAt, trace?.[this.arrival], ignore);
+      this.advance();
+    }
+    if (this.isStopped) return;
+    const waitMs = this.dueAt - clock.now() - (this.isPrecise ? timerSlackMs : 0);
+    if (waitMs <= 0) setImmediate(this.tick);
+    else this.timer = setTimeout(this.tick, Math.min(waitMs, longestTimerMs));
+  };
+
+  /** Every process draws the same arrivals and takes its own of them, so the whole is one exact process. */
+  private advance(): void {
+    const { share, startAt } = this.options;
+    for (;;) {
+      const next = this.arrivals.instants.next();
+      this.arrival += 1;
+      const end = this.endBefore(next.done === true ? undefined : next.value);
+      if (end) {
+        this.end(...end);
+        return;
+      }
+      this.lastMs = next.value;
+      if (this.arrival % share.of !== share.index) continue;
+      this.dueAt = startAt + next.value;
+      return;
+    }
+  }
+
+  /** How and at which instant the load ends if it does before its next arrival; that is absent when there is none. */
+  private endBefore(nextMs: number | undefined): [LoadEnd, number] | undefined {
+    const { durationMs, load, requests = Infinity } = this.options.scenario;
+    const isWhole = this.arrival >= requests;
+    if (nextMs === undefined) {
+      // A rate may fall to nothing before the time is over; a trace that has no more is all there was.
+      if (isWhole || load.kind === 'trace') return ['used-up', this.lastMs + this.meanGapMs()];
+      return ['time', durationMs];
+    }
+    if (nextMs >= durationMs) return ['time', durationMs];
+    if (!isWhole) return undefined;
+    const gapMs = nextMs - this.lastMs;
+    return ['used-up', this.lastMs + (this.arrivals.isEven ? gapMs / 2 : gapMs)];
+  }
+
+  private meanGapMs(): number {
+    return this.lastMs / Math.max(1, this.arrival - 1);
+  }
+
+  private end(end: LoadEnd, endMs: number): void {
+    if (this.isStopped) return;
+    this.isStopped = true;
+    this.endMs = endMs;
+    this.options.exhausted(end);
+  }
+}
+
+function ignore(): void {}

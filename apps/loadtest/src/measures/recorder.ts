@@ -1,0 +1,253 @@
+import { isGood, type RequestTimes, type Slo } from '../scenario/slo.ts';
+import { LatencyHistogram } from './histogram.ts';
+import type { Throughput } from './throughput.ts';
+
+/** Latencies that a run measures, in milliseconds. */
+export const metricNames = [
+  'ttft',
+  'ttftFromSend',
+  'interToken',
+  'timePerToken',
+  'endToEnd',
+  'endToEndFromSend',
+  'queueWait',
+  'refusal',
+  'transit',
+  'sendDelay',
+] as const;
+export type MetricName = (typeof metricNames)[number];
+
+/** Requests by how they ended; all counted at their arrival's time. */
+export interface Totals {
+  /** Arrivals that were due. */
+  offered: number;
+  ok: number;
+  /** Those of whom the objective was asked: not who left on purpose or read slowly on purpose. */
+  asked: number;
+  /** Of these, ok and within the objective. */
+  good: number;
+  /** Answered with 429. */
+  refused: number;
+  /** Failed in any other way. */
+  failed: number;
+  /** Left by the client on purpose, or given up by one that reads slowly on purpose. */
+  aborted: number;
+  /** In flight when the run was interrupted: no part of latencies and of the objective. */
+  interrupted: number;
+  /** Read slowly on purpose, however they ended: no part of latencies. */
+  slow: number;
+  /** Tokens of answers: by the server's own count where it says more than were seen, of which each event is one. */
+  tokens: number;
+  bytes: number;
+}
+
+/** One second of a run. */
+export interface Interval extends Totals {
+  /** Seconds since the start. */
+  index: number;
+  /** False for the second in which the run ended. */
+  isWhole: boolean;
+  /** Unfinished requests at its end. */
+  inFlight: number;
+  /** Encoded histograms of the requests that ended in it. */
+  ttft: string;
+  endToEnd: string;
+}
+
+/** How an exchange ended. */
+export type Outcome =
+  | { kind: 'ok' }
+  | { kind: 'refused'; errorClass: string }
+  | { kind: 'failed'; errorClass: string }
+  | { kind: 'aborted' }
+  | { kind: 'interrupted' };
+
+/** A finished request. Instants are in milliseconds of the host's clock; 0 means it did not happen. */
+export interface Finished {
+  intendedAt: number;
+  /** From when on the client could have sent it: later where its user still waited for an answer. */
+  readyAt: number;
+  sentAt: number;
+  firstAt: number;
+  lastAt: number;
+  endedAt: number;
+  tokens: number;
+  queueWaitMs: number | undefined;
+  isStream: boolean;
+  isSlow: boolean;
+  /** False during the warm-up. */
+  isMeasured: boolean;
+}
+
+const maximumErrorClasses = 50;
+
+/** Collects what the requests of one process tell. */
+export class Recorder {
+  readonly metrics: Record<MetricName, LatencyHistogram>;
+  readonly totals = emptyTotals();
+  readonly errors = new Map<string, number>();
+  inFlight = 0;
+  /** Measured streams that ended well without any content. */
+  emptyStreams = 0;
+  private readonly slo: Slo;
+  private readonly throughput: Throughput;
+  private interval = emptyTotals();
+  private intervalTtft = new LatencyHistogram(2);
+  private intervalEndToEnd = new LatencyHistogram(2);
+
+  constructor(slo: Slo, throughput: Throughput) {
+    this.slo = slo;
+    this.throughput = throughput;
+    this.metrics = emptyMetrics();
+  }
+
+  arrived(isSlow: boolean, isMeasured: boolean): void {
+    this.inFlight += 1;
+    this.interval.offered += 1;
+    if (isSlow) this.interval.slow += 1;
+    if (!isMeasured) return;
+    this.totals.offered += 1;
+    if (isSlow) this.totals.slow += 1;
+  }
+
+  /** Content came: `tokens` at one instant, `gapMs` after the ones before; negative for the first. */
+  tokens(tokens: number, at: number, gapMs: number, isMeasured: boolean): void {
+    this.wholeTokens(tokens, at, isMeasured);
+    if (!isMeasured) return;
+    if (gapMs >= 0) this.metrics.interToken.record(gapMs);
+    this.metrics.interToken.recordMany(0, tokens - 1);
+  }
+
+  /** Tokens came, or became known, that had no instants of their own. */
+  wholeTokens(tokens: number, at: number, isMeasured: boolean): void {
+    this.interval.tokens += tokens;
+    this.throughput.token(tokens, at);
+    if (isMeasured) this.totals.tokens += tokens;
+  }
+
+  bytes(bytes: number, isMeasured: boolean): void {
+    this.interval.bytes += bytes;
+    if (isMeasured) this.totals.bytes += bytes;
+  }
+
+  finished(request: Finished, outcome: Outcome): void {
+    this.inFlight -= 1;
+    const times = timesOf(request);
+    const isCounted = outcome.kind === 'ok' && !request.isSlow;
+    const good = isCounted && isGood(this.slo, times);
+    if (isCounted) {
+      if (times.ttftMs !== undefined) this.intervalTtft.record(times.ttftMs);
+      this.intervalEndToEnd.record(times.endToEndMs);
+    }
+    count(this.interval, outcome, request.isSlow, good);
+    if (outcome.kind === 'ok') this.throughput.answer(good, request.endedAt);
+    if (!request.isMeasured) return;
+    count(this.totals, outcome, request.isSlow, good);
+    if (outcome.kind === 'refused' || outcome.kind === 'failed') this.countError(outcome.errorClass);
+    if (outcome.kind === 'refused') this.metrics.refusal.record(request.endedAt - request.sentAt);
+    if (request.sentAt > 0) this.metrics.sendDelay.record(request.sentAt - request.readyAt);
+    if (!isCounted) return;
+    this.recordTimes(request, times);
+    if (request.isStream && request.firstAt === 0) this.emptyStreams += 1;
+  }
+
+  /** Closes the current second, or what there is of it. */
+  takeInterval(index: number, isWhole: boolean): Interval {
+    const taken: Interval = {
+      ...this.interval,
+      index,
+      isWhole,
+      inFlight: this.inFlight,
+      ttft: this.intervalTtft.encode(),
+      endToEnd: this.intervalEndToEnd.encode(),
+    };
+    this.interval = emptyTotals();
+    this.intervalTtft = new LatencyHistogram(2);
+    this.intervalEndToEnd = new LatencyHistogram(2);
+    return taken;
+  }
+
+  private recordTimes(request: Finished, times: RequestTimes): void {
+    const { metrics } = this;
+    metrics.endToEnd.record(times.endToEndMs);
+    metrics.endToEndFromSend.record(request.endedAt - request.sentAt);
+    if (request.queueWaitMs !== undefined) metrics.queueWait.record(request.queueWaitMs);
+    if (times.ttftMs === undefined) return;
+    metrics.ttft.record(times.ttftMs);
+    metrics.ttftFromSend.record(request.firstAt - request.sentAt);
+    if (times.tpotMs !== undefined) metrics.timePerToken.record(times.tpotMs);
+  }
+
+  private countError(errorClass: string): void {
+    const isKnown = this.errors.has(errorClass) || this.errors.size < maximumErrorClasses;
+    const name = isKnown ? errorClass : 'other';
+    this.errors.set(name, (this.errors.get(name) ?? 0) + 1);
+  }
+}
+
+/** Zero of everything. */
+export function emptyTotals(): Totals {
+  return {
+    offered: 0,
+    ok: 0,
+    asked: 0,
+    good: 0,
+    refused: 0,
+    failed: 0,
+    aborted: 0,
+    interrupted: 0,
+    slow: 0,
+    tokens: 0,
+    bytes: 0,
+  };
+}
+
+/** A histogram for every metric. */
+export function emptyMetrics(): Record<MetricName, LatencyHistogram> {
+  return {
+    ttft: new LatencyHistogram(),
+    ttftFromSend: new LatencyHistogram(),
+    interToken: new LatencyHistogram(),
+    timePerToken: new LatencyHistogram(),
+    endToEnd: new LatencyHistogram(),
+    endToEndFromSend: new LatencyHistogram(),
+    queueWait: new LatencyHistogram(),
+    refusal: new LatencyHistogram(),
+    transit: new LatencyHistogram(),
+    sendDelay: new LatencyHistogram(),
+  };
+}
+
+/** Adds counts up. */
+export function addTotals(sum: Totals, other: Totals): void {
+  sum.offered += other.offered;
+  sum.ok += other.ok;
+  sum.asked += other.asked;
+  sum.good += other.good;
+  sum.refused += other.refused;
+  sum.failed += other.failed;
+  sum.aborted += other.aborted;
+  sum.interrupted += other.interrupted;
+  sum.slow += other.slow;
+  sum.tokens += other.tokens;
+  sum.bytes += other.bytes;
+}
+
+function count(totals: Totals, outcome: Outcome, isSlow: boolean, good: boolean): void {
+  totals[outcome.kind] += 1;
+  const isLeft = outcome.kind === 'aborted' || outcome.kind === 'interrupted';
+  if (!isLeft && !isSlow) totals.asked += 1;
+  if (good) totals.good += 1;
+}
+
+/** Times as a caller saw them who arrived at the intended instant, whether or not we were in time to send. */
+function timesOf(request: Finished): RequestTimes {
+  const hasFirst = request.firstAt > 0;
+  return {
+    ttftMs: hasFirst ? request.firstAt - request.intendedAt : undefined,
+    tpotMs:
+      hasFirst && request.tokens > 1 ? (request.lastAt - request.firstAt) / (request.tokens - 1) : undefined,
+    endToEndMs: request.endedAt - request.intendedAt,
+    isStream: request.isStream,
+  };
+}

@@ -1,0 +1,113 @@
+import type { ShownScenario } from '../scenario/shown-scenario.ts';
+import { LatencyHistogram, type LatencySummary } from './histogram.ts';
+import type { MetricName, Totals } from './recorder.ts';
+import type { SelfLoad } from './self-watch.ts';
+
+/** What a run found: the JSON that a load test writes and that reports are made of. */
+export interface RunResult {
+  version: 1;
+  name: string;
+  /** ISO 8601. */
+  startedAt: string;
+  /** Present when somebody ended the run or the search before its time. */
+  isInterrupted?: true;
+  /** The scenario after defaults; credentials are left out. */
+  scenario: ShownScenario;
+  /** How long requests were offered in the measured part, in milliseconds; 0 when all came at once. */
+  measuredMs: number;
+  /** Requests that arrived in the measured part. */
+  totals: Totals;
+  /**
+   * Per second. `offered`, `refused` and `failed` go by arrival, over `measuredMs`, and are 0 when that is 0; `ok` and
+   * `good` of an open loop and `tokens` go by when answers came.
+   */
+  rates: { offered: number; ok: number; good: number; refused: number; failed: number; tokens: number };
+  /** Share of requests that were good, among those that the objective was asked of. */
+  attainment: number;
+  meetsSlo: boolean;
+  metrics: Record<MetricName, MetricResult>;
+  /** How latencies were freed of coordinated omission. */
+  correction: Correction;
+  /** Failed and refused requests by class. */
+  errors: Record<string, number>;
+  intervals: IntervalResult[];
+  client: ClientResult;
+  /** Present where a saturation search made this result. */
+  search?: SearchResult;
+}
+
+/**
+ * Where requests had intended instants, latencies count from them. Users who wait for answers have none: what callers
+ * who come regardless of answers would have seen is estimated beside what was measured. The estimate takes all that
+ * is longer than the interval for a stall, so it says something only where answers should take about the same time.
+ */
+export type Correction =
+  | { by: 'intended-instant' }
+  | {
+      by: 'expected-interval';
+      intervalMs: number;
+      estimate?: { ttft: MetricResult; endToEnd: MetricResult };
+    };
+
+/** Milliseconds; `hdr` is the whole histogram in the standard encoding, in microseconds. */
+export interface MetricResult extends LatencySummary {
+  hdr: string;
+}
+
+/** One second of a run; latencies in milliseconds, absent when nothing ended in it. */
+export interface IntervalResult extends Totals {
+  second: number;
+  isMeasured: boolean;
+  inFlight: number;
+  ttftP50?: number;
+  ttftP99?: number;
+  endToEndP50?: number;
+  endToEndP99?: number;
+}
+
+/** The client's own health. */
+export interface ClientResult {
+  processes: SelfLoad[];
+  connectionsOpened: number;
+  /** Requests sent again because the server had closed an idle connection. */
+  requestsRepeated: number;
+  isBottleneck: boolean;
+  /** What makes the figures doubtful, in words. */
+  findings: string[];
+}
+
+/** The highest load that met the objective, and the loads that were tried. */
+export interface SearchResult {
+  /** Requests per second; 0 when no load met the objective. */
+  saturationRate: number;
+  points: SearchPoint[];
+}
+
+/** One load of a search; rates per second, latencies in milliseconds. */
+export interface SearchPoint {
+  phase: 'search' | 'beyond';
+  offeredRate: number;
+  okRate: number;
+  goodRate: number;
+  refusedRate: number;
+  failedRate: number;
+  attainment: number;
+  meetsSlo: boolean;
+  /** Absent when no answer had a first token. */
+  ttftP50?: number;
+  ttftP99?: number;
+  /** Absent when nothing was answered. */
+  endToEndP50?: number;
+  endToEndP99?: number;
+  isClientBottleneck: boolean;
+}
+
+/** A metric's facts from its histogram. */
+export function metricResult(histogram: LatencyHistogram): MetricResult {
+  return { ...histogram.summary, hdr: histogram.encode() };
+}
+
+/** The histogram of a metric that was read from a file. */
+export function metricHistogram(metric: MetricResult): LatencyHistogram {
+  return LatencyHistogram.decode(metric.hdr);
+}

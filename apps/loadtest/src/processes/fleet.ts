@@ -1,0 +1,120 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { SluiceError } from '@sluice/canonical';
+import type { Clock } from '../clock.ts';
+import type { Interval } from '../measures/recorder.ts';
+import { runShard, type ShardPlan, type ShardResult } from './shard.ts';
+import type { FromShard, ToShard } from './shard-process.ts';
+
+/** Where a fleet reports to. */
+export interface FleetOptions {
+  clock: Clock;
+  /** Called with each process's part of each second. */
+  onInterval(interval: Interval): void;
+  /** A process died: its part of further seconds will not come. */
+  onLost(): void;
+  signal: AbortSignal;
+}
+
+/** A run without the parts that differ per process. */
+export type FleetPlan = Omit<ShardPlan, 'share' | 'startAt'>;
+
+/** What a fleet measured. */
+export interface FleetResult {
+  shards: ShardResult[];
+  /** Which processes died, in words. */
+  losses: string[];
+}
+
+const bootMs = 50;
+
+/**
+ * Runs a load test in as many processes as the scenario says; one runs in this very process. Of several, what the
+ * others measured is kept when one dies. Throws when nothing is left.
+ */
+export async function runFleet(plan: FleetPlan, options: FleetOptions): Promise<FleetResult> {
+  const of = plan.scenario.processes;
+  if (of === 1) {
+    const startAt = options.clock.now() + bootMs;
+    const shard = await runShard({ ...plan, share: { index: 0, of }, startAt }, options);
+    return { shards: [shard], losses: [] };
+  }
+  const shards = Array.from({ length: of }, () => new ShardChild(options));
+  try {
+    await Promise.all(shards.map((shard) => shard.ready));
+    const startAt = options.clock.now() + bootMs;
+    const runs = shards.map((shard, index) => shard.run({ ...plan, share: { index, of }, startAt }));
+    for (const run of runs) run.catch(options.onLost);
+    const outcomes = await Promise.allSettled(runs);
+    const results = outcomes.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    // All have failed: the first one says why.
+    if (results.length === 0) await Promise.all(runs);
+    const losses = outcomes.flatMap((each, at) =>
+      each.status === 'fulfilled'
+        ? []
+        : [`client process ${at + 1} of ${of}: ${messageOf(each.reason)}; what it measured is lost`],
+    );
+    return { shards: results, losses };
+  } finally {
+    for (const shard of shards) shard.close();
+  }
+}
+
+function messageOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message : 'unknown';
+}
+
+/** One child process and its messages. */
+class ShardChild {
+  readonly ready: Promise<void>;
+  private readonly child: ChildProcess;
+  private readonly options: FleetOptions;
+  private readonly started = Promise.withResolvers<void>();
+  private readonly finished = Promise.withResolvers<ShardResult>();
+  private readonly stop = () => this.tell({ type: 'stop' });
+
+  constructor(options: FleetOptions) {
+    this.options = options;
+    this.ready = this.started.promise;
+    // A process may fail before anybody waits for its result.
+    this.finished.promise.catch(() => {});
+    this.child = fork(fileURLToPath(new URL('./shard-process.ts', import.meta.url)), {
+      serialization: 'advanced',
+      // A group of its own: a terminal's interrupt would end it while it starts, and heeds nothing yet.
+      detached: true,
+    });
+    this.child.on('message', (message: FromShard) => this.hear(message));
+    this.child.on('exit', () => this.fail('a client process ended early'));
+    this.child.on('error', () => this.fail('a client process did not start'));
+    options.signal.addEventListener('abort', this.stop, { once: true });
+  }
+
+  run(plan: ShardPlan): Promise<ShardResult> {
+    this.tell({ type: 'run', plan });
+    if (this.options.signal.aborted) this.stop();
+    return this.finished.promise;
+  }
+
+  close(): void {
+    this.options.signal.removeEventListener('abort', this.stop);
+    // It heeds no other signal; whatever it had to say has been said.
+    this.child.kill('SIGKILL');
+  }
+
+  private hear(message: FromShard): void {
+    if (message.type === 'ready') this.started.resolve();
+    else if (message.type === 'interval') this.options.onInterval(message.interval);
+    else if (message.type === 'result') this.finished.resolve(message.result);
+    else this.fail(message.message);
+  }
+
+  private fail(message: string): void {
+    const error = new SluiceError('internal', message);
+    this.started.reject(error);
+    this.finished.reject(error);
+  }
+
+  private tell(message: ToShard): void {
+    if (this.child.connected) this.child.send(message);
+  }
+}

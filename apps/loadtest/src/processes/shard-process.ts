@@ -1,0 +1,39 @@
+import { createHostClock } from '../clock.ts';
+import type { Interval } from '../measures/recorder.ts';
+import { runShard, type ShardPlan, type ShardResult } from './shard.ts';
+
+/** From the parent to a shard's process. */
+export type ToShard = { type: 'run'; plan: ShardPlan } | { type: 'stop' };
+/** From a shard's process to its parent. */
+export type FromShard =
+  | { type: 'ready' }
+  | { type: 'interval'; interval: Interval }
+  | { type: 'result'; result: ShardResult }
+  | { type: 'failed'; message: string };
+
+const stopping = new AbortController();
+
+function tell(message: FromShard): void {
+  // Whose parent is gone has nobody to tell, and none to complain to.
+  process.send?.(message, undefined, undefined, () => {});
+}
+
+async function run(plan: ShardPlan): Promise<void> {
+  try {
+    const onInterval = (interval: Interval) => tell({ type: 'interval', interval });
+    const result = await runShard(plan, { clock: createHostClock(), onInterval, signal: stopping.signal });
+    tell({ type: 'result', result });
+  } catch (error) {
+    tell({ type: 'failed', message: error instanceof Error ? error.message : 'unknown' });
+  }
+  if (process.connected) process.disconnect();
+}
+
+// A supervisor's stop is heard by all that it watches: the parent alone reacts, and tells its shards.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+process.on('disconnect', () => stopping.abort());
+process.on('message', (message: ToShard) => {
+  if (message.type === 'stop') stopping.abort();
+  else void run(message.plan);
+});
+tell({ type: 'ready' });

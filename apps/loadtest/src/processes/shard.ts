@@ -1,0 +1,255 @@
+import { Pool } from '@sluice/http';
+import { createDriver } from '../arrivals/create-driver.ts';
+import type { LoadDriver, LoadEnd, Over, Share } from '../arrivals/load-driver.ts';
+import type { TraceEntry } from '../arrivals/trace.ts';
+import type { Clock } from '../clock.ts';
+import { formatNames } from '../dialects/dialect.ts';
+import { dialects } from '../dialects/registry.ts';
+import { type Interval, type MetricName, metricNames, Recorder, type Totals } from '../measures/recorder.ts';
+import { type SelfLoad, SelfWatch } from '../measures/self-watch.ts';
+import { type Done, Throughput } from '../measures/throughput.ts';
+import { createRandom } from '../random.ts';
+import { Exchange, type ExchangeContext } from '../requests/exchange.ts';
+import { createRequestFactory, type RequestFactory } from '../requests/request-factory.ts';
+import { LineShape } from '../requests/sse-scanner.ts';
+import { expectRepetition, expectText } from '../requests/text-check.ts';
+import type { Scenario } from '../scenario/scenario.ts';
+import { parseTarget } from '../scenario/target.ts';
+
+/** All that one process needs for its share of a run. Plain data: it travels between processes. */
+export interface ShardPlan {
+  scenario: Scenario;
+  share: Share;
+  /** Instant of the host's clock. */
+  startAt: number;
+  keys: readonly string[];
+  promptFiles: Readonly<Record<string, readonly string[]>>;
+  trace: readonly TraceEntry[] | undefined;
+  /** What every answer must say; absent checks nothing. */
+  expectedText: string | undefined;
+}
+
+/** What one process measured. Plain data. */
+export interface ShardResult {
+  totals: Totals;
+  errors: readonly (readonly [string, number])[];
+  /** Encoded histograms. */
+  metrics: Record<MetricName, string>;
+  self: SelfLoad;
+  connectionsOpened: number;
+  requestsRepeated: number;
+  /** Measured requests for which no connection was free. */
+  connectionWaits: number;
+  /** Measured streams that ended well without any content. */
+  emptyStreams: number;
+  /** Whole answers whose text was looked at, and those that there was something to compare with. */
+  texts: { read: number; compared: number };
+  /** More was in flight than it bears, and the load ended early. */
+  isOverrun: boolean;
+  /** How long measured requests kept coming, in milliseconds. */
+  measuredMs: number;
+  throughput: Done;
+}
+
+/** Where a running shard reports to. */
+export interface ShardOptions {
+  clock: Clock;
+  onInterval(interval: Interval): void;
+  /** Ends the run early: nothing more arrives and what is in flight is left. */
+  signal: AbortSignal;
+}
+
+const sweepMs = 50;
+const intervalMs = 1000;
+
+/** Runs one process's share of a load test to its end. */
+export function runShard(plan: ShardPlan, options: ShardOptions): Promise<ShardResult> {
+  return new ShardRun(plan, options).run();
+}
+
+class ShardRun {
+  private readonly plan: ShardPlan;
+  private readonly options: ShardOptions;
+  private readonly throughput: Throughput;
+  private readonly recorder: Recorder;
+  private readonly pool: Pool;
+  private readonly factory: RequestFactory;
+  private readonly driver: LoadDriver;
+  private readonly context: ExchangeContext;
+  private readonly watch = new SelfWatch();
+  /** In order of arrival, hence of expiry. */
+  private readonly inFlight = new Set<Exchange>();
+  private readonly continuations = new Map<Exchange, Over>();
+  private readonly timers: NodeJS.Timeout[] = [];
+  private intervalTimer: NodeJS.Timeout | undefined;
+  private interval = 0;
+  private isExhausted = false;
+  private isInterrupted = false;
+  private isOverrun = false;
+  private connectionWaits = 0;
+  private readonly ended = Promise.withResolvers<void>();
+
+  constructor(plan: ShardPlan, options: ShardOptions) {
+    const { scenario, share } = plan;
+    const { clock } = options;
+    const target = parseTarget(scenario.target);
+    this.plan = plan;
+    this.options = options;
+    this.throughput = new Throughput(plan.startAt + scenario.warmupMs, plan.startAt + scenario.durationMs);
+    this.recorder = new Recorder(scenario.slo, this.throughput);
+    this.pool = new Pool({
+      origin: target.origin,
+      maxConnections: scenario.maxConnections,
+      connectTimeoutMs: scenario.timeoutMs,
+      now: () => clock.now(),
+    });
+    const random = createRandom(scenario.seed + 104_729 * (share.index + 1));
+    this.factory = createRequestFactory({ ...plan, target, random });
+    this.driver = createDriver({
+      ...plan,
+      clock,
+      begin: (arrival, intendedAt, trace, over, readyAt) =>
+        this.begin(arrival, intendedAt, trace, over, readyAt),
+      exhausted: (end) => this.exhausted(end),
+    });
+    this.context = {
+      clock,
+      recorder: this.recorder,
+      shapes: Object.fromEntries(formatNames.map((format) => [format, new LineShape(dialects[format])])),
+      verifiesTokens: scenario.verify === 'tokens',
+      checker:
+        plan.expectedText !== undefined
+          ? expectText(plan.expectedText)
+          : scenario.verify === 'repeat'
+            ? expectRepetition()
+            : undefined,
+      leave: (exchange) => this.pool.abort(exchange),
+      over: (exchange) => this.over(exchange),
+      runEnd: () => (this.isInterrupted ? 'interrupted' : 'unfinished'),
+    };
+  }
+
+  async run(): Promise<ShardResult> {
+    const { scenario, startAt } = this.plan;
+    const { signal } = this.options;
+    const stop = () => this.stop();
+    signal.addEventListener('abort', stop, { once: true });
+    this.watch.start();
+    const untilStartMs = Math.max(0, startAt - this.options.clock.now());
+    this.timers.push(
+      setTimeout(() => this.driver.start(), untilStartMs),
+      setTimeout(() => this.watch.start(), untilStartMs + scenario.warmupMs),
+      setInterval(() => this.sweep(), sweepMs),
+    );
+    this.scheduleInterval();
+    if (signal.aborted) stop();
+    await this.ended.promise;
+    signal.removeEventListener('abort', stop);
+    for (const timer of [...this.timers, this.intervalTimer]) clearTimeout(timer);
+    this.pool.close();
+    this.options.onInterval(this.recorder.takeInterval(this.interval, false));
+    return this.result();
+  }
+
+  private begin(
+    arrival: number,
+    intendedAt: number,
+    trace: TraceEntry | undefined,
+    over: Over,
+    readyAt = intendedAt,
+  ): boolean {
+    const request = this.factory(arrival, trace);
+    const { scenario } = this.plan;
+    const { warmupMs } = scenario;
+    // A timer may be a little early: without a warm-up that must not leave the first request out.
+    const isMeasured = warmupMs === 0 || intendedAt >= this.plan.startAt + warmupMs;
+    const exchange = new Exchange(request, this.context, intendedAt, readyAt, isMeasured);
+    this.inFlight.add(exchange);
+    this.continuations.set(exchange, over);
+    this.recorder.arrived(exchange.isSlow, isMeasured);
+    this.pool.send(exchange);
+    if (isMeasured && this.inFlight.has(exchange) && !exchange.connection) this.connectionWaits += 1;
+    if (this.inFlight.size >= scenario.maxInFlight) this.overrun();
+    return isMeasured;
+  }
+
+  private overrun(): void {
+    this.isOverrun = true;
+    this.throughput.stop(this.options.clock.now());
+    this.driver.stop();
+  }
+
+  private over(exchange: Exchange): void {
+    this.inFlight.delete(exchange);
+    const next = this.continuations.get(exchange);
+    this.continuations.delete(exchange);
+    next?.(exchange.retryWaitMs);
+    this.endIfDone();
+  }
+
+  private exhausted(end: LoadEnd): void {
+    if (this.isExhausted) return;
+    this.isExhausted = true;
+    if (end === 'used-up') this.throughput.usedUp();
+    this.timers.push(
+      // Whatever is under way or waits then fails as closed by us.
+      setTimeout(() => this.pool.close(), this.plan.scenario.graceMs),
+    );
+    this.endIfDone();
+  }
+
+  private stop(): void {
+    this.throughput.stop(this.options.clock.now());
+    this.isInterrupted = true;
+    this.driver.stop();
+    this.pool.close();
+    this.exhausted('stopped');
+  }
+
+  private endIfDone(): void {
+    if (this.isExhausted && this.inFlight.size === 0) this.ended.resolve();
+  }
+
+  private sweep(): void {
+    const bound = this.options.clock.now() - this.plan.scenario.timeoutMs;
+    for (const exchange of this.inFlight) {
+      if (exchange.intendedAt > bound) return;
+      exchange.expire('timeout');
+    }
+  }
+
+  private scheduleInterval(): void {
+    const closesAt = this.plan.startAt + (this.interval + 1) * intervalMs;
+    this.intervalTimer = setTimeout(
+      () => {
+        this.options.onInterval(this.recorder.takeInterval(this.interval, true));
+        // A client that could not keep up has skipped seconds; they stay empty.
+        const now = this.options.clock.now();
+        this.interval = Math.max(this.interval + 1, Math.floor((now - this.plan.startAt) / intervalMs));
+        this.scheduleInterval();
+      },
+      Math.max(0, closesAt - this.options.clock.now()),
+    );
+  }
+
+  private result(): ShardResult {
+    const { recorder, pool, driver } = this;
+    const { read = 0, compared = 0 } = this.context.checker ?? {};
+    const encoded = metricNames.map((name) => [name, recorder.metrics[name].encode()] as const);
+    return {
+      totals: recorder.totals,
+      errors: [...recorder.errors],
+      // The list of names is complete, so every key is there.
+      metrics: Object.fromEntries(encoded) as Record<MetricName, string>,
+      self: this.watch.stop(),
+      connectionsOpened: pool.opened,
+      requestsRepeated: pool.repeated,
+      connectionWaits: this.connectionWaits,
+      emptyStreams: recorder.emptyStreams,
+      texts: { read, compared },
+      isOverrun: this.isOverrun,
+      measuredMs: driver.measuredMs(),
+      throughput: this.throughput.done(),
+    };
+  }
+}

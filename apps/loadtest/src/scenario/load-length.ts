@@ -1,0 +1,33 @@
+import { SluiceError } from '@sluice/canonical';
+import type { Trace } from '../arrivals/trace.ts';
+import { formatMs } from './duration.ts';
+import { stepsMs } from './natural-length.ts';
+import type { Scenario } from './scenario.ts';
+
+/** The scenario with a finite duration: that of its trace when nobody said one. Throws `invalid-request`. */
+export function fitDuration(scenario: Scenario, trace: Trace | undefined): Scenario {
+  if (!trace || Number.isFinite(scenario.durationMs)) return scenario;
+  const lastMs = trace.entries.at(-1)?.atMs ?? 0;
+  // Its last arrival is a part of it, and has its gap like all others.
+  const durationMs = lastMs + Math.max(1, lastMs / Math.max(1, trace.entries.length - 1));
+  if (durationMs <= scenario.warmupMs) {
+    throw new SluiceError(
+      'invalid-request',
+      'the trace is over before the warm-up: nothing is left to measure',
+    );
+  }
+  return { ...scenario, durationMs };
+}
+
+/** What of the load its duration cuts off, in words; empty when all of it is played. */
+export function notesOfCut({ load, durationMs }: Scenario, trace: Trace | undefined): string[] {
+  const limit = `the duration of ${formatMs(durationMs)}`;
+  if (trace) {
+    const played = trace.entries.filter(({ atMs }) => atMs < durationMs).length;
+    const all = trace.entries.length;
+    return played === all ? [] : [`plays ${played} of the trace's ${all} arrivals: ${limit} cuts it off`];
+  }
+  if (load.kind !== 'open' || load.profile.kind !== 'steps') return [];
+  const wholeMs = stepsMs(load.profile.steps);
+  return wholeMs <= durationMs ? [] : [`plays ${formatMs(durationMs)} of ${formatMs(wholeMs)} of steps`];
+}

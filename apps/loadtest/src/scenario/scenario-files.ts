@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { SluiceError } from '@sluice/canonical';
+import { parseTrace, type Trace } from '../arrivals/trace.ts';
+import type { Scenario } from './scenario.ts';
+
+/** What the files hold that a scenario names. */
+export interface ScenarioFiles {
+  /** Those of the scenario itself included. */
+  keys: readonly string[];
+  /** Lines by the file's name. */
+  promptFiles: Record<string, readonly string[]>;
+  trace: Trace | undefined;
+  expectedText: string | undefined;
+}
+
+/** Reads the files that a scenario names. Throws `invalid-request` when one can't be read. */
+export async function readScenarioFiles(scenario: Scenario): Promise<ScenarioFiles> {
+  const keys = [...scenario.keys.values];
+  if (scenario.keys.file !== undefined) keys.push(...lines(await readText(scenario.keys.file)));
+  const promptFiles: Record<string, readonly string[]> = {};
+  for (const { prompt } of scenario.traffic) {
+    if (prompt.file === undefined) continue;
+    promptFiles[prompt.file] = lines(await readText(prompt.file));
+    if (promptFiles[prompt.file]?.length === 0) {
+      throw new SluiceError('invalid-request', `no prompts in ${prompt.file}`);
+    }
+  }
+  const { load, expectText } = scenario;
+  return {
+    keys,
+    promptFiles,
+    trace: load.kind === 'trace' ? parseTrace(await readText(load.file), load.speed) : undefined,
+    expectedText: expectText === undefined ? undefined : await readText(expectText),
+  };
+}
+
+function lines(text: string): string[] {
+  return text.split(/\r?\n/).filter((line) => line.trim() !== '');
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new SluiceError('invalid-request', `the file ${path} can't be read`, { cause });
+  }
+}

@@ -1,0 +1,40 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { RedisClient } from '../redis/connection.ts';
+import { announceIngress } from './ingress-presence.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('an ingress is never without its sign of life while it lives, though Redis misses some, and is at once when it goes', async () => {
+  let diesAt = 0;
+  let isAway = false;
+  const redis = {
+    set: async (_key: string, _value: string, _unit: 'PX', lifeMs: number) => {
+      if (isAway) throw new Error('away');
+      diesAt = Date.now() + lifeMs;
+    },
+    del: async () => {
+      diesAt = 0;
+    },
+  };
+  // All that it asks of a connection.
+  const stop = await announceIngress(redis as unknown as RedisClient, 'mine');
+  const live = async (durationMs: number): Promise<void> => {
+    for (let passedMs = 0; passedMs < durationMs; passedMs += 100) {
+      await vi.advanceTimersByTimeAsync(100);
+      expect(diesAt).toBeGreaterThan(Date.now());
+    }
+  };
+  await live(60_000);
+  isAway = true;
+  await live(5_000);
+  isAway = false;
+  await live(60_000);
+  await stop();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(diesAt).toBe(0);
+});

@@ -1,0 +1,33 @@
+import type { Bus } from '../bus.ts';
+import { ingressKey, replyChannel } from '../names.ts';
+import type { RedisClient } from '../redis/connection.ts';
+import { decodeBatch, type ReplyBatch } from '../replies/frame.ts';
+
+/** A key that an ingress did not renew for this long says that the process is gone. */
+const lifetimeMs = 10_000;
+const renewIntervalMs = 2_500;
+
+/** Listens on the reply channel of this ingress. Resolves when the subscription stands. */
+export function subscribeReplies(
+  bus: Bus,
+  ingress: string,
+  receive: (batch: ReplyBatch) => void,
+): Promise<void> {
+  return bus.subscribe(replyChannel(ingress), (text) => receive(decodeBatch(text)));
+}
+
+/** Keeps this ingress's sign of life in Redis until the returned function is called, which takes it away. */
+export async function announceIngress(redis: RedisClient, ingress: string): Promise<() => Promise<void>> {
+  const renew = () => redis.set(ingressKey(ingress), '1', 'PX', lifetimeMs);
+  await renew();
+  const timer = setInterval(() => renew().catch(() => undefined), renewIntervalMs);
+  return async () => {
+    clearInterval(timer);
+    await redis.del(ingressKey(ingress)).catch(() => undefined);
+  };
+}
+
+/** Whether an ingress has shown a sign of life lately. */
+export async function isIngressAlive(redis: RedisClient, ingress: string): Promise<boolean> {
+  return (await redis.exists(ingressKey(ingress))) === 1;
+}

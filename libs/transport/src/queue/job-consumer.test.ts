@@ -1,0 +1,317 @@
+import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { queuePrefix } from '../names.ts';
+import { Connections, createJob } from '../transport-suite.ts';
+import type { InferenceJob } from './job.ts';
+import { createJobConsumer, type JobConsumer } from './job-consumer.ts';
+import { createJobQueue, type JobQueue } from './job-queue.ts';
+import { poolQueueKeys } from './queue-scripts.ts';
+
+let server: OwnTestRedis;
+let raw: Redis;
+const connections = new Connections();
+const consumers: JobConsumer[] = [];
+
+beforeAll(async () => {
+  server = await startOwnRedis();
+  raw = new Redis(server.url);
+});
+afterEach(async () => {
+  await Promise.all(consumers.splice(0).map((consumer) => consumer.stop()));
+  connections.close();
+  await raw.flushall();
+});
+afterAll(async () => {
+  raw.disconnect();
+  await server.stop();
+});
+
+/** A pool of its own, whose generations end when the test says so. */
+async function createBench(pool: string, slots: number) {
+  const queue = createJobQueue(await connections.connect(server.url, 'command'));
+  const running = new Map<string, () => void>();
+  const taken: string[] = [];
+  const errors: Error[] = [];
+  let most = 0;
+  const createConsumer = async (isOpen = () => true): Promise<JobConsumer> => {
+    const consumer = createJobConsumer({
+      isOpen,
+      pool,
+      slots,
+      redis: await connections.connect(server.url, 'worker'),
+      run: (job: InferenceJob) =>
+        new Promise((resolve) => {
+          taken.push(job.requestId);
+          running.set(job.requestId, resolve);
+          most = Math.max(most, running.size);
+        }),
+      onError: (error) => errors.push(error),
+    });
+    consumers.push(consumer);
+    return consumer;
+  };
+  return {
+    queue,
+    taken,
+    errors,
+    running,
+    most: () => most,
+    createConsumer,
+    add: async (count: number, prefix = 'j') => {
+      await Promise.all(
+        Array.from({ length: count }, (_, index) => queue.enqueue(pool, createJob(`${prefix}${index}`), 1)),
+      );
+    },
+    finish: (id: string) => {
+      running.get(id)?.();
+      running.delete(id);
+    },
+    finishAll: () => {
+      for (const [id, end] of running) {
+        running.delete(id);
+        end();
+      }
+    },
+    keys: () => raw.keys(`${queuePrefix(pool)}*`),
+  };
+}
+
+async function waitingClients(): Promise<number> {
+  return String(await raw.call('CLIENT', 'LIST')).split('cmd=bzpopmin').length - 1;
+}
+
+describe('slots', () => {
+  it('are filled, and never more than that', async () => {
+    const bench = await createBench('slots', 3);
+    await bench.add(30);
+    const consumer = await bench.createConsumer();
+    consumer.start();
+    await until(() => bench.running.size === 3);
+    for (let round = 0; bench.taken.length < 30 || bench.running.size > 0; round += 1) {
+      const [oldest] = bench.running.keys();
+      if (oldest !== undefined) bench.finish(oldest);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(consumer.busy).toBeLessThanOrEqual(3);
+      if (round > 100_000) throw new Error('it stands still');
+    }
+    expect(bench.most()).toBe(3);
+    expect(new Set(bench.taken).size).toBe(30);
+  });
+
+  it('of one that is closed stay free: what waits is for others, and for itself when it opens', async () => {
+    const bench = await createBench('closed', 2);
+    let isOpen = false;
+    (await bench.createConsumer(() => isOpen)).start();
+    const other = await bench.createConsumer();
+    other.start();
+    await bench.add(3);
+    await until(() => other.busy === 2);
+    expect(await bench.queue.depth('closed')).toBe(1);
+    isOpen = true;
+    await until(() => bench.running.size === 3);
+    expect(other.busy).toBe(2);
+  });
+
+  it('that are all taken leave the other jobs in the queue, where they can be taken back', async () => {
+    const bench = await createBench('full', 1);
+    await bench.add(3);
+    const consumer = await bench.createConsumer();
+    consumer.start();
+    await until(() => bench.running.size === 1);
+    expect(await bench.queue.depth('full')).toBe(2);
+    await bench.queue.remove('full', 'j1', 1);
+    bench.finishAll();
+    await until(() => bench.taken.length === 2);
+    expect(bench.taken).toEqual(['j0', 'j2']);
+  });
+
+  it('become free again when a generation rejects against its contract', async () => {
+    const errors: Error[] = [];
+    const queue = createJobQueue(await connections.connect(server.url, 'command'));
+    const consumer = createJobConsumer({
+      pool: 'rejecting',
+      slots: 1,
+      redis: await connections.connect(server.url, 'worker'),
+      run: () => Promise.reject(new Error('a defect')),
+      onError: (error) => errors.push(error),
+    });
+    consumers.push(consumer);
+    for (let index = 0; index < 3; index += 1) await queue.enqueue('rejecting', createJob(`j${index}`), 1);
+    consumer.start();
+    await until(() => errors.length === 3);
+  });
+});
+
+describe('a job that is taken', () => {
+  it('is finished at once: nothing of it stays in Redis while it runs', async () => {
+    const bench = await createBench('claim', 4);
+    await bench.add(4);
+    (await bench.createConsumer()).start();
+    await until(() => bench.running.size === 4);
+    await until(
+      async () => !(await bench.keys()).some((key) => /:j\d|:active$|:completed$|:failed$/.test(key)),
+    );
+  });
+
+  it('goes to one of many workers, with many at once', async () => {
+    const bench = await createBench('many', 200);
+    for (let index = 0; index < 3; index += 1) (await bench.createConsumer()).start();
+    await bench.add(400);
+    await until(() => bench.taken.length === 400);
+    expect(new Set(bench.taken).size).toBe(400);
+    bench.finishAll();
+    await until(() => consumers.every((consumer) => consumer.busy <= 1));
+  });
+
+  it('leaves its neighbours to workers that wait, too', async () => {
+    const bench = await createBench('spread', 64);
+    const [one, other] = [await bench.createConsumer(), await bench.createConsumer()];
+    one.start();
+    other.start();
+    for (let round = 1; round <= 10; round += 1) {
+      await until(async () => (await waitingClients()) === 2);
+      await bench.add(8, `r${round}-`);
+      await until(() => bench.taken.length === 8 * round);
+      expect([one.busy, other.busy].map((busy) => busy > 0)).toEqual([true, true]);
+      bench.finishAll();
+      await until(() => one.busy + other.busy === 0);
+    }
+  });
+
+  it('of an unknown version is passed over and told, and its slot is free again', async () => {
+    const bench = await createBench('versions', 1);
+    // It stands for one that a newer ingress has written.
+    await bench.queue.enqueue('versions', { ...createJob('new'), version: 2 } as unknown as InferenceJob, 1);
+    await bench.queue.enqueue('versions', createJob('known'), 2);
+    (await bench.createConsumer()).start();
+    await until(() => bench.taken.length === 1);
+    expect(bench.taken).toEqual(['known']);
+    expect(bench.errors.map(({ message }) => message)).toEqual(['a job of an unknown version']);
+  });
+});
+
+describe('a stop', () => {
+  it('interrupts the fetch that waits for a job', async () => {
+    const bench = await createBench('idle', 1);
+    const consumer = await bench.createConsumer();
+    consumer.start();
+    await until(async () => (await waitingClients()) === 1);
+    await consumer.stop();
+    expect(await waitingClients()).toBe(0);
+  });
+
+  it('takes nothing after it, and does not wait for what runs', async () => {
+    const bench = await createBench('stopped', 1);
+    await bench.add(2);
+    const consumer = await bench.createConsumer();
+    consumer.start();
+    await until(() => bench.running.size === 1);
+    await consumer.stop();
+    bench.finishAll();
+    await bench.add(1, 'later');
+    expect(bench.taken).toHaveLength(1);
+    expect(await bench.queue.depth('stopped')).toBe(2);
+  });
+
+  it('in the middle of everything loses no job: each is taken or waits', async () => {
+    for (let round = 0; round < 8; round += 1) {
+      const pool = `race${round}`;
+      const bench = await createBench(pool, 8);
+      const consumer = await bench.createConsumer();
+      consumer.start();
+      const adding = bench.add(20);
+      await until(() => bench.taken.length > round);
+      const stopped = consumer.stop();
+      await adding;
+      await stopped;
+      const taken = bench.taken.length;
+      expect(taken + (await bench.queue.depth(pool))).toBe(20);
+      bench.finishAll();
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(bench.taken).toHaveLength(taken);
+      expect((await bench.keys()).filter((key) => key.endsWith(':active'))).toEqual([]);
+    }
+  });
+
+  it('before a start is nothing special', async () => {
+    const bench = await createBench('unstarted', 1);
+    await (await bench.createConsumer()).stop();
+  });
+});
+
+describe('the queue', () => {
+  let queue: JobQueue;
+
+  it('takes an attempt once, however often it is sent', async () => {
+    queue = createJobQueue(await connections.connect(server.url, 'command'));
+    for (let time = 0; time < 3; time += 1) await queue.enqueue('twice', createJob('a'), 1);
+    expect(await queue.depth('twice')).toBe(1);
+  });
+});
+
+describe('the deadline of a job', () => {
+  /** Far from those of the ingresses, which agree with nobody either. */
+  const now = 9_000_000;
+  const ids = ['a', 'b', 'c'];
+
+  /**
+   * Jobs with 10 s from their entrance, `count` of which a worker whose clock stands at `now` gets after `change`.
+   * `entered` tells by the ingress when each was put in.
+   */
+  async function takenAfter(
+    change: (key: string) => Promise<unknown>,
+    count = ids.length,
+    entered = (index: number): number => 1_000 * 10 ** (3 * index),
+  ): Promise<InferenceJob[]> {
+    const queue = createJobQueue(await connections.connect(server.url, 'command'));
+    for (const [index, id] of ids.entries()) {
+      const enqueuedAt = entered(index);
+      await queue.enqueue('clocks', createJob(id, { enqueuedAt, deadlineAt: enqueuedAt + 10_000 }), 1);
+      await change(`${poolQueueKeys('clocks').jobPrefix}${id}-1`);
+    }
+    const taken: InferenceJob[] = [];
+    const consumer = createJobConsumer({
+      ...{ pool: 'clocks', slots: 9, now: () => now },
+      redis: await connections.connect(server.url, 'worker'),
+      run: async (job) => void taken.push(job),
+      onError: () => undefined,
+    });
+    consumers.push(consumer);
+    consumer.start();
+    await until(() => taken.length === count);
+    return taken;
+  }
+
+  it('is by the clock of the worker, whatever that of the ingress says', async () => {
+    for (const { deadlineAt } of await takenAfter(async () => undefined)) {
+      expect(deadlineAt).toBeGreaterThan(now);
+      expect(deadlineAt).toBeLessThanOrEqual(now + 10_000);
+    }
+  });
+
+  it('is past when Redis has kept the job for so long: then it is passed over', async () => {
+    const fresh = new Set([`${poolQueueKeys('clocks').jobPrefix}c-1`]);
+    const late = (key: string): Promise<unknown> | undefined =>
+      fresh.has(key) ? undefined : raw.pexpire(key, 55_000);
+    expect((await takenAfter(async (key) => late(key), 1)).map(({ requestId }) => requestId)).toEqual(['c']);
+  });
+
+  it('is not brought nearer by a clock of Redis that was set forward, where the hosts agree', async () => {
+    const change = (key: string): Promise<unknown> => raw.pexpire(key, 63_000);
+    const taken = await takenAfter(change, ids.length, () => now - 2_000);
+    for (const { deadlineAt } of taken) expect(deadlineAt).toBe(now + 8_000);
+  });
+
+  it('is not put off by one that was set back', async () => {
+    for (const { deadlineAt } of await takenAfter((key) => raw.pexpire(key, 3_600_000))) {
+      expect(deadlineAt).toBe(now + 10_000);
+    }
+  });
+
+  it('of an older ingress is as far away as it was at the entrance: it cancels what is late itself', async () => {
+    for (const { deadlineAt } of await takenAfter((key) => raw.persist(key))) {
+      expect(deadlineAt).toBe(now + 10_000);
+    }
+  });
+});

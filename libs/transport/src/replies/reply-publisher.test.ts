@@ -1,0 +1,442 @@
+import type { GenerationEvent } from '@sluice/canonical';
+import { describe, expect, it, vi } from 'vitest';
+import { FakeBus } from '../fake-bus.ts';
+import { decodeBatch, type ReplyBatch } from './frame.ts';
+import { createReplyPublisher } from './reply-publisher.ts';
+
+const text = (value: string): GenerationEvent => ({ type: 'text-delta', block: 0, text: value, tokens: 1 });
+const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
+const r1 = { requestId: 'r1', attempt: 1 };
+const r2 = { requestId: 'r2', attempt: 1 };
+
+/** A publisher whose turns and time are the test's, and everything that ingress `mine` was told. */
+async function createBench() {
+  const bus = new FakeBus();
+  const turns: (() => void)[] = [];
+  const batches: ReplyBatch[] = [];
+  let now = 0;
+  let beat: () => void = () => undefined;
+  let isAlive: boolean | undefined = true;
+  const abandoned: number[] = [];
+  await bus.subscribe('sluice:reply:mine', (batch) => batches.push(decodeBatch(batch)));
+  const publisher = createReplyPublisher({
+    bus,
+    worker: 'w',
+    now: () => now,
+    isIngressAlive: async () => {
+      if (isAlive === undefined) throw new Error('redis is away');
+      return isAlive;
+    },
+    onAbandoned: (count) => abandoned.push(count),
+    afterTurn: (callback) => turns.push(callback),
+    every: (_intervalMs, callback) => {
+      beat = callback;
+      return () => {
+        beat = () => undefined;
+      };
+    },
+  });
+  publisher.start();
+  const endTurn = async (): Promise<void> => {
+    for (const callback of turns.splice(0)) callback();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return {
+    bus,
+    publisher,
+    batches,
+    abandoned,
+    endTurn,
+    /** What was told since the last call. */
+    told: () => batches.splice(0),
+    advance: async (durationMs: number) => {
+      for (const end = now + durationMs; now < end; ) {
+        now += 500;
+        beat();
+        await endTurn();
+      }
+    },
+    killIngress: () => {
+      isAlive = false;
+    },
+    hideIngress: () => {
+      isAlive = undefined;
+    },
+    open: (attempt = r1) => {
+      const writer = publisher.open({ ...attempt, replyTo: 'mine' });
+      if (!writer) throw new TypeError('it is open already');
+      return writer;
+    },
+  };
+}
+
+describe('an attempt', () => {
+  it('knows when its ingress was told of it, before any event and also without Redis', async () => {
+    for (const isUp of [true, false]) {
+      const { bus, open, endTurn, told, publisher } = await createBench();
+      bus.isConnected = isUp;
+      let isAnnounced = false;
+      void open().announced.then(() => {
+        isAnnounced = true;
+      });
+      await Promise.resolve();
+      expect(isAnnounced).toBe(false);
+      await endTurn();
+      expect(isAnnounced).toBe(true);
+      expect(told().map(({ claims }) => claims)).toEqual(isUp ? [[r1]] : []);
+      await publisher.close();
+    }
+  });
+
+  it('is announced with its first events, in one message', async () => {
+    const { open, endTurn, told } = await createBench();
+    const writer = open();
+    writer.write(text('a'));
+    writer.write(text('b'));
+    await endTurn();
+    const frames = [{ ...r1, sequence: 0, events: [{ ...text('ab'), tokens: 2 }] }];
+    expect(told()).toEqual([{ worker: 'w', claims: [r1], frames, running: [], gone: [] }]);
+  });
+
+  it('shares the message of a turn with all others of its ingress', async () => {
+    const { open, endTurn, told } = await createBench();
+    const [first, second] = [open(r1), open(r2)];
+    first.write(text('a'));
+    second.write(text('b'));
+    first.write(text('c'));
+    await endTurn();
+    const [batch, ...more] = told();
+    expect(more).toEqual([]);
+    expect(batch?.claims).toEqual([r1, r2]);
+    expect(batch?.frames.map(({ requestId, events }) => [requestId, events.length])).toEqual([
+      ['r1', 1],
+      ['r2', 1],
+    ]);
+  });
+
+  it('is opened once: given out twice, it does not run twice here', async () => {
+    const { publisher, open, endTurn } = await createBench();
+    const writer = open();
+    expect(publisher.open({ ...r1, replyTo: 'mine' })).toBeUndefined();
+    expect(publisher.open({ ...r1, attempt: 2, replyTo: 'mine' })).toBeDefined();
+    writer.write(finish);
+    await endTurn();
+    expect(publisher.open({ ...r1, replyTo: 'mine' })).toBeUndefined();
+    publisher.acknowledge(r1, 1);
+    expect(publisher.open({ ...r1, replyTo: 'mine' })).toBeDefined();
+  });
+
+  it('that fills more than one message is split, and nothing is lost or doubled', async () => {
+    const { open, endTurn, told } = await createBench();
+    for (let index = 0; index < 8; index += 1)
+      open({ requestId: `big${index}`, attempt: 1 }).write(text('x'.repeat(100_000)));
+    await endTurn();
+    const batches = told();
+    expect(batches.length).toBeGreaterThan(1);
+    expect(batches.flatMap(({ claims }) => claims)).toHaveLength(8);
+    expect(batches.flatMap(({ frames }) => frames).map(({ requestId }) => requestId)).toEqual(
+      Array.from({ length: 8 }, (_, index) => `big${index}`),
+    );
+  });
+});
+
+describe('a heartbeat', () => {
+  it('tells of what has moved, and every five seconds of everything', async () => {
+    const { open, endTurn, told, advance } = await createBench();
+    const writer = open();
+    await endTurn();
+    told();
+    await advance(500);
+    expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 0 }]]);
+    await advance(1_000);
+    expect(told()).toEqual([]);
+    writer.write(text('a'));
+    await endTurn();
+    told();
+    await advance(500);
+    expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 1 }]]);
+    await advance(3_000);
+    expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 1 }]]);
+  });
+
+  it('is given at once to an ingress that says hello', async () => {
+    const { publisher, open, endTurn, told } = await createBench();
+    open();
+    publisher.open({ ...r2, replyTo: 'other' });
+    await endTurn();
+    told();
+    publisher.tell('mine');
+    expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 0 }]]);
+    publisher.tell();
+    expect(told()).toHaveLength(1);
+  });
+
+  it('stops when the publisher closes, and what was pending is out', async () => {
+    const { publisher, open, told, advance } = await createBench();
+    open().write(text('last'));
+    await publisher.close();
+    expect(told()[0]?.frames).toHaveLength(1);
+    await advance(10_000);
+    expect(told()).toEqual([]);
+  });
+});
+
+describe('frames that are asked for again', () => {
+  it('come from that sequence on, with how far the attempt is', async () => {
+    const { publisher, open, endTurn, told } = await createBench();
+    const writer = open();
+    for (const value of ['a', 'b', 'c']) {
+      writer.write(text(value));
+      await endTurn();
+    }
+    told();
+    publisher.resend(r1, 1, 'mine');
+    await endTurn();
+    const [batch] = told();
+    expect(batch?.frames.map(({ sequence }) => sequence)).toEqual([1, 2]);
+    expect(batch?.running).toEqual([{ ...r1, next: 3 }]);
+  });
+
+  it('that are none still say that the attempt lives', async () => {
+    const { publisher, open, endTurn, told } = await createBench();
+    open();
+    await endTurn();
+    told();
+    publisher.resend(r1, 0, 'mine');
+    await endTurn();
+    expect(told()).toEqual([
+      { worker: 'w', claims: [], frames: [], running: [{ ...r1, next: 0 }], gone: [] },
+    ]);
+  });
+
+  it('are told to be gone when they are: unknown, acknowledged or too many', async () => {
+    const { publisher, open, endTurn, told } = await createBench();
+    const writer = open();
+    for (const value of ['a', 'b']) {
+      writer.write(text(value));
+      await endTurn();
+    }
+    told();
+    publisher.acknowledge(r1, 1);
+    publisher.resend(r1, 0, 'mine');
+    publisher.resend(r2, 4, 'mine');
+    await endTurn();
+    expect(told()[0]).toMatchObject({
+      frames: [],
+      running: [],
+      gone: [
+        { ...r1, from: 0 },
+        { ...r2, from: 4 },
+      ],
+    });
+  });
+
+  it('come in pieces: an ingress that was away gets what it can take, and asks for the rest', async () => {
+    const { publisher, open, endTurn, told } = await createBench();
+    const attempts = Array.from({ length: 24 }, (_, index) => ({ requestId: `big${index}`, attempt: 1 }));
+    for (const attempt of attempts) {
+      const writer = open(attempt);
+      for (let frame = 0; frame < 6; frame += 1) {
+        writer.write(text('x'.repeat(100_000)));
+        await endTurn();
+      }
+    }
+    told();
+    const expected = new Map(attempts.map(({ requestId }) => [requestId, 0]));
+    let rounds = 0;
+    for (let isBehind = true; isBehind; rounds += 1) {
+      for (const attempt of attempts) publisher.resend(attempt, expected.get(attempt.requestId) ?? 0, 'mine');
+      await endTurn();
+      const batches = told();
+      let bytes = 0;
+      for (const { requestId, sequence, events } of batches.flatMap(({ frames }) => frames)) {
+        expect(sequence).toBe(expected.get(requestId));
+        expected.set(requestId, sequence + 1);
+        bytes += JSON.stringify(events).length;
+      }
+      expect(bytes).toBeLessThan(3 * 1024 * 1024);
+      const running = batches.flatMap((batch) => batch.running);
+      expect(running).toHaveLength(24);
+      isBehind = running.some(({ requestId, next }) => next > (expected.get(requestId) ?? 0));
+      if (rounds > 20) throw new Error('it does not come to an end');
+    }
+    expect(rounds).toBeGreaterThan(1);
+    expect([...expected.values()]).toEqual(Array(24).fill(6));
+  });
+});
+
+describe('what is kept', () => {
+  it('is let go when the end is acknowledged', async () => {
+    const { publisher, open, endTurn } = await createBench();
+    const writer = open();
+    writer.write(text('a'));
+    writer.write(finish);
+    await endTurn();
+    expect(publisher.keptBytes).toBeGreaterThan(0);
+    publisher.acknowledge(r1, 1);
+    expect(publisher.keptBytes).toBe(0);
+  });
+
+  it('is let go a minute after the end when nobody answers, and a question starts the minute again', async () => {
+    const { publisher, open, endTurn, advance } = await createBench();
+    open().write(finish);
+    await endTurn();
+    await advance(50_000);
+    publisher.resend(r1, 0, 'mine');
+    await endTurn();
+    await advance(50_000);
+    expect(publisher.keptBytes).toBeGreaterThan(0);
+    await advance(15_000);
+    expect(publisher.keptBytes).toBe(0);
+  });
+
+  it('stays for as long as its ingress says now and then what it has', async () => {
+    const { publisher, open, endTurn, advance } = await createBench();
+    const writer = open();
+    writer.write(text('a'));
+    await endTurn();
+    writer.write(finish);
+    await endTurn();
+    for (let minute = 0; minute < 5; minute += 1) {
+      await advance(50_000);
+      publisher.acknowledge(r1, 1);
+    }
+    expect(publisher.keptBytes).toBeGreaterThan(0);
+    publisher.acknowledge(r1, 2);
+    expect(publisher.keptBytes).toBe(0);
+  });
+
+  it('is let go when nobody wants it', async () => {
+    const { publisher, open, endTurn } = await createBench();
+    open().write(text('a'));
+    await endTurn();
+    publisher.forget(r1);
+    expect(publisher.keptBytes).toBe(0);
+  });
+});
+
+describe('while Redis is away', () => {
+  it('nothing is queued up, and the next heartbeat makes the ingress ask', async () => {
+    const { bus, publisher, open, endTurn, told, advance } = await createBench();
+    const writer = open();
+    bus.isConnected = false;
+    writer.write(text('a'));
+    await endTurn();
+    expect(bus.published).toEqual([]);
+    bus.isConnected = true;
+    await advance(500);
+    expect(told()[0]?.running).toEqual([{ ...r1, next: 1 }]);
+    publisher.resend(r1, 0, 'mine');
+    await endTurn();
+    expect(told()[0]?.frames).toHaveLength(1);
+  });
+
+  it('what could not be told then is told at the first heartbeat after', async () => {
+    const { bus, open, endTurn, told, advance, publisher } = await createBench();
+    const writer = open();
+    await advance(500);
+    told();
+    bus.isConnected = false;
+    writer.write(finish);
+    await endTurn();
+    publisher.tell();
+    await advance(500);
+    bus.isConnected = true;
+    await advance(500);
+    expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 1 }]]);
+  });
+});
+
+describe('what nobody heard', () => {
+  it('is told by every heartbeat until somebody hears it', async () => {
+    const { bus, open, endTurn, told, advance } = await createBench();
+    const writer = open();
+    writer.write(finish);
+    await endTurn();
+    bus.receivers = 0;
+    await advance(1_000);
+    told();
+    for (const receivers of [0, 1]) {
+      bus.receivers = receivers;
+      await advance(500);
+      expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 1 }]]);
+    }
+    await advance(500);
+    expect(told()).toEqual([]);
+  });
+});
+
+describe('an ingress that nobody hears of', () => {
+  it('is given up when its channel is deaf and its sign of life is gone', async () => {
+    const { bus, open, endTurn, advance, killIngress, abandoned, publisher } = await createBench();
+    const writer = open();
+    const onAbandoned = vi.fn();
+    writer.whenAbandoned(onAbandoned);
+    open(r2).write(text('a'));
+    bus.receivers = 0;
+    killIngress();
+    writer.write(text('a'));
+    await endTurn();
+    expect(onAbandoned).not.toHaveBeenCalled();
+    await advance(10_000);
+    expect(onAbandoned).toHaveBeenCalledOnce();
+    expect(abandoned).toEqual([2]);
+    expect(publisher.keptBytes).toBe(0);
+  });
+
+  it('takes along nothing that is for another one', async () => {
+    const { bus, open, endTurn, advance, killIngress, abandoned, publisher } = await createBench();
+    const other = publisher.open({ ...r2, replyTo: 'other' });
+    const onAbandoned = vi.fn();
+    other?.whenAbandoned(onAbandoned);
+    await bus.subscribe('sluice:reply:other', () => undefined);
+    bus.leave('sluice:reply:mine');
+    killIngress();
+    open().write(text('a'));
+    await endTurn();
+    await advance(10_000);
+    expect(abandoned).toEqual([1]);
+    expect(onAbandoned).not.toHaveBeenCalled();
+  });
+
+  it('is not given up when Redis can not tell whether it lives', async () => {
+    const { bus, open, endTurn, advance, hideIngress, abandoned } = await createBench();
+    open().write(text('a'));
+    bus.receivers = 0;
+    hideIngress();
+    await endTurn();
+    await advance(30_000);
+    expect(abandoned).toEqual([]);
+  });
+
+  it('is not given up while it shows a sign of life', async () => {
+    const { bus, open, endTurn, advance } = await createBench();
+    const writer = open();
+    const onAbandoned = vi.fn();
+    writer.whenAbandoned(onAbandoned);
+    bus.receivers = 0;
+    await endTurn();
+    await advance(30_000);
+    expect(onAbandoned).not.toHaveBeenCalled();
+  });
+
+  it('is not given up for the moment in which a Redis that lost everything knows nobody', async () => {
+    const { bus, open, endTurn, advance, killIngress } = await createBench();
+    const writer = open();
+    const onAbandoned = vi.fn();
+    writer.whenAbandoned(onAbandoned);
+    killIngress();
+    bus.receivers = 0;
+    for (let turn = 0; turn < 20; turn += 1) {
+      writer.write(text('a'));
+      await endTurn();
+    }
+    await advance(2_000);
+    bus.receivers = 1;
+    writer.write(text('a'));
+    await endTurn();
+    bus.receivers = 0;
+    await advance(2_000);
+    expect(onAbandoned).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,275 @@
+import type { Bus } from '../bus.ts';
+import { attemptId, replyChannel } from '../names.ts';
+import { type Claim, encodeBatch, type Gone, type Running } from './frame.ts';
+import { AttemptFrames, type ReplyWriter } from './reply-writer.ts';
+
+const beatIntervalMs = 500;
+/** Every so many beats all attempts are listed, else only those that moved: a lost beat costs this many at most. */
+const fullBeatEvery = 10;
+const keepLimitMs = 60_000;
+/** How long a channel must have had no receiver. An ingress renews its key in less, also in a Redis that restarted empty. */
+const missLimitMs = 3_000;
+/** A Redis that went away meanwhile must not hold up the end of the process. */
+const flushLimitMs = 500;
+const batchLimitBytes = 256 * 1024;
+/** Bytes repeated in one turn, for one attempt and for one ingress; it asks for the rest, so its buffer never overflows. */
+const resendLimitBytes = 256 * 1024;
+const resendTurnLimitBytes = 2 * 1024 * 1024;
+
+/** The worker's end of the reply path: frames out in batches, kept until acknowledged, repeated on demand. */
+export interface ReplyPublisher {
+  start(): void;
+  /**
+   * Announces the claim of an attempt to its ingress and opens its frames. Absent for an attempt that is open or
+   * kept here already: the queue gave it out twice, and a second run would number its frames as the first did.
+   */
+  open(attempt: Claim & { replyTo: string }): ReplyWriter | undefined;
+  /** Publishes kept frames again and how far the attempt is, or says to `ingress` that they are gone. */
+  resend(attempt: Claim, from: number, ingress: string): void;
+  acknowledge(attempt: Claim, sequence: number): void;
+  /**
+   * Tells an ingress at once how far each of its attempts is, when either end has just subscribed: what was said
+   * before is lost. Absent means every ingress.
+   */
+  tell(ingress?: string): void;
+  /** Forgets an attempt that nobody wants; its frames are not kept. */
+  forget(attempt: Claim): void;
+  /** Bytes of frames kept for all attempts. */
+  readonly keptBytes: number;
+  /** Publishes what is pending at once. Resolves when Redis has it, or when it can't be reached in time. */
+  flush(): Promise<void>;
+  /** Publishes what is pending and stops beating. */
+  close(): Promise<void>;
+}
+
+export interface PublisherOptions {
+  bus: Bus;
+  worker: string;
+  /** Monotonic milliseconds. */
+  now(): number;
+  /** Whether the ingress process lives; asked when its channel has no receiver. */
+  isIngressAlive(ingress: string): Promise<boolean>;
+  onPublished?(batch: { frames: number; bytes: number }): void;
+  onAbandoned?(attempts: number): void;
+  /** Runs a callback after this turn of the event loop. Default: `setImmediate`. */
+  afterTurn?(callback: () => void): void;
+  /** Runs a callback again and again until the returned function is called. Default: `setInterval`. */
+  every?(intervalMs: number, callback: () => void): () => void;
+}
+
+/** What waits for one ingress in this event-loop turn. */
+interface Outbox {
+  opened: AttemptFrames[];
+  dirty: AttemptFrames[];
+  asked: Map<string, Gone>;
+  isScheduled: boolean;
+  /** When a publish first reached nobody; absent while somebody listens. */
+  missedAt: number | undefined;
+}
+
+export function createReplyPublisher(options: PublisherOptions): ReplyPublisher {
+  const { bus, worker, now, afterTurn = setImmediate, every = everyInterval } = options;
+  const attempts = new Map<string, AttemptFrames>();
+  const outboxes = new Map<string, Outbox>();
+  let beats = 0;
+  let stopBeating: (() => void) | undefined;
+  let lastPublish: Promise<void> = Promise.resolve();
+
+  const outboxOf = (ingress: string): Outbox => {
+    let outbox = outboxes.get(ingress);
+    if (!outbox) {
+      outbox = { opened: [], dirty: [], asked: new Map(), isScheduled: false, missedAt: undefined };
+      outboxes.set(ingress, outbox);
+    }
+    return outbox;
+  };
+
+  const schedule = (ingress: string, outbox: Outbox): void => {
+    if (outbox.isScheduled) return;
+    outbox.isScheduled = true;
+    afterTurn(() => empty(ingress, outbox));
+  };
+
+  const empty = (ingress: string, outbox: Outbox): void => {
+    const { opened, dirty, asked } = outbox;
+    let claims = opened.map(({ claim }) => claim);
+    [outbox.opened, outbox.dirty, outbox.asked, outbox.isScheduled] = [[], [], new Map(), false];
+    let frames: string[] = [];
+    let bytes = 0;
+    const add = (text: string): void => {
+      if (frames.length > 0 && bytes + text.length > batchLimitBytes) {
+        publish(ingress, outbox, encodeBatch({ worker, claims, frames }), frames.length);
+        [claims, frames, bytes] = [[], [], 0];
+      }
+      frames.push(text);
+      bytes += text.length;
+    };
+    const { found, gone } = repeat(asked, add);
+    for (const attempt of dirty) {
+      for (let text = attempt.takeFrame(); text !== undefined; text = attempt.takeFrame()) add(text);
+      if (attempt.isEnded) attempt.finishedAt = now();
+    }
+    if (claims.length + frames.length + found.length + gone.length > 0) {
+      // How far each is goes last: whoever got less than that asks for the rest at once.
+      const running = found.map(({ claim, next }) => ({ ...claim, next }));
+      publish(ingress, outbox, encodeBatch({ worker, claims, frames, running, gone }), frames.length);
+    }
+    for (const attempt of opened) attempt.announce();
+  };
+
+  const repeat = (asked: ReadonlyMap<string, Gone>, add: (text: string) => void) => {
+    const found: AttemptFrames[] = [];
+    const gone: Gone[] = [];
+    let room = resendTurnLimitBytes;
+    for (const [key, question] of asked) {
+      const attempt = attempts.get(key);
+      const texts = attempt?.framesFrom(question.from, Math.min(resendLimitBytes, room));
+      if (!attempt || !texts) {
+        gone.push(question);
+        continue;
+      }
+      found.push(attempt);
+      if (attempt.finishedAt !== undefined) attempt.finishedAt = now();
+      for (const text of room > 0 ? texts : []) {
+        room -= text.length;
+        add(text);
+      }
+    }
+    return { found, gone };
+  };
+
+  const publish = (ingress: string, outbox: Outbox, text: string, frames: number): void => {
+    // While Redis is away nothing is queued up: the frames are kept, and the next beat makes the ingress ask.
+    if (!bus.canPublish()) return;
+    options.onPublished?.({ frames, bytes: text.length });
+    lastPublish = bus.publish(replyChannel(ingress), text).then(
+      (receivers) => {
+        if (receivers > 0) outbox.missedAt = undefined;
+        else missed(ingress, outbox);
+      },
+      () => undefined,
+    );
+  };
+
+  /** What nobody heard was not told: each heartbeat says it again until somebody does. */
+  const missed = (ingress: string, outbox: Outbox): void => {
+    for (const attempt of attempts.values()) if (attempt.ingress === ingress) attempt.toldNext = -1;
+    if (outbox.missedAt === undefined) outbox.missedAt = now();
+    else if (now() - outbox.missedAt >= missLimitMs) void abandonIfDead(ingress, outbox);
+  };
+
+  const abandonIfDead = async (ingress: string, outbox: Outbox): Promise<void> => {
+    outbox.missedAt = undefined;
+    const isAlive = await options.isIngressAlive(ingress).catch(() => true);
+    if (isAlive) return;
+    outboxes.delete(ingress);
+    let count = 0;
+    for (const [key, attempt] of attempts) {
+      if (attempt.ingress !== ingress) continue;
+      attempts.delete(key);
+      attempt.abandon();
+      count += 1;
+    }
+    options.onAbandoned?.(count);
+  };
+
+  const beat = (): void => {
+    beats += 1;
+    for (const [key, { finishedAt }] of attempts) {
+      if (finishedAt !== undefined && now() - finishedAt > keepLimitMs) attempts.delete(key);
+    }
+    const isFull = beats % fullBeatEvery === 0;
+    const told = list((attempt) => isFull || attempt.toldNext !== attempt.next);
+    if (!isFull || !told) return;
+    // A full beat has named every ingress that anything is kept for; the others may be gone for good.
+    for (const [ingress, { isScheduled }] of outboxes) {
+      if (!isScheduled && !told.has(ingress)) outboxes.delete(ingress);
+    }
+  };
+
+  /**
+   * Publishes how far the attempts are that `isWanted`, and returns the ingresses that were told; absent while Redis is
+   * away, when nothing counts as told.
+   */
+  const list = (
+    isWanted: (attempt: AttemptFrames) => boolean,
+  ): ReadonlyMap<string, Running[]> | undefined => {
+    if (!bus.canPublish()) return undefined;
+    const byIngress = new Map<string, Running[]>();
+    for (const attempt of attempts.values()) {
+      if (!isWanted(attempt)) continue;
+      attempt.toldNext = attempt.next;
+      const running: Running = { ...attempt.claim, next: attempt.next };
+      const told = byIngress.get(attempt.ingress);
+      if (told) told.push(running);
+      else byIngress.set(attempt.ingress, [running]);
+    }
+    for (const [ingress, running] of byIngress) {
+      publish(ingress, outboxOf(ingress), encodeBatch({ worker, running }), 0);
+    }
+    return byIngress;
+  };
+
+  const flush = async (): Promise<void> => {
+    const published = [...outboxes].map(([ingress, outbox]) => {
+      empty(ingress, outbox);
+      return lastPublish;
+    });
+    const limit = new Promise((resolve) => setTimeout(resolve, flushLimitMs).unref());
+    await Promise.race([Promise.all(published), limit]);
+  };
+
+  return {
+    tell: (ingress) => {
+      list((attempt) => ingress === undefined || attempt.ingress === ingress);
+    },
+    start: () => {
+      stopBeating ??= every(beatIntervalMs, beat);
+    },
+    open: ({ requestId, attempt, replyTo }) => {
+      const claim: Claim = { requestId, attempt };
+      const key = attemptId(claim);
+      if (attempts.has(key)) return undefined;
+      const outbox = outboxOf(replyTo);
+      const frames = new AttemptFrames(claim, replyTo, (dirty) => {
+        outbox.dirty.push(dirty);
+        schedule(replyTo, outbox);
+      });
+      attempts.set(key, frames);
+      outbox.opened.push(frames);
+      schedule(replyTo, outbox);
+      return frames;
+    },
+    resend: ({ requestId, attempt }, from, ingress) => {
+      const outbox = outboxOf(ingress);
+      outbox.asked.set(attemptId({ requestId, attempt }), { requestId, attempt, from });
+      schedule(ingress, outbox);
+    },
+    acknowledge: (attempt, sequence) => {
+      const key = attemptId(attempt);
+      const frames = attempts.get(key);
+      if (!frames) return;
+      if (frames.finishedAt !== undefined) frames.finishedAt = now();
+      if (frames.acknowledge(sequence)) attempts.delete(key);
+    },
+    forget: (attempt) => {
+      attempts.delete(attemptId(attempt));
+    },
+    get keptBytes() {
+      let bytes = 0;
+      for (const attempt of attempts.values()) bytes += attempt.keptBytes;
+      return bytes;
+    },
+    flush,
+    close: async () => {
+      stopBeating?.();
+      stopBeating = undefined;
+      await flush();
+    },
+  };
+}
+
+function everyInterval(intervalMs: number, callback: () => void): () => void {
+  const timer = setInterval(callback, intervalMs);
+  return () => clearInterval(timer);
+}
