@@ -171,7 +171,7 @@ export class Connection implements ResponseSink {
     clearTimeout(this.connectTimer);
     this.socket.destroy();
     const call = this.release();
-    const isStale = call !== undefined && this.served > 0 && failure === 'reset' && !this.parser.hasBegun;
+    const isStale = this.served > 0 && failure === 'reset' && !this.parser.hasBegun;
     this.owner.closed(this, isStale ? call : undefined);
     if (!isStale) call?.fail(failure, this.errorCode);
   }

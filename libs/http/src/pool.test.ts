@@ -231,6 +231,17 @@ describe('a pool', () => {
     expect([left?.text, leaving.text]).toEqual(['begun', '']);
   });
 
+  it('sends no call that was left while it waited', async () => {
+    pool = open(server, 1);
+    ask('/hold');
+    const [left, next] = [ask('/'), ask('/')];
+    await holds(1);
+    pool.abort(left);
+    held[0]?.end();
+    expect(await next.over).toBe('answer');
+    expect(left.status).toBeUndefined();
+  });
+
   it('tells everybody when it is closed', async () => {
     const answers = ['/hold', '/hold', '/hold', '/hold'].map(get);
     await holds(3);
@@ -301,6 +312,12 @@ describe('a connection to a server that', () => {
     expect(await get('/')).toBe('protocol');
   });
 
+  it('does not speak HTTP any more fails the request, which it may have worked on', async () => {
+    await serve('HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na', '220 mail ready\r\n\r\n');
+    expect([await get('/'), await get('/')]).toEqual(['a', 'protocol']);
+    expect(pool.repeated).toBe(0);
+  });
+
   it('closes at the end of an answer without a length ends it; one that breaks off does not', async () => {
     connections = 0;
     raw = createTcpServer((socket) => {
@@ -313,6 +330,37 @@ describe('a connection to a server that', () => {
     pool = open(raw, 1);
     expect(await get('/')).toBe('all');
     expect(await get('/')).toBe('reset');
+  });
+
+  it('answers a new one by closing it fails the request, instead of being asked for ever', async () => {
+    connections = 0;
+    raw = createTcpServer((socket) => {
+      connections += 1;
+      socket.once('data', () => socket.destroy());
+    });
+    raw.listen(0, '127.0.0.1');
+    await once(raw, 'listening');
+    pool = open(raw, 1);
+    expect(await get('/')).toBe('reset');
+    expect(connections).toBe(1);
+  });
+
+  it('closes it while nobody asks is not used again', async () => {
+    connections = 0;
+    const closed: Promise<unknown>[] = [];
+    raw = createTcpServer((socket) => {
+      connections += 1;
+      closed.push(once(socket, 'close'));
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nall'));
+    });
+    raw.listen(0, '127.0.0.1');
+    await once(raw, 'listening');
+    pool = open(raw, 1);
+    expect(await get('/')).toBe('all');
+    // We have closed our side, too.
+    await closed[0];
+    expect(await get('/')).toBe('all');
+    expect([connections, pool.repeated]).toEqual([2, 0]);
   });
 
   it('does not take a connection in time is not waited for', async () => {
