@@ -8,12 +8,15 @@ const lists = new RegExp(`${word}(?:(?:\\s*,\\s*(?:or |and )?|\\s+(?:or|and)\\s+
 const words = new RegExp(`\\b(?:${byStrength.join('|')})\\b`, 'g');
 const quoted = new RegExp(`["'\`](${byStrength.join('|')})["'\`]`, 'g');
 
+/** Ollama names the parameter neither where it does not know the effort nor where its model does not think. */
+const isOfEffort = /reasoning_?effort|invalid reasoning value|does not support thinking/i;
+
 /**
  * The body with an effort that a server takes which refused the one in it: the nearest of those that it names, or none at
  * all. Some call functions only where they are told not to reason. Absent: the refusal is of something else.
  */
 export function withKnownEffort(body: JsonObject, refusal: string): JsonObject | undefined {
-  if (!/reasoning_?effort/i.test(refusal)) return undefined;
+  if (!isOfEffort.test(refusal)) return undefined;
   const { reasoning_effort: wanted, ...rest } = body;
   if (/\btools\b/i.test(refusal)) {
     return body.tools === undefined || wanted === 'none' ? undefined : { ...body, reasoning_effort: 'none' };

@@ -200,6 +200,8 @@ describe('an effort', () => {
   const azure =
     "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model. Supported values are: 'none', 'low', 'medium', 'high', and 'xhigh'.";
   const groq = '`reasoning_effort` must be one of `none` or `default`';
+  const ollama = `invalid reasoning value: 'minimal' (must be "high", "medium", "low", or "none")`;
+  const thoughtless = '"qwen2.5:0.5b" does not support thinking';
   const unknown = "Unsupported parameter: 'reasoning_effort' is not supported with this model.";
 
   test.each([
@@ -208,6 +210,8 @@ describe('an effort', () => {
     ['minimal', azure, 'low'],
     ['max', azure, 'xhigh'],
     ['high', groq, 'unsaid'],
+    ['minimal', ollama, 'low'],
+    ['high', thoughtless, 'unsaid'],
     ['high', unknown, 'unsaid'],
     ['high', 'Model grok-4 does not support parameter reasoningEffort.', 'unsaid'],
     ['none', "reasoning_effort 'none' is not allowed", 'unsaid'],
@@ -221,6 +225,7 @@ describe('an effort', () => {
     ['none', groq],
     ['high', "reasoning_effort 'none' is not allowed"],
     [undefined, unknown],
+    [undefined, thoughtless],
     ['high', 'Unrecognized request argument supplied: top_k'],
   ])('%s that it does not refuse stays: %s', (effort, refusal) => {
     expect(asked(effort, refusal)).toBeUndefined();
