@@ -46,6 +46,14 @@ export function saysOutOfMoney(message: string): boolean {
   return outOfMoney.test(message);
 }
 
+const refusedMedia =
+  /\b(?:image|audio|video) input is not supported\b|only 'text' content type is supported/i;
+
+/** Whether a server's model takes no pictures or sound: llama.cpp says so with status 500, and MLX's server with 404. */
+export function saysRefusedMedia(message: string): boolean {
+  return refusedMedia.test(message);
+}
+
 /**
  * The sentence in a server's `message` or `detail`: a text, or the first complaint of a list as FastAPI makes it, which
  * other servers wrap once more. Absent when there is none.

@@ -59,6 +59,8 @@ describe('a server whose model has no place for later instructions', () => {
   it.each([
     ['openai' as const, 400, 1],
     ['openai' as const, 500, 1],
+    // MLX's server.
+    ['openai' as const, 404, 1],
     ['anthropic' as const, 500, 0],
   ])(
     'gets them from the user, of %s with status %d, and from then on at once',

@@ -107,6 +107,13 @@ describe('the answer of a server', () => {
     expect(client.decodeError(404, {}, unknown).detail).toBe('model-not-found');
   });
 
+  test('knows a picture that a model can not take, which llama.cpp calls a failure of its own', () => {
+    const message =
+      'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj';
+    const body = { type: 'error', error: { type: 'api_error', message } };
+    expect(client.decodeError(500, {}, body)).toEqual({ kind: 'invalid-request', message });
+  });
+
   test('with endless words is cut', () => {
     const body = { error: { type: 'api_error', message: 'x'.repeat(9999) } };
     expect(client.decodeError(500, {}, body).message).toHaveLength(500);

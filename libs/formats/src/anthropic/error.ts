@@ -10,7 +10,7 @@ import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
 import { sseEvent } from '../sse.ts';
 import { retryHeaders, statusOf } from '../status.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
-import { saysOutOfMoney, saysTooLong } from '../upstream-words.ts';
+import { saysOutOfMoney, saysRefusedMedia, saysTooLong } from '../upstream-words.ts';
 
 const typeOf: Readonly<Record<ErrorKind, string>> = {
   'invalid-request': 'invalid_request_error',
@@ -100,6 +100,7 @@ export function decodeErrorBody(body: unknown, fallback: ErrorKind, silence: str
     return { kind, message: text, detail: 'context-length-exceeded' };
   }
   if (kind === 'invalid-request' && saysOutOfMoney(text)) return { kind: 'budget-exhausted', message: text };
+  if (kind === 'upstream-failed' && saysRefusedMedia(text)) return { kind: 'invalid-request', message: text };
   if (kind === 'not-found' && /model/i.test(text)) return { kind, message: text, detail: 'model-not-found' };
   return markOverload({ kind, message: text }, typeof type === 'string' ? type : undefined, text);
 }

@@ -128,6 +128,32 @@ describe('decodeError', () => {
     }
   });
 
+  test.each([
+    [
+      'llama.cpp',
+      500,
+      {
+        error: {
+          code: 500,
+          message:
+            'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj',
+          type: 'server_error',
+        },
+      },
+    ],
+    ["MLX's server", 404, { error: "Only 'text' content type is supported." }],
+    ["MLX's server", 404, { error: 'System message must be at the beginning.' }],
+    ["MLX's server", 404, { error: 'Conversation roles must alternate user/assistant/user/assistant/...' }],
+  ])('knows a conversation that a model of %s can not take by status %i and %j', (_server, status, body) => {
+    expect(decodeError(status, {}, body).kind).toBe('invalid-request');
+  });
+
+  test('takes a server by its word that the model is not there', () => {
+    expect(decodeError(404, {}, { error: 'Got: ConnectError: Name or service not known' }).kind).toBe(
+      'not-found',
+    );
+  });
+
   test('takes no waiting for the cure of a request that is larger than a whole minute', () => {
     const body = { error: { message: 'Request too large', type: 'tokens', code: 'rate_limit_exceeded' } };
     expect(decodeError(413, {}, body).kind).toBe('too-large');

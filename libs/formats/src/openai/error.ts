@@ -2,7 +2,14 @@ import { type ErrorDetail, type ErrorInfo, type ErrorKind, isJsonObject, type Js
 import type { EncodedError, HttpHeaders } from '../codec.ts';
 import { retryHeaders, statusOf } from '../status.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
-import { readSentence, saysOutOfMoney, saysRefusedKey, saysTooLong } from '../upstream-words.ts';
+import {
+  readSentence,
+  saysOutOfMoney,
+  saysRefusedKey,
+  saysRefusedMedia,
+  saysTooLong,
+} from '../upstream-words.ts';
+import { saysWrongOrder } from './turn-order.ts';
 
 interface Word {
   type: string;
@@ -152,11 +159,19 @@ const MAX_MESSAGE_LENGTH = 500;
 /** Where a server's words about the length of a prompt are believed: not where it has too much to do. */
 const mayBeTooLong: ReadonlySet<ErrorKind> = new Set(['invalid-request', 'too-large', 'upstream-failed']);
 
+/**
+ * Where a server's words about a conversation that its model can't take are believed: llama.cpp and Ollama call that a
+ * failure of their own, and MLX's server answers with 404 to whatever goes wrong before it generates.
+ */
+const mayBeUnfit: ReadonlySet<ErrorKind> = new Set(['not-found', 'upstream-failed']);
+
 function kindOf({ code = '', type = '', message = '' }: WireError, fallback: ErrorKind): ErrorKind {
   // A request that is more than a whole minute's tokens is no matter of waiting, whatever its code says.
   if (fallback === 'too-large') return fallback;
   if (type === 'budget_exceeded') return 'budget-exhausted';
   const kind = kindOfCode.get(code) ?? fallback;
+  if (mayBeUnfit.has(kind) && (saysRefusedMedia(message) || saysWrongOrder(message)))
+    return 'invalid-request';
   if (kind === 'invalid-request' && saysOutOfMoney(message)) return 'budget-exhausted';
   return kind === 'invalid-request' && saysRefusedKey(message) ? 'unauthenticated' : kind;
 }

@@ -5,6 +5,11 @@ const wantsSystemFirst = /system messages? must|(?:unexpected|last) role\b[^.]*\
 const wantsTurns = /\broles must alternate\b/i;
 const wantsNoSystem = /\bsystem role (?:is )?not supported\b/i;
 
+/** Whether a refusal is of the order or of the roles of a conversation. */
+export function saysWrongOrder(refusal: string): boolean {
+  return [wantsSystemFirst, wantsTurns, wantsNoSystem].some((words) => words.test(refusal));
+}
+
 /**
  * The messages in an order that a model's template takes which refused them: with one system message at their head, what
  * the system says later being said by the user at its place; with turns that alternate; or without the system. Absent: the
