@@ -1,4 +1,4 @@
-import type { Claim } from './replies/frame.ts';
+import type { Attempt } from './replies/frame.ts';
 
 /**
  * Every Redis name of the transport. Pool names are `[a-z0-9-]+` (the catalog checks it), so they need no
@@ -29,4 +29,4 @@ export const probeKey = `${root}:probe`;
  * One attempt and no other, as the queue names it and a server that is asked. Request ids hold neither `:` nor are they
  * integers, which BullMQ refuses.
  */
-export const attemptId = ({ requestId, attempt }: Claim): string => `${requestId}-${attempt}`;
+export const attemptId = ({ requestId, attempt }: Attempt): string => `${requestId}-${attempt}`;

@@ -1,5 +1,5 @@
 import type { Logger } from '@sluice/runtime';
-import type { Claim, LostReason, ReplyBatch, WorkerDirectory } from '@sluice/transport';
+import type { Attempt, LostReason, ReplyBatch, WorkerDirectory } from '@sluice/transport';
 import {
   type Dispatched,
   type GenerationPlan,
@@ -178,7 +178,7 @@ export class Dispatcher {
   }
 
   /** The generation that a worker speaks of. A worker that runs what nobody waits for is told to stop. */
-  private of(worker: string, { requestId, attempt }: Claim): OpenGeneration | undefined {
+  private of(worker: string, { requestId, attempt }: Attempt): OpenGeneration | undefined {
     const generation = this.generations.get(requestId);
     if (!generation) this.options.orders.send(worker, { kind: 'cancel', requestId, attempt, sequence: 0 });
     return generation;

@@ -10,26 +10,27 @@ export interface Frame {
   events: GenerationEvent[];
 }
 
-/** A worker's word that it holds an attempt. */
-export interface Claim {
+/** One try at a request, by its number from 1 on. */
+export interface Attempt {
   requestId: string;
   attempt: number;
 }
 
 /** Where an attempt stands: `next` is the sequence that its next frame will have. */
-export interface Running extends Claim {
+export interface Running extends Attempt {
   next: number;
 }
 
 /** Frames that were asked for, from a sequence on, and are no longer kept. */
-export interface Gone extends Claim {
+export interface Gone extends Attempt {
   from: number;
 }
 
 /** All that one PUBLISH on a reply channel carries. */
 export interface ReplyBatch {
   worker: string;
-  claims: Claim[];
+  /** What the worker has taken in hand. */
+  claims: Attempt[];
   frames: Frame[];
   running: Running[];
   gone: Gone[];
@@ -53,7 +54,7 @@ export function encodeFrame(frame: Frame): string {
 /** The JSON text of a batch, around frames that are encoded already (they are kept in that form for a resend). */
 export function encodeBatch(batch: {
   worker: string;
-  claims?: readonly Claim[];
+  claims?: readonly Attempt[];
   frames?: readonly string[];
   running?: readonly Running[];
   gone?: readonly Gone[];

@@ -1,6 +1,6 @@
 import type { Bus } from '../bus.ts';
 import { attemptId, replyChannel } from '../names.ts';
-import { type Claim, encodeBatch, type Gone, type Running } from './frame.ts';
+import { type Attempt, encodeBatch, type Gone, type Running } from './frame.ts';
 import { AttemptFrames, type ReplyWriter } from './reply-writer.ts';
 
 const beatIntervalMs = 500;
@@ -23,17 +23,17 @@ export interface ReplyPublisher {
    * Announces the claim of an attempt to its ingress and opens its frames. Absent for an attempt that is open or
    * kept here already: the queue gave it out twice, and a second run would number its frames as the first did.
    */
-  open(attempt: Claim & { replyTo: string }): ReplyWriter | undefined;
+  open(attempt: Attempt & { replyTo: string }): ReplyWriter | undefined;
   /** Publishes kept frames again and how far the attempt is, or says to `ingress` that they are gone. */
-  resend(attempt: Claim, from: number, ingress: string): void;
-  acknowledge(attempt: Claim, sequence: number): void;
+  resend(attempt: Attempt, from: number, ingress: string): void;
+  acknowledge(attempt: Attempt, sequence: number): void;
   /**
    * Tells an ingress at once how far each of its attempts is, when either end has just subscribed: what was said
    * before is lost. Absent means every ingress.
    */
   tell(ingress?: string): void;
   /** Forgets an attempt that nobody wants; its frames are not kept. */
-  forget(attempt: Claim): void;
+  forget(attempt: Attempt): void;
   /** Bytes of frames kept for all attempts. */
   readonly keptBytes: number;
   /** Publishes what is pending at once. Resolves when Redis has it, or when it can't be reached in time. */
@@ -227,7 +227,7 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
       stopBeating ??= every(beatIntervalMs, beat);
     },
     open: ({ requestId, attempt, replyTo }) => {
-      const claim: Claim = { requestId, attempt };
+      const claim: Attempt = { requestId, attempt };
       const key = attemptId(claim);
       if (attempts.has(key)) return undefined;
       const outbox = outboxOf(replyTo);

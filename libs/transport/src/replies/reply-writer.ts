@@ -1,5 +1,5 @@
 import { type ErrorEvent, type GenerationEvent, isTerminal } from '@sluice/canonical';
-import { type Claim, encodeFrame } from './frame.ts';
+import { type Attempt, encodeFrame } from './frame.ts';
 
 /** Bytes of frames that one generation may keep for a resend; older ones are let go and can't be asked for. */
 export const keptLimitBytes = 4 * 1024 * 1024;
@@ -31,7 +31,7 @@ export interface ReplyWriter {
 
 /** The frames of one attempt: pending, published, kept until acknowledged. */
 export class AttemptFrames implements ReplyWriter {
-  readonly claim: Claim;
+  readonly claim: Attempt;
   readonly announced: Promise<void>;
   /** The claim has been handed to the connection, or there is none. */
   readonly announce: () => void;
@@ -52,7 +52,7 @@ export class AttemptFrames implements ReplyWriter {
   private onAbandoned: (() => void) | undefined;
   private readonly onWrite: (frames: AttemptFrames) => void;
 
-  constructor(claim: Claim, ingress: string, onWrite: (frames: AttemptFrames) => void) {
+  constructor(claim: Attempt, ingress: string, onWrite: (frames: AttemptFrames) => void) {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.announced = promise;
     this.announce = resolve;
