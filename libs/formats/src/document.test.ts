@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { documentedSchemas } from './documented-schemas.ts';
+import { documentedSchemas, readSchemas } from './documented-schemas.ts';
 import { goldenCases } from './golden-case.ts';
 import { formats } from './registry.ts';
 
@@ -68,4 +68,11 @@ test('names that stand for two schemas are the same schema', async () => {
       }
     }
   }
+});
+
+test('a document without its schemas is told what it lacks', () => {
+  const module = { document: {}, documentedRequest: {}, documentedError: {} };
+  expect(() => readSchemas(module, 'fourth/document.ts')).toThrow(
+    'fourth/document.ts exports no documentedResponse, no documentedEvent',
+  );
 });

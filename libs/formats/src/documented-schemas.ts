@@ -13,8 +13,25 @@ export interface DocumentedSchemas {
   documentedError: z.ZodType;
 }
 
-/** Those of the format of this name, which is that of its folder. Rejects where there is no such file. */
+const exported: Readonly<Record<keyof DocumentedSchemas, true>> = {
+  documentedRequest: true,
+  documentedResponse: true,
+  documentedEvent: true,
+  documentedError: true,
+};
+
+/**
+ * Those of the format of this name, which is that of its folder. Rejects where there is no such file, and tells what
+ * one does not export.
+ */
 export async function documentedSchemas(format: FormatId): Promise<DocumentedSchemas> {
-  // A file that exports something else fails every test that asks for it.
-  return (await import(`./${format}/document.ts`)) as DocumentedSchemas;
+  return readSchemas(await import(`./${format}/document.ts`), `${format}/document.ts`);
+}
+
+/** The schemas of a module. Throws for one that lacks any of them. */
+export function readSchemas(module: object, file: string): DocumentedSchemas {
+  const missing = Object.keys(exported).filter((name) => !(name in module));
+  if (missing.length > 0) throw new Error(`${file} exports no ${missing.join(', no ')}`);
+  // That they are schemas shows in the golden cases.
+  return module as DocumentedSchemas;
 }
