@@ -9,6 +9,7 @@ import {
 import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
 import { sseEvent } from '../sse.ts';
 import { retryHeaders, statusOf } from '../status.ts';
+import { sayTooLong, type TooLong } from '../too-long.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
 import { saysOutOfMoney, saysRefusedMedia, saysTooLong } from '../upstream-words.ts';
 
@@ -69,14 +70,15 @@ function errorBody(type: string, error: ErrorInfo, requestId: string): JsonObjec
 }
 
 /** Coding tools look for these very words before they compact the conversation. */
-const tooLong = 'prompt is too long';
+const tooLong: TooLong = {
+  sentence: 'prompt is too long',
+  known: /prompt is too long|exceed context limit/i,
+};
 
-function messageOf({ message, detail, param }: ErrorInfo): string {
+function messageOf(error: ErrorInfo): string {
+  const { message, param } = error;
   const isFound = param === undefined || message.includes(param);
-  const located = isFound ? message : `${param}: ${message}`;
-  const isSaid =
-    detail !== 'context-length-exceeded' || /prompt is too long|exceed context limit/i.test(located);
-  return isSaid ? located : `${tooLong}: ${located}`;
+  return sayTooLong(isFound ? error : { ...error, message: `${param}: ${message}` }, tooLong);
 }
 
 /** A server's answer that is not 200. */

@@ -8,6 +8,7 @@ import {
 } from '@sluice/canonical';
 import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
 import { retryAfterSeconds, retryHeaders, statusOf } from '../status.ts';
+import { sayTooLong, type TooLong } from '../too-long.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
 import { saysTooLong } from '../upstream-words.ts';
 
@@ -47,7 +48,7 @@ export function encodeErrorBody(error: ErrorInfo, more: readonly JsonObject[] = 
   return {
     error: {
       code: statusOf[error.kind],
-      message: messageOf(error),
+      message: sayTooLong(error, tooLong),
       status: rpcStatus[error.kind],
       ...(details.length > 0 && { details }),
     },
@@ -55,13 +56,10 @@ export function encodeErrorBody(error: ErrorInfo, more: readonly JsonObject[] = 
 }
 
 /** The dialect has no code for it: clients look for these words (LangChain, LiteLLM). */
-const tooLong = 'The input token count exceeds the maximum number of tokens allowed';
-
-function messageOf({ message, detail }: ErrorInfo): string {
-  const isSaid =
-    detail !== 'context-length-exceeded' || /exceeds the maximum number of tokens allowed/i.test(message);
-  return isSaid ? message : `${tooLong}: ${message}`;
-}
+const tooLong: TooLong = {
+  sentence: 'The input token count exceeds the maximum number of tokens allowed',
+  known: /exceeds the maximum number of tokens allowed/i,
+};
 
 function detailsOf(error: ErrorInfo): JsonObject[] {
   const details: JsonObject[] = [];

@@ -1,6 +1,7 @@
 import { type ErrorDetail, type ErrorInfo, type ErrorKind, isJsonObject, type Json } from '@sluice/canonical';
 import type { EncodedError, HttpHeaders } from '../codec.ts';
 import { retryHeaders, statusOf } from '../status.ts';
+import { sayTooLong, type TooLong } from '../too-long.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
 import {
   readSentence,
@@ -51,16 +52,16 @@ const detailCodes: Readonly<Record<ErrorDetail, string | undefined>> = {
 export function encodeErrorBody(error: ErrorInfo): Json {
   const { type, code } = words[error.kind];
   const detail = error.detail && detailCodes[error.detail];
-  return { error: { message: messageOf(error), type, param: error.param ?? null, code: detail ?? code } };
+  return {
+    error: { message: sayTooLong(error, tooLong), type, param: error.param ?? null, code: detail ?? code },
+  };
 }
 
 /** Some clients look for these words instead of the code: LiteLLM, and coding tools before they compact. */
-const tooLong = "This model's maximum context length is exceeded";
-
-function messageOf({ message, detail }: ErrorInfo): string {
-  const isSaid = detail !== 'context-length-exceeded' || /maximum context length/i.test(message);
-  return isSaid ? message : `${tooLong}: ${message}`;
-}
+const tooLong: TooLong = {
+  sentence: "This model's maximum context length is exceeded",
+  known: /maximum context length/i,
+};
 
 /** The whole answer to a call that failed before its stream began. */
 export function encodeError(error: ErrorInfo): EncodedError {
