@@ -169,6 +169,13 @@ export const processes: Row = {
       queries: [{ expression: `sum by (job) (up${ofSluice})`, legend: '{{job}}' }],
     },
     {
+      title: 'Versions that run',
+      description:
+        'Processes of each. More than one for longer than a rolling update is an update that stands still.',
+      unit: 'short',
+      queries: [{ expression: 'count by (job, version) (sluice_build_info)', legend: '{{job}} {{version}}' }],
+    },
+    {
       title: 'Processes that began anew',
       description: 'In ten minutes, planned or not. Each end of an ingress cuts the streams that it had.',
       unit: 'short',
