@@ -2,6 +2,7 @@ import type { InferenceRequest, Json, JsonObject, Message, Reasoning } from '@sl
 import { describe, expect, test } from 'vitest';
 import { formatNamed } from '../golden-run.ts';
 import { placeOf } from '../places.ts';
+import { formats } from '../registry.ts';
 import { refusalOf } from '../test-refusal.ts';
 import { createEncoding } from './encoding.ts';
 import { anthropic } from './index.ts';
@@ -28,6 +29,16 @@ function encode(request: Partial<InferenceRequest>): JsonObject {
 }
 
 const refusal = (attempt: () => unknown): string => refusalOf(attempt).message;
+
+test('a top_k of 0 limits nothing, and is a word for servers of this dialect alone', () => {
+  const request = decode({ top_k: 0 });
+  expect(request.sampling).toEqual({ maxOutputTokens: 9 });
+  const said = formats.map(({ client }) => {
+    const { body } = client.encodeRequest(request, { model: 'm', stream: true, maxOutputTokens: 9 });
+    return [client.format, JSON.stringify(body).match(/top_?k":\d+/i)?.[0]];
+  });
+  expect(Object.fromEntries(said)).toEqual({ anthropic: 'top_k":0', openai: undefined, gemini: undefined });
+});
 
 describe('a bad field is refused with its place and what was expected:', () => {
   const asked = (...content: Json[]) => ({ messages: [{ role: 'user', content }] });

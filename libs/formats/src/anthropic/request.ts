@@ -104,6 +104,7 @@ function decodeBody(known: RequestBody, rest: JsonObject): InferenceRequest {
     ...extend(format, {
       ...rest,
       ...keptThinking,
+      ...(known.top_k === 0 && { top_k: 0 }),
       ...(deferred.length > 0 && { deferred_tools: deferred }),
       ...(metadata && Object.keys(metadata.rest).length > 0 && { metadata: metadata.rest }),
     }),

@@ -5,13 +5,14 @@ import type { RequestBody } from './wire.ts';
 /** The least `top_p` that may stand beside thinking. */
 const leastTopP = 0.95;
 
+/** A `top_k` of 0 limits nothing; servers of other dialects know none, and refuse it. It stays for those of this one. */
 export function decodeSampling(known: RequestBody): Sampling {
   const { max_tokens, temperature, top_p, top_k, stop_sequences } = known;
   return {
     ...(max_tokens !== undefined && { maxOutputTokens: max_tokens }),
     ...(temperature !== undefined && { temperature }),
     ...(top_p !== undefined && { topP: top_p }),
-    ...(top_k !== undefined && { topK: top_k }),
+    ...(top_k && { topK: top_k }),
     ...(stop_sequences !== undefined && stop_sequences.length > 0 && { stopSequences: stop_sequences }),
   };
 }
