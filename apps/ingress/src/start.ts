@@ -132,8 +132,21 @@ async function openKeys(links: Links, { config, logger, lifecycle }: IngressProc
   return keys;
 }
 
-async function openAdmission({ commands: redis }: Links, { lifecycle }: IngressProcess): Promise<Admission> {
-  const memoryGate = createMemoryGate({ redis });
+async function openAdmission(
+  { commands: redis }: Links,
+  { lifecycle, logger }: IngressProcess,
+): Promise<Admission> {
+  const memoryGate = createMemoryGate({
+    redis,
+    onEviction: (policy) => {
+      if (policy === undefined) logger.info('redis keeps everything again');
+      else
+        logger.warn(
+          { policy },
+          'redis has begun to delete queued requests when its memory is full: set maxmemory-policy to noeviction',
+        );
+    },
+  });
   await memoryGate.start();
   lifecycle.onDrain('memory gate', () => memoryGate.close());
   const admission = createAdmission({ redis, memoryGate });

@@ -36,6 +36,22 @@ it('admission stops while Redis is nearly full and goes on afterwards', async ()
   expect(clock.timers).toBe(0);
 });
 
+it('a Redis that begins to evict while it is used is told of once, and once when it keeps everything again', async () => {
+  const clock = new FakeClock();
+  const redis = await bed.connect();
+  const told: (string | undefined)[] = [];
+  const memoryGate = createMemoryGate({ redis, clock, onEviction: (policy) => told.push(policy) });
+  await memoryGate.start();
+  for (const policy of ['noeviction', 'allkeys-lru', 'allkeys-lru', 'noeviction', 'noeviction']) {
+    await redis.config('SET', 'maxmemory-policy', policy);
+    await clock.advance(1000);
+    // One look at a time: the gate's answer came before this one.
+    await redis.info('memory');
+  }
+  await memoryGate.close();
+  expect(told).toEqual(['allkeys-lru', undefined]);
+});
+
 it('a Redis without a limit is never full, and what Redis does not count is not counted', () => {
   expect(memoryFill('used_memory:900\r\nmaxmemory:0\r\n')).toBe(0);
   expect(memoryFill('used_memory:900\r\nmaxmemory:1000\r\nmem_not_counted_for_evict:400\r\n')).toBe(0.5);

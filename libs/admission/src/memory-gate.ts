@@ -1,5 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 import { type Clock, systemClock, type Timer } from '@sluice/runtime';
+import { evictionIn } from '@sluice/transport';
 import { Cluster, type Redis } from 'ioredis';
 
 /** `refusedBy` of its error. */
@@ -13,6 +14,11 @@ export interface MemoryGateOptions {
   everyMs?: number;
   /** Part of maxmemory above which the gate is shut; default 0.7. A full Redis can't finish running jobs. */
   threshold?: number;
+  /**
+   * Told the policy by which a node has begun to delete what we put there when its memory is full, and of nothing when all
+   * keep it again: whoever refuses such a Redis at the start can meet it later, by a setting or a failover. Default: nobody.
+   */
+  onEviction?(policy: string | undefined): void;
 }
 
 /** Shuts admission while Redis' memory is nearly full. */
@@ -36,14 +42,23 @@ class PollingMemoryGate implements MemoryGate {
   private readonly clock: Clock;
   private readonly everyMs: number;
   private readonly threshold: number;
+  private readonly onEviction: (policy: string | undefined) => void;
+  private eviction: string | undefined;
   private timer: Timer | undefined;
   private looking: Promise<void> | undefined;
 
-  constructor({ redis, clock = systemClock, everyMs = 1000, threshold = 0.7 }: MemoryGateOptions) {
+  constructor({
+    redis,
+    clock = systemClock,
+    everyMs = 1000,
+    threshold = 0.7,
+    onEviction = () => undefined,
+  }: MemoryGateOptions) {
     this.redis = redis;
     this.clock = clock;
     this.everyMs = everyMs;
     this.threshold = threshold;
+    this.onEviction = onEviction;
   }
 
   check(): void {
@@ -75,10 +90,8 @@ class PollingMemoryGate implements MemoryGate {
 
   /** One look at a time. A look that fails changes nothing: that Redis is away is noticed by those who need it. */
   private look(): Promise<void> {
-    this.looking ??= this.measure()
-      .then((fill) => {
-        this.fill = fill;
-      })
+    this.looking ??= this.askNodes()
+      .then((infos) => this.note(infos))
       .catch(() => undefined)
       .finally(() => {
         this.looking = undefined;
@@ -86,12 +99,17 @@ class PollingMemoryGate implements MemoryGate {
     return this.looking;
   }
 
-  private async measure(): Promise<number> {
+  private askNodes(): Promise<string[]> {
     const nodes = this.redis instanceof Cluster ? this.redis.nodes('master') : [this.redis];
-    return Math.max(
-      0,
-      ...(await Promise.all(nodes.map(async (node) => memoryFill(await node.info('memory'))))),
-    );
+    return Promise.all(nodes.map((node) => node.info('memory')));
+  }
+
+  private note(infos: readonly string[]): void {
+    this.fill = Math.max(0, ...infos.map(memoryFill));
+    const eviction = infos.map(evictionIn).find((policy) => policy !== undefined);
+    if (eviction === this.eviction) return;
+    this.eviction = eviction;
+    this.onEviction(eviction);
   }
 }
 

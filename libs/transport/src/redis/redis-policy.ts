@@ -16,8 +16,8 @@ export async function checkRedis(redis: RedisClient): Promise<void> {
   const [oldestMajor, oldestMinor] = isCluster ? oldestOfCluster : oldestVersion;
   for (const node of nodes) {
     const [server, memory] = await Promise.all([node.info('server'), node.info('memory')]);
-    const policy = fieldOf(memory, 'maxmemory_policy');
-    if (policy !== undefined && policy !== 'noeviction') {
+    const policy = evictionIn(memory);
+    if (policy !== undefined) {
       throw new SluiceError(
         'unavailable',
         `Redis has maxmemory-policy ${policy}, which deletes queued requests when memory is full: set it to noeviction`,
@@ -30,6 +30,12 @@ export async function checkRedis(redis: RedisClient): Promise<void> {
       throw new SluiceError('unavailable', `Redis ${version} is too old: ${needed}`);
     }
   }
+}
+
+/** The policy by which this server would delete what we put there, in the text of its INFO memory; absent where it keeps it. */
+export function evictionIn(info: string): string | undefined {
+  const policy = fieldOf(info, 'maxmemory_policy');
+  return policy === 'noeviction' ? undefined : policy;
 }
 
 function fieldOf(info: string, name: string): string | undefined {
