@@ -88,7 +88,7 @@ export async function startIngress(environment: Environment): Promise<void> {
     isReady: () => {
       const reasons: string[] = [];
       if (lifecycle.draining.aborted) reasons.push('draining');
-      if (!links.isUp()) reasons.push('redis does not answer');
+      if (!links.isUp()) reasons.push('redis does not serve');
       if (!links.bus.isUp()) reasons.push('the reply subscription is down');
       return { ready: reasons.length === 0, reasons };
     },
@@ -115,7 +115,7 @@ async function connect({ config, ingress, logger, lifecycle, metrics }: IngressP
     onBadMessage: (error) => logger.error({ err: error }, 'bad message'),
   });
   lifecycle.onDrain('redis', async () => links.close());
-  metrics.redisUp.readFrom(() => (links.isUp() ? 1 : 0));
+  metrics.redisUp.readFrom(() => (links.isUp() && links.bus.isUp() ? 1 : 0));
   return links;
 }
 

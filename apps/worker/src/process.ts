@@ -71,7 +71,7 @@ export async function startProcess(environment: Environment): Promise<void> {
         .filter((pool) => !pool.isReady)
         .map((pool) => `the engine of pool ${pool.name} is not ready`);
       if (lifecycle.draining.aborted) reasons.push('draining');
-      if (!links.isUp() || !bus.isUp()) reasons.push('redis does not answer');
+      if (!links.isUp() || !bus.isUp()) reasons.push('redis does not serve');
       return { ready: reasons.length === 0, reasons };
     },
     metrics: () => renderMetrics(metrics.registry),
@@ -113,7 +113,7 @@ async function connect({ config, worker, logger, lifecycle, metrics }: WorkerPro
     onBadMessage: (error) => logger.error({ err: error }, 'bad message'),
   });
   lifecycle.onDrain('redis', async () => links.close());
-  metrics.redisUp.readFrom(() => (links.isUp() ? 1 : 0));
+  metrics.redisUp.readFrom(() => (links.isUp() && links.bus.isUp() ? 1 : 0));
   return links;
 }
 

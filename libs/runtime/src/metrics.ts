@@ -152,7 +152,11 @@ const ingressDefinitions = {
     {},
   ),
   openConnections: gauge('sluice_open_connections', 'Open client connections', {}),
-  redisUp: gauge('sluice_redis_up', '1 while Redis answers commands', {}),
+  redisUp: gauge(
+    'sluice_redis_up',
+    '1 while Redis takes commands, those that write, too, and its messages would reach the process',
+    {},
+  ),
   redisRoundTrip,
 } as const satisfies MetricDefinitions;
 
@@ -202,7 +206,11 @@ const workerDefinitions = {
   ),
   abandoned: counter('sluice_abandoned_total', 'Generations stopped because nobody listened', {}),
   engineUp: gauge('sluice_engine_up', '1 while the engine can generate', { pool }),
-  redisUp: gauge('sluice_redis_up', '1 while Redis answers commands', {}),
+  redisUp: gauge(
+    'sluice_redis_up',
+    '1 while Redis takes commands, those that write, too, and its messages would reach the process',
+    {},
+  ),
   redisRoundTrip,
 } as const satisfies MetricDefinitions;
 

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster } from 'ioredis';
-import type { RedisClient } from './redis/connection.ts';
+import { type RedisClient, resubscribed } from './redis/connection.ts';
 import { askForSigns } from './signs-of-life.ts';
 
 const askPauseMs = 250;
@@ -36,12 +36,15 @@ export function createBus(
 ): Bus {
   /** By the channel's name in Redis. */
   const listeners = new Map<string, (text: string) => void>();
-  const resubscribed: (() => void)[] = [];
+  const whenResubscribed: (() => void)[] = [];
   const scope = scopeOf(subscriber);
   const isSharded = subscriber instanceof Cluster;
   // Who only speaks has no subscriber of its own.
   const isAnswered = subscriber === commands ? () => true : askForSigns(subscriber);
   let wasUp = false;
+  /** Whether the subscriptions were made anew on this connection. */
+  let stands = true;
+  let readies = 0;
 
   const receive = (channel: string, text: string): void => {
     try {
@@ -69,16 +72,27 @@ export function createBus(
   };
   const tellResubscribed = (): void => {
     if (listeners.size === 0) return;
-    for (const listener of resubscribed) listener();
+    for (const listener of whenResubscribed) listener();
   };
-  // ioredis resubscribes by itself, but tells nobody when: asking again costs nothing and gives the moment.
   const subscribeAgain = async (): Promise<void> => {
-    try {
-      for (const channel of listeners.keys()) await subscribeOn(channel);
-    } catch {
-      // The connection went away again; the next 'ready' repeats this.
-      return;
+    readies += 1;
+    const ready = readies;
+    stands = false;
+    // If the connection goes away again, its next 'ready' repeats this.
+    const isCurrent = () => ready === readies && subscriber.status === 'ready';
+    while (!stands) {
+      try {
+        for (const channel of listeners.keys()) await subscribeOn(channel);
+        stands = ready === readies;
+      } catch (error) {
+        if (!isCurrent()) return;
+        // Our user has lost a right, say. The connection stands, so nobody would ask again.
+        subscriber.emit('error', error);
+        await sleep(askPauseMs, undefined, { ref: false });
+      }
+      if (!isCurrent()) return;
     }
+    subscriber.emit(resubscribed);
     tellResubscribed();
   };
 
@@ -91,8 +105,8 @@ export function createBus(
       await subscribeOn(channel + scope);
       wasUp = true;
     },
-    onResubscribed: (listener) => resubscribed.push(listener),
-    isUp: () => subscriber.status === 'ready' && shards?.areAllUp() !== false && isAnswered(),
+    onResubscribed: (listener) => whenResubscribed.push(listener),
+    isUp: () => subscriber.status === 'ready' && stands && shards?.areAllUp() !== false && isAnswered(),
     canPublish: () => commands.status === 'ready',
   };
 }

@@ -1,6 +1,6 @@
 import { ask, type OwnTestRedis, startChatServer, startOwnRedis, until } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openLinks, reached } from './links.ts';
+import { type Links, openLinks, reached } from './links.ts';
 import { openRedis } from './redis/connection.ts';
 import { refusalOf } from './redis/refusal-of.ts';
 
@@ -70,6 +70,47 @@ describe('links to Redis', () => {
     });
   });
 });
+
+describe('links to a Redis that answers and refuses', () => {
+  const told: string[] = [];
+  let links: Links;
+  beforeEach(async () => {
+    told.length = 0;
+    links = await openLinks(server.url, {
+      profile: 'worker',
+      name: 'process',
+      onConnectionError: (error) => told.push(error.message),
+      onConnectionRecovery: () => told.push('back'),
+      onBadMessage: () => undefined,
+    });
+  });
+  afterEach(() => links.close());
+
+  it('to write are down until it takes writes again, and tell of both once', async () => {
+    await ask(server.port, 'CONFIG', 'SET', 'min-replicas-to-write', '1');
+    await until(() => !links.isUp());
+    await until(async () => Number(/NOREPLICAS:count=(\d+)/.exec(await errorsOf(server.port))?.[1]) > 1);
+    await ask(server.port, 'CONFIG', 'SET', 'min-replicas-to-write', '0');
+    await until(() => links.isUp());
+    expect(told).toEqual([expect.stringContaining('NOREPLICAS'), 'back']);
+  });
+
+  it('to let our user subscribe hear again when he may, and live until then', async () => {
+    const heard: string[] = [];
+    await links.bus.subscribe('channel', (text) => heard.push(text));
+    // Redis closes the connection of who is subscribed to what he may not.
+    await ask(server.port, 'ACL', 'SETUSER', 'default', 'resetchannels');
+    await until(async () => Number(/NOPERM:count=(\d+)/.exec(await errorsOf(server.port))?.[1]) > 1);
+    expect(links.bus.isUp()).toBe(false);
+    await ask(server.port, 'ACL', 'SETUSER', 'default', 'allchannels');
+    await until(() => links.bus.isUp());
+    await links.bus.publish('channel', 'hello');
+    await until(() => heard.length === 1);
+    expect(told).toEqual([expect.stringContaining('NOPERM'), 'back']);
+  });
+});
+
+const errorsOf = (port: number) => ask(port, 'INFO', 'errorstats');
 
 /** As a managed failover leaves the old master: its connections stay open, and it refuses to write. */
 const demote = () => ask(server.port, 'REPLICAOF', '127.0.0.1', '1');

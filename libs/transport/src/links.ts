@@ -1,4 +1,5 @@
 import { SluiceError } from '@sluice/canonical';
+import { Redis } from 'ioredis';
 import { type Bus, createBus } from './bus.ts';
 import { probeKey } from './names.ts';
 import {
@@ -19,7 +20,7 @@ export interface Links {
   commands: RedisClient;
   subscriber: RedisClient;
   bus: Bus;
-  /** Whether commands go out at once. */
+  /** Whether commands go out at once, and those that write are not refused. */
   isUp(): boolean;
   close(): void;
 }
@@ -56,7 +57,19 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
   const subscriber = openRedis(url, { profile: 'subscriber', name: `${name}-subscriber`, ...told });
   // Who listens is told nothing of it, and hears nobody any more: the others speak on the new master.
   const onDemoted = (): void => reconnect(subscriber);
-  const commands = openRedis(url, { profile, name, ...told, onDemoted });
+  let isRefused = false;
+  const commands = openRedis(url, {
+    ...{ profile, name, onDemoted },
+    onError: (error) => {
+      // In a cluster one master may refuse and the others not.
+      isRefused = commands instanceof Redis;
+      onError(error);
+    },
+    onRecovery: () => {
+      isRefused = false;
+      onRecovery?.();
+    },
+  });
   let measuring: NodeJS.Timeout | undefined;
   const close = (): void => {
     clearInterval(measuring);
@@ -78,7 +91,7 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     commands,
     subscriber,
     bus: createBus(commands, subscriber, onBadMessage),
-    isUp: () => commands.status === 'ready',
+    isUp: () => commands.status === 'ready' && !isRefused,
     close,
   };
 }

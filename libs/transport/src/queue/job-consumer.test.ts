@@ -1,4 +1,4 @@
-import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
+import { ask, type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { queuePrefix } from '../names.ts';
@@ -141,6 +141,24 @@ describe('slots', () => {
     consumer.start();
     await until(() => errors.length === 3);
   });
+});
+
+it('a Redis that refuses claims is told of once, and again when it has given out a job', async () => {
+  const bench = await createBench('refused', 2);
+  const set = (replicas: string) => ask(server.port, 'CONFIG', 'SET', 'min-replicas-to-write', replicas);
+  const refusals = async () =>
+    Number(/NOREPLICAS:count=(\d+)/.exec(await ask(server.port, 'INFO', 'errorstats'))?.[1] ?? 0);
+  (await bench.createConsumer()).start();
+  for (const round of [1, 2]) {
+    const before = await refusals();
+    await set('1');
+    // The connection asks, too.
+    await until(async () => (await refusals()) > before + 6);
+    expect(bench.errors).toHaveLength(round);
+    await set('0');
+    await bench.add(1);
+    await until(() => bench.taken.length === round);
+  }
 });
 
 describe('a job that is taken', () => {

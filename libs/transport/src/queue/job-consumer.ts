@@ -25,7 +25,7 @@ export interface ConsumerOptions {
   run(job: InferenceJob): Promise<void>;
   /** Whether jobs may be taken now; asked before each fetch. Default: always. */
   isOpen?(): boolean;
-  /** Told about Redis errors and about jobs that could not be read; fetching goes on. */
+  /** Told about the first error of Redis after a fetch, and about jobs that could not be read; fetching goes on. */
   onError(error: Error): void;
   /** Epoch milliseconds, in which deadlines are told to `run`. Default: the host's. */
   now?(): number;
@@ -104,6 +104,7 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
 
   const fetchLoop = async (): Promise<void> => {
     let isEmpty = false;
+    let isRefused = false;
     while (!isStopping) {
       if (busy >= slots) {
         await slotIsFree();
@@ -119,10 +120,12 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
         const claimed: ClaimedJob[] = await (isEmpty ? claimNext(count) : claimJobs(redis, keys, count));
         // One job that wakes a worker is mostly all that there is; a queue that was long may be filling up again.
         isEmpty = claimed.length < (isEmpty ? count : 1);
+        isRefused = false;
         for (const job of claimed) begin(job);
       } catch (error) {
         if (isStopping) return;
-        onError(error as Error);
+        if (!isRefused) onError(error as Error);
+        isRefused = true;
         await sleep(errorPauseMs);
       }
     }

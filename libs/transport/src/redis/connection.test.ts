@@ -75,16 +75,6 @@ describe('a subscriber', () => {
     return client;
   };
 
-  it('that is closed while nobody looks at its subscription leaves no rejection to the process', async () => {
-    const client = openSubscriber();
-    // As ioredis does it when it is connected again.
-    void client.subscribe('channel');
-    client.disconnect();
-    await once(client, 'end');
-    await new Promise(setImmediate);
-    expect(unhandled).not.toHaveBeenCalled();
-  });
-
   it('rejects what its owner waits for all the same', async () => {
     const client = openSubscriber();
     const subscribed = client.subscribe('channel');

@@ -14,7 +14,8 @@ export type RedisClient = Redis | Cluster;
  * How a connection behaves when Redis is away.
  * - `command`: fails fast, for a caller who waits: nothing is queued while offline, a command gives up in time.
  * - `worker`: waits for ever; what it writes must not be lost.
- * - `subscriber`: as `worker`, and subscribes again by itself after each reconnect.
+ * - `subscriber`: as `worker`, for subscriptions and nothing else. After each `ready` its owner makes them anew: ioredis
+ *   would, too, and leave it to nobody that one is refused, which ends the process.
  */
 export type ConnectionProfile = 'command' | 'worker' | 'subscriber';
 
@@ -30,6 +31,9 @@ const deadAfterMs = 3_000;
 /** How often a server that takes what we write is asked whether it does. */
 const askIntervalMs = 1_000;
 
+/** Emitted on a subscriber by its owner when the subscriptions stand again after a `ready`. */
+export const resubscribed = 'resubscribed';
+
 type Settings = Omit<RedisOptions, 'replyMapping'>;
 
 const byProfile: Readonly<Record<ConnectionProfile, Settings>> = {
@@ -39,7 +43,7 @@ const byProfile: Readonly<Record<ConnectionProfile, Settings>> = {
     autoResendUnfulfilledCommands: false,
   },
   worker: { maxRetriesPerRequest: null },
-  subscriber: { maxRetriesPerRequest: null, autoResubscribe: true },
+  subscriber: { maxRetriesPerRequest: null, autoResubscribe: false },
 };
 
 export interface ConnectionOptions {
@@ -48,7 +52,7 @@ export interface ConnectionOptions {
   name: string;
   /** Told about the first error of each outage, not about every attempt; reconnecting goes on by itself. */
   onError(error: Error): void;
-  /** Told that an outage is over which `onError` was told of. Default: nobody. */
+  /** Told that an outage is over which `onError` was told of: that Redis takes what we write. Default: nobody. */
   onRecovery?(): void;
   /**
    * Told that the server has refused a command because it has become a replica; this connection looks for the master
@@ -85,17 +89,18 @@ export function openRedis(url: string, options: ConnectionOptions): RedisClient 
   const client = openTopology(address, settings);
   keepToDatabase(client);
   let isOut = false;
-  client.on('ready', () => {
-    if (isOut) onRecovery?.();
-    isOut = false;
-  });
   client.on('error', (error: Error) => {
     if (isOut) return;
     isOut = true;
     onError(error);
   });
-  if (profile !== 'subscriber' && client instanceof Redis) keepAsking(client);
-  if (profile === 'subscriber') leaveQuietly(client);
+  const served = (): void => {
+    if (isOut) onRecovery?.();
+    isOut = false;
+  };
+  if (client instanceof Cluster) client.on('ready', served);
+  else if (profile !== 'subscriber') keepAsking(client, served);
+  else client.once('ready', served).on(resubscribed, served);
   if (client instanceof Redis) keepToMaster(client);
   const silenceMs = profile === 'command' ? commandSilenceMs : deadAfterMs;
   eachNode(client, (node) => {
@@ -154,30 +159,20 @@ function eachNode(client: RedisClient, visit: (node: Redis) => void): void {
 }
 
 /**
- * ioredis subscribes again without looking at what becomes of it: closed by us in that very moment, the rejection would
- * be nobody's and end the process as a fault. Every other one stays whose it is.
+ * Asks whether the server takes what we write, by a command that finds nothing to write: it may have become a replica, of
+ * which nobody hears who only publishes, miss its own replicas or its disk, or refuse it to our user. `served` is told
+ * that it does, a refusal is an error of the connection.
  */
-function leaveQuietly(client: RedisClient): void {
-  const subscribe = client.subscribe;
-  client.subscribe = function subscribeQuietly(this: RedisClient, ...words: Parameters<typeof subscribe>) {
-    const subscribed: Promise<unknown> = subscribe.apply(this, words).catch((error: unknown) => {
-      if (client.status === 'end') subscribed.catch(() => undefined);
-      throw error;
-    });
-    return subscribed;
-  } as typeof subscribe;
-}
-
-/**
- * Who only publishes would never hear that its server has become a replica, so it asks by a command that writes, and
- * that finds nothing to write.
- */
-function keepAsking(client: Redis): void {
-  const timer = setInterval(() => {
+function keepAsking(client: Redis, served: () => void): void {
+  const ask = (): void => {
     if (client.status !== 'ready') return;
-    // An answer that does not come closes the connection, and then it is opened again.
-    client.persist(probeKey).catch(() => undefined);
-  }, askIntervalMs);
+    client.persist(probeKey).then(served, (error: Error) => {
+      // An answer that does not come closes the connection, and then it is opened again.
+      if (error.name === 'ReplyError') client.emit('error', error);
+    });
+  };
+  client.on('ready', ask);
+  const timer = setInterval(ask, askIntervalMs);
   timer.unref();
   client.once('end', () => clearInterval(timer));
 }
