@@ -8,7 +8,7 @@ import { limits } from '@sluice/admission';
 import { findFreePort, type OwnTestRedis, startOwnRedis } from '@sluice/testing';
 import { connected, openRedis } from '@sluice/transport';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { runCli } from './cli.ts';
+import { runCli, type Surroundings } from './cli.ts';
 
 const program = fileURLToPath(new URL('./main.ts', import.meta.url));
 let server: OwnTestRedis;
@@ -321,3 +321,20 @@ it.skipIf(!existsSync('/dev/full'))(
     });
   },
 );
+
+it('who reads only the beginning of a list is told of no mistake', async () => {
+  const errors: string[] = [];
+  const closed = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+  const surroundings: Surroundings = {
+    environment,
+    now: Date.now,
+    write: () => Promise.reject(closed),
+    writeError: (text) => errors.push(text),
+  };
+  expect(await runCli(['keys', 'list'], surroundings)).toBe(0);
+  expect(errors).toEqual([]);
+  expect(await runCli(['tenants', 'create', 'acme'], surroundings)).toBe(1);
+  expect(errors).toEqual([
+    'sluice: the answer could not be written (EPIPE), but what was asked for is done\n',
+  ]);
+});

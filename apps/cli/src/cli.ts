@@ -24,8 +24,7 @@ export interface Surroundings {
 /** Runs one command line. Gives the exit code: 0 done, 1 not possible, 2 not understood. */
 export async function runCli(line: readonly string[], surroundings: Surroundings): Promise<0 | 1 | 2> {
   try {
-    const text = await answer(line, surroundings);
-    return (await deliver(`${text}\n`, surroundings)) ? 0 : 1;
+    return (await deliver(await answer(line, surroundings), surroundings)) ? 0 : 1;
   } catch (error) {
     const isMistake = error instanceof SluiceError && error.kind === 'invalid-request';
     surroundings.writeError(`sluice: ${messageOf(error)}\n`);
@@ -34,27 +33,42 @@ export async function runCli(line: readonly string[], surroundings: Surroundings
   }
 }
 
+/** What is said at the end. */
+interface Said {
+  text: string;
+  /** Whether something was done that the text tells of. */
+  isDone: boolean;
+}
+
 /** Who asked for a key must know that it is there, although nobody has seen it. */
-async function deliver(text: string, { write, writeError }: Surroundings): Promise<boolean> {
+async function deliver({ text, isDone }: Said, { write, writeError }: Surroundings): Promise<boolean> {
   try {
-    await write(text);
+    await write(`${text}\n`);
     return true;
   } catch (error) {
-    const why = error instanceof Error && 'code' in error ? ` (${error.code})` : '';
-    writeError(`sluice: the answer could not be written${why}, but what was asked for is done\n`);
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    // `| head` has seen enough of a list.
+    if (code === 'EPIPE' && !isDone) return true;
+    const why = code === undefined ? '' : ` (${code})`;
+    const done = isDone ? ', but what was asked for is done' : '';
+    writeError(`sluice: the answer could not be written${why}${done}\n`);
     return false;
   }
 }
 
-async function answer(line: readonly string[], surroundings: Surroundings): Promise<string> {
+async function answer(line: readonly string[], surroundings: Surroundings): Promise<Said> {
   const [noun = '--help', verb = '--help', ...rest] = line;
-  if (isHelp(noun) || noun === 'help') return formatOverview(commands);
+  if (isHelp(noun) || noun === 'help') return helpOf(formatOverview(commands));
   const ofNoun = commands.filter(({ name }) => name.startsWith(`${noun} `));
   if (ofNoun.length === 0) throw unknownCommand(noun, noun, wordsOf(commands, 0));
-  if (isHelp(verb) || verb === 'help') return formatOverview(ofNoun);
+  if (isHelp(verb) || verb === 'help') return helpOf(formatOverview(ofNoun));
   const command = ofNoun.find(({ name }) => name === `${noun} ${verb}`);
   if (!command) throw unknownCommand(`${noun} ${verb}`, verb, wordsOf(ofNoun, 1));
-  return rest.some(isHelp) ? formatHelp(command) : runCommand(command, rest, surroundings);
+  return rest.some(isHelp) ? helpOf(formatHelp(command)) : runCommand(command, rest, surroundings);
+}
+
+function helpOf(text: string): Said {
+  return { text, isDone: false };
 }
 
 function isHelp(word: string): boolean {
@@ -73,12 +87,12 @@ async function runCommand(
   command: Command,
   line: readonly string[],
   surroundings: Surroundings,
-): Promise<string> {
+): Promise<Said> {
   const { input, isJson } = parseLine(command, line, surroundings.now());
   const config = parseConfig(surroundings.environment);
   using services = new OpenedServices(() => openServices(config));
   const { text, data }: Answer = await command.run(input, services.open);
-  return isJson ? JSON.stringify(data, null, 2) : text;
+  return { text: isJson ? JSON.stringify(data, null, 2) : text, isDone: !command.asksOnly };
 }
 
 /** Opens what a command asks for, and closes what it opened. */

@@ -34,6 +34,8 @@ export interface Command {
   /** Words that it takes, as shown in the help: `ID`, `[NAME...]`. */
   readonly words?: string;
   readonly flags: Readonly<Record<string, Flag>>;
+  /** Whether it changes nothing: then nobody is owed the end of its answer. */
+  readonly asksOnly?: true;
   /** Fewest and most words; default none. */
   readonly arity?: readonly [fewest: number, most: number];
   /** `open` connects to Redis; a command that needs none doesn't call it. */

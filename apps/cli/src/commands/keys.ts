@@ -34,6 +34,7 @@ export const keyCommands: readonly Command[] = [
   {
     name: 'keys list',
     summary: 'list keys, of one tenant or of all',
+    asksOnly: true,
     flags: { tenant: { value: 'ID', summary: 'only the keys of this tenant' } },
     async run(input, open) {
       const { directory } = await open();
@@ -58,6 +59,7 @@ export const keyCommands: readonly Command[] = [
   {
     name: 'keys show',
     summary: 'show everything about a key but the key',
+    asksOnly: true,
     words: 'ID',
     arity: [1, 1],
     flags: {},

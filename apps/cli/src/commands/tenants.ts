@@ -7,6 +7,7 @@ export const tenantCommands: readonly Command[] = [
   {
     name: 'tenants list',
     summary: 'list all tenants',
+    asksOnly: true,
     flags: {},
     async run(_input, open) {
       const { directory } = await open();
