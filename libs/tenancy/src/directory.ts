@@ -77,7 +77,7 @@ export class Directory {
     if (!tenantShape.test(id)) {
       throw new SluiceError(
         'invalid-request',
-        `tenant id ${JSON.stringify(id)} is not 1 to 64 letters, digits, '.', '_' or '-'`,
+        `tenant id ${JSON.stringify(id)} is not 1 to 64 letters, digits, '.', '_' or '-', a letter or digit first`,
       );
     }
     if (weight !== undefined && !tenantWeight.safeParse(weight).success) {

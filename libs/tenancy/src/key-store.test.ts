@@ -348,7 +348,7 @@ it('many requests with one new credential ask Redis once', async () => {
   expect(await store.redis.info('commandstats')).toMatch(/cmdstat_hgetall:calls=2,/);
 });
 
-it.each(['', 'a b', 'a:b', '{a}', 'x'.repeat(65)])('tenant id %j is refused', async (id) => {
+it.each(['', 'a b', 'a:b', '{a}', '-a', 'x'.repeat(65)])('tenant id %j is refused', async (id) => {
   const store = await openStore();
   await expect(store.directory.upsertTenant(id)).rejects.toMatchObject({ kind: 'invalid-request' });
 });
