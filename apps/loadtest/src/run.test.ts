@@ -282,7 +282,7 @@ describe('a run against the fake upstream', () => {
     expect(result.totals).toMatchObject({ interrupted: offered, aborted: 0, asked: 0 });
     expect(result.isInterrupted).toBe(true);
     expect(result.client.findings).toContain(
-      `interrupted: ${offered} requests were left unanswered, and are in no figure`,
+      `interrupted: ${offered} requests were left unanswered; the objective asks nothing of them`,
     );
     // The second in which it ended is no whole one.
     expect(result.intervals.map((interval) => interval.isMeasured)).toEqual([true, false]);

@@ -156,7 +156,9 @@ function summarize(measured: Measured): RunResult {
   const notes = [...measured.notes, ...notesOfContent(shards), ...notesOfTail(metrics.endToEnd)];
   if (totals.offered === 0) notes.push('no request was due in the measured part: there is nothing to judge');
   if (isInterrupted)
-    notes.push(`interrupted: ${totals.interrupted} requests were left unanswered, and are in no figure`);
+    notes.push(
+      `interrupted: ${totals.interrupted} requests were left unanswered; the objective asks nothing of them`,
+    );
   const attainment = totals.asked > 0 ? totals.good / totals.asked : 0;
   const asked = (count: number) => perSecond(count, measuredMs);
   const done = sumOf(shards.map((shard) => shard.throughput));
