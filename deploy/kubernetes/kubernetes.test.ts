@@ -23,6 +23,8 @@ interface Workload {
     spec: {
       terminationGracePeriodSeconds?: number;
       shareProcessNamespace?: boolean;
+      securityContext?: object;
+      topologySpreadConstraints?: { labelSelector: object }[];
       enableServiceLinks?: boolean;
       containers: [Container];
       volumes?: { name: string; configMap: { name: string } }[];
@@ -40,6 +42,7 @@ interface Container {
   startupProbe: Probe;
   livenessProbe: Probe;
   readinessProbe: Probe;
+  securityContext?: object;
   resources: { limits: { memory: string } };
   volumeMounts: { name: string; mountPath: string }[];
 }
@@ -167,6 +170,28 @@ describe('the processes in the manifests', () => {
 
   it.each(['ingress', 'worker', 'cli'])('let no service of the namespace set a variable of %s', (name) => {
     expect(workload(name).template.spec.enableServiceLinks).toBe(false);
+  });
+
+  it.each(['ingress', 'worker', 'cli', 'redis'])(
+    'keep %s to the restricted Pod Security Standard',
+    (name) => {
+      const { spec } = workload(name).template;
+      expect(spec.securityContext).toMatchObject({
+        runAsNonRoot: true,
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect(spec.containers[0].securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+    },
+  );
+
+  it.each(['ingress', 'worker'])('put no two of %s on one node while another is free', (name) => {
+    const { selector, template } = workload(name);
+    const [constraint] = template.spec.topologySpreadConstraints ?? [];
+    expect(constraint).toMatchObject({ topologyKey: 'kubernetes.io/hostname', labelSelector: selector });
   });
 
   it.each(['ingress', 'worker'] as const)('let %s hear SIGTERM from its first moment on', (name) => {
