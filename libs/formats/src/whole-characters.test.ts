@@ -94,6 +94,11 @@ test('arguments keep their characters, too', () => {
   expect(textsOf(heard)).toEqual(['{"a":"', '😀"}']);
 });
 
+test('arguments that end in half a character end with a mark for it', () => {
+  const heard = hear('openai', ...callBlock(0, '{"a":"\ud83d'), finish);
+  expect(textsOf(heard).join('|')).toBe('{"a":"|\ufffd');
+});
+
 test('an error leaves half a character out, as all that is missing', () => {
   const error: GenerationEvent = { type: 'error', error: { kind: 'upstream-failed', message: 'x' } };
   expect(textsOf(hear('openai', ...textBlock(0, 'a\ud83d'), error))).toEqual(['a']);

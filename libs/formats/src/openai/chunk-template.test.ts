@@ -22,6 +22,8 @@ describe('ChunkTemplate', () => {
     ['a number', chunk({ role: 'assistant', content: 12 })],
     ['a reason to finish', chunk({ role: 'assistant', content: 'x' }, { finish_reason: 'stop' })],
     ['one field more', chunk({ role: 'assistant', content: 'x', refusal: 'y' })],
+    ['another word before the text', chunk({ role: 'assistant', content: 'x' }).replace('"x"', '"y"')],
+    ['another word behind it', chunk({ role: 'assistant', content: 'x' }).replace(/null(?=\}\])/, 'true')],
     ['the text cut off', chunk({ role: 'assistant', content: 'x' }).slice(0, -20)],
     ['nothing', ''],
   ])('does not read a chunk with %s', (_name, data) => {

@@ -349,11 +349,8 @@ describe('pieces of calls', () => {
     ],
     [
       'start a call with any name after a name where there are no numbers',
-      [
-        { name: 'f', args: '{}' },
-        { name: 'f', args: '{}' },
-      ],
-      ['call_g1_0 f {}', 'call_g1_1 f {}'],
+      [{ name: 'f', args: '{"x":' }, { args: '1}' }, { name: 'f', args: '{}' }],
+      ['call_g1_0 f {"x":1}', 'call_g1_1 f {}'],
     ],
     [
       'bring a name in pieces, again or longer',

@@ -123,7 +123,6 @@ function isJson(text: string): boolean {
 
 /** A name comes whole, again, longer, or as the next piece. */
 function joinName(known: string, piece: string): string {
-  if (piece === '' || piece === known) return known;
   return piece.startsWith(known) ? piece : known + piece;
 }
 
