@@ -4,4 +4,4 @@ export * from './credential.ts';
 export * from './registry.ts';
 export { SseParser } from './sse.ts';
 export { statusOf } from './status.ts';
-export { saysTooStrict } from './upstream-words.ts';
+export { saysLimitTooLarge, saysTooStrict } from './upstream-words.ts';

@@ -23,6 +23,15 @@ export function saysTooLong(message: string): boolean {
   return tooLong.test(message);
 }
 
+/** Of vLLM, OpenAI and Doubao. */
+const limitTooLarge =
+  /\bmax_(?:completion_)?tokens\b.*(?:cannot be greater than|\btoo large\b|above maximum value)/i;
+
+/** Whether a server's words mean that the limit of the answer is more than it ever gives, whatever the prompt. */
+export function saysLimitTooLarge(message: string): boolean {
+  return limitTooLarge.test(message);
+}
+
 /** Of Claude, whose grammar of all strict functions has bounds that nobody tells, and of OpenAI. */
 const tooStrict =
   /\btools\.\d+\.custom\b|strict tools|compiled grammar|schemas? (?:is|contains?) too|invalid schema for function/i;

@@ -67,11 +67,11 @@ describe('an upstream that has less room than we estimate', () => {
   });
 
   /** Refuses every request with a limit, as vLLM does where prompt and limit exceed the context. */
-  function refuseLimits(): void {
+  function refuseLimits(refusal: object = tooLong('However, you requested more.')): void {
     server.answer = (response, { body }) => {
       response.setHeader('content-type', 'application/json');
       if (body.max_tokens !== undefined) {
-        response.writeHead(400).end(JSON.stringify(tooLong('However, you requested more.')));
+        response.writeHead(400).end(JSON.stringify(refusal));
         return;
       }
       const choice = { index: 0, message: { role: 'assistant', content: 'fits' }, finish_reason: 'length' };
@@ -85,6 +85,18 @@ describe('an upstream that has less room than we estimate', () => {
     expect(findGrammarError(events)).toBeUndefined();
     expect(textOf(events)).toBe('fits');
     expect(limitsSeen()).toEqual([1996, undefined]);
+  });
+
+  it.each([
+    // vLLM 0.32.
+    'max_tokens=32000 cannot be greater than max_model_len=2048. Please request fewer output tokens. (parameter=max_tokens, value=32000)',
+    'max_tokens is too large: 32000. This model supports at most 16384 completion tokens, whereas you provided 32000.',
+    'The parameter `max_completion_tokens` specified in the request are not valid: integer above maximum value, expected a value <= 12288, but got 32000 instead.',
+  ])('is asked again without a limit that is more than it ever gives: %s', async (message) => {
+    refuseLimits({ error: { message, type: 'BadRequestError', param: 'max_tokens', code: 400 } });
+    const asked = askFor('hi', { sampling: { maxOutputTokens: 32_000 } });
+    expect(textOf(await runOf(engine, asked))).toBe('fits');
+    expect(limitsSeen()).toEqual([32_000, undefined]);
   });
 
   it('is asked no more than twice, and its refusal is told', async () => {

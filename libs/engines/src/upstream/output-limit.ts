@@ -1,5 +1,5 @@
 import { type GenerationEvent, type InferenceRequest, outputLimit } from '@sluice/canonical';
-import type { ServerTraits } from '@sluice/formats';
+import { type ServerTraits, saysLimitTooLarge } from '@sluice/formats';
 import type { GenerationRun } from '../engine.ts';
 
 /** For servers that refuse a request without a limit of the answer, where neither the request nor the model has one. */
@@ -32,7 +32,8 @@ export function withoutLimit(
   return { ...request, sampling };
 }
 
-/** Whether prompt and limit together are more than the server's context holds, or the prompt alone is. */
+/** Whether prompt and limit together are more than the server's context holds, or one of them alone is. */
 export function isRoomRefusal(event: GenerationEvent): boolean {
-  return event.type === 'error' && event.error.detail === 'context-length-exceeded';
+  if (event.type !== 'error') return false;
+  return event.error.detail === 'context-length-exceeded' || saysLimitTooLarge(event.error.message);
 }
