@@ -1,8 +1,9 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { openRedis } from './open.ts';
 import { startRedisServer } from './server.ts';
 
@@ -40,6 +41,29 @@ describe('openRedis', () => {
     const opened = await openRedis({ own: true, environment });
     expect(opened.origin).toBe('started');
     await opened.close();
+  });
+
+  it('goes on where a Docker daemon answers and gives nothing', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-docker-'));
+    const socket = join(folder, 'docker.sock');
+    const daemon = createServer((request, response) => {
+      // It must know itself, or the client goes on to the daemon of this machine.
+      response.writeHead(['/_ping', '/info'].includes(request.url ?? '') ? 200 : 500).end('{}');
+    });
+    await new Promise<void>((resolve) => daemon.listen(socket, resolve));
+    vi.stubEnv('DOCKER_HOST', `unix://${socket}`);
+    const said: string[] = [];
+    const opening = openRedis({
+      own: true,
+      environment: { PATH: folder, DOCKER_HOST: `unix://${socket}` },
+      say: (line) => said.push(line),
+    });
+    await expect(opening).rejects.toThrow(/^no Redis found: set REDIS_URL/);
+    expect(said).toEqual(['starting Redis in Docker', expect.stringMatching(/^Docker has none: ./)]);
+    vi.unstubAllEnvs();
+    daemon.closeAllConnections();
+    await new Promise((resolve) => daemon.close(resolve));
+    rmSync(folder, { recursive: true });
   });
 
   it('starts one that its owner alone can reach by a socket, too', async () => {

@@ -30,7 +30,7 @@ export interface OpenedRedis {
 
 /**
  * Finds or starts a Redis. The ladder: an address that was given (`url`, then REDIS_URL); redis-server on PATH;
- * Docker where a daemon answers; the Debian package where we are root. Rejects with one sentence otherwise.
+ * Docker where a daemon has or gets the image; the Debian package where we are root. Rejects with one sentence otherwise.
  */
 export async function openRedis(options: OpenRedisOptions = {}): Promise<OpenedRedis> {
   const environment = options.environment ?? process.env;
@@ -41,8 +41,13 @@ export async function openRedis(options: OpenRedisOptions = {}): Promise<OpenedR
   if (binary !== undefined) return openServer(binary, options, say);
   if (await isDockerRunning(environment)) {
     say('starting Redis in Docker');
-    const container = await startRedisContainer();
-    return { url: container.url, origin: 'container', close: () => container.stop() };
+    try {
+      const container = await startRedisContainer();
+      return { url: container.url, origin: 'container', close: () => container.stop() };
+    } catch (thrown) {
+      // A daemon that answers may still lack the image and a way to it.
+      say(`Docker has none: ${thrown instanceof Error ? thrown.message : thrown}`);
+    }
   }
   if (canInstallPackages(environment)) {
     say('installing the package redis-server');
