@@ -83,7 +83,7 @@ describe('frames of the attempt that counts', () => {
     expect([machine.phase, machine.worker, delivered.length]).toEqual(['running', 'a', 1]);
   });
 
-  it('wait behind a gap, which is asked for once', () => {
+  it('wait behind a gap, each of which is asked for once', () => {
     const { machine, text: received, ordersOf } = createMidway();
     machine.frame('a', 1, 3, [text('four')]);
     expect(ordersOf('resend')).toEqual([{ worker: 'a', kind: 'resend', attempt: 1, sequence: 1 }]);
@@ -92,6 +92,8 @@ describe('frames of the attempt that counts', () => {
     expect(ordersOf('resend')).toHaveLength(1);
     machine.frame('a', 1, 1, [text('two ')]);
     expect(received()).toBe('one two three four');
+    machine.frame('a', 1, 5, [text('six')]);
+    expect(ordersOf('resend')[1]).toMatchObject({ worker: 'a', sequence: 4 });
   });
 
   it('are dropped when they come twice', () => {
@@ -231,15 +233,19 @@ describe('a worker that is lost', () => {
     expect(machine.phase).toBe('closed');
   });
 
+  const begin = (block: number): GenerationEvent => ({ type: 'tool-call-start', block, id: 'c', name: 'f' });
+  const end = (block: number): GenerationEvent => ({ type: 'tool-call-end', block });
+
+  it('in the middle of a call is followed by one that says its end', () => {
+    const { machine, delivered } = createBench({ resume: 'exact' });
+    machine.frame('a', 1, 0, [start, begin(0)]);
+    machine.workerLost('a', 'exited');
+    machine.frame('b', 2, 0, [start, end(0), finish]);
+    expect(delivered).toEqual([start, begin(0), end(0), finish]);
+  });
+
   it('midway is followed by one that says the end of a call which was complete no second time', () => {
     const { machine, delivered } = createBench({ resume: 'exact' });
-    const begin = (block: number): GenerationEvent => ({
-      type: 'tool-call-start',
-      block,
-      id: 'c',
-      name: 'f',
-    });
-    const end = (block: number): GenerationEvent => ({ type: 'tool-call-end', block });
     machine.frame('a', 1, 0, [start, begin(0), end(0), begin(1)]);
     machine.workerLost('a', 'exited');
     machine.frame('b', 2, 0, [start, end(0), end(1), finish]);
@@ -269,6 +275,7 @@ describe('a worker that is lost', () => {
   it('midway ends the answer where a prefix can not hold what came: reasoning', () => {
     const { machine, enqueued, last } = createBench({ resume: 'prefix' });
     machine.frame('a', 1, 0, [start, { type: 'reasoning-delta', block: 0, text: 'hm' }]);
+    machine.frame('a', 1, 1, [{ type: 'text-delta', block: 1, text: 'one' }]);
     machine.workerLost('a', 'exited');
     expect([enqueued, last()?.type]).toEqual([[], 'error']);
   });

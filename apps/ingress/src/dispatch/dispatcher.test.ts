@@ -314,24 +314,49 @@ describe('a job that neither waits nor runs', () => {
     await look(bench, 1);
     expect(bench.queue.sent[1]).toMatchObject({ priority: 1, job: { requestId: 'r', attempt: 2 } });
     expect(bench.dispatched.attempts).toBe(2);
+    bench.queue.jobs.clear();
+    bench.advance(2_250);
+    await look(bench, 1);
+    expect(bench.queue.sent).toHaveLength(2);
+    await look(bench, 1);
+    expect(bench.queue.sent).toHaveLength(3);
   });
 
   it('is sent again however many wait that came before it', async () => {
     const bench = createBench();
     const ids = Array.from({ length: 1_200 }, (_, index) => `r${index}`);
     for (const requestId of ids) await bench.dispatcher.open(bench.plan({ requestId })).begin();
+    bench.queue.jobs.delete('r600-1');
     bench.queue.jobs.delete('r1199-1');
     bench.advance(2_250);
     await look(bench, 2);
-    expect(bench.queue.sent.slice(1_200)).toMatchObject([{ job: { requestId: 'r1199', attempt: 2 } }]);
+    expect(bench.queue.sent.slice(1_200)).toMatchObject([
+      { job: { requestId: 'r600', attempt: 2 } },
+      { job: { requestId: 'r1199', attempt: 2 } },
+    ]);
   });
 
   it('is not looked for while it may be on its way', async () => {
     const bench = await createWaiting();
     bench.queue.jobs.clear();
-    bench.advance(1_750);
-    for (let time = 0; time < 5; time += 1) await bench.dispatcher.lookForLost();
+    for (let time = 0; time < 7; time += 1) {
+      bench.advance(250);
+      await bench.dispatcher.lookForLost();
+    }
     expect(bench.queue.sent).toHaveLength(1);
+  });
+
+  it('is looked for once while Redis takes its time to answer', async () => {
+    const bench = await createWaiting();
+    bench.advance(2_250);
+    const answer = Promise.withResolvers<boolean[]>();
+    const asked = vi.spyOn(bench.queue, 'areWaiting').mockReturnValue(answer.promise);
+    const looking = [bench.dispatcher.lookForLost(), bench.dispatcher.lookForLost()];
+    expect(asked).toHaveBeenCalledTimes(1);
+    answer.resolve([true]);
+    await Promise.all(looking);
+    await bench.dispatcher.lookForLost();
+    expect(asked).toHaveBeenCalledTimes(2);
   });
 
   it('is given up when it vanished with three workers, which had no time to say that they had it', async () => {
@@ -414,6 +439,18 @@ describe('a job that neither waits nor runs', () => {
     expect(waiting.queue.sent).toHaveLength(1);
   });
 
+  it('is not missed by two looks between which it was seen to wait', async () => {
+    const bench = await createWaiting();
+    const [job] = bench.queue.jobs;
+    bench.advance(2_250);
+    for (const isThere of [false, true, false]) {
+      bench.queue.jobs.clear();
+      if (isThere && job) bench.queue.jobs.set(...job);
+      await look(bench, 1);
+    }
+    expect(bench.queue.sent).toHaveLength(1);
+  });
+
   it('is not missed by what a look says of the attempt before', async () => {
     const bench = await createWaiting();
     bench.queue.jobs.clear();
@@ -480,6 +517,12 @@ describe('a job that neither waits nor runs', () => {
     await settle();
     bench.claim(2);
     expect(bench.waits).toHaveLength(1);
+    // What failed is not sent again behind its back.
+    bench.queue.onItsWay = undefined;
+    bench.directory.receive({ type: 'exited', worker: 'w1' });
+    bench.advance(250, ['w2']);
+    await settle();
+    expect(bench.queue.sent.map(({ job }) => job.attempt)).toEqual([1, 3]);
   });
 
   it('does not disturb the attempt after it, when it fails only then', async () => {

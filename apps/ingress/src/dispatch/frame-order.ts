@@ -18,7 +18,7 @@ export class FrameOrder {
 
   /** Whether frames are held behind one that is missing. */
   get hasGap(): boolean {
-    return this.next === undefined && this.held !== undefined;
+    return this.held !== undefined;
   }
 
   /** Takes in a frame that is not older than the expected one. */
