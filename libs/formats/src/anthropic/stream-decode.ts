@@ -108,9 +108,7 @@ export class AnthropicStreamDecoder implements StreamDecoder {
 
   /** Routers say so, too, where the server behind them broke off: without a reason, in a block or before any answer. */
   private stop(): GenerationEvent[] {
-    const { ending = {} } = this;
-    const isBroken = typeof ending.stop_reason !== 'string' && (this.blocks.isOpen || !this.isStarted);
-    return isBroken ? this.end() : this.finish(ending);
+    return this.blocks.isOpen || !this.isStarted ? this.end() : this.finish(this.ending ?? {});
   }
 
   private finish(ending: JsonObject): GenerationEvent[] {

@@ -40,7 +40,7 @@ function repair(text: string): string {
 }
 
 function withoutFence(text: string): string {
-  const isFenced = text.startsWith('```') && text.endsWith('```') && text.length >= 6;
+  const isFenced = text.startsWith('```') && text.endsWith('```');
   return isFenced ? text.slice(3, -3).replace(/^json\b/, '') : text;
 }
 
