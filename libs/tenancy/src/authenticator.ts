@@ -7,6 +7,8 @@ import type { Directory } from './directory.ts';
 import { Recent } from './recent.ts';
 
 const hashLifeMs = 60_000;
+/** How soon a subscription is asked for again that was refused. */
+const retryMs = 1_000;
 
 export interface AuthenticatorOptions {
   secret: string;
@@ -38,6 +40,7 @@ export class Authenticator {
   private readonly hashes: Recent<string>;
   private readonly lookups = new Map<string, Promise<Finding>>();
   private subscribed = false;
+  private retry: NodeJS.Timeout | undefined;
   /** Counts changes, so that an answer that was under way while one happened is not kept. */
   private changeCount = 0;
 
@@ -69,6 +72,7 @@ export class Authenticator {
     subscriber.off('close', this.unsubscribed);
     subscriber.off('-subscriber', this.unsubscribed);
     subscriber.off('+subscriber', this.subscribe);
+    clearTimeout(this.retry);
     this.unsubscribed();
     // Not waited for: a Redis that is gone would hold the whole drain up.
     if (subscriber.status === 'ready') subscriber.unsubscribe(changes).catch(() => undefined);
@@ -177,10 +181,13 @@ export class Authenticator {
 
   private readonly subscribe = async (): Promise<void> => {
     const { subscriber, changes } = this.options;
+    clearTimeout(this.retry);
     try {
       await subscriber?.subscribe(changes);
     } catch {
-      // The connection's next `ready` subscribes again; until then nothing kept is trusted over Redis.
+      // The connection's next `ready` subscribes again; until then nothing kept is trusted over Redis. One that stands has
+      // been refused, and would not come to it.
+      if (subscriber?.status === 'ready') this.retry = setTimeout(this.subscribe, retryMs).unref();
       return;
     }
     // Changes between the cut and this moment were not heard.

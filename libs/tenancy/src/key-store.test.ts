@@ -205,6 +205,23 @@ it('a revocation that was missed while the subscriber was cut is seen', async ()
   await expect(there.authenticate([credential])).rejects.toMatchObject({ kind: 'unauthenticated' });
 });
 
+it('a user who may not hear of changes for a while asks Redis each time, and no longer than that', async () => {
+  const { here, there, credential } = await openWithCachedKey();
+  expect(there.recall([credential])).toBeDefined();
+  const allow = (rule: string) => here.redis.call('ACL', 'SETUSER', 'default', rule);
+  // Redis cuts the subscriber.
+  await allow('resetchannels');
+  const refusals = async () => /NOPERM:count=(\d+)/.exec(await here.redis.info('errorstats'))?.[1];
+  await until(async () => (await refusals()) !== undefined);
+  await there.authenticate([credential]);
+  expect(there.recall([credential])).toBeUndefined();
+  await allow('allchannels');
+  await until(async () => {
+    await there.authenticate([credential]);
+    return there.recall([credential]);
+  });
+});
+
 it('while Redis is down a cached key is good until its time, and an unknown one is told to come back', async () => {
   const { there: store, credential, key } = await openWithCachedKey({ cacheMs: 5000 });
   await server.down({ keepData: true });
