@@ -95,6 +95,15 @@ describe('links to a Redis that answers and refuses', () => {
     expect(told).toEqual([expect.stringContaining('NOREPLICAS'), 'back']);
   });
 
+  it('to carry messages while writers are made to wait are not taken for listening, although pings are answered', async () => {
+    await ask(server.port, 'CLIENT', 'PAUSE', '60000', 'WRITE');
+    await until(() => !links.isListening());
+    expect(links.bus.isUp()).toBe(true);
+    await ask(server.port, 'CLIENT', 'UNPAUSE');
+    await until(() => links.isListening());
+    expect(told).toEqual([expect.stringContaining('3000'), 'back']);
+  });
+
   it('to let our user subscribe hear again when he may, and live until then', async () => {
     const heard: string[] = [];
     await links.bus.subscribe('channel', (text) => heard.push(text));

@@ -22,6 +22,11 @@ export interface Links {
   bus: Bus;
   /** Whether commands go out at once, and those that write are not refused. */
   isUp(): boolean;
+  /**
+   * Whether what others say would reach us now. A Redis that makes writers wait (`CLIENT PAUSE … WRITE`, a managed failover)
+   * carries no message either, and answers a subscriber all the same.
+   */
+  isListening(): boolean;
   close(): void;
 }
 
@@ -57,16 +62,16 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
   const subscriber = openRedis(url, { profile: 'subscriber', name: `${name}-subscriber`, ...told });
   // Who listens is told nothing of it, and hears nobody any more: the others speak on the new master.
   const onDemoted = (): void => reconnect(subscriber);
-  let isRefused = false;
+  let outage: 'refused' | 'unanswered' | undefined;
   const commands = openRedis(url, {
     ...{ profile, name, onDemoted },
     onError: (error) => {
       // In a cluster one master may refuse and the others not.
-      isRefused = commands instanceof Redis;
+      if (commands instanceof Redis) outage = error.name === 'ReplyError' ? 'refused' : 'unanswered';
       onError(error);
     },
     onRecovery: () => {
-      isRefused = false;
+      outage = undefined;
       onRecovery?.();
     },
   });
@@ -87,11 +92,13 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     measuring = setInterval(() => measure(commands, onRoundTrip), measureIntervalMs);
     measuring.unref();
   }
+  const bus = createBus(commands, subscriber, onBadMessage);
   return {
     commands,
     subscriber,
-    bus: createBus(commands, subscriber, onBadMessage),
-    isUp: () => commands.status === 'ready' && !isRefused,
+    bus,
+    isUp: () => commands.status === 'ready' && outage === undefined,
+    isListening: () => bus.isUp() && outage !== 'unanswered',
     close,
   };
 }

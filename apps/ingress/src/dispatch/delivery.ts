@@ -27,7 +27,7 @@ export interface Delivery {
 
 /** Opens it for this ingress: resolves when replies would arrive and all workers were asked who they are. */
 export async function openDelivery(
-  { commands, bus }: Links,
+  { commands, bus, isListening }: Links,
   { ingress, lifecycle, metrics, logger }: DeliverySurroundings,
 ): Promise<Delivery> {
   const queue = createJobQueue(commands);
@@ -47,7 +47,7 @@ export async function openDelivery(
     metrics,
     logger,
     now: steadyNow,
-    isListening: () => bus.isUp(),
+    isListening,
   });
   await subscribeReplies(bus, ingress, (batch) => dispatcher.receive(batch));
   await subscribeNews(bus, (news) => directory.receive(news));
