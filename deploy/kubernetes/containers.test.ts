@@ -16,6 +16,7 @@ interface Service {
   security_opt?: string[];
   stop_grace_period?: string;
   healthcheck?: { test?: string[]; start_period?: string };
+  volumes?: (string | { target: string; bind?: { create_host_path?: boolean } })[];
 }
 const services: Record<string, Service> = parse(read('docker-compose.yml'), { merge: true }).services;
 
@@ -37,6 +38,11 @@ describe('the services of docker compose', () => {
     );
     const graceMs = Number.parseInt(services[name]?.stop_grace_period ?? '', 10) * 1000;
     expect(graceMs).toBeGreaterThanOrEqual(Number(limit?.defaultValue) + 10_000);
+  });
+
+  it.each(['ingress', 'worker'])('make no folder where %s finds no settings file', (name) => {
+    const settings = { target: '/etc/sluice/settings.yaml', bind: { create_host_path: false } };
+    expect(services[name]?.volumes).toEqual([expect.objectContaining(settings)]);
   });
 
   it('take Redis for healthy when it has read its log back, however long that takes', () => {
