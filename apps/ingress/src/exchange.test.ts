@@ -1,7 +1,7 @@
 import type { GenerationEvent } from '@sluice/canonical';
 import { createIngressMetrics, createLogger, type IngressMetrics, renderMetrics } from '@sluice/runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { closeExchange, type Exchange, noteError, noteEvents } from './exchange.ts';
+import { closeExchange, type Exchange, noteAttempts, noteError, noteEvents } from './exchange.ts';
 
 let at: number;
 let lines: Record<string, unknown>[];
@@ -73,6 +73,21 @@ describe('an exchange', () => {
     expect(await sampleOf('sluice_requests_total{format="openai",outcome="ok"}')).toBe(1);
     expect(await sampleOf('sluice_tokens_total{model="m",direction="output"}')).toBe(3);
     expect(await sampleOf('sluice_time_per_output_token_seconds_sum{format="openai"}')).toBe(0.005);
+    expect(await sampleOf('sluice_request_duration_seconds_sum{format="openai",outcome="ok"}')).toBe(0.04);
+  });
+
+  it('says nothing of the time between tokens where there is one', async () => {
+    note(30, start, text('a'), finish);
+    exchange.usage = { inputTokens: 7, outputTokens: 1 };
+    closeExchange(exchange, 200, services());
+    expect(await sampleOf('sluice_time_per_output_token_seconds_count{format="openai"}')).toBeNaN();
+  });
+
+  it('tells how often the answer that needed most was tried, and who had one of them last', () => {
+    const tried = { attempts: 1, worker: undefined };
+    noteAttempts(exchange, [undefined, { attempts: 3, worker: 'w1' }, { attempts: 2, worker: 'w2' }, tried]);
+    closeExchange(exchange, 200, services());
+    expect(lines[0]).toMatchObject({ attempts: 3, worker: 'w2' });
   });
 
   it('tells apart in the log which tokens have prices of their own, and whose they are', async () => {
@@ -95,6 +110,7 @@ describe('an exchange', () => {
     closeExchange(exchange, 200, services());
     expect(await sampleOf('sluice_tokens_total{model="m",direction="input"}')).toBe(7);
     expect(await sampleOf('sluice_tokens_total{model="m",direction="output"}')).toBe(0);
+    expect(lines[0]).not.toHaveProperty('ttftMs');
   });
 
   it('has the outcome of an error, whatever was said before, and else of how it was cut', () => {

@@ -1,5 +1,5 @@
 import { type Admission, createAdmission } from '@sluice/admission';
-import { type GenerationEvent, SluiceError, type Usage } from '@sluice/canonical';
+import { type GenerationEvent, type InferenceRequest, SluiceError, type Usage } from '@sluice/canonical';
 import { createIngressMetrics } from '@sluice/runtime';
 import { startRedis, type TestRedis, until } from '@sluice/testing';
 import { connected, openRedis, type RedisClient, WorkerDirectory } from '@sluice/transport';
@@ -31,10 +31,12 @@ const nothing = () => undefined;
 /** An ingress with a queue in the test's hands, whose time stands still until the test lets it pass. */
 function createBench(enqueue: () => Promise<void> = async () => undefined) {
   const queue = { enqueue, remove: async () => undefined };
+  const defects: unknown[] = [];
   let at = 1_000;
   const now = () => at;
   const directory = new WorkerDirectory({ now, silenceLimitMs: 1000, onLost: nothing });
   directory.slotsOf = () => 4;
+  directory.resumeOf = () => 'prefix';
   const metrics = createIngressMetrics();
   const options = { queue, directory, metrics, now, isListening: () => true };
   const dispatcher = new Dispatcher({
@@ -63,6 +65,7 @@ function createBench(enqueue: () => Promise<void> = async () => undefined) {
       onEvents: (events: GenerationEvent[]) => void = nothing,
       exchange = { requestId, format: 'openai' } as Exchange,
       choices = 1,
+      wanted: Partial<InferenceRequest> = {},
     ) => {
       exchange.bodyBytes = prompt.length;
       const plan = {
@@ -70,14 +73,20 @@ function createBench(enqueue: () => Promise<void> = async () => undefined) {
           model: 'sim',
           messages: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
           sampling: {},
+          ...wanted,
         },
         call: { choices, stream: true, model: 'sim', requestId, wire: {} },
         caller: { tenant: requestId, keyId: 'k', weight: 1, limits },
         model: { id: 'sim', pool: requestId },
         pool: { name: requestId, waitBudgetMs: 1000 },
       } as unknown as AnswerPlan;
-      return new Answer(plan, exchange, services, (_choice, events) => onEvents(events), nothing);
+      const onDefect = (error: unknown) => void defects.push(error);
+      return new Answer(plan, exchange, services, (_choice, events) => onEvents(events), onDefect);
     },
+    /** What was thrown by `onEvents`. */
+    defects,
+    /** The worker that has said everything dies. */
+    loseWorker: () => dispatcher.workerLost('w', 'exited'),
     pass: (durationMs: number) => {
       at += durationMs;
     },
@@ -136,7 +145,7 @@ it('an answer without a report is charged by what was delivered, also when it en
   const begun = ask('quick', 'hi', nothing, exchange).begin();
   say('quick', [start, text, finish({ inputTokens: 2 })]);
   // Its line may be written before its admission is heard.
-  expect(exchange.usage).toEqual({ inputTokens: 2, outputTokens: 5 });
+  expect(exchange).toMatchObject({ usage: { inputTokens: 2, outputTokens: 5 }, attempts: 1, worker: 'w' });
   await begun;
   await until(async () => (await admission.inspect()).open === 0);
   expect(await spentBy('quick')).toBe(7);
@@ -195,6 +204,15 @@ it('a run that was refused costs nothing, but for what was said before it', asyn
   expect(await spentBy('midway')).toBeGreaterThan(5);
 });
 
+it('a run that breaks down midway is paid for as it says itself', async () => {
+  const { ask, say } = createBench();
+  await ask('reported', 'hi').begin();
+  const usage = { inputTokens: 7, outputTokens: 9 };
+  say('reported', [start, text, { ...refused, usage } as GenerationEvent]);
+  await until(async () => (await admission.inspect()).open === 0);
+  expect(await spentBy('reported')).toBe(16);
+});
+
 it('a request that waits for another attempt costs nothing when its first was refused', async () => {
   const { ask, say } = createBench();
   const away: GenerationEvent = { ...refused, error: { kind: 'unavailable', message: 'nobody there' } };
@@ -251,4 +269,58 @@ it('several answers whose prompts are together larger than a request may be are 
     'the prompt is too large for 3 answers at once: ask for fewer',
   );
   expect((await admission.inspect()).open).toBe(0);
+});
+
+it.each([
+  ['text', {}, [1, 'text-delta']],
+  ['JSON', { output: { type: 'json' } }, [0, 'error']],
+  ['tools', { tools: [{ name: 'f', parameters: {} }] }, [0, 'error']],
+] as [string, Partial<InferenceRequest>, [enqueued: number, last: string]][])(
+  'an answer in %s whose worker dies midway goes on from its prefix only if that is plain text',
+  async (id, wanted, becomes) => {
+    let enqueued = 0;
+    const { ask, say, loseWorker } = createBench(async () => {
+      enqueued += 1;
+    });
+    const told: string[] = [];
+    const onEvents = (events: GenerationEvent[]) => told.push(...events.map(({ type }) => type));
+    const answer = ask(id, 'hi', onEvents, undefined, 1, wanted);
+    await answer.begin();
+    say(id, [start, text]);
+    loseWorker();
+    expect([enqueued, told.at(-1)]).toEqual(becomes);
+    answer.cancel();
+  },
+);
+
+it('the place of a worker that is done is free though its client does not read, and the answer is charged at its end', async () => {
+  const { ask, say, pass } = createBench();
+  const answer = ask('reader', 'hi');
+  await answer.begin();
+  say('reader', [start, text]);
+  answer.pause();
+  pass(300);
+  const last = finish({ inputTokens: 2, outputTokens: 5 });
+  say('reader', [last], 1);
+  const placesOf = async () => (await admission.inspect()).slots['sluice:{p:reader}']?.requests;
+  await until(async () => (await placesOf()) === 0);
+  expect(Number(await redis.get(meanKeyOf('reader')))).toBe(300);
+  expect((await admission.inspect()).open).toBe(1);
+  answer.resume();
+  say('reader', [last], 1);
+  await until(async () => (await admission.inspect()).open === 0);
+  expect(await spentBy('reader')).toBe(7);
+});
+
+it('a defect that an event meets ends its request, and leaves nothing reserved', async () => {
+  const { ask, say, defects } = createBench();
+  const defect = new TypeError('not encoded');
+  const onEvents = () => {
+    throw defect;
+  };
+  await ask('defective', 'hi', onEvents).begin();
+  say('defective', [start, text]);
+  say('defective', [text], 1);
+  expect(defects).toEqual([defect]);
+  await until(async () => (await admission.inspect()).open === 0);
 });

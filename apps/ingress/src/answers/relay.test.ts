@@ -247,14 +247,16 @@ describe.each(ways)('signs of life, over %s', (way) => {
 describe.each(ways)('a client that reads slowly, over %s', (way) => {
   serve(way);
 
-  it('is told of once, gets no signs of life, and goes on when it has read', async () => {
+  it('is told of once each time, gets no signs of life, and goes on when it has read', async () => {
     const bench = await createBench();
-    fill(bench);
-    bench.advance(20_000);
-    expect(bench.told).toEqual(['full']);
-    client.socket.resume();
-    await until(() => bench.told.length === 2);
-    expect(bench.told).toEqual(['full', 'drained']);
+    for (const before of [0, 2]) {
+      fill(bench);
+      bench.advance(20_000);
+      expect(bench.told.slice(before)).toEqual(['full']);
+      client.socket.resume();
+      await until(() => bench.told.length === before + 2);
+      expect(bench.told.slice(before)).toEqual(['full', 'drained']);
+    }
     bench.relay.push(0, [finish]);
     await until(() => client.isWhole);
     expect(client.received.endsWith('0 finish\n\r\n0\r\n\r\n')).toBe(true);

@@ -11,7 +11,7 @@ export class Spending {
   private readonly choices: number;
   private hasBegun = false;
   private prompt: Usage | undefined;
-  private reported: Usage | undefined;
+  private reported: Reported | undefined;
   /** Delivered tokens of the answers that have ended with a report, or without an error. */
   private reportedTokens = 0;
 
@@ -40,8 +40,8 @@ export class Spending {
   total(deliveredTokens: number, hasRun: boolean): Usage {
     const { prompt, reported } = this;
     if (!reported) return hasRun ? { ...prompt, outputTokens: deliveredTokens } : nothingSpent;
-    const { outputTokens = 0 } = reported;
-    return { ...prompt, ...reported, outputTokens: outputTokens + deliveredTokens - this.reportedTokens };
+    const outputTokens = reported.outputTokens + deliveredTokens - this.reportedTokens;
+    return { ...prompt, ...reported, outputTokens };
   }
 
   /** What an answer says that it has cost; absent where nobody knows. */
@@ -55,12 +55,14 @@ export class Spending {
   }
 }
 
+type Reported = Usage & { outputTokens: number };
+
 /** Several answers to one prompt: their output adds up, the prompt is counted once. */
-function addUsage(sum: Usage | undefined, next: Usage): Usage {
+function addUsage(sum: Reported | undefined, next: Reported): Reported {
   if (!sum) return next;
   return {
     ...sum,
-    ...(next.outputTokens !== undefined && { outputTokens: (sum.outputTokens ?? 0) + next.outputTokens }),
+    outputTokens: sum.outputTokens + next.outputTokens,
     ...(next.reasoningTokens !== undefined && {
       reasoningTokens: (sum.reasoningTokens ?? 0) + next.reasoningTokens,
     }),
