@@ -12,11 +12,11 @@ import {
   type ToolResultPart,
   type UserMessage,
 } from '@sluice/canonical';
+import { parseArguments } from '../call-arguments.ts';
 import { isClaude } from './claude-models.ts';
 import { type Encoding, ownFields, ownValue, unsayable } from './encoding.ts';
 import { encodeMedia } from './media.ts';
 import { unsigned } from './rephrase.ts';
-import { parseArguments } from './tool-arguments.ts';
 import { format } from './wire.ts';
 
 /** The conversation for a server of this dialect: `system` beside the turns, both as lists. */

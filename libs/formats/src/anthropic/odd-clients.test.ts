@@ -1,5 +1,6 @@
 import type { InferenceRequest, Json, JsonObject, Message, Reasoning } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { parseArguments } from '../call-arguments.ts';
 import { formatNamed } from '../golden-run.ts';
 import { placeOf } from '../places.ts';
 import { formats } from '../registry.ts';
@@ -9,7 +10,6 @@ import { anthropic } from './index.ts';
 import { encodeModelList } from './models.ts';
 import { encodeRequest } from './request.ts';
 import { decodeThinking, encodeThinking } from './thinking.ts';
-import { parseArguments } from './tool-arguments.ts';
 
 const { server } = anthropic;
 const hello = { role: 'user', content: 'Hello' };

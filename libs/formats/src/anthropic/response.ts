@@ -17,13 +17,13 @@ import {
   type TextDelta,
   type ToolCallPart,
 } from '@sluice/canonical';
+import { parseArguments } from '../call-arguments.ts';
 import { encodeCallId } from '../call-luggage.ts';
 import type { ClientCall, GenerationContext } from '../codec.ts';
 import { decodeInBandError } from './error.ts';
 import { decodeAssistantPart } from './messages-decode.ts';
 import { sealThinking, signThinking } from './signature.ts';
 import { decodeStop, encodeStop } from './stop-reason.ts';
-import { parseArguments } from './tool-arguments.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
 import { format, restOf } from './wire.ts';
 

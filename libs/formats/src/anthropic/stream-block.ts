@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { ArgumentScanner } from '../argument-scanner.ts';
 import { sseEvent } from '../sse.ts';
-import { ArgumentScanner } from './argument-scanner.ts';
 import { sealThinking, signThinking } from './signature.ts';
 
 type Kind = 'text' | 'thinking' | 'tool' | 'opaque';

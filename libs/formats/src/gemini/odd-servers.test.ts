@@ -518,17 +518,17 @@ describe('arguments', () => {
     ['{"a":"b,}"}', { a: 'b,}' }],
     ['{"a":"x\ny\tz",}', { a: 'x\ny\tz' }],
     ['{"a":"\\",}",}', { a: '",}' }],
+    ['```{"a":1}', { a: 1 }],
+    ['{"a":1}```', { a: 1 }],
+    ['``` json\n{"a":1}\n```', { a: 1 }],
     ['  ', {}],
   ])('%j is repaired', (text, args) => {
     expect(parseArguments(text)).toEqual({ args, isMalformed: false });
   });
 
-  test.each(['``````', '```json```', '```{"a":1}', '{"a":1}```', 'json{"a":1}', '[1]', '{"a":1,,}'])(
-    '%j is beyond repair',
-    (text) => {
-      expect(parseArguments(text)).toEqual({ args: {}, isMalformed: true });
-    },
-  );
+  test.each(['``````', '```json```', 'JSON{"a":1}', '[1]', '{"a":1,,}'])('%j is beyond repair', (text) => {
+    expect(parseArguments(text)).toEqual({ args: {}, isMalformed: true });
+  });
 });
 
 test('the path of a model holds its collection once', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseArguments } from './tool-arguments.ts';
+import { parseArguments } from './call-arguments.ts';
 
 test.each([
   ['', {}],

@@ -1,4 +1,4 @@
-import { deepestArguments } from '../argument-depth.ts';
+import { deepestArguments } from './argument-depth.ts';
 
 /** What may stand at the place that was reached. */
 type Place =

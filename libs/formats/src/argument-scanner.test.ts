@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ArgumentScanner } from './argument-scanner.ts';
-import { parseArguments } from './tool-arguments.ts';
+import { parseArguments } from './call-arguments.ts';
 
 interface Said {
   pieces: string[];

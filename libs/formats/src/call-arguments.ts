@@ -1,0 +1,36 @@
+import { isJsonObject, type JsonObject } from '@sluice/canonical';
+import { isTooDeep } from './argument-depth.ts';
+import { ArgumentScanner } from './argument-scanner.ts';
+import { parseExactly } from './exact-numbers.ts';
+
+export interface ParsedArguments {
+  input: JsonObject;
+  /** False where the text could not be understood and `input` is empty. */
+  isReadable: boolean;
+  /** Whether the text broke off, and `input` is what it came to. */
+  isCut: boolean;
+}
+
+/**
+ * A model's JSON text as the object that some dialects demand. Text that was cut off is completed, because a
+ * call that hit the output limit is the common case; slips that leave no doubt are repaired, as `ArgumentScanner` does
+ * in a stream; anything else that is no object becomes `{}`, which `null` means.
+ */
+export function parseArguments(text: string): ParsedArguments {
+  const whole = parseObject(text);
+  if (whole !== undefined) return { input: whole, isReadable: true, isCut: false };
+  const scanner = new ArgumentScanner();
+  const repaired = scanner.push(text) + scanner.end();
+  const { isReadable, isCut } = scanner;
+  const input = isReadable && repaired !== '' ? parseObject(repaired) : undefined;
+  return { input: input ?? {}, isReadable, isCut };
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value = parseExactly(text);
+    return isJsonObject(value) && !isTooDeep(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
