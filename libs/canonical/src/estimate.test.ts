@@ -37,6 +37,18 @@ describe('the estimate of input tokens', () => {
     expect(estimateInputTokens({ ...base, messages: [], tools })).toBeGreaterThan(10);
   });
 
+  it('counts thinking as text, and the schema of an answer as its JSON', () => {
+    const base = { model: 'm', sampling: {} };
+    const thinking = {
+      role: 'assistant' as const,
+      content: [{ type: 'reasoning' as const, text: 'x'.repeat(40) }],
+    };
+    expect(estimateInputTokens({ ...base, messages: [thinking] })).toBe(4 + 10);
+    const schema = { type: 'object', title: 'x'.repeat(40) };
+    const output = { type: 'json' as const, schema };
+    expect(estimateInputTokens({ ...base, messages: [], output })).toBe(JSON.stringify(schema).length / 4);
+  });
+
   it('is never zero', () => {
     expect(estimateInputTokens({ model: 'm', sampling: {}, messages: [] })).toBe(1);
   });

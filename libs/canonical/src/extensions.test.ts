@@ -40,6 +40,13 @@ describe('later fields of a block', () => {
     expect(block).toEqual({ extensions: { openai: { a: 1 } } });
   });
 
+  it('leave out one that would be the parent of the others', () => {
+    const block: Extensible = {};
+    mergeExtensions(block, { openai: JSON.parse('{"__proto__":{"odd":1},"a":1}') });
+    expect(Object.getPrototypeOf(block.extensions?.openai)).toBe(Object.prototype);
+    expect(block).toEqual({ extensions: { openai: { a: 1 } } });
+  });
+
   it('change nobody who shares the earlier or the later record', () => {
     const earlier = { openai: { list: [1] } };
     const later = { openai: { list: [2] } };

@@ -124,6 +124,13 @@ describe('parseCatalog', () => {
     ]);
   });
 
+  it.each(['gpu_1', 'gpu ', 'x'.repeat(64), '-é'])('no pool can be named %j', (name) => {
+    const problems = problemsOf({ pools: { [name]: pool }, models: { a: { pool: name } } });
+    expect(problems.map(({ message }) => message)).toEqual([
+      'has a name that is not 1 to 63 of a-z, 0-9 and -',
+    ]);
+  });
+
   it('lists the mistakes of backends among its own, for whoever knows the engines', () => {
     const backend = { engine: 'upstream', baseUrl: 'nowhere' };
     const asked: unknown[] = [];
