@@ -4,7 +4,9 @@ import { besideSimulated } from './settings.ts';
 
 /** Settings that serve a model file from within the workers, under a name like the file's own. */
 export function createGgufSettings(path: string): object {
-  return besideSimulated('embedded', { engine: 'llama-cpp', modelPath: resolve(path) }, [nameOf(path)]);
+  return besideSimulated('embedded', { engine: 'llama-cpp', modelPath: resolve(path) }, [
+    { id: nameOf(path) },
+  ]);
 }
 
 /** A file's name may hold what a model's may not, and may be that of the simulated model, which stays. */

@@ -1,12 +1,20 @@
 import { defaultCatalogSettings } from '@sluice/catalog';
 
+/** A model of a backend. */
+export interface BackendModel {
+  id: string;
+  /** Absent: not known. */
+  contextTokens?: number;
+}
+
 /** Settings that serve these models by a backend of their own beside the simulated one. */
-export function besideSimulated(pool: string, backend: object, names: readonly string[]): object {
+export function besideSimulated(pool: string, backend: object, served: readonly BackendModel[]): object {
   const { pools, models, aliases } = defaultCatalogSettings;
-  const served = names.filter((name) => !Object.hasOwn(models, name));
+  const own = served.filter(({ id }) => !Object.hasOwn(models, id));
+  const names = new Set(own.map(({ id }) => id));
   return {
     pools: { ...pools, [pool]: { backend } },
-    models: { ...models, ...Object.fromEntries(served.map((name) => [name, { pool }])) },
-    aliases: Object.fromEntries(Object.entries(aliases).filter(([name]) => !served.includes(name))),
+    models: { ...models, ...Object.fromEntries(own.map(({ id, ...facts }) => [id, { pool, ...facts }])) },
+    aliases: Object.fromEntries(Object.entries(aliases).filter(([name]) => !names.has(name))),
   };
 }

@@ -19,6 +19,20 @@ describe('createUpstreamSettings', () => {
     expect(catalog.resolve('gpt-oss-20b')?.pool).toBe('upstream');
   });
 
+  it("takes over the context that vLLM's list tells, and llama.cpp's", async () => {
+    await using upstream = await startChatServer({
+      models: [
+        { id: 'vllm', max_model_len: 2048 },
+        { id: 'llama-cpp', meta: { n_ctx: 4096, n_ctx_train: 131_072 } },
+        { id: 'ollama' },
+        { id: 'odd', max_model_len: 'long', meta: 'none' },
+      ],
+    });
+    const { models } = parseCatalog(await createUpstreamSettings(upstream.baseUrl, undefined));
+    const contexts = ['vllm', 'llama-cpp', 'ollama', 'odd'].map((name) => models.get(name)?.contextTokens);
+    expect(contexts).toEqual([2048, 4096, undefined, undefined]);
+  });
+
   it('leaves out what can be no name of a model, and says so', async () => {
     await using upstream = await startChatServer({ models: ['good', 'all-*', ' '] });
     const said: string[] = [];

@@ -1,15 +1,23 @@
 import { SluiceError } from '@sluice/canonical';
 import { isModelName } from '@sluice/catalog';
 import { z } from 'zod';
-import { besideSimulated } from './settings.ts';
+import { type BackendModel, besideSimulated } from './settings.ts';
 
-const modelList = z.looseObject({ data: z.array(z.looseObject({ id: z.string().min(1) })).min(1) });
+const tokens = z.int().min(1).optional().catch(undefined);
+/** vLLM and SGLang tell the context beside the name, llama.cpp as `n_ctx` among what it knows of the file. */
+const listedModel = z.looseObject({
+  id: z.string().min(1),
+  max_model_len: tokens,
+  meta: z.looseObject({ n_ctx: tokens }).optional().catch(undefined),
+});
+const modelList = z.looseObject({ data: z.array(listedModel).min(1) });
 /** The environment variable from which workers take the credential. */
 export const upstreamKeyName = 'UPSTREAM_API_KEY';
 const answerLimitMs = 5_000;
 
 /**
- * Asks a chat-completions server for its models and writes settings that serve them beside the simulated one.
+ * Asks a chat-completions server for its models and writes settings that serve them beside the simulated one, with the
+ * context that it tells of each: without it a limit of the answer may be more than the server takes.
  * Rejects with one sentence when the server gives no list; `say` is told of models that can't be served.
  */
 export async function createUpstreamSettings(
@@ -18,9 +26,9 @@ export async function createUpstreamSettings(
   say: (sentence: string) => void = () => undefined,
 ): Promise<object> {
   const listed = await listModels(baseUrl, apiKey);
-  const names = listed.filter(isModelName);
-  if (names.length < listed.length) {
-    const left = listed.filter((name) => !isModelName(name)).map((name) => JSON.stringify(name));
+  const served = listed.filter(({ id }) => isModelName(id));
+  if (served.length < listed.length) {
+    const left = listed.filter(({ id }) => !isModelName(id)).map(({ id }) => JSON.stringify(id));
     say(`the upstream's models ${left.join(', ')} are left out: no model can have such a name here`);
   }
   // By reference: no credential is written to a file.
@@ -28,15 +36,18 @@ export async function createUpstreamSettings(
   return besideSimulated(
     'upstream',
     { engine: 'upstream', baseUrl, ...(apiKey ? { credential } : {}) },
-    names,
+    served,
   );
 }
 
-async function listModels(baseUrl: string, apiKey: string | undefined): Promise<string[]> {
+async function listModels(baseUrl: string, apiKey: string | undefined): Promise<BackendModel[]> {
   const address = `${baseUrl}/models`;
   const list = modelList.safeParse(await fetchJson(address, apiKey));
   if (!list.success) throw new SluiceError('upstream-failed', `${address} gives no list of models`);
-  return list.data.data.map(({ id }) => id);
+  return list.data.data.map(({ id, max_model_len, meta }) => {
+    const contextTokens = max_model_len ?? meta?.n_ctx;
+    return { id, ...(contextTokens !== undefined && { contextTokens }) };
+  });
 }
 
 async function fetchJson(address: string, apiKey: string | undefined): Promise<unknown> {

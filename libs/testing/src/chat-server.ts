@@ -7,8 +7,8 @@ import { ChatExchange, type RecordedRequest } from './chat-exchange.ts';
 export type ChatScript = (exchange: ChatExchange) => void | Promise<void>;
 
 export interface ChatServerOptions {
-  /** What `GET /v1/models` lists. Default: `['fake-model']`. */
-  models?: readonly string[];
+  /** What `GET /v1/models` lists, a name or with more that it tells of the model. Default: `['fake-model']`. */
+  models?: readonly (string | { id: string; [field: string]: unknown })[];
   /** How calls are answered until `answerWith` says otherwise. Default: the text "Hello there." and `stop`. */
   script?: ChatScript;
   /** Where it listens. Default: a free port. */
@@ -85,9 +85,14 @@ async function sayHello(exchange: ChatExchange): Promise<void> {
   await exchange.finish('stop', { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 });
 }
 
-function sendModels(response: ServerResponse, models: readonly string[]): void {
+function sendModels(response: ServerResponse, models: NonNullable<ChatServerOptions['models']>): void {
   response.setHeader('content-type', 'application/json');
-  const data = models.map((id) => ({ id, object: 'model', created: 1, owned_by: 'fake' }));
+  const data = models.map((model) => ({
+    object: 'model',
+    created: 1,
+    owned_by: 'fake',
+    ...(typeof model === 'string' ? { id: model } : model),
+  }));
   response.end(JSON.stringify({ object: 'list', data }));
 }
 
