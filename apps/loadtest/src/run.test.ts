@@ -353,6 +353,13 @@ describe('coordinated omission', () => {
     const { correction } = result;
     expect(correction.by === 'expected-interval' && correction.estimate?.endToEnd.count).toBeGreaterThan(100);
   });
+
+  it('estimates nothing where nobody was answered well', async () => {
+    const target = await serve((_, response) => response.writeHead(500).end());
+    const load = { kind: 'closed' as const, users: 1, rampUpMs: '0' };
+    const { correction } = await run(target, { load }, 3);
+    expect(correction).toEqual({ by: 'expected-interval', intervalMs: 0 });
+  });
 });
 
 describe('a run against servers that misbehave', () => {

@@ -214,6 +214,7 @@ function summarize(measured: Measured): RunResult {
 function correctionOf(load: Load, { ttft, endToEnd }: Record<MetricName, LatencyHistogram>): Correction {
   if (load.kind !== 'closed' || load.paceMs !== undefined) return { by: 'intended-instant' };
   const intervalMs = endToEnd.percentile(50) + meanOf(load.thinkMs);
+  if (endToEnd.count === 0) return { by: 'expected-interval', intervalMs };
   const estimated = (measured: LatencyHistogram) => metricResult(measured.corrected(intervalMs));
   return {
     by: 'expected-interval',

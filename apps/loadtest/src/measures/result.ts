@@ -46,6 +46,7 @@ export type Correction =
   | {
       by: 'expected-interval';
       intervalMs: number;
+      /** Absent where no request ended well. */
       estimate?: { ttft: MetricResult; endToEnd: MetricResult };
     };
 

@@ -96,7 +96,7 @@ function metricRow(title: string, metric: MetricResult): string[] {
 }
 
 function correctionLines({ correction }: RunResult): string[] {
-  if (correction.by === 'intended-instant') return [];
+  if (correction.by === 'intended-instant' || !correction.estimate) return [];
   const interval = formatMs(correction.intervalMs);
   return [
     '',

@@ -89,6 +89,12 @@ describe('the HTML report', () => {
     expect(text).toContain('expected interval of 50.0 ms');
   });
 
+  it('speaks of no estimate where there is none', () => {
+    const closed = result('a', { correction: { by: 'expected-interval', intervalMs: 0 } });
+    expect(renderHtml([closed])).not.toContain('expected interval');
+    expect(summarizeRun(closed)).not.toContain('expected interval');
+  });
+
   it('lets no name become markup', () => {
     const html = renderHtml([result('<script>alert("1")</script>', { errors: { '<b>': 1 } })]);
     expect(html).not.toContain('<script>alert');

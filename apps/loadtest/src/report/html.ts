@@ -90,7 +90,7 @@ function warning(run: RunResult): string {
 }
 
 function correction(run: RunResult): string {
-  if (run.correction.by === 'intended-instant') return '';
+  if (run.correction.by === 'intended-instant' || !run.correction.estimate) return '';
   const text = `${run.name}: a closed loop; what independent callers would have seen is estimated for an expected interval of ${run.correction.intervalMs.toFixed(1)} ms between a user's requests, and means nothing where answers differ in length.`;
   return `<p>${escapeHtml(text)}</p>`;
 }
