@@ -59,7 +59,7 @@ Search
 
 Output
       --json FILE  --csv FILE  --html FILE  --quiet
-      an interrupt ends the load, writes what was measured and exits with 130; a second one ends at once
+      an interrupt ends the load, writes what was measured and exits with 130; one more after 2 s ends at once
 
 TIME: 250ms, 1.5s, 2m, always with its unit. DIST: 128, uniform:10..200, normal:128,32, lognormal:128,0.8,
 exponential:500, choice:16=0.9,1024=0.1; of times as exponential:500ms. Flags override the scenario file, whose fields are those of src/scenario/scenario.ts.

@@ -147,10 +147,13 @@ async function bench(flags: CommandLine['values']): Promise<number> {
   return isReached ? 0 : 1;
 }
 
-/** A terminal interrupts all that it runs, and whoever started this program, such as npx, passes it on: still one. */
-const sameInterruptMs = 500;
+/**
+ * A terminal interrupts all that it runs, and whoever started this program, such as npx, passes it on: still one. On a
+ * machine that a load keeps busy it comes late, and must not end the program while it writes what it measured.
+ */
+const sameInterruptMs = 2_000;
 
-/** Aborts at the first interrupt; a second one ends the process at once. */
+/** Aborts at the first interrupt; one more, after that time, ends the process at once. */
 function interrupts(): AbortSignal {
   const controller = new AbortController();
   let abortedAt = 0;
