@@ -71,8 +71,10 @@ describe('a server whose model has no place for later instructions', () => {
       );
       expect(textOf(await runOf(asked, reminded, codingTool))).toBe('taken');
       expect(rolesOf(server.seen[1]?.body).slice(head)).toEqual(['user', 'user']);
-      expect(textOf(await runOf(asked, reminded, codingTool))).toBe('taken');
-      expect(server.seen).toHaveLength(3);
+      for (const seen of [3, 4]) {
+        expect(textOf(await runOf(asked, reminded, codingTool))).toBe('taken');
+        expect(server.seen).toHaveLength(seen);
+      }
     },
   );
 
