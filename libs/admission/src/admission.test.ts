@@ -131,11 +131,18 @@ it('several choices count as so many generations', async () => {
   const claim = bed.claim({ limits, jobs: 3 });
   const ticket = await ingress.admit(claim);
   expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([3, 40 + 3 * 60]);
-  await expect(ingress.admit(bed.claim({ limits, jobs: 2 }))).rejects.toThrow(
+  await expect(ingress.admit(bed.claim({ limits, jobs: 4 }))).rejects.toThrow(
     'concurrency of this key is used up',
   );
   await ticket.settle({});
   expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([0, 40]);
+});
+
+it('a generation that names no maximum reserves 1,024 tokens of output', async () => {
+  const ingress = await bed.admission();
+  const { maxOutputTokens: _, ...claim } = bed.claim({ limits: ofTenant({ 'token-budget': { max: 9999 } }) });
+  await ingress.admit(claim);
+  expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([40 + 1024]);
 });
 
 it('what a limit can never hold is refused for good', async () => {

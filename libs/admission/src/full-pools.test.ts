@@ -48,6 +48,9 @@ it('one request in ten milliseconds finds out whether the pool is still full', (
   expect(pools.refusal('gpu', 'acme', 1)).toBeUndefined();
   expect(pools.ask('gpu', 'acme', 1)).toBe('probe');
   expect(pools.refusal('gpu', 'acme', 1)).toBe(refusal);
+  const later = new SluiceError('saturated', 'pool gpu is saturated still');
+  pools.refused('gpu', 1, later);
+  expect(pools.refusal('gpu', 'acme', 1)).toBe(later);
   pools.admitted('gpu', 'probe');
   expect(pools.refusal('gpu', 'acme', 1)).toBeUndefined();
 });

@@ -220,6 +220,17 @@ it('a rate that was filled under another policy runs empty by the one that is as
   });
 });
 
+it('a rate is forgotten when it has run empty, and not before', async () => {
+  const redis = await bed.connect();
+  const ledger = new Ledger(redis, 15_000);
+  const key = `${slot}:rate`;
+  const hold = { primitive: 'rate', max: 400, periodMs: 60_000, settles: false, key } as const;
+  await ledger.reserve(request('r', { ...hold, amount: 300 }));
+  const leftMs = await redis.pttl(key);
+  expect(leftMs).toBeGreaterThan(45_000);
+  expect(leftMs).toBeLessThan(hold.periodMs);
+});
+
 it('a budget with a period is forgotten when nobody uses it any more', async () => {
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 15_000);

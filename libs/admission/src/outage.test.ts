@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '@sluice/runtime';
+import { type Clock, FakeClock, systemClock } from '@sluice/runtime';
 import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
@@ -120,6 +120,19 @@ it('a lease that is renewed outlives its term', async () => {
     });
     return Date.now() > endsAt;
   });
+});
+
+it('every lease is renewed when a third of it is over', async () => {
+  const clock = new FakeClock();
+  const leaseMs = 30_000;
+  const ingress = await bed.admission({ leaseMs, clock });
+  await ingress.start();
+  const ids = [(await ingress.admit(bed.claim())).requestId, (await ingress.admit(bed.claim())).requestId];
+  const [open] = bookKeys('sluice:{p:gpu}');
+  const endsOf = async () => (await ingress.redis.zmscore(open, ...ids)).map(Number);
+  const before = await endsOf();
+  await clock.advance(leaseMs / 3);
+  await until(async () => (await endsOf()).every((end, index) => end > (before[index] ?? 0)));
 });
 
 it.each([

@@ -134,6 +134,19 @@ describe.each(['/fast', '/node'])('a kept connection of a server that closes (%s
     limit.abort();
     await Promise.all([once(socket, 'close'), closed]);
   });
+
+  it('is cut soon after the limit where its stream does not end by what it is told', async () => {
+    await serve(1);
+    const { socket } = await keepConnection(`${path}/stream`);
+    const limit = new AbortController();
+    let told = 0;
+    const closed = connections.close(limit.signal, () => {
+      told += 1;
+    });
+    limit.abort();
+    await Promise.all([once(socket, 'close'), closed]);
+    expect(told).toBe(1);
+  });
 });
 
 it('a server that closes is not there for anybody new', async () => {
