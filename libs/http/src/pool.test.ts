@@ -345,6 +345,26 @@ describe('a connection to a server that', () => {
     expect(connections).toBe(1);
   });
 
+  it.each(['HTTP/1.1 2', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nall'])(
+    'breaks off a later answer behind %j fails the request, which it worked on',
+    async (begun) => {
+      connections = 0;
+      let answers = 0;
+      raw = createTcpServer((socket) => {
+        connections += 1;
+        socket.on('data', () => {
+          if (answers++ === 0) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nall');
+          else socket.end(begun);
+        });
+      });
+      raw.listen(0, '127.0.0.1');
+      await once(raw, 'listening');
+      pool = open(raw, 1);
+      expect([await get('/'), await get('/')]).toEqual(['all', 'reset']);
+      expect([connections, pool.repeated]).toEqual([1, 0]);
+    },
+  );
+
   it('closes it while nobody asks is not used again', async () => {
     connections = 0;
     const closed: Promise<unknown>[] = [];

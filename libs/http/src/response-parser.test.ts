@@ -141,6 +141,10 @@ describe('the response parser', () => {
     ],
     ['a bare line feed', ['HTTP/1.1 200 OK\r\nx: a\ncontent-length: 3\r\n\r\nabc']],
     ['a head without an end', ['HTTP/1.1 200 OK\r\n', `x: ${'y'.repeat(70_000)}`]],
+    [
+      'a line between chunks without an end',
+      ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', `3;${'y'.repeat(70_000)}`],
+    ],
     ['bytes that nobody asked for', ['HTTP/1.1 204 x\r\n\r\n', 'HTTP']],
   ])('throws at %s', (_, pieces) => {
     expect(() => parse(pieces)).toThrow(ProtocolError);
