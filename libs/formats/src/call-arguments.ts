@@ -22,7 +22,7 @@ export function parseArguments(text: string): ParsedArguments {
   const scanner = new ArgumentScanner();
   const repaired = scanner.push(text) + scanner.end();
   const { isReadable, isCut } = scanner;
-  const input = isReadable && repaired !== '' ? parseObject(repaired) : undefined;
+  const input = isReadable ? parseObject(repaired) : undefined;
   return { input: input ?? {}, isReadable, isCut };
 }
 
