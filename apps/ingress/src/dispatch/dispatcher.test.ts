@@ -129,6 +129,17 @@ async function createWaiting(changes?: Partial<GenerationPlan>) {
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+it('who can hear nobody refuses after a while, and not one moment longer', () => {
+  const { dispatcher, advance, listen } = createBench();
+  listen(false);
+  advance(2_000);
+  dispatcher.checkHearing();
+  advance(250);
+  expect(() => dispatcher.checkHearing()).toThrow('no answer reaches the gateway at the moment');
+  listen(true);
+  dispatcher.checkHearing();
+});
+
 describe('a generation', () => {
   it('waits in its pool with its priority', async () => {
     const { queue, dispatcher } = await createWaiting();

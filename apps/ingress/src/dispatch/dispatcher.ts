@@ -1,3 +1,4 @@
+import { SluiceError } from '@sluice/canonical';
 import type { Logger } from '@sluice/runtime';
 import type { Attempt, LostReason, ReplyBatch, WorkerDirectory } from '@sluice/transport';
 import {
@@ -15,6 +16,8 @@ const noWorkerLimitMs = 10_000;
 const jobsPerLook = 500;
 /** A running generation that its worker did not speak of for this long is asked for: two full heartbeats. */
 const unheardLimitMs = 11_000;
+/** How long nobody can be heard before new requests are refused: a subscription that was cut stands again long before. */
+const deafLimitMs = 2_000;
 
 export interface DispatcherOptions
   extends Omit<GenerationServices, 'deathsOf' | 'resumeAbility' | 'onClosed'> {
@@ -34,6 +37,8 @@ export class Dispatcher {
   private readonly services: GenerationServices;
   private readonly poolEmptySince = new Map<string, number>();
   private isLooking = false;
+  /** Since when no reply can reach us; absent while they can. */
+  private deafSince: number | undefined;
 
   constructor(options: DispatcherOptions) {
     this.options = options;
@@ -47,6 +52,15 @@ export class Dispatcher {
 
   get count(): number {
     return this.generations.size;
+  }
+
+  /** Throws `unavailable` where no reply has been able to reach us for a while: who waited would wait for its deadline. */
+  checkHearing(): void {
+    const { now, isListening } = this.options;
+    if (this.deafSince === undefined || now() - this.deafSince < deafLimitMs || isListening()) return;
+    throw new SluiceError('unavailable', 'no answer reaches the gateway at the moment', {
+      retryAfterMs: 1_000,
+    });
   }
 
   /** Opens a generation, which waits for its `begin`. */
@@ -98,6 +112,7 @@ export class Dispatcher {
     const { directory, now, isListening } = this.options;
     directory.check(isListening());
     const at = now();
+    this.deafSince = isListening() ? undefined : (this.deafSince ?? at);
     for (const pool of this.poolEmptySince.keys()) {
       if (directory.slotsOf(pool) > 0 || !isListening()) this.poolEmptySince.delete(pool);
     }

@@ -76,8 +76,10 @@ function checkHead(exchange: Exchange, codec: ServerCodec, services: Services): 
   const credentials = readCredentials(facts);
   const welcome = (caller: Caller): void => {
     exchange.caller = caller;
-    if (!codec.countsTokens(facts.path))
+    if (!codec.countsTokens(facts.path)) {
+      services.dispatcher.checkHearing();
       services.admission.checkPools(services.catalog.pools.keys(), caller.tenant);
+    }
     refuseCompressed(facts.headers);
   };
   const known = services.keys.recall(credentials);
