@@ -53,7 +53,8 @@ export class Collector {
         return;
       case 'text-delta': {
         this.say(event.block, 'text', event.text);
-        if (event.logprobs) this.logprobs.push(...event.logprobs);
+        // One by one, as all that a server says at once: there may be more than a stack holds.
+        for (const each of event.logprobs ?? []) this.logprobs.push(each);
         this.outputTokens += event.tokens ?? 0;
         return;
       }

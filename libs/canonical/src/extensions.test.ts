@@ -54,4 +54,13 @@ describe('later fields of a block', () => {
     mergeExtensions(block, later);
     expect([earlier, later]).toEqual([{ openai: { list: [1] } }, { openai: { list: [2] } }]);
   });
+
+  it('lists without end, and leaves those alone that it was given', () => {
+    const part: Extensible = {};
+    const first = { openai: { sources: [0] } };
+    mergeExtensions(part, first);
+    for (let each = 1; each < 200_000; each += 1) mergeExtensions(part, { openai: { sources: [each] } });
+    expect(part.extensions?.openai?.sources).toHaveLength(200_000);
+    expect(first).toEqual({ openai: { sources: [0] } });
+  });
 });

@@ -40,9 +40,19 @@ export function mergeExtensions(target: Extensible, added: Record<FormatId, Json
       // Assigned, it would not become a field but the parent of them all.
       if (name === '__proto__') continue;
       const old = before[name];
-      before[name] = Array.isArray(old) && Array.isArray(value) ? [...old, ...value] : value;
+      before[name] = Array.isArray(old) && Array.isArray(value) ? join(old, value) : value;
     }
     merged[format] = before;
   }
   target.extensions = merged;
+}
+
+/** Lists that were made here, each for one thing: they grow. Made anew with each of 10,000 citations they were copied as often. */
+const ownLists = new WeakSet<Json[]>();
+
+function join(known: Json[], added: readonly Json[]): Json[] {
+  const list = ownLists.has(known) ? known : [...known];
+  for (const each of added) list.push(each);
+  ownLists.add(list);
+  return list;
 }

@@ -77,10 +77,8 @@ export function decodeStream(
   pieces: Iterable<Uint8Array | string>,
 ): GenerationEvent[] {
   const parser = new SseParser();
-  const events: GenerationEvent[] = [];
-  for (const piece of pieces) for (const message of parser.push(piece)) events.push(...decoder.push(message));
-  for (const message of parser.end()) events.push(...decoder.push(message));
-  return [...events, ...decoder.end()];
+  const messages = [...pieces].flatMap((piece) => parser.push(piece));
+  return [...[...messages, ...parser.end()].flatMap((message) => decoder.push(message)), ...decoder.end()];
 }
 
 /** The request that a server of this format gets when a client codec wrote this path and body. */

@@ -1,10 +1,11 @@
-import { type Json, SluiceError } from '@sluice/canonical';
+import { collect, type GenerationEvent, type Json, SluiceError } from '@sluice/canonical';
 import { describe, expect, it } from 'vitest';
+import { decodeStream, encodeStream, textCall } from './golden-run.ts';
 import { formats } from './registry.ts';
 
 /*
- * Small bodies that take long: what is looked at again for each of a hundred thousand, or said wrong about each, holds
- * up everybody else's requests. Where one of these is slow it runs into the time limit of its test.
+ * Small bodies and answers that take long: what is looked at again for each of a hundred thousand, or said wrong about each,
+ * holds up everybody else's requests. Where one of these is slow it runs into the time limit of its test.
  */
 
 /** More than the ingress lets through at once. */
@@ -128,3 +129,52 @@ describe.each(formats.map(({ client }) => [client.format, client] as const))(
     });
   },
 );
+
+const context = { id: 'r', createdAt: 0, model: 'm' };
+
+describe.each(formats.map((format) => [format.client.format, format] as const))(
+  'an answer of the %s format',
+  (name, format) => {
+    it('may hold as many calls as its server says, all with one id', () => {
+      const calls = Array.from({ length: many / 2 }, (_, block): GenerationEvent[] => [
+        { type: 'tool-call-start', block, id: 'c', name: 'f' },
+        { type: 'tool-call-delta', block, arguments: '{}' },
+        { type: 'tool-call-end', block },
+      ]);
+      const answer: GenerationEvent[] = [
+        { type: 'start', ...context },
+        ...calls.flat(),
+        { type: 'finish', reason: 'tool-calls', usage: {} },
+      ];
+      const text = encodeStream(format, textCall(name), [answer]);
+      const events = decodeStream(format.client.createStreamDecoder(context), [text]);
+      expect(events.filter(({ type }) => type === 'tool-call-end')).toHaveLength(many / 2);
+    });
+  },
+);
+
+it('reads a body of chat completions that says more at once than a stack holds', () => {
+  const content = Array.from({ length: many }, () => ({ type: 'text', text: 'a' }));
+  const logprobs = { content: Array.from({ length: many }, () => ({ token: 'a', logprob: 0 })) };
+  const read = (message: Json) => {
+    const { client } = formats.find((format) => format.client.format === 'openai') ?? {};
+    const body = { choices: [{ message, logprobs, finish_reason: 'stop' }] };
+    return collect(client?.decodeResponse(body, context) ?? []);
+  };
+  expect(read({ content }).content).toEqual([{ type: 'text', text: 'a'.repeat(many) }]);
+  expect(read({ content: 'a' }).logprobs).toHaveLength(many);
+});
+
+it('reads blocks of messages that all run side by side', () => {
+  const format = formats.find(({ client }) => client.format === 'anthropic');
+  const decoder = format?.client.createStreamDecoder(context);
+  const push = (message: Json) => decoder?.push({ data: JSON.stringify(message) }) ?? [];
+  const each = (say: (index: number) => Json) =>
+    Array.from({ length: many / 4 }, (_, index) => push(say(index))).flat();
+  const content_block = { type: 'text', text: 'a' };
+  push({ type: 'message_start', message: {} });
+  each((index) => ({ type: 'content_block_start', index, content_block }));
+  each((index) => ({ type: 'content_block_delta', index, delta: { type: 'text_delta', text: 'b' } }));
+  const ends = each((index) => ({ type: 'content_block_stop', index: many / 4 - 1 - index }));
+  expect(ends.filter(({ type }) => type === 'text-delta')).toHaveLength(2 * (many / 4 - 1));
+});

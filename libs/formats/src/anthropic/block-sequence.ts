@@ -15,6 +15,10 @@ interface Waiting {
 export class BlockSequence {
   private current: { index: number; decoder: BlockDecoder } | undefined;
   private waiting: Waiting[] = [];
+  /** How many of those that wait had their turn. */
+  private taken = 0;
+  /** Those that have not stopped, by number: there may be thousands, and a delta must not look through them. */
+  private readonly unstopped = new Map<number, Waiting>();
   /** Canonical number of the next block that has content. */
   private next = 0;
 
@@ -35,7 +39,9 @@ export class BlockSequence {
 
   start(index: number, block: JsonObject): GenerationEvent[] {
     if (this.current) {
-      this.waiting.push({ index, block, deltas: [], isStopped: false });
+      const waiting = { index, block, deltas: [], isStopped: false };
+      this.waiting.push(waiting);
+      this.unstopped.set(index, waiting);
       return [];
     }
     const decoder = new BlockDecoder(block, this.next);
@@ -46,7 +52,7 @@ export class BlockSequence {
   /** A delta for a block that was never started starts one, unless it does not tell of which type. */
   push(index: number, delta: JsonObject): GenerationEvent[] {
     if (this.current?.index === index) return this.current.decoder.push(delta, index);
-    const waiting = this.waiting.findLast((block) => block.index === index && !block.isStopped);
+    const waiting = this.unstopped.get(index);
     waiting?.deltas.push(delta);
     const block = waiting ? undefined : blockOf(delta);
     return block ? [...this.start(index, block), ...this.push(index, delta)] : [];
@@ -54,8 +60,9 @@ export class BlockSequence {
 
   stop(index: number): GenerationEvent[] {
     if (this.current?.index === index) return [...this.close(), ...this.advance()];
-    const stopped = this.waiting.find((block) => block.index === index && !block.isStopped);
+    const stopped = this.unstopped.get(index);
     if (stopped) stopped.isStopped = true;
+    this.unstopped.delete(index);
     return [];
   }
 
@@ -77,8 +84,14 @@ export class BlockSequence {
   private advance(): GenerationEvent[] {
     const events: GenerationEvent[] = [];
     while (!this.current) {
-      const following = this.waiting.shift();
-      if (!following) break;
+      const following = this.waiting[this.taken];
+      if (!following) {
+        this.waiting = [];
+        this.taken = 0;
+        break;
+      }
+      this.taken += 1;
+      if (this.unstopped.get(following.index) === following) this.unstopped.delete(following.index);
       events.push(...this.start(following.index, following.block));
       for (const delta of following.deltas) events.push(...this.push(following.index, delta));
       if (following.isStopped) events.push(...this.close());

@@ -196,10 +196,12 @@ function isDelta(event: GenerationEvent): event is TextDelta | ReasoningDelta | 
 
 /** Later fields replace earlier ones; the sources of citations, which each chunk gives for its text, add up. */
 function mergeCandidate(before: JsonObject, added: JsonObject): JsonObject {
-  const [old, more] = [sourcesOf(before), sourcesOf(added)];
+  const [known, more] = [sourcesOf(before), sourcesOf(added)];
   const merged = { ...before, ...added };
-  if (old.length > 0 && more.length > 0) {
-    merged.citationMetadata = { ...citations(added), citationSources: [...old, ...more] };
+  if (known.length > 0 && more.length > 0) {
+    // The list is nobody else's; a new one with each of many chunks would be copied as often.
+    for (const source of more) known.push(source);
+    merged.citationMetadata = { ...citations(added), citationSources: known };
   }
   return merged;
 }

@@ -44,7 +44,8 @@ export class AnswerBlocks {
     const last = this.waiting.at(-1);
     if (last && 'kind' in last && last.kind === kind) {
       last.text += text;
-      if (logprobs) last.logprobs = [...(last.logprobs ?? []), ...logprobs];
+      if (!last.logprobs) last.logprobs = logprobs;
+      else for (const each of logprobs ?? []) last.logprobs.push(each);
     } else this.waiting.push({ kind, text, logprobs });
     return [];
   }
@@ -69,7 +70,7 @@ export class AnswerBlocks {
 
   /** Thoughts that only their server can read, which it wants back with the calls: the next to be told of carries them. */
   seal(thoughts: readonly Json[]): void {
-    this.sealed.push(...thoughts);
+    for (const thought of thoughts) this.sealed.push(thought);
   }
 
   /** A content part of an unknown type. */
@@ -141,7 +142,7 @@ export class AnswerBlocks {
     const { wireId } = call;
     // Some servers give one id to all calls of an answer, and nobody could tell their results apart.
     const isOwn = wireId !== undefined && !this.ids.has(wireId);
-    const id = isOwn ? wireId : `${this.fallbackId}_${this.toolCalls.calls.indexOf(call)}`;
+    const id = isOwn ? wireId : `${this.fallbackId}_${call.place}`;
     this.ids.add(id);
     Object.assign(call.kept, this.takeSealed());
     return startEvents(call, this.block, id);

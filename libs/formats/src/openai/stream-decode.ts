@@ -113,7 +113,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     const events = this.readBody(keptBeside(chunk, chunkFields));
     for (const choice of Array.isArray(choices) ? choices : []) {
       // One answer was asked for; a server that sends more gets its first one read.
-      if (isJsonObject(choice) && (choice.index ?? 0) === 0) events.push(...this.readChoice(choice));
+      if (isJsonObject(choice) && (choice.index ?? 0) === 0) this.readChoice(choice, events);
     }
     return events;
   }
@@ -154,7 +154,8 @@ export class ChatStreamDecoder implements StreamDecoder {
     return [];
   }
 
-  private readChoice(wire: JsonObject): GenerationEvent[] {
+  /** Adds to `events` what a choice says. One by one: an answer that is told at once may hold more than a stack. */
+  private readChoice(wire: JsonObject, events: GenerationEvent[]): void {
     const { delta, message, finish_reason, logprobs, usage } = wire;
     // Moonshot's place for it, which is all that there is where nobody asked for the other.
     if (isJsonObject(usage) && Object.keys(this.usage).length === 0) this.usage = decodeUsage(usage);
@@ -162,14 +163,12 @@ export class ChatStreamDecoder implements StreamDecoder {
     this.hasDeltas ||= isJsonObject(delta);
     // After its deltas a message is all of them once more, as MiniMax and routers end a stream.
     const said = delta ?? (this.hasDeltas ? undefined : message);
-    const events = this.readDelta(isJsonObject(said) ? said : {}, readLogprobs(logprobs));
+    this.readDelta(isJsonObject(said) ? said : {}, readLogprobs(logprobs), events);
     if (typeof finish_reason === 'string' && finish_reason !== '') this.word = finish_reason;
-    return events;
   }
 
-  private readDelta(delta: JsonObject, logprobs: Json[] | undefined): GenerationEvent[] {
+  private readDelta(delta: JsonObject, logprobs: Json[] | undefined, events: GenerationEvent[]): void {
     const { content, refusal, reasoning_content, reasoning, tool_calls, function_call } = delta;
-    const events: GenerationEvent[] = [];
     const thinking = reasoning_content || reasoning;
     if (typeof thinking === 'string' && thinking !== '')
       events.push(...this.blocks.text('reasoning', thinking));
@@ -180,9 +179,9 @@ export class ChatStreamDecoder implements StreamDecoder {
       events.push(...this.blocks.text('text', content));
     }
     if (typeof text === 'string' && text !== '') events.push(...this.blocks.text(kind, text, logprobs));
-    else if (Array.isArray(text)) events.push(...text.flatMap((part) => this.readPart(part)));
+    else if (Array.isArray(text)) for (const part of text) events.push(...this.readPart(part));
     else if (logprobs && place) events.push(...this.blocks.text(place, '', logprobs));
-    else if (logprobs) this.logprobs.push(...logprobs);
+    else for (const each of logprobs ?? []) this.logprobs.push(each);
     this.blocks.seal(sealedIn(delta[detailsField]));
     for (const item of Array.isArray(tool_calls) ? tool_calls : []) {
       if (isJsonObject(item)) events.push(...this.blocks.call(item));
@@ -191,7 +190,6 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (isJsonObject(tool_calls)) events.push(...this.blocks.call(tool_calls));
     if (isJsonObject(function_call)) events.push(...this.blocks.call({ index: 0, function: function_call }));
     events.push(...this.readUnknown(keptBeside(delta, deltaFields)));
-    return events;
   }
 
   /** A few servers send a list of parts in place of a text. */

@@ -4,8 +4,9 @@ import { FORMAT, keptBeside, keptFields } from './wire.ts';
 
 /** A call whose pieces are still coming. */
 export interface OpenCall {
-  /** The server's number and id for it; absent where it gave none. */
-  readonly wireIndex: number | undefined;
+  /** Its number among all calls of the answer, from 0. */
+  readonly place: number;
+  /** The server's id for it; absent where it gave none. */
   wireId: string | undefined;
   name: string;
   /** What has come and was not yet given on. */
@@ -32,6 +33,9 @@ const bodyFields = new Set(['name', 'arguments']);
  */
 export class ToolCalls {
   readonly calls: OpenCall[] = [];
+  /** The last call of each number and id that the server gave. */
+  private readonly byIndex = new Map<number, OpenCall>();
+  private readonly byId = new Map<string, OpenCall>();
 
   /** The call that the piece belongs to, after adding the piece to it. */
   add(item: JsonObject): OpenCall {
@@ -41,7 +45,10 @@ export class ToolCalls {
     const index = typeof item.index === 'number' ? item.index : undefined;
     const fragment = argumentsText(body.arguments);
     const call = this.find({ index, id, name, fragment }) ?? this.open(index, item);
-    call.wireId ??= id;
+    if (call.wireId === undefined && id !== undefined) {
+      call.wireId = id;
+      this.byId.set(id, call);
+    }
     if (call.other) {
       mergeOther(call.other, item);
       return call;
@@ -66,11 +73,8 @@ export class ToolCalls {
   }
 
   private find({ index, id, name, fragment }: Piece): OpenCall | undefined {
-    if (index === undefined && id !== undefined) return this.calls.findLast((call) => call.wireId === id);
-    const call =
-      index === undefined
-        ? this.calls.at(-1)
-        : this.calls.findLast((candidate) => candidate.wireIndex === index);
+    if (index === undefined && id !== undefined) return this.byId.get(id);
+    const call = index === undefined ? this.calls.at(-1) : this.byIndex.get(index);
     if (!call) return undefined;
     if (index === undefined) return name !== '' && call.name !== '' ? undefined : call;
     const isOtherId = id !== undefined && call.wireId !== undefined && id !== call.wireId;
@@ -82,7 +86,7 @@ export class ToolCalls {
   private open(wireIndex: number | undefined, item: JsonObject): OpenCall {
     const isOther = typeof item.type === 'string' && item.type !== '' && item.type !== 'function';
     const call: OpenCall = {
-      wireIndex,
+      place: this.calls.length,
       wireId: undefined,
       name: '',
       arguments: '',
@@ -94,6 +98,7 @@ export class ToolCalls {
       other: isOther ? {} : undefined,
     };
     this.calls.push(call);
+    if (wireIndex !== undefined) this.byIndex.set(wireIndex, call);
     return call;
   }
 }
