@@ -209,6 +209,15 @@ describe('a grammar of a schema', () => {
     expect(grammar).toMatchObject({ properties: { b: { type: 'string' } } });
   });
 
+  it('follows a reference once, however long it is and however often it is met', () => {
+    const properties = Object.fromEntries(
+      many.slice(0, 1_500).map((name) => [name, { $ref: '#/$defs/a', type: 'string' }]),
+    );
+    const $defs = { a: { $ref: `#${'/'.repeat(1_000_000)}`, maxLength: 5 } };
+    const grammar = grammarOf({ type: 'object', properties, $defs });
+    expect(grammar).toMatchObject({ properties: { 'value 0': { type: 'string', maxLength: 5 } } });
+  });
+
   const parts = <Part>(part: (name: string) => Part) => many.slice(0, 20_000).map(part);
   const long = { $ref: '#/properties/b/$defs/long' };
   it.each<[string, Json]>([

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { listOf, SchemaJoiner, typesOf } from '../json-schema/merge.ts';
+import { References } from '../json-schema/references.ts';
 import { anything, definitionPrefix, GrammarReader } from './grammar-reader.ts';
 import type { GrammarObject, GrammarSchema } from './library.ts';
 
@@ -55,6 +56,7 @@ export function planGrammar(schema: Json, maySkip: boolean, effort = new Effort(
 
 class Planner {
   private readonly root: Json;
+  private readonly references: References;
   readonly definitions = new Map<string, GrammarSchema>();
   /** Of each object the properties that may be absent, as they are when they are not. */
   readonly optional = new Map<GrammarSchema, ReadonlyMap<string, GrammarSchema>>();
@@ -65,6 +67,7 @@ class Planner {
 
   constructor(root: Json, maySkip: boolean, effort: Effort) {
     this.root = root;
+    this.references = new References(root);
     this.maySkip = maySkip;
     this.effort = effort;
     this.mostNodes = effort.nodesOfNext;
@@ -235,17 +238,9 @@ class Planner {
     };
   }
 
-  /** A JSON pointer into the schema itself. Anything is allowed by one that leads nowhere or elsewhere. */
+  /** Anything is allowed by a reference that leads nowhere. */
   private lookUp(reference: string): Json {
-    if (!reference.startsWith('#')) return true;
-    let target: Json | undefined = this.root;
-    for (const step of reference.split('/').slice(1)) {
-      const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
-      const within: JsonObject = isJsonObject(target) ? target : {};
-      const found = [name, decodeUrl(name)].find((each) => Object.hasOwn(within, each));
-      target = found === undefined ? undefined : within[found];
-    }
-    return target ?? true;
+    return this.references.target(reference) ?? true;
   }
 }
 
@@ -276,15 +271,6 @@ function spellOut(value: Json): Json {
     ...{ type: 'object', required: Object.keys(value), additionalProperties: false },
     properties: Object.fromEntries(parts),
   };
-}
-
-/** As it is where it is no part of a URL. */
-function decodeUrl(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** The bounds that a grammar can count to; 0 and absent mean none. */

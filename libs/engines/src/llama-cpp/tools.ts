@@ -30,10 +30,10 @@ export function planCalls(request: InferenceRequest): Calls {
   const choice = request.toolChoice ?? { type: 'auto' };
   const isForced = choice.type === 'required' || choice.type === 'tool';
   const tools = (request.tools ?? []).filter((tool) => tool.type === 'function');
+  const allowed = 'allowed' in choice && choice.allowed ? new Set(choice.allowed) : undefined;
   const offered = tools.filter(({ name }) => {
     if (choice.type === 'none') return false;
-    if (choice.type === 'tool') return name === choice.name;
-    return choice.allowed?.includes(name) ?? true;
+    return choice.type === 'tool' ? name === choice.name : (allowed?.has(name) ?? true);
   });
   if (offered.length === 0) {
     if (isForced) throw new SluiceError('invalid-request', 'a call is required, but no tool may be called');

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { listOf, SchemaJoiner, typesOf } from '../json-schema/merge.ts';
+import { References } from '../json-schema/references.ts';
 
 /** How many references and combinators may stand in each other's way before there is a value. */
 const maxHops = 64;
@@ -13,13 +14,16 @@ export type ChooseBranch = (branches: readonly Json[]) => Json;
 /** Answers what a schema says once its references and combinators are followed. */
 export class SchemaResolver {
   private readonly root: Json;
+  private readonly references: References;
   private readonly heights = new Map<JsonObject, number[]>();
-  private readonly named = new Map<string, Json | undefined>();
+  /** By `$id` and `#$anchor`; absent until one is asked for. */
+  private named: ReadonlyMap<string, Json> | undefined;
   private readonly joiner = new SchemaJoiner();
   private followed = 0;
 
   constructor(root: Json) {
     this.root = root;
+    this.references = new References(root);
   }
 
   /** The schema as plain keywords: no `$ref`, `allOf`, `anyOf`, `oneOf` or `if` is left in it. */
@@ -85,16 +89,14 @@ export class SchemaResolver {
 
   /** A JSON pointer into the schema itself, a `$anchor` or an `$id`. Nothing is ever fetched. */
   private lookUp(reference: string): Json {
-    if (reference === '#') return this.root;
-    let target: Json | undefined = this.root;
-    if (reference.startsWith('#/')) {
-      for (const step of reference.slice(2).split('/')) target = childOf(target, decodePointer(step));
-    } else {
-      if (!this.named.has(reference)) this.named.set(reference, findNamed(this.root, reference, 0));
-      target = this.named.get(reference);
-    }
+    const target = this.references.target(reference) ?? this.findNamed(reference);
     if (target === undefined) throw unsatisfiable('a reference in it has no target');
     return target;
+  }
+
+  private findNamed(reference: string): Json | undefined {
+    this.named ??= addNamed(this.root, new Map());
+    return this.named.get(reference);
   }
 }
 
@@ -117,26 +119,13 @@ export function lowest(heights: readonly number[]): number {
   return heights.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
 }
 
-function childOf(value: Json | undefined, step: string): Json | undefined {
-  if (Array.isArray(value)) return value[Number(step)];
-  return isJsonObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
-}
-
-function decodePointer(step: string): string {
-  const text = step.replaceAll('~1', '/').replaceAll('~0', '~');
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
+/** Of several parts of one name the first counts. */
+function addNamed(value: Json, named: Map<string, Json>, depth = 0): Map<string, Json> {
+  if (depth > maxHops || typeof value !== 'object' || value === null) return named;
+  if (isJsonObject(value)) {
+    for (const name of [value.$id, `#${value.$anchor}`])
+      if (typeof name === 'string' && !named.has(name)) named.set(name, value);
   }
-}
-
-function findNamed(value: Json, reference: string, depth: number): Json | undefined {
-  if (depth > maxHops || typeof value !== 'object' || value === null) return undefined;
-  if (isJsonObject(value) && (value.$id === reference || `#${value.$anchor}` === reference)) return value;
-  for (const child of Object.values(value)) {
-    const found = findNamed(child, reference, depth + 1);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  for (const child of Object.values(value)) addNamed(child, named, depth + 1);
+  return named;
 }
