@@ -26,6 +26,14 @@ function expected(stops: readonly string[], pieces: readonly string[]) {
 }
 
 describe('a gate', () => {
+  it('holds as much as may become a long string, letter by letter', () => {
+    const many = 40_000;
+    const gate = new StopGate([`${'a'.repeat(many)}b`]);
+    let tokens = 0;
+    for (let letter = 0; letter < 2 * many; letter += 1) tokens += gate.push('a').tokens;
+    expect([tokens, gate.flush().tokens]).toEqual([many, many]);
+  });
+
   it('stops where the text says one of its strings, however it is cut into pieces', () => {
     const words = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 6 });
     fc.assert(

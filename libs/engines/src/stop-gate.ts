@@ -9,7 +9,7 @@ export interface Passed {
 }
 
 interface HeldPiece {
-  /** Where the piece begins in the held text. */
+  /** Where the piece begins in all of the text. */
   start: number;
   logprobs: readonly Json[];
 }
@@ -22,7 +22,11 @@ export class StopGate {
   /** The stop string that was hit; absent until then. */
   matched: string | undefined;
   private held = '';
+  /** Letters that were passed before them. */
+  private passed = 0;
+  /** Those from `due` on are not passed: of a long stop string there may be tens of thousands, which are not copied each time. */
   private pieces: HeldPiece[] = [];
+  private due = 0;
   private readonly stops: readonly StopProgress[];
 
   constructor(stopSequences: readonly string[] = []) {
@@ -37,7 +41,7 @@ export class StopGate {
   /** Takes a piece in and gives what is safe to say now. */
   push(text: string, logprobs: readonly Json[] = []): Passed {
     if (this.stops.length === 0) return { text, tokens: 1, logprobs: [...logprobs] };
-    this.pieces.push({ start: this.held.length, logprobs });
+    this.pieces.push({ start: this.passed + this.held.length, logprobs });
     const match = this.findMatch(text);
     this.held += text;
     if (match === undefined) return this.release(this.held.length - this.pendingLength());
@@ -45,6 +49,7 @@ export class StopGate {
     const passed = this.release(match.index);
     this.held = '';
     this.pieces = [];
+    this.due = 0;
     return passed;
   }
 
@@ -75,17 +80,18 @@ export class StopGate {
   private release(length: number): Passed {
     if (length === 0) return { text: '', tokens: 0, logprobs: [] };
     const passed: Passed = { text: this.held.slice(0, length), tokens: 0, logprobs: [] };
-    const kept: HeldPiece[] = [];
-    for (const piece of this.pieces) {
-      if (piece.start >= length) {
-        kept.push({ ...piece, start: piece.start - length });
-        continue;
-      }
-      passed.tokens += 1;
-      passed.logprobs.push(...piece.logprobs);
-    }
+    const end = this.passed + length;
+    this.passed += passed.text.length;
     this.held = this.held.slice(length);
-    this.pieces = kept;
+    for (let piece = this.pieces[this.due]; piece && piece.start < end; piece = this.pieces[this.due]) {
+      this.due += 1;
+      passed.tokens += 1;
+      for (const each of piece.logprobs) passed.logprobs.push(each);
+    }
+    if (this.due * 2 >= this.pieces.length) {
+      this.pieces = this.pieces.slice(this.due);
+      this.due = 0;
+    }
     return passed;
   }
 }
