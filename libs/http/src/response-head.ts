@@ -54,7 +54,8 @@ export class ResponseHead {
       const name = line.slice(0, colon).toLowerCase();
       const value = line.slice(colon + 1).trim();
       const known = headers.get(name);
-      headers.set(name, known === undefined ? value : [known, value].flat());
+      if (Array.isArray(known)) known.push(value);
+      else headers.set(name, known === undefined ? value : [known, value]);
     }
     return Object.fromEntries(headers);
   }

@@ -137,7 +137,8 @@ function createErrorReader(codec: ClientCodec, head: ResponseHead): AnswerReader
 const noWords = /^\s*<|[^\P{Cc}\s]|\ufffd/u;
 
 class BodyCollector {
-  private readonly chunks: Uint8Array[] = [];
+  /** Grows by doubling: kept one by one, the pieces of a server that sends single bytes take a hundred times their size. */
+  private held = Buffer.alloc(0);
   private bytes = 0;
   private readonly maxBytes: number;
 
@@ -147,14 +148,20 @@ class BodyCollector {
 
   /** Keeps a copy. False when it did not fit; then nothing of it is kept. */
   add(chunk: Uint8Array): boolean {
-    if (this.bytes + chunk.byteLength > this.maxBytes) return false;
-    this.bytes += chunk.byteLength;
-    this.chunks.push(Buffer.from(chunk));
+    const bytes = this.bytes + chunk.byteLength;
+    if (bytes > this.maxBytes) return false;
+    if (bytes > this.held.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.min(this.maxBytes, Math.max(bytes, 2 * this.held.length)));
+      this.held.copy(larger, 0, 0, this.bytes);
+      this.held = larger;
+    }
+    this.held.set(chunk, this.bytes);
+    this.bytes = bytes;
     return true;
   }
 
   text(): string {
-    return Buffer.concat(this.chunks).toString();
+    return this.held.toString('utf8', 0, this.bytes);
   }
 
   /** What it says in plain text; absent when it is something else. */
