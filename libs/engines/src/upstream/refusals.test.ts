@@ -1,10 +1,12 @@
 import type { InferenceRequest } from '@sluice/canonical';
+import { findClientCodec } from '@sluice/formats';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { askFor, runOf, textOf } from '../test-runs.ts';
 import { quietServices } from '../test-services.ts';
 import { ChatServer, type SeenRequest } from './chat-server.ts';
 import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
 import { upstreamOptions } from './options.ts';
+import { Refusals } from './refusals.ts';
 
 let server: ChatServer;
 let engine: UpstreamEngine | undefined;
@@ -138,4 +140,22 @@ it('a server that demands strings, an older role and short ids learns to be told
     {},
     {},
   ]);
+});
+
+it('remembers no end of what servers behind one address refuse of each other', () => {
+  const codec = findClientCodec('openai');
+  if (!codec) throw new Error('no codec');
+  const refusals = new Refusals(codec);
+  const question = { request: askFor('hi'), stops: [] };
+  const emit = () => undefined;
+  const run = { id: 'r', backendModel: 'm', clientFormat: 'anthropic', signal: AbortSignal.any([]), emit };
+  let known = 0;
+  for (let asked = 0; asked < 100; asked += 1) {
+    const [body, taken] = asked % 2 === 0 ? ['high', "'low' or 'medium'"] : ['medium', "'high' or 'max'"];
+    const words = `reasoning_effort must be ${taken}`;
+    const next = refusals.after(words, { reasoning_effort: body ?? '' }, question, run);
+    if (next) refusals.learn(next, run);
+    known = next?.refusals?.length ?? 0;
+  }
+  expect(known).toBe(32);
 });

@@ -3,6 +3,9 @@ import type { ClientCodec } from '@sluice/formats';
 import type { GenerationRun } from '../engine.ts';
 import type { Question } from './question.ts';
 
+/** Of one model. Servers behind one address that refuse each other's words would be remembered anew with each request. */
+const mostRefusals = 32;
+
 /** The words in which a server refused what can be said otherwise, by model: it is not said again. */
 export class Refusals {
   private readonly codec: ClientCodec;
@@ -20,7 +23,7 @@ export class Refusals {
   /** The question after the server refused this body for it in these words. Absent: it can't be said otherwise. */
   after(refusal: string, body: JsonObject, question: Question, run: GenerationRun): Question | undefined {
     if (!this.rephrase(body, refusal, run)) return undefined;
-    return { ...question, refusals: [...this.of(question, run), refusal] };
+    return { ...question, refusals: [...this.of(question, run), refusal].slice(-mostRefusals) };
   }
 
   /** The server answered the question as it was asked at last. */
