@@ -56,6 +56,39 @@ describe('deaths of a pool', () => {
   });
 });
 
+describe('slots of a pool', () => {
+  it('are not counted anew for each who asks', () => {
+    const { directory } = createBench();
+    let looks = 0;
+    const chat = {
+      get slots() {
+        looks += 1;
+        return 4;
+      },
+      resume: 'exact' as const,
+    };
+    for (let worker = 0; worker < 10; worker += 1)
+      directory.receive(presence(`w${worker}`, { pools: { chat } }));
+    const before = looks;
+    for (let asked = 0; asked < 100; asked += 1) expect(directory.slotsOf('chat')).toBe(40);
+    expect(looks).toBe(before);
+  });
+
+  it('are those of who lives and takes jobs of it', () => {
+    const { directory, advance } = createBench();
+    for (const worker of ['w1', 'w2', 'w3']) directory.receive(presence(worker));
+    directory.receive(presence('w1', { pools: { chat: { slots: 7, resume: 'exact' } } }));
+    expect([directory.slotsOf('chat'), directory.slotsOf('another')]).toEqual([15, 0]);
+    directory.receive(presence('w2', { state: 'draining' }));
+    expect(directory.slotsOf('chat')).toBe(11);
+    directory.receive({ type: 'exited', worker: 'w2' });
+    directory.receive({ type: 'exited', worker: 'w3' });
+    expect(directory.slotsOf('chat')).toBe(7);
+    advance(5_000);
+    expect(directory.slotsOf('chat')).toBe(0);
+  });
+});
+
 describe('a worker', () => {
   it('that falls silent is lost, once', () => {
     const { directory, lost, advance } = createBench();

@@ -23,6 +23,11 @@ interface Entry {
 /** What an ingress knows of the workers: who lives, what they serve, who fell silent. */
 export class WorkerDirectory {
   private readonly workers = new Map<string, Entry>();
+  /**
+   * Of each pool the slots of those who take jobs of it. Everything that waits asks for them, four times a second: counted
+   * for each, they cost as much as all that wait times all workers.
+   */
+  private readonly slots = new Map<string, number>();
   private readonly exited = new Set<string>();
   /** What the worker that last spoke could do in each pool. */
   private readonly lastResume = new Map<string, ResumeAbility>();
@@ -47,7 +52,7 @@ export class WorkerDirectory {
     const isDraining = news.state === 'draining';
     for (const [pool, { resume }] of Object.entries(news.pools)) this.lastResume.set(pool, resume);
     const beats = (before?.beats ?? 0) + 1;
-    this.workers.set(news.worker, { heardAt: this.options.now(), pools: news.pools, isDraining, beats });
+    this.put(news.worker, { heardAt: this.options.now(), pools: news.pools, isDraining, beats });
     if (isDraining && !before?.isDraining) this.options.onLost(news.worker, 'draining');
   }
 
@@ -57,7 +62,7 @@ export class WorkerDirectory {
     const heardAt = this.options.now();
     if (entry) entry.heardAt = heardAt;
     else if (!this.exited.has(worker)) {
-      this.workers.set(worker, { heardAt, pools: {}, isDraining: false, beats: 0 });
+      this.put(worker, { heardAt, pools: {}, isDraining: false, beats: 0 });
     }
   }
 
@@ -87,10 +92,7 @@ export class WorkerDirectory {
 
   /** Slots of all living workers that take jobs of this pool. */
   slotsOf(pool: string): number {
-    let slots = 0;
-    for (const { pools, isDraining } of this.workers.values())
-      if (!isDraining) slots += pools[pool]?.slots ?? 0;
-    return slots;
+    return this.slots.get(pool) ?? 0;
   }
 
   /** How often each living worker that may hold jobs of this pool has announced itself. */
@@ -127,7 +129,23 @@ export class WorkerDirectory {
     // Who goes in order has named no pools any more.
     const pools = this.workers.get(worker)?.pools ?? {};
     for (const pool of Object.keys(pools)) this.deaths.set(pool, this.deathsOf(pool) + 1);
-    if (this.workers.delete(worker) || reason === 'exited') this.options.onLost(worker, reason);
+    const wasKnown = this.workers.has(worker);
+    this.put(worker, undefined);
+    if (wasKnown || reason === 'exited') this.options.onLost(worker, reason);
+  }
+
+  /** Replaces what is known of a worker; without an entry it is forgotten. */
+  private put(worker: string, entry: Entry | undefined): void {
+    this.count(this.workers.get(worker), -1);
+    if (entry) this.workers.set(worker, entry);
+    else this.workers.delete(worker);
+    this.count(entry, 1);
+  }
+
+  private count(entry: Entry | undefined, sign: 1 | -1): void {
+    if (!entry || entry.isDraining) return;
+    for (const [pool, { slots }] of Object.entries(entry.pools))
+      this.slots.set(pool, (this.slots.get(pool) ?? 0) + sign * slots);
   }
 
   // A presence message may arrive after the supervisor's word; it must not bring the dead back.
