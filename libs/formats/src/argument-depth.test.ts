@@ -57,15 +57,19 @@ describe.each(formats.map((format) => [format.client.format, format] as const))(
       for (const said of sayIn(format, nested(deepestArguments))) expect(said).toContain('[[[');
     });
 
-    it('are left out where they are of more levels than a stack holds, but for places that take text', () => {
-      const takeText = sayIn(format, nested(3)).map(isText);
-      const said = sayIn(format, nested(200_000));
-      expect(said.map((text) => text.includes('[[['))).toEqual(takeText);
-      const pieces = new SseParser()
-        .push(said[2])
-        .map(({ data }) => /"partial_json":"(.*)"\}\}$/.exec(data)?.[1] ?? '');
-      // What a client of messages joins and parses is an object in any case.
-      expect(isTooDeep(JSON.parse(JSON.parse(`"${pieces.join('')}"`) || '{}'))).toBe(false);
-    });
+    // One more, and more than a stack holds.
+    it.each([deepestArguments + 1, 200_000])(
+      'are left out where they are of %d levels, but for places that take text',
+      (levels) => {
+        const takeText = sayIn(format, nested(3)).map(isText);
+        const said = sayIn(format, nested(levels));
+        expect(said.map((text) => text.includes('[[['))).toEqual(takeText);
+        const pieces = new SseParser()
+          .push(said[2])
+          .map(({ data }) => /"partial_json":"(.*)"\}\}$/.exec(data)?.[1] ?? '');
+        // What a client of messages joins and parses is an object in any case.
+        expect(isTooDeep(JSON.parse(JSON.parse(`"${pieces.join('')}"`) || '{}'))).toBe(false);
+      },
+    );
   },
 );

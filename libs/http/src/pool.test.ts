@@ -242,6 +242,18 @@ describe('a pool', () => {
     expect(left.status).toBeUndefined();
   });
 
+  it('keeps everybody who waits when a call is left that was over', async () => {
+    pool = open(server, 1);
+    const over = ask('/');
+    await over.over;
+    ask('/hold');
+    const next = ask('/');
+    await holds(1);
+    pool.abort(over);
+    held[0]?.end();
+    expect(await next.over).toBe('answer');
+  });
+
   it('tells everybody when it is closed', async () => {
     const answers = ['/hold', '/hold', '/hold', '/hold'].map(get);
     await holds(3);
