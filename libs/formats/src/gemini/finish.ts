@@ -38,8 +38,7 @@ const reasonOf: Readonly<Record<string, FinishReason>> = {
 /** `finishReason`. A call whose arguments stayed unreadable turns a natural end into MALFORMED_FUNCTION_CALL. */
 export function encodeFinishReason({ reason, rawReason }: FinishEvent, hasMalformedCall: boolean): string {
   if (hasMalformedCall && !cutsOff(reason)) return 'MALFORMED_FUNCTION_CALL';
-  const isOurs =
-    rawReason !== undefined && Object.hasOwn(reasonOf, rawReason) && reasonOf[rawReason] === reason;
+  const isOurs = rawReason !== undefined && reasonOf[rawReason] === reason;
   return isOurs ? rawReason : plainWord[reason];
 }
 
