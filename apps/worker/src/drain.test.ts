@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { FakeClock } from '@sluice/runtime';
 import { expect, it } from 'vitest';
 import { drainGenerations } from './drain.ts';
@@ -6,7 +7,11 @@ import type { Presence } from './presence.ts';
 
 it('a worker that goes tells of it in an order in which nobody waits in vain, or loses a last word', async () => {
   const told: string[] = [];
-  const note = (what: string) => async () => void told.push(what);
+  /** Told when it has been done, which takes so many turns. */
+  const note = (what: string, turns: number) => async () => {
+    for (let turn = 0; turn < turns; turn += 1) await setImmediate();
+    told.push(what);
+  };
   const clock = new FakeClock();
   const running = Promise.withResolvers<void>();
   const pool = (name: string, drained: Promise<void>) => ({
@@ -14,23 +19,24 @@ it('a worker that goes tells of it in an order in which nobody waits in vain, or
       told.push(`${name} drains`);
       await drained;
     },
-    stop: async (reason: string) => void told.push(`${name} ends as ${reason}`),
+    stop: (reason: string) => note(`${name} ends as ${reason}`, 4)(),
   });
   const limit = new AbortController();
   const drained = drainGenerations(
     {
       // All that a drain asks of them.
       pools: [pool('a', Promise.resolve()), pool('b', running.promise)] as unknown as PoolWorker[],
-      publisher: { flush: note('flush') },
+      publisher: { flush: note('flush', 3) },
       presence: {
-        enter: async (state: string) => void told.push(state),
-        leave: note('leave'),
+        enter: (state: string) => note(state, 1)(),
+        leave: note('leave', 1),
       } as unknown as Presence,
       clock,
     },
     limit.signal,
   );
   const takesNoMore = ['closing', 'a drains', 'b drains'];
+  await expect.poll(() => told).toEqual(takesNoMore);
   await clock.advance(60_000);
   expect(told).toEqual(takesNoMore);
   running.resolve();

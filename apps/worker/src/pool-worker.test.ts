@@ -6,11 +6,11 @@ import { createJobQueue, type InferenceJob, openRedis, type ReplyPublisher } fro
 import { expect, it } from 'vitest';
 import { PoolWorker } from './pool-worker.ts';
 
-it('a pool offers its slots once its engine stands, and what was cancelled leaves nothing to repeat', async () => {
+it('a pool offers its slots once its engine stands, forgets what was cancelled, and drains when the rest has ended', async () => {
   await using redis = await startRedis();
   const connection = openRedis(redis.url, { profile: 'worker', name: 'test', onError: () => undefined });
   await until(() => connection.status === 'ready');
-  const forgotten: string[] = [];
+  const told: string[] = [];
   const stands = Promise.withResolvers<void>();
   const engine: Engine = {
     slots: 3,
@@ -32,7 +32,7 @@ it('a pool offers its slots once its engine stands, and what was cancelled leave
     } as never as Catalog,
     publisher: {
       open: () => ({ write: () => undefined, announced: Promise.resolve(), whenAbandoned: () => undefined }),
-      forget: ({ requestId, attempt }: InferenceJob) => forgotten.push(`${requestId}-${attempt}`),
+      forget: ({ requestId, attempt }: InferenceJob) => told.push(`${requestId}-${attempt} forgotten`),
     } as unknown as ReplyPublisher,
     engine,
     redis: connection,
@@ -56,12 +56,23 @@ it('a pool offers its slots once its engine stands, and what was cancelled leave
     deadlineAt: Date.now() + 600_000,
     request: { model: 'm', messages: [], sampling: {} },
   };
-  await createJobQueue(connection).enqueue('chat', job, 1);
+  const queue = createJobQueue(connection);
+  await queue.enqueue('chat', job, 1);
   const cancel = { kind: 'cancel', requestId: 'r1', attempt: 2, sequence: 0 } as const;
   expect(pool.receive({ ...cancel, attempt: 1 })).toBe(false);
   await until(() => pool.receive(cancel));
-  await until(() => forgotten.length > 0);
-  expect(forgotten).toEqual(['r1-2']);
-  await pool.drain(AbortSignal.abort());
+  await until(() => told.length > 0);
+  expect(told).toEqual(['r1-2 forgotten']);
+
+  await queue.enqueue('chat', { ...job, requestId: 'r2' }, 1);
+  await until(() => pool.receive({ ...cancel, requestId: 'r2', kind: 'acknowledge' }));
+  const drained = pool.drain(new AbortController().signal).then(() => told.push('drained'));
+  await until(async () => !String(await connection.call('CLIENT', 'LIST')).includes('cmd=bzpopmin'));
+  expect(told).toHaveLength(1);
+  pool.receive({ ...cancel, requestId: 'r2' });
+  await drained;
+  expect(told.slice(1)).toEqual(['r2-2 forgotten', 'drained']);
+  await queue.enqueue('chat', { ...job, requestId: 'r3' }, 1);
+  expect(await queue.depth('chat')).toBe(1);
   connection.disconnect();
 });

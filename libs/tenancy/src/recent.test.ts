@@ -1,11 +1,14 @@
 import { expect, it } from 'vitest';
 import { Recent } from './recent.ts';
 
-it('the least recently used entry makes room', () => {
+it.each([
+  ['got', (recent: Recent<number>) => recent.get('a')],
+  ['set', (recent: Recent<number>) => recent.set('a', 1, 10)],
+])('the entry makes room that was %s least recently', (_used, use) => {
   const recent = new Recent<number>(2, () => 0);
   recent.set('a', 1, 10);
   recent.set('b', 2, 10);
-  recent.get('a');
+  use(recent);
   recent.set('c', 3, 10);
   expect([recent.get('a'), recent.get('b'), recent.get('c'), recent.size]).toEqual([1, undefined, 3, 2]);
 });

@@ -120,6 +120,10 @@ describe('slots', () => {
     consumer.start();
     await until(() => bench.running.size === 1);
     expect(await bench.queue.depth('full')).toBe(2);
+    const claims = async () => /cmdstat_evalsha:calls=\d+/.exec(await raw.info('commandstats'))?.[0];
+    const before = await claims();
+    for (let time = 0; time < 20; time += 1) await raw.ping();
+    expect(await claims()).toBe(before);
     await bench.queue.remove('full', 'j1', 1);
     bench.finishAll();
     await until(() => bench.taken.length === 2);

@@ -132,7 +132,7 @@ describe('what Redis would cut off its subscriber for', () => {
     const { frames } = create();
     frames.write(text('before'));
     frames.write({ type: 'opaque', format: 'x', value: letter.repeat(count * mebibyte) });
-    frames.write(finish);
+    frames.write(text('behind'));
     expect(read(frames.takeFrame())?.events).toEqual([text('before')]);
     expect(read(frames.takeFrame())?.events).toMatchObject([
       { type: 'error', error: { kind: 'upstream-failed', retryable: false } },
