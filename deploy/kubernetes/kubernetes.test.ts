@@ -33,6 +33,7 @@ interface Workload {
 }
 interface Probe {
   exec?: { command: string[] };
+  terminationGracePeriodSeconds?: number;
 }
 interface Container {
   image: string;
@@ -166,6 +167,13 @@ describe('the processes in the manifests', () => {
     const pauseMs = (containers[0].lifecycle?.preStop.sleep.seconds ?? 0) * 1000;
     // What the supervisors give a process after its drain, and some more.
     expect(terminationGracePeriodSeconds * 1000).toBeGreaterThanOrEqual(pauseMs + drainMs(name) + 10_000);
+  });
+
+  it.each(['ingress', 'worker'])('wait for no drain of %s where it hangs', (name) => {
+    const { livenessProbe, lifecycle } = container(name);
+    const pauseSeconds = lifecycle?.preStop.sleep.seconds ?? 0;
+    expect(livenessProbe.terminationGracePeriodSeconds).toBeGreaterThan(pauseSeconds);
+    expect(livenessProbe.terminationGracePeriodSeconds).toBeLessThan(20);
   });
 
   it.each(['ingress', 'worker', 'cli'])('let no service of the namespace set a variable of %s', (name) => {
