@@ -127,25 +127,48 @@ describe('a generation', () => {
     expect(written).toEqual([start, word, finish]);
   });
 
-  test('tells the engine the limits of the model', async () => {
-    let limits: Partial<GenerationRun> = {};
-    await begin((run) => {
-      limits = run;
-    }).outcome;
-    expect(limits).toMatchObject({ contextTokens: 4096, maxOutputTokens: 512 });
+  test('tells the engine the limits of the model, the format of its client and what it is to go on with', async () => {
+    let told: Partial<GenerationRun> = {};
+    const resume = { content: [{ type: 'text' as const, text: 'one ' }], outputTokens: 1 };
+    const play = (run: GenerationRun) => {
+      told = run;
+    };
+    await begin(play, { more: { clientFormat: 'anthropic', resume } }).outcome;
+    expect(told).toMatchObject({
+      ...{ contextTokens: 4096, maxOutputTokens: 512 },
+      ...{ clientFormat: 'anthropic', resume },
+    });
+    await begin(play).outcome;
+    expect(told).not.toHaveProperty('resume');
   });
 
   test('tells how long the engine took to its first content, on the clock it was given', async () => {
-    const clockOf: { clock?: FakeClock } = {};
-    const { outcome, clock } = begin(async (run) => {
-      run.emit(start);
-      await Promise.resolve();
-      await clockOf.clock?.advance(70);
-      run.emit(word);
-      run.emit(finish);
-    });
-    clockOf.clock = clock;
+    const announced = Promise.withResolvers<void>();
+    const { outcome, clock } = begin(
+      async (run) => {
+        run.emit(start);
+        await clock.advance(70);
+        run.emit(word);
+        await clock.advance(5);
+        for (const event of [word, finish]) run.emit(event);
+      },
+      { announced: announced.promise },
+    );
+    await clock.advance(40);
+    announced.resolve();
     expect((await outcome).firstContentMs).toBe(70);
+  });
+
+  test('hands on what its engine knows of a failure, where it has failed', async () => {
+    const facts = { status: 503, why: 'overloaded' };
+    const failure: GenerationEvent = { type: 'error', error: { kind: 'unavailable', message: 'gone' } };
+    for (const last of [failure, finish]) {
+      const { outcome } = begin((run) => {
+        run.onFailure?.(facts);
+        run.emit(last);
+      });
+      expect((await outcome).failure).toEqual(last === failure ? facts : undefined);
+    }
   });
 
   test('says nothing after the terminal event, whatever the engine does', async () => {

@@ -48,7 +48,6 @@ export class Generation {
   private readonly job: InferenceJob;
   private readonly services: GenerationServices;
   private readonly aborting = new AbortController();
-  private stopReason: StopReason | undefined;
   private hasAsked = false;
   private outcome: Outcome | undefined;
   private firstContentAt: number | undefined;
@@ -99,8 +98,7 @@ export class Generation {
 
   /** Aborts the engine and says the last word that the reason calls for. Only the first call counts. */
   stop(reason: StopReason): void {
-    if (this.stopReason !== undefined || this.outcome !== undefined) return;
-    this.stopReason = reason;
+    if (this.outcome !== undefined) return;
     const error = lastWords[reason];
     if (error)
       this.services.writer.write({ type: 'error', error, ...(!this.hasAsked && { usage: nothingSpent }) });

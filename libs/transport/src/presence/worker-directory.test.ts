@@ -149,6 +149,7 @@ describe('a worker', () => {
     const { directory, lost } = createBench();
     directory.receive(presence('w1'));
     directory.receive(presence('w1', { state: 'draining' }));
+    expect(lost).toEqual([['w1', 'draining']]);
     directory.receive(presence('w1', { state: 'draining' }));
     expect(directory.slotsOf('chat')).toBe(0);
     directory.receive({ type: 'exited', worker: 'w1' });
@@ -203,6 +204,7 @@ describe('a pool', () => {
     directory.receive(presence('w2', { pools: serving('exact') }));
     expect(directory.resumeOf('chat')).toBe('exact');
     directory.receive(presence('w2', { pools: serving('none') }));
+    directory.receive(presence('w3', { pools: serving('exact') }));
     expect(directory.resumeOf('chat')).toBe('none');
     directory.receive(presence('w2', { pools: serving('none'), state: 'draining' }));
     expect(directory.resumeOf('chat')).toBe('exact');

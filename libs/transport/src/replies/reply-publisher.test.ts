@@ -132,12 +132,29 @@ describe('an attempt', () => {
       open({ requestId: `big${index}`, attempt: 1 }).write(text('x'.repeat(100_000)));
     await endTurn();
     const batches = told();
-    expect(batches.length).toBeGreaterThan(1);
     expect(batches.flatMap(({ claims }) => claims)).toHaveLength(8);
+    for (const { frames } of batches) expect(JSON.stringify(frames).length).toBeLessThan(256 * 1024);
     expect(batches.flatMap(({ frames }) => frames).map(({ requestId }) => requestId)).toEqual(
       Array.from({ length: 8 }, (_, index) => `big${index}`),
     );
   });
+});
+
+it('a flush has come to its end when Redis has what was pending', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  const { bus, publisher, open } = await createBench();
+  const published = Promise.withResolvers<number>();
+  vi.spyOn(bus, 'publish').mockReturnValue(published.promise);
+  open().write(text('last'));
+  let isFlushed = false;
+  const flushed = publisher.flush().then(() => {
+    isFlushed = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isFlushed).toBe(false);
+  published.resolve(1);
+  await flushed;
+  vi.useRealTimers();
 });
 
 describe('a heartbeat', () => {
@@ -157,6 +174,16 @@ describe('a heartbeat', () => {
     expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 1 }]]);
     await advance(3_000);
     expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 1 }]]);
+  });
+
+  it('names all attempts of an ingress in one message', async () => {
+    const { open, endTurn, told, advance } = await createBench();
+    for (const attempt of [r1, r2]) open(attempt);
+    await endTurn();
+    told();
+    await advance(500);
+    const running = [r1, r2].map((attempt) => ({ ...attempt, next: 0 }));
+    expect(told()).toEqual([{ worker: 'w', claims: [], frames: [], running, gone: [] }]);
   });
 
   it('is given at once to an ingress that says hello', async () => {
@@ -304,6 +331,17 @@ describe('what is kept', () => {
     expect(publisher.keptBytes).toBeGreaterThan(0);
     publisher.acknowledge(r1, 2);
     expect(publisher.keptBytes).toBe(0);
+  });
+
+  it('stays for as long as the attempt runs, whatever it says and is asked', async () => {
+    const { publisher, open, endTurn, advance } = await createBench();
+    open().write(text('a'));
+    await endTurn();
+    publisher.acknowledge(r1, 0);
+    publisher.resend(r1, 0, 'mine');
+    await endTurn();
+    await advance(70_000);
+    expect(publisher.keptBytes).toBeGreaterThan(0);
   });
 
   it('is let go when nobody wants it', async () => {
