@@ -28,12 +28,14 @@ it('a smaller claim than the refused one is asked for', () => {
   expect(pools.refusal('gpu', 'acme', 3)).toBeUndefined();
   expect(pools.ask('gpu', 'acme', 3)).toBe('open');
   pools.refused('gpu', 2, refusal);
+  pools.refused('gpu', 3, refusal);
   expect([pools.refusal('gpu', 'acme', 2), pools.refusal('gpu', 'acme', 1)]).toEqual([refusal, undefined]);
 });
 
 it('every place that comes back is asked for once', () => {
   pools.refused('gpu', 1, refusal);
   pools.freed('gpu', 2);
+  expect([pools.refusal('gpu', 'acme', 2), pools.refusal('gpu', 'acme', 3)]).toEqual([undefined, refusal]);
   expect([pools.ask('gpu', 'acme', 1), pools.ask('gpu', 'acme', 1)]).toEqual(['freed', 'freed']);
   expect(pools.refusal('gpu', 'acme', 1)).toBe(refusal);
   pools.admitted('gpu', 'freed');
