@@ -8,8 +8,8 @@ const lists = new RegExp(`${word}(?:(?:\\s*,\\s*(?:or |and )?|\\s+(?:or|and)\\s+
 const words = new RegExp(`\\b(?:${byStrength.join('|')})\\b`, 'g');
 const quoted = new RegExp(`["'\`](${byStrength.join('|')})["'\`]`, 'g');
 
-/** Ollama names the parameter neither where it does not know the effort nor where its model does not think. */
-const isOfEffort = /reasoning_?effort|invalid reasoning value|does not support thinking/i;
+/** Ollama does not name the parameter: of an effort that nobody has, of a model without efforts, of one that does not think. */
+const isOfEffort = /reasoning_?effort|invalid reasoning value|\bthink value\b|does not support thinking/i;
 
 /**
  * The body with an effort that a server takes which refused the one in it: the nearest of those that it names, or none at

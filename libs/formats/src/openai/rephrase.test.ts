@@ -212,6 +212,7 @@ describe('an effort', () => {
     ['high', groq, 'unsaid'],
     ['minimal', ollama, 'low'],
     ['high', thoughtless, 'unsaid'],
+    ['low', 'think value "low" is not supported for this model', 'unsaid'],
     ['high', unknown, 'unsaid'],
     ['high', 'Model grok-4 does not support parameter reasoningEffort.', 'unsaid'],
     ['none', "reasoning_effort 'none' is not allowed", 'unsaid'],
