@@ -1,5 +1,5 @@
 import { referenceText } from '@sluice/engines';
-import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
+import { ask, type OwnTestRedis, startOwnRedis, type TestProcess, until } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Answer, call, formats } from '../support/call.ts';
@@ -102,11 +102,27 @@ test('no worker is taken for lost while it is Redis that stands still', async ()
   const lost = () => gateway.metric('sluice_attempts_total', { reason: 'silent' });
   const lostBefore = await lost();
   const { ended } = await openStreams(20);
-  const noticedBefore = countNotices();
+  const notices = () => countLines(gateway.ingresses, 'redis said nothing for 3000 ms');
+  const noticedBefore = notices();
   redis.suspend();
   // Later than the silence of a worker counts as its loss.
-  await until(() => countNotices() > noticedBefore, { what: 'an ingress to give its subscription up' });
+  await until(() => notices() > noticedBefore, { what: 'an ingress to give its subscription up' });
   redis.resume();
+  expectWhole(await ended);
+  expect(await lost()).toBe(lostBefore);
+});
+
+test('no worker is taken for lost while Redis makes writers wait', async () => {
+  const lost = () => gateway.metric('sluice_attempts_total', { reason: 'silent' });
+  const lostBefore = await lost();
+  const { ended } = await openStreams(20);
+  const timeOuts = () => countLines(gateway.workers, 'Socket timeout');
+  const timeOutsBefore = timeOuts();
+  // As a managed failover begins: pings are answered, and messages wait.
+  await ask(redis.port, 'CLIENT', 'PAUSE', '60000', 'WRITE');
+  // Later than the silence of a worker counts as its loss, too.
+  await until(() => timeOuts() > timeOutsBefore, { what: 'a worker to give its connection up' });
+  await ask(redis.port, 'CLIENT', 'UNPAUSE');
   expectWhole(await ended);
   expect(await lost()).toBe(lostBefore);
 });
@@ -117,7 +133,6 @@ test('streams go on without a seam when Redis restarts empty', async () => {
   expectWhole(await ended);
 });
 
-function countNotices(): number {
-  const lines = gateway.ingresses.flatMap((ingress) => ingress.lines);
-  return lines.filter((line) => line.includes('redis said nothing for 3000 ms')).length;
+function countLines(processes: readonly TestProcess[], words: string): number {
+  return processes.flatMap(({ lines }) => lines).filter((line) => line.includes(words)).length;
 }
