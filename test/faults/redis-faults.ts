@@ -14,7 +14,10 @@ const deeds: readonly { name: string; deed: Deed }[] = [
   { name: 'redis CLIENT KILL TYPE pubsub', deed: command('CLIENT', 'KILL', 'TYPE', 'pubsub') },
   { name: 'redis CLIENT KILL TYPE normal', deed: command('CLIENT', 'KILL', 'TYPE', 'normal') },
   { name: 'redis SCRIPT FLUSH', deed: command('SCRIPT', 'FLUSH') },
-  { name: 'redis CLIENT PAUSE', deed: pauseClients },
+  { name: 'redis CLIENT PAUSE', deed: pauseClients('ALL') },
+  { name: 'redis CLIENT PAUSE WRITE', deed: pauseClients('WRITE') },
+  { name: 'redis without its replicas', deed: refuseWrites },
+  { name: 'redis user without channels', deed: takeChannels },
   { name: 'redis DEBUG SLEEP', deed: sleepRedis },
   { name: 'redis suspended', deed: suspendRedis },
   { name: 'redis pubsub buffer limit', deed: shrinkBuffers },
@@ -35,10 +38,26 @@ function command(name: string, ...words: string[]): Deed {
   };
 }
 
-async function pauseClients({ operator }: Installation, random: Random): Promise<void> {
-  const pauseMs = random.between(100, 1_500);
-  await operator.call('CLIENT', 'PAUSE', String(pauseMs), 'ALL').catch(() => undefined);
-  await sleep(pauseMs);
+function pauseClients(whom: 'ALL' | 'WRITE'): Deed {
+  return async ({ operator }, random) => {
+    const pauseMs = random.between(100, 4_000);
+    await operator.call('CLIENT', 'PAUSE', String(pauseMs), whom).catch(() => undefined);
+    await sleep(pauseMs);
+  };
+}
+
+/** It answers, and takes nothing: so Redis guards itself against losing what only it has. */
+async function refuseWrites({ operator }: Installation, random: Random): Promise<void> {
+  await operator.config('SET', 'min-replicas-to-write', '1');
+  await sleep(random.between(200, 4_000));
+  await operator.config('SET', 'min-replicas-to-write', '0');
+}
+
+/** Redis cuts off who is subscribed, and refuses to let them subscribe again. */
+async function takeChannels({ operator }: Installation, random: Random): Promise<void> {
+  await operator.call('ACL', 'SETUSER', 'default', 'resetchannels');
+  await sleep(random.between(200, 4_000));
+  await operator.call('ACL', 'SETUSER', 'default', 'allchannels');
 }
 
 async function sleepRedis({ operator }: Installation, random: Random): Promise<void> {
