@@ -15,8 +15,8 @@ export function chooseTools(
   if (choice.type === 'tool') return [toolNamed(request, choice.name)];
   const wanted = (directive?.tools ?? []).map((name) => toolNamed(request, name));
   if (choice.type === 'auto' && endsWithToolResult) return [];
-  const { allowed } = choice;
-  const permitted = (tool: FunctionTool) => allowed === undefined || allowed.includes(tool.name);
+  const allowed = choice.allowed && new Set(choice.allowed);
+  const permitted = (tool: FunctionTool) => allowed?.has(tool.name) ?? true;
   const chosen = wanted.filter(permitted);
   if (choice.type === 'required' && chosen.length === 0) {
     const first = functionTools(request).find(permitted);
