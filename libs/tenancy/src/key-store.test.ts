@@ -59,7 +59,10 @@ async function openStore(
   return { ...store, subscriber, redis };
 }
 
-async function mintFor(store: KeyStore, options: { models?: string[]; expiresAt?: number } = {}) {
+async function mintFor(
+  store: KeyStore,
+  options: { name?: string; models?: string[]; expiresAt?: number } = {},
+) {
   await store.directory.upsertTenant('acme');
   return store.directory.mint({ tenant: 'acme', ...options });
 }
@@ -84,9 +87,10 @@ it('a key is found although our own process stood still for longer than the limi
 
 it('a minted key tells its tenant, its limits and what it may use', async () => {
   const store = await openStore();
-  const { credential, key } = await mintFor(store, { models: ['qwen-*', 'phi'] });
+  const { credential, key } = await mintFor(store, { name: 'ci', models: ['qwen-*', 'phi'] });
   await store.directory.changeTenantLimits('acme', { concurrency: { max: 3 } });
   await store.directory.changeKeyLimits(key.id, { 'token-budget': { max: 9 } });
+  expect(await store.directory.key(key.id)).toMatchObject({ name: 'ci', tenant: 'acme' });
   const caller = await store.authenticate([credential]);
   expect(caller).toMatchObject({
     tenant: 'acme',
