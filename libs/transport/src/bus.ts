@@ -82,7 +82,7 @@ export function createBus(
     const isCurrent = () => ready === readies && subscriber.status === 'ready';
     while (!stands) {
       try {
-        for (const channel of listeners.keys()) await subscribeOn(channel);
+        await Promise.all(Array.from(listeners.keys(), subscribeOn));
         stands = ready === readies;
       } catch (error) {
         if (!isCurrent()) return;
