@@ -1,5 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -7,6 +6,7 @@ import { ConfigError } from './config-error.ts';
 import { describeEnvironment, parseEnvironment, secretNamesOf } from './environment.ts';
 import { durationMs, list, port, secretText } from './environment-values.ts';
 import { maskSecrets } from './secrets.ts';
+import { openTestFolder } from './test-folder.ts';
 
 const schema = z.object({
   SLUICE_PORT: port().default(8080).describe('Port for clients'),
@@ -104,7 +104,7 @@ describe('parseEnvironment', () => {
   });
 
   it('reads a secret from the file that NAME_FILE points to', () => {
-    const path = join(mkdtempSync(join(tmpdir(), 'secret-')), 'pepper');
+    const path = join(openTestFolder(), 'pepper');
     writeFileSync(path, 'from the file\n');
     const { values, warnings } = parseEnvironment(schema, {
       SLUICE_REDIS_URL: 'redis://h',

@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { openTestFolder } from './test-folder.ts';
 
 const children: ChildProcess[] = [];
 afterEach(() => {
@@ -12,7 +12,7 @@ afterEach(() => {
 
 /** A real process with a real lifecycle; `body` runs before it announces that it is ready. */
 async function start(body: string): Promise<ChildProcess> {
-  const path = join(mkdtempSync(join(tmpdir(), 'lifecycle-')), 'program.mjs');
+  const path = join(openTestFolder(), 'program.mjs');
   const importOf = (file: string) => JSON.stringify(new URL(file, import.meta.url).href);
   writeFileSync(
     path,

@@ -1,11 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants, existsSync, mkdtempSync, openSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, it } from 'vitest';
+import { openTestFolder } from './test-folder.ts';
 
 const children: ChildProcess[] = [];
 afterEach(() => {
@@ -62,7 +62,7 @@ it('neither does a reader that is gone', async () => {
 });
 
 it.runIf(existsSync('/proc/self/fd'))('nor does one that stalls', async () => {
-  const pipe = join(mkdtempSync(join(tmpdir(), 'log-output-')), 'pipe');
+  const pipe = join(openTestFolder(), 'pipe');
   execFileSync('mkfifo', [pipe]);
   openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
   // More than a pipe holds.

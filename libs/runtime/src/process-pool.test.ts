@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, watch, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Logger } from './logger.ts';
 import { ProcessPool } from './process-pool.ts';
+import { openTestFolder } from './test-folder.ts';
 
 const started: ChildProcess[] = [];
 /** Those that heed nothing else: one that a test left would outlive all of them. */
@@ -25,7 +25,7 @@ const head = `
 
 /** A supervisor with one process under it that never ends its drain, however often it is told, and that process's id. */
 async function startPool(): Promise<{ supervisor: ChildProcess; child: number }> {
-  const folder = mkdtempSync(join(tmpdir(), 'process-pool-'));
+  const folder = openTestFolder();
   const entry = join(folder, 'child.mjs');
   const program = join(folder, 'supervisor.mjs');
   writeFileSync(
@@ -81,7 +81,7 @@ describe('a process of a pool', () => {
    */
   function createPool(stays: number) {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const folder = mkdtempSync(join(tmpdir(), 'process-pool-'));
+    const folder = openTestFolder();
     const entry = join(folder, 'child.mjs');
     const pidFile = join(folder, 'pid');
     writeFileSync(

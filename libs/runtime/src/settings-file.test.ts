@@ -1,26 +1,24 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseSettings, readSettingsFile } from './settings-file.ts';
-
-const folder = mkdtempSync(join(tmpdir(), 'settings-'));
+import { openTestFolder } from './test-folder.ts';
 
 describe('readSettingsFile', () => {
   it('reads YAML', async () => {
-    const path = join(folder, 'a.yaml');
+    const path = join(openTestFolder(), 'a.yaml');
     writeFileSync(path, '# ours\npools:\n  sim: { backend: { slots: 8 } }\n');
     await expect(readSettingsFile(path)).resolves.toEqual({ pools: { sim: { backend: { slots: 8 } } } });
   });
 
   it('reads JSON, indented by tabs too', async () => {
-    const path = join(folder, 'a.json');
+    const path = join(openTestFolder(), 'a.json');
     writeFileSync(path, '{\n\t"pools": {\n\t\t"sim": [1, null, "x"]\n\t}\n}\n');
     await expect(readSettingsFile(path)).resolves.toEqual({ pools: { sim: [1, null, 'x'] } });
   });
 
   it('names a file that is not there', async () => {
-    const path = join(folder, 'missing.yaml');
+    const path = join(openTestFolder(), 'missing.yaml');
     await expect(readSettingsFile(path)).rejects.toThrow(`${path} is not readable (ENOENT)`);
   });
 });
