@@ -198,6 +198,11 @@ describe('an instance of a JSON schema', () => {
     Object.entries<Json>({
       'only contains itself': { type: 'object', properties: { self: { $ref: '#' } }, required: ['self'] },
       'refers to nothing': { $ref: '#/$defs/missing' },
+      'refers to an anchor that nothing has': {
+        $anchor: 'root',
+        $ref: '#undefined',
+        $defs: { a: { type: 'integer' } },
+      },
       'refers to itself at once': { $ref: '#' },
       'refers twice to what refers twice': {
         $ref: '#/$defs/a0',

@@ -123,8 +123,9 @@ export function lowest(heights: readonly number[]): number {
 function addNamed(value: Json, named: Map<string, Json>, depth = 0): Map<string, Json> {
   if (depth > maxHops || typeof value !== 'object' || value === null) return named;
   if (isJsonObject(value)) {
-    for (const name of [value.$id, `#${value.$anchor}`])
-      if (typeof name === 'string' && !named.has(name)) named.set(name, value);
+    const { $id, $anchor } = value;
+    if (typeof $id === 'string' && !named.has($id)) named.set($id, value);
+    if (typeof $anchor === 'string' && !named.has(`#${$anchor}`)) named.set(`#${$anchor}`, value);
   }
   for (const child of Object.values(value)) addNamed(child, named, depth + 1);
   return named;
