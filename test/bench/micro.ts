@@ -3,14 +3,14 @@ import { knownNames, readCommandLine } from '../support/command-line.ts';
 import { repository } from './gateway.ts';
 import { admissions } from './micro/admission.ts';
 import { machine, relay } from './micro/answers.ts';
-import { decoder, encoders } from './micro/codecs.ts';
+import { chunks, decoder, encoders } from './micro/codecs.ts';
 import { frames, publisher } from './micro/frames.ts';
 import { nodeRequests, plainRequests } from './micro/plain-requests.ts';
 import { measureSubject, type Subject } from './micro/subject.ts';
 
 const subjects: readonly Subject[] = [
   ...encoders,
-  ...[decoder, frames, publisher, machine, relay, nodeRequests, plainRequests],
+  ...[chunks, decoder, frames, publisher, machine, relay, nodeRequests, plainRequests],
   ...admissions,
 ];
 

@@ -61,6 +61,34 @@ describe('the response parser', () => {
     expect(heads).toMatchObject([{ status: 200, keepsAlive: true }]);
   });
 
+  it('reads chunks of every size', () => {
+    const body = Array.from({ length: 300 }, (_, size) => 'x'.repeat(size + 1));
+    const chunks = body.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`);
+    const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+    expect(parse([`${head}${chunks.join('')}0\r\n\r\n`]).bodies).toEqual([body.join('')]);
+  });
+
+  it.each(['3', '03', '0000003', '000000000003', '3 ', '3;a=b'])('reads a chunk of the size %j', (size) => {
+    const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+    expect(parse([`${head}${size}\r\nabc\r\n0\r\n\r\n`]).bodies).toEqual(['abc']);
+  });
+
+  it.each([
+    ['a size', '1', '0\r\n0123456789abcdef\r\n0\r\n\r\n', '0123456789abcdef'],
+    ['the line end of a size', '1\r', '\na\r\n0\r\n\r\n', 'a'],
+    ['the line end of a chunk', '1\r\na', '\r\n0\r\n\r\n', 'a'],
+    ['half of the line end of a chunk', '1\r\na\r', '\n0\r\n\r\n', 'a'],
+  ])('takes nothing that an earlier read left in the buffer behind %s', (_, piece, rest, body) => {
+    const first = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${piece}`;
+    // As if it had been there all the time: whoever takes it reads it twice.
+    const buffer = Buffer.from(`${first}${rest}`, 'latin1');
+    const { bodies, parser } = parse([]);
+    parser.push(buffer, first.length);
+    buffer.write(rest, 'latin1');
+    parser.push(buffer, rest.length);
+    expect(bodies).toEqual([body]);
+  });
+
   it('reads counted bodies and says when the connection ends with them', () => {
     const { heads, bodies } = parse([counted]);
     expect(bodies).toEqual(['busy']);
@@ -111,6 +139,13 @@ describe('the response parser', () => {
     ['another version', ['HTTP/2 200 OK\r\n\r\n']],
     ['a status that is none', ['HTTP/1.1 999 OK\r\n\r\n']],
     ['a chunk size that is none', ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n']],
+    ['a chunk size with a letter too many', ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1g\r\n']],
+    ['a chunk size with a sign in it', ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1`\r\n']],
+    ['no chunk size', ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\r\nabc\r\n']],
+    [
+      'half of a line end behind a chunk size',
+      ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\rxabc\r\n0\r\n\r\n'],
+    ],
     ['a chunk beyond all size', ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nfffffffffffff\r\n']],
     ['a chunk longer than its size', ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nab\r\n']],
     ['a length that is none', ['HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n']],

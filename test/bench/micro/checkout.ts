@@ -26,6 +26,21 @@ export async function importLibrary<Library>(root: string, name: string): Promis
   return (await importFile(join(root, 'libs', name, 'src/index.ts'))) as Library;
 }
 
+/** The reader of an upstream's answers, which its library keeps to itself. */
+export type ResponseParser = new (sink: {
+  head(): void;
+  body(bytes: Buffer, start: number, end: number): void;
+  end(): void;
+}) => { push(bytes: Buffer, end: number): void };
+
+export async function importResponseParser(root: string): Promise<ResponseParser> {
+  // Described here, too, for the same reason.
+  const file = (await importFile(join(root, 'libs/http/src/response-parser.ts'))) as {
+    ResponseParser: ResponseParser;
+  };
+  return file.ResponseParser;
+}
+
 /** A part of the ingress of some checkout, by the name of its file, whose folder has changed; absent where it has none. */
 export async function findIngressPart<Name extends keyof IngressParts>(
   root: string,

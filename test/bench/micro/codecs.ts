@@ -1,4 +1,4 @@
-import { importLibrary } from './checkout.ts';
+import { importLibrary, importResponseParser } from './checkout.ts';
 import type { Subject } from './subject.ts';
 
 type Formats = typeof import('@sluice/formats');
@@ -46,6 +46,33 @@ export const encoders: readonly Subject[] = Object.entries(bodies).map(([format,
     };
   },
 }));
+
+/** A chunk of an upstream's HTTP, each in a read of its own. */
+export const chunks: Subject = {
+  name: 'http chunk',
+  unit: 'token',
+  async open(root) {
+    const ResponseParser = await importResponseParser(root);
+    let bytes = 0;
+    const parser = new ResponseParser({
+      head: () => undefined,
+      body: (_, start, end) => {
+        bytes += end - start;
+      },
+      end: () => undefined,
+    });
+    const head = Buffer.from('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+    parser.push(head, head.length);
+    const chunk = Buffer.from(`b0\r\n${'x'.repeat(0xb0)}\r\n`);
+    return {
+      operations: tokens,
+      batch() {
+        for (let at = 0; at < tokens; at++) parser.push(chunk, chunk.length);
+      },
+      facts: () => (bytes > 0 ? {} : { nothing: 1 }),
+    };
+  },
+};
 
 /** A chunk of an upstream, each in a read of its own, as a text delta. */
 export const decoder: Subject = {
