@@ -1,4 +1,4 @@
-import type { ErrorInfo } from '@sluice/canonical';
+import { type ErrorInfo, SluiceError } from '@sluice/canonical';
 import type { ServerCodec, StreamEncoder } from '@sluice/formats';
 import { type Exchange, noteError } from '../exchange.ts';
 import type { Services } from '../services.ts';
@@ -9,7 +9,7 @@ import { breakOff, type ResponseWriter } from './response-writer.ts';
 
 /**
  * Answers with a stream on a response that the framework has let go of. Throws what refuses the request
- * before anything was written.
+ * before anything was written, and defects.
  */
 export async function streamAnswer(
   plan: AnswerPlan,
@@ -67,7 +67,13 @@ class StreamAnswer implements RelayOptions {
     this.services.ticker.add(this.relay);
     // Before the observer's own listener, which tells the outcome.
     this.response.prependListener('close', () => this.close());
-    if (!this.response.destroyed) await this.answer.begin();
+    if (this.response.destroyed) return;
+    try {
+      await this.answer.begin();
+    } catch (error) {
+      if (!this.response.headersSent || !(error instanceof SluiceError)) throw error;
+      this.refuseInBand(error.info);
+    }
   }
 
   now(): number {
@@ -93,6 +99,14 @@ class StreamAnswer implements RelayOptions {
   onStalled(): void {
     this.services.metrics.slowReaders.inc();
     this.exchange.outcome = 'cut';
+  }
+
+  /** A keep-alive came before the refusal, as where Redis is slow to answer: the status is gone, and the stream tells of it. */
+  private refuseInBand(error: ErrorInfo): void {
+    // It has ended already, as by its deadline.
+    if (this.exchange.outcome !== undefined) return;
+    this.relay.push(0, [{ type: 'error', error }]);
+    noteError(this.exchange, error);
   }
 
   private breakOff(error: unknown): void {

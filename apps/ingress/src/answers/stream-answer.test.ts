@@ -1,0 +1,107 @@
+import type { Ticket } from '@sluice/admission';
+import { SluiceError } from '@sluice/canonical';
+import { type ServerCodec, serverCodecs } from '@sluice/formats';
+import { createIngressMetrics } from '@sluice/runtime';
+import { WorkerDirectory } from '@sluice/transport';
+import { expect, it } from 'vitest';
+import { Dispatcher, type DispatcherOptions } from '../dispatch/dispatcher.ts';
+import type { Exchange } from '../exchange.ts';
+import { openTestServer, type Way, ways } from '../fast-path/test-server.ts';
+import type { Services } from '../services.ts';
+import type { Ticking } from '../ticker.ts';
+import type { AnswerPlan } from './answer.ts';
+import { streamAnswer } from './stream-answer.ts';
+
+const nothing = () => undefined;
+const keepAliveMs = 100;
+
+/** Asks for a stream whose admission is in the test's hands, and whose time passes when the test lets it. */
+async function ask(way: Way, codec: ServerCodec) {
+  const admission = Promise.withResolvers<Ticket>();
+  const began = Promise.withResolvers<{ thrown: Promise<unknown> }>();
+  let at = 1_000;
+  const now = () => at;
+  const relays = new Set<Ticking>();
+  const directory = new WorkerDirectory({ now, silenceLimitMs: 1_000, onLost: nothing });
+  const queue = { remove: async () => undefined };
+  const metrics = createIngressMetrics();
+  const options = { queue, directory, metrics, now, orders: { send: nothing }, isListening: () => true };
+  const dispatcher = new Dispatcher(options as unknown as DispatcherOptions);
+  const services = {
+    ...options,
+    dispatcher,
+    admission: { admit: () => admission.promise },
+    ticker: relays,
+    ...{ ingress: 'i', requestTimeoutMs: 60_000, bodyLimitBytes: 1e6 },
+    ...{ monotonic: now, keepAliveMs, stallLimitMs: 60_000 },
+  } as unknown as Services;
+  const exchange = { requestId: 'r', format: codec.format } as Exchange;
+  const plan = {
+    request: { model: 'sim', messages: [], sampling: {} },
+    call: { choices: 1, stream: true, model: 'sim', requestId: 'r', wire: {} },
+    caller: { tenant: 't', keyId: 'k', weight: 1, limits: { key: {}, tenant: {} } },
+    model: { id: 'sim', pool: 'p' },
+    pool: { name: 'p', waitBudgetMs: 1_000 },
+  } as unknown as AnswerPlan;
+  const server = await openTestServer(way, (response) => {
+    const thrown = streamAnswer(plan, codec, exchange, response, services).then(nothing, (error) => error);
+    began.resolve({ thrown });
+  });
+  const answered = fetch(`http://127.0.0.1:${server.port}/`, { method: 'POST', body: '{}' });
+  // A test that looks at nothing but what was thrown lets it be cut.
+  answered.catch(nothing);
+  const { thrown } = await began.promise;
+  return {
+    answered,
+    thrown,
+    exchange,
+    refuse: (error: unknown) => admission.reject(error),
+    pass: (durationMs: number) => {
+      at += durationMs;
+      for (const relay of relays) relay.tick();
+    },
+    endOverdue: () => dispatcher.tick(),
+    [Symbol.dispose]: () => server.close(),
+  };
+}
+
+const refusal = new SluiceError('unavailable', 'admission does not answer');
+const cases = ways.flatMap((way) => serverCodecs.map((codec) => ({ way, codec, format: codec.format })));
+
+it.each(cases)(
+  'a refusal that comes after a keep-alive ends a stream of $format with its error, over $way',
+  async ({ way, codec }) => {
+    using asked = await ask(way, codec);
+    asked.pass(keepAliveMs);
+    const response = await asked.answered;
+    expect(response.status).toBe(200);
+    asked.refuse(refusal);
+    expect(await asked.thrown).toBeUndefined();
+    // Read to its end, which is a clean one: what is cut rejects.
+    expect(await response.text()).toContain(refusal.message);
+    expect(asked.exchange.outcome).toBe('unavailable');
+  },
+);
+
+it('a refusal is left to a true status until something was written', async () => {
+  for (const { way, codec } of cases) {
+    using asked = await ask(way, codec);
+    asked.refuse(refusal);
+    expect(await asked.thrown).toBe(refusal);
+  }
+});
+
+it('a refusal that comes after the deadline adds nothing to the answer', async () => {
+  for (const { way, codec } of cases) {
+    using asked = await ask(way, codec);
+    asked.pass(keepAliveMs);
+    const response = await asked.answered;
+    asked.pass(60_000);
+    asked.endOverdue();
+    const text = await response.text();
+    asked.refuse(refusal);
+    expect(await asked.thrown).toBeUndefined();
+    expect(text).toContain('deadline');
+    expect(asked.exchange.outcome).toBe('deadline-exceeded');
+  }
+});
