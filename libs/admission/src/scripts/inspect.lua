@@ -1,6 +1,6 @@
 -- What a slot holds right now, after the dead were settled.
 --   ARGV[1] checks as JSON, whose levels are wanted
--- Answer, JSON: { requests, reserved: tokens held for them, levels, spent: per check, budgets only }
+-- Answer, JSON: { requests, reserved: tokens held for them, levels: per check }
 
 local book = books[1]
 sweep(book)
