@@ -2,7 +2,8 @@ import { processSeat } from './config.ts';
 import { startIngress } from './start.ts';
 import { startSupervisor } from './supervise.ts';
 
-const isOneOfSeveral = process.env[processSeat] !== undefined;
+// An empty value is none, as for every setting.
+const isOneOfSeveral = Boolean(process.env[processSeat]?.trim());
 const wantsSeveral = Number(process.env.SLUICE_PROCESSES ?? 1) > 1;
 
 // The supervisor runs this same file again for each process under it; a single process needs none.

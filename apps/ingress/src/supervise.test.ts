@@ -20,3 +20,18 @@ it('several processes on one port warn once of what they all read', async () => 
     expect.stringContaining('SLUICE_STALL_LIMIT is not a setting; did you mean SLUICE_STALL_LIMIT_MS?'),
   ]);
 });
+
+it('an ingress whose seat is empty in the environment is a supervisor, as one without a seat is', async () => {
+  await using redis = await startRedis();
+  await using supervisor = await startProcess('apps/ingress/src/main.ts', {
+    environment: {
+      SLUICE_REDIS_URL: redis.url,
+      SLUICE_KEY_SECRET: 'a secret of the tests',
+      SLUICE_PORT: '0',
+      SLUICE_OPS_PORT: '0',
+      SLUICE_PROCESSES: '2',
+      SLUICE_PROCESS_SEAT: '',
+    },
+  });
+  expect(supervisor.ready.role).toBe('supervisor');
+});

@@ -1,10 +1,11 @@
 import { startProcess } from './process.ts';
 import { startSupervisor } from './supervise.ts';
 
-// The supervisor runs this same file again for each process under it.
-const start = process.env.SLUICE_WORKER_ID === undefined ? startSupervisor : startProcess;
+// The supervisor runs this same file again for each process under it. An empty value is none, as for every setting.
+const worker = process.env.SLUICE_WORKER_ID?.trim();
+const started = worker ? startProcess(worker, process.env) : startSupervisor(process.env);
 
-await start(process.env).catch((error: Error) => {
+await started.catch((error: Error) => {
   process.stderr.write(`sluice worker: ${error.message}\n`);
   process.exit(1);
 });

@@ -35,12 +35,11 @@ import { Presence } from './presence.ts';
 import { startPools } from './start-pools.ts';
 
 /**
- * Brings one worker process up: presence, then each pool's engine and its jobs. Throws a sentence for the operator,
+ * Brings the worker process of this id up: presence, then each pool's engine and its jobs. Throws a sentence for the operator,
  * also when no engine starts.
  */
-export async function startProcess(environment: Environment): Promise<void> {
+export async function startProcess(worker: string, environment: Environment): Promise<void> {
   const { values: config } = parseEnvironment(workerEnvironment, environment);
-  const worker = config.SLUICE_WORKER_ID ?? 'w0';
   const { catalog, backends } = await loadBackends(config, environment);
   const logger = createLogger({ name: 'worker', level: config.SLUICE_LOG_LEVEL }).child({ worker });
   const shown = maskSecrets(config, secretNamesOf(workerEnvironment));

@@ -59,6 +59,14 @@ it('a worker process says once what it runs with, and shows no password', async 
   ]);
 });
 
+it('a worker whose id is empty in the environment is a supervisor, as one without an id is', async () => {
+  await using redis = await startRedis();
+  await using supervisor = await startProcess('apps/worker/src/main.ts', {
+    environment: { SLUICE_REDIS_URL: redis.url, SLUICE_OPS_PORT: '0', SLUICE_WORKER_ID: '' },
+  });
+  expect(supervisor.ready.role).toBe('supervisor');
+});
+
 /** Undefined while nobody answers: the killed process is gone and the next one not yet there. */
 async function restartsOf(opsPort: number): Promise<number | undefined> {
   const text = await fetch(`http://127.0.0.1:${opsPort}/metrics`).then(
