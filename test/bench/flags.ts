@@ -26,7 +26,7 @@ export interface Flags {
 const usage = `npm run bench -- [flags]
 
   (none)               every scenario: direct, nginx where installed, the gateway; the table of goals
-  --only NAME,…        only these scenarios (names: --help lists them below)
+  --only NAME,…        only these scenarios, by their names below
   --url NAME=URL[#KEY] another gateway, before the fake upstream (repeatable); of one on this machine the
                        CPU time of who listens there is measured
   --header NAME:HEADER=VALUE   sent to that gateway with every request (repeatable)

@@ -37,15 +37,15 @@ const outcomeRecord: Readonly<Record<Outcome, true>> = {
 export const outcomes = Object.keys(outcomeRecord) as Outcome[];
 
 /** Why a request got another attempt. */
-export const attemptReasons = ['exited', 'silent', 'unclaimed', 'drained', 'frames-gone', 'failed'] as const;
+const attemptReasons = ['exited', 'silent', 'unclaimed', 'drained', 'frames-gone', 'failed'] as const;
 export type AttemptReason = (typeof attemptReasons)[number];
 
 /** Why a frame was not delivered. */
-export const droppedFrameReasons = ['old-attempt', 'duplicate', 'unknown', 'paused'] as const;
+const droppedFrameReasons = ['old-attempt', 'duplicate', 'unknown', 'paused'] as const;
 export type DroppedFrameReason = (typeof droppedFrameReasons)[number];
 
 /** How the fetching of media by URL ended. `refused` is an address that must not be fetched; clients see it as unreachable. */
-export const mediaFetchOutcomes = [
+const mediaFetchOutcomes = [
   'ok',
   'refused',
   'unreachable',

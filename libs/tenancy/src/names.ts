@@ -16,7 +16,7 @@ export interface TenancyNames {
   readonly changes: string;
 }
 
-/** The names under one prefix; two installations in one Redis need two prefixes. */
+/** The names under one prefix; two installations in one database need two prefixes. */
 export function tenancyNames(prefix: string): TenancyNames {
   const slot = `${prefix}:{tenancy}`;
   return {

@@ -64,7 +64,9 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
   const onDemoted = (): void => reconnect(subscriber);
   let outage: 'refused' | 'unanswered' | undefined;
   const commands = openRedis(url, {
-    ...{ profile, name, onDemoted },
+    profile,
+    name,
+    onDemoted,
     onError: (error) => {
       // In a cluster one master may refuse and the others not.
       if (commands instanceof Redis) outage = error.name === 'ReplyError' ? 'refused' : 'unanswered';
