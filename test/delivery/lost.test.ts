@@ -67,6 +67,8 @@ test('streams go on without a seam when a worker process is killed', async () =>
   process.kill(pid, 'SIGKILL');
   expectWhole(await ended);
   expect(await gateway.metric('sluice_attempts_total', { reason: 'exited' })).toBeGreaterThan(0);
+  const lost = { level: 'warn', msg: 'worker lost', reason: 'exited' };
+  expect(told()).toEqual(gateway.ingresses.map(() => lost));
 });
 
 test('streams go on without a seam when a worker drains at a limit that they exceed', async () => {
@@ -76,9 +78,18 @@ test('streams go on without a seam when a worker drains at a limit that they exc
   const { ended } = await openStreams(30);
   const { supervisor, generations } = await gateway.busiestWorker();
   expect(generations).toBeGreaterThan(0);
+  const toldBefore = told().length;
   await supervisor.stop();
   expectWhole(await ended);
   expect(await gateway.metric('sluice_attempts_total', { reason: 'drained' })).toBeGreaterThan(0);
+  // Who was told to go is no fault for somebody to look after.
+  await until(() => told().length === toldBefore + 4, { what: 'both ingresses to tell of both' });
+  expect(told().filter(({ level }) => level === 'info')).toEqual(
+    gateway.ingresses.flatMap(() => [
+      { level: 'info', msg: 'worker drains' },
+      { level: 'info', msg: 'worker has left' },
+    ]),
+  );
 });
 
 test('streams go on without a seam when every subscription is cut again and again', async () => {
@@ -132,6 +143,17 @@ test('streams go on without a seam when Redis restarts empty', async () => {
   await redis.restart();
   expectWhole(await ended);
 });
+
+/** What the ingresses' logs say of workers that went. */
+function told() {
+  const lines = gateway.ingresses
+    .flatMap((ingress) => ingress.lines)
+    .filter((line) => / (lost|drains|has left)"/.test(line));
+  return lines.map((line) => {
+    const { level, msg, reason } = JSON.parse(line) as Record<string, string>;
+    return { level, msg, reason };
+  });
+}
 
 function countLines(processes: readonly TestProcess[], words: string): number {
   return processes.flatMap(({ lines }) => lines).filter((line) => line.includes(words)).length;

@@ -35,8 +35,9 @@ export async function openDelivery(
   const directory = new WorkerDirectory({
     now: () => performance.now(),
     silenceLimitMs,
-    onLost: (worker, reason) => {
-      logger.info({ worker, reason }, 'worker lost');
+    onLost: (worker, reason, isExpected) => {
+      if (!isExpected) logger.warn({ worker, reason }, 'worker lost');
+      else logger.info({ worker }, reason === 'draining' ? 'worker drains' : 'worker has left');
       dispatcher.workerLost(worker, reason);
     },
   });

@@ -5,14 +5,19 @@ import { WorkerDirectory } from './worker-directory.ts';
 function createBench() {
   let now = 0;
   const lost: [string, string][] = [];
+  const expected: boolean[] = [];
   const directory = new WorkerDirectory({
     now: () => now,
     silenceLimitMs: 2_000,
-    onLost: (worker, reason) => lost.push([worker, reason]),
+    onLost: (worker, reason, isExpected) => {
+      lost.push([worker, reason]);
+      expected.push(isExpected);
+    },
   });
   return {
     directory,
     lost,
+    expected,
     /** Lets time pass in steps, as the ticks of an ingress do. */
     advance: (durationMs: number, isListening = true) => {
       for (const end = now + durationMs; now < end; ) {
@@ -143,6 +148,29 @@ describe('a worker', () => {
     const { directory, lost } = createBench();
     directory.receive({ type: 'exited', worker: 'w1' });
     expect(lost).toEqual([['w1', 'exited']]);
+  });
+
+  it('whose death is told by itself and by its supervisor dies once', () => {
+    const { directory, lost } = createBench();
+    directory.receive(presence('w1'));
+    directory.receive({ type: 'exited', worker: 'w1' });
+    directory.receive({ type: 'exited', worker: 'w1' });
+    expect(lost).toEqual([['w1', 'exited']]);
+  });
+
+  it('is expected to go when it has said so, and not otherwise', () => {
+    const { directory, lost, expected, advance } = createBench();
+    for (const worker of ['w1', 'w2', 'w3']) directory.receive(presence(worker));
+    directory.receive(presence('w1', { state: 'draining' }));
+    directory.receive({ type: 'exited', worker: 'w1' });
+    directory.receive({ type: 'exited', worker: 'w2' });
+    advance(3_000);
+    expect(lost.map(([worker, reason], index) => [worker, reason, expected[index]])).toEqual([
+      ['w1', 'draining', true],
+      ['w1', 'exited', true],
+      ['w2', 'exited', false],
+      ['w3', 'silent', false],
+    ]);
   });
 
   it('that drains hands over once and counts no more, and its exit is told still', () => {

@@ -8,8 +8,11 @@ export interface DirectoryOptions {
   now(): number;
   /** A worker that says nothing for this long is lost. */
   silenceLimitMs: number;
-  /** Called once per loss; a worker that speaks again later is a new one. `draining` means: take your requests away. */
-  onLost(worker: string, reason: LostReason): void;
+  /**
+   * Called once per loss; a worker that speaks again later is a new one. `draining` means: take your requests away.
+   * `isExpected`: the worker has said that it goes.
+   */
+  onLost(worker: string, reason: LostReason, isExpected: boolean): void;
 }
 
 interface Entry {
@@ -43,6 +46,8 @@ export class WorkerDirectory {
 
   receive(news: WorkerNews): void {
     if (news.type === 'exited') {
+      // Its supervisor says it once more.
+      if (this.exited.has(news.worker)) return;
       this.remember(news.worker);
       this.lose(news.worker, 'exited');
       return;
@@ -53,7 +58,7 @@ export class WorkerDirectory {
     for (const [pool, { resume }] of Object.entries(news.pools)) this.lastResume.set(pool, resume);
     const beats = (before?.beats ?? 0) + 1;
     this.put(news.worker, { heardAt: this.options.now(), pools: news.pools, isDraining, beats });
-    if (isDraining && !before?.isDraining) this.options.onLost(news.worker, 'draining');
+    if (isDraining && !before?.isDraining) this.options.onLost(news.worker, 'draining', true);
   }
 
   /** Any message of a worker shows that it lives, and starts the watch over its silence. */
@@ -129,9 +134,9 @@ export class WorkerDirectory {
     // Who goes in order has named no pools any more.
     const pools = this.workers.get(worker)?.pools ?? {};
     for (const pool of Object.keys(pools)) this.deaths.set(pool, this.deathsOf(pool) + 1);
-    const wasKnown = this.workers.has(worker);
+    const before = this.workers.get(worker);
     this.put(worker, undefined);
-    if (wasKnown || reason === 'exited') this.options.onLost(worker, reason);
+    if (before || reason === 'exited') this.options.onLost(worker, reason, before?.isDraining ?? false);
   }
 
   /** Replaces what is known of a worker; without an entry it is forgotten. */
