@@ -298,6 +298,30 @@ describe('when one master of a cluster is away', () => {
       await until(() => queue.enqueue(pool, createJob('after'), 1).then(() => true), { timeoutMs: 30_000 });
     }
   });
+
+  it('a command to one that stands still gives up the first time that it hears nothing', async () => {
+    const commands = await connections.connect(topology.url, 'command');
+    const queue = createJobQueue(commands);
+    const pools = ['a', 'b', 'c', 'd', 'e', 'f'];
+    for (const pool of pools) await queue.enqueue(pool, createJob('before'), 1);
+    let tries = 0;
+    commands.on('+node', () => {
+      tries += 1;
+    });
+    first().suspend();
+    const outcomes = await Promise.allSettled(
+      pools.map((pool) => queue.enqueue(pool, createJob('during'), 1)),
+    );
+    // Each is a connection of its own to the one that says nothing.
+    const triedUntilThen = tries;
+    first().resume();
+    const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+    expect(reasons[0]).toMatchObject({ kind: 'unavailable', message: 'the queue is not reachable' });
+    expect(triedUntilThen).toBeLessThanOrEqual(1);
+    for (const pool of pools) {
+      await until(() => queue.enqueue(pool, createJob('after'), 1).then(() => true), { timeoutMs: 30_000 });
+    }
+  });
 });
 
 describe('when a slot of a cluster moves to another master', () => {

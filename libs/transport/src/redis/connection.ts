@@ -105,7 +105,7 @@ export function openRedis(url: string, options: ConnectionOptions): RedisClient 
   const silenceMs = profile === 'command' ? commandSilenceMs : deadAfterMs;
   eachNode(client, (node) => {
     if (client instanceof Cluster) passReasonOfNode(node);
-    if (isWatchedHere) watchSilence(node, silenceMs);
+    if (isWatchedHere) watchSilence(node, silenceMs, profile === 'command');
     // A subscriber has nothing to say.
     if (profile !== 'subscriber') coalesceWrites(node);
   });
