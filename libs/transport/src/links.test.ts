@@ -107,8 +107,9 @@ describe('links to a Redis that answers and refuses', () => {
   it('to let our user subscribe hear again when he may, and live until then', async () => {
     const heard: string[] = [];
     await links.bus.subscribe('channel', (text) => heard.push(text));
-    // Redis closes the connection of who is subscribed to what he may not.
+    // Redis closes the connection of who is subscribed to what he may not; 6.2 leaves him what he has.
     await ask(server.port, 'ACL', 'SETUSER', 'default', 'resetchannels');
+    await ask(server.port, 'CLIENT', 'KILL', 'TYPE', 'pubsub');
     await until(async () => Number(/NOPERM:count=(\d+)/.exec(await errorsOf(server.port))?.[1]) > 1);
     expect(links.bus.isUp()).toBe(false);
     await ask(server.port, 'ACL', 'SETUSER', 'default', 'allchannels');
