@@ -65,7 +65,7 @@ export class Installation {
     const { redis, apiKey } = await this.opening;
     this.stopping.signal.throwIfAborted();
     state.write('key', `${apiKey}\n`);
-    const config = await this.settle(state.write);
+    const config = await this.writeSettings(state.write);
     // Who names a secret in a file has been understood, and a program that got both would complain.
     const { SLUICE_REDIS_URL_FILE: _url, SLUICE_KEY_SECRET_FILE: _secret, ...others } = environment;
     const shared = {
@@ -167,8 +167,8 @@ export class Installation {
     return (await Promise.all([ingresses, first, others])).flat();
   }
 
-  /** The path of the settings file, absent where the built-in ones hold. */
-  private async settle(write: (name: string, text: string) => string): Promise<string | undefined> {
+  /** Writes settings where a flag names what is served. The path of the settings file; absent where the built-in ones hold. */
+  private async writeSettings(write: (name: string, text: string) => string): Promise<string | undefined> {
     const { flags, say } = this.options;
     const { config, port } = flags;
     const settings = await createSettings(flags, say);

@@ -23,12 +23,16 @@ export interface Services {
   logger: Logger;
   /** Id of this process. */
   ingress: string;
+  /** Silence after which a stream is opened, or kept alive. */
   keepAliveMs: number;
+  /** Deadline of a request whose model sets none. */
   requestTimeoutMs: number;
+  /** How long a client may take nothing of what is written for it. */
   stallLimitMs: number;
   bodyLimitBytes: number;
   /** Epoch milliseconds. */
   now(): number;
+  /** Monotonic milliseconds. */
   monotonic(): number;
   newRequestId(): string;
   isReady(): Readiness;

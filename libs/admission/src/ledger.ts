@@ -93,7 +93,7 @@ export class Ledger {
     return this.isCluster ? this.settleApart(settlement) : this.settleIn(everySlot, settlement);
   }
 
-  /** `renewals` are asked for in the moment in which they go out: what was settled before would come back. */
+  /** `renewals` are asked for at the moment in which they go out, or what was settled meanwhile would come back. */
   async renew(slot: Slot, renewals: () => readonly Renewal[]): Promise<void> {
     await runLuaScript(this.redis, this.scripts.renew, bookKeys(slot), () => [
       this.leaseMs,
@@ -114,8 +114,11 @@ export class Ledger {
     const { requestId } = request;
     const levels: number[] = [];
     let answer: Answer = {
-      ...{ refused: undefined, waitMs: undefined, meanMs: undefined, priorities: [] },
+      refused: undefined,
+      waitMs: undefined,
+      meanMs: undefined,
       levels,
+      priorities: [],
     };
     for (const [index, part] of parts.entries()) {
       const isLast = index === parts.length - 1;

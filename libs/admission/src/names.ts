@@ -11,7 +11,7 @@ export interface AdmissionNames {
   readonly slotsInUse: string;
 }
 
-/** The names under one prefix; two installations in one Redis need two prefixes. */
+/** The names under one prefix; two installations in one database need two prefixes. */
 export function admissionNames(prefix: string): AdmissionNames {
   return {
     // Encoded, because a brace or colon in a name would move it to another slot or into another's keys.

@@ -105,7 +105,7 @@ export class AttemptFrames implements ReplyWriter {
     return frames;
   }
 
-  /** Lets go of frames below `sequence`. Resolves to true when nothing is left to keep. */
+  /** Lets go of frames below `sequence`. True when nothing is left to keep. */
   acknowledge(sequence: number): boolean {
     const count = Math.min(Math.max(0, sequence - this.keptFrom), this.kept.length);
     for (const text of this.kept.splice(0, count)) this.keptBytes -= text.length;
