@@ -172,3 +172,21 @@ it('every metric is described once, with prefix, unit and closed labels', () => 
   expect(rows.find((row) => row.name === 'sluice_redis_up')?.process).toBe('both');
   expect(rows.find((row) => row.name === 'sluice_engine_up')?.process).toBe('worker');
 });
+
+describe('durations of a request', () => {
+  it.each([
+    ['timeToFirstToken', 'sluice_time_to_first_token_seconds', 0.04, 10],
+    ['timePerOutputToken', 'sluice_time_per_output_token_seconds', 0.005, 1],
+    ['requestDuration', 'sluice_request_duration_seconds', 0.16, 160],
+  ] as const)('are told apart where they differ by half: %s', async (metric, name, from, to) => {
+    const { registry, [metric]: duration } = createIngressMetrics(new Registry());
+    duration.observe({ format: 'openai', model: 'sim', outcome: 'ok' }, 1);
+    const bounds = [...(await samples(registry)).keys()]
+      .filter((series) => series.startsWith(`${name}_bucket`))
+      .map((series) => Number(/le="([\d.]+)"/.exec(series)?.[1]))
+      .filter((bound) => bound >= from && bound <= to);
+    expect([bounds.length > 10, bounds.includes(from)]).toEqual([true, true]);
+    const coarse = bounds.filter((bound, index) => index > 0 && bound / (bounds[index - 1] ?? 0) > 1.5001);
+    expect(coarse).toEqual([]);
+  });
+});
