@@ -17,6 +17,10 @@ describe('parseFlags', () => {
     });
   });
 
+  it('gives help whatever the environment holds', () => {
+    expect(parseFlags(['--help'], { SLUICE_PORT: '0', SLUICE_KEY_SECRET: 'short' }).help).toBe(true);
+  });
+
   it('reads every flag that the help names', () => {
     const words =
       '--port 1 --ingresses 2 --workers 3 --processes 4 --redis redis://h --config c.yaml --json --help';

@@ -64,7 +64,8 @@ export function parseFlags(words: readonly string[], environment: Environment): 
     const named = sources.map((name) => `--${name}`).join(' and ');
     throw usage(`${named} exclude each other: a settings file can name several backends`);
   }
-  const { values: given } = parseEnvironment(startEnvironment, environment);
+  // Who asks for help may do so because of a mistake there.
+  const { values: given } = parseEnvironment(startEnvironment, values.help ? {} : environment);
   const upstreamKey = values['upstream-key'] ?? given[upstreamKeyName];
   const redis = values.redis === undefined ? undefined : parseRedis(values.redis);
   const redisUrl = redis ?? given.SLUICE_REDIS_URL ?? given.REDIS_URL;
