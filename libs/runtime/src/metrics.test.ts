@@ -175,12 +175,13 @@ it('every metric is described once, with prefix, unit and closed labels', () => 
 
 describe('durations of a request', () => {
   it.each([
-    ['timeToFirstToken', 'sluice_time_to_first_token_seconds', 0.04, 10],
+    ['timeToFirstToken', 'sluice_time_to_first_token_seconds', 0.04, 30],
+    ['queueWait', 'sluice_queue_wait_seconds', 0.1, 30],
     ['timePerOutputToken', 'sluice_time_per_output_token_seconds', 0.005, 1],
     ['requestDuration', 'sluice_request_duration_seconds', 0.16, 160],
   ] as const)('are told apart where they differ by half: %s', async (metric, name, from, to) => {
     const { registry, [metric]: duration } = createIngressMetrics(new Registry());
-    duration.observe({ format: 'openai', model: 'sim', outcome: 'ok' }, 1);
+    duration.observe({ format: 'openai', model: 'sim', outcome: 'ok', pool: 'sim' }, 1);
     const bounds = [...(await samples(registry)).keys()]
       .filter((series) => series.startsWith(`${name}_bucket`))
       .map((series) => Number(/le="([\d.]+)"/.exec(series)?.[1]))

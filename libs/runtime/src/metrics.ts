@@ -70,7 +70,7 @@ const version = { from: 'the version that runs' } as const;
 // stand more where most answers lie: a percentile is read off the two bounds around it, and theirs are twice each other.
 const firstTokenMs = [
   1, 2, 5, 10, 20, 40, 60, 80, 100, 150, 200, 250, 350, 500, 750, 1_000, 1_500, 2_000, 2_500, 3_500, 5_000,
-  7_500, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000,
+  7_500, 10_000, 15_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000,
 ];
 /** Searched for every token: no more than the conventions have. */
 const perTokenMs = [
@@ -83,7 +83,8 @@ const requestMs = [
 ];
 const roundTripMs = [0.1, 0.25, 0.5, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500];
 const queueWaitMs = [
-  1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000,
+  1, 2, 5, 10, 25, 50, 100, 150, 200, 250, 350, 500, 750, 1_000, 1_500, 2_000, 2_500, 3_500, 5_000, 7_500,
+  10_000, 15_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000,
 ];
 
 const redisRoundTrip = durations(
