@@ -40,7 +40,7 @@ export function createBus(
   const scope = scopeOf(subscriber);
   const isSharded = subscriber instanceof Cluster;
   // Who only speaks has no subscriber of its own.
-  const isAnswered = subscriber === commands ? () => true : askForSigns(subscriber);
+  const isAnswered = subscriber === commands ? () => true : askForSigns(subscriber, () => listeners.keys());
   let wasUp = false;
   /** Whether the subscriptions were made anew on this connection. */
   let stands = true;

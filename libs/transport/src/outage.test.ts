@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   ask,
   type ClusterTopology,
@@ -252,15 +253,45 @@ describe('when one master of a cluster is away', () => {
     await until(() => channels.every((channel) => heard.includes(channel)));
   });
 
-  it('nobody is listened to while it stands still', async () => {
-    const { bus } = await connections.createBus(topology.url, 'command');
-    await bus.subscribe('sluice:still', () => undefined);
+  it('nobody is listened to while it stands still, however long that is', async () => {
+    const { bus, subscriber } = await connections.createBus(topology.url, 'command');
+    await bus.subscribe(await channelOf(first()), () => undefined);
     await until(() => bus.isUp());
+    const given = once(subscriber, '-node');
     first().suspend();
     await until(() => !bus.isUp());
+    // The connection by which it was asked is given up for its silence, and then the next one.
+    await given;
+    expect(bus.isUp()).toBe(false);
+    const again = once(subscriber, '-node');
+    await Promise.race([again, until(() => bus.isUp(), { timeoutMs: 60_000 }).catch(() => undefined)]);
+    expect(bus.isUp()).toBe(false);
     first().resume();
     await until(() => bus.isUp(), { timeoutMs: 30_000 });
   });
+
+  it('who is carried by the others is listened to while it stands still', async () => {
+    const { bus, subscriber } = await connections.createBus(topology.url, 'command');
+    const [, second] = topology.nodes;
+    if (!second) throw new TypeError('a cluster of one');
+    await bus.subscribe(await channelOf(second), () => undefined);
+    await until(() => bus.isUp());
+    first().suspend();
+    const still = first();
+    await expect(ask(still.port, 'PING')).rejects.toThrow();
+    expect(subscriber.status).toBe('ready');
+    expect(bus.isUp()).toBe(true);
+    still.resume();
+  });
+
+  /** A channel that this master carries. */
+  async function channelOf({ port }: OwnTestRedis): Promise<string> {
+    const master = [5_460, 10_922, 16_383][topology.nodes.findIndex((node) => node.port === port)] ?? 0;
+    for (let number = 0; ; number += 1) {
+      const slot = Number(await ask(port, 'CLUSTER', 'KEYSLOT', `sluice:still:${number}`));
+      if (slot <= master && slot > master - 5_461) return `sluice:still:${number}`;
+    }
+  }
 
   it('and then all of them, the subscriptions stand again, too', async () => {
     const { bus } = await connections.createBus(topology.url, 'command');

@@ -1,3 +1,4 @@
+import slotOf from 'cluster-key-slot';
 import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from './redis/connection.ts';
 
@@ -8,23 +9,80 @@ const unansweredLimit = 2;
 
 /**
  * Asks Redis for a sign of life, again and again until the connection ends, and returns what tells whether it gives any.
- * In a cluster the questions go to each master and not through the subscriptions, which TCP's keep-alive watches.
+ * In a cluster the questions go to the masters that carry these channels, and not through the subscriptions, which TCP's
+ * keep-alive watches.
  */
-export function askForSigns(subscriber: RedisClient): () => boolean {
-  const unanswered = new WeakMap<Redis, number>();
-  const nodes = (): Redis[] =>
-    subscriber instanceof Cluster ? subscriber.nodes('master') : [subscriber as Redis];
-  const ask = (node: Redis): void => {
-    // What is on its way is asked for its role by itself; a cluster's nodes wait for their first command.
-    if (node.status !== 'ready' && node.status !== 'wait') return;
-    const answered = (): void => void unanswered.delete(node);
-    unanswered.set(node, (unanswered.get(node) ?? 0) + 1);
-    // An answer that does not come closes the connection, and then it is opened again.
-    node.ping().then(answered, answered);
-  };
-  const timer = setInterval(() => nodes().forEach(ask), askIntervalMs);
+export function askForSigns(subscriber: RedisClient, channels: () => Iterable<string>): () => boolean {
+  const { ask, isAnswered } =
+    subscriber instanceof Cluster ? askMasters(subscriber, channels) : askServer(subscriber);
+  const timer = setInterval(ask, askIntervalMs);
   timer.unref();
   subscriber.once('end', () => clearInterval(timer));
-  return () =>
-    nodes().every((node) => node.status !== 'connect' && (unanswered.get(node) ?? 0) < unansweredLimit);
+  return isAnswered;
+}
+
+interface Questions {
+  ask(): void;
+  isAnswered(): boolean;
+}
+
+function askServer(server: Redis): Questions {
+  let unanswered = 0;
+  const answered = (): void => {
+    unanswered = 0;
+  };
+  return {
+    ask: () => {
+      // What is on its way is asked for its role by itself.
+      if (server.status !== 'ready') return;
+      unanswered += 1;
+      // An answer that does not come closes the connection, and then it is opened again.
+      server.ping().then(answered, answered);
+    },
+    isAnswered: () => server.status !== 'connect' && unanswered < unansweredLimit,
+  };
+}
+
+/**
+ * A master is known by its address: a connection that is closed for its silence leaves the cluster's, and the one after it
+ * has not been answered either.
+ */
+function askMasters(cluster: Cluster, channels: () => Iterable<string>): Questions {
+  const unanswered = new Map<string, number>();
+  const ask = (address: string): void => {
+    const node = nodeAt(cluster, address);
+    // It is made anew if this is still the master, and another one is asked if not.
+    if (!node) cluster.refreshSlotsCache();
+    // What is on its way is asked for its role by itself; a node waits for its first command.
+    if (node && node.status !== 'ready' && node.status !== 'wait') return;
+    unanswered.set(address, (unanswered.get(address) ?? 0) + 1);
+    node?.ping().then(
+      () => unanswered.delete(address),
+      () => undefined,
+    );
+  };
+  return {
+    ask: () => mastersOf(cluster, channels()).forEach(ask),
+    isAnswered: () => {
+      for (const address of mastersOf(cluster, channels())) {
+        if ((unanswered.get(address) ?? 0) >= unansweredLimit) return false;
+        if (nodeAt(cluster, address)?.status === 'connect') return false;
+      }
+      return true;
+    },
+  };
+}
+
+/** The addresses of those that carry these channels, as far as it is known. */
+function mastersOf({ slots }: Cluster, channels: Iterable<string>): Set<string> {
+  const addresses = new Set<string>();
+  for (const channel of channels) {
+    const [master] = slots[slotOf(channel)] ?? [];
+    if (master !== undefined) addresses.add(master);
+  }
+  return addresses;
+}
+
+function nodeAt(cluster: Cluster, address: string): Redis | undefined {
+  return cluster.nodes('master').find(({ options }) => `${options.host}:${options.port}` === address);
 }

@@ -1,0 +1,4 @@
+/** The module by which ioredis itself finds the slot of a key; it comes without types. */
+declare module 'cluster-key-slot' {
+  export default function slotOf(key: string): number;
+}
