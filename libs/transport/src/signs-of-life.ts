@@ -56,10 +56,9 @@ function askMasters(cluster: Cluster, channels: () => Iterable<string>): Questio
     // What is on its way is asked for its role by itself; a node waits for its first command.
     if (node && node.status !== 'ready' && node.status !== 'wait') return;
     unanswered.set(address, (unanswered.get(address) ?? 0) + 1);
-    node?.ping().then(
-      () => unanswered.delete(address),
-      () => undefined,
-    );
+    const answered = (): void => void unanswered.delete(address);
+    // Who refuses to say it has answered, too.
+    node?.ping().then(answered, (error: Error) => error.name === 'ReplyError' && answered());
   };
   return {
     ask: () => mastersOf(cluster, channels()).forEach(ask),

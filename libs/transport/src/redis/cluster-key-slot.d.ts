@@ -1,4 +1,5 @@
 /** The module by which ioredis itself finds the slot of a key; it comes without types. */
 declare module 'cluster-key-slot' {
-  export default function slotOf(key: string): number;
+  function slotOf(key: string): number;
+  export = slotOf;
 }
