@@ -270,6 +270,18 @@ describe('when one master of a cluster is away', () => {
     await until(() => bus.isUp(), { timeoutMs: 30_000 });
   });
 
+  it('one that refuses to give a sign of life is heard all the same', async () => {
+    const { bus } = await connections.createBus(topology.url, 'command');
+    await bus.subscribe(await channelOf(first()), () => undefined);
+    await until(() => bus.isUp());
+    const { port } = first();
+    await ask(port, 'ACL', 'SETUSER', 'default', '-ping');
+    const refusals = async () =>
+      Number(/NOPERM:count=(\d+)/.exec(await ask(port, 'INFO', 'errorstats'))?.[1]);
+    await until(async () => (await refusals()) >= 3, { timeoutMs: 30_000 });
+    expect(bus.isUp()).toBe(true);
+  });
+
   it('who is carried by the others is listened to while it stands still', async () => {
     const { bus, subscriber } = await connections.createBus(topology.url, 'command');
     const [, second] = topology.nodes;
