@@ -53,9 +53,10 @@ function askMasters(cluster: Cluster, channels: () => Iterable<string>): Questio
     const node = nodeAt(cluster, address);
     // It is made anew if this is still the master, and another one is asked if not.
     if (!node) cluster.refreshSlotsCache();
-    // What is on its way is asked for its role by itself; a node waits for its first command.
-    if (node && node.status !== 'ready' && node.status !== 'wait') return;
+    // What is on its way counts, too: it may be given up before it was asked anything.
     unanswered.set(address, (unanswered.get(address) ?? 0) + 1);
+    // It is asked for its role by itself; a node waits for its first command.
+    if (node && node.status !== 'ready' && node.status !== 'wait') return;
     const answered = (): void => void unanswered.delete(address);
     // Who refuses to say it has answered, too.
     node?.ping().then(answered, (error: Error) => error.name === 'ReplyError' && answered());
