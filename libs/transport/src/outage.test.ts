@@ -342,6 +342,23 @@ describe('when one master of a cluster is away', () => {
     }
   });
 
+  it('many commands to one that stands still all give up before the last of the redirections', async () => {
+    const commands = await connections.connect(topology.url, 'command');
+    const key = await channelOf(first());
+    first().suspend();
+    const refusals: string[] = [];
+    const askTimes = async (times: number): Promise<void> => {
+      for (let count = 0; count < times; count += 1) {
+        await commands.set(key, '').catch((error: Error) => refusals.push(error.message));
+      }
+    };
+    // Those that come while the connection to it closes are told that it is closed, and are sent again.
+    await Promise.all(Array.from({ length: 24 }, () => askTimes(3)));
+    first().resume();
+    expect(refusals).toHaveLength(24 * 3);
+    expect(refusals.filter((message) => /redirections/.test(message))).toEqual([]);
+  });
+
   it('a command to one that stands still gives up the first time that it hears nothing', async () => {
     const commands = await connections.connect(topology.url, 'command');
     const queue = createJobQueue(commands);

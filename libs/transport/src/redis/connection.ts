@@ -3,6 +3,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { probeKey } from '../names.ts';
 import { coalesceWrites } from './coalesce-writes.ts';
 import { isRefusedByReplica, leaveReplaced, shunReplicas } from './follow-master.ts';
+import { ImpatientCluster } from './impatient-cluster.ts';
 import { passReasonOfNode, SentinelReasons } from './pass-reason.ts';
 import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
 import { groupTls, serverTls } from './redis-tls.ts';
@@ -236,7 +237,8 @@ function openTopology(address: RedisAddress, options: Settings): RedisClient {
     case 'cluster': {
       const { isEncrypted, nodes, credentials } = address;
       const { retryStrategy, enableOfflineQueue = true, connectionName: _each, ...redisOptions } = options;
-      const cluster = new Cluster(nodes, {
+      const Kind = enableOfflineQueue ? Cluster : ImpatientCluster;
+      const cluster = new Kind(nodes, {
         redisOptions: { ...redisOptions, ...credentials, ...(isEncrypted && { tls: groupTls(nodes) }) },
         // A certificate is for the name of a host; ioredis would take the address, and demand one of every name.
         ...(isEncrypted && { dnsLookup: (host, found) => found(null, host) }),
