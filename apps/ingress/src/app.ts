@@ -15,16 +15,20 @@ import { registerOperations } from './routes/operations.ts';
 import { registerWrongMethods } from './routes/wrong-method.ts';
 import type { Services } from './services.ts';
 
-/** How long a client is told that its connection waits for its next request; middleboxes forget one after minutes. */
+/**
+ * The idle time that `keep-alive` headers promise. It is short because middleboxes forget idle connections after
+ * minutes.
+ */
 const keepAliveMs = 75_000;
 /**
- * How long it does wait. Balancers go by their own settings, and one that keeps a connection longer sends a request into
- * its end now and then, which it may not repeat: those in Go take 90 s, Google's ten minutes.
+ * How long an idle connection is really kept. Balancers ignore the promised time and reuse connections for as long as
+ * they are set to (90 s for those in Go, ten minutes for Google's). If we closed earlier, they would now and then send
+ * a request into the closing connection, and they may not repeat it.
  */
 const idleLimitMs = 660_000;
 /**
- * Balancers send on, on connections that they keep, until they hear of the end, and may not repeat what is sent into it: kept
- * ones are closed when nobody has sent anything for so long.
+ * How long kept connections must be quiet before a drain closes them. Balancers go on sending on them until they hear
+ * of the close, and may not repeat a request that crosses with it.
  */
 const quietMs = 250;
 
@@ -33,12 +37,12 @@ export interface App extends Connections {
   fastify: FastifyInstance;
 }
 
-/** Builds the HTTP application: what surrounds every call first, then the routes. It does not listen yet. */
+/** Builds the HTTP application: first the hooks that surround every call, then the routes. It does not listen yet. */
 export async function buildApp(services: Services): Promise<App> {
   const app = fastify({
     bodyLimit: services.bodyLimitBytes,
-    // Node's own limits, which fastify switches off by default: a client that dawdles over its request is cut. The largest
-    // body takes as long over a line of 2 Mbit/s, and who sends one has shown a key.
+    // Node's own time-outs, which fastify switches off by default: they cut clients that are slow to send their
+    // request. 300 s is enough for the largest body over 2 Mbit/s, and only clients with a valid key get to send one.
     requestTimeout: 300_000,
     http: {
       headersTimeout: 20_000,
@@ -48,7 +52,7 @@ export async function buildApp(services: Services): Promise<App> {
     },
     keepAliveTimeout: keepAliveMs,
     forceCloseConnections: 'idle',
-    // What has begun to arrive is answered; the framework's refusal would be in nobody's format.
+    // Requests that arrive during a drain are answered; fastify's own 503 would be in no caller's format.
     return503OnClosing: false,
     routerOptions: { ignoreDuplicateSlashes: true, maxParamLength: 4_096 },
     clientErrorHandler: refuseBrokenHttp(services),

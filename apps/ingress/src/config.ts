@@ -2,7 +2,9 @@ import { durationMs, logLevels, port, secretText, wholeNumber } from '@sluice/ru
 import { redisSchemes, redisUrl, usualRedis } from '@sluice/transport';
 import { z } from 'zod';
 
-/** Set by the supervisor for the processes under it: their number, from 0. Its presence means that the port is shared. */
+/**
+ * The variable in which the supervisor numbers the processes under it, from 0. A process that has it shares its port.
+ */
 export const processSeat = 'SLUICE_PROCESS_SEAT';
 
 /** The environment of an ingress process. Durations are milliseconds. */
@@ -28,7 +30,7 @@ export const ingressEnvironment = z.object({
   SLUICE_PROCESSES: wholeNumber({ min: 1, max: 64 })
     .default(1)
     .describe(
-      'Processes that share the port of the API; their operations ports follow each other, and each has to be scraped',
+      'Processes that share the port of the API; their operations ports are consecutive, and each has to be scraped',
     ),
   SLUICE_PROCESS_SEAT: wholeNumber()
     .optional()
@@ -44,17 +46,17 @@ export const ingressEnvironment = z.object({
     .describe('Deadline of a request whose model sets none'),
   SLUICE_STALL_LIMIT_MS: durationMs({ min: 100 })
     .default(30_000)
-    .describe('How long a client may take nothing of what is written for it, before it is dropped'),
+    .describe('How long a client may read nothing while data waits for it, before it is dropped'),
   SLUICE_LOOP_DELAY_LIMIT_MS: durationMs()
     .default(1_000)
     .describe(
-      'Delay of the event loop past which a growing share of new requests is refused with 429; a request meets it some four times before its first token; 0: never',
+      'Delay of the event loop beyond which a growing share of new requests is refused with 429; a request meets this delay about four times before its first token; 0: never',
     ),
   SLUICE_DRAIN_LIMIT_MS: durationMs().default(30_000).describe('How long streams may go on after SIGTERM'),
   SLUICE_BODY_LIMIT_BYTES: wholeNumber({ min: 1_024 })
     .default(64 * 1024 * 1024)
     .describe(
-      'Largest request body; a process holds four times as much of bodies that are still arriving, and of one tenant never more than it leaves for others',
+      'Largest request body; bodies that are still arriving may take four times as much in a process, and those of one tenant never more than they leave free for other tenants',
     ),
 });
 

@@ -10,40 +10,40 @@ import type { HttpFacts } from '@sluice/formats';
 import type { DurationSeries, IngressMetrics, Logger, Outcome } from '@sluice/runtime';
 import type { Caller } from '@sluice/tenancy';
 
-/** Facts of one request that its log line and its metrics tell. Never its content, never its credential. */
+/** The facts of one request that its log line and its metrics report. Never its content, never its credential. */
 export interface Exchange {
   readonly requestId: string;
   /** What was known of the call before its body was read. */
   readonly facts: HttpFacts;
   /** Monotonic milliseconds. */
   readonly arrivedAt: number;
-  /** It asks whether this process is well, and is no request: neither counted nor logged. */
+  /** A balancer's or a coding CLI's probe: it is neither counted nor logged as a request. */
   isProbe?: boolean;
   /** The format that answers; set as soon as the route is known. */
   format: string;
-  /** Absent until a credential was found good. */
+  /** Absent until the credential has been accepted. */
   caller?: Caller;
-  /** Bytes of its body; absent until that was read. */
+  /** Size of the body; absent until it has been read. */
   bodyBytes?: number;
-  /** The room that its prompt takes until its end. */
+  /** The memory that is reserved for its prompt until its end. */
   prompt?: { tenant: string; bytes: number };
-  /** The configured model's id; absent until the client's name was resolved. */
+  /** Id of the configured model; absent until the name that the client gave has been resolved. */
   model?: string;
   isStream?: boolean;
   queueWaitMs?: number;
   attempts?: number;
-  /** The worker that had it last; absent while it waits and where it did not come to the queue. */
+  /** The worker that had it last; absent while it waits, and if it never entered the queue. */
   worker?: string;
   firstContentAt?: number;
   lastContentAt?: number;
-  /** Where the time between its tokens is counted; set with the second of them. */
+  /** The metric series for the time between its tokens; set with the second token. */
   tokenGaps?: DurationSeries;
-  /** What it has cost; absent where nothing of it came to the queue. */
+  /** The tokens that it is charged for; absent if it never entered the queue. */
   usage?: Usage;
   outcome?: Outcome;
-  /** Of its caller; absent where admission was not asked, or did not answer. */
+  /** How much is left of the caller's rates; absent if admission was not asked or did not answer. */
   rates?: readonly RateState[];
-  /** What more is known of the error that is its outcome. */
+  /** Details of the error, if the outcome is one. */
   failure?: Pick<ErrorInfo, 'detail' | 'refusedBy'>;
 }
 
@@ -54,7 +54,7 @@ export interface ExchangeServices {
   monotonic(): number;
 }
 
-/** Notes what the client's side was handed; call it once per batch of events, after the write. */
+/** Notes the events that were delivered to the client. Call it once per batch, after the write. */
 export function noteEvents(
   exchange: Exchange,
   events: readonly GenerationEvent[],
@@ -92,7 +92,7 @@ export function noteAttempts(
   }
 }
 
-/** An error is the outcome, whatever one of several answers said before. */
+/** Makes the error the outcome, even if another answer to the same request had succeeded before. */
 export function noteError(
   exchange: Exchange,
   { kind, detail, refusedBy }: Pick<ErrorInfo, 'kind' | 'detail' | 'refusedBy'>,
@@ -141,7 +141,7 @@ export function closeExchange(exchange: Exchange, status: number, services: Exch
       worker: exchange.worker,
       inputTokens: usage?.inputTokens,
       outputTokens: usage?.outputTokens,
-      // Parts of the two before, which have prices of their own.
+      // These are parts of the two counts above that have prices of their own.
       cacheReadTokens: usage?.cacheReadTokens,
       cacheWriteTokens: usage?.cacheWriteTokens,
       reasoningTokens: usage?.reasoningTokens,

@@ -15,7 +15,9 @@ import { bodyRefusal } from './plugins/body-room.ts';
 
 const lookIntervalMs = 1_000;
 
-/** The metrics of an ingress process. Every series that may come counts from 0, so that its first step is seen. */
+/**
+ * The metrics of an ingress process. Every possible series starts at 0, so that its first increment is visible as one.
+ */
 export function openMetrics(catalog: Catalog): IngressMetrics {
   const metrics = createIngressMetrics();
   const { refusals, requests, tokens, buildInfo } = metrics;
@@ -26,7 +28,7 @@ export function openMetrics(catalog: Catalog): IngressMetrics {
   return metrics;
 }
 
-/** Measures what waits and what could run in each pool, and goes on until the function that it returns is called. */
+/** Measures the queue depth and the slots of each pool, until the returned function is called. */
 export function measurePools(
   metrics: Pick<IngressMetrics, 'poolSlots' | 'queueDepth'>,
   catalog: Catalog,
@@ -38,7 +40,7 @@ export function measurePools(
     metrics.queueDepth.readFrom({ pool }, () => depths.get(pool) ?? 0);
   }
   const look = (pool: string): void => {
-    // Without Redis the last answer stands.
+    // While Redis is away, the last known depth stands.
     depth(pool).then(
       (waiting) => depths.set(pool, waiting),
       () => undefined,

@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 
 const idBytes = 16;
 
-/** Ids of 32 random hex digits. The randomness of many is drawn at once: 0.07 µs each, in place of 0.38 as UUIDs. */
+/** Ids of 32 random hex digits. Random bytes are drawn for 256 ids at once: 0.07 µs per id, where a UUID takes 0.38. */
 export function createRequestIds(): () => string {
   const pool = Buffer.alloc(256 * idBytes);
   let at = pool.length;

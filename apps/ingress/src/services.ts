@@ -23,11 +23,11 @@ export interface Services {
   logger: Logger;
   /** Id of this process. */
   ingress: string;
-  /** Silence after which a stream is opened, or kept alive. */
+  /** Silence after which a stream is opened, or sent a keep-alive. */
   keepAliveMs: number;
   /** Deadline of a request whose model sets none. */
   requestTimeoutMs: number;
-  /** How long a client may take nothing of what is written for it. */
+  /** How long a client may read nothing while data waits for it, before it is dropped. */
   stallLimitMs: number;
   bodyLimitBytes: number;
   /** Epoch milliseconds. */

@@ -35,13 +35,15 @@ import { createTicker } from './ticker.ts';
 const relayTickMs = 1_000;
 const monotonic = () => performance.now();
 
-/** Brings an ingress process up, in the order in which its parts stand on each other. Throws a sentence for the operator. */
+/**
+ * Starts an ingress process, each part after those that it needs. The error that it throws is written for the operator.
+ */
 export async function startIngress(environment: Environment): Promise<void> {
   const { values: config, warnings } = parseEnvironment(ingressEnvironment, environment);
   const catalog = await loadCatalog(config.SLUICE_CONFIG, environment);
   const ingress = `i${randomUUID().replaceAll('-', '').slice(0, 16)}`;
   const logger = createLogger({ name: 'ingress', level: config.SLUICE_LOG_LEVEL }).child({ ingress });
-  // Once, for all processes of a port: each reads the same.
+  // All processes of a port read the same settings, so only the first of them, of seat 0, reports the warnings.
   if (!config.SLUICE_PROCESS_SEAT)
     for (const warning of [...warnings, ...catalog.warnings]) logger.warn(warning);
   const shown = maskSecrets(config, secretNamesOf(ingressEnvironment));
@@ -61,7 +63,7 @@ export async function startIngress(environment: Environment): Promise<void> {
     depth: queue.depth,
   });
   lifecycle.onDrain('pool metrics', async () => stopMeasuring());
-  // A keep-alive is late by a period at most: with a short interval the relays are looked at as often.
+  // A keep-alive is late by one period at most, so a short keep-alive interval shortens the period, too.
   const ticker = createTicker(Math.min(relayTickMs, config.SLUICE_KEEP_ALIVE_MS));
   lifecycle.onDrain('relay ticks', async () => ticker.close());
 
@@ -98,7 +100,7 @@ export async function startIngress(environment: Environment): Promise<void> {
 /** What every part of the process is opened with. */
 interface IngressProcess {
   config: IngressConfig;
-  /** Its id. */
+  /** Id of this process. */
   ingress: string;
   logger: Logger;
   lifecycle: Lifecycle;
@@ -127,7 +129,9 @@ async function openKeys(links: Links, { config, logger, lifecycle }: IngressProc
   });
   await keys.start();
   if (!(await keys.directory.knowsSecret()))
-    logger.warn('the keys in this Redis are of another SLUICE_KEY_SECRET: who has one is refused with 401');
+    logger.warn(
+      'the keys in this Redis are of another SLUICE_KEY_SECRET: requests with them are refused with 401',
+    );
   lifecycle.onDrain('keys', () => keys.close());
   return keys;
 }
@@ -155,7 +159,7 @@ async function openAdmission(
   return admission;
 }
 
-/** Takes requests, at last: from now on there is something to answer them with. */
+/** Opens the ports. Comes last, because requests need everything else to be there. */
 async function serve({ config, logger, lifecycle }: IngressProcess, services: Services): Promise<void> {
   const { metrics, dispatcher, isReady } = services;
   const app = await buildApp(services);
@@ -183,7 +187,7 @@ async function listen(server: FastifyInstance, config: IngressConfig): Promise<n
   const { SLUICE_HOST: host, SLUICE_PORT: port } = config;
   const reusePort = config.SLUICE_PROCESS_SEAT !== undefined;
   try {
-    // A burst of new clients waits in the kernel rather than being turned away.
+    // With this backlog a burst of new clients waits in the kernel instead of being turned away.
     await server.listen({ host, port, backlog: 4_096, ...(reusePort && { reusePort }) });
   } catch (cause) {
     throw listenFailure('the API', host, port, cause);

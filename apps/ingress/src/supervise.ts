@@ -9,11 +9,12 @@ import {
 } from '@sluice/runtime';
 import { ingressEnvironment, processSeat } from './config.ts';
 
+/** What the processes may need beyond their own drain limit, to close. */
 const closeLimitMs = 6_000;
 
 /**
- * Runs several ingress processes on one port: the kernel spreads new connections over them, and each has a
- * reply channel of its own. A process that dies takes its own connections with it and is started again.
+ * Runs several ingress processes on one port. The kernel spreads new connections over them, and each has a reply
+ * channel of its own. A process that dies loses only its own connections, and is started again.
  */
 export async function startSupervisor(environment: Environment): Promise<void> {
   const { values: config } = parseEnvironment(ingressEnvironment, environment);
@@ -34,7 +35,7 @@ export async function startSupervisor(environment: Environment): Promise<void> {
     logger,
   });
   lifecycle.onDrain('processes', () => processes.stop());
-  // The first one finds the port where the system may choose it; the others join it there.
+  // With port 0 the system chooses the port for the first process; the others then share it.
   const first = await processes.add();
   port = first.port ?? port;
   const others = await Promise.all(

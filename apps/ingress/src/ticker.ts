@@ -1,16 +1,16 @@
-/** Something that looks after itself once a period. */
+/** Something that wants to be called once a period. */
 export interface Ticking {
   tick(): void;
 }
 
-/** Calls everything that wants to be called once a period from one timer, so that an open stream costs none. */
+/** Calls all its members once a period from a single timer, so that an open stream needs no timer of its own. */
 export interface Ticker {
   add(ticking: Ticking): void;
   delete(ticking: Ticking): void;
   close(): void;
 }
 
-/** In how many parts of a period the calls are spread, so that thousands don't come at once. */
+/** The calls are spread over this many parts of a period, so that thousands do not come at once. */
 const shares = 4;
 
 export function createTicker(periodMs: number): Ticker {
@@ -21,7 +21,7 @@ export function createTicker(periodMs: number): Ticker {
     for (const ticking of wheel[at] ?? []) ticking.tick();
   }, periodMs / shares);
   return {
-    // Where the wheel stands: arrivals are spread over it as they come.
+    // Members join the part that is current, so their arrival times spread them over the wheel.
     add: (ticking) => wheel[at]?.add(ticking),
     delete: (ticking) => {
       for (const share of wheel) if (share.delete(ticking)) return;

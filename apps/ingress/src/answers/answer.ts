@@ -18,9 +18,10 @@ import type { Services } from '../services.ts';
 import { SlotTime } from './slot-time.ts';
 import { Spending } from './spending.ts';
 
-/** Bytes of prompts that go to Redis with the question whether they may: more than that only once they may. */
+/** Prompts up to this many bytes are sent to Redis with the question for admission; larger ones only once admitted. */
 const largePrompts = 32 * 1024;
 
+/** One request with everything that its answer depends on. */
 export interface AnswerPlan {
   request: InferenceRequest;
   call: ClientCall;
@@ -31,9 +32,9 @@ export interface AnswerPlan {
 }
 
 /**
- * All generations of one request under one ticket, from admission to settlement. However it ends (finished,
- * failed, client gone), it settles exactly once and leaves nothing running. What `onEvents` throws (a defect of
- * a codec) ends this request alone and goes to `onDefect`.
+ * All generations of one request under one ticket, from admission to settlement. However the request ends (finished,
+ * failed, client gone), the ticket is settled exactly once and nothing is left running. An error thrown by `onEvents`
+ * (a defect of a codec) ends only this request and goes to `onDefect`.
  */
 export class Answer {
   private readonly plan: AnswerPlan;
@@ -45,11 +46,11 @@ export class Answer {
   private ticket: Ticket | undefined;
   private readonly slotTime = new SlotTime();
   private readonly spending: Spending;
-  /** What the ticket takes for the prompt where nobody reports it. */
+  /** The tokens that the prompt is charged as if no engine reports them. */
   private estimatedInputTokens = 0;
-  /** Choices that the client was not told the end of. */
+  /** Choices whose end has not been delivered to the client. */
   private open: number;
-  /** Those of them whose worker is done; absent until the first. */
+  /** Open choices whose worker is already done; absent until the first. */
   private ahead: Set<number> | undefined;
   private isSettled = false;
 
@@ -70,13 +71,13 @@ export class Answer {
     this.generations = Array.from({ length: plan.call.choices });
   }
 
-  /** Admits the request and lets its generations into the queue, in one step. Throws the refusal, or `unavailable`. */
+  /** Admits the request and enqueues its generations in one step. Throws the refusal, or `unavailable`. */
   async begin(): Promise<void> {
     const admitted = Promise.withResolvers<void>();
     const ready: InferenceJob[] = [];
     const enter = (job: InferenceJob): Promise<void> => {
       ready.push(job);
-      // Taken out of the list, which lives as long as the answer.
+      // The jobs are spliced out because `ready` lives as long as the answer and would keep them in memory.
       if (ready.length === this.generations.length)
         this.admit(ready.splice(0)).then(admitted.resolve, admitted.reject);
       return admitted.promise;
@@ -87,12 +88,12 @@ export class Answer {
       this.cancel();
       throw error;
     } finally {
-      // The client left, or had its whole answer, while we asked.
+      // The client left, or even got its whole answer, while admission was pending.
       if (this.isSettled) this.releaseTicket();
     }
   }
 
-  /** Stops everything and settles by what was delivered. Harmless after the end. */
+  /** Stops everything and settles for what was delivered. Does nothing after the end. */
   cancel(): void {
     if (this.isSettled) return;
     for (const generation of this.generations) generation?.cancel();
@@ -141,12 +142,13 @@ export class Answer {
         jobs.map((job, index) => services.queue.enqueue(pool.name, job, ticket.priorityOf(index))),
       );
     } catch (error) {
-      // The queue has them although its answer was lost; one that it hasn't is missed, and sent again.
+      // Redis took at least one job, and only its reply was lost. A job that it did not take is found missing and sent
+      // again.
       if (!isRunning()) throw error;
     }
   }
 
-  /** Each of several answers has the prompt in its job: together they are no more than one request may bring. */
+  /** Bytes that the prompt takes in all jobs together, which each hold a copy. Throws if they exceed the body limit. */
   private promptBytes(jobs: number): number {
     const bytes = (this.exchange.bodyBytes ?? 0) * jobs;
     if (jobs === 1 || bytes <= this.services.bodyLimitBytes) return bytes;
@@ -200,7 +202,7 @@ export class Answer {
     }
     if (last && isTerminal(last)) {
       this.open -= 1;
-      // What fails may do so at once, and says nothing of how long the others take.
+      // A failure may come at once, so it says nothing about how long a generation takes.
       if (last.type === 'finish') this.slotTime.ended(choice, this.services.monotonic());
       this.spending.ended(last, this.generations[choice]?.deliveredTokens ?? 0);
       this.ahead?.delete(choice);
@@ -215,7 +217,7 @@ export class Answer {
     }
     noteEvents(this.exchange, events, this.services);
     this.ticket?.sawOutput(this.deliveredTokens());
-    // One answer that failed fails them all: the client sees one error.
+    // One failed choice fails the whole request: the client sees one error.
     if (last?.type === 'error') this.cancel();
     else if (this.open === 0) this.settle();
   }
@@ -228,7 +230,7 @@ export class Answer {
     this.freePlaces();
   }
 
-  /** Who waits for a place need not wait for a client that reads slowly. */
+  /** Frees the request's places in the pool once all its workers are done, even if the client still reads. */
   private freePlaces(): void {
     const { ticket, ahead, open, slotTime } = this;
     if (!ticket || !ahead || ahead.size < open || open === 0 || slotTime.meanMs === undefined) return;
@@ -254,7 +256,7 @@ export class Answer {
     return this.spending.total(this.deliveredTokens(), hasRun);
   }
 
-  /** Settles what is reserved, once. An answer can be whole before we hear that it was admitted. */
+  /** Settles the ticket once it is there: an answer can be complete before the reply of admission arrives. */
   private releaseTicket(): void {
     const { services, exchange, ticket } = this;
     if (!ticket) return;
@@ -266,7 +268,7 @@ export class Answer {
   }
 }
 
-/** Several answers to one prompt must differ: a given seed is moved on for each. */
+/** Several answers to one prompt must differ, so each gets the next seed after the given one. */
 function withChoiceSeed(request: InferenceRequest, choice: number): InferenceRequest {
   const { seed } = request.sampling;
   if (choice === 0 || seed === undefined) return request;

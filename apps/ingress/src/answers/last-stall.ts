@@ -2,16 +2,16 @@ import { Socket } from 'node:net';
 import { breakOff, type ResponseWriter } from './response-writer.ts';
 
 /**
- * Drops a client that takes nothing of the rest of its answer for `stallLimitMs`. Once all is written nobody writes or
- * waits any more, so nothing else would ever end it.
+ * Drops a client that reads nothing of the rest of its answer for `stallLimitMs`. Once everything is written, no writer
+ * is left that would notice such a client.
  */
 export function limitLastStall(response: ResponseWriter, stallLimitMs: number, onStalled: () => void): void {
   response.on('prefinish', () => {
     const { socket } = response;
-    // The kernel took it all, as nearly always; what Fastify injects has no connection at all.
+    // Nearly always the kernel has taken everything at once. Requests that fastify injects have no real socket.
     if (!(socket instanceof Socket) || socket.writableLength === 0) return;
     response.on('timeout', () => {
-      // A stream drops its client itself.
+      // The relay of a stream has dropped the client already.
       if (socket.destroyed) return;
       breakOff(response);
       onStalled();

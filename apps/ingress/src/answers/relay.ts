@@ -4,8 +4,8 @@ import { BodyWriter } from './body-writer.ts';
 import { breakOff, type ResponseWriter } from './response-writer.ts';
 
 /**
- * What a client may leave unread before its own relay pauses. With the cost of its many small pieces that is less
- * than 256 KiB of memory (`npm run faults -- --only slow-readers`; a limit of 256 KiB cost 294).
+ * Bytes that a client may leave unread before its relay pauses. With the overhead of many small pieces they take less
+ * than 256 KiB of memory (`npm run faults -- --only slow-readers`; a limit of 256 KiB took 294).
  */
 const bufferLimitBytes = 160 * 1024;
 
@@ -14,27 +14,27 @@ export interface RelayOptions {
   encoder: StreamEncoder;
   choices: number;
   headers(): Record<string, string>;
-  /** Silence after which the stream is opened, or kept alive, milliseconds. */
+  /** Silence after which the stream is opened, or sent a keep-alive, milliseconds. */
   keepAliveMs: number;
-  /** How long a client may take nothing while its buffer is full, milliseconds. */
+  /** How long a client may read nothing while its buffer is full, milliseconds. */
   stallLimitMs: number;
   /** Monotonic milliseconds. */
   now(): number;
-  /** An error that comes before anything was written: it gets a true status. */
+  /** Answers with an error that came before anything was written, and so with its true status. */
   refuse(error: ErrorInfo): void;
-  /** The buffer is full: events are not wanted until `onDrained`. */
+  /** The buffer is full: no events are wanted until `onDrained`. */
   onFull(): void;
   onDrained(): void;
-  /** The client took nothing for too long and its socket was destroyed. */
+  /** The client read nothing for too long, and its socket was destroyed. */
   onStalled(): void;
 }
 
 /**
- * Events of one request → encoder → socket.
+ * Writes the events of one request to its socket, through the encoder of the client's format.
  *
- * The status line waits for the first event that says something: a failure before it becomes a true status.
- * The body ends cleanly only after a terminal event of every choice or an in-band error; in every other case
- * the socket is destroyed, so that no client takes half an answer for a whole one.
+ * The status line waits for the first event after the start, or the first keep-alive, so that a failure before it
+ * becomes a true status. The body ends cleanly only after the terminal events of all choices or an in-band error. In
+ * every other case the socket is destroyed, so that no client takes half an answer for a whole one.
  */
 export class Relay {
   private readonly options: RelayOptions;
@@ -44,7 +44,7 @@ export class Relay {
   private isEnded = false;
   private finished = 0;
   private writtenAt: number;
-  /** Start events wait for company: alone they do not decide the status line. */
+  /** Start events that wait for a further event, because they alone do not decide the status line. */
   private waiting: { choice: number; event: GenerationEvent }[] = [];
 
   constructor(options: RelayOptions) {
@@ -93,12 +93,12 @@ export class Relay {
     this.write(text + options.encoder.keepAlive());
   }
 
-  /** The client's socket is gone. */
+  /** Stops the relay, because the client's socket is gone. */
   closed(): void {
     this.isEnded = true;
   }
 
-  /** Writes the status line and what waited for it. */
+  /** Writes the head, and returns the text of the start events that waited for it. */
   private open(): string {
     const { response, encoder } = this.options;
     this.isOpen = true;
@@ -127,11 +127,13 @@ export class Relay {
   private end(text: string): void {
     this.isEnded = true;
     this.options.response.end(text);
-    // The client must take what is left in the buffer, too.
+    // The stall limit also holds for what is left in the buffer.
     this.limitStall();
   }
 
-  /** The socket's own time-out counts every byte that the client takes, of which `drain` tells only the last. */
+  /**
+   * Uses the socket's own time-out, which every byte that the client reads restarts; `drain` comes only after the last.
+   */
   private limitStall(): void {
     const { response, stallLimitMs } = this.options;
     if (!response.writableFinished) response.setTimeout(stallLimitMs);

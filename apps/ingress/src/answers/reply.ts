@@ -11,10 +11,7 @@ export function codecOf({ format, facts }: Exchange): ServerCodec {
   return known?.server ?? recognizeFormat(facts);
 }
 
-/**
- * Headers of every answer, errors included; SDKs differ in the name under which they look for the id.
- *   now: epoch milliseconds
- */
+/** The headers of every answer, errors included. The id has two names because SDKs look for it under different ones. */
 export function replyHeaders(exchange: Exchange, { now }: Pick<Services, 'now'>): Record<string, string> {
   const { requestId, rates } = exchange;
   const headers = rates ? codecOf(exchange).encodeRates(rates, now()) : {};
@@ -37,7 +34,7 @@ export function writeError(
   writeJson(response, status, { ...replyHeaders(exchange, services), ...headers }, body);
 }
 
-/** Writes a whole JSON answer on a response that the framework has let go of. */
+/** Writes a whole JSON answer directly, without fastify. */
 export function writeJson(
   response: ResponseWriter,
   status: number,
@@ -51,7 +48,7 @@ export function writeJson(
   response.end(text);
 }
 
-/** Sends a JSON body whose content type is exactly `application/json`; to a string the framework would add a charset. */
+/** Sends a JSON body with exactly the type `application/json`: for a string, fastify would add a charset. */
 export function sendJson(reply: FastifyReply, body: Json): FastifyReply {
   return reply.header('content-type', 'application/json').send(Buffer.from(JSON.stringify(body)));
 }

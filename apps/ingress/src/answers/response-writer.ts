@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** What an answer is written to: Node's own response, or the one of the fast path. Its words are Node's. */
+/** The part of Node's response that answers are written with. The fast path has an implementation of its own. */
 export interface ResponseWriter
   extends Pick<
     ServerResponse,
@@ -15,20 +15,20 @@ export interface ResponseWriter
   writeHead(status: number, headers: Record<string, string>): unknown;
   write(text: string): unknown;
   end(text?: string): unknown;
-  /** Tells `timeout` when the client took nothing for so many milliseconds; 0 tells nothing more. */
+  /** Emits `timeout` when the client has read nothing for `ms` milliseconds; 0 switches that off. */
   setTimeout(ms: number): unknown;
   destroy(): unknown;
   /**
-   * `prefinish` comes at the end, before the client has taken all of it. `close` comes once, when all is written or the
-   * client is gone: `writableFinished` says which.
+   * `prefinish` comes when the end has been written, before the client has read it all. `close` comes once, when the
+   * answer is finished or the client is gone: `writableFinished` tells which.
    */
   on(event: 'close' | 'drain' | 'prefinish' | 'timeout', listener: () => void): unknown;
   prependListener(event: 'close', listener: () => void): unknown;
 }
 
 /**
- * Ends an answer that is not whole, so that nobody takes it for one. Where it is the end of the connection that ends a
- * body, as in HTTP/1.0, which nginx speaks unless it is told otherwise, that end has to be a reset.
+ * Cuts an incomplete answer, so that no client takes it for a whole one. If the body is ended by the end of the
+ * connection, as in HTTP/1.0 (which nginx speaks by default), that end has to be a reset.
  */
 export function breakOff(response: ResponseWriter): void {
   if (response.chunkedEncoding || !response.socket) response.destroy();

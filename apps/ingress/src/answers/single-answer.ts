@@ -5,8 +5,8 @@ import { Answer, type AnswerPlan } from './answer.ts';
 import type { ResponseWriter } from './response-writer.ts';
 
 /**
- * Collects whole answers, one per choice. Rejects with what ended the request: a refusal, the generation's
- * own error, or `cancelled` when the client left.
+ * Collects the whole answers of a request, one per choice. Rejects with a refusal, with the error of the generation, or
+ * with `cancelled` if the client left.
  */
 export function singleAnswer(
   plan: AnswerPlan,
@@ -42,10 +42,10 @@ export function singleAnswer(
         reject(error);
       }
     };
-    // Before the observer's own listener, which tells the outcome.
+    // This listener must run before that of the exchange, which logs the outcome.
     response.prependListener('close', () => {
       if (response.writableFinished) return;
-      // A client that was dropped because it took nothing did not leave.
+      // A client that was dropped because it read nothing has not left by itself.
       if (exchange.outcome !== 'cut') noteError(exchange, { kind: 'cancelled' });
       answer.cancel();
       reject(new SluiceError('cancelled', 'the client left'));

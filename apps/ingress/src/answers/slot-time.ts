@@ -1,15 +1,15 @@
-/** How long slots were busy with the generations of one request. Instants are monotonic milliseconds. */
+/** Measures how long the generations of one request occupied their slots. Instants are monotonic milliseconds. */
 export class SlotTime {
   private readonly beganAt: (number | undefined)[] = [];
   private totalMs = 0;
   private count = 0;
 
-  /** Whether any of them was picked up. */
+  /** Whether a worker has claimed any of them. */
   get hasBegun(): boolean {
     return this.beganAt.length > 0;
   }
 
-  /** The mean of those that ran to their end; absent where none did. */
+  /** The mean over those that ran to their end; absent if none did. */
   get meanMs(): number | undefined {
     return this.count === 0 ? undefined : this.totalMs / this.count;
   }
@@ -18,7 +18,7 @@ export class SlotTime {
     this.beganAt[choice] = at;
   }
 
-  /** It ran to its end. Only the first call counts. */
+  /** The generation ran to its end. Only the first call counts. */
   ended(choice: number, at: number): void {
     const beganAt = this.beganAt[choice];
     if (beganAt === undefined) return;

@@ -6,26 +6,26 @@ import {
   usageAtStart,
 } from '@sluice/canonical';
 
-/** What the answers to one request have cost. */
+/** Adds up the tokens that the answers to one request have cost. */
 export class Spending {
   private readonly choices: number;
   private hasBegun = false;
   private prompt: Usage | undefined;
   private reported: Reported | undefined;
-  /** Delivered tokens of the answers that have ended with a report, or without an error. */
+  /** Delivered tokens of the answers whose usage is in `reported`. */
   private reportedTokens = 0;
 
   constructor(choices: number) {
     this.choices = choices;
   }
 
-  /** An answer begins. Some engines know by then what its prompt has cost, which all answers share. */
+  /** An answer begins. Some engines already report the cost of the prompt here, which all answers share. */
   began(start: StartEvent): void {
     this.hasBegun = true;
     this.prompt ??= usageAtStart(start);
   }
 
-  /** An answer has ended, of which so many tokens were delivered. */
+  /** An answer has ended after `outputTokens` delivered tokens. */
   ended(last: TerminalEvent, outputTokens: number): void {
     const usage = this.reportOf(last, outputTokens);
     if (!usage) return;
@@ -34,8 +34,8 @@ export class Spending {
   }
 
   /**
-   * What was reported, and what was delivered of the answers that report nothing. Tokens of a prompt of which nobody
-   * spoke are absent: the ticket's own rule fills the gap.
+   * The reported usage, plus the delivered tokens of the answers without a report. If no engine reported the prompt's
+   * tokens they are absent, and the ticket charges its estimate.
    */
   total(deliveredTokens: number, hasRun: boolean): Usage {
     const { prompt, reported } = this;
@@ -44,20 +44,20 @@ export class Spending {
     return { ...prompt, ...reported, outputTokens };
   }
 
-  /** What an answer says that it has cost; absent where nobody knows. */
+  /** The usage that an answer reports; absent if it is not known for the whole answer. */
   private reportOf(last: TerminalEvent, outputTokens: number): Usage | undefined {
     if (last.type === 'finish') return last.usage;
-    // A failed run knows nothing of what a run before it had said, and of other answers to the same prompt: unless none
-    // had begun, since what refuses one of them refuses them all.
-    const isAlone = this.choices === 1 || !this.hasBegun;
-    const isAll = isAlone && (last.usage?.outputTokens ?? 0) >= outputTokens;
-    return isAll ? last.usage : undefined;
+    // The report of a failed run does not cover earlier attempts, nor the other answers to the same prompt. If none has
+    // begun, it does cover the others, because a refusal of one is a refusal of all.
+    const coversAllChoices = this.choices === 1 || !this.hasBegun;
+    const coversAllAttempts = (last.usage?.outputTokens ?? 0) >= outputTokens;
+    return coversAllChoices && coversAllAttempts ? last.usage : undefined;
   }
 }
 
 type Reported = Usage & { outputTokens: number };
 
-/** Several answers to one prompt: their output adds up, the prompt is counted once. */
+/** Adds the usage of another answer to the same prompt: the outputs add up, the prompt counts once. */
 function addUsage(sum: Reported | undefined, next: Reported): Reported {
   if (!sum) return next;
   return {

@@ -7,10 +7,7 @@ import { Relay, type RelayOptions } from './relay.ts';
 import { replyHeaders, writeError } from './reply.ts';
 import { breakOff, type ResponseWriter } from './response-writer.ts';
 
-/**
- * Answers with a stream on a response that the framework has let go of. Throws what refuses the request
- * before anything was written, and defects.
- */
+/** Answers with a stream, written without fastify. Throws a refusal if nothing has been written yet, and any defect. */
 export async function streamAnswer(
   plan: AnswerPlan,
   codec: ServerCodec,
@@ -21,7 +18,7 @@ export async function streamAnswer(
   await new StreamAnswer(plan, codec, exchange, response, services).begin();
 }
 
-/** A relay and the answer that it writes, and what each wants of the other. */
+/** Connects an answer with the relay that writes it: events one way, back-pressure the other. */
 class StreamAnswer implements RelayOptions {
   readonly response: ResponseWriter;
   readonly encoder: StreamEncoder;
@@ -65,7 +62,7 @@ class StreamAnswer implements RelayOptions {
 
   async begin(): Promise<void> {
     this.services.ticker.add(this.relay);
-    // Before the observer's own listener, which tells the outcome.
+    // This listener must run before that of the exchange, which logs the outcome.
     this.response.prependListener('close', () => this.close());
     if (this.response.destroyed) return;
     try {
@@ -101,9 +98,12 @@ class StreamAnswer implements RelayOptions {
     this.exchange.outcome = 'cut';
   }
 
-  /** A keep-alive came before the refusal, as where Redis is slow to answer: the status is gone, and the stream tells of it. */
+  /**
+   * Writes a refusal into the stream, where a keep-alive has already taken the status (admission waited for a slow
+   * Redis).
+   */
   private refuseInBand(error: ErrorInfo): void {
-    // It has ended already, as by its deadline.
+    // The request has ended already, for example by its deadline.
     if (this.exchange.outcome !== undefined) return;
     this.relay.push(0, [{ type: 'error', error }]);
     noteError(this.exchange, error);

@@ -2,35 +2,37 @@ import type { GenerationEvent, Resume, ResumeAbility } from '@sluice/canonical';
 import type { AttemptReason, DroppedFrameReason } from '@sluice/runtime';
 import type { Order } from '@sluice/transport';
 
-/** Everything the machine does to the world. It is called within an input, in order. */
+/** Everything that the attempt machine does to the world. It makes these calls in order, while it handles an input. */
 export interface AttemptEffects {
-  /** Puts an attempt into the queue; `resume` is what the client has already. */
+  /** Puts an attempt into the queue; `resume` is what the client already has. */
   enqueue(attempt: number, resume: Resume | undefined, reason: AttemptReason): void;
-  /** Takes a waiting attempt out of the queue; it may have been claimed meanwhile. */
+  /** Takes a waiting attempt out of the queue. A worker may have claimed it meanwhile. */
   withdraw(attempt: number): void;
+  /** Sends an order to a worker. */
   order(worker: string, order: Omit<Order, 'requestId'>): void;
   /**
-   * Hands events to the client's side: each once, in order, the terminal one last. A second start, which comes only where
-   * the client sees nothing before the end, says that the answer begins anew.
+   * Delivers events towards the client: each once, in order, the terminal one last. A second start means that the
+   * answer begins anew; it comes only if the client sees nothing before the end.
    */
   deliver(events: GenerationEvent[]): void;
   /**
-   * The worker has said all and is free, though the client's side, which is paused, has not heard it yet. May come
-   * several times.
+   * The worker has finished, although delivery is paused and not everything has been delivered. May come several times.
    */
   workerDone(): void;
   /** Counts a frame that was not delivered. */
   dropped(reason: DroppedFrameReason): void;
 }
 
-/** What the machine asks about the request and its surroundings. */
+/** What the attempt machine asks about the request and its surroundings. */
 export interface AttemptFacts {
-  /** How a generation that was lost midway can go on, as the living workers of the pool can do it now. */
+  /** How the living workers of the pool can resume a generation that was lost midway. */
   resumeAbility(): ResumeAbility;
   /** Whether the answer is plain text: no tools, no JSON output. Only that can be continued by prefix. */
   isPlainText: boolean;
-  /** Whether the client sees what is said before its end: if not, it may be said anew. */
+  /** Whether the client sees the answer before its end. If not, another attempt may begin it anew. */
   readonly isStream: boolean;
-  /** The format of a client that sees its own format's events as they pass by; absent where it sees nothing before the end. */
+  /**
+   * The format whose own (pass-through) events reach the client as they come; absent if it sees nothing before the end.
+   */
   readonly passing: string | undefined;
 }

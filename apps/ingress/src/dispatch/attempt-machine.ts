@@ -15,13 +15,15 @@ import { Said } from './said.ts';
 import { Suspicion } from './suspicion.ts';
 
 const attemptLimit = 8;
-/** Progress is acknowledged in steps, so that the worker's memory stays small on long answers. */
+/**
+ * Frames are acknowledged in steps of this many, so that the worker keeps few of them in memory during long answers.
+ */
 const acknowledgeStep = 64;
 
 /**
- * One generation as its ingress sees it: which attempt counts, what has been delivered, what to do when a
- * worker, a job or a frame is lost. Pure: inputs are method calls, outputs are `AttemptEffects`, there is no
- * clock and no I/O, so that a simulation can play every order of events (see the tests).
+ * One generation as its ingress sees it: which attempt counts, what has been delivered, and what to do when a worker, a
+ * job or a frame is lost. Pure: its inputs are method calls, its outputs are `AttemptEffects`, and it has no clock and
+ * no I/O, so that a simulation can play every order of events (see ../simulation).
  */
 export class AttemptMachine {
   attempt = 1;
@@ -30,7 +32,7 @@ export class AttemptMachine {
   private isClosed = false;
   private isPaused = false;
   private hasPaused = false;
-  /** How far the worker was by the last heartbeat that met a pause; absent when none did. */
+  /** The next sequence number of the worker by the last heartbeat during a pause; absent if there was none. */
   private pausedNext: number | undefined;
   /** Whether an attempt before the current one ran, as far as we know. */
   private hasRunBefore = false;
@@ -39,7 +41,7 @@ export class AttemptMachine {
   private readonly suspicion = new Suspicion();
   /** Whether the current attempt has delivered anything. */
   private isFruitful = false;
-  /** Attempts that were told to stop; absent until the first. */
+  /** Attempts that were fenced off and told to stop; absent until the first. */
   private fenced: Set<string> | undefined;
   private said: Said;
   private readonly effects: AttemptEffects;
@@ -56,22 +58,22 @@ export class AttemptMachine {
     return this.worker === undefined ? 'queued' : 'running';
   }
 
-  /** Output tokens that were handed to the client's side, as the engine counted them. */
+  /** Output tokens delivered so far, as the engine counted them. */
   get deliveredTokens(): number {
     return this.said.outputTokens;
   }
 
-  /** Whether a worker took it that did not say that its attempt had cost nothing. */
+  /** Whether it may have cost tokens: a worker took it and did not report that it had cost none. */
   get hasRun(): boolean {
     return this.hasRunBefore || this.worker !== undefined;
   }
 
-  /** A worker took an attempt. */
+  /** A worker has claimed an attempt. */
   claimed(worker: string, attempt: number): void {
     if (this.isOurs(worker, attempt)) this.worker = worker;
   }
 
-  /** Frames of an attempt arrived, in any order, any number of times. */
+  /** A frame of an attempt has arrived. Frames may come in any order and any number of times. */
   frame(worker: string, attempt: number, sequence: number, events: GenerationEvent[]): void {
     if (!this.isOurs(worker, attempt)) {
       this.effects.dropped('old-attempt');
@@ -98,33 +100,37 @@ export class AttemptMachine {
     }
   }
 
-  /** A heartbeat says how far an attempt is: what it has published and we have not seen was lost. */
+  /** A heartbeat tells the next sequence number of an attempt: frames before it that we have not seen were lost. */
   running(worker: string, attempt: number, next: number): void {
-    // Whoever still beats has not heard that it should stop, and is told again.
+    // A fenced attempt that still sends heartbeats has missed the order to stop, so it is told again.
     this.fenced?.delete(`${worker} ${attempt}`);
     if (!this.isOurs(worker, attempt)) return;
     this.worker = worker;
     if (next <= this.frames.expected) return;
     if (!this.isPaused) this.askAgain();
     else {
-      // What has ended is kept for a while only, unless somebody speaks of it.
+      // No progress since the last heartbeat: the attempt has ended or waits. A worker keeps the frames of an ended
+      // attempt for a while only, and an acknowledgement prolongs that.
       if (next === this.pausedNext) this.acknowledge();
       this.pausedNext = next;
     }
   }
 
-  /** The worker does not keep its frames from this sequence on. The answer to an old question means nothing. */
+  /**
+   * The worker no longer keeps the frames from this sequence number on. Frames that have arrived since are not missed.
+   */
   gone(worker: string, attempt: number, from: number): void {
     if (!this.isOurs(worker, attempt) || from < this.frames.expected) return;
     this.order(worker, 'cancel', 0);
     this.again('frames-gone');
   }
 
-  /** A worker has died, fell silent, or hands over what it can't finish. */
+  /** A worker has died, has fallen silent, or hands over what it cannot finish. */
   workerLost(worker: string, reason: LostReason): void {
     if (this.isClosed || this.worker !== worker) return;
     if (reason === 'draining') {
-      // It goes on until its limit; only what can go on elsewhere unseen is taken away from it.
+      // The worker goes on until its drain limit. Only what another worker can continue unnoticed is taken away from
+      // it.
       if (!this.canGoOn()) return;
       this.order(worker, 'cancel', 0);
       this.again('drained');
@@ -136,8 +142,8 @@ export class AttemptMachine {
   }
 
   /**
-   * The attempt is neither waiting nor claimed by anybody. `hasWorkerDied`: one that may have had it was lost since it was
-   * put into the queue.
+   * The attempt neither waits nor has anybody claimed it. `hasWorkerDied`: whether a worker of its pool was lost since
+   * it was put into the queue, which may have taken it.
    */
   jobLost(hasWorkerDied: boolean): void {
     if (this.phase !== 'queued') return;
@@ -145,12 +151,14 @@ export class AttemptMachine {
     this.again('unclaimed');
   }
 
-  /** Our subscription was away, or nothing was heard for long: what came in between may be lost. */
+  /** Asks for frames that may have been lost while our subscription was cut or nothing was heard. */
   askForMissed(): void {
     if (this.phase === 'running' && !this.isPaused) this.askAgain();
   }
 
-  /** The client reads too slowly: what comes now is dropped here and asked for again later. */
+  /**
+   * Pauses delivery, because the client reads too slowly: frames that arrive now are dropped and asked for again later.
+   */
   pause(): void {
     this.isPaused = true;
     this.hasPaused = true;
@@ -163,21 +171,21 @@ export class AttemptMachine {
     if (this.phase === 'running') this.askAgain();
   }
 
-  /** Ends the generation with an error of our own: deadline, no workers. */
+  /** Ends the generation with an error of the ingress, such as a passed deadline or a pool without workers. */
   fail(error: ErrorInfo): void {
     if (this.isClosed) return;
     this.release();
     this.finish({ type: 'error', error });
   }
 
-  /** Nobody wants the answer any more. Delivers nothing. */
+  /** Stops the generation, because nobody wants the answer any more. Delivers nothing. */
   cancel(): void {
     if (this.isClosed) return;
     this.release();
     this.isClosed = true;
   }
 
-  /** Whether this attempt, spoken for by this worker, is the one that counts. Others are fenced off and told to stop. */
+  /** Whether this attempt, held by this worker, is the one that counts. Any other is fenced off and told to stop. */
   private isOurs(worker: string, attempt: number): boolean {
     if (!this.isClosed && attempt === this.attempt && (this.worker === undefined || this.worker === worker))
       return true;
@@ -200,9 +208,10 @@ export class AttemptMachine {
     }
     this.acknowledge();
     if (last.type === 'error') {
-      // What stands before the error in its frame decides with the rest whether another attempt is possible.
+      // The events before the error in its frame are delivered first: they, too, decide whether another attempt is
+      // possible.
       this.deliver(fresh.slice(0, -1));
-      // The client's side may have left while it was handed over.
+      // The delivery may have made the client's side cancel.
       if (this.isClosed) return;
       if (this.isWorthAnother(last.error)) this.again('failed', costsNothing(last));
       else this.finish(this.isRefusal(last.error) ? lastRefusal(last) : last);
@@ -219,23 +228,27 @@ export class AttemptMachine {
     this.effects.deliver(events);
   }
 
-  /** A failure that another worker may not have, before or after content. */
+  /** Whether another attempt may succeed where this one failed. */
   private isWorthAnother(error: ErrorInfo): boolean {
     if (error.detail === 'drained') return this.canGoOn() || !this.facts.isStream;
     return this.isRefusal(error) && mayBeAskedAgain(error, this.attempt);
   }
 
-  /** Whether an engine, and not its worker that leaves, refused to begin. */
+  /** Whether the error is an engine's refusal to begin, and not that of a worker that is draining. */
   private isRefusal({ kind, detail }: ErrorInfo): boolean {
     return kind === 'unavailable' && detail !== 'drained' && this.said.isEmpty;
   }
 
+  /** Whether another worker can continue from what was delivered. */
   private canGoOn(): boolean {
     const ability = this.facts.resumeAbility();
     if (this.said.isEmpty || ability === 'exact') return true;
-    return ability === 'prefix' && this.facts.isPlainText && this.said.isTextAlone;
+    return ability === 'prefix' && this.facts.isPlainText && this.said.isTextOnly;
   }
 
+  /**
+   * Starts another attempt, or ends the generation if none is possible. `wasFree`: the current one has cost nothing.
+   */
   private again(reason: AttemptReason, wasFree = false): void {
     if (this.suspicion.isPoison) {
       this.finish({ type: 'error', error: poisonous });
@@ -247,7 +260,7 @@ export class AttemptMachine {
       this.finish({ type: 'error', error: isReadersFault ? readTooSlowly : lostMidway });
       return;
     }
-    // Nobody has seen what was said: the next attempt says all of it.
+    // The client has seen nothing of the answer yet, so the next attempt may begin it anew.
     if (!goesOn) this.said = new Said(this.facts.passing);
     this.attempt += 1;
     this.hasRunBefore ||= this.worker !== undefined && !wasFree;

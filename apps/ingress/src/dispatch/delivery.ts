@@ -17,15 +17,18 @@ const silenceLimitMs = 4 * presenceIntervalMs;
 const tickIntervalMs = 250;
 const lookIntervalMs = 1_000;
 
-/** The way of jobs to the workers and of their answers back. */
+/** The way of jobs to the workers, and of answers back. */
 export interface Delivery {
   queue: JobQueue;
-  /** Who works, by their own word, and who has fallen silent. */
+  /** Which workers there are, as they announce themselves, and which have fallen silent. */
   directory: WorkerDirectory;
   dispatcher: Dispatcher;
 }
 
-/** Opens it for this ingress: resolves when replies would arrive and all workers were asked who they are. */
+/**
+ * Opens the delivery of this ingress. Resolves once replies can arrive and all workers have been asked for their
+ * presence.
+ */
 export async function openDelivery(
   { commands, bus, isListening }: Links,
   { ingress, lifecycle, metrics, logger }: DeliverySurroundings,

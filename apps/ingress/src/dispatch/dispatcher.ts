@@ -8,15 +8,20 @@ import {
   OpenGeneration,
 } from './generation.ts';
 
-/** A generation with a job in nobody's hands is looked for only after this long. */
+/** A job that nobody has claimed is looked for in the queue only after this long. */
 const lookAfterMs = 2_000;
-/** How long a request may wait while no worker of its pool lives. */
+/** How long a request may wait while its pool has no living worker. */
 const noWorkerLimitMs = 10_000;
-/** Jobs that Redis is asked for at once. */
+/** Jobs that one question to Redis asks for. */
 const jobsPerLook = 500;
-/** A running generation that its worker did not speak of for this long is asked for: two full heartbeats. */
+/**
+ * A worker that did not mention a running generation for this long is asked for its missing frames: two full
+ * heartbeats.
+ */
 const unheardLimitMs = 11_000;
-/** How long nobody can be heard before new requests are refused: a subscription that was cut stands again long before. */
+/**
+ * How long replies must be unable to reach us before new requests are refused. A cut subscription is back long before.
+ */
 const deafLimitMs = 2_000;
 
 export interface DispatcherOptions
@@ -28,8 +33,9 @@ export interface DispatcherOptions
 }
 
 /**
- * Sends generations through the queue and leads the replies back: who waits, who runs where, who was lost.
- * All of its time-outs hang on two ticks, so that an open stream costs no timer.
+ * Sends generations through the queue and routes the replies back to them: it knows which wait, which worker runs each
+ * of the others, and which workers were lost. All time-outs are checked by two periodic calls, so that an open stream
+ * needs no timer.
  */
 export class Dispatcher {
   private readonly generations = new Map<string, OpenGeneration>();
@@ -54,7 +60,9 @@ export class Dispatcher {
     return this.generations.size;
   }
 
-  /** Throws `unavailable` where no reply has been able to reach us for a while: who waited would wait for its deadline. */
+  /**
+   * Throws `unavailable` if no reply has been able to reach us for a while: a new request would wait for its deadline.
+   */
   checkHearing(): void {
     const { now, isListening } = this.options;
     if (this.deafSince === undefined || now() - this.deafSince < deafLimitMs || isListening()) return;
@@ -63,14 +71,14 @@ export class Dispatcher {
     });
   }
 
-  /** Opens a generation, which waits for its `begin`. */
+  /** Creates a generation; its `begin` sends it. */
   open(plan: GenerationPlan): Dispatched {
     const generation = new OpenGeneration(plan, this.services);
     this.generations.set(plan.requestId, generation);
     return generation;
   }
 
-  /** Takes one message of a worker. */
+  /** Takes one message from a worker. */
   receive(batch: ReplyBatch): void {
     const { worker } = batch;
     const { directory, now, metrics } = this.options;
@@ -93,21 +101,24 @@ export class Dispatcher {
       generation?.machine.running(worker, running.attempt, running.next);
     }
     for (const gone of batch.gone) this.of(worker, gone)?.machine.gone(worker, gone.attempt, gone.from);
-    // Its last words came after the news of its death: what they claimed is lost already.
+    // The message arrived after the news that the worker has exited, so the attempts that it claims are lost already.
     if (directory.hasExited(worker)) this.workerLost(worker, 'exited');
   }
 
-  /** A worker is gone: every generation that it held goes on elsewhere or ends. */
+  /** A worker is lost: each generation that it held goes on elsewhere or ends. */
   workerLost(worker: string, reason: LostReason): void {
     for (const generation of [...this.generations.values()]) generation.machine.workerLost(worker, reason);
   }
 
-  /** Our subscription was away. */
+  /** Our subscription is back after a cut, during which replies may have been lost. */
   resubscribed(): void {
     for (const generation of [...this.generations.values()]) generation.machine.askForMissed();
   }
 
-  /** Holds deadlines and looks after the unclaimed. Call it four times a second. */
+  /**
+   * Enforces deadlines, sends again what Redis did not take, and asks for what was not heard. Call it four times a
+   * second.
+   */
   tick(): void {
     const { directory, now, isListening } = this.options;
     directory.check(isListening());
@@ -129,7 +140,7 @@ export class Dispatcher {
     }
   }
 
-  /** Finds attempts that are neither waiting nor claimed, and sends them again. Call it once a second. */
+  /** Finds attempts that are neither waiting nor claimed, and starts a new attempt for each. Call it once a second. */
   async lookForLost(): Promise<void> {
     if (this.isLooking) return;
     this.isLooking = true;
@@ -155,7 +166,7 @@ export class Dispatcher {
     }
   }
 
-  /** Ends everything that is open, as the drain limit demands. */
+  /** Ends all open generations with an error, when the drain limit is reached. */
   failAll(): void {
     for (const generation of [...this.generations.values()]) {
       generation.fail({ kind: 'unavailable', message: 'the gateway is shutting down', detail: 'drained' });
@@ -187,12 +198,13 @@ export class Dispatcher {
     if (this.options.directory.slotsOf(pool) > 0 || !this.options.isListening()) return;
     const since = this.poolEmptySince.get(pool) ?? at;
     this.poolEmptySince.set(pool, since);
-    // What a worker that leaves hands over has waited for nobody yet, however long ago it closed.
+    // A pool counts as empty once its last worker closes. A generation that this worker hands over later has not waited
+    // yet.
     if (at - Math.max(since, generation.enqueuedAt ?? at) < noWorkerLimitMs) return;
     generation.fail({ kind: 'unavailable', message: 'no worker serves this model now', retryAfterMs: 5_000 });
   }
 
-  /** The generation that a worker speaks of. A worker that runs what nobody waits for is told to stop. */
+  /** The generation that a worker reports on. If nobody waits for it any more, the worker is told to stop. */
   private of(worker: string, { requestId, attempt }: Attempt): OpenGeneration | undefined {
     const generation = this.generations.get(requestId);
     if (!generation) this.options.orders.send(worker, { kind: 'cancel', requestId, attempt, sequence: 0 });

@@ -1,27 +1,27 @@
 import type { GenerationEvent } from '@sluice/canonical';
 
-/** Frames that may be held while one before them is missing; beyond it they are dropped and come again. */
+/** Frames that are held while an earlier one is missing. More than these are dropped, and come again with a resend. */
 const holdLimit = 512;
 
-/** Puts the frames of one attempt in order: each is given out once, and only when all before it were. */
+/** Puts the frames of one attempt in order: each is given out once, after all before it. */
 export class FrameOrder {
   private due = 0;
-  /** The frame that is due, once it is here. */
+  /** The frame that is due, once it has arrived. */
   private next: GenerationEvent[] | undefined;
-  /** Frames behind one that is missing; absent until the first gap, which most attempts never have. */
+  /** Frames after a missing one; absent without a gap, which most attempts never have. */
   private held: Map<number, GenerationEvent[]> | undefined;
 
-  /** Sequence of the frame that comes next. */
+  /** Sequence number of the frame that is due. */
   get expected(): number {
     return this.due;
   }
 
-  /** Whether frames are held behind one that is missing. */
+  /** Whether frames are held after a missing one. */
   get hasGap(): boolean {
     return this.held !== undefined;
   }
 
-  /** Takes in a frame that is not older than the expected one. */
+  /** Takes in a frame. Its sequence number must not be below `expected`. */
   put(sequence: number, events: GenerationEvent[]): void {
     if (sequence === this.due) {
       this.next = events;
@@ -42,7 +42,7 @@ export class FrameOrder {
     return events;
   }
 
-  /** Lets go of what is held; it can be asked for again. */
+  /** Drops the frames that are held; they can be asked for again. */
   clear(): void {
     this.next = undefined;
     this.held = undefined;

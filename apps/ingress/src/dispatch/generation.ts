@@ -11,7 +11,7 @@ import type { AttemptEffects, AttemptFacts } from './attempt-effects.ts';
 import { AttemptMachine } from './attempt-machine.ts';
 import { MissingJob } from './missing-job.ts';
 
-/** The priority of a later attempt: it goes before all that wait, since its client has waited already. */
+/** The priority of later attempts: they go before all that wait, because their clients have waited already. */
 const urgent = 1;
 
 /** What the dispatcher needs to know of one generation. */
@@ -19,24 +19,27 @@ export interface GenerationPlan {
   /** Id of the generation, unique among all requests. */
   requestId: string;
   pool: string;
-  /** Everything of the job that no attempt changes. */
+  /** The part of the job that is the same for every attempt. */
   job: Omit<InferenceJob, 'attempt' | 'enqueuedAt' | 'resume'>;
   isPlainText: boolean;
-  /** Whether the client sees events as they come. */
+  /** Whether the client sees events before the answer is complete. */
   isStream: boolean;
   /**
-   * Asks for the first attempt to be let into its queue. Rejects with `unavailable` where nobody knows whether it
-   * waits there; any other error is a refusal, and then it doesn't. Later attempts need no permission.
+   * Puts the first attempt into its queue, if it is admitted. Rejects with `unavailable` if it is not known whether the
+   * job is in the queue; any other error is a refusal, and then it is not. Later attempts need no admission.
    */
   enter(job: InferenceJob): Promise<void>;
-  /** Each event once and in order; the terminal one is last. Without a stream a second start begins the answer anew. */
+  /**
+   * Gets each event once and in order, the terminal one last. Without a stream, a second start begins the answer anew.
+   */
   onEvents(events: GenerationEvent[]): void;
-  /** Its worker is free, though not all events have been taken here. May come several times. */
+  /** The worker is done, although delivery is paused and not all events have arrived. May be called several times. */
   onWorkerDone(): void;
-  /** The first attempt was picked up this long after it was put into the queue. */
+  /** A worker has claimed the generation for the first time, this long after the attempt was put into the queue. */
   onClaimed(queueWaitMs: number): void;
 }
 
+/** What a generation uses of its surroundings. */
 export interface GenerationServices {
   queue: JobQueue;
   orders: OrderSender;
@@ -44,53 +47,53 @@ export interface GenerationServices {
   /** Epoch milliseconds. */
   now(): number;
   resumeAbility(pool: string): ResumeAbility;
-  /** How many workers that took jobs of this pool were lost so far. */
+  /** How many workers of this pool have been lost so far. */
   deathsOf(pool: string): number;
-  /** The generation has ended or is not wanted any more; told before its last events are handed on. */
+  /** The generation has ended or is not wanted any more. Called before its last events are delivered. */
   onClosed(requestId: string): void;
-  /** Default: the `AttemptMachine`. The simulation gives defective ones, to see whether it finds the defect. */
+  /** Default: the `AttemptMachine`. The simulation passes defective ones, to see whether it finds the defects. */
   createMachine?(effects: AttemptEffects, facts: AttemptFacts): AttemptMachine;
 }
 
 /** A handle on one dispatched generation. */
 export interface Dispatched {
-  /** Sends it through its queue. Throws what its plan's `enter` refuses it with; then nothing of it is left. */
+  /** Sends it through its queue. Throws the refusal of its plan's `enter`, after cleaning up. */
   begin(): Promise<void>;
-  /** Nobody wants the answer any more. Safe to call at any time, also after the end. */
+  /** Stops it, because nobody wants the answer any more. Safe to call at any time, even after the end. */
   cancel(): void;
-  /** Stops delivery until `resume`; what comes meanwhile is dropped and asked for again. */
+  /** Pauses delivery until `resume`. Frames that arrive meanwhile are dropped, and asked for again later. */
   pause(): void;
   resume(): void;
   /** Output tokens delivered so far, as the engine counted them. */
   readonly deliveredTokens: number;
   readonly attempts: number;
-  /** Who runs it, or ran it last; absent while it waits. */
+  /** The worker that runs it, or ran it last; absent while it waits. */
   readonly worker: string | undefined;
-  /** Whether it may have cost something: a worker took it and did not say that it had cost nothing. */
+  /** Whether it may have cost tokens: a worker took it and did not report that it had cost none. */
   readonly hasRun: boolean;
 }
 
 /**
- * One generation of one request: the attempt machine, bound to the queue and the control channel.
+ * One generation of one request: connects its attempt machine with the queue and the control channel.
  *
- * It is all of them at once, a handle for its owner and effects and facts for its machine: objects of closures for
- * each were 1.8 of the 16 KB of heap of an idle stream.
+ * It is the handle for its owner and both the effects and the facts for its machine. Separate objects with closures for
+ * these three took 1.8 of the 16 KB of heap of an idle stream.
  */
 export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts {
   readonly plan: GenerationPlan;
   readonly machine: AttemptMachine;
   /** When the current attempt was sent to the queue, epoch milliseconds; absent before the first. */
   enqueuedAt: number | undefined;
-  /** Whether the current attempt is lost when it neither waits nor is claimed. */
+  /** Decides whether the current attempt is lost if it neither waits nor is claimed. */
   readonly missing = new MissingJob();
-  /** Deaths in the pool when the current attempt was put into its queue. */
+  /** Workers of the pool that had been lost when the current attempt was put into the queue. */
   private deathsBefore = 0;
-  /** When the worker that holds the current attempt last spoke of it, epoch milliseconds; 0 before the first time. */
+  /** When its worker last mentioned the current attempt, epoch milliseconds; 0 before the first time. */
   heardAt = 0;
-  /** An attempt that Redis did not take; the next tick tries again. */
+  /** Sends the current attempt again, if Redis may not have taken it; the next tick calls it. */
   private unsent: (() => void) | undefined;
   private hasBeenClaimed = false;
-  /** Whether the first attempt may have come to the queue, from where it can be taken. */
+  /** Whether the first attempt may be in the queue, so that it can be removed from there. */
   private hasEntered = false;
   private readonly services: GenerationServices;
 
@@ -121,7 +124,7 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
       await this.send(1, undefined);
       this.entered(true);
     } catch (error) {
-      // Where Redis did not answer, nobody knows.
+      // If Redis did not answer, the job may be in the queue.
       this.entered(error instanceof SluiceError && error.kind === 'unavailable');
       this.cancel();
       throw error;
@@ -141,12 +144,12 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
     this.machine.resume();
   }
 
-  /** Whether the current attempt may not have come to the queue. */
+  /** Whether the current attempt has to be sent again because Redis may not have taken it. */
   get isUnsent(): boolean {
     return this.unsent !== undefined;
   }
 
-  /** Tries again what Redis did not take. */
+  /** Sends the current attempt again, if Redis may not have taken it. */
   retryUnsent(): void {
     const send = this.unsent;
     this.unsent = undefined;
@@ -158,13 +161,13 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
     this.noteHeard(worker, attempt, at);
   }
 
-  /** A frame or a heartbeat speaks of an attempt. It may have overtaken the claim: then it is the claim. */
+  /** A frame or a heartbeat mentions an attempt. If it has overtaken the claim, it counts as the claim. */
   heard(worker: string, attempt: number, at: number): void {
     if (this.machine.worker === undefined) this.claimed(worker, attempt, at);
     else this.noteHeard(worker, attempt, at);
   }
 
-  /** The current attempt is neither waiting nor claimed by anybody. */
+  /** The current attempt is lost: it neither waits nor has anybody claimed it. */
   jobLost(): void {
     this.machine.jobLost(this.services.deathsOf(this.plan.pool) > this.deathsBefore);
   }
@@ -203,7 +206,7 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
   withdraw(attempt: number): void {
     if (!this.hasEntered) return;
     const { requestId, pool } = this.plan;
-    // A job that stays because Redis is away is claimed some day and then told to stop: nobody knows it here.
+    // If Redis is away the job stays, and is claimed at some time. The dispatcher then tells its worker to stop.
     this.services.queue.remove(pool, requestId, attempt).catch(() => undefined);
   }
 
@@ -227,7 +230,7 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
 
   private entered(hasEntered: boolean): void {
     this.hasEntered = hasEntered;
-    // The client left while we asked.
+    // The client left while `enter` was pending.
     if (this.machine.phase === 'closed' && !this.hasBeenClaimed) this.withdraw(1);
   }
 

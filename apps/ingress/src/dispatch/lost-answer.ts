@@ -1,6 +1,6 @@
 import type { ErrorInfo } from '@sluice/canonical';
 
-/** It was tried until it had taken several workers down, or might have. */
+/** The request has taken several workers down, or may have. */
 export const poisonous: ErrorInfo = {
   kind: 'upstream-failed',
   message: 'the request was lost with several workers',
@@ -8,14 +8,16 @@ export const poisonous: ErrorInfo = {
   retryable: false,
 };
 
-/** What was delivered can't be gone on with. */
+/** The worker was lost, and no other can continue what was delivered. */
 export const lostMidway: ErrorInfo = {
   kind: 'unavailable',
   message: 'the worker that generated the answer was lost',
   detail: 'worker-lost',
 };
 
-/** The client paused until its worker kept no more: a retry would meet the same reader. */
+/**
+ * The client read so slowly that the worker no longer keeps the rest. Not retryable: the reader would be as slow again.
+ */
 export const readTooSlowly: ErrorInfo = {
   kind: 'unavailable',
   message: 'the answer was read too slowly, and the rest of it is not kept any more',

@@ -1,29 +1,32 @@
-/** Looks in a row that must miss a job before it counts as lost. */
+/** How many looks in a row must miss a job before it counts as lost. */
 const looksBeforeLost = 2;
-/** Signs of life that every worker must give before its silence about a job means that it does not have it. */
+/** How many signs of life each worker must give without mentioning the job before it counts as not having it. */
 const beatsBeforeLost = 2;
-/** A worker that gives none is lost long before; only one whose signs go astray keeps a job waiting for so long. */
+/**
+ * A missing job counts as lost after this long in any case. A worker that gives no signs of life is lost long before,
+ * so only one whose signs are lost on their way makes a job wait for so long.
+ */
 const waitLimitMs = 6_000;
 
 /**
- * Judges a job that neither waits nor is claimed: lost, or in the hands of a worker that had no time yet to say so.
- * A worker that took it before the first look that missed it speaks of it before its second sign of life from then on:
- * both leave by the same connection. Pure: the same looks give the same verdict.
+ * Judges a job that neither waits nor is claimed: is it lost, or has a worker taken it without having had the time to
+ * say so? A worker that took the job before the first look that missed it mentions it before its second sign of life
+ * after that look, because both go over the same connection. Pure: the same looks give the same verdict.
  */
 export class MissingJob {
   private misses = 0;
   private since = 0;
-  /** Signs of life of each worker when a look missed the job for the first time. */
+  /** How many signs of life each worker had given when a look first missed the job. */
   private beatsThen: ReadonlyMap<string, number> = new Map();
 
-  /** The job waits, was sent again, or could not have been heard of. */
+  /** Starts over, because the job waits, was sent again, or no claim could have reached us. */
   reset(): void {
     this.misses = 0;
   }
 
   /**
-   * A look has missed the job at `at`, milliseconds. `beats` counts the signs of life of every living worker that may
-   * have it. Returns whether the job is lost.
+   * A look at the time `at` (milliseconds) has missed the job. `beats` counts the signs of life of every living worker
+   * that may have it. Returns whether the job is lost.
    */
   miss(at: number, beats: ReadonlyMap<string, number>): boolean {
     if (this.misses === 0) {

@@ -1,21 +1,23 @@
 import type { ErrorEvent, ErrorInfo } from '@sluice/canonical';
 
-/** How often an engine may be asked that is not available. */
+/** How many attempts a request has while engines refuse it as unavailable. */
 const refusalLimit = 3;
-/** An engine that names a longer wait than this is not asked before; whether to wait is the client's affair. */
+/** If an engine names a longer wait than this, no attempt follows: whether to wait is for the client to decide. */
 const soonMs = 1_000;
 
-/** Whether an engine that refused to begin this attempt may be asked again at once. */
+/** Whether another attempt may follow at once after an engine refused to begin this one. */
 export function mayBeAskedAgain(error: ErrorInfo, attempt: number): boolean {
   return attempt < refusalLimit && error.retryable !== false && !asksToWait(error);
 }
 
-/** Whether an attempt that ended so says that the engine has done nothing for it. */
+/** Whether the attempt reports, with its error, that the engine has spent no tokens on it. */
 export function costsNothing({ usage }: ErrorEvent): boolean {
   return usage?.inputTokens === 0 && usage.outputTokens === 0;
 }
 
-/** The refusal as the client hears it: it need not repeat what we have tried several times. */
+/**
+ * The refusal as the client gets it: marked as not retryable, because we have already retried, unless it names a wait.
+ */
 export function lastRefusal(event: ErrorEvent): ErrorEvent {
   return asksToWait(event.error) ? event : { ...event, error: { ...event.error, retryable: false } };
 }

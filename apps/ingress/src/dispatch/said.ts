@@ -1,10 +1,10 @@
 import { Collector, type GenerationEvent, type Resume } from '@sluice/canonical';
 
-/** What of an answer was handed to the client's side, by one attempt or by several of which each went on with the last. */
+/** The part of an answer that has been delivered, by one attempt or by several that each continued the one before. */
 export class Said {
   private readonly collector: Collector;
   private hasStarted = false;
-  /** Block of the last tool call whose end was said. */
+  /** Block of the last tool call whose end was delivered. */
   private endedCall = -1;
 
   /** `passing`: as in `AttemptFacts`. */
@@ -12,17 +12,18 @@ export class Said {
     this.collector = new Collector(passing);
   }
 
-  /** As the engine counted them. */
+  /** Output tokens, as the engine counted them. */
   get outputTokens(): number {
     return this.collector.outputTokens;
   }
 
-  /** Whether an attempt that says all from its start on would say nothing twice. */
+  /** Whether a new attempt could begin from the start without repeating anything. */
   get isEmpty(): boolean {
     return this.collector.isEmpty;
   }
 
-  get isTextAlone(): boolean {
+  /** Whether it consists of text only, so that it can be continued as a prefix. */
+  get isTextOnly(): boolean {
     return !this.collector.hasPassed && this.collector.content.every((part) => part.type === 'text');
   }
 
@@ -34,7 +35,10 @@ export class Said {
     }
   }
 
-  /** A later attempt says its start again, and the end of a call that was complete when the last one was lost. */
+  /**
+   * The events of a later attempt without those that it repeats: its start, and the end of a tool call that was already
+   * complete when the attempt before was lost.
+   */
   withoutRepeats(events: GenerationEvent[]): GenerationEvent[] {
     if (!this.hasStarted) return events;
     return events.filter((event) =>
@@ -42,7 +46,7 @@ export class Said {
     );
   }
 
-  /** What the next attempt goes on with; absent where it begins. */
+  /** What the next attempt continues; absent if it begins from the start. */
   resume(): Resume | undefined {
     const { content, outputTokens } = this.collector;
     return content.length === 0 ? undefined : { content: structuredClone(content), outputTokens };

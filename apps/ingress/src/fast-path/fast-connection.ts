@@ -2,50 +2,56 @@ import type { Socket } from 'node:net';
 import { FastResponse, type ResponseConnection } from './fast-response.ts';
 import { type RequestHead, readRequestHead } from './request-head.ts';
 
-/** The longest request that is waited for here, head and body. Longer ones are read by who can refuse them half-way. */
+/**
+ * The longest request, head and body, that is read here. Node's server reads longer ones, because it can refuse them
+ * midway.
+ */
 const longestRequest = 64 * 1024;
-/** Looks at a connection, one a second, after which a request that is still not whole is somebody else's. */
+/** A request that is still incomplete at this look is handed over; there is one look a second. */
 const looksAtPart = 2;
 
-/** Answers a request that has arrived whole. Never throws. */
+/** Answers a request whose head and body are complete. Never throws. */
 export type FastHandler = (head: RequestHead, body: Buffer, response: FastResponse) => void;
 
 /** What connections of the fast path have in common. */
 export interface FastPathServices {
-  /** How long clients are told that a connection waits for its next request, milliseconds. */
+  /** The idle time that clients are promised for their connection, milliseconds. */
   keepAliveMs: number;
-  /** How long it does wait, milliseconds. */
+  /** How long an idle connection is really kept, milliseconds. */
   idleLimitMs: number;
-  /** How long a connection that was promised to stay open waits for a last request when the server closes, milliseconds. */
+  /**
+   * How long a connection that was promised to stay open waits for a last request when the server closes, milliseconds.
+   */
   quietMs: number;
-  /** Longer bodies are refused, elsewhere. */
+  /** Requests with longer bodies are handed over, to be refused there. */
   bodyLimitBytes: number;
-  /** Whether the server takes no more requests. */
+  /** Whether the server is shutting down. */
   isClosing(): boolean;
+  /** The current time as a `date` header spells it. */
   date(): string;
-  /** Who answers requests for a path; absent when they are not for the fast path. */
+  /** The handler for a path; absent if its requests are not for the fast path. */
   route(path: string): FastHandler | undefined;
-  /** Serves HTTP in full on a connection, of which these bytes have been read. */
+  /** Hands the connection over to a full HTTP server, with the bytes that were read and not answered. */
   serveHttp(socket: Socket, bytes: Buffer): void;
-  /** Told once: the connection is closed, or served in full from now on. */
+  /** Called once, when the connection has closed or been handed over. */
   onLeave(connection: FastConnection): void;
 }
 
 /**
- * One client's connection as long as it sends nothing but plain requests, one after the other. With the first thing
- * that is anything else, it is handed over with all that was not answered yet, and never comes back.
+ * A client's connection for as long as it sends nothing but plain requests, one after the other. At the first thing
+ * that is not one, the connection is handed over with all bytes that have not been answered, and never comes back.
  */
 export class FastConnection implements ResponseConnection {
   readonly socket: Socket;
   private readonly services: FastPathServices;
   private response: FastResponse | undefined;
-  /** Bytes that no request was made of yet, in order. */
+  /** Bytes that have not yet become a request, in order. */
   private arrived: Buffer[] = [];
   private arrivedBytes = 0;
-  /** A request whose body is not whole yet. */
+  /** A request whose body is not complete yet. */
   private begun: { head: RequestHead; handler: FastHandler } | undefined;
   private hasAnswered = false;
-  /** How often this connection was looked at since its last request began. */
+  /** Looks at this connection since its last request began. */
   private looks = 0;
   private lastWait: NodeJS.Timeout | undefined;
 
@@ -73,7 +79,7 @@ export class FastConnection implements ResponseConnection {
     if (!response) return;
     this.response = undefined;
     this.hasAnswered = true;
-    // A client that read slowly at the end may take its time to ask again.
+    // The stall limit of the last answer must not end a client that takes its time to ask again.
     if (socket.timeout) socket.setTimeout(0);
     response.close();
     const isClosing = this.services.isClosing();
@@ -84,7 +90,10 @@ export class FastConnection implements ResponseConnection {
     } else if (isClosing) this.lastWait = setTimeout(() => this.retire(), this.services.quietMs);
   }
 
-  /** Takes a look; call it once a second. Ends what waits for too long. */
+  /**
+   * Hands over a request that arrives too slowly, and closes a connection that was idle for too long. Call it once a
+   * second.
+   */
   look(): void {
     if (this.response) return;
     this.looks += 1;
@@ -94,7 +103,7 @@ export class FastConnection implements ResponseConnection {
     } else if (this.looks * 1_000 > this.services.idleLimitMs) this.socket.destroy();
   }
 
-  /** The server takes no more requests: a connection is closed, unless it has one or a part of one. */
+  /** Closes the connection because the server shuts down, unless a request is being answered or has begun to arrive. */
   retire(): void {
     if (!this.response && this.arrivedBytes === 0) this.socket.destroy();
   }
@@ -103,12 +112,12 @@ export class FastConnection implements ResponseConnection {
     this.arrived.push(bytes);
     this.arrivedBytes += bytes.length;
     if (!this.response) this.readRequest();
-    // A client that asks ahead: its next requests wait, and so do we with reading more of them.
+    // The client sends its next requests ahead: enough of them are buffered, so no more are read for now.
     else if (this.arrivedBytes > longestRequest) this.socket.pause();
   };
 
   private readonly onEnd = (): void => {
-    // Half a request is refused, counted and logged where every other one is.
+    // A request that ends midway is refused, counted and logged by the full server, as every broken one.
     if (this.begun && !this.response) this.handOver();
     else this.socket.end();
   };
@@ -128,7 +137,7 @@ export class FastConnection implements ResponseConnection {
     this.response?.close();
   };
 
-  /** Makes a request of what has arrived, if it is whole and of our kind. */
+  /** Answers the next request if it has arrived in full; hands the connection over if the request is not plain. */
   private readRequest(): void {
     const { arrived } = this;
     if (!this.begun) {
@@ -150,7 +159,9 @@ export class FastConnection implements ResponseConnection {
     handler(head, bytes.subarray(head.length, length), this.response);
   }
 
-  /** The head in the first of the bytes; absent where it is not whole there, or the request is not for us. */
+  /**
+   * The head in the first piece of bytes; absent if it is not complete there, or the request is not for the fast path.
+   */
   private readHead(): FastConnection['begun'] {
     const { services } = this;
     const [first] = this.arrived;
@@ -177,5 +188,5 @@ export class FastConnection implements ResponseConnection {
   }
 }
 
-/** An error of a socket is followed by its end, which is what counts. */
+/** A socket's error is always followed by its `close`, which is handled. */
 function ignore(): void {}

@@ -5,30 +5,30 @@ import { isHeaderValue } from '@sluice/http';
 import { writeChunk } from '../answers/body-writer.ts';
 import type { ResponseWriter } from '../answers/response-writer.ts';
 
-/** What a response needs of the connection that it is written to. */
+/** What a response needs from the connection that it is written to. */
 export interface ResponseConnection {
   readonly socket: Socket;
-  /** How long the client may keep the connection for its next request, milliseconds; absent when it will be closed. */
+  /** The idle time that the client is promised, milliseconds; absent if the connection closes after this answer. */
   readonly keepAliveMs: number | undefined;
-  /** The instant as HTTP spells it. */
+  /** The current time as a `date` header spells it. */
   date(): string;
-  /** The kernel has all of the answer. */
+  /** Called when the kernel has taken all of the answer. */
   responseEnded(): void;
 }
 
 const lastChunk = '0\r\n\r\n';
 
-/** One answer of HTTP/1.1 on a connection of the fast path: a body of a known length, or one in chunks. */
+/** One HTTP/1.1 answer on a connection of the fast path: with a content length, or chunked. */
 export class FastResponse extends EventEmitter implements ResponseWriter {
   statusCode = 200;
   headersSent = false;
-  /** Whether its head has told the client to ask again on the same connection. */
+  /** Whether its head has told the client that the connection stays open. */
   invitesNext = false;
   destroyed = false;
   writableFinished = false;
   chunkedEncoding = false;
   private readonly connection: ResponseConnection;
-  /** The head, until the first piece of the body takes it along. */
+  /** The head, until it is written together with the first piece of the body. */
   private head = '';
   private bodyBytes = 0;
   private hasEnded = false;
@@ -46,7 +46,7 @@ export class FastResponse extends EventEmitter implements ResponseWriter {
     return this.connection.socket.writableLength;
   }
 
-  /** Throws for a second head, and for a value that no header may hold. */
+  /** Throws for a second head, and for a value that is not allowed in a header. */
   writeHead(status: number, headers: Record<string, string>): void {
     if (this.headersSent) throw new TypeError('an answer has one head');
     let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
@@ -70,14 +70,14 @@ export class FastResponse extends EventEmitter implements ResponseWriter {
     this.headersSent = true;
   }
 
-  /** Throws before the head. */
+  /** Throws if the head has not been written. */
   write(text: string): void {
     this.assertBegun();
     if (this.hasEnded || text === '') return;
     writeChunk(this.socket, text, this.takeHead());
   }
 
-  /** Ends the body, which in the form of a known length is `text`. Throws before the head. */
+  /** Ends the body; with a content length, `text` is all of it. Throws if the head has not been written. */
   end(text = ''): void {
     this.assertBegun();
     if (this.hasEnded) return;
@@ -91,7 +91,7 @@ export class FastResponse extends EventEmitter implements ResponseWriter {
       this.writableFinished = true;
       this.connection.responseEnded();
     });
-    // It was taken at once, as nearly always: whoever asks now needs no timer for a client that does not read.
+    // The kernel nearly always takes all of it at once. Then no timer is needed for a client that does not read.
     if (socket.writableLength === 0) this.writableFinished = true;
     this.emit('prefinish');
   }
@@ -104,7 +104,7 @@ export class FastResponse extends EventEmitter implements ResponseWriter {
     this.socket.destroy();
   }
 
-  /** Tells whoever writes that this answer is over. */
+  /** Tells the listeners that this answer is over. */
   close(): void {
     this.destroyed = true;
     this.emit('close');

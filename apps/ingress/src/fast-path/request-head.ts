@@ -1,4 +1,4 @@
-/** The head of a request that leaves no question open. */
+/** The head of a plain request. */
 export interface RequestHead {
   /** Path and query. */
   url: string;
@@ -11,22 +11,24 @@ export interface RequestHead {
   contentLength: number;
 }
 
-/** As many bytes as Node itself allows a head. */
+/** Bytes of the longest head, as in Node. */
 const longestHead = 16 * 1024;
-/** As many as Node takes, which refuses or forgets the rest. */
+/** Node takes as many and refuses or ignores the rest. */
 const mostHeaders = 1_000;
 const requestLine = /^POST ((\/[\w/.:~@-]*)(?:\?[\w=&.~-]*)?) HTTP\/1\.1$/;
-/** A value begins with what is no blank, so that there is one way to read a line: of n blanks there were n². */
+/**
+ * The value must not begin with a blank. Otherwise n blanks could be split in n ways, and matching would take n² steps.
+ */
 const headerLine = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([\x21-\x7e][\t\x20-\x7e]*)?$/;
 const bodyLength = /^[1-9]\d{0,8}$/;
-/** What changes how a request is framed or answered, or what becomes of its connection. */
+/** Headers that change how a request is framed or answered, or what becomes of its connection. */
 const notPlain = ['transfer-encoding', 'expect', 'upgrade', 'proxy-connection'];
 const end = Buffer.from('\r\n\r\n');
 
 /**
- * Reads the head at the beginning of a piece of bytes. Absent for everything but a whole head of the plainest kind:
- * a POST of HTTP/1.1 to a path without escapes, no header twice, a body of a known length, a connection that stays
- * open. Absent says nothing about what it is: whoever serves HTTP in full must be asked then.
+ * Reads the request head at the beginning of `bytes`. Returns one only if it is complete and plain: a POST of HTTP/1.1
+ * to a path without escapes, no repeated header, a body of known length, a connection that stays open. Absent does not
+ * mean that the request is bad: a full HTTP server has to look at it.
  */
 export function readRequestHead(bytes: Buffer): RequestHead | undefined {
   const at = bytes.indexOf(end);
@@ -42,7 +44,7 @@ export function readRequestHead(bytes: Buffer): RequestHead | undefined {
   return { url, path, headers, length: at + end.length, contentLength: Number(contentLength) };
 }
 
-/** The header lines behind the request line; absent where one is unusual. */
+/** The headers after the request line; absent if one is unusual. */
 function readHeaders(lines: readonly string[]): Record<string, string> | undefined {
   if (lines.length > 1 + mostHeaders) return undefined;
   const headers: Record<string, string> = {};
@@ -51,7 +53,7 @@ function readHeaders(lines: readonly string[]): Record<string, string> | undefin
     if (!line) return undefined;
     const [, spelled = '', value = ''] = line;
     const name = spelled.toLowerCase();
-    // What every object inherits counts as a double, too: `constructor` is nobody's header.
+    // A name that every object inherits, like `constructor`, counts as repeated, too: no client sends such a header.
     if (headers[name] !== undefined) return undefined;
     headers[name] = value.trimEnd();
   }

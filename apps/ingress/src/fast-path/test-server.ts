@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { ResponseWriter } from '../answers/response-writer.ts';
 import { openFastPath } from './fast-path.ts';
 
-/** Who reads a request and writes its answer. */
+/** What can read a request and write its answer. */
 export const ways = ["Node's own server", 'the fast path'] as const;
 export type Way = (typeof ways)[number];
 
@@ -12,7 +12,7 @@ export interface TestServer {
   close(): void;
 }
 
-/** Serves every request by one way: `answer` gets what its answer is to be written to. The connections stay open. */
+/** Serves every request in the given way: `answer` gets the response to write to. The connections stay open. */
 export async function openTestServer(
   way: Way,
   answer: (response: ResponseWriter) => void,
@@ -42,5 +42,5 @@ export async function openTestServer(
   };
 }
 
-/** A request that either way takes. */
+/** A request that both ways serve. */
 export const plainRequest = 'POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 2\r\n\r\n{}';

@@ -1,23 +1,26 @@
 import type { Server } from 'node:net';
 
-/** Files that a process needs beside its clients: for Redis, the operations port, what it reads and who else listens. */
+/**
+ * Files that a process needs besides those of its clients: for Redis, the operations port, listeners, files that it
+ * reads.
+ */
 const ownFiles = 64;
 const tellIntervalMs = 60_000;
 
-/** How many files this process may have open; absent where nothing says so. */
+/** How many files this process may have open; absent if there is no limit or it is not known. */
 export function openFilesLimit(): number | undefined {
-  // It would ask name servers for the names of all who are connected.
+  // With its network section the report would look up the host name of every peer.
   Object.assign(process.report, { excludeNetwork: true });
-  // What Node reports of its own process, in a form that it documents.
+  // The form of the report is documented by Node.
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } };
   const soft = userLimits?.open_files?.soft;
   return typeof soft === 'number' ? soft : undefined;
 }
 
 /**
- * Turns clients away while the process has files left for itself. Without them it could not answer who asks whether it
- * lives, nor find back to Redis, and nobody would be told: the kernel's refusals come to no listener. `onFull` is told
- * once a minute at most, with the number of connections; `now` counts milliseconds.
+ * Turns clients away while the process still has files left for itself. Without any it could neither answer liveness
+ * probes nor reconnect to Redis, and nobody would be told, because refusals by the kernel reach no listener. `onFull`
+ * is called at most once a minute, with the number of connections; `now` counts milliseconds.
  */
 export function limitConnections(
   server: Server,

@@ -1,38 +1,40 @@
 import { SluiceError } from '@sluice/canonical';
 
-/** How often the delay of the event loop is looked at, and by how many turns of a timer it is known. */
+/** How often the delay of the event loop is judged. */
 const lookIntervalMs = 100;
+/** Interval of the timer whose lateness measures that delay. */
 const turnMs = 10;
-/** How much more, or less, is refused after one look. */
+/** The largest change of the refused share after one look. */
 const step = 0.1;
-/** What refuses when this process itself is too slow. */
+/** The `refusedBy` of requests that are refused because this process itself is too slow. */
 export const overloadRefusal = 'overload';
-/** Some always get through: what they cost is how the end of the overload is seen. */
+/** Some requests always get through: only by their delay can the end of the overload be seen. */
 const mostRefused = 0.95;
 
 /**
- * Decides which share of new requests to refuse when this process itself is what they wait for.
+ * Decides which share of new requests to refuse when this process itself is the bottleneck.
  *
- * It is the integral part of the PIE rule (RFC 8033), which keeps a queue at a delay by dropping a share of what
- * arrives: a delay above the limit raises the share, one below lowers it. A single late look refuses nobody, as a
- * cold start or a collection of garbage is no overload. Pure: there is no clock and no chance in it.
+ * It is the integral part of the PIE controller (RFC 8033), which holds a queue at a target delay by dropping a share
+ * of the arrivals: a delay above the limit raises the share, a delay below it lowers the share. A single late look
+ * refuses nobody, because a cold start or a garbage collection is no overload. Pure: it uses neither a clock nor random
+ * numbers.
  */
 export class Shedder {
   private readonly limitMs: number;
   private pressure = 0;
   private owed = 0;
 
-  /** `limitMs`: the delay of the event loop that requests may meet; 0 refuses nobody. */
+  /** `limitMs`: the delay of the event loop that is acceptable; 0 refuses nobody. */
   constructor(limitMs: number) {
     this.limitMs = limitMs;
   }
 
-  /** The share of new requests that is refused now, 0 to 0.95. */
+  /** The share of new requests that is being refused, 0 to 0.95. */
   get share(): number {
     return Math.max(0, this.pressure - step);
   }
 
-  /** Takes the delay of the event loop that requests have met since the last look. Call it ten times a second. */
+  /** Adjusts the share to the delay of the event loop since the last look. Call it ten times a second. */
   look(delayMs: number): void {
     if (this.limitMs === 0) return;
     const error = Math.max(-1, Math.min(1, delayMs / this.limitMs - 1));
@@ -40,7 +42,7 @@ export class Shedder {
     if (this.share === 0) this.owed = 0;
   }
 
-  /** Whether to refuse the next request. The refused are spread evenly. */
+  /** Whether to refuse the next request. Refusals are spread evenly. */
   refusesNext(): boolean {
     if (this.pressure <= step) return false;
     this.owed += this.share;
@@ -50,9 +52,9 @@ export class Shedder {
   }
 }
 
-/** Keeps new requests away from a process that can't keep up with those that it has. */
+/** Keeps new requests away from a process that cannot keep up with those that it has. */
 export interface Overload {
-  /** Throws `saturated` for the share of requests that is too much. */
+  /** Throws `saturated` for the share of requests that has to be refused. */
   check(): void;
   close(): void;
 }
@@ -60,8 +62,8 @@ export interface Overload {
 /**
  * Watches the event loop of this process.
  *
- * Two sums are all that is wanted of the turns; to ask Node's own histogram for them held every request up for 0.4 ms,
- * ten times a second.
+ * Two sums over the timer's turns are enough. Reading Node's own event-loop histogram instead delayed every request by
+ * 0.4 ms, ten times a second.
  */
 export function watchOverload(limitMs: number, now: () => number): Overload {
   const shedder = new Shedder(limitMs);
@@ -75,7 +77,8 @@ export function watchOverload(limitMs: number, now: () => number): Overload {
     sum += turn;
     squares += turn * turn;
     if (sum < lookIntervalMs) return;
-    // The mean length of the turn that is met at any instant: long ones are met more often than short ones.
+    // The mean length of the turn that a request meets at a random instant: it meets long turns more often than short
+    // ones.
     shedder.look(Math.max(0, squares / sum - turnMs));
     sum = 0;
     squares = 0;

@@ -2,14 +2,14 @@ import { SluiceError } from '@sluice/canonical';
 import type { Exchange } from '../exchange.ts';
 import { SharedRoom } from './shared-room.ts';
 
-/** What refuses when this process has no memory for another prompt. */
+/** The `refusedBy` of requests that are refused because this process has no memory for another prompt. */
 export const promptRefusal = 'prompts';
-/** The part of a process' heap that is for prompts; the rest is for what is made of them on their way, and for all else. */
+/** The share of the heap that prompts may take; the rest is for what is made of them on their way, and for all else. */
 const heapShare = 0.4;
 
 /**
- * Memory for the prompts of requests that are under way. Each is kept to the end of its request, which may have to ask
- * again with it; 42 streams with prompts of 2 MB ended a process of 128 MB, and each other with it.
+ * Memory for the prompts of requests in flight. A prompt is kept to the end of its request, because another attempt may
+ * need it. Without a limit, 42 streams with prompts of 2 MB ended a process of 128 MB.
  */
 export class PromptRoom {
   private readonly room: SharedRoom;
@@ -21,7 +21,7 @@ export class PromptRoom {
     this.longest = bytes / 2;
   }
 
-  /** Takes what a request's body needs, until `give`. Throws where there is no room for it now, or never is. */
+  /** Reserves the memory for a request's body, until `give`. Throws if there is none for it now, or never will be. */
   take(exchange: Exchange, tenant: string, bytes: number): void {
     if (bytes > this.longest)
       throw new SluiceError('too-large', 'the request is larger than the memory of this gateway allows');
@@ -34,7 +34,7 @@ export class PromptRoom {
     exchange.prompt = { tenant, bytes };
   }
 
-  /** Gives back what the request took, if it did. */
+  /** Gives back what the request has reserved, if anything. */
   give({ prompt }: Exchange): void {
     if (prompt) this.room.give(prompt.tenant, prompt.bytes);
   }

@@ -1,6 +1,6 @@
 /**
- * Memory that tenants share. Each may take as much of it as it leaves for all others, so that none can take what somebody
- * else needs, however many requests it begins.
+ * Memory that tenants share. A tenant may hold no more of it than it leaves free, so that none can starve the others,
+ * however many requests it begins.
  */
 export class SharedRoom {
   private readonly bytes: number;
@@ -11,7 +11,7 @@ export class SharedRoom {
     this.bytes = bytes;
   }
 
-  /** False where the tenant would hold more than is left then; nothing is taken. */
+  /** Returns false, and takes nothing, if the tenant would then hold more than is left free. */
   take(tenant: string, bytes: number): boolean {
     const held = (this.held.get(tenant) ?? 0) + bytes;
     const heldByAll = this.heldByAll + bytes;

@@ -17,7 +17,7 @@ interface Dialect {
   error: JsonObject;
 }
 
-/** The whole API as an OpenAPI 3.1 document, put together from what each format says of itself. */
+/** Builds the OpenAPI 3.1 document of the whole API from the document of each format. */
 export async function createOpenApiDocument(version: string): Promise<JsonObject> {
   const components = new Components();
   const paths: Record<string, JsonObject> = {};
@@ -67,7 +67,9 @@ class Components {
   }
 }
 
-/** Formats share paths: the caller's headers decide which of them answers, so the answer is one of theirs. */
+/**
+ * Adds a route. Formats can share one: the caller's headers decide which answers, so all their answers are documented.
+ */
 function addRoute(
   paths: Record<string, JsonObject>,
   route: RouteDocument,
@@ -77,7 +79,7 @@ function addRoute(
   const path = paths[route.path] ?? {};
   const operation = describeRoute(route, dialect, components);
   const known = path[route.method];
-  // Written above by this very function, as an object.
+  // An earlier call of this function has put an object there.
   path[route.method] = known === undefined ? operation : share(known as JsonObject, operation);
   paths[route.path] = path;
 }
@@ -126,7 +128,7 @@ function parametersOf({ path, query = {}, isGeneration }: RouteDocument): JsonOb
   return [...inPath, ...inQuery, ...(isGeneration ? [traced] : [])];
 }
 
-/** One operation of several formats: all their tags and parameters, and any of their answers. */
+/** Merges an operation that formats share: all their tags and parameters, and any of their answers. */
 function share(left: JsonObject, right: JsonObject): JsonObject {
   const names = new Set(listOf(left.parameters).map((parameter) => JSON.stringify(nameOf(parameter))));
   const more = listOf(right.parameters).filter((parameter) => !names.has(JSON.stringify(nameOf(parameter))));

@@ -1,9 +1,9 @@
 import type { ErrorInfo, ErrorKind, Json, JsonObject, RateState } from '@sluice/canonical';
 import { type RouteDocument, type ServerCodec, serverCodecs } from '@sluice/formats';
 
-/** An error as some caller may meet it. */
+/** An example of an error. */
 interface Sample extends Omit<ErrorInfo, 'kind'> {
-  /** Which routes can meet it; absent means all. */
+  /** The routes that it can come from; absent means all. */
   on?: 'body' | 'query' | 'generation' | 'model';
 }
 
@@ -20,13 +20,13 @@ const samples: Readonly<Record<ErrorKind, readonly Sample[]>> = {
   'not-found': [
     { message: 'the model does not exist', detail: 'model-not-found', param: 'model', on: 'model' },
   ],
-  // Of methods that the document has not.
+  // The document has no operations for methods that are not allowed.
   'method-not-allowed': [],
   'too-large': [{ message: 'the request body is too large', on: 'body' }],
   'unsupported-media': [{ message: 'the content type must be application/json', on: 'body' }],
   'rate-limited': [{ message: 'too many requests', retryAfterMs: 7_000, on: 'generation' }],
   saturated: [{ message: 'queue for sim is full', retryAfterMs: 2_000, on: 'generation' }],
-  // Whoever left reads no answer.
+  // A client that has left reads no answer.
   cancelled: [],
   internal: [{ message: 'internal error' }],
   'upstream-failed': [{ message: 'the model server failed', retryable: false, on: 'generation' }],
@@ -42,7 +42,7 @@ const samples: Readonly<Record<ErrorKind, readonly Sample[]>> = {
   ],
   'deadline-exceeded': [{ message: 'the deadline passed', on: 'generation' }],
 };
-/** The same as a list. */
+/** All samples in one list, each with its kind. */
 const refusals = Object.entries(samples).flatMap(([kind, ofKind]) =>
   // The keys of a Record over ErrorKind are error kinds.
   ofKind.map((sample) => ({ ...sample, kind: kind as ErrorKind })),
@@ -69,7 +69,7 @@ const anyRates: readonly RateState[] = [
   { counts: 'tokens', max: 100_000, left: 99_000, fullAt: 0 },
 ];
 
-/** Headers by which a generation's answer, or its refusal by a rate, tells of the caller's rates. */
+/** Names of the headers in which a format tells the caller's rates. */
 export function rateHeadersOf(server: ServerCodec): string[] {
   return Object.keys(server.encodeRates(anyRates, 0));
 }
@@ -80,7 +80,7 @@ const rateHeader: JsonObject = {
   schema: { type: 'string' },
 };
 
-/** What any answer, and what an error may carry beside its body; `$ref`s point here. */
+/** Every header that an answer or an error may have. References (`$ref`) point here. */
 export const documentedHeaders: JsonObject = {
   'x-request-id': {
     description: 'Id of the request, as logs and support know it.',
@@ -108,7 +108,7 @@ export function headersNamed(names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** The refusals of a route by status. What they look like and carry is asked of the codec that will write them. */
+/** The errors of a route by status. Their bodies and headers come from the codec that writes the real ones. */
 export function describeErrors(
   route: RouteDocument,
   { server, title }: { server: ServerCodec; title: string },
@@ -145,7 +145,7 @@ function isMetOn({ path, query, request, isGeneration }: RouteDocument, { on }: 
   }
 }
 
-/** One refusal of several formats: any of their shapes. */
+/** Merges an error response that formats share: any of their shapes. */
 export function shareError(left: JsonObject, right: JsonObject): JsonObject {
   const schema = { anyOf: [...alternativesOf(left), ...alternativesOf(right)] };
   return { ...left, content: jsonContent(schema, { ...examplesOf(left), ...examplesOf(right) }) };
@@ -170,7 +170,7 @@ function jsonContent(schema: JsonObject, examples: JsonObject): JsonObject {
   return { 'application/json': { schema, examples } };
 }
 
-/** What was put together here as an object is one. */
+/** Narrows a value that this file itself has built as an object; absent becomes an empty one. */
 function objectOf(value: Json | undefined): JsonObject {
   return (value ?? {}) as JsonObject;
 }

@@ -27,7 +27,7 @@ const notReady: JsonObject = {
   503: { description: 'Not ready, with the reasons.', content: { 'application/json': {} } },
 };
 
-/** The paths that are not of any format. */
+/** The paths that belong to no format. */
 export const operationPaths: JsonObject = {
   '/livez': { get: operation('isLive', 'Whether the process need not be restarted', 'text/plain') },
   '/readyz': { get: operation('isReady', 'Whether the process takes traffic', 'application/json', notReady) },

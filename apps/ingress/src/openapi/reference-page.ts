@@ -6,12 +6,12 @@ export interface PageFile {
   content: Buffer;
 }
 
-/** Answers for a path below `/docs/`; absent where there is no such file. */
+/** Returns the file at a path below `/docs/`; absent if there is none. */
 export type ReferencePage = (path: string) => Promise<PageFile | undefined>;
 
 /**
- * The readable form of the document. Its library holds 4 MB and every file that the page needs, so that it
- * works without the internet; it is loaded when somebody first looks, by a small application of its own.
+ * Serves the API document as a page. The library brings every file that the page needs (4 MB), so that the page works
+ * without the internet. It is loaded at the first visit, by a small fastify application of its own.
  */
 export function createReferencePage(documentUrl: string): ReferencePage {
   let site: Promise<FastifyInstance> | undefined;
@@ -36,9 +36,9 @@ async function openSite(documentUrl: string): Promise<FastifyInstance> {
     configuration: {
       url: documentUrl,
       pageTitle: 'Sluice API',
-      // Its own word is `Models`, which are something else here.
+      // The library's default label is `Models`, which would mean language models here.
       modelsSectionLabel: 'Schemas',
-      // Everything that would ask a server other than this one.
+      // These features would contact servers other than this one.
       withDefaultFonts: false,
       telemetry: false,
       agent: { disabled: true },

@@ -4,7 +4,10 @@ import { httpFacts } from '../http-facts.ts';
 import { createOpenApiDocument } from './document.ts';
 import { createReferencePage } from './reference-page.ts';
 
-/** Registers `/openapi.json` and the page at `/docs/`. Neither needs a credential; both are made when first asked for. */
+/**
+ * Registers `/openapi.json` and the page at `/docs/`. Neither needs a credential; both are built at their first
+ * request.
+ */
 export function registerDocumentation(app: FastifyInstance): void {
   let text: Promise<Buffer> | undefined;
   app.get('/openapi.json', async (_http, reply) => {

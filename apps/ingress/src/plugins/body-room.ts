@@ -2,12 +2,12 @@ import { SluiceError } from '@sluice/canonical';
 import type { FastifyInstance } from 'fastify';
 import { SharedRoom } from '../guards/shared-room.ts';
 
-/** What refuses when this process has no memory for more of bodies that arrive. */
+/** The `refusedBy` of requests that are refused because too many bodies are arriving at once. */
 export const bodyRefusal = 'bodies';
-/** How many of the largest bodies a process holds of those that are not whole yet. */
+/** Incomplete bodies may take the memory of this many bodies of the largest size. */
 const largestBodies = 4;
 
-/** Refuses a body with 429 as soon as there is no room for what has arrived of it. */
+/** Refuses a body with 429 as soon as there is no room for the next piece of it. */
 export function registerBodyRoom(app: FastifyInstance, bodyLimitBytes: number): void {
   const room = new SharedRoom(largestBodies * bodyLimitBytes);
   app.addHook('preParsing', (http, _reply, payload, done) => {
@@ -16,7 +16,7 @@ export function registerBodyRoom(app: FastifyInstance, bodyLimitBytes: number): 
       let held = 0;
       const onData = (piece: Buffer) => {
         if (room.take(tenant, piece.length)) held += piece.length;
-        // The framework answers what goes wrong with the body that it reads.
+        // Fastify answers with the error of the stream that it reads the body from.
         else payload.emit('error', noRoom());
       };
       const release = () => {

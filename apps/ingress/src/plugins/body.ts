@@ -2,26 +2,26 @@ import { SluiceError } from '@sluice/canonical';
 import type { HttpHeaders } from '@sluice/formats';
 import type { FastifyInstance } from 'fastify';
 
-/** Deeper bodies are nobody's prompt; recursion over them could end the process. */
+/** No prompt is nested more deeply, and recursion over a body that is could end the process. */
 const depthLimit = 200;
 /**
- * Each value costs some microseconds and 100 bytes until it is decoded, a few bytes of body: 8 MB of empty objects held
- * the process up for 16 s. A million tokens of the densest data are not as many.
+ * A value may be only a few bytes of body, but costs some microseconds and 100 bytes of memory to decode: 8 MB of empty
+ * objects blocked the process for 16 s. Even a million tokens of the densest data hold fewer values than this.
  */
 const valueLimit = 200_000;
 /**
- * Fields of an object past its 64th, of all objects of a body together. Objects of hundreds of fields that are copied
- * cost far more than their share: 2 MB of them held the process up for 12 s. Rows of tables stay below the 64, and a
- * map of 10,000 fields is no tool's.
+ * Fields beyond an object's 64th count as wide, and all objects of a body together may have 10,000 of them. Copying
+ * objects with hundreds of fields is disproportionately slow: 2 MB of them blocked the process for 12 s. Rows of tables
+ * stay below 64 fields, and no tool takes a map of 10,000.
  */
 const ordinaryWidth = 64;
 const wideFieldLimit = 10_000;
-/** Fields so far of the object that is open at each depth; of one call at a time. */
+/** Fields so far of the object that is open at each depth. Shared by all calls, which never overlap. */
 const widths = new Uint32Array(depthLimit + 1);
 
 /**
- * Reads bodies as JSON: a missing content type counts as JSON, charset parameters are fine, anything of another
- * type is refused, and so is nesting past the limit and what holds too many values or fields, before it is parsed.
+ * Reads bodies as JSON. A missing content type counts as JSON, and charset parameters are fine; any other type is
+ * refused. Bodies beyond the limits of nesting, values or fields are refused before they are parsed.
  */
 export function registerBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
@@ -36,7 +36,7 @@ export function registerBody(app: FastifyInstance): void {
   });
 }
 
-/** Throws for a body that came compressed. Call it where bodies are read, before they are. */
+/** Throws if the body is compressed. Call it before the body is read, on routes that read one. */
 export function refuseCompressed(headers: HttpHeaders): void {
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && String(encoding).toLowerCase() !== 'identity') {
@@ -44,27 +44,30 @@ export function refuseCompressed(headers: HttpHeaders): void {
   }
 }
 
-/** What refuses a call without a body, which the framework does not read. */
+/** The refusal of a call without a body, which fastify passes on unparsed. */
 export function noBody(): SluiceError {
   return new SluiceError('invalid-request', 'the body is empty', { detail: 'invalid-json' });
 }
 
-/** A type without its second half is none: the framework refuses that, too, and an empty one. */
+/** A type without a subtype, or an empty one, does not match: fastify refuses those, too. */
 const jsonType = /^(?:application\/json|[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]*\+json)$/;
 
-/** Throws for what is no JSON, says it is none, is nested too deep or holds too many values or fields. */
+/**
+ * Parses a body. Throws if it is not JSON or not declared as JSON, nested too deeply, or holds too many values or
+ * fields.
+ */
 export function parseBody(contentType: string | undefined, body: Buffer): unknown {
   const type = contentType?.split(';')[0]?.trim().toLowerCase();
   if (type !== undefined && !jsonType.test(type)) {
     throw new SluiceError('unsupported-media', 'the content type must be application/json');
   }
   if (body.length === 0) throw noBody();
-  assertModest(body);
+  assertWithinLimits(body);
   try {
     const parsed: unknown = JSON.parse(utf8.decode(body));
     return parsed;
   } catch (cause) {
-    // The parser's own text would repeat pieces of the prompt.
+    // The parser's own message would repeat pieces of the prompt.
     throw new SluiceError('invalid-request', 'the body is not valid JSON', { detail: 'invalid-json', cause });
   }
 }
@@ -74,8 +77,11 @@ const [quote, backslash, openBrace, closeBrace, openBracket, closeBracket, comma
   34, 92, 123, 125, 91, 93, 44, 58,
 ];
 
-/** Throws for a JSON text past the limits of nesting, of values and of fields in wide objects, found without building it. */
-function assertModest(body: Buffer): void {
+/**
+ * Throws for a JSON text beyond the limits of nesting, values or wide fields. It only scans the bytes and builds
+ * nothing.
+ */
+function assertWithinLimits(body: Buffer): void {
   let depth = 0;
   let values = 1;
   let wideFields = 0;

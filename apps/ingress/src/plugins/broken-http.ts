@@ -16,23 +16,28 @@ const byCode: Readonly<Record<string, { status: number; reason: string; error: E
     error: { kind: 'invalid-request', message: 'the request did not arrive in time', retryable: false },
   },
 };
-/** How long the client has to take its answer and close its end; who does neither would keep the connection for ever. */
+/**
+ * How long the client has to read the answer and close its end. Without a limit it could keep the connection for ever.
+ */
 const closeLimitMs = 2_000;
 const malformed: ErrorInfo = { kind: 'invalid-request', message: 'the request is not valid HTTP' };
 
-/** The answer that is being written to a socket, where Node's own handler of such errors looks for it, too. */
+/**
+ * A socket with the response that is being written to it, in the property where Node's own handler looks for it, too.
+ */
 interface AnsweringSocket extends Socket {
   _httpMessage?: ServerResponse | null;
 }
 
 /**
- * Answers what is no HTTP request, and counts and logs it: nothing else would tell an operator of clients that speak TLS, or
- * HTTP/2, to a port that does not. Nothing is known of its caller, so it speaks the format of unknown callers.
- * Behind a request whose answer has begun, the socket is cut: a refusal would stand in the middle of that answer.
+ * Answers, counts and logs what is not a valid HTTP request: nothing else would tell an operator of clients that speak
+ * TLS or HTTP/2 to a port that does not. The caller is unknown, so the answer has the format for unknown callers. If an
+ * answer has already begun on the socket, the socket is cut: a refusal would end up in the middle of that answer.
  */
 export function refuseBrokenHttp({ metrics, logger }: Pick<Services, 'metrics' | 'logger'>) {
   return (error: NodeJS.ErrnoException, socket: AnsweringSocket): void => {
-    // Who opened a connection ahead and asked nothing yet expects no answer, and might take it for one to what it asks next.
+    // A client that connected ahead of its first request expects no answer, and could take one for the answer to that
+    // request.
     const hasAsked = socket.bytesRead > 0;
     if (error.code === 'ECONNRESET' || !hasAsked || !socket.writable || socket._httpMessage?.headersSent) {
       socket.destroy();
@@ -48,7 +53,7 @@ export function refuseBrokenHttp({ metrics, logger }: Pick<Services, 'metrics' |
       `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/json\r\n` +
         `content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
     );
-    // Where its head was good, it is counted and logged as any other.
+    // A request whose head was valid has a response, and is counted and logged with it as any other.
     if (!socket._httpMessage) {
       metrics.requests.inc({ format: codec.format, outcome: info.kind });
       logger.info({ status, outcome: info.kind, code: error.code }, 'broken request');

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type FastPathOptions, openFastPath } from '../fast-path/fast-path.ts';
 
-/** What an in-band error gets to reach a client before its connection is cut, milliseconds. */
+/** How long an in-band error has to reach a client before the connection is cut, milliseconds. */
 const flushMs = 500;
 
 export type ConnectionOptions = Omit<FastPathOptions, 'isClosing' | 'onHandOver'>;
@@ -12,17 +12,19 @@ export type ConnectionOptions = Omit<FastPathOptions, 'isClosing' | 'onHandOver'
 /** All connections of a server. */
 export interface Connections {
   /**
-   * Closes the server: nobody connects any more, what comes on connections that are there is answered as their last
-   * until nothing does, and what is in flight ends by itself. When `limit` aborts, `failAll` ends what can be told so, and
-   * connections that are still open shortly after (a request that never arrived whole) are cut.
+   * Closes the server. New connections are no longer accepted; requests that still come on existing ones are answered,
+   * each as the last of its connection, until no more come; requests in flight end by themselves. When `limit` aborts,
+   * `failAll` ends the requests that can be told, and connections that are still open shortly after (those of requests
+   * that never arrived in full) are cut.
    */
   close(limit: AbortSignal, failAll: () => void): Promise<void>;
 }
 
 /**
- * Puts the fast path before the server, and lets it close as soon as its last answer is written. Node itself would
- * wait for connections that never asked anything, as clients and balancers keep them, and for those whose answer
- * ended after the close began. Call it first: what listens for connections before does not hear of all of them.
+ * Puts the fast path before the server, and makes the server close as soon as its last answer is written. Node by
+ * itself would also wait for connections that have never carried a request, which clients and balancers keep open, and
+ * for those whose answer ended after the close began. Call it first: `connection` listeners that were added earlier
+ * miss the connections of the fast path.
  */
 export function registerConnections(app: FastifyInstance, options: ConnectionOptions): Connections {
   const unused = new Set<Socket>();
@@ -42,7 +44,7 @@ export function registerConnections(app: FastifyInstance, options: ConnectionOpt
       socket.on('close', () => unused.delete(socket));
     },
   });
-  // Before the framework, which may have written the head afterwards.
+  // This listener runs before fastify's, after which the head may have been written.
   app.server.prependListener('request', ({ socket }, response) => {
     unused.delete(socket);
     unanswered.add(response);
@@ -61,7 +63,8 @@ export function registerConnections(app: FastifyInstance, options: ConnectionOpt
   });
   const announceEnd = () => {
     isClosing = true;
-    // Who is told asks on another connection, and not into one that is closing. Who was told to stay gets a last answer.
+    // A client that is told of the close in its head opens another connection. One whose head has promised an open
+    // connection may send one more request on it, which is answered as its last.
     for (const response of unanswered) if (!response.headersSent) response.shouldKeepAlive = false;
   };
   app.addHook('preClose', (done) => {
@@ -70,15 +73,15 @@ export function registerConnections(app: FastifyInstance, options: ConnectionOpt
     for (const socket of unused) socket.destroy();
     done();
   });
-  /** Resolves when nobody has asked anything for a while, when no connection is left, or when `limit` aborts. */
-  const turnAway = (limit: AbortSignal) =>
+  /** Stops listening. Resolves when no request has come for a while, no connection is left, or `limit` aborts. */
+  const stopListening = (limit: AbortSignal) =>
     new Promise<void>((resolve) => {
       announceEnd();
       if (limit.aborted) return resolve();
       quiet = setTimeout(resolve, options.quietMs);
       limit.addEventListener('abort', () => resolve(), { once: true });
       app.server.once('close', resolve);
-      // Not the HTTP server's own, which closes the connections that wait for a request along with it.
+      // The HTTP server's own `close` would also close idle connections, on which a last request may be on its way.
       Server.prototype.close.call(app.server);
     });
   return {
@@ -92,9 +95,10 @@ export function registerConnections(app: FastifyInstance, options: ConnectionOpt
         }, flushMs);
       };
       limit.addEventListener('abort', cut, { once: true });
-      // Whom the kernel has let in already is taken in yet: the end of the listening would reset their connections.
+      // Connections that the kernel has already accepted are taken in first: they would be reset with the listening
+      // socket.
       await setImmediate();
-      await turnAway(limit);
+      await stopListening(limit);
       clearTimeout(quiet);
       quiet = undefined;
       await app.close();

@@ -7,7 +7,7 @@ import { type Exchange, noteError } from '../exchange.ts';
 import type { Services } from '../services.ts';
 import { noteRequest } from './observe.ts';
 
-/** What the framework's own refusals mean. Everything else that it throws is a defect. */
+/** The meaning of fastify's own refusals. Any other error that fastify throws is a defect. */
 const byFrameworkCode: Readonly<Record<string, ErrorInfo>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: { kind: 'too-large', message: 'the request body is too large' },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
@@ -23,30 +23,33 @@ const byFrameworkCode: Readonly<Record<string, ErrorInfo>> = {
   FST_ERR_ASYNC_CONSTRAINT: { kind: 'invalid-request', message: 'the host header is not valid' },
 };
 
-/** Anything thrown, by us or by the framework → the body of the caller's format. */
+/** Answers every error, thrown by us or by fastify, in the caller's format. */
 export function registerErrors(app: FastifyInstance, services: Services): void {
   app.setErrorHandler((error, http, reply) => sendError(error, http, reply, services));
   const nothing = (http: FastifyRequest, reply: FastifyReply) =>
     nothingAt(noteRequest(http, reply, services));
   app.setNotFoundHandler((http, reply) => sendError(nothing(http, reply), http, reply, services));
-  // Before its body is read: what is wrong with that tells nobody that the path is the mistake.
+  // This comes before the body is read: an error about the body would hide that the path is the mistake.
   app.addHook('onRequest', (http, reply, done) => (http.is404 ? done(nothing(http, reply)) : done()));
 }
 
-/** Most who ask for another path have a wrong base address, or an SDK set to an API that there is not (`/v1/responses`). */
+/**
+ * Names the right path: most such clients have a wrong base address, or use an API that is not served
+ * (`/v1/responses`).
+ */
 function nothingAt({ facts }: Exchange): SluiceError {
   const [call] = recognizeFormat(facts).routes;
   return new SluiceError('not-found', `there is nothing at this path: calls go to ${call}`);
 }
 
-/** Sends the error of a request that the framework handles. */
+/** Sends the error of a request that fastify handles. */
 export function sendError(
   error: unknown,
   http: FastifyRequest,
   reply: FastifyReply,
   services: Services,
 ): FastifyReply {
-  // The framework refuses some calls (a path that is no URL) before any hook has seen them.
+  // Fastify refuses some requests (those whose path is not valid) before any hook has seen them.
   const exchange = noteRequest(http, reply, services);
   const info = refusalOf(error, exchange, reply.raw, services);
   if (!info) return reply;
@@ -55,7 +58,7 @@ export function sendError(
   return sendJson(reply.code(status).headers({ ...replyHeaders(exchange, services), ...headers }), body);
 }
 
-/** Writes the error of a request that the framework never saw. */
+/** Writes the error of a request that fastify never saw. */
 export function writeFailure(
   error: unknown,
   exchange: Exchange,
@@ -66,7 +69,7 @@ export function writeFailure(
   if (info) writeError(response, codecOf(exchange), info, exchange, services);
 }
 
-/** Absent when it is too late for a status: then the socket is cut, which is the only honest end. */
+/** The error to answer with. Absent if it is too late for a status: then the socket is cut, the only honest end. */
 function refusalOf(
   error: unknown,
   exchange: Exchange,

@@ -9,7 +9,7 @@ import type { Services } from '../services.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by the first of all hooks. A map beside the requests would cost at every collection of garbage. */
+    /** Set by the very first hook. A `WeakMap` keyed by request would cost time at every garbage collection. */
     exchange?: Exchange;
   }
 }
@@ -21,8 +21,8 @@ export function exchangeOf({ exchange }: FastifyRequest): Exchange {
 }
 
 /**
- * Gives a request its id, and counts and logs it once when its response is over, which it is in the end: also where the
- * client never reads it.
+ * Gives a request its id, and counts and logs it once when its response closes. Every response closes at some time,
+ * even if the client never reads it.
  */
 export function openExchange(
   facts: HttpFacts,
@@ -36,7 +36,7 @@ export function openExchange(
     facts,
     format,
   };
-  // The listener holds the response alone: a stream that is open for minutes needs nothing of the framework's.
+  // The listener refers to the response only, so that a long stream does not keep fastify's objects in memory.
   response.on('close', () => {
     if (!response.headersSent) exchange.outcome ??= 'cancelled';
     services.promptRoom.give(exchange);
@@ -49,7 +49,7 @@ export function openExchange(
   return exchange;
 }
 
-/** The exchange of a request that the framework handles, which gets one if no hook has seen it yet. */
+/** The exchange of a request that fastify handles. It is opened now if no hook has seen the request yet. */
 export function noteRequest(http: FastifyRequest, reply: FastifyReply, services: Services): Exchange {
   if (http.exchange) return http.exchange;
   const facts = httpFacts(http.raw.url ?? '/', http.headers);
@@ -59,6 +59,7 @@ export function noteRequest(http: FastifyRequest, reply: FastifyReply, services:
   return exchange;
 }
 
+/** Registers the first hook, which opens the exchange of each request, and the count of open connections. */
 export function registerObservation(app: FastifyInstance, services: Services): void {
   app.decorateRequest('exchange');
   app.addHook('onRequest', (http, reply, done) => {

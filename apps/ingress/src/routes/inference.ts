@@ -24,14 +24,15 @@ export function registerInference(app: FastifyInstance, services: Services): voi
         onRequest: (http, _reply, done) => {
           const exchange = exchangeOf(http);
           exchange.format = codec.format;
-          const look = checkHead(exchange, codec, services);
-          if (look) look.then(() => done(), done);
+          const checking = checkHead(exchange, codec, services);
+          if (checking) checking.then(() => done(), done);
           else done();
         },
         handler: async (http, reply) => {
           if (http.body === undefined) throw noBody();
           await answerCall(exchangeOf(http), http.body, reply.raw, codec, services);
-          // Written past the framework, whose way costs 13 of 56 µs (a request that is answered at once).
+          // The answer bypasses fastify's own sending, which costs 13 of the 56 µs of a request that is answered at
+          // once.
           reply.hijack();
         },
       });
@@ -39,7 +40,7 @@ export function registerInference(app: FastifyInstance, services: Services): voi
   }
 }
 
-/** The same routes for the fast path, whose requests are whole before they are looked at. */
+/** The same routes for the fast path, which hands a request over only when its body is complete. */
 export function routeInference(services: Services): (path: string) => FastHandler | undefined {
   const exact = new Map<string, FastHandler>();
   const below: [prefix: string, handler: FastHandler][] = [];
@@ -52,8 +53,8 @@ export function routeInference(services: Services): (path: string) => FastHandle
         answerCall(exchange, parseBody(head.headers['content-type'], body), response, codec, services);
       const fail = (error: unknown) => writeFailure(error, exchange, response, services);
       try {
-        const look = checkHead(exchange, codec, services);
-        (look ? look.then(answer) : answer()).catch(fail);
+        const checking = checkHead(exchange, codec, services);
+        (checking ? checking.then(answer) : answer()).catch(fail);
       } catch (error) {
         fail(error);
       }
@@ -67,8 +68,8 @@ export function routeInference(services: Services): (path: string) => FastHandle
 }
 
 /**
- * All that can refuse a call by its head: before the body is read, so that neither a stranger nor a flood can make us read
- * one. Absent instead of a promise when the caller is known.
+ * Makes every check that needs only the head. They come before the body is read, so that neither a stranger nor a flood
+ * of requests can make us read one. Returns no promise if the caller is already known.
  */
 function checkHead(exchange: Exchange, codec: ServerCodec, services: Services): Promise<void> | undefined {
   const { facts } = exchange;
@@ -88,7 +89,7 @@ function checkHead(exchange: Exchange, codec: ServerCodec, services: Services): 
   return undefined;
 }
 
-/** The way that a call takes through the house, from its body to its answer. */
+/** Leads a call from its body to its answer. */
 async function answerCall(
   exchange: Exchange,
   body: unknown,
@@ -98,7 +99,7 @@ async function answerCall(
 ): Promise<void> {
   const { caller, requestId, facts } = exchange;
   if (!caller) throw new SluiceError('internal', 'a call went past authentication');
-  // While its key was looked up: who listens for that from now on would never hear of it.
+  // It may have left while its key was looked up; a `close` listener added from here on would never be called.
   if (response.destroyed) throw new SluiceError('cancelled', 'the client left');
   services.promptRoom.take(exchange, caller.tenant, exchange.bodyBytes ?? 0);
 
@@ -123,7 +124,7 @@ async function answerCall(
   }
 }
 
-/** The model that a caller means and may use, and its pool. */
+/** Resolves the name that a caller gave to a model that it may use, and to the model's pool. */
 export function findModel(name: string, caller: Caller, { catalog }: Services): { model: Model; pool: Pool } {
   const model = catalog.resolve(name);
   const pool = model && catalog.pools.get(model.pool);

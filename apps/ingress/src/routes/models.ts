@@ -8,7 +8,7 @@ import type { Services } from '../services.ts';
 import { findModel } from './inference.ts';
 import { assertNoCall } from './wrong-method.ts';
 
-/** Registers the model lists. Formats share their paths, so the caller's habits decide who answers. */
+/** Registers the model lists. Formats share these paths, so the caller's headers decide which format answers. */
 export function registerModels(app: FastifyInstance, services: Services): void {
   const paths = new Set(serverCodecs.flatMap((codec) => codec.modelRoutes));
   for (const path of paths) {
@@ -33,7 +33,7 @@ function answer(http: FastifyRequest, path: string, services: Services): Json {
   }
   const id = decodeName(facts.path.slice(path.length - 1));
   const { model } = findModel(id, caller, services);
-  // An alias is shown under the name that was asked for.
+  // A model that was asked for by an alias is shown under that alias.
   return codec.encodeModel(toPublicModel(model, id));
 }
 

@@ -5,7 +5,7 @@ import { exchangeOf } from '../plugins/observe.ts';
 
 const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** Answers 405 with what is allowed wherever a path exists and the method does not. Register it last. */
+/** Answers 405, with the allowed methods, where a path exists but not for this method. Register it last. */
 export function registerWrongMethods(app: FastifyInstance): void {
   const paths = new Set(serverCodecs.flatMap((codec) => [...codec.routes, ...codec.modelRoutes]));
   for (const url of paths) {
@@ -20,7 +20,7 @@ export function registerWrongMethods(app: FastifyInstance): void {
   }
 }
 
-/** Throws 405 for a method that reads a model, on a path that only a call can mean. */
+/** Throws 405 if the path of a request to read a model is in fact that of a call, which takes POST only. */
 export function assertNoCall(http: FastifyRequest, reply: FastifyReply): void {
   if (isCall(http)) throw refuseMethod(http, reply, 'POST');
 }
