@@ -15,7 +15,7 @@ export type ErrorKind =
   | 'unavailable'
   | 'internal';
 
-/** A finer fact than the kind, for the dialects that have a word for it. */
+/** A finer fact than the kind, for dialects that have a word for it. */
 export type ErrorDetail =
   | 'model-not-found'
   | 'thread-not-found'
@@ -31,13 +31,15 @@ export interface ErrorInfo {
   kind: ErrorKind;
   message: string;
   detail?: ErrorDetail;
-  /** What refused it before the queue, by its name in metrics and logs: a limit, or what stands beside them. */
+  /**
+   * What refused the request before the queue, by its name in metrics and logs: a limit or another check of admission.
+   */
   refusedBy?: string;
-  /** Path of the offending field in the client's own request, as `messages[2].content`. */
+  /** Path of the offending field in the client's own request, such as `messages[2].content`. */
   param?: string;
-  /** Milliseconds after which a retry makes sense; absent means no estimate. */
+  /** Milliseconds after which a retry makes sense; absent means there is no estimate. */
   retryAfterMs?: number;
-  /** False where we know that a retry can't help (already retried here, money spent). Absent: the kind decides. */
+  /** False when a retry cannot help (it was already retried here, or money was spent). Absent: the kind decides. */
   retryable?: boolean;
 }
 
@@ -57,14 +59,16 @@ export class SluiceError extends Error {
     this.options = options;
   }
 
-  /** The part that may leave the process. The text of an internal error does not. */
+  /** The part that may leave the process. It hides the text of an internal error. */
   get info(): ErrorInfo {
     const message = this.kind === 'internal' ? 'internal error' : this.message;
     return { kind: this.kind, message, ...this.options };
   }
 }
 
-/** What to tell a caller about anything that was thrown. Strangers' errors become `internal` without their text. */
+/**
+ * What a caller may be told about anything that was thrown. Errors that are not ours become `internal`, without text.
+ */
 export function errorInfoOf(thrown: unknown): ErrorInfo {
   return thrown instanceof SluiceError ? thrown.info : { kind: 'internal', message: 'internal error' };
 }

@@ -2,22 +2,22 @@ import { assertNever } from './assert.ts';
 import type { InferenceRequest, Message } from './request.ts';
 
 const charactersPerToken = 4;
-/** What the frame of a message (its role, its separators) costs in most chat templates. */
+/** What the frame of a message (role, separators) costs in most chat templates. */
 const tokensPerMessage = 4;
-/** An image of ordinary size; its bytes say nothing about its tokens. */
+/** An image of ordinary size: its bytes say nothing about its tokens. */
 const tokensPerMedia = 256;
 
 /**
- * Tokens of a text by rule of thumb: one for every four UTF-16 units, rounded up. It needs no tokenizer, so
- * every process gets the same number at once.
+ * A rule of thumb for the tokens of a text: one for every four UTF-16 units, rounded up. It needs no tokenizer, so
+ * every process computes the same number at once.
  */
 export function estimateTokens(text: string): number {
   return Math.ceil(text.length / charactersPerToken);
 }
 
 /**
- * Prompt tokens of a request before any engine has seen it: the text of messages, tools and schemas by
- * `estimateTokens`, 4 for each message, 256 for each media part. Deterministic; at least 1.
+ * Estimates the prompt tokens of a request before any engine has seen it: the text of messages, tools and schemas by
+ * `estimateTokens`, plus 4 for each message and 256 for each media part. Deterministic; at least 1.
  */
 export function estimateInputTokens(request: InferenceRequest): number {
   let tokens = 0;

@@ -3,8 +3,8 @@ import type { Extensible, FormatId, Opaque } from './extensions.ts';
 import type { Json, JsonObject } from './json.ts';
 
 /**
- * One step of a generation. Content events name their block: blocks count from 0 and never go back, and a
- * higher number closes the block before it. See `grammar.ts` for the order that is legal.
+ * One step of a generation. Content events name their block: blocks count from 0 and never go back, and a higher number
+ * closes the block before it. `grammar.ts` defines which orders are legal.
  */
 export type GenerationEvent =
   | StartEvent
@@ -20,28 +20,28 @@ export type GenerationEvent =
 
 export interface StartEvent extends Extensible {
   type: 'start';
-  /** Bare id of the generation, letters and digits; formats put their own prefix before it. */
+  /** The generation's bare id, letters and digits; each format adds its own prefix. */
   id: string;
   model: string;
   /** Epoch milliseconds. */
   createdAt: number;
-  /** Prompt tokens, those of a cache among them, where the engine knows them before it answers. */
+  /** Prompt tokens, cached ones included; present when the engine knows them before it answers. */
   inputTokens?: number;
-  /** How many of them were read from a cache, and how many written into one. */
+  /** How many of them were read from a cache, and how many were written into one. */
   cacheReadTokens?: number;
   cacheWriteTokens?: number;
-  /** What a format files on the usage and is known by then. */
+  /** Usage fields of one format that are known at the start. */
   usageExtensions?: Record<FormatId, JsonObject>;
 }
 interface Delta {
   block: number;
-  /** Output tokens that this delta stands for; absent means the engine does not say. */
+  /** Output tokens that this delta stands for; absent when the engine does not say. */
   tokens?: number;
 }
 export interface TextDelta extends Delta {
   type: 'text-delta';
   text: string;
-  /** Log probabilities of the tokens of this delta, in the chat dialect's `content[]` shape. */
+  /** Log probabilities of this delta's tokens, in the chat dialect's `content[]` shape. */
   logprobs?: Json[];
 }
 export interface ReasoningDelta extends Delta {
@@ -63,15 +63,15 @@ export interface ToolCallEnd extends Extensible {
   type: 'tool-call-end';
   block: number;
 }
-/** Fields that belong to the block that is open now (a signature, citations); merged by `mergeExtensions`. */
+/** Fields that belong to the open block (a signature, citations); merged by `mergeExtensions`. */
 export interface BlockAnnotation {
   type: 'block-annotation';
   block: number;
   extensions: Record<FormatId, JsonObject>;
 }
 /**
- * A whole content block (with `block`) or a wire event of its own (without) that only `format` understands.
- * One with a block is content and appears in the collected answer; one without passes by in streams only.
+ * A whole content block (with `block`), or a separate wire event (without), that only `format` understands. A block is
+ * content and appears in the collected answer; a separate event appears in streams only.
  */
 export interface OpaqueEvent extends Opaque {
   block?: number;
@@ -79,13 +79,13 @@ export interface OpaqueEvent extends Opaque {
 export interface FinishEvent extends Extensible {
   type: 'finish';
   reason: FinishReason;
-  /** The upstream's own word, where it says more than `reason`. */
+  /** The upstream's own word, when it says more than `reason`. */
   rawReason?: string;
-  /** The stop string that was hit; only with reason `stop`. */
+  /** The stop string that was hit; only with the reason `stop`. */
   stopSequence?: string;
   usage: Usage;
 }
-/** Terminal. `usage` is what its run had spent before the failure, when known, so that quota is settled honestly. */
+/** Terminal. `usage` is what the run had spent before it failed, if known, so that the quota is settled honestly. */
 export interface ErrorEvent {
   type: 'error';
   error: ErrorInfo;
@@ -105,7 +105,7 @@ export interface Usage extends Extensible {
 
 export type TerminalEvent = FinishEvent | ErrorEvent;
 
-/** Of a request that no model has seen. */
+/** The usage of a request that no model has seen. */
 export const nothingSpent: Usage = { inputTokens: 0, outputTokens: 0 };
 
 /** True for the event after which nothing more may come. */
@@ -113,7 +113,7 @@ export function isTerminal(event: GenerationEvent): event is TerminalEvent {
   return event.type === 'finish' || event.type === 'error';
 }
 
-/** True for events that a reader of the answer would see; the first of them ends the time to first token. */
+/** True for events that a reader of the answer would see; the first one ends the time to first token (TTFT). */
 export function isContent(event: GenerationEvent): boolean {
   return (
     event.type === 'text-delta' ||

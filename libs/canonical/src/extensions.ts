@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from './json.ts';
 
-/** Name of a public API dialect. Open on purpose: a new format does not edit this file. */
+/** Name of a public API dialect. It is an open type on purpose: adding a format does not touch this file. */
 export type FormatId = string;
 
 /** Unknown *fields* of a known thing, filed under the one format that understands them. */
@@ -16,28 +16,28 @@ export interface Opaque {
 }
 
 /**
- * `{ extensions: { [format]: fields } }`, or `{}` where there is nothing to keep, so that it can be spread
- * into a literal without leaving an empty record behind.
+ * `{ extensions: { [format]: fields } }`, or `{}` when there is nothing to keep. Spread into a literal, it leaves no
+ * empty record behind.
  */
 export function extend(format: FormatId, fields: JsonObject): Extensible {
   return Object.keys(fields).length === 0 ? {} : { extensions: { [format]: fields } };
 }
 
-/** What `format` filed on this thing; absent means nothing was filed. */
+/** What `format` filed on this thing; absent when it filed nothing. */
 export function extensionsOf(thing: Extensible, format: FormatId): JsonObject | undefined {
   return thing.extensions?.[format];
 }
 
 /**
- * Merges later fields into earlier ones: arrays are joined, anything else is replaced. It is how a stream
- * adds to a block that is already open (citations accumulate, a signature replaces).
+ * Merges later fields into earlier ones: arrays are concatenated, anything else is replaced. A stream adds to its open
+ * block this way (citations accumulate, a signature replaces).
  */
 export function mergeExtensions(target: Extensible, added: Record<FormatId, JsonObject>): void {
   const merged: Record<FormatId, JsonObject> = { ...target.extensions };
   for (const [format, fields] of Object.entries(added)) {
     const before: JsonObject = { ...merged[format] };
     for (const [name, value] of Object.entries(fields)) {
-      // Assigned, it would not become a field but the parent of them all.
+      // Assigning to this name would set the object's prototype instead of a field.
       if (name === '__proto__') continue;
       const old = before[name];
       before[name] = Array.isArray(old) && Array.isArray(value) ? join(old, value) : value;
@@ -47,7 +47,10 @@ export function mergeExtensions(target: Extensible, added: Record<FormatId, Json
   target.extensions = merged;
 }
 
-/** Lists that were made here, each for one thing: they grow. Made anew with each of 10,000 citations they were copied as often. */
+/**
+ * Lists created by `join`. Each belongs to one thing, so it can grow in place: with 10,000 citations, copying the list
+ * each time would be quadratic.
+ */
 const ownLists = new WeakSet<Json[]>();
 
 function join(known: Json[], added: readonly Json[]): Json[] {

@@ -9,8 +9,8 @@ type BlockKind = 'text' | 'reasoning' | 'tool-call' | 'closed-call' | 'opaque';
  *     start (text-delta | reasoning-delta | tool-call-start tool-call-delta* tool-call-end
  *            | block-annotation | opaque)* (finish | error)     or a bare error
  *
- * Blocks start at 0, rise by one and never go back; one block holds one kind of content; a call is ended
- * before the next block or the finish; there is exactly one terminal event and nothing after it.
+ * Blocks start at 0, rise by one and never go back. One block holds one kind of content. A call ends before the next
+ * block or the finish. There is exactly one terminal event, and nothing after it.
  */
 export class GrammarChecker {
   private started = false;
@@ -63,7 +63,7 @@ export class GrammarChecker {
     }
   }
 
-  /** Names what is missing when no further event will come; absent means the stream is complete. */
+  /** Names what is missing when no further event comes; absent means the stream is complete. */
   end(): string | undefined {
     return this.ended ? undefined : 'no terminal event';
   }

@@ -1,24 +1,24 @@
 import { estimateInputTokens } from './estimate.ts';
 import type { InferenceRequest } from './request.ts';
 
-/** How long the answers of a model may be; what is absent is not known. */
+/** How long a model's answers may be; an absent limit is not known. */
 export interface ModelLimits {
-  /** Prompt plus answer in tokens. */
+  /** Prompt plus answer, in tokens. */
   contextTokens?: number | undefined;
   /** The answer alone. */
   maxOutputTokens?: number | undefined;
 }
 
 /**
- * The part of the context that an answer may always have: the prompt is only estimated, and an estimate that is too
- * high must not cut an answer to nothing.
+ * The share of the context that an answer may always have. The prompt is only estimated, and an estimate that is too
+ * high must not cut the answer to nothing.
  */
 const leastShare = 1 / 16;
 
 /**
- * The most tokens that an answer may have: what the request asks for, at most what the model gives, at most what the
- * context leaves beside the prompt; at least 1. Absent where neither request nor model has a limit: the room alone
- * is none. `inputTokens` are those of the prompt; absent: they are estimated.
+ * The most tokens that an answer may have; at least 1. It is the least of what the request asks for, what the model
+ * allows, and what the prompt leaves of the context. Absent when neither the request nor the model sets a limit: the
+ * context alone sets none. `inputTokens` is the size of the prompt; absent means it is estimated.
  */
 export function outputLimit(
   request: InferenceRequest,
@@ -29,7 +29,7 @@ export function outputLimit(
   const limit = Math.min(asked, maxOutputTokens);
   if (limit === Number.POSITIVE_INFINITY) return undefined;
   const least = Math.ceil(contextTokens * leastShare);
-  // Most wishes are that small, and an estimate reads the whole prompt.
+  // Most requests ask for no more than this. It saves an estimate, which reads the whole prompt.
   if (limit <= least) return limit;
   return Math.min(limit, Math.max(least, contextTokens - (inputTokens ?? estimateInputTokens(request))));
 }

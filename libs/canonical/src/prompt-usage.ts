@@ -1,6 +1,6 @@
 import type { StartEvent, Usage } from './event.ts';
 
-/** The part of a usage that an engine knows before it answers, as a start event tells it. */
+/** The part of a usage that an engine knows before it answers, in the shape of a start event's fields. */
 export function promptUsage({
   inputTokens,
   cacheReadTokens,
@@ -15,7 +15,7 @@ export function promptUsage({
   };
 }
 
-/** What a start event tells, as a usage. */
+/** The usage that a start event reports. */
 export function usageAtStart({
   inputTokens,
   cacheReadTokens,

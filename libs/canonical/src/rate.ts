@@ -1,10 +1,10 @@
-/** How far a rate of a caller is used, as admission saw it when it let a request in or refused it. */
+/** How much of a caller's rate is used, as admission saw it when it admitted or refused a request. */
 export interface RateState {
   readonly counts: 'requests' | 'tokens';
-  /** Per period, and the most that may come at once. */
+  /** The most per period, and the most at once. */
   readonly max: number;
-  /** Whole ones that are left, the request's own taken off if it was let in; at least 0. */
+  /** How many whole ones are left, after this request if it was admitted; at least 0. */
   readonly left: number;
-  /** When all would be there again if nothing more came; epoch milliseconds. */
+  /** When the rate would be full again if nothing more came; epoch milliseconds. */
   readonly fullAt: number;
 }

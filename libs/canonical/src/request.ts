@@ -1,18 +1,19 @@
 import type { Extensible, Opaque } from './extensions.ts';
 import type { JsonObject } from './json.ts';
 
-/** What a caller asks of a model, in no vendor's words. How the answer is delivered is not part of it. */
+/** What a caller asks of a model, in vendor-neutral terms. How the answer is delivered is not part of it. */
 export interface InferenceRequest extends Extensible {
   /** The public name that the client sent, before aliases are resolved. */
   model: string;
   messages: Message[];
   /**
-   * The last message, the assistant's, is the beginning of the answer: the model goes on with it, and what it says is
-   * the rest. An engine that can't refuses. `path` is the message's in the client's request. Absent: it answers afresh.
+   * Set when the last message, the assistant's, is the beginning of the answer: the model continues it and returns only
+   * the rest. An engine that cannot do so refuses. `path` locates that message in the client's request. Absent means a
+   * fresh answer.
    */
   prefill?: { path: string };
   tools?: Tool[];
-  /** Absent means the model decides (`auto`) when there are tools. */
+  /** Absent means the model decides (`auto`) if there are tools. */
   toolChoice?: ToolChoice;
   /** Absent means the backend's default. False allows at most one call per answer. */
   parallelToolCalls?: boolean;
@@ -28,7 +29,7 @@ export interface InferenceRequest extends Extensible {
 }
 
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
-/** May stand at any position; codecs keep the position where their dialect can. */
+/** May stand at any position; codecs keep the position where their dialect allows it. */
 export interface SystemMessage extends Extensible {
   role: 'system';
   content: (TextPart | Opaque)[];
@@ -52,19 +53,19 @@ export interface TextPart extends Extensible {
   type: 'text';
   text: string;
 }
-/** Thinking that the model showed. Signatures are the issuing format's own and live in `extensions`. */
+/** Thinking that the model showed. Signatures belong to the format that issued them and live in `extensions`. */
 export interface ReasoningPart extends Extensible {
   type: 'reasoning';
   text: string;
 }
 export interface MediaPart extends Extensible {
   type: 'media';
-  /** An IANA media type; `image/*` when a URL was given without one. */
+  /** An IANA media type; `image/*` for a URL that came without one. */
   mediaType: string;
   filename?: string;
   source: { type: 'base64'; data: string } | { type: 'url'; url: string } | { type: 'file-id'; id: string };
 }
-/** `arguments` is JSON text exactly as the model wrote it; it may be malformed. Empty text means no arguments. */
+/** `arguments` is JSON text exactly as the model wrote it, so it may be malformed. Empty text means no arguments. */
 export interface ToolCallPart extends Extensible {
   type: 'tool-call';
   id: string;
@@ -74,7 +75,7 @@ export interface ToolCallPart extends Extensible {
 export interface ToolResultPart extends Extensible {
   type: 'tool-result';
   toolCallId: string;
-  /** Needed by dialects that match results by name. Absent means the call must be looked up by id. */
+  /** Needed by dialects that match results by name. Absent means the name must be looked up by the call's id. */
   toolName?: string;
   isError?: boolean;
   content: (TextPart | MediaPart | Opaque)[];
@@ -85,7 +86,7 @@ export interface FunctionTool extends Extensible {
   type: 'function';
   name: string;
   description?: string;
-  /** JSON Schema with the caller's key order; a tool without parameters has `{type:'object',properties:{}}`. */
+  /** JSON Schema in the caller's key order; `{type:'object',properties:{}}` for a tool without parameters. */
   parameters: JsonObject;
   strict?: boolean;
 }
@@ -119,7 +120,7 @@ export interface Reasoning {
   visible?: boolean;
 }
 
-/** What had been delivered to the client when an earlier attempt was lost: the next one continues after it. */
+/** What the client had received when an earlier attempt was lost. The next attempt continues after it. */
 export interface Resume {
   content: AssistantPart[];
   /** Output tokens that `content` stands for, as the lost attempt counted them. */
@@ -127,7 +128,7 @@ export interface Resume {
 }
 
 /**
- * Whether a generation that was lost midway can go on: `exact` gives the very text that an undisturbed run
- * would have given; `prefix` lets the model continue the delivered text; `none` can't.
+ * Whether a generation that was lost in mid-stream can go on. `exact`: the text is the one that an undisturbed run
+ * would have given. `prefix`: the model continues the delivered text. `none`: it cannot.
  */
 export type ResumeAbility = 'exact' | 'prefix' | 'none';
