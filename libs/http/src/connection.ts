@@ -4,48 +4,51 @@ import type { WireRequest } from './request.ts';
 import { ProtocolError, type ResponseHead } from './response-head.ts';
 import { ResponseParser, type ResponseSink } from './response-parser.ts';
 
-/** Why a request got no complete answer; `closed`: by us. */
+/** Why a request got no complete answer. `closed` means that we closed the connection. */
 export type Failure = 'connect' | 'connect-timeout' | 'reset' | 'protocol' | 'closed';
 
-/** A request and the place for its answer: `head`, any number of `body`, then `end`; or `fail` instead of what is left. */
+/**
+ * A request and the receiver of its answer: `head`, then any number of `body`, then `end`. `fail` replaces whatever is
+ * still missing.
+ */
 export interface Call {
   readonly request: WireRequest;
-  /** Bytes per second at which this caller reads; absent reads at once. */
+  /** How many bytes per second this caller reads; absent means as fast as they come. */
   readonly readBytesPerSecond?: number | undefined;
-  /** The connection that serves the call; set and cleared by the connection. */
+  /** The connection that serves this call; set and cleared by the connection. */
   connection: Connection | undefined;
-  /** The request is about to be written. Absent for who does not care when. */
+  /** Called just before the request is written. */
   sent?(): void;
   head(head: ResponseHead): void;
-  /** A piece of the body. The bytes are there during the call only. */
+  /** A piece of the body. The bytes are valid only during the call. */
   body(bytes: Buffer, start: number, end: number): void;
   end(): void;
-  /** `code` is the system's or TLS' own word, such as `ECONNREFUSED`; absent where neither said one. */
+  /** `code` is the system's or TLS's own error code, such as `ECONNREFUSED`; absent when there is none. */
   fail(failure: Failure, code?: string): void;
-  /** Asked after each read before the end: true leaves what follows unread until `resume`. Absent reads on. */
+  /** Asked after each read until the end: true leaves what follows unread until `resume`. Absent means keep reading. */
   rests?(): boolean;
 }
 
-/** What a connection tells its pool. */
+/** What a connection reports to its pool. */
 export interface ConnectionOwner {
   /** The answer is complete and the connection can take another call. */
   freed(connection: Connection): void;
-  /** The connection is gone; `stale` is a call that a reused connection lost before any byte of its answer. */
+  /** The connection is gone. `stale` is a call that a reused connection lost before the first byte of its answer. */
   closed(connection: Connection, stale: Call | undefined): void;
 }
 
-/** Reading from a socket is synchronous, so one buffer serves all connections and nothing is allocated per read. */
+/** Reading from a socket is synchronous, so one buffer serves all connections, and a read allocates nothing. */
 const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 const slowBufferBytes = 1024;
 const keepAliveSeconds = /timeout=(\d{1,6})/;
 
 /** One HTTP/1.1 connection: one call at a time, kept alive between them. */
 export class Connection implements ResponseSink {
-  /** Whether its callers read slowly: such a connection has a small buffer of its own and serves one call. */
+  /** Whether it serves a slow reader: such a connection has a small buffer of its own and serves one call only. */
   readonly isSlow: boolean;
-  /** How long the server keeps the connection for its next call, milliseconds; absent when it does not say. */
+  /** How long the server keeps the connection for its next call, in milliseconds; absent if it does not say. */
   keepAliveMs: number | undefined;
-  /** The instant from which an idle connection is not used any more, as its pool counts. */
+  /** The instant after which the idle connection must not be reused, by the pool's clock. */
   expiresAt = 0;
   private call: Call | undefined;
   private readonly socket: Socket;
@@ -53,7 +56,7 @@ export class Connection implements ResponseSink {
   private readonly owner: ConnectionOwner;
   private readonly connectTimer: NodeJS.Timeout;
   private keepsAlive = true;
-  /** Whether nothing is read until `resume`: but TLS hands over all the same what it had decrypted by then. */
+  /** Whether reading is paused until `resume`. TLS still delivers what it had decrypted before the pause. */
   private isResting = false;
   private isConnected = false;
   private isClosed = false;
@@ -78,7 +81,7 @@ export class Connection implements ResponseSink {
     this.socket.on('close', () => this.lost());
   }
 
-  /** Writes the call's request; only for a connection without a call. */
+  /** Writes the call's request. The connection must have no call. */
   start(call: Call): void {
     this.call = call;
     call.connection = this;
@@ -88,26 +91,26 @@ export class Connection implements ResponseSink {
     this.socket.write(text, isAscii ? 'latin1' : 'utf8');
   }
 
-  /** Reads on after a rest of its call. */
+  /** Reads on after the call has paused it. */
   resume(): void {
     this.isResting = false;
     this.socket.resume();
   }
 
-  /** Ends the connection and forgets its call: the caller has gone. */
+  /** Closes the connection and forgets its call, whose caller has gone. */
   destroy(): void {
     this.release();
     this.drop('closed');
   }
 
-  /** Ends the connection; its call fails. */
+  /** Closes the connection; its call fails. */
   close(): void {
     this.drop('closed');
   }
 
   head(head: ResponseHead): void {
     this.keepsAlive = head.keepsAlive;
-    // What a server promises once holds for the connection.
+    // A server's keep-alive promise in the first answer holds for the connection.
     if (this.served === 0) this.keepAliveMs = readKeepAlive(head);
     this.call?.head(head);
   }
@@ -120,8 +123,8 @@ export class Connection implements ResponseSink {
     const call = this.release();
     this.served += 1;
     call?.end();
-    // Who answers before it has read the whole request, or says more than was asked, can't be asked again: what
-    // comes next might be taken for the answer to somebody else.
+    // A server that answers before it has read the whole request, or sends more than the answer, cannot be reused: what
+    // comes next might be taken for the answer to another call.
     const isReusable = this.keepsAlive && isAlone && !this.isSlow && this.socket.writableLength === 0;
     if (!isReusable || this.isClosed) {
       this.drop('closed');
@@ -131,7 +134,7 @@ export class Connection implements ResponseSink {
     this.owner.freed(this);
   }
 
-  /** False asks the socket to stop reading. */
+  /** Takes what was read; false asks the socket to stop reading. */
   private receive(bytes: Buffer, count: number): boolean {
     if (this.isClosed) return true;
     try {
@@ -150,7 +153,10 @@ export class Connection implements ResponseSink {
     return false;
   }
 
-  /** Timers run before sockets are read: if we stood still ourselves, the connection may be there by now. */
+  /**
+   * Runs after a turn of reading sockets, because timers run before it: if our own event loop was blocked, the
+   * connection may have been made by now.
+   */
   private expire(): void {
     if (!this.isConnected) this.drop('connect-timeout');
   }

@@ -2,28 +2,28 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import type { Origin } from './origin.ts';
 
-/** When a connection that says nothing is asked by the kernel whether it is still there. */
+/** How long a connection must be silent before the kernel probes whether the peer is still there. */
 const probeAfterMs = 60_000;
 
 /**
- * How long one of several addresses of a name is tried before the next one, milliseconds: a quarter of the whole wait. Node's
- * own quarter of a second is shorter than the way to another continent, a packet that is sent again, or a standstill of
- * ours, after each of which it leaves a good address for one that may be none.
+ * How long one of a name's several addresses is tried before the next one, in milliseconds: a quarter of the whole
+ * connect time-out. Node's default of 250 ms is shorter than a round trip to another continent, a retransmitted packet
+ * or a stall of our own process. After any of those, Node would leave a good address for one that may be bad.
  */
 export function attemptMs(connectTimeoutMs: number): number {
-  // Node takes no less.
+  // Node accepts no less than 10.
   return Math.max(10, Math.ceil(connectTimeoutMs / 4));
 }
 
-/** What the reader of a socket gives for it. */
+/** How the owner of a socket takes what was read. */
 export interface Reading {
-  /** Where the bytes are put. */
+  /** Where the socket puts the bytes. */
   buffer: Buffer;
-  /** They are there, so many; false pauses the socket. */
+  /** `count` bytes are in the buffer. False pauses the socket. */
   callback(count: number): boolean;
 }
 
-/** Opens connections to one origin; they share the certificates that are trusted, and over TLS the last session. */
+/** Opens connections to one origin. They share the trusted certificates and, over TLS, the last session. */
 export class Dialler {
   readonly origin: Origin;
   private readonly attemptMs: number;
@@ -35,7 +35,10 @@ export class Dialler {
     this.attemptMs = attemptMs(connectTimeoutMs);
   }
 
-  /** The socket is connected when it tells `connect` or, over TLS, `secureConnect`; what is written before waits. */
+  /**
+   * The socket is connected when it emits `connect` or, over TLS, `secureConnect`. Whatever is written before then
+   * waits.
+   */
   dial(onread: Reading): Socket {
     const { isSecure, host, port } = this.origin;
     const options = {
@@ -48,13 +51,13 @@ export class Dialler {
       autoSelectFamilyAttemptTimeout: this.attemptMs,
     };
     if (!isSecure) return connectTcp(options);
-    // Made anew for every connection otherwise, with all certificates of the system.
+    // Without a shared context, every connection would load all of the system's certificates again.
     this.secureContext ??= createSecureContext();
     const socket = connectTls({
       ...options,
       secureContext: this.secureContext,
       ALPNProtocols: ['http/1.1'],
-      // An address is no name that a server could be asked for.
+      // SNI carries names only, never IP addresses.
       ...(isIP(host) === 0 && { servername: host }),
       ...(this.session && { session: this.session }),
     });

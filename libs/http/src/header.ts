@@ -1,18 +1,21 @@
-/** What ends a line, controls a terminal, or is not the same in every encoding. */
+/** Characters that end a line, control a terminal, or differ between encodings. */
 const unsafe = /[^\t\x20-\x7e]/;
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 
-/** Whether text may stand as the value of a header, and means the same to everybody. */
+/** Whether a text may be a header's value and means the same to every reader. */
 export function isHeaderValue(text: string): boolean {
   return !unsafe.test(text);
 }
 
-/** Whether text may be the name of a header. */
+/** Whether a text may be a header's name. */
 export function isHeaderName(text: string): boolean {
   return token.test(text);
 }
 
-/** How a message is framed and what becomes of its connection: nobody's affair but that of who writes it. */
+/**
+ * Headers that decide how a message is framed and what becomes of its connection. Only the owner of the connection sets
+ * them.
+ */
 const ofTheConnection = new Set([
   'connection',
   'content-length',
@@ -24,7 +27,7 @@ const ofTheConnection = new Set([
   'upgrade',
 ]);
 
-/** Whether a header, by its name in lower case, is set by whoever holds the connection. */
+/** Whether only the owner of the connection sets this header; the name is in lower case. */
 export function isConnectionHeader(name: string): boolean {
   return ofTheConnection.has(name);
 }

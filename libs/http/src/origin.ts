@@ -1,14 +1,14 @@
 /** Where a server listens. */
 export interface Origin {
   isSecure: boolean;
-  /** A name or an address, without the brackets of IPv6. */
+  /** A name or an address; IPv6 without brackets. */
   host: string;
   port: number;
   /** The value of the `host` header. */
   authority: string;
 }
 
-/** The origin of an address that begins with http: or https:. */
+/** The origin of an `http:` or `https:` URL. */
 export function originOf(url: URL): Origin {
   const isSecure = url.protocol === 'https:';
   return {

@@ -2,30 +2,29 @@ import { type Call, Connection, type ConnectionOwner } from './connection.ts';
 import { Dialler } from './dial.ts';
 import type { Origin } from './origin.ts';
 
-/** How long an idle connection is kept where the server does not say: shorter than any server or router keeps it. */
+/** How long an idle connection is kept if the server does not say: shorter than any server or router keeps it. */
 const defaultKeepAliveMs = 4_000;
-/** A request must arrive before the server closes. */
+/** Subtracted from the server's own limit, because a request must arrive before the server closes. */
 const keepAliveMarginMs = 1_000;
 const sweepMs = 1_000;
 
-/** Settings of a pool. */
 export interface PoolOptions {
   origin: Origin;
-  /** Connections at the same time; further calls wait in order. */
+  /** Connections open at the same time; further calls wait in order. */
   maxConnections: number;
-  /** Longest wait for a connection, TLS included, milliseconds. */
+  /** Longest wait for a connection, TLS handshake included, in milliseconds. */
   connectTimeoutMs: number;
   /** Monotonic milliseconds. */
   now(): number;
 }
 
 /**
- * Connections of HTTP/1.1 to one server, each for one answer at a time. The most recently used idle connection goes
- * first, so that a pool that was widened by a burst lets the rest grow old.
+ * HTTP/1.1 connections to one server; each carries one call at a time. The most recently used idle connection is taken
+ * first, so that the connections that a burst added grow old and close.
  *
- * A client for the two programs whose job is many small answers at once, which a general one makes dear: a worker
- * needs 0.73 of the CPU per request that it needed with `undici.dispatch`, and has 4 KB less per open stream
- * (`npm run bench:compare`, `npm run bench -- --only requests,memory`).
+ * It exists for the two programs that make very many small calls, for which a general client is expensive: compared
+ * with `undici.dispatch`, a worker needs 0.73 of the CPU per request and 4 KB less per open stream (`npm run
+ * bench:compare`, `npm run bench -- --only requests,memory`).
  */
 export class Pool implements ConnectionOwner {
   private readonly options: PoolOptions;
@@ -36,9 +35,9 @@ export class Pool implements ConnectionOwner {
   private waitingAt = 0;
   private sweepTimer: NodeJS.Timeout | undefined;
   private isClosed = false;
-  /** Connections opened in all. */
+  /** How many connections were ever opened. */
   opened = 0;
-  /** Calls repeated because the server had closed an idle connection just before. */
+  /** How many calls were repeated because the server had just closed the idle connection that they were sent on. */
   repeated = 0;
 
   constructor(options: PoolOptions) {
@@ -46,7 +45,7 @@ export class Pool implements ConnectionOwner {
     this.dialler = new Dialler(options.origin, options.connectTimeoutMs);
   }
 
-  /** Sends a call now, or when a connection is free. */
+  /** Sends a call now, or as soon as a connection is free. */
   send(call: Call): void {
     if (this.isClosed) {
       call.fail('closed');
@@ -60,7 +59,7 @@ export class Pool implements ConnectionOwner {
     else this.waiting.push(call);
   }
 
-  /** Leaves a call, as a client does that closes its socket: it hears nothing more. */
+  /** Gives up a call, as a client does that closes its socket: the call hears nothing more. */
   abort(call: Call): void {
     if (call.connection) {
       call.connection.destroy();
@@ -70,7 +69,7 @@ export class Pool implements ConnectionOwner {
     if (at >= 0) this.waiting.splice(at, 1);
   }
 
-  /** Ends all connections; what is under way or waits, or comes later, fails as `closed`. */
+  /** Closes all connections. Calls that are in flight, waiting or still to come fail as `closed`. */
   close(): void {
     this.isClosed = true;
     clearTimeout(this.sweepTimer);
@@ -123,14 +122,14 @@ export class Pool implements ConnectionOwner {
     return connection;
   }
 
-  /** Closes what was idle for too long, and comes again while anything is idle. */
+  /** Closes connections that were idle for too long, and repeats while any is idle. */
   private sweep(): void {
     const now = this.options.now();
     for (const connection of this.idle.filter(({ expiresAt }) => expiresAt <= now)) connection.close();
     this.sweepTimer = this.idle.length > 0 ? setTimeout(() => this.sweep(), sweepMs).unref() : undefined;
   }
 
-  /** The longest waiting call. The list is cut now and then, not at every call. */
+  /** Takes the call that has waited longest. The list is trimmed now and then, not at every call. */
   private shift(): Call | undefined {
     const call = this.waiting[this.waitingAt];
     if (!call) return undefined;

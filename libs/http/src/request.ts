@@ -1,16 +1,16 @@
 import { isConnectionHeader, isHeaderName, isHeaderValue } from './header.ts';
 
-/** What a request is before its body is known. */
+/** What is known of a request before its body. */
 export interface RequestFacts {
-  /** Path and query, escaped. */
+  /** Path and query, already escaped. */
   path: string;
-  /** The value of the `host` header, where `headers` have none. */
+  /** The value of the `host` header, unless `headers` has one. */
   authority: string;
-  /** By names in lower case. */
+  /** Keyed by names in lower case. */
   headers: Readonly<Record<string, string>>;
 }
 
-/** A request as it goes over the wire. */
+/** A request as it is written to the socket. */
 export interface WireRequest {
   text: string;
   /** True when all of it is ASCII, which is cheaper to write. */
@@ -20,8 +20,8 @@ export interface WireRequest {
 const unescaped = /[^\x21-\x7e]/;
 
 /**
- * The head of a POST up to the value of its last header, the length of its body: requests that differ in the body
- * alone share it. Throws a `TypeError` for what no head may hold.
+ * The head of a POST up to the value of `content-length`. Requests that differ only in their body and in a few headers
+ * share it. Throws a `TypeError` for a character that no head may hold.
  */
 export function beginRequest({ path, authority, headers }: RequestFacts): string {
   if (unescaped.test(path)) throw new TypeError('a path holds a character that must be escaped');
@@ -30,8 +30,8 @@ export function beginRequest({ path, authority, headers }: RequestFacts): string
 }
 
 /**
- * The request of a head that `beginRequest` made, a body, and the headers of this request alone. Throws a `TypeError` as
- * `beginRequest` does.
+ * Completes a head made by `beginRequest` with a body and the headers of this request alone. Throws as `beginRequest`
+ * does.
  */
 export function completeRequest(
   head: string,
@@ -39,7 +39,7 @@ export function completeRequest(
   headers: Readonly<Record<string, string>> = {},
 ): WireRequest {
   const bytes = Buffer.byteLength(body);
-  // As many bytes as letters: the head is ASCII anyway.
+  // The head is ASCII anyway; the body is if it has as many bytes as UTF-16 units.
   return { text: `${head}${bytes}\r\n${linesOf(headers)}\r\n${body}`, isAscii: bytes === body.length };
 }
 

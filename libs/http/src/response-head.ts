@@ -1,22 +1,22 @@
-/** The bytes were not a response of HTTP/1. */
+/** The bytes were not an HTTP/1 response. */
 export class ProtocolError extends Error {}
 
-/** How the end of a body is found. */
+/** What marks the end of a body. */
 export type Framing = { kind: 'none' | 'chunked' | 'until-close' } | { kind: 'length'; bytes: number };
 
 const statusLine = /^HTTP\/1\.([01]) ([1-5]\d\d)(?:[ \r]|$)/;
 const bodyLength = /^\d{1,15}$/;
-// Options of a connection come in a list.
+// The `connection` header holds a list of options.
 const staysOpen = /(?:^|[,\s])keep-alive(?:$|[,\s])/i;
 const closes = /(?:^|[,\s])close(?:$|[,\s])/i;
 /**
- * A line that goes on in the next one, or ends in half of an end, and a blank behind the name of what frames a body:
- * obsolete, and not read alike by everybody. In small letters.
+ * Obsolete lines that not every reader reads alike: a header continued on the next line, a line that ends in a bare CR
+ * or a bare LF, and a blank before the colon of a header that frames the body. Tested against text in lower case.
  */
 const oddLine = /\r(?!\n[^ \t])|(?<!\r)\n|\n(?:content-length|transfer-encoding)[ \t]/;
 const withoutBody = new Set([204, 304]);
 
-/** Status line and headers of a response. Holds their text: let go of it when they have been read. */
+/** Status line and headers of a response. It holds their text, so do not keep it after they have been read. */
 export class ResponseHead {
   readonly status: number;
   readonly framing: Framing;
@@ -25,7 +25,7 @@ export class ResponseHead {
   private readonly text: string;
   private readonly lowerCase: string;
 
-  /** Throws `ProtocolError`. `text` is without the empty line. */
+  /** `text` excludes the empty line. Throws `ProtocolError`. */
   constructor(text: string) {
     const line = statusLine.exec(text);
     if (!line) throw new ProtocolError('not the head of an HTTP/1 response');
@@ -40,12 +40,12 @@ export class ResponseHead {
     this.keepsAlive = isWilling && this.framing.kind !== 'until-close' && !this.isAmbiguous(line[1]);
   }
 
-  /** The first value of a header, by its name in lower case; absent when there is none. */
+  /** The first value of a header, named in lower case; absent when there is none. */
   header(name: string): string | undefined {
     return this.values(name)[0];
   }
 
-  /** All headers, by their names in lower case; several of one name are a list. */
+  /** All headers, by names in lower case. A header that occurs more than once has a list. */
   headers(): Record<string, string | string[]> {
     const headers = new Map<string, string | string[]>();
     for (const line of this.text.split('\r\n').slice(1)) {
@@ -60,7 +60,7 @@ export class ResponseHead {
     return Object.fromEntries(headers);
   }
 
-  /** The values of all headers of a name in lower case. */
+  /** The values of all headers of this name, in lower case. */
   private values(name: string): string[] {
     const start = `\r\n${name}:`;
     const values: string[] = [];
@@ -84,7 +84,7 @@ export class ResponseHead {
     return bytes === 0 ? { kind: 'none' } : { kind: 'length', bytes };
   }
 
-  /** Whether somebody on the way may see the end of the body elsewhere: what comes then is not asked again. */
+  /** Whether an intermediary may see the end of the body elsewhere. Such a connection is not reused. */
   private isAmbiguous(minorVersion: string | undefined): boolean {
     return (
       this.framing.kind === 'chunked' && (minorVersion === '0' || this.values('content-length').length > 0)
@@ -96,7 +96,7 @@ export class ResponseHead {
     for (const word of this.values('transfer-encoding').join().split(',')) {
       const coding = word.trim().toLowerCase();
       if (coding === 'chunked') isChunked = true;
-      // One that changes nothing. No other was asked for.
+      // `identity` changes nothing. We asked for no other coding.
       else if (coding !== '' && coding !== 'identity') throw new ProtocolError('a body in an unknown coding');
     }
     return isChunked;

@@ -1,11 +1,11 @@
 import { type Framing, ProtocolError, ResponseHead } from './response-head.ts';
 
-/** Where a parsed response goes. */
+/** The receiver of a parsed response. */
 export interface ResponseSink {
   head(head: ResponseHead): void;
-  /** A piece of the body. The bytes are there during the call only. */
+  /** A piece of the body. The bytes are valid only during the call. */
   body(bytes: Buffer, start: number, end: number): void;
-  /** The body is complete. `isAlone` is false when more bytes came with its end: they belong to nobody. */
+  /** The body is complete. `isAlone` is false when more bytes came with its end, which belong to no request. */
   end(isAlone: boolean): void;
 }
 
@@ -23,12 +23,13 @@ const headLimit = 64 * 1024;
 const newline = 10;
 const carriageReturn = 13;
 const chunkSize = /^([0-9a-f]{1,12})[ \t]*(?:;|$)/i;
-/** As many digits as a number of 31 bits has room for. */
+/** As many hexadecimal digits as fit into 31 bits. */
 const plainDigits = 7;
 
 /**
- * An incremental HTTP/1.1 response parser: any split of the bytes, content-length, chunked with extensions
- * and trailers, bodies that end with the connection, interim 1xx answers. Throws `ProtocolError` on what is not HTTP.
+ * An incremental HTTP/1.1 response parser. It takes any split of the bytes, content-length, chunks with extensions and
+ * trailers, bodies that end with the connection, and interim 1xx answers. Throws `ProtocolError` on anything that is
+ * not HTTP.
  */
 export class ResponseParser {
   private state: State = 'head';
@@ -41,17 +42,17 @@ export class ResponseParser {
     this.sink = sink;
   }
 
-  /** True between responses: bytes that come now were not asked for. */
+  /** True between responses, when any byte that comes was not asked for. */
   get isIdle(): boolean {
     return this.state === 'done';
   }
 
-  /** True when any byte of the response has come. */
+  /** True as soon as any byte of the response has come. */
   get hasBegun(): boolean {
     return this.state !== 'head' || this.rest !== undefined || this.hasInterim;
   }
 
-  /** Makes the parser expect a response. */
+  /** Prepares the parser for the next response. */
   begin(): void {
     this.state = 'head';
     this.rest = undefined;
@@ -76,7 +77,7 @@ export class ResponseParser {
     }
   }
 
-  /** Reads on until the state changes; returns where. */
+  /** Reads until the state changes; returns the position reached. */
   private step(bytes: Buffer, at: number, end: number): number {
     switch (this.state) {
       case 'head':
@@ -113,7 +114,7 @@ export class ResponseParser {
     const stop = joined.indexOf('\r\n\r\n', Math.max(0, known - 3), 'latin1');
     if (stop < 0) {
       if (joined.length > headLimit) throw new ProtocolError('the head of the response is too long');
-      // Its end has gone by, and what would be waited for need not come before the server gives up.
+      // The head has ended by bare line feeds. The proper end need not come before the server gives up.
       if (joined.includes('\n\n') || joined.includes('\n\r\n'))
         throw new ProtocolError('a head whose lines end in half of an end');
       this.rest = joined;
@@ -152,8 +153,9 @@ export class ResponseParser {
   }
 
   /**
-   * Reads a size of digits alone, or the line end after a chunk, where all of it is there: the lines that stand around every
-   * token. Returns where it ends; absent says nothing of the line. Without strings they cost 0.03 instead of 0.41 µs.
+   * A fast path for the lines around every token: a chunk size of digits alone, or the line end after a chunk, if the
+   * whole line is in the buffer. Returns where the line ends; absent means `parseLine` must read it. Since it builds no
+   * strings, such a line costs 0.03 instead of 0.41 µs.
    */
   private passPlainLine(bytes: Buffer, at: number, end: number): number | undefined {
     if (this.rest) return undefined;
@@ -175,7 +177,7 @@ export class ResponseParser {
     return stop + 2;
   }
 
-  /** Chunk sizes, the line end after a chunk, and trailers. */
+  /** Reads a chunk size, the line end after a chunk, or a trailer. */
   private parseLine(bytes: Buffer, at: number, end: number): number {
     const found = bytes.indexOf(newline, at);
     const stop = found < 0 || found >= end ? end : found;
@@ -211,7 +213,7 @@ export class ResponseParser {
   }
 }
 
-/** The value of a hexadecimal digit in ASCII; -1 for everything else. */
+/** The value of an ASCII hexadecimal digit; -1 for anything else. */
 function hexDigit(byte: number | undefined): number {
   if (byte === undefined) return -1;
   if (byte >= 48 && byte <= 57) return byte - 48;
