@@ -8,11 +8,11 @@ export interface Pool {
   name: string;
   /** The engine's name and its own options, which the engine validates. */
   backend: Readonly<Record<string, unknown>> & { readonly engine: string };
-  /** How long a request may be expected to wait for a slot before it is refused. */
+  /** The longest expected wait for a slot; a request that would wait longer is refused. */
   waitBudgetMs: number;
   /** The most requests that may wait; absent means that the wait budget alone decides. */
   maxWaiting?: number;
-  /** Ids of the pool's models, in the order of the file. */
+  /** Ids of the pool's models, in the order of the settings. */
   models: readonly string[];
 }
 
@@ -20,21 +20,21 @@ export interface Pool {
 export interface Model {
   id: string;
   pool: string;
-  /** Its name at the backend; the id where the file names none. */
+  /** Its name at the backend; the id if the settings name none. */
   backendModel: string;
-  /** The id where the file names none. */
+  /** The id if the settings name none. */
   displayName: string;
-  /** Epoch milliseconds; 0 where the file names none. */
+  /** Epoch milliseconds; 0 if the settings name none. */
   createdAt: number;
   /** Largest prompt plus answer in tokens; absent means not known. */
   contextTokens?: number;
   /** Largest answer in tokens; absent means not known. */
   maxOutputTokens?: number;
-  /** Time from arrival to the end of the answer; absent means the ingress's default. */
+  /** The limit from arrival to the end of the answer; absent means the ingress's default. */
   requestTimeoutMs?: number;
 }
 
-/** A model as lists show it. */
+/** A model as model lists show it. */
 export interface ListedModel {
   id: string;
   displayName: string;
@@ -44,38 +44,38 @@ export interface ListedModel {
   maxOutputTokens?: number;
 }
 
-/** Which public name is served by which pool. It never changes after it was parsed. */
+/** Which pool serves which public name. It never changes after parsing. */
 export interface Catalog {
   readonly pools: ReadonlyMap<string, Pool>;
   readonly models: ReadonlyMap<string, Model>;
-  /** Models by their other names, without the patterns. */
+  /** Models by their other names, patterns excluded. */
   readonly aliases: ReadonlyMap<string, Model>;
-  /** Sentences about what is legal and probably not meant. */
+  /** Sentences about settings that are legal but probably not intended. */
   readonly warnings: readonly string[];
   /**
-   * The model that a client means: the one of that id, else of that alias, else of the pattern whose literal
-   * part is longest (of equal ones, the first in the file). Absent when there is none.
+   * The model that a client means: the one with that id, else with that alias, else the one whose alias pattern matches
+   * with the longest literal part (the first in the file among equals). Absent when there is none.
    */
   resolve(name: string): Model | undefined;
 }
 
-/** The mistakes in the backend of a pool, which only those see who know its engine; `path` is its place. */
+/** Finds the mistakes in a pool's backend, which only someone who knows its engine can see. `path` is its place. */
 export type CheckBackend = (backend: unknown, path: string, pool: string) => Problem[];
 
 export interface ParseOptions {
-  /** Where the settings are from, for the sentence about mistakes in them; default `settings`. */
+  /** Where the settings come from, for the message about mistakes in them. Default: `settings`. */
   source?: string;
-  /** Default: the options of the engines are taken as they are. */
+  /** Default: the engines' options are taken as they are. */
   checkBackend?: CheckBackend | undefined;
 }
 
-/** Reads a catalogue's settings. Throws `ConfigError` with every mistake in them, by path. */
+/** Parses a catalogue's settings. Throws `ConfigError` with every mistake in them, by path. */
 export function parseCatalog(
   raw: unknown,
   { source = 'settings', checkBackend = () => [] }: ParseOptions = {},
 ): Catalog {
   const { value: settings, problems } = checkSettings(catalogSettings, raw);
-  // What refers to what is checked even in settings of a wrong shape, so that one start shows all mistakes.
+  // References are checked even if the shape is wrong, so that one start shows all mistakes.
   const { problems: mistakes, warnings } = findMistakes(raw);
   mistakes.push(...backendsOf(raw).flatMap(({ pool, backend, path }) => checkBackend(backend, path, pool)));
   if (!settings || mistakes.length > 0) throw new ConfigError(source, [...problems, ...mistakes]);
@@ -83,8 +83,9 @@ export function parseCatalog(
 }
 
 /**
- * What lists show to a caller who is allowed these names, in the order of the file: models, and an alias where its
- * model's own name is not allowed, for who may say nothing but the alias must find it.
+ * The models that a list shows to a caller, in the order of the settings: every model whose name the caller may use,
+ * and every alias that the caller may use while its model's own name is not allowed. Such a caller could not find the
+ * model otherwise.
  */
 export function toPublicModels(
   { models, aliases }: Catalog,
@@ -95,7 +96,7 @@ export function toPublicModels(
   return [...named, ...others.map(([name, model]) => toPublicModel(model, name))];
 }
 
-/** A model under the name that the caller knows; absent means its own. */
+/** A model under the name that the caller knows, by default its own. */
 export function toPublicModel(model: Model, id = model.id): ListedModel {
   const { displayName, createdAt, contextTokens, maxOutputTokens } = model;
   return {

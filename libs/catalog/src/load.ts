@@ -8,8 +8,8 @@ export interface LoadedCatalog extends Catalog {
 }
 
 /**
- * The catalogue of a process: the settings file (the built-in one where `path` is absent) with the
- * environment's overrides. Throws `ConfigError` with every mistake, those that `checkBackend` finds among them.
+ * Loads a process's catalogue: the settings file (the built-in one if `path` is absent) with overrides from the
+ * environment. Throws `ConfigError` with every mistake, including those that `checkBackend` finds.
  */
 export async function loadCatalog(
   path: string | undefined,

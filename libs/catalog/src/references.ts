@@ -1,7 +1,7 @@
 import { type Problem, printPath, spellingHint } from '@sluice/runtime';
 import { checkNames } from './names.ts';
 
-/** What is wrong with a catalogue's names, and what is legal and probably not meant. */
+/** What is wrong with a catalogue's names, and what is legal but probably not intended. */
 export interface Mistakes {
   problems: Problem[];
   warnings: string[];
@@ -10,8 +10,8 @@ export interface Mistakes {
 type Group = Readonly<Record<string, unknown>>;
 
 /**
- * Finds names that aren't allowed, models whose pool is missing, aliases to nothing and circles of aliases;
- * warns of what can never be reached. It looks at names only, so the shape of the rest doesn't matter.
+ * Finds illegal names, models whose pool is missing, aliases that lead to nothing and circles of aliases, and warns of
+ * what can never be reached. It looks at names only, so the shape of the rest doesn't matter.
  */
 export function findMistakes(raw: unknown): Mistakes {
   const root = groupOf(raw);
@@ -34,11 +34,11 @@ export function findMistakes(raw: unknown): Mistakes {
   };
 }
 
-/** The backends that name an engine, with their places; the shape of the rest doesn't matter. */
+/** The backends that name an engine, with their places. The shape of the rest doesn't matter. */
 export function backendsOf(raw: unknown): { pool: string; backend: Group; path: string }[] {
   return Object.entries(groupOf(groupOf(raw).pools)).flatMap(([pool, settings]) => {
     const backend = groupOf(groupOf(settings).backend);
-    // One without an engine is a mistake of the schema already.
+    // The schema already reports a backend without an engine.
     if (typeof backend.engine !== 'string' || backend.engine === '') return [];
     return [{ pool, backend, path: printPath(['pools', pool, 'backend']) }];
   });
@@ -72,7 +72,7 @@ function brokenAliases(aliases: Group, models: Group): Problem[] {
   });
 }
 
-/** The names from this alias back to itself; absent when it isn't part of a circle. */
+/** The names from this alias back to itself; absent if it isn't part of a circle. */
 function cycleFrom(alias: string, aliases: Group, models: Group): string[] | undefined {
   const way = [alias];
   for (
@@ -111,7 +111,7 @@ function shadowedAliases(aliases: Group, models: Group): string[] {
     .map((alias) => `${printPath(['aliases', alias])}: has the name of a model, which wins`);
 }
 
-/** What an alias leads to in the end, over other aliases; absent where it leads nowhere. */
+/** The model that an alias finally leads to, through other aliases; absent if it leads nowhere. */
 export function followAlias<Target>(
   alias: string,
   aliases: Readonly<Record<string, string>>,
@@ -127,6 +127,6 @@ export function followAlias<Target>(
 }
 
 function groupOf(value: unknown): Group {
-  // A plain object of unknown values is a group; anything else has no names to refer to.
+  // Safe to cast: a plain object is a record of unknown values. Anything else has no names that could be referred to.
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Group) : {};
 }

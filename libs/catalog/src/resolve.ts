@@ -5,16 +5,16 @@ interface Pattern<Target> {
 }
 
 const maxRemembered = 1_000;
-/** No name in the settings is longer, and patterns need not be tried on a megabyte. */
+/** The longest name that the settings allow, so that patterns are not tried on a megabyte. */
 const maxNameLength = 200;
 
-/** Finds what a name means: exact ids, then exact aliases, then patterns with one `*`, longest literal part first. */
+/** Resolves a name: exact ids first, then exact aliases, then patterns with one `*`, longest literal part first. */
 export class NameResolver<Target> {
   private readonly exact: ReadonlyMap<string, Target>;
   private readonly patterns: readonly Pattern<Target>[];
   private readonly remembered = new Map<string, Target | undefined>();
 
-  /** `*` stands for any text, the empty one too. */
+  /** In an alias, `*` stands for any text, including none. */
   constructor(ids: ReadonlyMap<string, Target>, aliases: ReadonlyMap<string, Target>) {
     const exact = new Map<string, Target>();
     const patterns: Pattern<Target>[] = [];
@@ -35,7 +35,7 @@ export class NameResolver<Target> {
     if (name.length > maxNameLength) return undefined;
     if (this.remembered.has(name)) return this.remembered.get(name);
     const target = this.patterns.find((pattern) => matches(pattern, name))?.target;
-    // Clients choose the names: the oldest is forgotten, so that they can't fill the memory.
+    // Clients choose the names, so the oldest is forgotten before they can fill the memory.
     if (this.remembered.size >= maxRemembered) this.forgetOldest();
     this.remembered.set(name, target);
     return target;

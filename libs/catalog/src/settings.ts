@@ -51,9 +51,9 @@ const modelSettings = z.strictObject({
     .describe('Deadline of a request. Absent: SLUICE_REQUEST_TIMEOUT_MS.'),
 });
 
-/** The catalogue as its file has it. */
+/** The catalogue as it stands in its file. */
 export const catalogSettings = z.strictObject({
-  // Names are checked in names.ts: a key schema would hide the mistakes behind a wrong name.
+  // names.ts checks the names: a key schema here would hide the mistakes behind a wrong name.
   pools: z.record(z.string(), poolSettings),
   models: z.record(z.string(), modelSettings),
   aliases: z
@@ -66,14 +66,14 @@ export const catalogSettings = z.strictObject({
 });
 export type CatalogSettings = z.output<typeof catalogSettings>;
 
-/** How names are spelt in the settings, for overrides that add one that the file doesn't have. */
+/** How setting names are spelt, for overrides that add a setting which the file doesn't have. */
 export const catalogSpellings: readonly string[] = [
   ...Object.keys(catalogSettings.shape),
   ...Object.keys(poolSettings.shape),
   ...Object.keys(modelSettings.shape),
 ];
 
-/** The built-in catalogue, used where no file is configured: one simulated model under every vendor's names. */
+/** The built-in catalogue, used if no file is configured: one simulated model under every vendor's names. */
 export const defaultCatalogSettings = {
   pools: { sim: { backend: { engine: 'simulated', slots: 256 }, waitBudgetMs: 30_000 } },
   models: {
