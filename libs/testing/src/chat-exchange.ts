@@ -19,12 +19,12 @@ export interface ScriptedToolCall {
 }
 
 /**
- * One call to the fake model server, answered step by step. A script paces itself by awaiting what the test
- * decides, never by time. Whether the answer is a stream or one body is the caller's choice, not the script's.
+ * One call to the fake model server, answered step by step. A script waits for what the test does, never for time to
+ * pass. The caller decides whether the answer is a stream or one body; the script does not.
  */
 export class ChatExchange {
   readonly request: RecordedRequest;
-  /** Resolves when the caller's socket is gone or the answer is complete. */
+  /** Resolves when the answer is complete or the caller's socket is gone. */
   readonly closed: Promise<void>;
   readonly #response: ServerResponse;
   readonly #isStream: boolean;
@@ -38,18 +38,18 @@ export class ChatExchange {
     this.closed = once(response, 'close').then(() => undefined);
   }
 
-  /** True when the caller left before the answer was complete. */
+  /** True if the caller left before the answer was complete. */
   get wasAborted(): boolean {
     return this.#response.destroyed && !this.#response.writableFinished;
   }
 
-  /** One chunk of text. Resolves when it is written, or the caller is gone. */
+  /** Sends one chunk of text. Resolves when it is written or the caller is gone. */
   async text(text: string): Promise<void> {
     this.#text += text;
     await this.#chunk({ content: text });
   }
 
-  /** One chunk of visible thinking, in the field that open-weight servers use. */
+  /** Sends one chunk of visible thinking, in the field that open-weight servers use. */
   async reasoning(text: string): Promise<void> {
     await this.#chunk({ reasoning_content: text });
   }
@@ -62,7 +62,7 @@ export class ChatExchange {
     }
   }
 
-  /** Ends the answer as a good server does. Absent usage is left out of the answer. */
+  /** Ends the answer as a well-behaved server does. Without `usage`, the answer reports none. */
   async finish(reason: string, usage?: JsonObject): Promise<void> {
     if (!this.#isStream) {
       this.#response.setHeader('content-type', 'application/json');
@@ -86,7 +86,7 @@ export class ChatExchange {
     await this.closed;
   }
 
-  /** Writes these bytes into the stream, whatever they are. */
+  /** Writes any text into the stream, valid or not. */
   async raw(text: string): Promise<void> {
     if (this.#response.destroyed) return;
     if (!this.#response.headersSent) this.#response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -95,7 +95,7 @@ export class ChatExchange {
     });
   }
 
-  /** Closes the stream cleanly where it stands: no finish reason, no end marker. */
+  /** Closes the stream cleanly in mid-answer: no finish reason, no end marker. */
   async end(): Promise<void> {
     this.#response.end();
     await this.closed;

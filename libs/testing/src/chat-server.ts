@@ -3,27 +3,27 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { JsonObject } from '@sluice/canonical';
 import { ChatExchange, type RecordedRequest } from './chat-exchange.ts';
 
-/** Plays one answer. A rejected or unfinished script cuts the connection. */
+/** Plays one answer. A script that rejects, or returns before it has ended the answer, cuts the connection. */
 export type ChatScript = (exchange: ChatExchange) => void | Promise<void>;
 
 export interface ChatServerOptions {
-  /** What `GET /v1/models` lists, a name or with more that it tells of the model. Default: `['fake-model']`. */
+  /** What `GET /v1/models` lists: names, or objects with more fields. Default: `['fake-model']`. */
   models?: readonly (string | { id: string; [field: string]: unknown })[];
-  /** How calls are answered until `answerWith` says otherwise. Default: the text "Hello there." and `stop`. */
+  /** Answers calls until `answerWith` replaces it. Default: the text "Hello there." and `stop`. */
   script?: ChatScript;
-  /** Where it listens. Default: a free port. */
+  /** The port to listen on. Default: a free one. */
   port?: number;
 }
 
-/** A model server of somebody else's, real over HTTP and scripted by the test. */
+/** A third party's model server: real HTTP, scripted by the test. */
 export interface ChatServer {
   /** With `/v1`, as an upstream is configured. */
   readonly baseUrl: string;
   /** All calls, in order of arrival. */
   readonly exchanges: readonly ChatExchange[];
-  /** Changes the script for calls that come from now on. */
+  /** Replaces the script for later calls. */
   answerWith(script: ChatScript): void;
-  /** Resolves with the call of that number, counted from 1, as soon as it has arrived. */
+  /** Resolves with the call of this number, counted from 1, as soon as it has arrived. */
   arrival(count: number): Promise<ChatExchange>;
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

@@ -5,15 +5,17 @@ import { ask, syncAtOnce, type Topology } from './topology.ts';
 import { until } from './until.ts';
 
 export interface StartClusterOptions {
-  /** Replicas of each of the three masters. Default: 0; then a master that dies leaves its slots to nobody. */
+  /**
+   * Replicas of each of the three masters. Default: 0, with which nobody takes over the slots of a master that dies.
+   */
   replicas?: number;
-  /** All that is said is encrypted, but for the plain port of each server, which its `port` is. Default: false. */
+  /** Encrypts all traffic, except on each server's plain port, which is its `port`. Default: false. */
   isEncrypted?: boolean;
 }
 
-/** Redis servers that share the slots. */
+/** Redis servers that share the slots of a Cluster. */
 export interface ClusterTopology extends Topology {
-  /** The server that owns the slots of this shard now, 0 to 2; a failover changes it. */
+  /** The server that owns this shard's slots now; shards count from 0 to 2. A failover changes it. */
   masterOf(shard: number): Promise<OwnTestRedis>;
   /** Resolves when every server is up and agrees with all others, and every replica follows its master. */
   settled(): Promise<void>;
@@ -21,7 +23,7 @@ export interface ClusterTopology extends Topology {
 
 interface Node {
   redis: OwnTestRedis;
-  /** The one that its clients are told of. */
+  /** The port that clients are told of. */
   clientPort: number;
   busPort: number;
 }
@@ -31,13 +33,15 @@ const ranges = [
   ['5461', '10922'],
   ['10923', '16383'],
 ] as const;
-/** As our documentation advises operators; the default time-out of 15 s would be a long test, too. */
+/** As our documentation advises operators. The default time-out of 15 s would also make the tests slow. */
 const failoverSettings = ['--cluster-node-timeout', '2000', '--cluster-require-full-coverage', 'no'];
-/** Six servers meet in seconds on an idle machine. */
+/** On an idle machine, six servers meet within seconds. */
 const settleLimitMs = 60_000;
 const portAttempts = 5;
 
-/** Three masters, the first three of `nodes`, and their replicas. Leaves nothing behind when it fails. */
+/**
+ * Starts three masters, which are the first three of `nodes`, and their replicas. Leaves nothing behind if it fails.
+ */
 export async function startCluster({
   replicas = 0,
   isEncrypted = false,
@@ -46,7 +50,7 @@ export async function startCluster({
   const nodes: Node[] = [];
   const settings = replicas === 0 ? [] : [...failoverSettings, ...syncAtOnce];
   const encrypt = isEncrypted ? await prepareEncryption(stack) : undefined;
-  // One after the other: none takes the port that another one has just found free.
+  // One after the other, so that none takes the port that another has just found free.
   for (let count = ranges.length * (1 + replicas); count > 0; count -= 1) {
     const node = await startNode(settings, encrypt);
     stack.use(node.redis);
@@ -83,19 +87,19 @@ async function startNode(
     const busPort = await findFreePort();
     const encryption = await encrypt?.();
     try {
-      // By default the bus takes the port 10,000 above, which an outgoing connection may have.
+      // The default bus port is the client port plus 10,000, which an outgoing connection may be using.
       const ports = ['--cluster-announce-ip', '127.0.0.1', '--cluster-port', String(busPort)];
       const mine = ['--cluster-enabled', 'yes', ...ports, ...encryptionArguments(encryption)];
       const redis = await startOwnRedis({ arguments: [...mine, ...settings] });
       return { redis, clientPort: encryption?.port ?? redis.port, busPort };
     } catch (thrown) {
-      // Somebody took one of the ports between the question and the start.
+      // Another process took one of the ports between finding it free and starting the server.
       if (attempt === portAttempts) throw thrown;
     }
   }
 }
 
-/** Gives the masters their slots and makes everybody known to everybody. */
+/** Gives the masters their slots and introduces every server to every other. */
 async function introduce(nodes: readonly Node[]): Promise<void> {
   for (const [index, { redis }] of nodes.entries()) {
     const slots = ranges[index];
@@ -121,7 +125,7 @@ async function doAllKnow(servers: readonly OwnTestRedis[]): Promise<boolean> {
 async function isSettled(servers: readonly OwnTestRedis[]): Promise<boolean> {
   if (!(await doAllKnow(servers))) return false;
   for (const { port } of servers) {
-    // What each says of the others: a server that it takes for dead is not settled, whatever it is.
+    // If any server takes another one for dead, the cluster is not settled, whatever is true.
     if (/fail|handshake|noaddr/.test(await ask(port, 'CLUSTER', 'NODES'))) return false;
     const replication = await ask(port, 'INFO', 'replication');
     if (replication.includes('role:slave') && !replication.includes('master_link_status:up')) return false;

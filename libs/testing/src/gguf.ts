@@ -1,26 +1,26 @@
 import { writeFileSync } from 'node:fs';
 
-/** Numbers of value types in the format. */
+/** The format's numbers for value types. */
 const typeNumbers = { u32: 4, i32: 5, f32: 6, bool: 7, string: 8, array: 9 } as const;
 const alignment = 32;
 const version = 3;
-/** Of a tensor of 32-bit floats. */
+/** The format's number for a tensor of 32-bit floats. */
 const f32Tensor = 0;
 
-/** One value of a model's metadata with its type; `many` is an array of one. */
+/** One metadata value of a model, with its type. */
 export type Metadata =
   | { type: 'u32' | 'i32' | 'f32'; value: number }
   | { type: 'bool'; value: boolean }
   | { type: 'string'; value: string }
   | { type: 'array'; of: 'i32' | 'f32' | 'string'; values: readonly (number | string)[] };
 
-/** 32-bit floats, the dimension that varies fastest first. */
+/** 32-bit floats; the dimension that varies fastest comes first. */
 export interface Tensor {
   dimensions: readonly number[];
   values: Float32Array;
 }
 
-/** Writes a model file as llama.cpp reads it. */
+/** Writes a model file that llama.cpp can read. */
 export function writeGguf(
   path: string,
   metadata: Readonly<Record<string, Metadata>>,

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 const version = '3.22.1';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const folder = join(root, 'node_modules', '.cache', 'sluice', `node-llama-cpp-${version}`);
-/** The build for the CPU of each platform. Those for graphics cards take ten times as much. */
+/** The CPU build for each platform. Builds for graphics cards are ten times as large. */
 const builds: Readonly<Record<string, string>> = {
   'linux-x64': 'linux-x64',
   'linux-arm64': 'linux-arm64',
@@ -18,8 +18,8 @@ const builds: Readonly<Record<string, string>> = {
 };
 
 /**
- * The address of the module `node-llama-cpp`, which is no dependency of ours: users install it who embed a model.
- * The first call on a machine installs it (85 MB) for all that follow.
+ * The URL of the module `node-llama-cpp`. It is no dependency of ours: users who embed a model install it themselves.
+ * The first call on a machine installs it (85 MB) for all later calls.
  */
 export async function findLlamaPackage(): Promise<string> {
   const entry = join(folder, 'node_modules', 'node-llama-cpp', 'dist', 'index.js');
@@ -32,7 +32,7 @@ async function install(): Promise<void> {
   const build = builds[platform];
   if (!build) throw new Error(`there is no build of node-llama-cpp for ${platform}`);
   await mkdir(dirname(folder), { recursive: true });
-  // Elsewhere first: who comes meanwhile finds all of it or nothing.
+  // Installed elsewhere and renamed, so that a concurrent caller finds all of it or nothing.
   const draft = await mkdtemp(`${folder}-`);
   const packages = [`node-llama-cpp@${version}`, `@node-llama-cpp/${build}@${version}`];
   const flags = ['--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];

@@ -4,29 +4,29 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 export interface StartProcessOptions {
-  /** Added to PATH, HOME and NODE_COMPILE_CACHE, which are all that is taken over from this process. */
+  /** Added to PATH, HOME and NODE_COMPILE_CACHE, which are all that the child inherits. */
   environment?: Readonly<Record<string, string>>;
   /** Arguments of the program. Default: none. */
   arguments?: readonly string[];
-  /** How long it may take until the program says that it serves. Default: 50,000, for a crowded machine. */
+  /** How long the program may take until it is ready. Default: 50,000, for a crowded machine. */
   readyLimitMs?: number;
 }
 
-/** What a program of the house tells its parent over IPC when it serves. */
+/** What one of our programs sends its parent over IPC when it is ready. */
 export interface ReadyMessage {
   readonly type: 'ready';
   readonly role: string;
   readonly pid: number;
-  /** Where callers are served; absent for a program that has none. */
+  /** The port that serves callers; absent for a program that has none. */
   readonly port?: number;
-  /** Where health and metrics are served. */
+  /** The port that serves health and metrics. */
   readonly opsPort?: number;
   /** The processes under a supervisor. */
   readonly workers?: readonly { readonly pid: number; readonly opsPort: number }[];
 }
 
 export interface ProcessExit {
-  /** Null when a signal ended it. */
+  /** Null if a signal ended it. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
@@ -35,17 +35,17 @@ export interface ProcessExit {
 export interface TestProcess {
   readonly pid: number;
   readonly ready: ReadyMessage;
-  /** Every line it wrote, stdout and stderr, in order of arrival. Grows while it runs. */
+  /** Every line that it wrote to stdout and stderr, in order of arrival. Grows while it runs. */
   readonly lines: readonly string[];
   readonly exited: Promise<ProcessExit>;
-  /** SIGTERM, then waits for the end. */
+  /** Sends SIGTERM and waits for the end. */
   stop(): Promise<ProcessExit>;
-  /** SIGKILL, then waits for the end. */
+  /** Sends SIGKILL and waits for the end. */
   kill(): Promise<ProcessExit>;
-  /** SIGSTOP: sockets stay open and nothing moves. */
+  /** Sends SIGSTOP: sockets stay open and nothing moves. */
   suspend(): void;
   resume(): void;
-  /** Closes the IPC channel, as the death of a parent does. */
+  /** Closes the IPC channel, as the death of the parent would. */
   abandon(): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -53,8 +53,8 @@ export interface TestProcess {
 const repository = new URL('../../../', import.meta.url);
 
 /**
- * Starts a program, named from the repository's root as `apps/worker/src/main.ts`, and resolves when it has said
- * `ready` over IPC. Rejects with the lines it wrote when it ends before, or says nothing in time.
+ * Starts a program, given by its path from the repository's root such as `apps/worker/src/main.ts`, and resolves when
+ * it has sent `ready` over IPC. If it ends before or is not ready in time, rejects with the lines that it wrote.
  */
 export async function startProcess(entry: string, options: StartProcessOptions = {}): Promise<TestProcess> {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
@@ -120,7 +120,7 @@ async function waitForReady(
   const ended = exited.then(({ code, signal: by }) => {
     throw new Error(`it ended with ${by ?? `code ${code}`}`);
   });
-  // Whoever loses this race still rejects later; the winner has spoken for both.
+  // The loser of the race still rejects later, and that rejection is nobody's concern.
   said.catch(() => undefined);
   ended.catch(() => undefined);
   return Promise.race([said, ended]);

@@ -9,7 +9,7 @@ dv4FpAgfu7L78mM/hpB/ZIrgKaahRANCAARwLQG9WkXbCpbHiO3NljJ2lCWSuw8/
 QkG1BFOx/ryaaQk/Y+leVRR9ELqpg/ZNZRx6ZuvVo24eQ5vOgo8vaXvW
 -----END PRIVATE KEY-----`;
 
-/** What the encrypted servers of tests show: it is for `localhost` and for no IP address, and signed by itself. */
+/** The certificate of the tests' encrypted servers: self-signed, for `localhost` and for no IP address. */
 export const redisCertificate = `-----BEGIN CERTIFICATE-----
 MIIBZzCCAQ2gAwIBAgIBATAKBggqhkjOPQQDAjAXMRUwEwYDVQQDDAxzbHVpY2Ug
 dGVzdHMwIBcNMDAwMTAxMDAwMDAwWhgPMjEyNjEwMjkwMDAwMDBaMBcxFTATBgNV
@@ -21,14 +21,17 @@ AgNIADBFAiA2CEqX3SO8wYXW//aOtszUT6z4DWBugw/QGfhWJPCN3wIhAIezCVaH
 cLw8xb/wqmWEQXST5eRvkU+8SIWGphszXV+U
 -----END CERTIFICATE-----`;
 
-/** What makes a server listen by TLS. */
+/** The settings that make a server listen with TLS. */
 export interface Encryption {
-  /** Where it listens so. */
+  /** The port that it listens on with TLS. */
   port: number;
   settings: [name: string, value: string][];
 }
 
-/** Lays key and certificate down until `stack` ends. What it resolves with is called once for each server. */
+/**
+ * Writes key and certificate to files that exist until `stack` ends. Call the function that it resolves with once for
+ * each server.
+ */
 export async function prepareEncryption(stack: AsyncDisposableStack): Promise<() => Promise<Encryption>> {
   const directory = await mkdtemp(join(tmpdir(), 'sluice-test-redis-tls-'));
   stack.defer(() => rm(directory, { recursive: true, force: true }));
@@ -43,7 +46,7 @@ export async function prepareEncryption(stack: AsyncDisposableStack): Promise<()
       ['tls-key-file', keyFile],
       ['tls-cert-file', certificateFile],
       ['tls-auth-clients', 'no'],
-      // What servers and sentinels say to each other.
+      // Encrypts what servers and sentinels say to each other, too.
       ['tls-ca-cert-file', certificateFile],
       ['tls-replication', 'yes'],
       ['tls-cluster', 'yes'],
@@ -52,7 +55,7 @@ export async function prepareEncryption(stack: AsyncDisposableStack): Promise<()
   };
 }
 
-/** As a server takes it on its command line. */
+/** These settings as command-line arguments of a server. */
 export function encryptionArguments(encryption: Encryption | undefined): string[] {
   return encryption?.settings.flatMap(([name, value]) => [`--${name}`, value]) ?? [];
 }

@@ -9,13 +9,13 @@ export interface DatabaseClaim {
 }
 
 const lastDatabase = 15;
-// A test run that was killed frees its databases by itself.
+// The claims of a killed test run expire by themselves.
 const claimMs = 60_000;
 const reconnectMs = 100;
 
 /**
- * Claims a database index in which there is nothing, so that nobody's data is ever flushed. The claims are keys
- * of the database that the address names, which is `redis://` or `rediss://`. Rejects when nobody answers there.
+ * Claims a database index that is empty, so that nobody's data is ever flushed. The claims are keys in the database
+ * that `address` names, a `redis://` or `rediss://` URL. Rejects if no server answers there.
  */
 export async function claimDatabase(address: string): Promise<DatabaseClaim> {
   const client = await connect(address);
@@ -35,7 +35,7 @@ export async function claimDatabase(address: string): Promise<DatabaseClaim> {
   );
 }
 
-/** A server that is there is waited for when it goes; one that never was is not. */
+/** Reconnects to a server that was there once; gives up at once on a server that never answered. */
 async function connect(address: string): Promise<Redis> {
   let isThere = false;
   let complaint: Error | undefined;

@@ -7,31 +7,33 @@ import { Redis } from 'ioredis';
 import { claimDatabase } from './redis-database.ts';
 
 export interface StartRedisOptions {
-  /** More arguments of the server, as `['--maxmemory', '10mb']`; they imply a server of one's own. */
+  /** Additional server arguments, such as `['--maxmemory', '10mb']`. They imply a server of its own. */
   arguments?: readonly string[];
-  /** Reached by a Unix socket, which is a server of one's own; it listens on `port`, too. Default: false. */
+  /**
+   * Connects by a Unix socket, which implies a server of its own. The server also listens on `port`. Default: false.
+   */
   socket?: boolean;
-  /** Never share the server of REDIS_URL: for tests that kill, stop or restart it. Default: false. */
+  /** Never shares the server at REDIS_URL: for tests that kill, stop or restart theirs. Default: false. */
   own?: boolean;
 }
 
-/** A Redis for one test file. Empty at the start; what was written is gone after `stop`. */
+/** A Redis for one test file. It is empty at the start, and what was written is gone after `stop`. */
 export interface TestRedis {
   readonly url: string;
   readonly port: number;
-  /** Unique to this call. Use it in key and channel names: with REDIS_URL, pub/sub is shared by all callers. */
+  /** Unique to this call. Use it in the names of keys and channels: at REDIS_URL, all callers share pub/sub. */
   readonly prefix: string;
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A Redis that may be broken on purpose. */
+/** A Redis that a test may break on purpose. */
 export interface OwnTestRedis extends TestRedis {
-  /** Of the server now running. */
+  /** Process id of the server that is running now. */
   readonly pid: number;
-  /** Ends the server with SIGKILL; its port stays reserved for `up`. Keeping data saves it before. */
+  /** Ends the server with SIGKILL; its port stays reserved for `up`. With `keepData`, the data is saved before. */
   down(options?: { keepData?: boolean }): Promise<void>;
-  /** Starts the server again on the same port, with what `down` kept. */
+  /** Starts the server again on the same port, with the data that `down` kept. */
   up(): Promise<void>;
   /** `down`, then `up`. */
   restart(options?: { keepData?: boolean }): Promise<void>;
@@ -41,9 +43,9 @@ export interface OwnTestRedis extends TestRedis {
 }
 
 /**
- * Finds or starts a Redis by the same ladder as `npm start`: REDIS_URL, redis-server on PATH, Docker, the Debian
- * package. On a shared server every caller gets a database index of its own, which was empty and is flushed in
- * the end; `prefix` is unique in every case.
+ * Finds or starts a Redis in the same order as `npm start`: REDIS_URL, redis-server on the PATH, Docker, the Debian
+ * package. On a shared server, every caller gets a database index of its own that was empty before and is flushed in
+ * the end. `prefix` is unique in any case.
  */
 export async function startRedis(options: StartRedisOptions = {}): Promise<TestRedis> {
   if (options.arguments !== undefined || options.socket) return startOwnRedis(options);
@@ -58,7 +60,7 @@ export async function startRedis(options: StartRedisOptions = {}): Promise<TestR
   return { url, port: Number(new URL(url).port || 6379), prefix, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Starts a Redis that belongs to this test alone and can be killed, frozen and restarted. Needs redis-server. */
+/** Starts a Redis for this test alone, which can be killed, frozen and restarted. Needs redis-server. */
 export async function startOwnRedis(options: StartRedisOptions = {}): Promise<OwnTestRedis> {
   const directory = await mkdtemp(join(tmpdir(), 'sluice-test-redis-'));
   const port = await findFreePort();

@@ -1,6 +1,6 @@
 import { type Tensor, writeGguf } from './gguf.ts';
 
-/** Size of the vocabulary and, since every token is a direction of its own, of the embedding. */
+/** Size of the vocabulary. The embedding has the same size, since every token is a direction of its own. */
 const size = 512;
 const feedForward = 32;
 const headSize = 64;
@@ -9,7 +9,7 @@ const certainty = 20;
 /** The format's numbers for kinds of tokens. */
 const kinds = { normal: 1, unknown: 2, control: 3, user: 4, unused: 5, byte: 6 } as const;
 const startOfTurn = '<|im_start|>';
-/** Ends what the model says. */
+/** The piece that ends an answer. */
 export const endOfTurn = '<|im_end|>';
 const chatMl = [
   `{% for message in messages %}{{'${startOfTurn}' + message['role'] + '\n' + message['content'] + '${endOfTurn}' + '\n'}}{% endfor %}`,
@@ -17,10 +17,10 @@ const chatMl = [
 ].join('');
 
 /**
- * Writes a real model of 4.5 MB that says these pieces, one token each, whatever it is asked: its weights lead from
- * every piece to the next, and from the end of the prompt to the first. Pieces differ from one another, but the last
- * may be one of the others: then it goes round for ever. It ends the answer where it is `endOfTurn`. Its chats are written by
- * the Jinja template, in ChatML where none is given, and it was trained for 2048 tokens.
+ * Writes a real model of 4.5 MB that always says the same pieces, one token each: its weights lead from the end of the
+ * prompt to the first piece and from each piece to the next. All pieces must differ, except that the last may equal an
+ * earlier one, and then the model loops for ever. The answer ends at `endOfTurn`. Chats are formatted by the Jinja
+ * template, ChatML by default. The model's training context is 2048 tokens.
  */
 export function writeTinyModel(path: string, says: readonly string[], template = chatMl): void {
   const vocabulary = new Vocabulary();
@@ -72,7 +72,7 @@ class Vocabulary {
     for (let byte = 0; byte < 256; byte++) {
       this.push(`<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`, kinds.byte);
     }
-    // How this kind of vocabulary writes a space.
+    // A space in this kind of vocabulary.
     this.push('▁', kinds.normal);
     this.push(startOfTurn, kinds.control);
     this.push(endOfTurn, kinds.control);
@@ -101,12 +101,12 @@ class Vocabulary {
   }
 }
 
-/** One block whose attention and feed-forward add nothing: what comes out depends on the last token alone. */
+/** One block whose attention and feed-forward add nothing, so that the output depends on the last token alone. */
 function weights(next: ReadonlyMap<number, number>): Record<string, Tensor> {
   const embedding = new Float32Array(size * size);
   for (let token = 0; token < size; token++) embedding[token * size + token] = 1;
   const output = new Float32Array(size * size);
-  // The norm before it scales a vector of one 1 to the root of its size.
+  // The norm before this layer scales a one-hot vector to the square root of its size.
   for (const [token, following] of next) output[following * size + token] = certainty / Math.sqrt(size);
   return {
     'token_embd.weight': { dimensions: [size, size], values: embedding },

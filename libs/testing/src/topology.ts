@@ -8,16 +8,16 @@ import { type OwnTestRedis, startOwnRedis } from './redis.ts';
 import { type Encryption, encryptionArguments, prepareEncryption } from './redis-certificate.ts';
 import { until } from './until.ts';
 
-/** Servers need hundredths of a second to start, and a machine that is short of time needs many. */
+/** Servers start within hundredths of a second, but need far longer on an overloaded machine. */
 const startLimitMs = 30_000;
 const askLimitMs = 5_000;
-/** By itself a master waits 5 s for more replicas before it sends its data to the first: longer than most tests take. */
+/** By default, a master waits 5 s for more replicas before it syncs the first one: longer than most tests take. */
 export const syncAtOnce = ['--repl-diskless-sync-delay', '0'] as const;
 
 /** Redis servers of one topology, started for a test file. */
 export interface Topology {
   readonly name: string;
-  /** As an operator would write it. */
+  /** The address as an operator would write it. */
   readonly url: string;
   readonly nodes: readonly OwnTestRedis[];
   stop(): Promise<void>;
@@ -36,13 +36,13 @@ export async function startSocket(): Promise<Topology> {
 }
 
 export interface StartSentinelOptions {
-  /** All that is said is encrypted, but for the plain port of each, which is its `port`. Default: false. */
+  /** Encrypts all traffic, except on each server's plain port, which is its `port`. Default: false. */
   isEncrypted?: boolean;
-  /** How long a master says nothing until it has a successor. Default: longer than any test. */
+  /** How long a master may be silent before it is replaced. Default: longer than any test. */
   downAfterMs?: number;
 }
 
-/** A master, its replica, and one sentinel. Leaves nothing behind when it fails. */
+/** Starts a master, its replica and one sentinel. Leaves nothing behind if it fails. */
 export async function startSentinel({
   isEncrypted = false,
   downAfterMs = 600_000,
@@ -85,7 +85,7 @@ export async function startSentinel({
   };
 }
 
-/** Resolves with the port of a sentinel that answers; it ends with `stack`, and with this process at the latest. */
+/** Resolves with the port of a sentinel that answers. It ends with `stack`, and with this process at the latest. */
 async function startSentinelProcess({
   directory,
   masterPort,
@@ -106,14 +106,14 @@ async function startSentinelProcess({
     `dir ${directory}`,
     `logfile ${join(directory, 'sentinel.log')}`,
     `sentinel monitor group 127.0.0.1 ${masterPort} 1`,
-    // A machine that stands still for as long must not move the role in a test that is about something else.
+    // A test about something else must not see a failover because its machine stood still.
     `sentinel down-after-milliseconds group ${downAfterMs}`,
-    // A sentinel waits for twice as long from one failover to the next.
+    // A sentinel waits twice as long between two failovers.
     'sentinel failover-timeout group 1000',
     ...(encryption?.settings.map((setting) => setting.join(' ')) ?? []),
   ];
   await writeFile(file, `${lines.join('\n')}\n`);
-  // A sentinel that outlived its test would turn servers of other tests, on the same ports, into replicas.
+  // A sentinel that outlived its test would turn other tests' servers on the same ports into replicas.
   const guard = runGuarded(['redis-server', file, '--sentinel']);
   const exited = once(guard, 'exit');
   stack.defer(async () => {
@@ -131,7 +131,7 @@ async function startSentinelProcess({
 export async function ask(port: number, command: string, ...args: string[]): Promise<string> {
   const client = new Redis(port, '127.0.0.1', {
     ...{ lazyConnect: true, retryStrategy: () => null },
-    // A server that is frozen, or that takes connections before it can serve, must not hold its caller for ever.
+    // A server that is frozen, or that accepts connections before it can serve, must not block the caller for ever.
     ...{ connectTimeout: askLimitMs, commandTimeout: askLimitMs },
   });
   client.on('error', () => undefined);

@@ -1,17 +1,17 @@
 export interface UntilOptions {
-  /** How long the condition may take. Default: 10,000: shorter than what would happen by itself. */
+  /** How long the condition may take. Default: 10,000. */
   timeoutMs?: number;
-  /** Pause between two looks. Default: 10. */
+  /** Pause between two checks, in milliseconds. Default: 10. */
   intervalMs?: number;
-  /** Gives up early; rejects with the signal's reason. */
+  /** Ends the wait early, with the signal's reason. */
   signal?: AbortSignal;
-  /** What is waited for, as in "the job to be claimed"; part of the message when the time is over. */
+  /** What is waited for, such as "the job to be claimed"; part of the error when time is up. */
   what?: string;
 }
 
 /**
- * Looks until `condition` gives something truthy and resolves with it. What it threw last is the cause when
- * the time is over. For facts that announce themselves by no event: a key in Redis, a process that is gone.
+ * Polls until `condition` returns something truthy and resolves with it. The last thing that it threw is the cause of
+ * the error when time is up. Meant for facts that no event announces: a key in Redis, a process that is gone.
  */
 export async function until<Value>(
   condition: () => Value | Promise<Value>,
