@@ -1,6 +1,6 @@
 import { deepestArguments } from './argument-depth.ts';
 
-/** What may stand at the place that was reached. */
+/** What may come next. */
 type Place =
   | 'start'
   | 'first key'
@@ -14,43 +14,46 @@ type Place =
   | 'broken';
 
 const blank = /[ \t\n\r]*/y;
-/** All but quotes, backslashes and what is below the space. */
+/** Everything but quotes, backslashes and control characters. */
 const plainText = /[ !#-[\]-\uffff]*/y;
 const wholeEscape = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 const cutEscape = /\\(?:u[\da-fA-F]{0,3})?$/y;
 const word = /[^ \t\n\r"{}[\],:]*/y;
 const scalar = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
-/** Some models put the object into a code fence: what stands before it, that as far as it came, what stands behind it. */
+/**
+ * Some models put the object into a code fence: the text before the object, a prefix of that text, and the text after
+ * the object.
+ */
 const fence = /^[\s`]*(?:json\s*)?$/;
 const fenceSoFar = /^[\s`]*(?:js?o?n?\s*)?$/;
 const fenceEnd = /^[\s`]*$/;
-/** As far as it came, what some servers write for no arguments. */
+/** A prefix of `null`, which some servers write when there are no arguments. */
 const nothingSoFar = /^\s*(?:n|nu|nul|null\s*)$/;
-/** No number is longer, and nothing longer is kept to be looked at again. */
+/** No number is longer. The limit bounds what is kept and scanned again. */
 const longestWord = 1000;
 
 /**
- * Reads the text of a call's arguments as it comes and passes on what begins a JSON object, so that what was passed on
- * and `end` are one, whatever a model wrote. Text is passed on as it came; slips that leave no doubt are repaired (raw
- * control characters in strings, commas before a closing bracket, a code fence around the object). Only what may still
- * turn out to be nothing waits for the value that it leads to: a name, a number, a comma.
+ * Reads the text of a call's arguments as it comes and passes on the prefix of a JSON object, so that everything passed
+ * on plus `end` is always a whole object, whatever the model wrote. Text is passed on unchanged, but unambiguous slips
+ * are repaired: raw control characters in strings, commas before a closing bracket, a code fence around the object.
+ * Only text that may still turn out to be void waits for the value after it: a name, a number, a comma.
  */
 export class ArgumentScanner {
-  /** Whether all of the text was understood. Text that breaks off is. */
+  /** Whether all of the text was understood. Text that is cut off counts as understood. */
   isReadable = true;
-  /** Whether the text broke off, so that `end` closed what was open: what is missing is anybody's guess. */
+  /** Whether the text was cut off, so that `end` closed what was open. What is missing cannot be known. */
   isCut = false;
   private place: Place = 'start';
   private inString: 'name' | 'value' | undefined;
   /** What closes the open brackets, the innermost last. */
   private readonly closers: string[] = [];
-  /** Read, and worth saying only together with the value after it. */
+  /** Text that was read but may only be passed on together with the value after it. */
   private held = '';
-  /** The beginning of a token. */
+  /** An incomplete token at the end of the text so far. */
   private rest = '';
   private said = '';
 
-  /** A fragment of the text. Returns what can be said of it by now. */
+  /** Takes a fragment of the text. Returns what can be passed on by now. */
   push(fragment: string): string {
     const text = this.rest + fragment;
     this.rest = '';
@@ -59,7 +62,7 @@ export class ArgumentScanner {
     return this.take();
   }
 
-  /** Nothing more comes: what closes the object, where there is one. Call it once. */
+  /** Nothing more comes. Returns what closes the object, if there is one. Call it once. */
   end(): string {
     if (this.place === 'start') this.isReadable &&= /^\s*(?:null)?\s*$/.test(this.rest);
     this.isCut = this.isReadable && this.closers.length > 0;
@@ -83,7 +86,7 @@ export class ArgumentScanner {
     this.held = '';
   }
 
-  /** What comes from here on is not said. Returns the end of the text. */
+  /** Passes on nothing from here on. Returns the end of the text. */
   private break(text: string): number {
     if (this.inString === 'value') this.said += '"';
     this.place = 'broken';
@@ -119,13 +122,13 @@ export class ArgumentScanner {
     return index + 1;
   }
 
-  /** Whatever stands behind the object makes it doubtful. */
+  /** Any text after the object, other than the end of a fence, makes the arguments unreadable. */
   private readEnd(text: string, start: number): number {
     this.isReadable &&= fenceEnd.test(text.slice(start));
     return text.length;
   }
 
-  /** Reads one character that is a token. False where it must not stand here, absent where it is none. */
+  /** Reads a character that is a token by itself. False if it must not stand here; absent if it is no such token. */
   private readMark(mark: string): boolean | undefined {
     switch (mark) {
       case '"':
@@ -162,7 +165,7 @@ export class ArgumentScanner {
 
   private close(closer: string): boolean {
     if (this.closers.at(-1) !== closer || this.place === 'colon' || this.place === 'value') return false;
-    // All that is held at these places is the comma before it.
+    // At these places only the preceding comma is held.
     if (this.place === 'key' || this.place === 'item') this.held = '';
     this.say(closer);
     this.closers.pop();
@@ -230,7 +233,7 @@ export class ArgumentScanner {
   }
 }
 
-/** Where what `pattern` finds at this very place ends; the place itself where it finds nothing. */
+/** The end of what `pattern` matches at exactly this position; the position itself if it does not match. */
 function endOf(pattern: RegExp, text: string, start: number): number {
   pattern.lastIndex = start;
   return pattern.test(text) ? pattern.lastIndex : start;

@@ -5,16 +5,16 @@ import { parseExactly } from './exact-numbers.ts';
 
 export interface ParsedArguments {
   input: JsonObject;
-  /** False where the text could not be understood and `input` is empty. */
+  /** False if the text could not be understood; then `input` is empty. */
   isReadable: boolean;
-  /** Whether the text broke off, and `input` is what it came to. */
+  /** Whether the text was cut off; then `input` holds what came. */
   isCut: boolean;
 }
 
 /**
- * A model's JSON text as the object that some dialects demand. Text that was cut off is completed, because a
- * call that hit the output limit is the common case; slips that leave no doubt are repaired, as `ArgumentScanner` does
- * in a stream; anything else that is no object becomes `{}`, which `null` means.
+ * Turns a model's JSON text into the object that some dialects demand. Text that was cut off is completed, because a
+ * call that hit the output limit is the common case. Unambiguous slips are repaired, as `ArgumentScanner` does in a
+ * stream. Anything else that is no object becomes `{}`, which is also what `null` means.
  */
 export function parseArguments(text: string): ParsedArguments {
   const whole = parseObject(text);

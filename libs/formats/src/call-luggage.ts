@@ -8,9 +8,9 @@ import {
   type ToolCallPart,
 } from '@sluice/canonical';
 
-/** A field of a call that a server wants back with the call as it was. */
+/** A field of a call that a server wants back unchanged with the call. */
 interface WantedField {
-  /** What it is called in an id. */
+  /** The field's key in an id. */
   key: string;
   /** The format that knows the field. */
   owner: FormatId;
@@ -20,12 +20,13 @@ interface WantedField {
 
 const wantedBack: readonly WantedField[] = [
   { key: 'gemini', owner: 'gemini', name: 'thoughtSignature', isValid: (value) => typeof value === 'string' },
-  // So do Gemini models behind chat completions: they have their signature there, behind routers here.
+  // Gemini models behind chat completions also want theirs back: their signature is in `extra_content` there, and in
+  // `reasoning_details` behind routers.
   { key: 'openai', owner: 'openai', name: 'extra_content', isValid: isJsonObject },
   { key: 'sealed', owner: 'openai', name: 'reasoning_details', isValid: (value) => Array.isArray(value) },
 ];
 
-/** Stands between the id that a server gave and what travels with it; letters and signs that every dialect allows. */
+/** Separates the id that a server gave from what travels with it; made of characters that every dialect allows. */
 const marker = '-sluice1-';
 
 interface Call extends Extensible {
@@ -33,8 +34,9 @@ interface Call extends Extensible {
 }
 
 /**
- * The id of a call for a client of `format`. Every client returns ids verbatim, and nothing else for sure: what the
- * server wants back with the call, and this format has no place for, travels in it. `decodeCallId` is its inverse.
+ * The id of a call for a client of `format`. Clients surely return ids verbatim, and nothing else. So whatever the
+ * server wants back with the call, and this format has no field for, travels inside the id. `decodeCallId` is the
+ * inverse.
  */
 export function encodeCallId(call: Call, format: FormatId): string {
   const luggage: JsonObject = {};
@@ -48,7 +50,7 @@ export function encodeCallId(call: Call, format: FormatId): string {
     : `${call.id}${marker}${Buffer.from(JSON.stringify(luggage)).toString('base64url')}`;
 }
 
-/** The id as the server gave it, and what travelled with it. Luggage that a client damaged is left behind. */
+/** The id as the server gave it, and what travelled with it. Luggage that a client damaged is dropped. */
 export function decodeCallId(id: string): Call {
   const end = id.lastIndexOf(marker);
   if (end <= 0) return { id };
@@ -62,7 +64,7 @@ export function decodeCallId(id: string): Call {
   return Object.keys(extensions).length === 0 ? { id: bare } : { id: bare, extensions };
 }
 
-/** A call that came back from a client, as its server made it. What the client said beside the id is the newer word. */
+/** A returned call as its server made it. Fields that the client sent beside the id win over the luggage. */
 export function unpackCall(part: ToolCallPart): ToolCallPart {
   const { id, extensions } = decodeCallId(part.id);
   if (id === part.id) return part;

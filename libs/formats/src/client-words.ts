@@ -2,7 +2,10 @@ import type { ErrorInfo, FormatId, InferenceRequest } from '@sluice/canonical';
 import { placeOf } from './places.ts';
 import { serverCodecs } from './registry.ts';
 
-/** A failure of an answer in the words of the client that `request` came from: the place that is refused is the client's. */
+/**
+ * Rewrites a failure for the client that sent `request`: the path of the refused field becomes the one in the client's
+ * own request.
+ */
 export function inClientWords(error: ErrorInfo, request: InferenceRequest, format: FormatId): ErrorInfo {
   const { param, message } = error;
   if (param === undefined) return error;

@@ -10,37 +10,42 @@ import type {
 } from '@sluice/canonical';
 
 /**
- * A format's server half, used by the ingress. Pure and synchronous: no clock, no randomness, no I/O, no
- * logger. Decode = wire → canonical, encode = canonical → wire.
+ * A format's server half, used by the ingress. Pure and synchronous: no clock, no randomness, no I/O, no logger. Decode
+ * = wire → canonical, encode = canonical → wire.
  */
 export interface ServerCodec {
   readonly format: FormatId;
-  /** What its clients call the settings that a server of another format may refuse, by their canonical names. */
+  /** How its clients call the settings that a server of another format may refuse, by canonical name. */
   readonly words: ReadonlyMap<string, string>;
-  /** POST paths in find-my-way syntax; a trailing `*` hands the rest of the raw path to `decodeRequest`. */
+  /** POST paths in find-my-way syntax; a trailing `*` passes the rest of the raw path to `decodeRequest`. */
   readonly routes: readonly string[];
-  /** GET paths that list models or (with a trailing `/*`) show one. A path may be claimed by several formats. */
+  /** GET paths that list models or, with a trailing `/*`, show one. Several formats may claim the same path. */
   readonly modelRoutes: readonly string[];
-  /** Whether a caller of a shared or unknown path speaks this format. The registry asks in its order. */
+  /** Whether the caller of a shared or unknown path speaks this format. The registry asks the formats in its order. */
   recognizes(http: HttpFacts): boolean;
-  /** Whether a call of this raw path wants a count of its tokens and no generation: known before its body is read. */
+  /**
+   * Whether a call of this raw path wants its tokens counted instead of a generation. Known before the body is read.
+   */
   countsTokens(path: string): boolean;
-  /** Whether this raw path can only be a call, though a route that shows models matches it, too. */
+  /** Whether this raw path can only be a call, even though a route that shows models matches it, too. */
   isCall(path: string): boolean;
-  /** Throws `SluiceError` `invalid-request` naming the path of the first bad field, `not-found` for an unknown action. */
+  /**
+   * Throws the `SluiceError` `invalid-request` with the path of the first bad field, or `not-found` for an unknown
+   * action.
+   */
   decodeRequest(wire: WireRequest): DecodedRequest;
-  /** One generation per choice that the client asked for, in order. */
+  /** One generation for each choice that the client asked for, in order. */
   encodeResponse(generations: readonly Generation[], call: ClientCall): Json;
   createStreamEncoder(call: ClientCall): StreamEncoder;
   encodeError(error: ErrorInfo, context: ReplyContext): EncodedError;
   /**
-   * The headers by which its clients are told of their rates; `{}` where they know none.
+   * The headers that tell clients their rates; `{}` if the format has none.
    *   now: epoch milliseconds
    */
   encodeRates(rates: readonly RateState[], now: number): Record<string, string>;
   encodeTokenCount(inputTokens: number, call: ClientCall): Json;
   encodeModel(model: PublicModel): Json;
-  /** Throws `invalid-request` for a paging query that makes no sense. */
+  /** Throws `invalid-request` if the paging query makes no sense. */
   encodeModelList(models: readonly PublicModel[], query: Query): Json;
 }
 
@@ -67,12 +72,14 @@ export interface DecodedRequest {
   call: ClientCall;
 }
 
-/** What the client asked of the *reply*. `wire` holds facts that only this format reads back (include_usage, alt=sse). */
+/**
+ * What the client asked of the *reply*. `wire` holds facts that only this format reads back (include_usage, alt=sse).
+ */
 export interface ClientCall {
   stream: boolean;
   /** The model name as the client wrote it; answers repeat it. */
   model: string;
-  /** How many answers it wants, at least 1 and at most what its format allows; each is a generation of its own. */
+  /** How many answers the client wants: at least 1, at most what its format allows. Each is a generation of its own. */
   choices: number;
   requestId: string;
   wire: JsonObject;
@@ -84,24 +91,24 @@ export interface ReplyContext {
 
 export interface EncodedError {
   status: number;
-  /** Only what the error itself demands (`retry-after`, `x-should-retry`); request ids are the ingress's. */
+  /** Only headers that the error itself demands (`retry-after`, `x-should-retry`). The ingress adds request ids. */
   headers: Record<string, string>;
   body: Json;
 }
 
 /**
- * One per response. Both methods return framed text ready for the socket, '' when the format has nothing to
- * say. After a terminal event of every choice, or after an error event of any, the text is complete.
+ * One per response. Both methods return framed text ready for the socket; '' when the format has nothing to say. The
+ * text is complete after a terminal event of every choice, or after an error event of any choice.
  */
 export interface StreamEncoder {
   readonly contentType: string;
   /** `choice` counts from 0 and stays below `call.choices`. */
   push(event: GenerationEvent, choice: number): string;
-  /** Text that keeps the connection alive at this very place of the stream, before the first event too. */
+  /** Text that keeps the connection alive at this point of the stream, including before the first event. */
   keepAlive(): string;
 }
 
-/** A model as the lists show it. */
+/** A model as model lists show it. */
 export interface PublicModel {
   id: string;
   displayName: string;
@@ -117,56 +124,63 @@ export interface PublicModel {
 export interface ClientCodec {
   readonly format: FormatId;
   readonly servers: ServerTraits;
-  /** Headers that carry the credential and the version that the server wants to see. */
+  /** Headers that carry the credential and the API version that the server expects. */
   authorize(credential: string | undefined): Record<string, string>;
   /**
-   * The streaming request for this server; `path` is relative to the server's base address (which, as in the
-   * SDKs of each format, ends in `/v1` for chat completions and has no path for the other two).
-   * What the dialect can't say is refused with `invalid-request` that names the path in canonical terms, or,
-   * for mere extensions of another format, dropped and reported in `dropped`.
+   * The request for this server. `path` is relative to the server's base address, which ends in `/v1` for chat
+   * completions and has no path for the other two, as in each format's SDKs. What the dialect cannot express is refused
+   * with `invalid-request` and its canonical path; mere extensions of another format are dropped instead and reported
+   * in `dropped`.
    */
   encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest;
-  /** What becomes of this media by its URL: the same rule by which `encodeRequest` passes or refuses it. */
+  /** What becomes of this media if it is sent by URL: the same rule by which `encodeRequest` passes or refuses it. */
   judgeReference(media: MediaReference): ReferenceHandling;
   /** A single body as the events that a stream would have brought. */
   decodeResponse(body: unknown, context: GenerationContext): GenerationEvent[];
   createStreamDecoder(context: GenerationContext): StreamDecoder;
-  /** `headers` in lower case. A body that is not the format's error body still gives a true kind from the status. */
+  /** `headers` in lower case. The status gives the kind of an error whose body is not in the format's shape. */
   decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo;
 }
 
-/** What is known of the servers of a dialect beside its words: what they refuse or can't do, the engine does. */
+/** What is known of a dialect's servers besides its words. The engine makes up for what they refuse or cannot do. */
 export interface ServerTraits {
-  /** Where they list their models, relative to the base address: who answers there lives. */
+  /** Where they list their models, relative to the base address. A server that answers there is alive. */
   readonly modelList: string;
-  /** How they go on with a last message of the assistant: unasked, or by these fields of the body. Absent: they answer it. */
+  /**
+   * How they continue a last message of the assistant: without being asked, or if these body fields ask for it. Absent:
+   * they cannot; they answer it.
+   */
   readonly continuation?: { readonly isUnasked: boolean; readonly flags: JsonObject };
-  /** Whether they refuse a request without a limit of its answer. */
+  /** Whether they refuse a request without an output limit. */
   readonly demandOutputLimit: boolean;
-  /** Whether a delta of their streams is one token unless it is longer than any; else it is several, which only its length tells. */
+  /**
+   * Whether a delta of their streams is one token, unless it is longer than any token. Otherwise a delta may hold
+   * several, which only its length tells.
+   */
   readonly sayTokenByToken: boolean;
-  /** The stop strings for which they do not refuse a request; `model` is its name at the server. */
+  /** The stop strings that they accept; `model` is its name at the server. */
   readonly stopStrings: { readonly most: number; takes(stop: string, model: string): boolean };
-  /** The names of tools for which they do not refuse a request. */
+  /** The tool names that they accept. */
   readonly toolName: RegExp;
   /**
-   * The same request for a server that refused it in these words, where another of the dialect's words may do; a client of
-   * another format (`isForeign`) may lose a wish by it. Absent: the dialect has one word for everything.
+   * Rewrites a request for a server that refused it with these words, if another way to say it may be accepted. For a
+   * client of another format (`isForeign`), the rewrite may drop a wish. Absent: the dialect has only one way to say
+   * everything.
    */
   rephrase?(body: JsonObject, refusal: string, isForeign: boolean): JsonObject | undefined;
 }
 
-/** A picture, document or other file that is only pointed to. */
+/** An image, document or other file given by its URL. */
 export interface MediaReference {
-  /** An IANA media type; `image/*` where none was said. */
+  /** An IANA media type; `image/*` if none was given. */
   mediaType: string;
   url: string;
 }
 
 /**
- * What a server of a dialect does with media by URL: `own` is stored at the server or known to it alone, so that
- * nobody else could fetch it; `read` is fetched by every server; `perhaps-read` can be said, but not every server
- * fetches it; `refused` can't be said.
+ * What a dialect's servers do with media by URL. `own`: the URL is stored at the server or known to it alone, so that
+ * nobody else could fetch it. `read`: every server fetches it. `perhaps-read`: it can be expressed, but not every
+ * server fetches it. `refused`: it cannot be expressed.
  */
 export type ReferenceHandling = 'own' | 'read' | 'perhaps-read' | 'refused';
 
@@ -175,11 +189,11 @@ export interface UpstreamTarget {
   model: string;
   /** False asks for a single body. */
   stream: boolean;
-  /** Used where the dialect demands a limit and the request has none. */
+  /** Used if the dialect demands a limit and the request has none. */
   maxOutputTokens: number;
   /**
-   * The format of the caller. One that speaks this dialect is said as it spoke, be it refused; another can't know
-   * what a server of this dialect refuses. Absent: this dialect.
+   * The format of the caller. A caller of this dialect is passed on as it spoke, even if the server refuses that; a
+   * caller of another format cannot know what servers of this dialect refuse. Absent: this dialect.
    */
   clientFormat?: FormatId;
 }
@@ -188,7 +202,7 @@ export interface EncodedRequest {
   path: string;
   headers: Record<string, string>;
   body: JsonObject;
-  /** Formats whose extensions could not be said here, one entry per thing that carried some. */
+  /** Formats whose extensions could not be expressed, one entry for each thing that carried some. */
   dropped: FormatId[];
 }
 
@@ -197,31 +211,37 @@ export interface GenerationContext {
   id: string;
   /** Epoch milliseconds. */
   createdAt: number;
-  /** Public name. */
+  /** The public name. */
   model: string;
-  /** The client takes one tool call per answer: where the dialect can't say so, or its server does not heed it, the others are left out. */
+  /**
+   * The client accepts one tool call per answer. If the dialect cannot express that, or its server ignores it, the
+   * other calls are left out.
+   */
   isSingleCall?: boolean;
 }
 
 export interface SseMessage {
-  /** Absent when the message had no `event:` line. */
+  /** Absent if the message had no `event:` line. */
   event?: string;
   data: string;
 }
 
-/** One per upstream answer. `end` turns a stream that stopped without its terminal into an `upstream-failed` error event. */
+/**
+ * One per upstream answer. `end` reports a stream that stopped without a terminal event as an `upstream-failed` error
+ * event.
+ */
 export interface StreamDecoder {
   push(message: SseMessage): GenerationEvent[];
   end(): GenerationEvent[];
 }
 
-/** A schema as JSON Schema, under the name of the component that the OpenAPI document makes of it. */
+/** A JSON Schema with the name of its component in the OpenAPI document. */
 export interface NamedSchema {
   name: string;
   schema: JsonObject;
 }
 
-/** What a document of the API says of one operation. The request's schema is made of those that validate. */
+/** What the OpenAPI document says of one operation. The request's schema is derived from the one that validates. */
 export interface RouteDocument {
   method: 'get' | 'post';
   /** As OpenAPI writes it: `/v1/models/{model}`. */
@@ -229,15 +249,15 @@ export interface RouteDocument {
   operationId: string;
   summary: string;
   description: string;
-  /** True where a model answers, through the queue, and not the gateway itself. */
+  /** True if a model answers, through the queue, and not the gateway itself. */
   isGeneration?: true;
-  /** Of the query; those of the path follow from it. */
+  /** Query parameters; those of the path are derived from it. */
   query?: Readonly<Record<string, string>>;
-  /** Absent where there is no body. */
+  /** Absent if there is no body. */
   request?: NamedSchema & { example: Json };
-  /** The single body; absent where the answer is always a stream. */
+  /** The single body; absent if the answer is always a stream. */
   response?: NamedSchema;
-  /** One message of the stream; absent where there is none. */
+  /** One message of the stream; absent if there is none. */
   stream?: NamedSchema & { contentType: string };
 }
 
@@ -248,10 +268,10 @@ export interface FormatDocument {
   error: NamedSchema;
 }
 
-/** A format: its two halves. A new one is a folder with this and a line in `registry.ts`. */
+/** A format: its two halves. A new format is a folder with this object and a line in `registry.ts`. */
 export interface Format {
   readonly server: ServerCodec;
   readonly client: ClientCodec;
-  /** Loads what documents the format; only whoever shows it pays for it. */
+  /** Loads the format's documentation, which costs only those who show it. */
   loadDocument(): Promise<FormatDocument>;
 }

@@ -3,7 +3,10 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 type Flags = NonNullable<ParseArgsConfig['options']>;
 type Values<Given extends Flags> = ReturnType<typeof parseArgs<{ options: Given }>>['values'];
 
-/** The flags of this process. A mistake, or `--help`, ends the process with what there is, and never with a stack. */
+/**
+ * Parses the flags of this process. On a mistake or `--help` it prints the usage and ends the process, never with a
+ * stack trace.
+ */
 export function readFlags<const Given extends Flags>(usage: string, flags: Given): Values<Given> {
   if (process.argv.includes('--help')) {
     process.stdout.write(usage);
@@ -16,7 +19,7 @@ export function readFlags<const Given extends Flags>(usage: string, flags: Given
   }
 }
 
-/** Ends the process over a flag that can't be used. */
+/** Ends the process because of an unusable flag. */
 export function refuse(usage: string, fact: string): never {
   process.stderr.write(`${fact}\n${usage}`);
   process.exit(2);

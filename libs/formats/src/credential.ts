@@ -1,6 +1,6 @@
 import type { HttpFacts } from './codec.ts';
 
-/** Where a credential may stand, in the order in which they are tried. */
+/** Where a credential may stand, in the order in which the places are tried. */
 const sources: readonly ((http: HttpFacts) => string | string[] | undefined)[] = [
   ({ headers }) => bearer(headers.authorization),
   ({ headers }) => headers['x-api-key'],
@@ -10,8 +10,8 @@ const sources: readonly ((http: HttpFacts) => string | string[] | undefined)[] =
 ];
 
 /**
- * Every credential that a call carries, best first, without doubles. Every place is read on every route, and
- * several may differ (a coding CLI sends both of its variables): the call is good if any of them is.
+ * Every credential that a call carries, best first, without duplicates. Every place is read on every route. The
+ * credentials may differ (a coding CLI sends both of its variables): the call is accepted if any of them is valid.
  */
 export function readCredentials(http: HttpFacts): string[] {
   const found: string[] = [];

@@ -1,7 +1,7 @@
 import type { FormatId } from '@sluice/canonical';
 import type { z } from 'zod';
 
-/** What the `document.ts` of every format exports beside its document: what the golden cases have to be like. */
+/** What every format's `document.ts` exports beside its document: the schemas that the golden cases must match. */
 export interface DocumentedSchemas {
   /** The body, with all fields that are read. */
   documentedRequest: z.ZodObject;
@@ -21,17 +21,16 @@ const exported: Readonly<Record<keyof DocumentedSchemas, true>> = {
 };
 
 /**
- * Those of the format of this name, which is that of its folder. Rejects where there is no such file, and tells what
- * one does not export.
+ * The schemas of the format with this name, which is also its folder's. Rejects if the file or an export is missing.
  */
 export async function documentedSchemas(format: FormatId): Promise<DocumentedSchemas> {
   return readSchemas(await import(`./${format}/document.ts`), `${format}/document.ts`);
 }
 
-/** The schemas of a module. Throws for one that lacks any of them. */
+/** The schemas that a module exports. Throws if one is missing. */
 export function readSchemas(module: object, file: string): DocumentedSchemas {
   const missing = Object.keys(exported).filter((name) => !(name in module));
   if (missing.length > 0) throw new Error(`${file} exports no ${missing.join(', no ')}`);
-  // That they are schemas shows in the golden cases.
+  // Safe to cast: the golden tests fail if these are no schemas.
   return module as DocumentedSchemas;
 }

@@ -1,14 +1,14 @@
 import type { Json } from '@sluice/canonical';
 
-/** Not of every version of Node, and not known to TypeScript yet. */
+/** Older versions of Node lack it, and TypeScript does not know it yet. */
 const { rawJSON } = JSON as { rawJSON?: (text: string) => Json };
 
-/** Only a text with one of these can hold a number that is more than a double. */
+/** A number that does not fit into a double can only occur in a text that matches this. */
 const perhapsBeyond = /\d{16}|[eE]\+?\d{3}/;
 
 /**
- * `JSON.parse` whose value is written with the very numbers of the text: ids of many services are whole numbers past 2^53,
- * and one that is a little off is somebody else's. The reviver costs five times as much, so that few texts meet it.
+ * Like `JSON.parse`, but large whole numbers are written out again exactly as in the text: many services use ids beyond
+ * 2^53, and a rounded id is somebody else's. The reviver costs five times as much, so it runs for few texts only.
  */
 export function parseExactly(text: string): unknown {
   return rawJSON && perhapsBeyond.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text);

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 
 /**
- * How a stranger's body is parsed: its first mistake is all that is told. Zod goes on otherwise and makes an issue of each
- * of a hundred thousand bad elements. It sets this for its own `validate`, which gives no parsed value.
+ * Parse option for strangers' bodies: stop at the first mistake, which is all that is reported. Otherwise zod creates
+ * an issue for each of a hundred thousand bad elements. Zod sets it for its own `validate`, which returns no parsed
+ * value.
  */
 export const firstMistake: z.core.ParseContextInternal<z.core.$ZodIssue> = { abortEarly: true };

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import type { ErrorInfo, GenerationEvent, JsonObject } from '@sluice/canonical';
 import type { ClientCall, HttpFacts, WireRequest } from './codec.ts';
 
-/** Where the cases lie: `golden/<format>/<case>/`. */
+/** Where the cases are: `golden/<format>/<case>/`. */
 const goldenFolder = join(import.meta.dirname, '../golden');
 
-/** True when the run rewrites what the code produces instead of comparing it: the diff is then reviewed by hand. */
+/** True if the run writes what the code produces instead of comparing it; the diff is then reviewed by hand. */
 export const isUpdating = process.env.UPDATE_GOLDEN === '1';
 
-/** `case.json`: what the other files of a case can't say. */
+/** `case.json`: what the other files of a case cannot express. */
 export interface CaseFacts extends Partial<HttpFacts> {
   requestId?: string;
   operation?: 'generate' | 'count-tokens';
@@ -17,23 +17,23 @@ export interface CaseFacts extends Partial<HttpFacts> {
   call?: Partial<ClientCall>;
   /** The request is refused with this error. */
   refused?: Partial<ErrorInfo>;
-  /** Why a request that is encoded for a server of the same format differs when it is read back. */
+  /** Why the request reads differently after being encoded for a server of the same format. */
   notRepeatable?: string;
   /** Why the answer on the wire says less than the events do. */
   lossy?: string;
 }
 
-/** One folder of files that agree with each other. */
+/** A folder of files that agree with each other. */
 export interface GoldenCase {
   format: string;
   name: string;
   facts: CaseFacts;
   wire: WireRequest | undefined;
-  /** By choice. */
+  /** One list for each choice. */
   events: GenerationEvent[][];
   read(file: string): string | undefined;
   readJson(file: string): unknown;
-  /** Returns what the file should hold, after writing it in an update run. */
+  /** Returns what the file should hold; an update run writes it first. */
   expected(file: string, actual: string): string;
 }
 
@@ -42,7 +42,7 @@ export function goldenFormats(): string[] {
   return readdirSync(goldenFolder).sort();
 }
 
-/** All cases of a format. Throws where it has none. */
+/** All cases of a format. Throws if it has none. */
 export function goldenCases(format: string): GoldenCase[] {
   const folder = join(goldenFolder, format);
   if (!existsSync(folder))
@@ -64,7 +64,7 @@ function openCase(format: string, name: string): GoldenCase {
     if (isUpdating) writeFileSync(join(folder, file), actual);
     return read(file) ?? `${file} is missing: run once with UPDATE_GOLDEN=1 and review it`;
   };
-  // The cases are our own files and every use of them is compared: their shape needs no schema.
+  // Safe to cast: the cases are our own files, and everything that they hold is compared.
   const facts = (readJson('case.json') ?? {}) as CaseFacts;
   const body = readJson('request.json');
   return {
@@ -84,21 +84,21 @@ function wireRequest(facts: CaseFacts, body: unknown): WireRequest {
   return { path, query, headers, requestId, body };
 }
 
-/** A line is an event; `choice` beside its fields says which of several answers it belongs to, 0 if absent. */
+/** Each line is an event. `choice` beside its fields says which of several answers it belongs to; 0 if absent. */
 function readEvents(text: string): GenerationEvent[][] {
   const choices: GenerationEvent[][] = [];
   for (const line of text.split('\n')) {
     if (line.trim() === '') continue;
     const { choice = 0, ...event } = JSON.parse(line) as JsonObject & { choice?: number };
     const events = choices[choice] ?? [];
-    // Our own file; the grammar test reads what it holds.
+    // Safe to cast: our own file, which the grammar test checks.
     events.push(event as unknown as GenerationEvent);
     choices[choice] = events;
   }
   return choices;
 }
 
-/** The events of one answer as lines. */
+/** The events of one answer, one per line. */
 export function writeEvents(events: readonly GenerationEvent[]): string {
   return events.map((event) => `${JSON.stringify(event)}\n`).join('');
 }

@@ -12,7 +12,7 @@ import { type GoldenCase, goldenCases } from './golden-case.ts';
 import { formats } from './registry.ts';
 import { SseParser } from './sse.ts';
 
-/** The format of that name. Throws `internal` where there is none: cases are our own files. */
+/** The format of this name. Throws `internal` if there is none, since the cases are our own files. */
 export function formatNamed(name: string): Format {
   const format = formats.find(({ server }) => server.format === name);
   if (!format) throw new SluiceError('internal', `no format ${name}`);
@@ -26,7 +26,7 @@ export function decodeCase({ format, wire }: GoldenCase): DecodedRequest {
   return server.decodeRequest({ ...wire, path: wire.path || (server.routes[0] ?? '') });
 }
 
-/** The call that a case's answer replies to: its own request's, else the one of the format's `text` case. */
+/** The call that a case's answer replies to: the one of its own request, or else of the format's `text` case. */
 export function callOf(golden: GoldenCase): ClientCall {
   if (golden.wire && !golden.facts.refused) return { ...decodeCase(golden).call, ...golden.facts.call };
   const requestId = golden.facts.requestId ?? 'golden';
@@ -35,7 +35,7 @@ export function callOf(golden: GoldenCase): ClientCall {
 
 const textCalls = new Map<string, ClientCall>();
 
-/** The call of the format's case `text`, which asks for everything that its stream can tell. */
+/** The call of the format's `text` case, which asks for everything that the stream can report. */
 export function textCall(format: string): ClientCall {
   let call = textCalls.get(format);
   if (call) return call;
@@ -46,14 +46,14 @@ export function textCall(format: string): ClientCall {
   return call;
 }
 
-/** What a decoder must be told so that it gives the start event of this list back. */
+/** What a decoder must be given so that it reproduces the start event of this list. */
 export function contextOf(events: readonly GenerationEvent[]): GenerationContext {
   const start = events[0];
   if (start?.type !== 'start') return { id: 'golden', createdAt: 0, model: 'golden' };
   return { id: start.id, createdAt: start.createdAt, model: start.model };
 }
 
-/** Choices one after the other, and their events taking turns as they do when several generations run at once. */
+/** Encodes all choices into one stream. Their events alternate, as they do when several generations run at once. */
 export function encodeStream(
   format: Format,
   call: ClientCall,
@@ -71,7 +71,7 @@ export function encodeStream(
   return text;
 }
 
-/** All events that a stream in these pieces brings. */
+/** All events of a stream that arrives in these pieces. */
 export function decodeStream(
   decoder: StreamDecoder,
   pieces: Iterable<Uint8Array | string>,
@@ -85,12 +85,12 @@ export function decodeStream(
 export function wireOf(format: string, path: string, body: unknown): WireRequest {
   const url = new URL(`http://upstream${path}`);
   const query = Object.fromEntries(url.searchParams);
-  // The base address of an upstream may hold the beginning of the path: see `ClientCodec.encodeRequest`.
+  // The base address of an upstream may include the beginning of the path; see `ClientCodec.encodeRequest`.
   const route = formatNamed(format).server.routes.find((whole) => whole.endsWith(url.pathname));
   return { path: route ?? url.pathname, query, headers: {}, requestId: 'golden', body };
 }
 
-/** The target of a case's request; the limit stands in where the request has none. */
+/** The target of a case's request; its limit is used if the request has none. */
 export function targetOf(model: string, stream = true): UpstreamTarget {
   return { model, stream, maxOutputTokens: 4096 };
 }

@@ -2,16 +2,16 @@ import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { z } from 'zod';
 
 /**
- * A schema as JSON Schema for documentation. `side`: what a caller writes (`input`), or what is left after the
- * schema has read it, for schemas that first bring a value into shape (`output`).
+ * A schema as JSON Schema for documentation. `side`: what a caller writes (`input`), or what remains after parsing
+ * (`output`), for schemas that first bring a value into shape.
  */
 export function describeSchema(schema: z.ZodType, side: 'input' | 'output' = 'input'): JsonObject {
   const { $schema: _dialect, ...json } = z.toJSONSchema(schema, { io: side, unrepresentable: 'any' });
-  // A JSON Schema is JSON; the conversion leaves methods of its own on it that JSON does not hold.
+  // Plain JSON: the conversion leaves methods on the schema that JSON cannot hold.
   return withoutBounds(JSON.parse(JSON.stringify(json)));
 }
 
-/** Without the bounds that only say that JavaScript counts exactly up to there. */
+/** Removes bounds that only say up to where JavaScript counts exactly. */
 function withoutBounds(json: JsonObject): JsonObject {
   const fields = Object.entries(json).filter(
     ([, field]) => Math.abs(Number(field)) !== Number.MAX_SAFE_INTEGER,

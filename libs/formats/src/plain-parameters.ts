@@ -1,9 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 
 /**
- * The schema of a function's arguments without alternatives at its top, for models that refuse the whole request for them
- * there: one object with the properties of all alternatives, of which those are required that all of them require. The
- * alternatives themselves are told in the description.
+ * The schema of a function's arguments without alternatives at the top level, for models that refuse a whole request
+ * because of them. It is one object with the properties of all alternatives, and requires what all alternatives
+ * require. The description tells the alternatives.
  */
 export function plainParameters(schema: JsonObject): JsonObject {
   const { anyOf, oneOf, allOf, ...plain } = schema;
@@ -26,14 +26,17 @@ export function plainParameters(schema: JsonObject): JsonObject {
   };
 }
 
-/** Each once: a client may refer to one large definition as often as a body holds, and each time would cost as much. */
+/**
+ * Each variant once: a client may refer to one large definition as often as fits into a body, and each time would cost
+ * as much.
+ */
 function variantsOf(list: readonly Json[], root: JsonObject): JsonObject[] {
   return [...new Set(list.filter(isJsonObject).map((variant) => resolved(variant, root)))];
 }
 
 const reference = /^#\/(\$defs|definitions)\/([^/]+)$/;
 
-/** What a variant refers to within the same schema. */
+/** The definition in the same schema that a variant refers to; else the variant itself. */
 function resolved(variant: JsonObject, root: JsonObject): JsonObject {
   const [, place, name] = (typeof variant.$ref === 'string' && reference.exec(variant.$ref)) || [];
   const definitions = place === undefined ? undefined : root[place];
@@ -55,7 +58,7 @@ function requiredInAll([first, ...others]: readonly JsonObject[]): string[] {
   return requiredIn(first).filter((name) => lists.every((list) => list.has(name)));
 }
 
-/** Of a property with several schemas each is an alternative. */
+/** Merges properties. If a property has several schemas, each becomes an alternative. */
 function joined(maps: readonly JsonObject[]): JsonObject {
   const schemas = new Map<string, Map<string, Json>>();
   for (const map of maps) {

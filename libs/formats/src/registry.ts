@@ -5,8 +5,8 @@ import { openai } from './openai/index.ts';
 import { withWholeCharacters } from './whole-characters.ts';
 
 /**
- * The only list of formats. Its order matters where a path is shared (`GET /v1/models`, unknown paths): the
- * first that recognizes the caller answers, and chat completions, which recognizes everybody, stands last.
+ * The only list of formats. Its order matters for shared paths (`GET /v1/models`, unknown paths): the first format that
+ * recognizes the caller answers. Chat completions recognizes everybody and therefore stands last.
  */
 export const formats: readonly Format[] = [gemini, anthropic, openai].map((format) => ({
   ...format,
@@ -20,7 +20,7 @@ export function recognizeFormat(http: HttpFacts): ServerCodec {
   return serverCodecs.find((codec) => codec.recognizes(http)) ?? openai.server;
 }
 
-/** The dialect of an upstream by its name; absent when there is none of that name. */
+/** The dialect of an upstream, by its name; absent if there is none of that name. */
 export function findClientCodec(format: string): ClientCodec | undefined {
   return formats.find((candidate) => candidate.client.format === format)?.client;
 }

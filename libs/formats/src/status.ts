@@ -1,6 +1,6 @@
 import type { ErrorInfo, ErrorKind } from '@sluice/canonical';
 
-/** The HTTP status of every kind of error. 408 and 409 are avoided: SDKs retry them. */
+/** The HTTP status of every kind of error. 408 and 409 are avoided, because SDKs retry them. */
 export const statusOf: Readonly<Record<ErrorKind, number>> = {
   'invalid-request': 400,
   unauthenticated: 401,
@@ -22,14 +22,14 @@ export const statusOf: Readonly<Record<ErrorKind, number>> = {
 const final: ReadonlySet<ErrorKind> = new Set(['unauthenticated', 'budget-exhausted', 'permission-denied']);
 const waits: ReadonlySet<ErrorKind> = new Set(['rate-limited', 'saturated', 'unavailable']);
 
-/** What is final for a client, and may be otherwise later. */
+/** Kinds that are final for this client's call, but may be over later. */
 const returns: ReadonlySet<ErrorKind> = new Set(['unavailable', 'budget-exhausted']);
 
 /**
- * The headers that steer a client's retries. `retry-after` is whole seconds from 1 to 60 because SDKs ignore
- * longer ones; `x-should-retry: false` stops clients that would otherwise retry a wrong key for a minute. A server that
- * was asked in vain has both: it may be there later, and not every client knows the latter. So has a budget that begins
- * anew.
+ * The headers that steer a client's retries. `retry-after` is 1 to 60 whole seconds, because SDKs ignore longer waits.
+ * `x-should-retry: false` stops clients that would otherwise retry a wrong key for a minute. A server that we already
+ * asked in vain gets both: it may be back later, and not every client knows the second header. The same holds for a
+ * budget that is renewed.
  */
 export function retryHeaders(error: ErrorInfo): Record<string, string> {
   const headers: Record<string, string> = {};
@@ -43,8 +43,8 @@ export function retryHeaders(error: ErrorInfo): Record<string, string> {
 }
 
 /**
- * Whole seconds, 1 to 60; 1 where no estimate is known. Of a budget it is the whole time, however long: no client comes
- * again by itself.
+ * Whole seconds from 1 to 60; 1 without an estimate. For a budget it is the full time, however long: no client waits
+ * for that by itself.
  */
 export function retryAfterSeconds({ kind, retryAfterMs = 1000 }: ErrorInfo): number {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));

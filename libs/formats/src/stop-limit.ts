@@ -1,2 +1,2 @@
-/** Most stop strings of a request. A worker looks for each of them at every token: many thousands would stop it. */
+/** The most stop strings of a request. A worker looks for each at every token, so many thousands would block it. */
 export const mostStops = 256;

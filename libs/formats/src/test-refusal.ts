@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 
-/** The refusal that `attempt` ends in; any other throw goes on. Throws where nothing is refused. */
+/** The refusal that `attempt` ends in. Rethrows anything else; throws if nothing is refused. */
 export function refusalOf(attempt: () => unknown): SluiceError {
   try {
     attempt();

@@ -1,14 +1,14 @@
 import type { ErrorInfo } from '@sluice/canonical';
 
-/** How a format says that a prompt is too long: many of its clients look for words, and not for a code. */
+/** How a format says that a prompt is too long. Many of its clients look for words, not for a code. */
 export interface TooLong {
-  /** What is put before the message of who found it so. */
+  /** Is put before the original message. */
   readonly sentence: string;
   /** The words that clients look for. */
   readonly known: RegExp;
 }
 
-/** The message of an error; of a prompt that is too long, one that holds the words. */
+/** The message of an error. If the prompt is too long, the message contains the format's words. */
 export function sayTooLong(
   { message, detail }: Pick<ErrorInfo, 'message' | 'detail'>,
   { sentence, known }: TooLong,

@@ -2,8 +2,8 @@ import type { ErrorInfo, ErrorKind } from '@sluice/canonical';
 import type { HttpHeaders } from './codec.ts';
 
 /**
- * Statuses that say more than their class. Those that blame our own call (407, 409, 431) are not the client's fault, and
- * neither is a generation that failed (424 of Text Generation Inference and Bedrock) or found no room (498 of Groq).
+ * Statuses that mean more than their class. Those that blame our own call (407, 409, 431) are not the client's fault.
+ * Neither is a generation that failed (424 of Text Generation Inference and Bedrock) or found no room (498 of Groq).
  */
 const kinds: Readonly<Record<number, ErrorKind>> = {
   401: 'unauthenticated',
@@ -26,12 +26,14 @@ const kinds: Readonly<Record<number, ErrorKind>> = {
   529: 'unavailable',
 };
 
-/** What an upstream's status means when its body says nothing better: the reverse of `statusOf`, for any number. */
+/**
+ * The kind that an upstream's status means if its body says nothing better: the reverse of `statusOf`, for any number.
+ */
 export function kindOfStatus(status: number): ErrorKind {
   return kinds[status] ?? (status >= 400 && status < 500 ? 'invalid-request' : 'upstream-failed');
 }
 
-/** Marks the failure of a server that is not there for too much work, where its status, a code or its words say so. */
+/** Marks the failure of a server that is unavailable because of overload, if its status, a code or its words say so. */
 export function markOverload(error: ErrorInfo, ...said: readonly (string | number | undefined)[]): ErrorInfo {
   if (error.kind !== 'unavailable' || !said.some((word) => /^529$|overload/i.test(String(word))))
     return error;
@@ -50,7 +52,7 @@ export function readRetryAdvice(headers: HttpHeaders): Pick<ErrorInfo, 'retryAft
   };
 }
 
-/** A date in `retry-after` is told by the server's own clock, as `date` is: nobody else's is needed. */
+/** A date in `retry-after` is by the server's own clock, as `date` is, so no other clock is needed. */
 function readDate(headers: HttpHeaders): number | undefined {
   const waitMs = Date.parse(first(headers['retry-after']) ?? '') - Date.parse(first(headers.date) ?? '');
   return Number.isFinite(waitMs) ? Math.max(0, waitMs) : undefined;

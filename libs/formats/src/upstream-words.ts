@@ -1,6 +1,6 @@
 import { isJsonObject } from '@sluice/canonical';
 
-/** How servers say that prompt and limit are more than a context holds; few have a code for it. */
+/** How servers say that the prompt, or the prompt plus the limit, exceeds the context. Few have a code for it. */
 const tooLong = new RegExp(
   [
     // OpenAI, vLLM, SGLang, llama.cpp, LM Studio, DeepSeek, Mistral, OpenRouter, Fireworks, MiniMax, LiteLLM.
@@ -18,39 +18,39 @@ const tooLong = new RegExp(
   'i',
 );
 
-/** Whether a server's words about a request mean that it is more than the context of the model holds. */
+/** Whether a server's words mean that a request exceeds the model's context. */
 export function saysTooLong(message: string): boolean {
   return tooLong.test(message);
 }
 
-/** Of vLLM, OpenAI and Doubao. */
+/** Words of vLLM, OpenAI and Doubao. */
 const limitTooLarge =
   /\bmax_(?:completion_)?tokens\b.*(?:cannot be greater than|\btoo large\b|above maximum value)/i;
 
-/** Whether a server's words mean that the limit of the answer is more than it ever gives, whatever the prompt. */
+/** Whether a server's words mean that the output limit is more than it ever allows, whatever the prompt. */
 export function saysLimitTooLarge(message: string): boolean {
   return limitTooLarge.test(message);
 }
 
-/** Of Claude, whose grammar of all strict functions has bounds that nobody tells, and of OpenAI. */
+/** Words of Claude, whose grammar of all strict functions has undocumented bounds, and of OpenAI. */
 const tooStrict =
   /\btools\.\d+\.custom\b|strict tools|compiled grammar|schemas? (?:is|contains?) too|invalid schema for function/i;
 
-/** Whether a server's words mean that it can't hold calls to the schemas of strict functions. */
+/** Whether a server's words mean that it cannot enforce the schemas of strict functions. */
 export function saysTooStrict(message: string): boolean {
   return tooStrict.test(message);
 }
 
 const refusedKey = /(?:incorrect|valid) api key|api key (?:is )?(?:not valid|invalid|expired)/i;
 
-/** Whether a server blames the request for our credential: a few do so with status 400. */
+/** Whether a server blames the request for our credential; a few do so with status 400. */
 export function saysRefusedKey(message: string): boolean {
   return refusedKey.test(message);
 }
 
 const outOfMoney = /credit balance is too low|insufficient balance/i;
 
-/** Whether a server blames the request for an account of ours that is empty: Claude's does so with status 400. */
+/** Whether a server blames the request for our own empty account; Claude's API does so with status 400. */
 export function saysOutOfMoney(message: string): boolean {
   return outOfMoney.test(message);
 }
@@ -58,14 +58,14 @@ export function saysOutOfMoney(message: string): boolean {
 const refusedMedia =
   /\b(?:image|audio|video) input is not supported\b|only 'text' content type is supported/i;
 
-/** Whether a server's model takes no pictures or sound: llama.cpp says so with status 500, and MLX's server with 404. */
+/** Whether a server's model takes no images or sound: llama.cpp says so with status 500, MLX's server with 404. */
 export function saysRefusedMedia(message: string): boolean {
   return refusedMedia.test(message);
 }
 
 /**
  * The sentence in a server's `message` or `detail`: a text, or the first complaint of a list as FastAPI makes it, which
- * other servers wrap once more. Absent when there is none.
+ * other servers wrap once more. Absent if there is none.
  */
 export function readSentence(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
@@ -73,7 +73,7 @@ export function readSentence(value: unknown): string | undefined {
   if (!isJsonObject(first)) return undefined;
   const { msg, loc, detail } = first;
   if (typeof msg !== 'string') return detail === undefined ? undefined : readSentence(detail);
-  // What was wrong stands beside it as `input`, and is the client's.
+  // The wrong value is beside it as `input`. It is the client's, so it is not read.
   const path = Array.isArray(loc) ? loc.filter((step) => step !== 'body').join('.') : '';
   return path === '' ? msg : `${path}: ${msg}`;
 }

@@ -6,8 +6,8 @@ type Delta = TextDelta | ReasoningDelta | ToolCallDelta;
 const unknownCharacter = '\ufffd';
 
 /**
- * A codec whose events hold whole characters, though its server may cut between the two halves of one (a surrogate
- * pair): the first half waits for the next delta. A half that stays alone becomes U+FFFD.
+ * A codec whose events hold whole characters, even if its server splits one between its two halves (a surrogate pair).
+ * The first half waits for the next delta. A half that stays alone becomes U+FFFD.
  */
 export function withWholeCharacters(codec: ClientCodec): ClientCodec {
   return {
@@ -50,12 +50,12 @@ class CharacterJoiner {
     const text = (this.cut?.half ?? '') + textOf(delta);
     const half = /[\ud800-\udbff]$/.exec(text)?.[0];
     this.cut = half === undefined ? undefined : { delta, half };
-    // What is left may be empty: its block has begun all the same.
+    // The rest may be empty, but its block has begun.
     const whole = text.slice(0, text.length - (half?.length ?? 0)).toWellFormed();
     return [...before, saying(delta, whole)];
   }
 
-  /** What is said of a half that this event leaves alone. An error says itself that something is missing. */
+  /** Emits U+FFFD for a half that this event leaves alone. An error already says that something is missing. */
   private leave(event: GenerationEvent): GenerationEvent[] {
     if (this.cut === undefined) return [];
     const { type, block } = this.cut.delta;
@@ -68,7 +68,7 @@ class CharacterJoiner {
   }
 }
 
-// Asked for every token: with the call around it 15 of some 600 ns.
+// Called for every token: 15 of about 600 ns, the call included.
 function areWhole(events: readonly GenerationEvent[]): boolean {
   for (const event of events) if (isDelta(event) && !textOf(event).isWellFormed()) return false;
   return true;

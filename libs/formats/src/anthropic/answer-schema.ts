@@ -9,9 +9,9 @@ const maps: ReadonlySet<string> = new Set(['$defs', 'definitions', 'properties']
 const plain: ReadonlySet<string> = new Set(['$ref', 'enum', 'const', 'type', 'title', 'required']);
 
 /**
- * The schema of an answer, or of the arguments of a strict function, as Claude takes it, which refuses all that its
- * grammar can't hold an answer to: objects are closed, alternatives are `anyOf`, and a keyword that it does not know is
- * told in the description, as the maker's own SDK does. Keys keep their order.
+ * Converts the schema of an answer, or of a strict function's arguments, to what Claude accepts. Claude refuses
+ * whatever its grammar cannot enforce. So objects are closed, alternatives become `anyOf`, and an unknown keyword moves
+ * into the description, as the vendor's own SDK does it. Keys keep their order.
  */
 export function answerSchema(schema: JsonObject): JsonObject {
   const said: [string, Json][] = [];
@@ -36,15 +36,15 @@ export function answerSchema(schema: JsonObject): JsonObject {
   };
 }
 
-/** The schema of a function's arguments as Claude takes it. */
+/** The schema of a function's arguments as Claude accepts it. */
 export function functionSchema(schema: JsonObject, isStrict: boolean): JsonObject {
   const plain = plainParameters(schema);
   return isStrict ? answerSchema(plain) : plain;
 }
 
 /**
- * Whether the schema comes back to itself, which no grammar of Claude's can. What it holds and what it refers to is
- * followed by a list and not by calls, and once: a client may chain and repeat as many references as a body holds.
+ * Whether the schema refers back to itself, which Claude's grammar does not allow. The search keeps its own stack
+ * instead of recursing, and visits each node once: a client may chain and repeat as many references as fit into a body.
  */
 export function isRecursive(schema: JsonObject): boolean {
   const open = new Set<Json>([schema]);
@@ -65,7 +65,7 @@ export function isRecursive(schema: JsonObject): boolean {
   return false;
 }
 
-/** The objects and lists that a part of a schema holds, but for its definitions, and what it refers to. */
+/** The objects and lists inside a part of a schema, definitions excluded, and the target of its reference. */
 function* partsOf(part: Json, schema: JsonObject): Generator<Json, undefined> {
   if (typeof part !== 'object' || part === null) return undefined;
   for (const [name, value] of Object.entries(part)) {

@@ -20,14 +20,18 @@ const startFields: Readonly<Record<Exclude<Kind, 'whole'>, object>> = {
   'tool-call': { type: true, id: true, name: true, input: true },
 };
 
-/** One block of a server's stream as events; blocks of unknown types are gathered and passed on whole at their end. */
+/**
+ * Turns one block of a server's stream into events. A block of an unknown type is collected and passed on whole at its
+ * end.
+ */
 export class BlockDecoder {
   hasContent = false;
   private readonly block: JsonObject;
   private readonly number: number;
   private readonly kind: Kind;
-  /** The JSON text of `input` so far. */
+  /** Whether any piece of `input` came as a delta. */
   private hasArguments = false;
+  /** The JSON text of the `input` of a whole block, as far as it came. */
   private input = '';
   private signature: string | undefined;
 
@@ -105,7 +109,7 @@ export class BlockDecoder {
     return this.kind === 'text';
   }
 
-  /** Content that does not belong into a block of this kind is a server's mistake and passed over. */
+  /** Ignores content that does not belong into a block of this kind: that is the server's mistake. */
   say(kind: 'text' | 'reasoning', text: Json | undefined): GenerationEvent[] {
     if (kind !== this.kind || typeof text !== 'string' || text === '') return [];
     this.hasContent = true;
@@ -119,7 +123,7 @@ export class BlockDecoder {
     return [{ type: 'tool-call-delta', block: this.number, arguments: fragment }];
   }
 
-  /** One of another gateway of ours may hold thinking that was not shown. */
+  /** A signature made by another Sluice gateway may contain thinking that was not shown. */
   private sign(signature: Json | undefined): GenerationEvent[] {
     if (typeof signature !== 'string' || signature === '') return [];
     if (isOwnSignature(signature))
@@ -128,7 +132,7 @@ export class BlockDecoder {
     return [];
   }
 
-  /** An annotation needs an open block: an empty delta opens one that has no content yet. */
+  /** An annotation needs an open block, so an empty delta opens a block that has no content yet. */
   private annotate(fields: JsonObject): GenerationEvent[] {
     const { extensions }: Extensible = extend(format, fields);
     if (extensions === undefined) return [];
@@ -144,7 +148,7 @@ export class BlockDecoder {
     return [opening, annotation];
   }
 
-  /** Texts grow, other fields are replaced: what every delta of the dialect does so far. */
+  /** Texts are appended, other fields replaced: all known deltas of the dialect work this way. */
   private gather(delta: JsonObject): void {
     for (const [name, value] of Object.entries(delta)) {
       const old = this.block[name];

@@ -9,30 +9,32 @@ interface Waiting {
 }
 
 /**
- * Puts a server's blocks in a row. The dialect says that blocks never overlap, but some servers let parallel
- * calls run side by side: a later block then waits, as it came, until the one before it has stopped.
+ * Puts a server's blocks in a row. The dialect says that blocks never overlap, but some servers interleave parallel
+ * calls. A later block is then held back, undecoded, until the one before it has stopped.
  */
 export class BlockSequence {
   private current: { index: number; decoder: BlockDecoder } | undefined;
   private waiting: Waiting[] = [];
-  /** How many of those that wait had their turn. */
+  /** How many of the waiting blocks have had their turn. */
   private taken = 0;
-  /** Those that have not stopped, by number: there may be thousands, and a delta must not look through them. */
+  /**
+   * The waiting blocks that have not stopped, by number. There may be thousands, so a delta must not search the list.
+   */
   private readonly unstopped = new Map<number, Waiting>();
   /** Canonical number of the next block that has content. */
   private next = 0;
 
-  /** The server's number of the text that is open now; absent where something else is. */
+  /** The server's number of the open text block; absent when another kind of block, or none, is open. */
   get textIndex(): number | undefined {
     return this.current?.decoder.isText ? this.current.index : undefined;
   }
 
-  /** Whether a block has begun and not stopped. */
+  /** Whether a block has started and not stopped. */
   get isOpen(): boolean {
     return this.current !== undefined;
   }
 
-  /** A piece of the text that is open now. */
+  /** Takes a piece of the open text block. */
   pushText(text: string): GenerationEvent[] {
     return this.current?.decoder.say('text', text) ?? [];
   }
@@ -49,7 +51,7 @@ export class BlockSequence {
     return decoder.start();
   }
 
-  /** A delta for a block that was never started starts one, unless it does not tell of which type. */
+  /** A delta of a block that never started starts one, if the delta tells the block's type. */
   push(index: number, delta: JsonObject): GenerationEvent[] {
     if (this.current?.index === index) return this.current.decoder.push(delta, index);
     const waiting = this.unstopped.get(index);
@@ -66,7 +68,7 @@ export class BlockSequence {
     return [];
   }
 
-  /** Stops whatever is still open. */
+  /** Stops all blocks that are still open. */
   end(): GenerationEvent[] {
     for (const block of this.waiting) block.isStopped = true;
     return this.current ? [...this.close(), ...this.advance()] : [];
@@ -100,7 +102,10 @@ export class BlockSequence {
   }
 }
 
-/** The block that a delta with words belongs to. LiteLLM of early 2026 starts none where the server behind it announces none. */
+/**
+ * The block that a delta with text or thinking belongs to. LiteLLM of early 2026 does not start a block that the server
+ * behind it does not announce.
+ */
 function blockOf({ type, text, thinking }: JsonObject): JsonObject | undefined {
   if (type === 'text_delta' && text) return { type: 'text', text: '' };
   return type === 'thinking_delta' && thinking ? { type: 'thinking', thinking: '' } : undefined;

@@ -3,15 +3,18 @@ import { placed } from '../places.ts';
 import { format } from './wire.ts';
 
 /**
- * The order of a summary in place of an answer. It stands in the conversation, so that a server which can't make one
- * refuses it: passed over as a mere option, it would bring an answer that the client takes for its summary.
+ * An order for a summary in place of an answer. It is part of the conversation, so that a server that cannot make a
+ * summary refuses it. As a mere option it could be ignored, and the client would take an ordinary answer for its
+ * summary.
  */
 export function compactionOrder(compaction: Json): Message {
   const part: Opaque = { type: 'opaque', format, value: { compaction } };
   return { role: 'system', content: [placed(part, 'compaction')] };
 }
 
-/** The order, and the conversation with nothing at its place: its messages keep their numbers. */
+/**
+ * Takes the order out of the conversation. An empty message stays in its place, so that the others keep their numbers.
+ */
 export function takeCompaction(messages: readonly Message[]): {
   messages: readonly Message[];
   compaction?: Json;

@@ -25,7 +25,7 @@ const blocks = z.union([
 ]);
 const content = z.union([z.string(), z.array(blocks)]);
 
-/** The body as the codec reads it, with the pieces in place that it reads one by one. */
+/** The body as the codec reads it. It also describes the pieces that the codec reads one by one. */
 export const documentedRequest = requestBody
   .extend({
     max_tokens: z.int().min(1),
@@ -55,7 +55,7 @@ const message = {
 /** The single body. */
 export const documentedResponse = z.looseObject({ ...message, stop_reason: z.string() });
 
-/** The error object, in a body and in the middle of a stream. */
+/** The error object, of a body and of an event in mid-stream. */
 export const documentedError = z.looseObject({
   type: z.literal('error'),
   error: z.looseObject({ type: z.string(), message: z.string() }),
@@ -64,7 +64,7 @@ export const documentedError = z.looseObject({
 
 const block = { index: z.int() };
 
-/** What a `data:` line of a stream holds; the `event:` line before it repeats its type. */
+/** What a `data:` line of a stream holds. The `event:` line before it repeats the type. */
 export const documentedEvent = z.union([
   z.looseObject({
     type: z.literal('message_start'),

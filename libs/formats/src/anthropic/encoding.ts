@@ -1,9 +1,9 @@
 import { type Extensible, type FormatId, type JsonObject, type Opaque, SluiceError } from '@sluice/canonical';
 import { format } from './wire.ts';
 
-/** What the encoding of one request gathers and must keep the same from its first to its last block. */
+/** State of the encoding of one request, shared by all its blocks. */
 export interface Encoding {
-  /** Formats whose extensions could not be said, one entry per thing that carried some. */
+  /** Formats whose extensions could not be expressed, one entry for each thing that carried some. */
   dropped: FormatId[];
   ids: CallIds;
   /** The model's name at the server. */
@@ -15,42 +15,42 @@ export function createEncoding(model: string): Encoding {
   return { dropped: [], ids: new CallIds(), model };
 }
 
-/** The fields that this format filed on a thing; those of other formats are noted as dropped. */
+/** The fields that this format filed on a thing. Fields of other formats are noted as dropped. */
 export function ownFields(thing: Extensible, encoding: Encoding): JsonObject {
   for (const name of Object.keys(thing.extensions ?? {})) if (name !== format) encoding.dropped.push(name);
   return thing.extensions?.[format] ?? {};
 }
 
-/** An opaque thing of this format as it was. Throws `invalid-request` at `path` for one of another format. */
+/** The original value of an opaque thing of this format. Throws `invalid-request` at `path` for another format's. */
 export function ownValue(opaque: Opaque, path: string): JsonObject {
   if (opaque.format !== format) {
     throw unsayable(path, `this model's server does not understand a part of the ${opaque.format} format`);
   }
-  // Opaques of this format are made by its decoders alone, from objects.
+  // Safe to cast: only this format's decoders make its opaques, and they make them from objects.
   return opaque.value as JsonObject;
 }
 
-/** Something that is said well in canonical terms and has no word in this dialect. */
+/** The refusal of something that is valid in canonical terms but that this dialect cannot express. */
 export function unsayable(path: string, reason: string): SluiceError {
   return new SluiceError('invalid-request', `${path}: ${reason}`, { param: path });
 }
 
 interface GivenIds {
-  /** Of the calls with one id, in their order. */
+  /** New ids of the calls that shared one id, in their order. */
   readonly ids: string[];
-  /** How many of them have a result. */
+  /** How many of these calls have a result so far. */
   answered: number;
 }
 
 /**
- * Ids of tool calls as this dialect demands them: of letters, digits, `_` and `-`, and none twice in a conversation. The
- * same calls always get the same. Some clients name a call by its function, and so do some servers: of several calls with
- * one id a result belongs to the first that has none.
+ * Maps ids of tool calls to what this dialect demands: letters, digits, `_` and `-` only, and unique in a conversation.
+ * The mapping is deterministic. Some clients and servers use the function's name as the id: of several calls with the
+ * same id, a result belongs to the first call that has none yet.
  */
 class CallIds {
   private readonly byOriginal = new Map<string, GivenIds>();
   private readonly taken = new Set<string>();
-  /** The least that may be free, by what ids come to: many thousands of them may come to the same. */
+  /** For each cleaned id, the least suffix that may be free. Many thousands of ids may be cleaned to the same one. */
   private readonly numbers = new Map<string, number>();
 
   ofCall(id: string): string {
@@ -66,7 +66,7 @@ class CallIds {
     return unique;
   }
 
-  /** A result without a call has an id all the same: the server says what it misses. */
+  /** A result without a call gets an id, too, so that the server can say what is missing. */
   ofResult(id: string): string {
     const given = this.byOriginal.get(id);
     if (!given) return this.ofCall(id);

@@ -44,19 +44,19 @@ const kindOf: Readonly<Record<string, ErrorKind>> = {
   api_error: 'upstream-failed',
 };
 
-/** The codes that SDKs act upon. */
+/** Codes that SDKs act upon. */
 const codeOf: Partial<Record<ErrorDetail, string>> = { 'thread-not-found': 'thread_not_found' };
 
 const overload = { status: 529, type: 'overloaded_error' };
 
-/** The answer to a call that failed before its stream began. A server that has too much to do has a status of its own. */
+/** The answer to a call that failed before its stream began. Overload of the server has its own status. */
 export function encodeError(error: ErrorInfo, { requestId }: ReplyContext): EncodedError {
   const { status, type } =
     error.detail === 'overloaded' ? overload : { status: statusOf[error.kind], type: typeOf[error.kind] };
   return { status, headers: retryHeaders(error), body: errorBody(type, error, requestId) };
 }
 
-/** The event that ends a stream with an error. There is no status there: overload has a type of its own. */
+/** The event that ends a stream with an error. There is no status in mid-stream, so overload has its own type. */
 export function encodeStreamError(error: ErrorInfo, { requestId }: ReplyContext): string {
   const isOverload = error.kind === 'saturated' || error.kind === 'unavailable';
   const type = isOverload ? overload.type : typeOf[error.kind];
@@ -69,7 +69,7 @@ function errorBody(type: string, error: ErrorInfo, requestId: string): JsonObjec
   return { type: 'error', error: { type, message: messageOf(error), ...details }, request_id: requestId };
 }
 
-/** Coding tools look for these very words before they compact the conversation. */
+/** Coding tools look for exactly these words before they compact the conversation. */
 const tooLong: TooLong = {
   sentence: 'prompt is too long',
   known: /prompt is too long|exceed context limit/i,
@@ -81,7 +81,7 @@ function messageOf(error: ErrorInfo): string {
   return sayTooLong(isFound ? error : { ...error, message: `${param}: ${message}` }, tooLong);
 }
 
-/** A server's answer that is not 200. */
+/** Reads a server's answer whose status is not 200. */
 export function decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo {
   const silence = `the server answered with status ${status}`;
   const error = decodeErrorBody(body, kindOfStatus(status), silence);
@@ -90,12 +90,15 @@ export function decodeError(status: number, headers: HttpHeaders, body: unknown)
 
 const longestMessage = 500;
 
-/** An error body, also the one of a stream's `error` event. One that is not this dialect's has the fallback's kind. */
+/**
+ * Reads an error body, or the body of a stream's `error` event. If it is not in this dialect's shape, `fallback` is the
+ * kind and `silence` the message.
+ */
 export function decodeErrorBody(body: unknown, fallback: ErrorKind, silence: string): ErrorInfo {
   const error: Json | undefined = isJsonObject(body) ? body.error : undefined;
   const { type, message } = isJsonObject(error) ? error : {};
   const known = typeof type === 'string' && Object.hasOwn(kindOf, type) ? kindOf[type] : undefined;
-  // Other servers of this dialect call every fault an api_error: their status knows better.
+  // Other servers of this dialect call every fault an api_error, so their status is more precise.
   const kind = known === undefined || known === 'upstream-failed' ? fallback : known;
   const text = typeof message === 'string' && message !== '' ? message.slice(0, longestMessage) : silence;
   if (kind === 'invalid-request' && saysTooLong(text)) {
@@ -108,8 +111,8 @@ export function decodeErrorBody(body: unknown, fallback: ErrorKind, silence: str
 }
 
 /**
- * An error inside a stream or a body that began well; absent when there is none. Routers that serve many dialects say it
- * without the type of an event, and with a status for a code.
+ * Reads an error in a stream or body that began well; absent when there is none. Routers that serve many dialects send
+ * it without an event type and with a status as its code.
  */
 export function decodeInBandError({ error }: JsonObject): ErrorInfo | undefined {
   if (!isJsonObject(error)) return undefined;

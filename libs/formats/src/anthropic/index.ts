@@ -11,7 +11,7 @@ import { AnthropicStreamDecoder } from './stream-decode.ts';
 import { AnthropicStreamEncoder } from './stream-encode.ts';
 import { format } from './wire.ts';
 
-/** The version that is spoken to servers: the newest one refuses every sampling parameter. */
+/** The API version that servers are asked for. The newest version refuses every sampling parameter. */
 const version = '2023-06-01';
 
 const server: ServerCodec = {

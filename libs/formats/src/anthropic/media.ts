@@ -4,10 +4,10 @@ import { type Encoding, ownFields, unsayable } from './encoding.ts';
 import { base64Source, fileSource, format, mediaBlock, parseWire, urlSource } from './wire.ts';
 
 const pdf = 'application/pdf';
-/** A file whose kind only the server that stores it knows. */
+/** For a file whose type only the server that stores it knows. */
 const unknownFile = 'application/octet-stream';
 
-/** An `image` or `document` block. A source of a kind that is not known here keeps the whole block opaque. */
+/** Reads an `image` or `document` block. If the kind of its source is unknown, the whole block stays opaque. */
 export function decodeMedia(block: JsonObject, path: string): MediaPart | Opaque {
   const isImage = block.type === 'image';
   const { known, rest } = parseWire(mediaBlock, block, path);
@@ -53,7 +53,7 @@ function decodeSource(source: JsonObject, isImage: boolean, path: string): Sourc
   }
 }
 
-/** An image or document for a server. Throws `invalid-request` at `path` for media of a kind it does not take. */
+/** Writes an image or document for a server. Throws `invalid-request` at `path` for media that it does not accept. */
 export function encodeMedia(part: MediaPart, path: string, encoding: Encoding): JsonObject {
   const { source: keptSource, ...own } = ownFields(part, encoding);
   const isImage = part.mediaType.startsWith('image/');
@@ -72,7 +72,7 @@ export function encodeMedia(part: MediaPart, path: string, encoding: Encoding): 
   };
 }
 
-/** Servers fetch pictures and PDF; text has to stand in the request. */
+/** Servers fetch images and PDF files themselves; text has to be in the request. */
 export function judgeReference({ mediaType }: MediaReference): ReferenceHandling {
   return mediaType.startsWith('image/') || mediaType === pdf ? 'read' : 'refused';
 }

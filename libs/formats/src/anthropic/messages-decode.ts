@@ -29,10 +29,13 @@ import {
   toolUseBlock,
 } from './wire.ts';
 
-/** A coding tool puts a text that differs with every call before its instructions: no cache would ever hit. */
+/**
+ * A coding tool puts a text that differs with every call before its instructions. It is removed, or no cache would ever
+ * hit.
+ */
 const billingHeader = 'x-anthropic-billing-header:';
 
-/** The top-level `system`; empty where there is none. */
+/** Reads the top-level `system`; empty when there is none. */
 export function decodeSystem(system: Json | undefined): Message[] {
   if (system === undefined) return [];
   const blocks = listBlocks(system, 'system');
@@ -45,7 +48,7 @@ export function decodeSystem(system: Json | undefined): Message[] {
   return [{ role: 'system', content: blocks.map(({ block, path }) => decodeSystemPart(block, path)) }];
 }
 
-/** The turns. Tool results leave their user turn and come before what is left of it. */
+/** Reads the turns. Tool results become a message of their own, before the rest of their user turn. */
 export function decodeMessages(wire: readonly Json[]): Message[] {
   const messages: Message[] = [];
   let isConversation = false;
@@ -56,7 +59,8 @@ export function decodeMessages(wire: readonly Json[]): Message[] {
     switch (known.role) {
       case 'system': {
         const content = blocks.map(({ block, path: at }) => decodeSystemPart(block, at));
-        // Remembered because only clients of this dialect say a system turn in the middle; see the encoder.
+        // Only clients of this dialect put a system turn in the middle; the encoder needs to know. See
+        // `encodeMessages`.
         const kept = isConversation ? { ...rest, role: 'system' } : rest;
         messages.push({ role: 'system', content, ...extend(format, kept) });
         break;
@@ -74,8 +78,8 @@ export function decodeMessages(wire: readonly Json[]): Message[] {
 }
 
 /**
- * A last turn of the assistant is one that the model is to go on with. Of nothing but blank text it is none: there is
- * nothing to go on with.
+ * A last turn of the assistant asks the model to continue it. A turn of nothing but blank text does not: there is
+ * nothing to continue.
  */
 export function decodePrefill(messages: readonly Message[], wire: readonly Json[]): Prefill {
   const last = messages.at(-1);
@@ -109,7 +113,7 @@ function decodeAssistant(blocks: Blocks, rest: JsonObject): AssistantMessage {
   return { role: 'assistant', content, ...extend(format, rest) };
 }
 
-/** Thinking that was neither shown nor signed says nothing when it comes back. */
+/** Thinking that was neither shown nor signed carries no information when it comes back. */
 function isEmptyReasoning(part: AssistantPart): boolean {
   return part.type === 'reasoning' && part.text === '' && part.extensions === undefined;
 }
@@ -132,7 +136,7 @@ function decodeUserPart(block: JsonObject, path: string): TextPart | MediaPart |
   }
 }
 
-/** A block of an assistant turn or of an answer; a type that is not known here stays whole. */
+/** Reads a block of an assistant turn or of an answer. A block of an unknown type stays whole. */
 export function decodeAssistantPart(block: JsonObject, path: string): AssistantPart {
   switch (block.type) {
     case 'thinking':
@@ -152,7 +156,7 @@ export function decodeAssistantPart(block: JsonObject, path: string): AssistantP
   }
 }
 
-/** Without the caller that every call has that the model made itself. */
+/** Removes the `caller` that every call has that the model itself made. */
 export function withoutDirectCaller({ caller, ...rest }: JsonObject): JsonObject {
   if (caller === undefined || JSON.stringify(caller) === '{"type":"direct"}') return rest;
   return { caller, ...rest };

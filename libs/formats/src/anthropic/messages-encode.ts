@@ -19,7 +19,7 @@ import { encodeMedia } from './media.ts';
 import { unsigned } from './rephrase.ts';
 import { format } from './wire.ts';
 
-/** The conversation for a server of this dialect: `system` beside the turns, both as lists. */
+/** The conversation for a server of this dialect: `system` and the turns. */
 export interface EncodedMessages {
   system: JsonObject[];
   messages: JsonObject[];
@@ -31,20 +31,20 @@ interface Placed<Kind extends Message = Message> {
 }
 
 /**
- * Leading system messages become `system`. A later one keeps its place and role if a client of this dialect
- * put it there; from any other dialect it becomes a user text in its place, because servers that do not know
- * system turns are many, and moving it to the top would change what every later turn builds upon. Turns in
- * which nothing is left to say are left out: servers refuse them.
+ * Leading system messages become `system`. A later one keeps its place and role if a client of this dialect put it
+ * there. From any other dialect, it becomes a user text in the same place: many servers do not know system turns, and
+ * moving it to the top would change the context of every later turn. Turns that end up empty are left out, because
+ * servers refuse them.
  */
 export function encodeMessages(messages: readonly Message[], encoding: Encoding): EncodedMessages {
   const encoded: EncodedMessages = { system: [], messages: [] };
   let userSide: Placed<UserMessage | ToolMessage | SystemMessage>[] = [];
   const flush = () => {
-    // One by one: there may be more than a stack holds.
+    // No spread: there may be more messages than the stack takes as arguments.
     for (const message of encodeUserSide(userSide, encoding)) encoded.messages.push(message);
     userSide = [];
   };
-  // A prompt of nothing but instructions is said by the user, since there has to be a turn.
+  // There has to be a turn, so a prompt of nothing but instructions is said by the user.
   let isLeading = messages.some(({ role }) => role !== 'system');
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`;
@@ -68,8 +68,8 @@ export function encodeMessages(messages: readonly Message[], encoding: Encoding)
 }
 
 /**
- * Everything between two assistant turns. Servers want the results of all calls first in one user turn; where
- * there are none, user turns stay apart as they came.
+ * Encodes everything between two assistant turns. Servers want the results of all calls first, in one user turn. If
+ * there are no results, user turns stay separate as they came.
  */
 function encodeUserSide(
   group: readonly Placed<UserMessage | ToolMessage | SystemMessage>[],
@@ -102,7 +102,7 @@ function turn(role: string, content: JsonObject[], own: JsonObject): JsonObject[
   return content.length === 0 ? [] : [{ role, content: compact(content), ...own }];
 }
 
-/** One plain text is said as a string. */
+/** A single plain text is written as a string. */
 function compact(content: JsonObject[]): JsonObject[] | string {
   const [only] = content;
   const isPlain = content.length === 1 && only?.type === 'text' && Object.keys(only).length === 2;
@@ -139,7 +139,8 @@ function encodeAssistantPart(part: AssistantPart, path: string, encoding: Encodi
       const own = ownFields(part, encoding);
       if (own.data !== undefined) return [{ type: 'redacted_thinking', ...own }];
       if (own.signature !== undefined) return [{ type: 'thinking', thinking: part.text, ...own }];
-      // Claude takes back only what it signed. Others sign nothing, and some refuse a call without the thinking before it.
+      // Claude accepts only thinking that it signed. Other models sign nothing, and some refuse a call without the
+      // thinking that led to it.
       const isTaken = !isClaude(encoding.model) && /\S/.test(part.text);
       return isTaken ? [{ ...unsigned(part.text), ...own }] : [];
     }

@@ -5,7 +5,7 @@ import { invalid } from './wire.ts';
 const defaultLimit = 20;
 const largestLimit = 1000;
 
-/** One model. Whatever is served is active; limits that are not known are null. */
+/** One model. Every served model is active; unknown limits are null. */
 export function encodeModel(model: PublicModel): JsonObject {
   return {
     type: 'model',
@@ -22,7 +22,7 @@ export function encodeModel(model: PublicModel): JsonObject {
   };
 }
 
-/** A page of the models in the order given, after `after_id` or before `before_id`. */
+/** A page of the models in the given order, after `after_id` or before `before_id`. */
 export function encodeModelList(models: readonly PublicModel[], query: Query): Json {
   const limit = readLimit(query.limit);
   const { after_id: after, before_id: before } = query;

@@ -1,6 +1,6 @@
 import type { RateState } from '@sluice/canonical';
 
-/** Beyond it there are no dates; a period can be as long as somebody likes. */
+/** The latest date there is. A rate's period may be long enough to pass it. */
 const lastInstant = 8_640_000_000_000_000;
 
 const namesFor = (counts: RateState['counts']) => ({
@@ -8,10 +8,10 @@ const namesFor = (counts: RateState['counts']) => ({
   remaining: `anthropic-ratelimit-${counts}-remaining`,
   reset: `anthropic-ratelimit-${counts}-reset`,
 });
-/** Put together once: as keys, new strings are dear. */
+/** Built once: newly built strings are expensive as keys. */
 const names = { requests: namesFor('requests'), tokens: namesFor('tokens') };
 
-/** `anthropic-ratelimit-…` headers; a time is an instant in RFC 3339, in whole seconds. */
+/** `anthropic-ratelimit-…` headers. Times are RFC 3339 instants in whole seconds. */
 export function encodeRates(rates: readonly RateState[], now: number): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { counts, max, left, fullAt } of rates) {

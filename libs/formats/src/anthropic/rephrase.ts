@@ -1,24 +1,26 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 
-/** Servers that know turns of user and assistant alone: older Claude, Ollama, llama.cpp, and what checks by a schema. */
+/**
+ * Refusals by servers that know only user and assistant turns: older Claude, Ollama, llama.cpp and schema validators.
+ */
 const wantsNoSystemTurn = /unexpected role\b|\brole: input should be 'user'|system messages? must/i;
-/** DeepSeek, of a turn with calls whose thinking its client left out. */
+/** DeepSeek's refusal of a turn with calls whose thinking the client left out. */
 const missesThinking = /\bthinking\b.*\bpassed back\b/i;
-/** Servers that check by a schema of their own, of fields that are younger than it. */
+/** Refusals by servers that validate with a schema older than the field. */
 const refusesField = /extra inputs are not permitted/i;
-/** Wishes that are fulfilled or not, and change nothing of what is asked: where they stand, and what they are called. */
+/** Optional hints that do not change what is asked: where they stand and what they are called. */
 const hints = [
   ['tools', 'eager_input_streaming'],
   ['thinking', 'display'],
   [undefined, 'context_management'],
 ] as const;
-/** Claude behind a name that is not its own. */
+/** The refusal by a Claude that is served under another name. */
 const wantsSignature = /\bsignature\b/i;
 
 /**
- * The body without what a server of this dialect refused in these words: system turns are said by the user at their place,
- * turns of the assistant that call begin with a thought, be it empty, thinking that nobody signed is left out, and so are
- * hints that coding tools give with every request. Absent: it is none of these.
+ * The body changed to suit a server of this dialect that refused it with these words. System turns become user turns in
+ * their place. Assistant turns with calls start with thinking, even if it is empty. Unsigned thinking is left out, and
+ * so are hints that coding tools add to every request. Absent when the refusal is about none of these.
  */
 export function rephrase(body: JsonObject, refusal: string): JsonObject | undefined {
   if (refusesField.test(refusal)) return withoutHints(body, refusal);
@@ -53,7 +55,7 @@ function without(value: JsonObject, name: string): JsonObject {
   return rest;
 }
 
-/** Each turn as `say` has it, which leaves those as they are of which it says nothing. Absent where all stay. */
+/** Replaces each turn by what `say` returns; a turn stays if `say` returns nothing. Absent when all turns stay. */
 function eachTurn(
   body: JsonObject,
   say: (turn: JsonObject) => JsonObject[] | undefined,
@@ -80,7 +82,7 @@ function withThought(turn: JsonObject): JsonObject[] | undefined {
   return [{ ...turn, content: [unsigned(''), ...content] }];
 }
 
-/** A turn that said nothing else is left out. */
+/** A turn of nothing but unsigned thinking is left out. */
 function withoutUnsigned(turn: JsonObject): JsonObject[] | undefined {
   const { content } = turn;
   if (!Array.isArray(content) || !content.some(isUnsigned)) return undefined;
@@ -88,7 +90,10 @@ function withoutUnsigned(turn: JsonObject): JsonObject[] | undefined {
   return rest.length === 0 ? [] : [{ ...turn, content: rest }];
 }
 
-/** Thinking that nobody signed. The dialect demands the field: what signs nothing takes it empty, and some nothing else. */
+/**
+ * Unsigned thinking. The dialect demands the field `signature`: servers that sign nothing accept it empty, and some
+ * accept nothing else.
+ */
 export function unsigned(thinking: string): JsonObject {
   return { type: 'thinking', thinking, signature: '' };
 }

@@ -40,18 +40,18 @@ export function countsTokens(path: string): boolean {
   return /\/count_tokens\/*$/.test(path);
 }
 
-/** Reads a body of either route. Facts of the reply that only this format knows go into `call.wire`. */
+/** Reads a body of either route. Facts about the reply that only this format understands go into `call.wire`. */
 export function decodeRequest(wire: WireRequest): DecodedRequest {
   if (isJsonObject(wire.body)) refuseContinuation(wire.body.thread);
   const { known, rest: unknown } = parseWire(requestBody, wire.body, '');
-  // Our own names for what is filed beside the body: a client's fields of these names mean nothing. A thread is kept
-  // by nobody: the ids of our answers are not those of a server behind us.
+  // `betas` and `deferred_tools` are our own names for what is filed beside the body, so a client's fields of these
+  // names are ignored. No thread is kept either: the ids of our answers are not those of the server behind us.
   const { betas: _betas, deferred_tools: _deferred, thread: _thread, compaction, ...rest } = unknown;
   const operation = countsTokens(wire.path) ? 'count-tokens' : 'generate';
   if (operation === 'generate' && known.max_tokens === undefined) throw invalid('max_tokens', 'is required');
   const betas = readBetas(wire.headers);
   const request = decodeBody(known, { ...rest, ...(betas.length > 0 && { betas }) });
-  // A count ignores it: there it is of the conversation as it stands.
+  // A count ignores it: it counts the conversation as it stands.
   if (compaction !== undefined && operation === 'generate')
     request.messages.unshift(compactionOrder(compaction));
   return {
@@ -72,8 +72,8 @@ export function decodeRequest(wire: WireRequest): DecodedRequest {
 }
 
 /**
- * The turn of a thread brings its new messages alone: the server is believed to hold the others. Answered without them,
- * the model would know neither the question nor its tools. Told by this code, SDKs send the whole conversation again.
+ * A continued thread sends only its new messages and relies on the server to hold the others. Without those, the model
+ * would know neither the question nor its tools. On this error code, SDKs send the whole conversation again.
  */
 function refuseContinuation(thread: unknown): void {
   if (!isJsonObject(thread) || thread.type !== 'continue') return;
@@ -124,15 +124,15 @@ function readBetas(headers: HttpHeaders): string[] {
   return values.flatMap((value) => value.split(',').map((token) => token.trim())).filter(isToken);
 }
 
-/** What may stand in a header that is sent on: anything else was never a token. */
+/** Whether the text may stand in a forwarded header. Anything else never was a token. */
 function isToken(text: string): boolean {
   return /^[!-~]+$/.test(text);
 }
 
 /**
- * The body for a server. What has no word in this dialect is refused, but for three wishes that no server
- * promises to fulfil anyway: `seed` is left out, a temperature above 1 becomes 1, and JSON without a schema, or of one
- * that Claude has no grammar for, is asked for in the system text.
+ * The body for a server. What this dialect cannot express is refused, with three exceptions that no server promises to
+ * honour anyway: `seed` is left out; a temperature above 1 becomes 1; JSON without a schema, or with a schema that
+ * Claude has no grammar for, is asked for in the system text.
  */
 export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
   refuseUnsayable(request);

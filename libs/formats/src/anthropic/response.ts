@@ -27,7 +27,7 @@ import { decodeStop, encodeStop } from './stop-reason.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
 import { format, restOf } from './wire.ts';
 
-/** What every message has that a stream's beginning and a single body say alike. */
+/** The fields that a single body and the start of a stream have in common. */
 export interface MessageHead {
   id: string;
   type: 'message';
@@ -40,13 +40,13 @@ export function encodeHead(id: string, call: ClientCall): MessageHead {
   return { id: `msg_${id}`, type: 'message', role: 'assistant', model: call.model };
 }
 
-/** What the edits of the context came to: none are ever applied here, and only beta clients have the field. */
+/** Which edits of the context were applied: never any here. Only beta clients get the field. */
 export function encodeContextManagement(call: ClientCall): { context_management?: Json } {
   if (call.wire.contextManagement === true) return { context_management: { applied_edits: [] } };
   return call.wire.beta === true ? { context_management: null } : {};
 }
 
-/** The whole message of the one choice that this dialect has. */
+/** The whole message. This dialect has exactly one choice. */
 export function encodeResponse(generations: readonly Generation[], call: ClientCall): Json {
   const [generation] = generations;
   if (generation === undefined) throw new SluiceError('internal', 'there is no generation to encode');
@@ -70,7 +70,7 @@ export function encodeResponse(generations: readonly Generation[], call: ClientC
   };
 }
 
-/** Blocks that hold nothing, parts of other dialects and media, for which there is no block, leave no trace. */
+/** Nothing is written for empty blocks, for parts of other dialects and for media, which has no block in an answer. */
 function encodeBlock(part: AssistantPart, call: ClientCall): JsonObject[] {
   switch (part.type) {
     case 'text': {
@@ -113,10 +113,10 @@ export function encodeToolUse(call: Pick<ToolCallPart, 'id' | 'name' | 'extensio
 
 const headFields = { id: true, type: true, role: true, model: true, content: true, usage: true };
 const stopFields = { stop_reason: true, stop_sequence: true, stop_details: true };
-/** Fields that a stream brings at its end. */
+/** Fields that a stream sends at its end. */
 const lateFields = { container: true, context_management: true };
 
-/** The start event of a message that a server began. The server's own id and model name give way to ours. */
+/** The start event of a message that a server began. Our id and model name replace the server's. */
 export function decodeStart(message: JsonObject, context: GenerationContext): StartEvent {
   const usage = isJsonObject(message.usage) ? decodeUsage(message.usage) : {};
   const kept = restOf(message, { ...headFields, ...stopFields, ...lateFields });
@@ -130,7 +130,7 @@ export function decodeStart(message: JsonObject, context: GenerationContext): St
   };
 }
 
-/** The finish event from the fields that explain the end, the late fields and the whole usage. */
+/** The finish event, from the fields that explain the end, the late fields and the complete usage. */
 export function decodeFinish(end: JsonObject, usage: JsonObject): FinishEvent {
   const { extensions, ...stop } = decodeStop(end);
   const late = restOf(end, stopFields);
@@ -142,7 +142,7 @@ export function decodeFinish(end: JsonObject, usage: JsonObject): FinishEvent {
   return { type: 'finish', ...stop, ...extend(format, kept), usage: decodeUsage(usage) };
 }
 
-/** A single body as the events of a stream. A body that is no message is an `upstream-failed` error event. */
+/** A single body as the events of a stream. A body that is no message becomes an `upstream-failed` error event. */
 export function decodeResponse(body: unknown, context: GenerationContext): GenerationEvent[] {
   if (!isJsonObject(body) || !Array.isArray(body.content)) {
     const error = isJsonObject(body) ? decodeInBandError(body) : undefined;
@@ -163,7 +163,7 @@ export function decodeResponse(body: unknown, context: GenerationContext): Gener
   return events;
 }
 
-/** A whole block of an answer as events; none for a block that holds nothing. */
+/** A whole block of an answer as events; none for an empty block. */
 export function decodeBlock(wire: JsonObject, block: number): GenerationEvent[] {
   const part = readBlock(wire);
   switch (part.type) {
@@ -196,8 +196,8 @@ export function decodeBlock(wire: JsonObject, block: number): GenerationEvent[] 
 }
 
 /**
- * The text of a block and its own fields, in the order of a stream: signatures and citations follow the text,
- * any other field belongs to the block's start and must be known before there is text.
+ * The text of a block and its own fields, in the order of a stream: signatures and citations follow the text; any other
+ * field belongs to the start of the block and must be known before the text.
  */
 function annotated(delta: TextDelta | ReasoningDelta, own: JsonObject = {}): GenerationEvent[] {
   const { signature, citations, ...early } = own;
@@ -214,7 +214,7 @@ function annotated(delta: TextDelta | ReasoningDelta, own: JsonObject = {}): Gen
   return [...begun, ...said, ...note(late)];
 }
 
-/** A server's mistake in one block does not cost the answer: the block passes by as it is. */
+/** A server's mistake in one block must not cost the whole answer: the block is passed on as it is. */
 function readBlock(wire: JsonObject): AssistantPart {
   try {
     return decodeAssistantPart(wire, 'content');

@@ -2,10 +2,10 @@ import type { JsonObject, Sampling } from '@sluice/canonical';
 import { isClaude, thinkingFormOf } from './claude-models.ts';
 import type { RequestBody } from './wire.ts';
 
-/** The least `top_p` that may stand beside thinking. */
+/** The lowest `top_p` that servers accept together with thinking. */
 const leastTopP = 0.95;
 
-/** A `top_k` of 0 limits nothing; servers of other dialects know none, and refuse it. It stays for those of this one. */
+/** A `top_k` of 0 limits nothing. Other dialects refuse a 0, so it is kept only for servers of this one. */
 export function decodeSampling(known: RequestBody): Sampling {
   const { max_tokens, temperature, top_p, top_k, stop_sequences } = known;
   return {
@@ -27,8 +27,8 @@ export interface SamplingTarget {
 }
 
 /**
- * The settings for a server. Claude refuses some beside each other and beside thinking, which a client of another
- * format can't know and often sends by default: for those what is refused is left out.
+ * The settings for a server. Claude refuses some combinations, and some settings together with thinking. A client of
+ * another format cannot know that and often sends them by default, so for such a client they are left out.
  */
 export function encodeSampling(sampling: Sampling, target: SamplingTarget): JsonObject {
   const { temperature, topP, topK, stopSequences } =
@@ -45,7 +45,7 @@ function accepted(sampling: Sampling, { model, isThinking }: SamplingTarget): Sa
   const { temperature, topP, topK, ...rest } = sampling;
   if (thinkingFormOf(model) === 'adaptive') return rest;
   if (isThinking) return { ...rest, ...(topP !== undefined && topP >= leastTopP && { topP }) };
-  // One of the two at most: a temperature of 1 is the default.
+  // At most one of the two. A temperature of 1 is the default, so `topP` wins then.
   const isTempered = temperature !== undefined && (temperature < 1 || topP === undefined);
   return {
     ...rest,

@@ -37,9 +37,9 @@ export interface StopFields {
 }
 
 /**
- * Says why the answer ended. A server of this dialect is quoted (`rawReason`); other dialects' words are not
- * known to clients of this one and give way to the nearest that is. A call whose arguments could not be understood
- * or break off (`hasMangledCall`) must not look like one that asks to be run, whatever its server says.
+ * Says why the answer ended. The word of a server of this dialect is passed on (`rawReason`). Clients of this dialect
+ * do not know other dialects' words, so those become the nearest word that they know. A call whose arguments are
+ * unreadable or cut off (`hasMangledCall`) must not look like one that asks to be run, whatever the server said.
  */
 export function encodeStop(finish: FinishEvent, hasMangledCall = false): StopFields {
   const { stop_reason: own, stop_details: details } = extensionsOf(finish, format) ?? {};
@@ -60,7 +60,9 @@ function wordFor(finish: FinishEvent, rawReason: string | undefined): string {
     : stopReason[finish.reason];
 }
 
-/** The part of a finish event that says why. A reason of tomorrow is `other` and is kept for this format. */
+/**
+ * The part of a finish event that says why. An unknown reason becomes `other`, and its word is kept for this format.
+ */
 export function decodeStop(wire: JsonObject): Omit<FinishEvent, 'type' | 'usage'> {
   const word = typeof wire.stop_reason === 'string' ? wire.stop_reason : undefined;
   const known = word === undefined || !Object.hasOwn(finishReason, word) ? undefined : finishReason[word];

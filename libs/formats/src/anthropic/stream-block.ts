@@ -13,8 +13,8 @@ const deltaOf: Readonly<Record<Kind, string>> = {
 };
 
 /**
- * One block of a stream, from its start to its stop. It is started only when there is something in it, so that
- * what an annotation says of it can still stand in its first event, and an empty block leaves no trace.
+ * One block of a stream, from its start to its stop. It starts only when it has content, so that an annotation can
+ * still be part of its first event, and so that an empty block leaves no trace.
  */
 export class StreamBlock {
   readonly kind: Kind;
@@ -22,12 +22,12 @@ export class StreamBlock {
   isStarted = false;
   private readonly isHidden: boolean;
   private readonly prefix: string;
-  /** Clients join the fragments of a call and parse them: what is passed on has to come to an object. */
+  /** Clients join the fragments of a call and parse the result, so what is passed on has to form an object. */
   private readonly scanner: ArgumentScanner | undefined;
   private fields: JsonObject | undefined;
   private signature: string | undefined;
   private length = 0;
-  /** The thinking so far, where the client does not see it. */
+  /** The thinking so far, if the client does not see it. */
   private unseen = '';
 
   constructor(kind: Kind, index: number, hidesThinking: boolean) {
@@ -40,12 +40,12 @@ export class StreamBlock {
       `${index},"delta":{"type":${deltaOf[kind]}`;
   }
 
-  /** Whether this is a call whose arguments could not be understood, or break off; known once the block has ended. */
+  /** Whether this is a call whose arguments are unreadable or cut off; known once the block has ended. */
   get isMangled(): boolean {
     return this.scanner !== undefined && (!this.scanner.isReadable || this.scanner.isCut);
   }
 
-  /** A piece of the content. */
+  /** Writes a piece of the content. */
   push(piece: string): string {
     return this.say(this.scanner ? this.scanner.push(piece) : piece);
   }
@@ -61,7 +61,10 @@ export class StreamBlock {
     return `${begun}${this.prefix}${JSON.stringify(piece)}}}\n\n`;
   }
 
-  /** Fields of the block. Signatures wait for the end, citations have an event; other fields need an unstarted block. */
+  /**
+   * Takes fields of the block. A signature waits for the end and citations are events of their own; other fields have
+   * an effect only until the block starts.
+   */
   annotate({ signature, citations, ...fields }: JsonObject): string {
     if (typeof signature === 'string') this.signature = signature;
     if (!this.isStarted) this.fields = { ...this.fields, ...fields };
@@ -70,7 +73,7 @@ export class StreamBlock {
     return begun + citations.map((citation) => this.delta({ type: 'citations_delta', citation })).join('');
   }
 
-  /** Starts the block with what is known of it by now; '' when it was started before. */
+  /** Starts the block with what is known of it by now; '' if it was started before. */
   begin(): string {
     if (this.isStarted) return '';
     if (this.kind === 'text') return this.start({ type: 'text', text: '', citations: null, ...this.fields });
@@ -78,7 +81,7 @@ export class StreamBlock {
     return this.start({ type: 'thinking', thinking: '', signature: '', ...this.fields });
   }
 
-  /** Starts the block with exactly this. */
+  /** Starts the block with exactly these fields. */
   start(block: JsonObject): string {
     this.isStarted = true;
     return sseEvent('content_block_start', {
@@ -88,7 +91,10 @@ export class StreamBlock {
     });
   }
 
-  /** A block that is known whole. Calls of the server's own tools bring their input as a delta, as they do at home. */
+  /**
+   * Writes a block that is known whole. A call of the server's own tools gets its input as a delta, as the vendor's own
+   * servers send it.
+   */
   startWhole(block: JsonObject): string {
     const { type, input } = block;
     if (typeof type !== 'string' || !type.endsWith('tool_use') || !isJsonObject(input)) {
@@ -97,7 +103,7 @@ export class StreamBlock {
     return this.start({ ...block, input: {} }) + this.push(JSON.stringify(input));
   }
 
-  /** Stops the block. Thinking is never left without a signature. */
+  /** Stops the block. Thinking always gets a signature. */
   end(): string {
     const isEmpty = this.fields === undefined && this.signature === undefined;
     if (!this.isStarted && isEmpty) return '';

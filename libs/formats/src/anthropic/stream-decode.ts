@@ -7,8 +7,8 @@ import { decodeUsage } from './usage.ts';
 import { format } from './wire.ts';
 
 /**
- * A server's stream as events. It goes by the type inside the data, because some servers leave the event name
- * out. Usage is cumulative: what comes later replaces what came before.
+ * Decodes a server's stream. It goes by the type inside the data, because some servers leave out the event name. Usage
+ * is cumulative: later counts replace earlier ones.
  */
 export class AnthropicStreamDecoder implements StreamDecoder {
   private readonly context: GenerationContext;
@@ -18,9 +18,11 @@ export class AnthropicStreamDecoder implements StreamDecoder {
   /** What the server said of the end: the fields of `message_delta`. */
   private ending: JsonObject | undefined;
   private usage: JsonObject = {};
-  /** Whether the output was counted since the start, whose count is that of an answer that has hardly begun. */
+  /**
+   * Whether the output was counted after the start. The count at the start is that of an answer that has hardly begun.
+   */
   private hasCounted = false;
-  /** What a text delta of the open block begins with, as the dialect's own servers write it. */
+  /** How a text delta of the open block begins when the vendor's own servers write it. */
   private textPrefix: string | undefined;
 
   constructor(context: GenerationContext) {
@@ -59,10 +61,10 @@ export class AnthropicStreamDecoder implements StreamDecoder {
     }
   }
 
-  /** Takes an error that ends the stream; without one the stream was closed. */
+  /** Ends the stream, with an error if there was one; without one the server closed the connection. */
   end(error?: ErrorInfo): GenerationEvent[] {
     if (this.isEnded) return [];
-    // Everything was said but the last word: the answer is complete.
+    // The reason is known and only the last event is missing: the answer is complete.
     if (error === undefined && typeof this.ending?.stop_reason === 'string') return this.finish(this.ending);
     this.isEnded = true;
     const usage = decodeUsage(this.usage);
@@ -89,7 +91,7 @@ export class AnthropicStreamDecoder implements StreamDecoder {
     return this.isStarted || events.length === 0 ? events : [...this.start({}), ...events];
   }
 
-  /** Content at a border between blocks. */
+  /** Handles content at a border between blocks. */
   private turn(events: GenerationEvent[]): GenerationEvent[] {
     const { textIndex } = this.blocks;
     this.textPrefix =
@@ -106,7 +108,10 @@ export class AnthropicStreamDecoder implements StreamDecoder {
     this.usage = { ...this.usage, ...counts };
   }
 
-  /** Routers say so, too, where the server behind them broke off: without a reason, in a block or before any answer. */
+  /**
+   * Routers also send `message_stop` when the server behind them broke off: without a reason, inside a block, or before
+   * any answer.
+   */
   private stop(): GenerationEvent[] {
     return this.blocks.isOpen || !this.isStarted ? this.end() : this.finish(this.ending ?? {});
   }
@@ -121,8 +126,8 @@ export class AnthropicStreamDecoder implements StreamDecoder {
 }
 
 /**
- * The text of a delta that has exactly the known shape and no escapes, read without building its objects:
- * 180 instead of 1,100 ns. Absent for everything else. Servers pad the end with blanks to hide lengths.
+ * A fast path: the text of a delta that has exactly the expected shape and no escapes, read without building objects.
+ * It takes 180 instead of 1,100 ns. Absent for everything else. Some servers pad the end with blanks to hide lengths.
  */
 function scanText(data: string, prefix: string | undefined): string | undefined {
   if (prefix === undefined || !data.startsWith(prefix)) return undefined;

@@ -19,7 +19,9 @@ import { StreamBlock } from './stream-block.ts';
 import { encodeUsage, encodeUsageDelta } from './usage.ts';
 import { format } from './wire.ts';
 
-/** A stream of this dialect: `message_start`, whole blocks one after the other, `message_delta`, `message_stop`. */
+/**
+ * Writes a stream of this dialect: `message_start`, whole blocks one after the other, `message_delta`, `message_stop`.
+ */
 export class AnthropicStreamEncoder implements StreamEncoder {
   readonly contentType = 'text/event-stream; charset=utf-8';
   private readonly call: ClientCall;
@@ -27,7 +29,7 @@ export class AnthropicStreamEncoder implements StreamEncoder {
   private block: StreamBlock | undefined;
   /** Canonical number of `block`. */
   private number = -1;
-  /** Blocks that the client was told of; parts of other dialects are not among them. */
+  /** How many blocks the client has seen. Blocks of other dialects are not counted. */
   private blocks = 0;
   private hasMangledCall = false;
 
@@ -75,7 +77,7 @@ export class AnthropicStreamEncoder implements StreamEncoder {
   }
 
   private start(event: StartEvent): string {
-    // A start that comes again belongs to another attempt at the same answer.
+    // A second start belongs to another attempt at the same answer.
     if (this.state !== 'waiting') return '';
     this.state = 'running';
     const message = {
@@ -120,7 +122,9 @@ export class AnthropicStreamEncoder implements StreamEncoder {
     return this.open(block, 'opaque') + (this.block?.startWhole(value) ?? '') + this.close();
   }
 
-  /** An event of a server of this dialect. The block that it speaks of has the number that this client knows. */
+  /**
+   * Passes on an event of a server of this dialect, with its block's number changed to the one that this client knows.
+   */
   private passEvent(value: JsonObject): string {
     const { type } = value;
     if (typeof type !== 'string' || !/^\w+$/.test(type)) return '';

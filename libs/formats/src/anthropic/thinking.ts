@@ -34,15 +34,15 @@ const budgetFor: Readonly<Record<AskingEffort, number>> = {
 };
 const leastBudget = 1024;
 
-/** What was read of `thinking` and `output_config`, and what of it only this format can say. */
+/** What `thinking` and `output_config` say, and what only this format can express. */
 export interface DecodedThinking {
   reasoning?: Reasoning;
   kept: JsonObject;
 }
 
 /**
- * Reads how much the client wants the model to think. A type of thinking that is not known here counts as
- * disabled, and stays verbatim for servers of this dialect.
+ * Reads how much the client wants the model to think. An unknown type of thinking counts as disabled and is kept
+ * verbatim for servers of this dialect.
  */
 export function decodeThinking(thinking: JsonObject | undefined, config: JsonObject): DecodedThinking {
   const word = config.effort;
@@ -50,7 +50,7 @@ export function decodeThinking(thinking: JsonObject | undefined, config: JsonObj
   const kept = restOf(config, effort === undefined ? {} : { effort });
   const keptConfig: JsonObject = Object.keys(kept).length === 0 ? {} : { output_config: kept };
   if (thinking === undefined) {
-    // Null remembers that effort alone was asked for: with `thinking` added it would be another request.
+    // Null records that the client asked for effort alone: adding `thinking` would make it another request.
     return effort === undefined
       ? { kept: keptConfig }
       : { reasoning: { effort }, kept: { ...keptConfig, thinking: null } };
@@ -89,20 +89,20 @@ function budgetOf(thinking: JsonObject): number {
 export interface ThinkingTarget {
   /** The model's name at the server. */
   model: string;
-  /** The limit that is sent: thinking is part of it. */
+  /** The output limit that is sent; thinking counts towards it. */
   maxTokens: number;
-  /** The request makes the model call a tool, which the dialect does not allow together with thinking. */
+  /** The request forces a tool call, which the dialect does not allow together with thinking. */
   isToolForced: boolean;
-  /** The model goes on after its calls without the signed thinking that a budget demands there. Absent: no. */
+  /** The model continues after its calls without the signed thinking that a budget would demand there. Absent: no. */
   isMidLoop?: boolean;
   /** The client speaks another format. Absent: no. */
   isForeign?: boolean;
 }
 
 /**
- * `thinking` and `effort` for a server. A budget is kept between the dialect's least and the limit of the answer;
- * an effort alone becomes adaptive thinking, or a budget for the models that know nothing else; where models know no
- * budget, one from another format becomes an effort. A forced tool call wins over an effort.
+ * `thinking` and `effort` for a server. A budget is kept between the dialect's minimum and the limit of the answer. An
+ * effort alone becomes adaptive thinking, or a budget for models that know nothing else. A budget from another format
+ * becomes an effort for models that know no budget. A forced tool call wins over an effort.
  */
 export function encodeThinking(
   reasoning: Reasoning | undefined,
@@ -116,14 +116,15 @@ export function encodeThinking(
   }
   const word = effort && { effort: wordOf(effort, target) };
   const form = thinkingFormOf(target.model);
-  // The newer ones show nothing unasked, and clients of other formats have no such word or see what is thought.
+  // Newer models show no thinking unless asked. Clients of other formats have no word to ask for it, or expect to see
+  // it.
   const isShown = visible ?? (target.isForeign && form === 'adaptive' ? true : undefined);
   const display = isShown === undefined ? {} : { display: isShown ? 'summarized' : 'omitted' };
   if (budgetTokens !== undefined && budgetTokens > 0) {
     if (target.isForeign) {
       const nearest = effort ?? effortOf(budgetTokens);
       if (form === 'adaptive') return encodeAdaptive(nearest, display, target);
-      // Unlike who speaks this dialect, such a client can't know where a budget is refused.
+      // Unlike a client of this dialect, a foreign client cannot know where a budget is refused.
       if (target.isToolForced || target.maxTokens <= leastBudget) return {};
     }
     if (target.isMidLoop) return { ...word };
@@ -137,7 +138,7 @@ export function encodeThinking(
   return { thinking: { type: 'enabled', budget_tokens: budget, ...display } };
 }
 
-/** Thinking that the model allots itself, unless it has to call a tool at once. */
+/** Thinking whose amount the model chooses itself, unless it has to call a tool at once. */
 function encodeAdaptive(
   effort: AskingEffort | undefined,
   display: JsonObject,
@@ -149,18 +150,21 @@ function encodeAdaptive(
   };
 }
 
-/** An effort in the words of the model; one that a client of another format can't know it lacks is the next higher. */
+/**
+ * The effort in the model's words. If the model lacks it, a client of another format cannot know that and gets the next
+ * higher.
+ */
 function wordOf(effort: AskingEffort, { model, isForeign }: ThinkingTarget): string {
   return effort === 'xhigh' && isForeign && !knowsXhigh(model) ? effortWord.max : effortWord[effort];
 }
 
-/** The effort that a client of this dialect asked for alone, in its words. */
+/** The effort, in this dialect's words, of a client that asked for nothing else. */
 export function effortAlone(reasoning: Reasoning | undefined): { effort?: string } {
   const { effort } = reasoning ?? {};
   return effort === undefined || effort === 'none' ? {} : { effort: effortWord[effort] };
 }
 
-/** Thinking as the client wrote it, with a budget that leaves room for an answer. */
+/** The client's own `thinking`, with its budget reduced to leave room for an answer. */
 export function limitBudget(thinking: Json, maxTokens: number): Json {
   if (!isJsonObject(thinking) || typeof thinking.budget_tokens !== 'number') return thinking;
   return { ...thinking, budget_tokens: within(thinking.budget_tokens, maxTokens) };
@@ -170,7 +174,7 @@ function within(budget: number, maxTokens: number): number {
   return Math.max(leastBudget, Math.min(budget, maxTokens - 1));
 }
 
-/** The effort that spends about as much as a budget. */
+/** The effort that spends about as much as this budget. */
 function effortOf(budget: number): AskingEffort {
   if (budget <= 2 * budgetFor.low) return 'low';
   return budget <= budgetFor.high ? 'medium' : 'high';

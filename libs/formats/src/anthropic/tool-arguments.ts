@@ -1,9 +1,9 @@
 import type { JsonObject } from '@sluice/canonical';
 
-/** What a call without arguments says. */
+/** The JSON text of a call without arguments. */
 export const noArguments = '{}';
 
-/** The JSON text of a call's `input`; a call without arguments says `{}`, which every reader of JSON takes. */
+/** The JSON text of a call's `input`. A call without arguments gets `{}`, which every JSON reader accepts. */
 export function encodeArguments(input: JsonObject | undefined): string {
   return input === undefined ? noArguments : JSON.stringify(input);
 }

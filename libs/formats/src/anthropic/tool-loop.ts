@@ -7,7 +7,7 @@ import {
 } from '@sluice/canonical';
 import { isClaude } from './claude-models.ts';
 
-/** Who goes on, and for whom. */
+/** Which model continues, and for whom. */
 interface Reader {
   /** The model's name at the server. */
   model: string;
@@ -16,9 +16,9 @@ interface Reader {
 }
 
 /**
- * Whether the model is to go on after the results of its calls, in a turn of which the thinking got lost, or that another
- * model made without any: servers refuse a budget of thinking there. A client of this dialect that left the thinking out
- * itself is said as it spoke.
+ * Whether the model is to continue after the results of its calls, in a turn whose thinking got lost or that another
+ * model made without any: servers refuse a thinking budget there. If a client of this dialect left the thinking out
+ * itself, its request stays as it is.
  */
 export function isMidLoop(
   messages: readonly Message[],
@@ -36,7 +36,7 @@ export function isMidLoop(
   return Array.isArray(content) && !isThinking(content[0]) && content.some(isCall);
 }
 
-/** Of the calls that the makers' own models make, wherever they run. */
+/** Matches the ids of calls made by Claude, wherever it runs. */
 const ownId = /^toolu_/;
 
 function isThinking(block: Json | undefined): boolean {

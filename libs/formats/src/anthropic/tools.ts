@@ -15,11 +15,14 @@ import { customTool, format, invalid, parseWire, toolChoice as toolChoiceBody } 
 
 export interface DecodedTools {
   tools: Tool[];
-  /** Tools that the model must not see until it searched for them: kept for servers that can search. */
+  /** Tools that the model must not see until it has searched for them; kept for servers that can search. */
   deferred: Json[];
 }
 
-/** The tools: those with a schema are functions, the server's own stay opaque so that only such a server runs them. */
+/**
+ * Reads the tools. Those with a schema are functions. The server's own tools stay opaque, so that only such a server
+ * runs them.
+ */
 export function decodeTools(wire: readonly Json[]): DecodedTools {
   const decoded: DecodedTools = { tools: [], deferred: [] };
   for (const [index, value] of wire.entries()) {
@@ -47,8 +50,8 @@ function decodeCustomTool(value: JsonObject, path: string): Tool {
 }
 
 /**
- * The tools that a choice leaves to the model: the dialect has no narrower choice than one or all. `accepted` makes of a schema
- * what the model takes, be it held to it or not.
+ * The tools that the choice allows; this dialect can only choose one tool or all. `accepted` converts a schema to what
+ * the model accepts.
  */
 export function encodeTools(
   { tools = [], toolChoice }: Pick<InferenceRequest, 'tools' | 'toolChoice'>,
@@ -63,7 +66,7 @@ export function encodeTools(
     if (tool.type === 'opaque') encoded.push(ownValue(tool, `tools[${index}]`));
     else if (allowed === undefined || allowed.has(tool.name)) {
       const { name, description, parameters, strict } = tool;
-      // The dialect demands the type; the caller's key order stays, because models read the schema as text.
+      // The dialect demands the type. The caller's key order is kept, because models read the schema as text.
       const schema = parameters.type === undefined ? { type: 'object', ...parameters } : parameters;
       encoded.push({
         name,
@@ -77,7 +80,10 @@ export function encodeTools(
   return Array.isArray(deferred) ? [...encoded, ...deferred] : encoded;
 }
 
-/** The tools that a conversation called, for models that refuse its calls where none are named; all that is known of them. */
+/**
+ * The tools that a conversation called, for models that refuse its calls if no tools are declared. Their names are all
+ * that is known of them.
+ */
 export function calledTools(messages: readonly Message[]): JsonObject[] {
   const names = new Set<string>();
   for (const message of messages) {
@@ -87,10 +93,10 @@ export function calledTools(messages: readonly Message[]): JsonObject[] {
   return Array.from(names, (name) => ({ name, input_schema: { type: 'object' } }));
 }
 
-/** How the client steers tool use. */
+/** How the client steers the use of tools. */
 export type ToolSteering = Pick<InferenceRequest, 'toolChoice' | 'parallelToolCalls'>;
 
-/** Reads `tool_choice`, which also says whether calls may come in parallel. */
+/** Reads `tool_choice`, which also says whether calls may be parallel. */
 export function decodeToolChoice(wire: JsonObject | undefined): ToolSteering {
   if (wire === undefined) return {};
   const { known } = parseWire(toolChoiceBody, wire, 'tool_choice');
@@ -108,7 +114,7 @@ function choiceOf(type: 'auto' | 'any' | 'tool' | 'none', name: string | undefin
   return { type, name };
 }
 
-/** `tool_choice` for a server; absent where nothing was asked. */
+/** `tool_choice` for a server; absent if the client asked for nothing. */
 export function encodeToolChoice({ toolChoice, parallelToolCalls }: ToolSteering): JsonObject | undefined {
   if (toolChoice === undefined && parallelToolCalls === undefined) return undefined;
   const choice = toolChoice ?? { type: 'auto' };

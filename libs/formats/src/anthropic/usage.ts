@@ -10,9 +10,8 @@ import { tokenCount } from '../token-count.ts';
 import { format, restOf } from './wire.ts';
 
 /**
- * The usage of a whole message, every key that SDKs demand present. `input_tokens` leaves out what was read
- * from or written to the cache. Counters are plain numbers in this dialect (clients add them up), so what was
- * not reported is 0.
+ * The usage of a whole message, with every key that SDKs demand. `input_tokens` excludes what was read from or written
+ * to the cache. Clients of this dialect add the counters up, so a count that was not reported is 0.
  */
 export function encodeUsage(usage: Usage): JsonObject {
   const counters = encodeCounters(usage);
@@ -35,8 +34,8 @@ export function encodeUsage(usage: Usage): JsonObject {
 }
 
 /**
- * The cumulative usage at the end of a stream. Its `input_tokens` may be null: clients then keep the number
- * of the stream's beginning.
+ * The cumulative usage at the end of a stream. `input_tokens` may be null: clients then keep the number from the start
+ * of the stream.
  */
 export function encodeUsageDelta(usage: Usage): JsonObject {
   return { ...encodeCounters(usage), server_tool_use: null, ...extensionsOf(usage, format) };
@@ -63,8 +62,9 @@ const counted = {
 };
 
 /**
- * A server's usage with inclusive totals. What the totals do not say is kept as an extension. No prompt has no tokens:
- * with zeros servers begin a stream that know no better yet, and routers of many dialects all do.
+ * A server's usage with inclusive totals. What the totals do not express is kept as an extension. An input of 0 means
+ * not known, since every prompt has tokens: servers that know no better yet start a stream with zeros, and so do all
+ * routers of many dialects.
  */
 export function decodeUsage(wire: JsonObject): Usage {
   const cacheReadTokens = tokenCount(wire.cache_read_input_tokens);
@@ -79,7 +79,7 @@ export function decodeUsage(wire: JsonObject): Usage {
   const usage: Usage = {
     ...(inputTokens && { inputTokens }),
     ...(outputTokens !== undefined && (outputTokens > 0 || isCounted) && { outputTokens }),
-    // A zero is what servers without a cache say, ours among them: it is no report.
+    // Servers without a cache, ours included, say 0: that is no report.
     ...(cacheReadTokens && { cacheReadTokens }),
     ...(cacheWriteTokens && { cacheWriteTokens }),
     ...(reasoningTokens !== undefined && { reasoningTokens }),
@@ -90,7 +90,7 @@ export function decodeUsage(wire: JsonObject): Usage {
 /** The fields that encoding the totals would not bring back. */
 function unsaid(wire: JsonObject, said: JsonObject): JsonObject {
   const rest = restOf(wire, counted);
-  // A stream tells the split at its start alone, where nothing may be known yet; the total is the newer word.
+  // A stream tells the split at its start only, where it may not be known yet; the total is newer.
   if (splitTotal(rest.cache_creation) !== said.cache_creation_input_tokens) delete rest.cache_creation;
   for (const [name, value] of Object.entries(rest)) {
     if (JSON.stringify(value) === JSON.stringify(said[name])) delete rest[name];

@@ -14,7 +14,7 @@ const list = z.custom<Json[]>(Array.isArray, 'must be a list').meta({ type: 'arr
 const strings = z.array(z.string()).max(mostStops, `must hold at most ${mostStops}`);
 const anything = z.custom<Json>((value) => value !== undefined, 'is required');
 
-/** The body of both routes. Only what is read here is named; everything else is kept as an extension. */
+/** The body of both routes. It names only what is read here; everything else is kept as an extension. */
 export const requestBody = z.object({
   model: z.string().min(1, 'must not be empty'),
   max_tokens: optional(z.preprocess(boundTokens, z.int().min(1, 'must be at least 1'))),
@@ -75,8 +75,8 @@ export interface Parsed<Known> {
 }
 
 /**
- * Reads a stranger's object: what the schema names, and the rest as it came. Throws `invalid-request` that
- * names the first bad field below `path` ('' is the body itself) and never repeats a value.
+ * Reads an object that a stranger sent: the fields that the schema names, and the rest unchanged. Throws
+ * `invalid-request` with the first bad field below `path` ('' is the body itself). The message never repeats a value.
  */
 export function parseWire<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
@@ -95,19 +95,19 @@ export function invalid(path: string, reason: string): SluiceError {
   return new SluiceError('invalid-request', `${path}: ${reason}`, { param: path });
 }
 
-/** The fields of `value` that `known` does not name, without nulls: in this dialect null is absent. */
+/** The fields of `value` that `known` does not name, without nulls: in this dialect, null means absent. */
 export function restOf(value: JsonObject, known: object): JsonObject {
   const rest: JsonObject = {};
   for (const [name, field] of Object.entries(value)) {
-    // Assigned, `__proto__` would not become a field but the parent of them all.
+    // Assigning to `__proto__` would set the object's prototype instead of a field.
     if (field !== null && name !== '__proto__' && !Object.hasOwn(known, name)) rest[name] = field;
   }
   return rest;
 }
 
 /**
- * The blocks of a `content` or `system`, each with its path; a string is one text block. Throws where an
- * element is no block.
+ * The blocks of a `content` or `system`, each with its path; a string is one text block. Throws if an element is no
+ * block.
  */
 export function listBlocks(content: Json | undefined, path: string): { block: JsonObject; path: string }[] {
   if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path }];

@@ -2,7 +2,7 @@ import type { BadInput } from '../corpus/bad-input.ts';
 import { createCorpus, standardCorpus } from '../corpus/bad-input.ts';
 import { decodeStream, formatNamed } from '../golden-run.ts';
 
-/** The input that takes longest to be refused or understood. */
+/** The input that takes longest to be refused or decoded. */
 export interface Slowest {
   id: string;
   tookMs: number;
@@ -10,7 +10,9 @@ export interface Slowest {
 
 const context = { id: 'bench', createdAt: 0, model: 'bench' };
 
-/** Decodes every bad input three times and takes the best of each, so that only a slow input is slow. */
+/**
+ * Decodes every bad input three times and takes its best time, so that a busy machine does not make an input look slow.
+ */
 export function findSlowest(now: () => number): Slowest {
   let slowest: Slowest = { id: 'none', tookMs: 0 };
   for (const input of createCorpus(standardCorpus)) {
@@ -32,6 +34,6 @@ function decode(input: BadInput): void {
     else if (input.kind === 'body') client.decodeResponse(input.body, context);
     else if (input.kind === 'stream') decodeStream(client.createStreamDecoder(context), [input.bytes]);
   } catch {
-    // A refusal is what most of them end in; what it says is the tests' business.
+    // Most of them end in a refusal; the tests check what it says.
   }
 }

@@ -10,8 +10,8 @@ export interface Checkout {
 }
 
 /**
- * Checks a commit out into a folder of its own, with this tree's packages, its own libraries and this tree's
- * benchmark and golden cases, so that both sides run the same tasks.
+ * Checks a commit out into a folder of its own: its libraries, with this tree's packages, benchmark and golden cases,
+ * so that both sides run the same tasks.
  */
 export function checkOut(repository: string, commit: string): Checkout {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));

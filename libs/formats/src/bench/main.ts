@@ -28,7 +28,7 @@ const values = readFlags(usage, {
 function runIn(folder: string): Figures {
   const script = join(folder, 'libs/formats/src/bench/run.ts');
   const output = execFileSync(process.execPath, ['--expose-gc', script], { encoding: 'utf8' });
-  // Our own script's one line.
+  // The output is our own script's one line.
   return JSON.parse(output) as Figures;
 }
 
@@ -49,7 +49,7 @@ function measureBoth(): { ours: Figures; theirs: Figures | undefined } {
   let ours: Figures | undefined;
   let theirs: Figures | undefined;
   try {
-    // In turns, so that a busy minute of the machine meets both.
+    // Alternating, so that a busy minute of the machine affects both.
     for (let run = 0; run < runs; run += 1) {
       if (checkout) theirs = better(theirs, runIn(checkout.folder));
       ours = better(ours, runIn(repository));

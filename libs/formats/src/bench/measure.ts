@@ -4,11 +4,11 @@ export interface MeasureOptions {
   rounds: number;
   /** Length of a round in milliseconds. */
   roundMs: number;
-  /** Milliseconds from any start. */
+  /** Monotonic milliseconds. */
   now(): number;
 }
 
-/** Units per second of the best round: others share the machine, and they only ever make it slower. */
+/** Units per second of the best round: other processes share the machine and only ever make a round slower. */
 export function measure(task: Task, { rounds, roundMs, now }: MeasureOptions): number {
   let best = 0;
   // The first round warms up.
@@ -24,7 +24,9 @@ export function measure(task: Task, { rounds, roundMs, now }: MeasureOptions): n
   return Math.round(best);
 }
 
-/** Heap bytes that one unit leaves to the collector, after warming up. Needs `--expose-gc`; absent without. */
+/**
+ * Heap bytes that one unit leaves to the garbage collector, after warming up. Needs `--expose-gc`; absent without it.
+ */
 export function measureGarbage(task: Task, collectGarbage: (() => void) | undefined): number | undefined {
   if (!collectGarbage) return undefined;
   for (let run = 0; run < 200; run += 1) task.run();

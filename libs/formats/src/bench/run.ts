@@ -3,8 +3,8 @@ import { measure, measureGarbage } from './measure.ts';
 import { createTasks } from './tasks.ts';
 
 /*
- * Measures the codecs that stand beside this file and prints one line of JSON: rates by name. The command runs
- * it in a process of its own, in this tree and in that of the commit it compares with.
+ * Measures the codecs of its own tree and prints one line of JSON: rates and garbage by name. The command runs it in a
+ * separate process, in this tree and in that of the commit to compare with.
  */
 
 const rates: Record<string, number> = {};

@@ -3,7 +3,7 @@ import type { ClientCall, Format } from '../codec.ts';
 import { type GoldenCase, goldenCases } from '../golden-case.ts';
 import { SseParser } from '../sse.ts';
 
-/** Something to be repeated: one run does `units` of what the name counts. */
+/** Work that can be repeated. One run does `units` of what the name counts. */
 export interface Task {
   name: string;
   units: number;

@@ -9,11 +9,11 @@ import { type FeatureCell, tabulateFeatures } from './feature-table.ts';
 import { describeFields } from './field-handling.ts';
 import { type FieldSamples, fieldSamples } from './field-samples.ts';
 
-/** In the order in which the API's document shows them. */
+/** In the order in which the OpenAPI document shows them. */
 const shown = formats.toReversed();
 const dialects = shown.map(({ client }) => client.format);
 
-/** docs/compatibility.md, from a run of the matrix and from trying every field out. */
+/** docs/compatibility.md, from a run of the matrix and from trying out every field. */
 export async function writeCompatibility(): Promise<string> {
   const cells = [...runMatrix()];
   const titles = await loadTitles();
@@ -31,7 +31,7 @@ export async function writeCompatibility(): Promise<string> {
   ].join('\n')}`;
 }
 
-/** What people call a dialect, by its name. */
+/** What people call each dialect, by its name. */
 type Titles = Readonly<Record<string, string>>;
 
 async function loadTitles(): Promise<Titles> {
@@ -42,7 +42,7 @@ async function loadTitles(): Promise<Titles> {
   return Object.fromEntries(await Promise.all(titles));
 }
 
-/** What no case of the matrix shows, since it hangs on the model's name; see foreign-client.test.ts. */
+/** What no case of the matrix shows, since it depends on the model's name; see foreign-client.test.ts. */
 const makersModels = [
   '### Of requests for the makers’ own models',
   '',

@@ -2,11 +2,11 @@ import type { CellOutcome, LegOutcome } from '../matrix/outcome.ts';
 
 /** What becomes of a feature between a client's format and a server's dialect. */
 export interface FeatureCell {
-  /** `served`, `translated`, `passed through` or `for its own format`; absent where every case is refused. */
+  /** `served`, `translated`, `passed through` or `for its own format`; absent if every case is refused. */
   word?: string;
   /** The rules by which cases are refused. */
   refusedBy: string[];
-  /** Rules that changed something of it. */
+  /** The rules that changed something. */
   rules: string[];
 }
 
@@ -15,7 +15,7 @@ export type FeatureTable = Map<string, Map<string, FeatureCell>>;
 
 const ownOnly = /only one format knows|server's own tools|unknown fields|signatures|citations/;
 
-/** The features that the golden cases of a format use on this way, and what the matrix found for each. */
+/** The features that a format's golden cases use in this direction, and what the matrix found for each. */
 export function tabulateFeatures(
   cells: readonly CellOutcome[],
   format: string,

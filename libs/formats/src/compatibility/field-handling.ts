@@ -8,11 +8,11 @@ import type { FieldSamples } from './field-samples.ts';
 /** What becomes of one field of a request. */
 export interface FieldHandling {
   field: string;
-  /** Toward a server of each dialect, in the order of the registry. */
+  /** Towards a server of each dialect, in the order of the registry. */
   toward: Record<string, string>;
 }
 
-/** Tries each field of a dialect out. */
+/** Tries out each field of a dialect. */
 export function describeFields(samples: FieldSamples): FieldHandling[] {
   const before = decode(samples, samples.smallest);
   return Object.entries(samples.fields).map(([field, value]) => {

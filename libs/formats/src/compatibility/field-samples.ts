@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@sluice/canonical';
 
-/** A request that is as small as it may be, and a value of each field that the dialect has beside it. */
+/** The smallest valid request, and a value for every other field of the dialect. */
 export interface FieldSamples {
   format: string;
   path: string;
@@ -13,7 +13,7 @@ const schema = { type: 'object', properties: { city: { type: 'string' } } };
 const chatTool = { type: 'function', function: { name: 'look', parameters: schema } };
 const messagesTool = { name: 'look', input_schema: schema };
 
-/** The fields of every dialect, with a value that asks for something. */
+/** The fields of every dialect, each with a value that asks for something. */
 export const fieldSamples: readonly FieldSamples[] = [
   {
     format: 'openai',

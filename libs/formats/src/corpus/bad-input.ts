@@ -7,10 +7,10 @@ import { oddNames, oddTexts, oddValues } from './oddities.ts';
 import { Random } from './random.ts';
 import { readSeeds, type Seeds } from './seeds.ts';
 
-/** Something that a stranger may send: a client's request, or an upstream's answer. */
+/** Something that a stranger may send: a client's request or an upstream's answer. */
 export type BadInput = { id: string; format: string } & (
   | { kind: 'request'; wire: WireRequest }
-  /** A request body that may be no JSON at all; it goes over HTTP as it is. */
+  /** A request body that may not even be JSON; it is sent over HTTP as it is. */
   | { kind: 'text'; path: string; text: string }
   | { kind: 'body'; status: number; body: Json }
   | { kind: 'stream'; bytes: Uint8Array }
@@ -18,14 +18,14 @@ export type BadInput = { id: string; format: string } & (
 
 export interface CorpusOptions {
   seed: number;
-  /** How many inputs are made by mutation; those from lists come on top. */
+  /** How many inputs are made by mutation. Those from the lists are added to them. */
   mutations: number;
 }
 
-/** The corpus as tests run it: 4,000 mutations and what the lists hold. */
+/** The corpus that the tests run: 4,000 mutations and all of the lists. */
 export const standardCorpus: CorpusOptions = { seed: 20_261_121, mutations: 4_000 };
 
-/** The same inputs for the same options, always in the same order. */
+/** Makes the same inputs in the same order for the same options. */
 export function createCorpus({ seed, mutations }: CorpusOptions): BadInput[] {
   const seeds = readSeeds();
   const random = new Random(seed);
@@ -52,7 +52,7 @@ function mutated(index: number, seeds: Seeds, random: Random): BadInput {
     return { id, format, kind: 'stream', bytes: mutateStream(text, random) };
   }
   const { format, wire } = random.pick(seeds.requests);
-  // Bodies are strangers' JSON: `WireRequest` promises no more.
+  // Safe to cast: the bodies are strangers' JSON, and `WireRequest` promises nothing more.
   const body = mutateJson(wire.body as Json, random);
   return { id, format, kind: 'request', wire: { ...wire, ...spoilQuery(random), body } };
 }
@@ -64,7 +64,7 @@ function spoilQuery(random: Random): Partial<WireRequest> {
   };
 }
 
-/** What the lists hold: odd whole bodies, odd texts, and odd paths of the format that reads its path. */
+/** The inputs from the lists: odd bodies, odd texts, and odd paths for the format that reads its path. */
 function* listed(seeds: Seeds): Generator<BadInput> {
   for (const { server } of formats) {
     const { format } = server;

@@ -6,21 +6,21 @@ export interface HttpAnswer {
   status: number;
   contentType: string;
   body: string;
-  /** Milliseconds until the answer was whole. */
+  /** Milliseconds until the answer was complete. */
   tookMs: number;
 }
 
 export interface HttpTarget {
   url: URL;
   key: string;
-  /** Patience for one call in milliseconds. */
+  /** How long to wait for one call, in milliseconds. */
   timeoutMs: number;
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 const hung: Omit<HttpAnswer, 'tookMs'> = { status: -1, contentType: '', body: '' };
 
-/** Posts this text as JSON. */
+/** Posts a text as JSON. */
 export function postText(target: HttpTarget, path: string, text: string): Promise<HttpAnswer> {
   const startedAt = performance.now();
   return new Promise((resolve) => {
@@ -57,7 +57,7 @@ export function postText(target: HttpTarget, path: string, text: string): Promis
   });
 }
 
-/** Writes bytes to a socket of their own and reads until it is closed or a whole answer is there. */
+/** Writes bytes to a new socket and reads until it is closed or a whole answer has come. */
 export function sendBytes(target: HttpTarget, bytes: string): Promise<HttpAnswer> {
   const startedAt = performance.now();
   return new Promise((resolve) => {
@@ -69,7 +69,7 @@ export function sendBytes(target: HttpTarget, bytes: string): Promise<HttpAnswer
       resolve({ ...answer, tookMs: performance.now() - startedAt });
     };
     const timer = setTimeout(() => end(text === '' ? hung : readAnswer(text)), target.timeoutMs);
-    // The other half of the connection stays open for the answer.
+    // Half-closed: the other direction stays open for the answer.
     socket.on('connect', () => socket.end(Buffer.from(bytes, 'latin1')));
     socket.on('data', (piece) => {
       text += piece.toString('latin1');
@@ -86,7 +86,7 @@ function readAnswer(all: string): Omit<HttpAnswer, 'tookMs'> {
   return { status, contentType, body: text.slice(text.indexOf('\r\n\r\n') + 4) };
 }
 
-/** Characters that Node's client refuses to send, percent-encoded; everything else as it is. */
+/** Percent-encodes the characters that Node's client refuses to send, and nothing else. */
 function escapePath(path: string): string {
   const escaped = path.toWellFormed().replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character));
   return escaped.startsWith('/') ? escaped : `/${escaped}`;

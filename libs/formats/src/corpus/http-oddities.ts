@@ -1,4 +1,4 @@
-/** A call as bytes on a socket, for what no HTTP client would send. */
+/** A call as raw bytes on a socket, for what no HTTP client would send. */
 export interface HttpOddity {
   id: string;
   bytes: string;
@@ -6,7 +6,7 @@ export interface HttpOddity {
 
 const path = '/v1/chat/completions';
 
-/** Broken, hostile and merely unusual HTTP. None may be answered by a 5xx, and each must be answered or cut. */
+/** Broken, hostile and merely unusual HTTP. Each must be answered or cut, and none may be answered with a 5xx. */
 export function httpOddities(host: string, key: string): HttpOddity[] {
   const head = `Host: ${host}\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n`;
   const json = `${head}Content-Type: application/json\r\n`;

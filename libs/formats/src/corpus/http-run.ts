@@ -6,7 +6,7 @@ import { readKept } from './kept.ts';
 import { canary } from './oddities.ts';
 
 export interface HttpRunOptions extends HttpTarget {
-  /** A model that the gateway serves; it takes the place of the golden cases' own. */
+  /** A model that the gateway serves; it replaces the model of the golden cases. */
   model: string;
   seed: number;
   mutations: number;
@@ -16,11 +16,11 @@ export interface HttpRunOptions extends HttpTarget {
 /** What a run over HTTP found. */
 export interface HttpRunReport {
   sent: number;
-  /** Answers by status. */
+  /** Number of answers by status. */
   statuses: Map<number, number>;
-  /** One sentence for each answer that must not be. */
+  /** One sentence for each answer that must not happen. */
   failures: string[];
-  /** Milliseconds of the refusals, ascending. */
+  /** How long the refusals took, in milliseconds, ascending. */
   refusalsMs: number[];
 }
 
@@ -30,7 +30,7 @@ interface Call {
   send(): Promise<HttpAnswer>;
 }
 
-/** Sends every bad request of the corpus to a running gateway, then asks whether it is still well. */
+/** Sends every bad request of the corpus to a running gateway, then checks that the gateway still works. */
 export async function runOverHttp(options: HttpRunOptions): Promise<HttpRunReport> {
   const report: HttpRunReport = { sent: 0, statuses: new Map(), failures: [], refusalsMs: [] };
   const waiting = callsOf(options);
@@ -100,7 +100,7 @@ function note(report: HttpRunReport, call: Call, answer: HttpAnswer): void {
 function judgeAnswer({ format }: Call, { status, contentType, body }: HttpAnswer): string | undefined {
   if (status === -1) return 'no answer in time';
   if (status >= 500) return `answered with ${status}: ${body.slice(0, 300)}`;
-  // A socket may only be cut where what came over it was no HTTP.
+  // A socket may only be cut if what came over it was not HTTP.
   if (format === undefined) return undefined;
   if (status === 0) return 'the connection was cut';
   if (status < 400) return undefined;
@@ -114,7 +114,7 @@ function judgeAnswer({ format }: Call, { status, contentType, body }: HttpAnswer
 const formatNames = Object.keys(defaultPath);
 
 function isErrorBody(format: string, text: string, status: number): boolean {
-  // A path that is nobody's is answered in the format that the other signs of its caller suggest.
+  // If no format owns the path, the other signs of the caller decide the format of the answer.
   if (format === anyFormat) return formatNames.some((name) => isErrorBody(name, text, status));
   const body = parse(text);
   if (!isJsonObject(body) || !isJsonObject(body.error) || typeof body.error.message !== 'string')

@@ -17,7 +17,7 @@ import { canary } from './oddities.ts';
 const context = { id: 'corpus', createdAt: 0, model: 'corpus' };
 const requestKinds: ReadonlySet<string> = new Set(['invalid-request', 'not-found']);
 
-/** Runs one input through the codecs. Says what went wrong; absent means that all is well. */
+/** Runs one input through the codecs. Says what went wrong; absent if nothing did. */
 export function judge(input: BadInput): string | undefined {
   try {
     return judgeKind(input) ?? judgePrototypes();
@@ -55,7 +55,7 @@ function parse(text: string): Json | undefined {
   }
 }
 
-/** A request is understood or refused; what is understood can be counted and said to every dialect or refused there. */
+/** A request must be decoded or refused. A decoded one must be countable, and each dialect must encode or refuse it. */
 function judgeRequest(format: string, wire: WireRequest): string | undefined {
   let request: InferenceRequest;
   try {
@@ -122,7 +122,7 @@ function judgeStream(format: string, bytes: Uint8Array): string | undefined {
   return judgeEvents(events);
 }
 
-/** Whatever a server said, its events are legal and every format can say them. */
+/** Whatever a server sent, its events must be legal and every format must be able to encode them. */
 function judgeEvents(events: readonly GenerationEvent[]): string | undefined {
   const broken = findGrammarError(events);
   if (broken !== undefined) return broken;
@@ -143,8 +143,8 @@ function judgeEvents(events: readonly GenerationEvent[]): string | undefined {
 }
 
 /**
- * Objects that were made from JSON have the parents that JSON.parse gives them, wherever they came to stand, and what
- * is absent is not there, instead of undefined.
+ * Finds what JSON could not express: an object whose prototype differs from those that JSON.parse gives, or a field
+ * that is present but undefined.
  */
 function findNonJson(value: unknown, path: string): string | undefined {
   if (value === undefined) return `${path} is undefined`;
@@ -170,7 +170,7 @@ function judgePrototypes(): string | undefined {
   return isChanged ? 'a prototype was changed' : undefined;
 }
 
-/** The kind that an input is refused as, for statistics; `served` where it is understood. */
+/** The kind that an input is refused as, for statistics; `served` if it is accepted. */
 export function verdictOf(input: BadInput): string {
   if (input.kind !== 'request') return input.kind;
   try {

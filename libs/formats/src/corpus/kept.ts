@@ -4,16 +4,16 @@ import type { Json } from '@sluice/canonical';
 import type { WireRequest } from '../codec.ts';
 import type { BadInput } from './bad-input.ts';
 
-/** Where inputs that once broke something are kept, one file each. */
+/** The folder of inputs that once broke something, one file each. */
 const keptFolder = join(import.meta.dirname, '../../corpus');
 
-/** A kept file: `why` says what it broke, one of the other fields holds the input. */
+/** A kept file: `why` says what it broke, and one of the other fields holds the input. */
 interface KeptFile {
   why: string;
   format: string;
   request?: Partial<WireRequest>;
   body?: Json;
-  /** Status of the upstream's answer that `body` is; 200 if absent. */
+  /** Status of the upstream's answer `body`; 200 if absent. */
   status?: number;
   stream?: string[];
 }
@@ -24,7 +24,7 @@ export function readKept(): BadInput[] {
     .filter((name) => name.endsWith('.json'))
     .sort()
     .map((name) => {
-      // Our own files, and every one of them is run.
+      // Safe to cast: these are our own files, and the tests run every one of them.
       const file = JSON.parse(readFileSync(join(keptFolder, name), 'utf8')) as KeptFile;
       return toInput(name.replace('.json', ''), file);
     });

@@ -33,7 +33,7 @@ async function run(url: string, key: string): Promise<void> {
   process.stdout.write(`refusals: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms\n`);
   for (const failure of report.failures) process.stdout.write(`FAILED ${failure}\n`);
   process.stdout.write(`${report.failures.length} failures\n`);
-  // Connections that are kept alive must not keep the command alive.
+  // Kept-alive connections must not keep the command running.
   process.exit(report.failures.length === 0 ? 0 : 1);
 }
 

@@ -4,7 +4,7 @@ import type { Random } from './random.ts';
 
 type Step = string | number;
 
-/** The same value with one to three things wrong with it. The original is left as it is. */
+/** A copy of the value with one to three things wrong with it. */
 export function mutateJson(value: Json, random: Random): Json {
   let mutated = value;
   for (let count = 1 + random.below(3); count > 0; count -= 1) {
@@ -14,7 +14,7 @@ export function mutateJson(value: Json, random: Random): Json {
   return mutated;
 }
 
-/** Every place in a value; the whole is the empty path. */
+/** Every place in a value; the empty path is the whole value. */
 function placesOf(value: Json): Step[][] {
   const places: Step[][] = [[]];
   const visit = (node: Json, path: Step[]) => {
@@ -46,7 +46,7 @@ function replaceAt(value: Json, path: readonly Step[], change: (node: Json) => J
   );
 }
 
-/** As `JSON.parse` builds it: `__proto__` is a field like any other. */
+/** Builds an object as `JSON.parse` does: `__proto__` is a field like any other. */
 function fromEntries(entries: readonly (readonly [string, Json])[]): JsonObject {
   return Object.fromEntries(entries);
 }

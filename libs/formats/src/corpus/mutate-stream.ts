@@ -44,11 +44,11 @@ function spoil(lines: string[], random: Random): string[] {
   }
 }
 
-/** A line of data whose JSON is well-formed and wrong. */
+/** A line of data whose JSON is well-formed but wrong. */
 function spoilData(line: string, random: Random): string {
   const text = line.replace(/^data: ?/, '');
   try {
-    // What JSON.parse returns is JSON.
+    // Safe to cast: JSON.parse returns JSON.
     return `data: ${JSON.stringify(mutateJson(JSON.parse(text) as Json, random))}`;
   } catch {
     return `data: ${text}${text}`;

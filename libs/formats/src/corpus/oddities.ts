@@ -1,6 +1,6 @@
 import type { Json } from '@sluice/canonical';
 
-/** Text that no error message may repeat: it stands in bodies where a prompt would. */
+/** Text that no error message may repeat: it stands in the place of a prompt. */
 export const canary = 'CANARY-7f3a-do-not-repeat';
 
 const nested = (depth: number): Json => {
@@ -77,7 +77,7 @@ export const oddValues: readonly Json[] = [
   Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`key${index}`, canary])),
 ];
 
-/** Names that a field may not expect to be called. */
+/** Names that a codec may not expect for a field. */
 export const oddNames: readonly string[] = [
   '__proto__',
   'constructor',
@@ -102,7 +102,7 @@ export const oddNames: readonly string[] = [
   'x'.repeat(500),
 ];
 
-/** Texts in the manner of the JSON parsing test suites: none of them is a request, most are not JSON. */
+/** Texts in the style of the JSON parsing test suites: none of them is a request, and most are not JSON. */
 export const oddTexts: readonly string[] = [
   '',
   ' ',

@@ -1,4 +1,4 @@
-/** A stream of choices that is the same for the same seed on every machine. */
+/** A deterministic source of choices: the same for the same seed on every machine. */
 export class Random {
   private state: number;
 
@@ -20,9 +20,9 @@ export class Random {
     return Math.floor(this.next() * limit);
   }
 
-  /** One of them. The list must not be empty. */
+  /** One of the items; there must be at least one. */
   pick<Item>(items: readonly Item[]): Item {
-    // An index below the length is always there.
+    // Safe to cast: an index below the length always exists.
     return items[this.below(items.length)] as Item;
   }
 }

@@ -22,8 +22,8 @@ import { parseResponseBody, type WirePart, type WireResponse } from './wire.ts';
 type WireCandidate = NonNullable<WireResponse['candidates']>[number];
 
 /**
- * Reads the chunks of an upstream's answer, of which a single body is the only one. The finish waits for
- * `end`: some servers repeat `finishReason` in every chunk, some send the usage after it.
+ * Reads the chunks of an upstream's answer; a single body is the only chunk. The finish is held back until `end`: some
+ * servers repeat `finishReason` in every chunk, and some send the usage after it.
  */
 export class AnswerDecoder {
   private readonly context: GenerationContext;
@@ -92,7 +92,7 @@ export class AnswerDecoder {
     if (this.started) return [];
     this.started = true;
     const { id, model, createdAt } = this.context;
-    // What else the dialect says of the usage grows with the answer.
+    // The dialect's other usage fields grow with the answer.
     const { extensions: _growing, ...counts } = this.usage ?? {};
     return [{ type: 'start', id, model, createdAt, ...promptUsage(counts) }];
   }
@@ -113,13 +113,13 @@ export class AnswerDecoder {
     const { index: _index, content, finishReason, logprobsResult, ...rest } = wire;
     const before = events.length;
     for (const part of content?.parts ?? []) this.readPart(part, events);
-    // Imitations say nothing in this word until the end.
+    // Imitations of the API send an empty reason until the end.
     if (finishReason) this.finishReason = finishReason;
     this.candidate = mergeCandidate(this.candidate, leftOver(rest));
     this.addCounts(events, before, logprobsResult);
   }
 
-  /** Puts onto the first delta of a chunk what the chunk tells of its tokens. */
+  /** Adds a chunk's token count and logprobs to its first delta. */
   private addCounts(events: GenerationEvent[], from: number, logprobsResult: JsonObject | undefined): void {
     const total = this.usage?.outputTokens ?? this.outputTokens;
     const tokens = total - this.outputTokens;
@@ -150,13 +150,13 @@ export class AnswerDecoder {
     const isNew = this.open !== type;
     if (isNew) this.block += 1;
     this.open = type;
-    // A part without text that only signs needs a block of its own unless it follows what it signs.
+    // An empty part that only carries a signature needs a block of its own, unless it follows what it signs.
     if (text !== '' || isNew) {
       events.push({ type: type === 'text' ? 'text-delta' : 'reasoning-delta', block: this.block, text });
     }
     if (extensions) {
       events.push({ type: 'block-annotation', block: this.block, extensions });
-      // A signature holds for what is before it: more text is another part.
+      // A signature covers what is before it, so more text is another part.
       this.open = 'other';
     }
   }
@@ -166,7 +166,7 @@ export class AnswerDecoder {
     call: NonNullable<WirePart['functionCall']>,
     events: GenerationEvent[],
   ): void {
-    // The dialect has no word for one call at most. A client that asked for it answers the first and never the others.
+    // The dialect cannot ask for one call at most. A client that wants one answers the first and never the others.
     if (this.context.isSingleCall && this.calls > 0) return;
     const { id, name, args, ...inner } = call;
     const { functionCall: _call, ...beside } = part;
@@ -179,7 +179,7 @@ export class AnswerDecoder {
       {
         type: 'tool-call-start',
         block,
-        // Unlike the ids of a prompt, these have to be unique in a conversation that we do not see.
+        // Unlike the ids of a prompt, these must be unique in a conversation that we do not see.
         id: id || `call_${this.context.id}_${this.calls}`,
         name,
         ...extend(FORMAT, kept),
@@ -194,12 +194,14 @@ function isDelta(event: GenerationEvent): event is TextDelta | ReasoningDelta | 
   return event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'tool-call-delta';
 }
 
-/** Later fields replace earlier ones; the sources of citations, which each chunk gives for its text, add up. */
+/**
+ * Later fields replace earlier ones. The sources of citations accumulate, since each chunk gives those of its own text.
+ */
 function mergeCandidate(before: JsonObject, added: JsonObject): JsonObject {
   const [known, more] = [sourcesOf(before), sourcesOf(added)];
   const merged = { ...before, ...added };
   if (known.length > 0 && more.length > 0) {
-    // The list is nobody else's; a new one with each of many chunks would be copied as often.
+    // Nobody else holds this list, so it can grow in place. A new list for each chunk would be quadratic.
     for (const source of more) known.push(source);
     merged.citationMetadata = { ...citations(added), citationSources: known };
   }

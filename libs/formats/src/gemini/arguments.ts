@@ -3,13 +3,13 @@ import { parseArguments as completeArguments } from '../call-arguments.ts';
 
 export interface CallArguments {
   args: JsonObject;
-  /** The text was beyond repair and `args` stands empty for it. */
+  /** True if the text was beyond repair; then `args` is empty. */
   isMalformed: boolean;
 }
 
 /**
  * The arguments of a call as the object that the dialect demands. Text that breaks off is not completed: half a command
- * or half a path is worse than none. Whatever stays unreadable becomes `{}`, marked as malformed.
+ * or half a path is worse than none. Unreadable text becomes `{}` and is marked as malformed.
  */
 export function parseArguments(text: string): CallArguments {
   const { input, isReadable, isCut } = completeArguments(text);

@@ -5,11 +5,11 @@ interface OpenCall {
   isAnswered: boolean;
 }
 
-/** Calls with the same id or name, in order. A conversation may hold many thousands: none is looked at twice. */
+/** Calls with the same id or name, in order. A conversation may hold many thousands, so none is looked at twice. */
 class CallsAlike {
   readonly first: OpenCall;
   private readonly calls: OpenCall[] = [];
-  /** Those before were answered. */
+  /** All calls before this one have been answered. */
   private next = 0;
 
   constructor(first: OpenCall) {
@@ -20,7 +20,7 @@ class CallsAlike {
     this.calls.push(call);
   }
 
-  /** The first that has no answer yet. */
+  /** The first call that has no answer yet. */
   waiting(): OpenCall | undefined {
     while (this.calls[this.next]?.isAnswered) this.next += 1;
     return this.calls[this.next];
@@ -34,9 +34,9 @@ function file(calls: Map<string, CallsAlike>, key: string, call: OpenCall): void
 }
 
 /**
- * Gives every call of a conversation an id and finds the call of every result. Ids are optional in this
- * dialect: a call without one becomes `call_<n>`, n counting the invented ones from 1, and a result without
- * one belongs to the first unanswered call of its name.
+ * Gives every call of a conversation an id and finds the call of every result. Ids are optional in this dialect: a call
+ * without one becomes `call_<n>`, where n counts these calls from 1. A result without an id belongs to the first
+ * unanswered call of its name.
  */
 export class CallLedger {
   private readonly byId = new Map<string, CallsAlike>();
@@ -45,12 +45,12 @@ export class CallLedger {
   private readonly taken: ReadonlySet<string>;
   private invented = 0;
 
-  /** `taken` are the ids that the client wrote itself. */
+  /** `taken` are the ids that the client itself wrote. */
   constructor(taken: ReadonlySet<string>) {
     this.taken = taken;
   }
 
-  /** The id of the next call. */
+  /** Returns the id of the next call. */
   open(id: string | undefined, name: string): string {
     const call = { id: id || this.invent(), name, isInvented: !id, isAnswered: false };
     file(this.byId, call.id, call);
@@ -59,7 +59,7 @@ export class CallLedger {
     return call.id;
   }
 
-  /** The call that a result answers; one without a call gets an id of its own. */
+  /** Finds the call that a result answers. A result without a call gets an id of its own. */
   answer(id: string | undefined, name: string | undefined): { id: string; name: string | undefined } {
     const call = this.find(id, name);
     if (call) call.isAnswered = true;
@@ -69,7 +69,7 @@ export class CallLedger {
   private find(id: string | undefined, name: string | undefined): OpenCall | undefined {
     if (!id) return this.byName.get(name ?? '')?.waiting();
     const meant = this.byId.get(id);
-    // The client numbered the result but not the call.
+    // Maybe the client gave the result an id but not the call.
     return meant?.waiting() ?? meant?.first ?? this.inventedByName.get(name ?? '')?.waiting();
   }
 

@@ -5,7 +5,7 @@ import { decodeOutput, encodeOutput, outputInstruction } from './output.ts';
 import { decodeThinking, encodeThinking } from './thinking.ts';
 import type { WireGenerationConfig } from './wire.ts';
 
-/** What `generationConfig` says, `kept` being the fields that only this format understands. */
+/** What `generationConfig` says. `kept` holds the fields that only this format understands. */
 export interface DecodedConfig {
   sampling: Sampling;
   output?: OutputFormat;
@@ -34,7 +34,7 @@ export function decodeConfig(config: WireGenerationConfig): DecodedConfig {
   };
 }
 
-/** `generationConfig` for an upstream; empty when there is nothing to say. */
+/** `generationConfig` for an upstream; empty if there is nothing to say. */
 export function encodeConfig(request: InferenceRequest, reader: Reader): JsonObject {
   const { thinkingConfig: _thinking, ...kept } = nestedIn(keptOn(request), 'generationConfig');
   const { stopSequences, ...numbers } = reader.isForeign
@@ -51,7 +51,7 @@ export function encodeConfig(request: InferenceRequest, reader: Reader): JsonObj
   };
 }
 
-/** A penalty of 0 is none, which many clients say all the same; models that know no penalties refuse it. */
+/** A penalty of 0 is no penalty, but many clients send it. Models that know no penalties refuse it. */
 function withoutNoPenalty({ frequencyPenalty, presencePenalty, ...sampling }: Sampling): Sampling {
   return {
     ...sampling,
@@ -64,6 +64,6 @@ type NumericSampling = Omit<Sampling, 'stopSequences'>;
 
 function present(sampling: { [Name in keyof NumericSampling]: number | undefined }) {
   const said = Object.entries(sampling).filter(([, value]) => value !== undefined);
-  // The same names and values, without those that are undefined.
+  // Safe to cast: the same names and values, without those that are undefined.
   return Object.fromEntries(said) as NumericSampling & Record<string, number>;
 }

@@ -10,7 +10,7 @@ export interface EncodedContents {
   contents: JsonObject[];
 }
 
-/** Who reads the conversation, and for whom. */
+/** Which model reads the conversation, and for whom. */
 export interface Reader {
   /** The model's name at the server. */
   model: string;
@@ -22,16 +22,16 @@ interface Turn {
   role: 'user' | 'model';
   parts: JsonObject[];
   kept: JsonObject;
-  /** Only results so far: what the user says next belongs into the same turn. */
+  /** Whether it ends with results: what the user says next belongs to the same turn. */
   isResults: boolean;
-  /** Some results already: those of the same step belong to them, whatever the user said in between. */
+  /** Whether it has results: more results of the same step belong to it, whatever the user said in between. */
   hasResults: boolean;
 }
 
 /**
- * The conversation for an upstream. System messages at the head are the instruction; later ones are said by
- * the user at their place, because moving them up would change what they follow. All results of a step and
- * what the user adds between or after them share one turn.
+ * The conversation for an upstream. Leading system messages become the instruction. Later ones become user texts in
+ * their place, because moving them up would change the context of what follows. All results of a step, and what the
+ * user adds between or after them, share one turn.
  */
 export function encodeContents(
   messages: readonly Message[],
@@ -39,14 +39,14 @@ export function encodeContents(
   dropped: FormatId[],
 ): EncodedContents {
   const found = messages.findIndex((message) => message.role !== 'system');
-  // A prompt of nothing but instructions is said by the user, since there has to be a turn.
+  // There has to be a turn, so a prompt of nothing but instructions is said by the user.
   const head = found === -1 ? 0 : found;
   const names = callNames(messages);
   const turns: Turn[] = [];
   for (const [index, message] of messages.entries()) {
     if (index < head) continue;
     noteForeign(message, dropped);
-    // Some clients use an id again: a result is that of the last call before it.
+    // Some clients reuse an id: a result belongs to the last call before it.
     for (const [id, name] of callNames([message])) names.set(id, name);
     const turn = encodeTurn(message, names, `messages[${index}]`, dropped);
     add(turns, reader.isForeign ? asServersTake(turn, reader.model) : withSignature(turn, reader.model));
@@ -64,22 +64,22 @@ function add(turns: Turn[], turn: Turn): void {
   const isSameStep = last?.isResults || (last?.hasResults && turn.isResults);
   const isFollowUp = isSameStep && turn.role === 'user' && Object.keys(turn.kept).length === 0;
   if (last && isFollowUp) {
-    // One by one: there may be more than a stack holds.
+    // No spread: there may be more parts than the stack takes as arguments.
     for (const part of turn.parts) last.parts.push(part);
     last.isResults = turn.isResults;
   } else if (turn.parts.length > 0) turns.push(turn);
 }
 
 /**
- * A turn of a client that speaks this dialect, as it said it. But a step without any signature is another model's, whose
- * answer this client could only repeat.
+ * A turn of a client that speaks this dialect, unchanged. The exception is a model's step without any signature:
+ * another model made it, and the client can only repeat what it got.
  */
 function withSignature(turn: Turn, model: string): Turn {
   const isUnsigned = turn.role === 'model' && turn.parts.every((part) => part.thoughtSignature === undefined);
   return isUnsigned ? { ...turn, parts: signCalls(turn.parts, model) } : turn;
 }
 
-/** A turn of a client that knows nothing of this dialect: without empty text, with signed calls and whole results. */
+/** A turn of a client of another format: empty texts are left out, calls are signed and results completed. */
 function asServersTake(turn: Turn, model: string): Turn {
   const parts = turn.parts.filter(saysSomething).map(withoutName);
   if (turn.role === 'model') return { ...turn, parts: signCalls(parts, model) };
@@ -129,7 +129,7 @@ function encodeParts(
   });
 }
 
-/** Absent where nothing is said. */
+/** Absent if nothing is said. */
 function encodeSystem(
   messages: readonly SystemMessage[],
   { isForeign }: Reader,

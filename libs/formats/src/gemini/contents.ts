@@ -15,7 +15,7 @@ import { invalidField, type WireContent, type WirePart } from './wire.ts';
 
 type Role = 'user' | 'model' | 'system';
 
-/** The conversation, `path` being its place in the client's body. */
+/** Decodes the conversation. `path` is its place in the client's body. */
 export function decodeContents(contents: readonly WireContent[], path: string): Message[] {
   const calls = new CallLedger(writtenIds(contents));
   const messages: Message[] = [];
@@ -28,13 +28,13 @@ export function decodeContents(contents: readonly WireContent[], path: string): 
   return messages;
 }
 
-/** `systemInstruction`, whose role some clients give as `user` and which is ignored. */
+/** Decodes `systemInstruction`. Its role, which some clients give as `user`, is ignored. */
 export function decodeSystem(wire: WireContent, path: string): SystemMessage {
   const content = systemParts(wire.parts ?? [], path);
   return { role: 'system', content, ...extend(FORMAT, keptBeside(wire, contentFields)) };
 }
 
-/** The fields of a content and of a call that are read by name. */
+/** The fields of a content, of a call and of a part that are read by name. */
 const contentFields = new Set(['role', 'parts']);
 const callFields = new Set(['id', 'name', 'args']);
 const partFields = new Set(['functionCall']);
@@ -91,7 +91,7 @@ function modelParts(parts: readonly WirePart[], calls: CallLedger, path: string)
   });
 }
 
-/** Results and the rest of a turn are messages of their own here, in the order of the parts. */
+/** Results become messages apart from the rest of a user's turn, in the order of the parts. */
 function decodeUserTurn(parts: readonly WirePart[], calls: CallLedger, path: string): Message[] {
   const messages: Message[] = [];
   for (const [index, part] of parts.entries()) {
@@ -126,7 +126,10 @@ function systemParts(parts: readonly WirePart[], path: string): SystemMessage['c
   });
 }
 
-/** Chats of the SDK replay a streamed answer as one turn per chunk: it is one answer, and its text one text. */
+/**
+ * The SDK's chats replay a streamed answer as one turn per chunk. They are joined to one answer, and its texts to one
+ * text.
+ */
 function join(answer: AssistantMessage, more: AssistantMessage): void {
   for (const part of more.content) {
     const last = answer.content[answer.content.length - 1];
@@ -136,7 +139,7 @@ function join(answer: AssistantMessage, more: AssistantMessage): void {
   }
 }
 
-/** Names of the functions by the ids of their calls. */
+/** The names of the called functions, by the ids of their calls. */
 export function callNames(messages: readonly Message[]): Map<string, string> {
   const names = new Map<string, string>();
   for (const message of messages) {

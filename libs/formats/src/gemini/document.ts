@@ -3,7 +3,7 @@ import type { FormatDocument, NamedSchema, RouteDocument } from '../codec.ts';
 import { describeSchema } from '../json-schema.ts';
 import { requestBody, responseBody } from './wire.ts';
 
-/** The error object, in a body and in the middle of a stream. */
+/** The error object, of a body and of an event in mid-stream. */
 export const documentedError = z.looseObject({
   error: z.looseObject({
     code: z.int().min(400).max(599),
@@ -34,7 +34,7 @@ const model = z.looseObject({
 });
 
 const example = { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] };
-// What a caller may write more loosely (names with underscores, numbers as text) is brought into this shape first.
+// Looser spellings (names with underscores, numbers as text) are brought into this shape first.
 const request = { name: 'GenerateRequest', schema: describeSchema(documentedRequest, 'output'), example };
 const response: NamedSchema = {
   name: 'GenerateResponse',

@@ -42,7 +42,7 @@ export function encodeError(error: ErrorInfo, { requestId }: ReplyContext): Enco
   };
 }
 
-/** The error body, which is also what a stream says that fails on its way. SDKs need `code` to be a number. */
+/** The error body, which is also the last message of a stream that failed. SDKs need `code` to be a number. */
 export function encodeErrorBody(error: ErrorInfo, more: readonly JsonObject[] = []): JsonObject {
   const details = [...detailsOf(error), ...more];
   return {
@@ -55,7 +55,7 @@ export function encodeErrorBody(error: ErrorInfo, more: readonly JsonObject[] = 
   };
 }
 
-/** The dialect has no code for it: clients look for these words (LangChain, LiteLLM). */
+/** The dialect has no code for it, so clients look for these words (LangChain, LiteLLM). */
 const tooLong: TooLong = {
   sentence: 'The input token count exceeds the maximum number of tokens allowed',
   known: /exceeds the maximum number of tokens allowed/i,
@@ -77,9 +77,9 @@ function detailsOf(error: ErrorInfo): JsonObject[] {
   return details;
 }
 
-const MAX_MESSAGE_LENGTH = 500;
+const longestMessage = 500;
 
-/** An upstream's failure, from its status and, where the body is an error of this dialect, from its words. */
+/** Reads an upstream's failure from its status and, if the body is an error of this dialect, from its fields. */
 export function decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo {
   const error = errorOf(body);
   const details = Array.isArray(error.details) ? error.details.filter(isJsonObject) : [];
@@ -98,13 +98,13 @@ export function decodeError(status: number, headers: HttpHeaders, body: unknown)
   };
 }
 
-/** The error of a body or of a chunk; servers wrap that of an unframed stream into an array. */
+/** The error of a body or of a chunk. Servers wrap the error of an unframed stream in an array. */
 function errorOf(body: unknown): JsonObject {
   const first: unknown = Array.isArray(body) ? body[0] : body;
   return isJsonObject(first) && isJsonObject(first.error) ? first.error : {};
 }
 
-/** Statuses of an in-band error that has only a word for it; unknown words are 500. */
+/** The statuses of in-band errors that have only a word. Unknown words mean 500. */
 const statusOfWord: Readonly<Record<string, number>> = {
   INVALID_ARGUMENT: 400,
   FAILED_PRECONDITION: 400,
@@ -117,7 +117,7 @@ const statusOfWord: Readonly<Record<string, number>> = {
   DEADLINE_EXCEEDED: 504,
 };
 
-/** An in-band error names its status itself. */
+/** Reads an in-band error, which names its own status. */
 export function decodeStreamError(body: Json): ErrorInfo {
   const { code, status } = errorOf(body);
   const numeric = Number(code);
@@ -126,10 +126,10 @@ export function decodeStreamError(body: Json): ErrorInfo {
   return decodeError(statusOfWord[word] ?? 500, {}, body);
 }
 
-/** An upstream's own words, capped, without a key that some of them quote. */
+/** An upstream's own words, shortened and without the API key that some of them quote. */
 function shown(message: string): string {
   const clean = message.replace(/AIza[\w-]+|sk-[\w-]+|(?<=api_key:)[^\s'"]+/g, '[key]');
-  return clean.length > MAX_MESSAGE_LENGTH ? `${clean.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : clean;
+  return clean.length > longestMessage ? `${clean.slice(0, longestMessage - 1)}…` : clean;
 }
 
 function detailOf(kind: ErrorKind, message: string): ErrorDetail | undefined {

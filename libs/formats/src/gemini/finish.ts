@@ -1,7 +1,7 @@
 import type { AssistantPart, FinishEvent, FinishReason } from '@sluice/canonical';
 import { parseArguments } from './arguments.ts';
 
-/** The plain word of each reason. Calls end with STOP: the parts tell. */
+/** The plain word for each reason. Answers with calls end with STOP: clients see the calls in the parts. */
 const plainWord: Readonly<Record<FinishReason, string>> = {
   stop: 'STOP',
   length: 'MAX_TOKENS',
@@ -10,7 +10,7 @@ const plainWord: Readonly<Record<FinishReason, string>> = {
   other: 'OTHER',
 };
 
-/** Every word of the dialect. Malformed and unwanted calls are neither a natural end nor a filter. */
+/** Every word of the dialect. Malformed and unwanted calls are neither a natural end nor the work of a filter. */
 const reasonOf: Readonly<Record<string, FinishReason>> = {
   FINISH_REASON_UNSPECIFIED: 'other',
   STOP: 'stop',
@@ -35,7 +35,7 @@ const reasonOf: Readonly<Record<string, FinishReason>> = {
   OTHER: 'other',
 };
 
-/** `finishReason`. A call whose arguments stayed unreadable turns a natural end into MALFORMED_FUNCTION_CALL. */
+/** `finishReason`. A call with unreadable arguments turns a natural end into MALFORMED_FUNCTION_CALL. */
 export function encodeFinishReason({ reason, rawReason }: FinishEvent, hasMalformedCall: boolean): string {
   if (hasMalformedCall && !cutsOff(reason)) return 'MALFORMED_FUNCTION_CALL';
   const isOurs = rawReason !== undefined && reasonOf[rawReason] === reason;
@@ -47,14 +47,14 @@ function cutsOff(reason: FinishReason): boolean {
 }
 
 /**
- * Whether the end of the answer cut off its last part, a call. It is left out: there are SDKs that run whatever call they
- * get, and without its arguments it is another one.
+ * Whether the end of the answer cut off its last part, a call. Such a call is left out: some SDKs run every call that
+ * they get, and without its arguments it would be another call.
  */
 export function isCutOff(last: AssistantPart | undefined, { reason }: FinishEvent): boolean {
   return last?.type === 'tool-call' && cutsOff(reason) && parseArguments(last.arguments).isMalformed;
 }
 
-/** The reason, and the server's own word where it says more. Unknown words are `other`. */
+/** The reason, and the server's own word if it says more. Unknown words are `other`. */
 export function decodeFinishReason(
   word: string,
   hasCalls: boolean,

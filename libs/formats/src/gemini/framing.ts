@@ -1,14 +1,14 @@
-/** How the chunks of a stream are put on the socket. */
+/** How the chunks of a stream are written to the socket. */
 export interface Framing {
   readonly contentType: string;
   frame(json: string): string;
   /** What completes the text after the last chunk. */
   close(): string;
-  /** Text between chunks that every reader passes over. */
+  /** Text between chunks that every reader ignores. */
   keepAlive(): string;
 }
 
-/** Server-sent events, or one JSON array that is written piece by piece, which is what a call without `alt=sse` gets. */
+/** Server-sent events or, for a call without `alt=sse`, one JSON array that is written piece by piece. */
 export function createFraming(sse: boolean): Framing {
   return sse ? eventFraming : createArrayFraming();
 }
@@ -17,8 +17,8 @@ const eventFraming: Framing = {
   contentType: 'text/event-stream; charset=utf-8',
   frame: (json) => `data: ${json}\n\n`,
   close: () => '',
-  // Nothing but an empty message: the SDKs for Python and Go take a comment for a chunk and fail. Both line ends belong
-  // to it, since that for Go cuts messages at two of them.
+  // An empty message: the SDKs for Python and Go take a comment for a chunk and fail. It needs both line ends, since
+  // the Go SDK splits messages at two of them.
   keepAlive: () => '\n\n',
 };
 
@@ -32,7 +32,7 @@ function createArrayFraming(): Framing {
       return lead + json;
     },
     close: () => ']\n',
-    // White space may stand before the bracket and between elements.
+    // White space is legal before the bracket and between elements.
     keepAlive: () => '\n',
   };
 }

@@ -14,7 +14,7 @@ const versions = ['/v1beta', '/v1'];
 const ownHeaders = ['x-goog-api-key', 'x-provider-api-key', 'x-goog-api-client'];
 const ownAgent = /google-genai-sdk\/|GeminiCLI/;
 
-/** An own header counts even when it is empty: a CLI in gateway mode sends it without a key. */
+/** One of our headers counts even when it is empty: a CLI in gateway mode sends it without a key. */
 function recognizes({ path, headers, query }: HttpFacts): boolean {
   return (
     /^\/+v1beta(?:\/|$)/.test(path) ||
@@ -45,7 +45,7 @@ export const gemini: Format = {
     encodeResponse,
     createStreamEncoder,
     encodeError,
-    // Its API tells of quotas in errors alone.
+    // This API reports quotas in errors only.
     encodeRates: () => ({}),
     encodeTokenCount: (inputTokens, call) => ({
       totalTokens: inputTokens,

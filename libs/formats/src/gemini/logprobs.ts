@@ -15,7 +15,7 @@ function encodeCandidate({ token, logprob, token_id: tokenId }: JsonObject): Jso
   return { token: token ?? '', logProbability: logprob ?? 0, ...(tokenId !== undefined && { tokenId }) };
 }
 
-/** `logprobsResult` in the canonical shape. Token ids, which that shape does not know, are kept beside it. */
+/** `logprobsResult` in the canonical shape. Token ids, which that shape lacks, are kept as an extra field. */
 export function decodeLogprobs({ chosenCandidates, topCandidates }: JsonObject): Json[] {
   if (!Array.isArray(chosenCandidates)) return [];
   const tops = Array.isArray(topCandidates) ? topCandidates : [];

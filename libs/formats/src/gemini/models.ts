@@ -1,8 +1,8 @@
 import { type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import type { PublicModel, Query } from '../codec.ts';
 
-const DEFAULT_PAGE_SIZE = 50;
-const MAX_PAGE_SIZE = 1000;
+const defaultPageSize = 50;
+const largestPageSize = 1000;
 
 export function encodeModel(model: PublicModel): JsonObject {
   return {
@@ -17,7 +17,10 @@ export function encodeModel(model: PublicModel): JsonObject {
   };
 }
 
-/** A page of the list; the last one has no `nextPageToken`, or pagers would go on. Sizes above 1000 count as 1000. */
+/**
+ * A page of the list. The last page has no `nextPageToken`, or clients would go on asking. Sizes above 1000 count as
+ * 1000.
+ */
 export function encodeModelList(models: readonly PublicModel[], query: Query): Json {
   const size = pageSize(query.pageSize ?? query.page_size);
   const offset = pageOffset(query.pageToken ?? query.page_token);
@@ -30,13 +33,13 @@ export function encodeModelList(models: readonly PublicModel[], query: Query): J
 
 /** Absent and 0 mean the default. */
 function pageSize(text: string | undefined): number {
-  if (!text) return DEFAULT_PAGE_SIZE;
+  if (!text) return defaultPageSize;
   if (!/^\d{1,9}$/.test(text)) {
     throw new SluiceError('invalid-request', 'pageSize: expected a number of 0 or more', {
       param: 'pageSize',
     });
   }
-  return Math.min(Number(text) || DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE);
+  return Math.min(Number(text) || defaultPageSize, largestPageSize);
 }
 
 function pageOffset(token: string | undefined): number {

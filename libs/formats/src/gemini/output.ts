@@ -4,16 +4,16 @@ import { leftOver } from './kept.ts';
 import { decodeSchema, spellsOrder } from './schema.ts';
 import { invalidField } from './wire.ts';
 
-/** All that a `generationConfig` says of the form of the answer. */
+/** All that a `generationConfig` says about the form of the answer. */
 export interface WireOutput {
   responseMimeType: string | undefined;
   responseSchema: JsonObject | undefined;
   responseJsonSchema: JsonObject | undefined;
-  /** The newer word for the three others: a list with an element for each kind of output. */
+  /** The newer alternative to the three others: a list with an element for each kind of output. */
   responseFormat: unknown;
 }
 
-/** The wanted form of the answer, `kept` being what only this format understands of it. */
+/** The form of the answer that the client wants. `kept` is what only this format understands of it. */
 export function decodeOutput(wire: WireOutput): { format?: OutputFormat; kept: JsonObject } {
   const { responseFormat, ...older } = wire;
   const { responseMimeType, responseSchema, responseJsonSchema } = older;
@@ -24,7 +24,7 @@ export function decodeOutput(wire: WireOutput): { format?: OutputFormat; kept: J
     );
   }
   const schema = responseSchema ?? responseJsonSchema;
-  // What is said twice counts as it is said in the older words, and is the server's to complain of.
+  // If both ways are used, the older one counts; it is for the server to complain.
   if (responseMimeType === undefined && !schema) return { ...decodeTextFormat(responseFormat), kept: {} };
   const format = formatOf(responseMimeType, schema);
   if (!format) return { kept: leftOver({ ...older }) };
@@ -32,7 +32,7 @@ export function decodeOutput(wire: WireOutput): { format?: OutputFormat; kept: J
   return { format, kept: isOrdered ? { responseSchema } : {} };
 }
 
-/** The element that is of text; one without any of it leaves the form of the text open. */
+/** Reads the element for text. If there is none, the form of the text stays open. */
 function decodeTextFormat(responseFormat: unknown): { format?: OutputFormat } {
   const elements: unknown[] = Array.isArray(responseFormat) ? responseFormat : [responseFormat];
   const text = elements.filter(isJsonObject).find((element) => isJsonObject(element.text))?.text;
@@ -45,7 +45,7 @@ function decodeTextFormat(responseFormat: unknown): { format?: OutputFormat } {
   return format ? { format } : {};
 }
 
-/** Absent for what only this format can say (`text/x.enum`): without a schema plain text is free text. */
+/** Absent for what only this format can express (`text/x.enum`). Plain text without a schema is free text. */
 function formatOf(mimeType: string | undefined, schema: JsonObject | undefined): OutputFormat | undefined {
   const mediaType = mimeType?.toLowerCase() ?? (schema ? 'application/json' : undefined);
   if (mediaType === 'application/json') {
@@ -54,10 +54,13 @@ function formatOf(mimeType: string | undefined, schema: JsonObject | undefined):
   return mediaType === 'text/plain' && !schema ? { type: 'text' } : undefined;
 }
 
-/** Before their third generation models refuse JSON beside tools. */
+/** Before the third generation, models refuse JSON output together with tools. */
 const takesNoJsonWithTools = /gemini-[12](?:\D|$)/;
 
-/** What tells such a model the form of its answer in words, for a client that can't know; absent where it is told as a setting. */
+/**
+ * Text that asks such a model for JSON in place of the setting, for a client that cannot know of the restriction.
+ * Absent if the setting is used.
+ */
 export function outputInstruction(
   { output, tools = [] }: Pick<InferenceRequest, 'output' | 'tools'>,
   { model, isForeign }: Reader,
@@ -68,7 +71,7 @@ export function outputInstruction(
   return `Once no tool has to be called, answer with one valid JSON value and nothing else.${form}`;
 }
 
-/** The same for an upstream; nothing where the newer word, which is kept as it came, says it already. */
+/** The form of the answer for an upstream. Empty if `responseFormat`, which is kept as it came, already says it. */
 export function encodeOutput(output: OutputFormat | undefined, kept: JsonObject): JsonObject {
   if (!output) return {};
   const { format: said } = decodeTextFormat(kept.responseFormat);

@@ -17,7 +17,7 @@ import { parseArguments } from './arguments.ts';
 import { FORMAT, keptBeside, keptOn, leftOver, noteForeign, withInner, withKept } from './kept.ts';
 import { invalidField, type WirePart } from './wire.ts';
 
-/** Fields that tell something about a part and are no content themselves. */
+/** Fields that describe a part but are no content themselves. */
 const flags: ReadonlySet<string> = new Set([
   'thought',
   'thoughtSignature',
@@ -31,14 +31,14 @@ const dataFields = new Set(['mimeType', 'data', 'displayName']);
 const fileFields = new Set(['mimeType', 'fileUri', 'displayName']);
 const kinds = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'] as const;
 
-/** Refuses a part that is two things at once, as `path` in the client's words. */
+/** Refuses a part that is two things at once. `path` is its place in the client's body. */
 export function checkPart(part: WirePart, path: string): void {
   const found = kinds.filter((kind) => part[kind] !== undefined);
   if (found.length > 1) throw invalidField(path, `only one of ${found.join(', ')} in a part`);
 }
 
 /**
- * A part that is neither a call nor a result; what this format alone understands comes out verbatim. `path` is its
+ * Decodes a part that is neither a call nor a result; what only this format understands stays verbatim. `path` is its
  * place in the client's body; absent for a part of an answer.
  */
 export function decodePart(part: WirePart, path?: string): TextPart | ReasoningPart | MediaPart | Opaque {
@@ -86,7 +86,10 @@ function decodedMedia(
   };
 }
 
-/** The dialect allows the URL-safe alphabet too (the Python SDK writes it); others read only the standard one. */
+/**
+ * Converts to the standard alphabet. This dialect also allows the URL-safe one, which the Python SDK writes; other
+ * dialects do not.
+ */
 function standardBase64(data: string): string {
   return /[-_]/.test(data) ? data.replaceAll('-', '+').replaceAll('_', '/') : data;
 }
@@ -99,23 +102,23 @@ export function encodeReasoning(part: ReasoningPart): JsonObject {
   return { text: part.text, thought: true, ...keptOn(part) };
 }
 
-/** Places of the API's own: files stored with it, and videos that it alone can watch. */
+/** Files stored with the API, and videos that only this API can watch. */
 const ownPlaces =
   /^https?:\/\/(?:generativelanguage\.googleapis\.com\/(?:[^?#]*\/)?files\/|(?:www\.|m\.)?youtube\.com\/|youtu\.be\/)/i;
 
-/** Everything can be said by URL; which addresses on the web a server fetches depends on its model and place. */
+/** Every URL can be expressed. Which addresses on the web a server fetches depends on its model and region. */
 export function judgeReference({ url }: MediaReference): ReferenceHandling {
   return ownPlaces.test(url) ? 'own' : 'perhaps-read';
 }
 
-/** The media type `image/*` stands for "not said". */
+/** The media type `image/*` stands for "not given". */
 export function encodeMedia(part: MediaPart): JsonObject {
   const { mediaType, filename, source } = part;
   const named = { ...(filename !== undefined && { displayName: filename }) };
   const mimeType = mediaType === 'image/*' ? {} : { mimeType: mediaType };
   switch (source.type) {
     case 'base64': {
-      // What was kept of a reference has no place beside the data.
+      // What was kept of a file reference has no place beside the data.
       const { fileData: _reference, ...kept } = keptOn(part);
       return withKept('inlineData', { mimeType: mediaType, data: source.data, ...named }, kept);
     }
@@ -128,7 +131,9 @@ export function encodeMedia(part: MediaPart): JsonObject {
   }
 }
 
-/** Media without the name of its file: not every version of the API knows the field, and none reads it but for own tools. */
+/**
+ * Media without its file name: not every version of the API accepts the field, and only the API's own tools read it.
+ */
 export function withoutName(part: JsonObject): JsonObject {
   const { inlineData, fileData } = part;
   if (isJsonObject(inlineData)) return { ...part, inlineData: nameless(inlineData) };
@@ -139,14 +144,14 @@ function nameless({ displayName: _name, ...data }: JsonObject): JsonObject {
   return data;
 }
 
-/** A call is always whole, with an object for its arguments. */
+/** A call is always written whole, with an object as its arguments. */
 export function encodeCall(part: ToolCallPart): { part: JsonObject; isMalformed: boolean } {
   const { args, isMalformed } = parseArguments(part.arguments);
   const call = { id: part.id, name: part.name, args };
   return { part: withKept('functionCall', call, keptOn(part)), isMalformed };
 }
 
-/** The verbatim thing, if it is ours. Throws `invalid-request` for another format's, as `path` in canonical words. */
+/** The verbatim value of a part of this format. Throws `invalid-request` for another format's; `path` is canonical. */
 export function refuseForeign(part: Opaque, path: string): JsonObject {
   if (part.format === FORMAT && isJsonObject(part.value)) return part.value;
   throw new SluiceError(
@@ -158,7 +163,7 @@ export function refuseForeign(part: Opaque, path: string): JsonObject {
   );
 }
 
-/** A part of a prompt for an upstream, `path` being its place in canonical words. */
+/** Encodes a part of a prompt for an upstream. `path` is its place in canonical terms. */
 export function encodePart(
   part: TextPart | ReasoningPart | MediaPart | Opaque,
   path: string,

@@ -3,7 +3,10 @@ import { SluiceError } from '@sluice/canonical';
 export type Action = 'generateContent' | 'streamGenerateContent' | 'countTokens';
 
 const beginning = /^\/+v1(?:beta)?\/+(?:models|tunedModels)\/+/;
-/** The actions by name: else each of thousands of colons would be tried as the last, all the way to the end. */
+/**
+ * The actions are listed by name. With a general pattern, each of thousands of colons would be tried as the last one,
+ * with a scan to the end of the path each time.
+ */
 const ending = /(?::|%3[Aa])(generateContent|streamGenerateContent|countTokens)$/;
 
 /** The model and what to do with it. */
@@ -13,8 +16,9 @@ export interface Target {
 }
 
 /**
- * Splits a raw path such as `/v1/models/org/name:v1:generateContent` at its last colon, which may be percent-encoded; the
- * rest is the model, which may hold slashes and colons, encoded or not. Throws `not-found` for an unknown action.
+ * Splits a raw path such as `/v1/models/org/name:v1:generateContent` at its last colon, which may be percent-encoded.
+ * What is before it is the model, which may hold slashes and colons, encoded or not. Throws `not-found` for an unknown
+ * action.
  */
 export function parsePath(path: string): Target {
   const call = splitPath(path);
@@ -29,24 +33,27 @@ export function parsePath(path: string): Target {
   return { model, action: call.action };
 }
 
-/** The action that a path names; absent for other paths. Who names one speaks this format whatever the method was. */
+/**
+ * The action that a path names; absent for other paths. A caller who names one speaks this format, whatever the HTTP
+ * method.
+ */
 export function readAction(path: string): Action | undefined {
   return splitPath(path)?.action;
 }
 
-/** Path of an action at an upstream, whose name of the model may say which collection it is in. */
+/** The path of an action at an upstream. The model's name may include its collection. */
 export function encodePath(model: string, stream: boolean): string {
   const name = model.split('/').map(encodeSegment).join('/');
   const collection = /^(?:models|tunedModels)\//.test(model) ? '' : 'models/';
   return `/v1beta/${collection}${name}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
 }
 
-/** The model as it stands in the path. Absent where that ends in no action. */
+/** The model is still encoded as in the path. Absent if the path ends in no action. */
 function splitPath(path: string): Target | undefined {
   const [start] = beginning.exec(path) ?? [];
   const found = start === undefined ? null : ending.exec(path);
   if (start === undefined || !found) return undefined;
-  // One of the three that the expression names.
+  // Safe to cast: the pattern matches only these three.
   return { model: path.slice(start.length, found.index), action: found[1] as Action };
 }
 

@@ -22,10 +22,10 @@ import { parseRequestBody, type WireRequestBody } from './wire.ts';
 
 /** Facts about the reply that only this format's encoders read. */
 export interface ReplyFacts {
-  /** Server-sent events; false is one JSON array. */
+  /** True for server-sent events, false for one JSON array. */
   sse: boolean;
   includeThoughts: boolean;
-  /** The prompt holds no media, so that its tokens can be told as text tokens. */
+  /** The prompt holds no media, so all of its tokens can be reported as text tokens. */
   textOnly: boolean;
 }
 
@@ -48,7 +48,7 @@ export function decodeRequest(wire: WireRequest): DecodedRequest {
   return { operation: action === 'countTokens' ? 'count-tokens' : 'generate', request, call };
 }
 
-/** The facts as they come back in `ClientCall.wire`; absent ones are false. */
+/** Reads the facts back from `ClientCall.wire`; absent ones are false. */
 export function replyFacts({ wire }: ClientCall): ReplyFacts {
   return {
     sse: wire.sse === true,
@@ -62,7 +62,7 @@ function decodeBody(
   model: string,
 ): { request: InferenceRequest; choices: number; includeThoughts: boolean } {
   const { contents, systemInstruction, tools, toolConfig, generationConfig, cachedContent, ...others } = body;
-  // The path names the model; a token to continue from is never issued here.
+  // The path names the model. We never issue continuation tokens.
   const { model: _model, continuationToken: _token, ...rest } = others;
   const { choices, kept: configKept, ...config } = decodeConfig(generationConfig ?? {});
   const choice = decodeToolConfig(toolConfig ?? {});
@@ -86,7 +86,7 @@ function decodeBody(
   return { request, choices, includeThoughts: config.reasoning?.visible === true };
 }
 
-/** A cached prompt is content that only its own server holds, so that it must not get lost as a mere option. */
+/** A cached prompt is content that only its own server holds, so it must not get lost like a mere option. */
 function cachedPrompt(cachedContent: string): Message {
   const part: Opaque = { type: 'opaque', format: FORMAT, value: { cachedContent } };
   return { role: 'system', content: [placed(part, 'cachedContent')] };
@@ -127,7 +127,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   };
 }
 
-/** The conversation with one more instruction after those at its head. */
+/** Appends one more instruction to those at the head of the conversation. */
 function instructed(encoded: EncodedContents, text: string | undefined): EncodedContents {
   if (text === undefined) return encoded;
   const { parts = [], ...kept } = encoded.systemInstruction ?? {};
@@ -144,7 +144,7 @@ function takeCachedPrompt(messages: readonly Message[]): {
   const [part] = first.content;
   if (part?.type !== 'opaque' || part.format !== FORMAT || !isJsonObject(part.value)) return { messages };
   const { cachedContent } = part.value;
-  // The emptied message stays, so that the others keep their numbers in the text of a refusal.
+  // The emptied message stays, so that the others keep their numbers in error messages.
   return cachedContent === undefined
     ? { messages }
     : { messages: [{ ...first, content: first.content.slice(1) }, ...others], cachedContent };

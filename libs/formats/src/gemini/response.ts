@@ -16,8 +16,8 @@ import { type ReplyFacts, replyFacts } from './request.ts';
 import { addUsage, encodeUsage } from './usage.ts';
 
 /*
- * What a finish event keeps for this format: `candidate` (ratings, citations, grounding) and `response` (the
- * feedback on the prompt and whatever else stood beside the candidates).
+ * A finish event keeps two objects for this format: `candidate` (ratings, citations, grounding) and `response` (the
+ * feedback on the prompt and whatever else was beside the candidates).
  */
 
 export function encodeResponse(generations: readonly Generation[], call: ClientCall): Json {
@@ -56,7 +56,7 @@ function encodeCandidate(
   };
 }
 
-/** Plain text after plain text is one part, as it is in a stream, where nothing tells the two apart. */
+/** Joins adjacent plain texts to one part, as in a stream, where nothing separates them. */
 function joinTexts(parts: readonly JsonObject[]): JsonObject[] {
   const joined: JsonObject[] = [];
   for (const part of parts) {
@@ -69,13 +69,13 @@ function joinTexts(parts: readonly JsonObject[]): JsonObject[] {
   return joined;
 }
 
-/** Absent for a part that is no text or that carries more than its text, such as a signature. */
+/** Absent for a part that is no text, or that carries more than its text, such as a signature. */
 function plainKind({ text, thought, ...more }: JsonObject): 'text' | 'thought' | undefined {
   if (typeof text !== 'string' || Object.keys(more).length > 0) return undefined;
   return thought === true ? 'thought' : 'text';
 }
 
-/** Stands where there is nothing to say: SDK chats throw a whole answer away that has a chunk without parts. */
+/** Stands for an empty answer: SDK chats discard a whole answer if one of its chunks has no parts. */
 export const emptyPart: JsonObject = { text: '' };
 
 interface AnswerPart {
@@ -84,8 +84,8 @@ interface AnswerPart {
 }
 
 /**
- * Absent for what this client does not get: thoughts that it did not ask for, blocks of other formats, and
- * text that is empty here because only another format's fields say something.
+ * Encodes a part of an answer. Absent for what this client does not get: thoughts that it did not ask for, blocks of
+ * other formats, and empty text to which only another format's fields are attached.
  */
 export function encodeAnswerPart(
   part: AssistantPart,

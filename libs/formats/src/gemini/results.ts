@@ -12,12 +12,12 @@ import { FORMAT, keptBeside, keptOn, nestedIn, noteForeign, withInner } from './
 import { decodePart, encodePart, withoutName } from './parts.ts';
 import { invalidField, parsePart, type WirePart } from './wire.ts';
 
-/** Marks a result whose text is the whole `response` object as JSON, so that it is said as an object again. */
+/** Marks a result whose text is the whole `response` object as JSON, so that it is encoded as an object again. */
 const wholeResponse = 'wholeResponse';
 
 /**
- * A `functionResponse` part. `{output: text}` and `{error: text}` are text; any other object is its JSON text.
- * It is an error when it has an `error` and no `output`.
+ * Decodes a `functionResponse` part. `{output: text}` and `{error: text}` become the text; any other object becomes its
+ * JSON text. The result is an error if it has an `error` and no `output`.
  */
 export function decodeResult(part: WirePart, calls: CallLedger, path: string): ToolResultPart {
   const { functionResponse = {} } = part;
@@ -57,10 +57,10 @@ function decodeResultPart(value: JsonObject, path: string): ToolResultPart['cont
   return decoded.type === 'reasoning' ? { ...decoded, type: 'text' } : decoded;
 }
 
-/** Of an id in the text of a refusal, characters. */
+/** How many characters of an id an error message shows. */
 const longestId = 64;
 
-/** A result for an upstream, which must have the name of its function: `nameOf` finds it by the call's id. */
+/** Encodes a result for an upstream, which needs the function's name: `nameOf` gives it by the call's id. */
 export function encodeResult(
   result: ToolResultPart,
   nameOf: ReadonlyMap<string, string>,
@@ -95,10 +95,13 @@ export function encodeResult(
   };
 }
 
-/** Before their third generation models take no media in a result: there it stands beside the result, after it. */
+/** Before the third generation, models accept no media inside of a result; it is put after the result instead. */
 const takesNoMedia = /gemini-[12](?:\D|$)/;
 
-/** A result as a model takes it whose client can't know how: always with a response, be it empty. */
+/**
+ * A result of a client of another format, in the form that the model accepts: always with a response, even an empty
+ * one.
+ */
 export function asModelsTake(part: JsonObject, model: string): JsonObject[] {
   const { functionResponse, ...beside } = part;
   if (!isJsonObject(functionResponse)) return [part];
@@ -126,7 +129,7 @@ function encodeResponse(
 
 function parseJson(text: string): Json | undefined {
   try {
-    // What JSON.parse returns is JSON.
+    // Safe to cast: JSON.parse returns JSON.
     return JSON.parse(text) as Json;
   } catch {
     return undefined;

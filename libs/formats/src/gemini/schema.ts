@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { camelCase } from './casing.ts';
 
-/** Keywords by what stands under them; under all others stands data, which is left alone. */
+/** Keywords grouped by what they hold. All other keywords hold data, which is left alone. */
 const schemaKeywords = new Set([
   'items',
   'additionalProperties',
@@ -35,14 +35,14 @@ const countKeywords = new Set([
 const ownKeywords = new Set(['anyOf', 'propertyOrdering', ...countKeywords]);
 
 /**
- * The dialect's `Schema` as JSON Schema: types in lower case, counts as numbers, `nullable` as a type or an
- * alternative, properties in the order of `propertyOrdering`. A JSON Schema passes through unchanged, except
- * that upper-case types are lower-cased in it too, because clients mix the two.
+ * Converts the dialect's `Schema` to JSON Schema: types in lower case, counts as numbers, `nullable` as a type or an
+ * alternative, properties in the order of `propertyOrdering`. A JSON Schema passes through unchanged, except that its
+ * upper-case types are lower-cased, too, because clients mix the two.
  */
 export function decodeSchema(schema: JsonObject): JsonObject {
   const keywords: JsonObject = {};
   for (const [name, value] of Object.entries(schema)) {
-    // Assigned, it would not become a keyword but the parent of them all.
+    // Assigning to this name would set the object's prototype instead of a keyword.
     if (name === '__proto__') continue;
     const camel = camelCase(name);
     const keyword = ownKeywords.has(camel) ? camel : name;
@@ -52,7 +52,7 @@ export function decodeSchema(schema: JsonObject): JsonObject {
   return withoutNullable(withoutOrdering(keywords));
 }
 
-/** Whether the order of properties is spelled out anywhere, which JSON Schema has no keyword for. */
+/** Whether any part of the schema spells out the order of properties, for which JSON Schema has no keyword. */
 export function spellsOrder(schema: Json): boolean {
   if (Array.isArray(schema)) return schema.some(spellsOrder);
   if (!isJsonObject(schema)) return false;
@@ -108,7 +108,7 @@ function withoutNullable(schema: JsonObject): JsonObject {
   if (typeof type === 'string' || Array.isArray(type)) {
     const types = Array.isArray(type) ? type : [type];
     const nullType = types.includes('null') ? types : [...types, 'null'];
-    // An enum that does not name null would forbid what the type allows.
+    // An enum without null would forbid what the type allows.
     const withNull = Array.isArray(values) && !values.includes(null) ? { enum: [...values, null] } : {};
     return { ...rest, type: nullType, ...withNull };
   }

@@ -6,7 +6,7 @@ export function createStreamDecoder(context: GenerationContext): StreamDecoder {
   const answer = new AnswerDecoder(context);
   return {
     push: ({ data }: SseMessage) => {
-      // Imitations of this dialect end with the marker of another.
+      // Imitations of this dialect end with another dialect's marker.
       if (data.trim() === '[DONE]') return [];
       const chunk = parseJson(data);
       return chunk === undefined
@@ -17,7 +17,7 @@ export function createStreamDecoder(context: GenerationContext): StreamDecoder {
   };
 }
 
-/** A single body; one that is an array is a stream that was not framed as events. */
+/** Decodes a single body. An array is a stream that was not framed as events. */
 export function decodeResponse(body: unknown, context: GenerationContext): GenerationEvent[] {
   const answer = new AnswerDecoder(context);
   const chunks: unknown[] = Array.isArray(body) ? body : [body];

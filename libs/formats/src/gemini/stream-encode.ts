@@ -31,11 +31,11 @@ export function createStreamEncoder(call: ClientCall): StreamEncoder {
   return new GeminiStreamEncoder(call);
 }
 
-/** What one choice has to remember between its events. */
+/** What one choice remembers between its events. */
 interface Choice {
-  /** Everything after the content of a chunk, from the index on. */
+  /** The rest of a chunk after its content, from the index on. */
   tail: string;
-  /** The call that is being written: parts are whole, so it waits for its end and for what is added to it. */
+  /** The call that is being written. Parts are written whole, so it waits for its end and for what is added to it. */
   call: ToolCallPart | undefined;
   /** The kind of block that an annotation would belong to. */
   open: 'text' | 'reasoning' | 'other';
@@ -50,7 +50,7 @@ class GeminiStreamEncoder implements StreamEncoder {
   private readonly framing: Framing;
   private readonly choices: Choice[];
   private id = '';
-  /** Known so far, of all choices: the prompt from the start, outputs from every finish. */
+  /** The usage so far, of all choices: the prompt from the start, outputs from every finish. */
   private usage: Usage = {};
   private finished: Usage | undefined;
   private isOver = false;
@@ -83,9 +83,9 @@ class GeminiStreamEncoder implements StreamEncoder {
       if (state.call && event.extensions) mergeExtensions(state.call, event.extensions);
       return '';
     }
-    // What passes by does not end the call that it comes in the middle of.
+    // An event without a block does not end the call that it interrupts.
     if (event.type === 'opaque' && event.block === undefined) return this.passBy(event);
-    // Half a call is none: its arguments would be those of another.
+    // An incomplete call is dropped: with half of its arguments it would be another call.
     if (event.type === 'error') return this.fail(event);
     if (event.type === 'finish' && isCutOff(state.call, event)) state.call = undefined;
     return this.flushCall(state, choice) + this.write(event, state, choice);
@@ -143,7 +143,7 @@ class GeminiStreamEncoder implements StreamEncoder {
     return '';
   }
 
-  /** What ends every chunk changes only when usage does. */
+  /** Rewrites the end of every chunk, which changes only when the usage does. */
   private writeTails(): void {
     const { usageMetadata, ...beside } = this.besides();
     const usage = Object.keys(usageMetadata).length > 0 ? { usageMetadata } : {};
@@ -186,7 +186,7 @@ class GeminiStreamEncoder implements StreamEncoder {
     return this.writeCandidate([{ text: event.text }], choice, { logprobsResult: encodeLogprobs(logprobs) });
   }
 
-  /** A signature comes in a part of its own, without text, after the text that it signs. */
+  /** A signature gets a part of its own, without text, after the text that it signs. */
   private annotate(fields: JsonObject, state: Choice, choice: number): string {
     if (Object.keys(fields).length === 0 || state.open === 'other') return '';
     const extensions = { [FORMAT]: fields };

@@ -10,7 +10,7 @@ const effortOfLevel: Readonly<Record<string, ReasoningEffort>> = {
   high: 'high',
 };
 
-/** The dialect has no level above high, and switches thinking off by a budget of 0. */
+/** The dialect has no level above high, and a budget of 0 switches thinking off. */
 const levelOfEffort: Readonly<Record<Exclude<ReasoningEffort, 'none'>, string>> = {
   minimal: 'MINIMAL',
   low: 'LOW',
@@ -20,7 +20,7 @@ const levelOfEffort: Readonly<Record<Exclude<ReasoningEffort, 'none'>, string>> 
   max: 'HIGH',
 };
 
-/** What the client asks of the model's thinking, `kept` being what only this format understands of it. */
+/** What the client asks of the model's thinking. `kept` is what only this format understands of it. */
 export function decodeThinking(config: WireGenerationConfig['thinkingConfig']): {
   reasoning?: Reasoning;
   kept: JsonObject;
@@ -44,13 +44,13 @@ export function decodeThinking(config: WireGenerationConfig['thinkingConfig']): 
   };
 }
 
-/** How much a model may think by a budget, in tokens; `least` is what it thinks at the very least. */
+/** The range of a model's thinking budget, in tokens. `least` is what it thinks in any case. */
 interface Budgets {
   least: number;
   most: number;
 }
 
-/** By name: from the third generation on models take a level, those of 2.5 a budget, the older ones neither. */
+/** Models from the third generation on take a level, those of 2.5 a budget, older ones neither. */
 const levels = /gemini-(?:[3-9]|\d\d|(?:pro|flash|flash-lite)-latest)/;
 /** The only ones of them that know a level below LOW. */
 const minimalists = /gemini-(?:3(?:\.[15])?-flash|3\.\d+-flash-lite|flash-lite-latest)/;
@@ -58,7 +58,7 @@ const budgets: readonly [model: RegExp, budgets: Budgets][] = [
   [/gemini-2\.5-pro/, { least: 128, most: 32_768 }],
   [/gemini-2\.5-flash/, { least: 0, most: 24_576 }],
 ];
-/** A budget below it is none to some of them. */
+/** The least budget above 0 that every model of 2.5 accepts. */
 const leastThought = 512;
 const thoughtless = /gemini-(?:1\.|2\.0|.*image)/;
 const budgetOfEffort: Readonly<Record<Exclude<ReasoningEffort, 'none'>, number>> = {
@@ -70,7 +70,10 @@ const budgetOfEffort: Readonly<Record<Exclude<ReasoningEffort, 'none'>, number>>
   max: 32_768,
 };
 
-/** `thinkingConfig` for an upstream, in a form that its model takes where the client can't know which that is. */
+/**
+ * `thinkingConfig` for an upstream. For a client of another format, which cannot know the model's form, it is in the
+ * form that the model accepts.
+ */
 export function encodeThinking(request: InferenceRequest, { model, isForeign }: Reader): JsonObject {
   const kept = nestedIn(nestedIn(keptOn(request), 'generationConfig'), 'thinkingConfig');
   if (!request.reasoning) return kept;
@@ -85,7 +88,7 @@ export function encodeThinking(request: InferenceRequest, { model, isForeign }: 
 
 function accepted({ effort, budgetTokens }: Reasoning, model: string): Reasoning {
   if (levels.test(model)) {
-    // These never cease to think.
+    // These models cannot stop thinking.
     const least = minimalists.test(model) ? 'minimal' : 'low';
     if (effort === 'none' || budgetTokens === 0) return { effort: least };
     if (budgetTokens !== undefined) return { budgetTokens: Math.min(budgetTokens, budgetOfEffort.max) };

@@ -20,7 +20,9 @@ const noParameters = '{"type":"object","properties":{}}';
 const toolFields = new Set(['functionDeclarations']);
 const declarationFields = new Set(['name', 'description', 'parameters', 'parametersJsonSchema']);
 
-/** Functions as such; the server's own tools (search, code execution) verbatim, for a server that has them. */
+/**
+ * Decodes functions as such. The server's own tools (search, code execution) stay verbatim, for a server that has them.
+ */
 export function decodeTools(tools: NonNullable<WireRequestBody['tools']>): Tool[] {
   return tools.flatMap((tool, index) => {
     const path = `tools[${index}].functionDeclarations`;
@@ -42,7 +44,7 @@ function decodeFunction(declaration: WireFunction, path: string): FunctionTool {
   }
   const schema = parameters ?? parametersJsonSchema;
   const kept = keptBeside(declaration, declarationFields);
-  // JSON Schema has no word for an order of properties: a server of this format gets the client's own schema.
+  // JSON Schema cannot express an order of properties, so a server of this format gets the client's own schema.
   if (parameters && spellsOrder(parameters)) kept.parameters = parameters;
   return {
     type: 'function',
@@ -53,7 +55,7 @@ function decodeFunction(declaration: WireFunction, path: string): FunctionTool {
   };
 }
 
-/** `tools` for an upstream. Throws `invalid-request` for another format's own tool. */
+/** `tools` for an upstream. Throws `invalid-request` for a tool of another format's servers. */
 export function encodeTools(tools: readonly Tool[], dropped: FormatId[]): JsonObject[] {
   const functionDeclarations: JsonObject[] = [];
   const builtIn: JsonObject[] = [];
@@ -77,10 +79,10 @@ function encodeFunction(tool: FunctionTool, dropped: FormatId[]): JsonObject {
   };
 }
 
-/** What `toolConfig` says, `kept` being the fields that only this format understands. */
+/** What `toolConfig` says. `kept` holds the fields that only this format understands. */
 export function decodeToolConfig(config: WireToolConfig): { choice?: ToolChoice; kept: JsonObject } {
   const { functionCallingConfig, ...rest } = config;
-  // Calls are whole here: asked for them in pieces, a server would send what nobody puts together again.
+  // We pass on whole calls. If asked for pieces, a server would send pieces that nobody puts together again.
   const { streamFunctionCallArguments: _pieces, ...whole } = functionCallingConfig ?? {};
   const { mode, allowedFunctionNames, ...callingRest } = whole;
   const allowed =
@@ -94,7 +96,7 @@ export function decodeToolConfig(config: WireToolConfig): { choice?: ToolChoice;
     case 'AUTO':
       return { choice: { type: 'auto', ...allowed }, kept: kept(unknown) };
     case 'VALIDATED':
-      // With names, `encodeToolConfig` says it again by itself.
+      // With names, `encodeToolConfig` writes VALIDATED by itself.
       return {
         choice: { type: 'auto', ...allowed },
         kept: kept(allowed.allowed ? unknown : { ...unknown, mode: 'VALIDATED' }),
@@ -116,8 +118,8 @@ export function decodeToolConfig(config: WireToolConfig): { choice?: ToolChoice;
 }
 
 /**
- * `toolConfig` for an upstream; empty when there is nothing to say. Servers refuse a choice among no functions, which
- * clients of other formats make all the same.
+ * `toolConfig` for an upstream; empty if there is nothing to say. Servers refuse a choice if there are no functions,
+ * but clients of other formats send one, so it is left out for them.
  */
 export function encodeToolConfig(
   request: InferenceRequest,
@@ -135,6 +137,6 @@ function encodeChoice(choice: ToolChoice): JsonObject {
   if (choice.type === 'tool') return { mode: 'ANY', allowedFunctionNames: [choice.name] };
   const names = choice.allowed && { allowedFunctionNames: choice.allowed };
   if (choice.type === 'required') return { mode: 'ANY', ...names };
-  // AUTO takes no names; VALIDATED is AUTO with its calls held to the names and the schemas.
+  // AUTO accepts no names. VALIDATED is AUTO whose calls must match the names and the schemas.
   return { mode: names ? 'VALIDATED' : 'AUTO', ...names };
 }

@@ -3,11 +3,11 @@ import { FORMAT, keptOn, leftOver } from './kept.ts';
 import type { WireUsage } from './wire.ts';
 
 /*
- * Canonical totals are inclusive. On this wire the prompt counts cached tokens too, but tokens of tool results
- * (`toolUsePromptTokenCount`) and thoughts stand beside the counts that they are part of there.
+ * Canonical totals are inclusive. On this wire the prompt also includes cached tokens, but tokens of tool results
+ * (`toolUsePromptTokenCount`) and thoughts are counted apart from the prompt and the answer.
  */
 
-/** `usageMetadata`; a count that is not known is left away. `textOnly`: all prompt tokens are of text. */
+/** `usageMetadata`; unknown counts are left out. `textOnly`: all prompt tokens are text. */
 export function encodeUsage(usage: Usage, textOnly: boolean): JsonObject {
   const { inputTokens, outputTokens, cacheReadTokens, reasoningTokens } = usage;
   const kept = keptOn(usage);
@@ -36,15 +36,15 @@ export function textTokens(tokenCount: number): JsonObject[] {
 }
 
 /**
- * Counts that the server left away stay absent, except thoughts: no thoughts are 0 of them in a known output. No prompt
- * has no tokens: routers end a stream with zeros whose server they did not ask to count (LiteLLM of late 2026).
+ * Counts that the server left out stay absent. An input of 0 means not known, since every prompt has tokens: a router
+ * ends a stream with zeros if it did not ask the server behind it to count (LiteLLM of late 2026).
  */
 export function decodeUsage(wire: WireUsage): Usage {
   const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount, cachedContentTokenCount, ...others } =
     wire;
   const { toolUsePromptTokenCount, totalTokenCount, ...rest } = others;
   const kept = leftOver({ ...rest, toolUsePromptTokenCount });
-  // A list that says only that all of it was text is told again by `encodeUsage`.
+  // `encodeUsage` writes a list that only says that all of it was text again by itself.
   const plain = promptTokenCount === undefined ? [] : textTokens(promptTokenCount);
   if (JSON.stringify(kept.promptTokensDetails) === JSON.stringify(plain)) delete kept.promptTokensDetails;
   const inputTokens =
@@ -64,11 +64,11 @@ function outputOf(wire: WireUsage, inputTokens: number | undefined): number | un
   const { candidatesTokenCount, thoughtsTokenCount, totalTokenCount } = wire;
   if (candidatesTokenCount !== undefined) return candidatesTokenCount + (thoughtsTokenCount ?? 0);
   if (thoughtsTokenCount !== undefined) return thoughtsTokenCount;
-  // Servers leave a count of zero away; the total tells it apart from one that was not taken.
+  // Servers leave out a count of zero. The total tells a zero from a count that was not taken.
   return inputTokens !== undefined && totalTokenCount === inputTokens ? 0 : undefined;
 }
 
-/** The usage of an answer of several choices: the prompt once, the outputs of all. */
+/** The usage of an answer with several choices: the prompt once, the outputs of all. */
 export function addUsage(total: Usage, next: Usage): Usage {
   const sum = (left: number | undefined, right: number | undefined) =>
     left === undefined ? right : left + (right ?? 0);

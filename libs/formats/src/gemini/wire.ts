@@ -6,14 +6,14 @@ import { boundTokens, tokenCount } from '../token-count.ts';
 import { normalizeFields } from './casing.ts';
 
 /*
- * Only what we read is named; unknown fields pass through and are kept. Bodies are normalized first
- * (`normalizeFields`), so that names are camelCase and null is absent.
+ * The schemas name only what we read; unknown fields pass through and are kept. Bodies are normalized first
+ * (`normalizeFields`), so that names are in camelCase and nulls are absent.
  */
 
 const json = z.custom<Json>((value) => value !== undefined);
 const object = z.custom<JsonObject>(isJsonObject, 'expected an object').meta({ type: 'object' });
 
-/** Protobuf writes 64-bit numbers as text, and readers accept any number so. */
+/** Protobuf writes 64-bit numbers as text, and its readers accept any number as text. */
 const number = z.preprocess(numberOfText, z.number());
 const integer = z.preprocess(numberOfText, z.number().int());
 const tokenLimit = z.preprocess((value) => boundTokens(numberOfText(value)), z.number().int().min(1));
@@ -22,7 +22,7 @@ function numberOfText(value: unknown): unknown {
   return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
 }
 
-/** Hand-written calls leave the brackets of a single element away. */
+/** Hand-written calls omit the brackets around a single element. */
 function asList(value: unknown): unknown {
   return value === undefined || Array.isArray(value) ? value : [value];
 }
@@ -119,7 +119,7 @@ export type WireRequestBody = z.output<typeof requestBody>;
 
 const count = z.preprocess((value) => tokenCount(numberOfText(value)), z.number().optional());
 
-/** What we read of an answer, whole or a chunk of a stream. */
+/** What we read of an answer, be it whole or a chunk of a stream. */
 export const responseBody = z.looseObject({
   candidates: z
     .array(
@@ -151,8 +151,8 @@ export type WireResponse = z.output<typeof responseBody>;
 export type WireUsage = NonNullable<WireResponse['usageMetadata']>;
 
 /**
- * Reads a client's body; one that counts tokens may hold the request to be counted. Throws `invalid-request`
- * that names the first bad field and never repeats its value.
+ * Parses a client's body. A body for token counting may wrap the request to be counted. Throws `invalid-request` with
+ * the first bad field, and never repeats its value.
  */
 export function parseRequestBody(body: unknown, isCounting: boolean): WireRequestBody {
   if (!isJsonObject(body)) throw new SluiceError('invalid-request', 'the body must be a JSON object');
@@ -165,7 +165,7 @@ export function parseRequestBody(body: unknown, isCounting: boolean): WireReques
   throw invalidField(pathText(path), describe(issue?.message));
 }
 
-/** Reads one part that stands inside of another. `path` is its place in the client's body. */
+/** Parses a part that is nested in another one. `path` is its place in the client's body. */
 export function parsePart(value: JsonObject, path: string): WirePart {
   const parsed = part.safeParse(normalizeFields(value), firstMistake);
   if (parsed.success) return parsed.data;
@@ -173,7 +173,7 @@ export function parsePart(value: JsonObject, path: string): WirePart {
   throw invalidField(`${path}.${pathText(issue?.path ?? [])}`, describe(issue?.message));
 }
 
-/** Reads an upstream's answer; absent when it has not the shape of one. */
+/** Parses an upstream's answer; absent if it does not have the shape of one. */
 export function parseResponseBody(body: unknown): WireResponse | undefined {
   if (!isJsonObject(body)) return undefined;
   const parsed = responseBody.safeParse(normalizeFields(body));

@@ -13,8 +13,8 @@ import { decodeCallId } from '../call-luggage.ts';
 import { type Fact, ownWords } from './fact.ts';
 
 /**
- * Everything that one answer says, or the kind of error that it ended with. `own` is the format whose own
- * fields count too; '' leaves them out.
+ * Everything that an answer says, or the kind of error that it ended with. `own` is the format whose own fields count,
+ * too; '' leaves them out.
  */
 export function answerFacts(events: readonly GenerationEvent[], own: string): Fact[] {
   let generation: Generation;
@@ -55,7 +55,7 @@ function partFacts(part: Generation['content'][number], own: string): Fact[] {
       ];
     case 'tool-call': {
       const { name, arguments: text } = part;
-      // A client gives it back with what travels in it: the id is what is left.
+      // The client returns whatever travels in the id, so only the rest of it is compared.
       const { id } = decodeCallId(part.id);
       return [{ feature: 'tool calls', at: 'tool-call', says: { id, name, arguments: text, ...words } }];
     }

@@ -12,8 +12,8 @@ import { applyRules, type Crossing, firstDifference } from './rule.ts';
 import type { SeededLoss } from './seeded-loss.ts';
 
 /**
- * The way of an answer: said by a server of `dialect` as a stream and as a single body, decoded, and said to
- * the client of the case in this mode. Each has to tell the client what the events of the case say.
+ * The leg of an answer. A server of `dialect` sends it as a stream and as a single body; both are decoded and encoded
+ * for the client of the case in this mode. Each must tell the client what the events of the case say.
  */
 export function runAnswerLeg(golden: GoldenCase, dialect: string, mode: Mode, loss: SeededLoss): LegOutcome {
   const call = callForMode(golden, mode);
@@ -62,16 +62,16 @@ export function runAnswerLeg(golden: GoldenCase, dialect: string, mode: Mode, lo
   return { state: 'equal', used, features };
 }
 
-/** Generate content tells the mode by its path, and a stream by `alt`; the call of a case keeps its other facts. */
+/** The call of the case in this mode; its other facts stay. Generate content tells the mode by path and `alt`. */
 function callForMode(golden: GoldenCase, mode: Mode): ClientCall {
   const call = callOf(golden);
   const stream = mode === 'stream';
-  // A streamed array is one JSON text: its elements are compared as the events that they are.
+  // A streamed array is one JSON text, so its elements are compared in the form of events.
   const wire = 'sse' in call.wire ? { ...call.wire, sse: true } : call.wire;
   return { ...call, stream, wire };
 }
 
-/** What a gateway hears when a server of this dialect says these events. */
+/** The events that a gateway decodes when a server of this dialect encodes these. */
 function cross(events: readonly GenerationEvent[], dialect: string, said: Mode): GenerationEvent[] {
   const format = formatNamed(dialect);
   const call = { ...textCall(dialect), choices: 1, wire: { ...textCall(dialect).wire, ...everythingShown } };
@@ -80,10 +80,10 @@ function cross(events: readonly GenerationEvent[], dialect: string, said: Mode):
     : (hearBody(format, call, [events])[0] ?? []);
 }
 
-/** A server hides nothing from a gateway: it asks for thoughts and usage. */
+/** A server hides nothing from a gateway, which asks for thoughts and usage. */
 const everythingShown: JsonObject = { includeThoughts: true, hidesThinking: false, includeUsage: true };
 
-/** What a client hears of each choice. */
+/** What the client decodes of each choice. */
 function tell(
   name: string,
   call: ClientCall,
@@ -102,7 +102,7 @@ function hearStream(format: Format, stream: string, events: readonly GenerationE
   return decodeStream(format.client.createStreamDecoder(contextOf(events)), [stream]);
 }
 
-/** A failure is a body of its own with a status; else all choices share one. */
+/** A failure is a body of its own with a status. Otherwise all choices share one body. */
 function hearBody(
   format: Format,
   call: ClientCall,
@@ -128,7 +128,7 @@ function losesCall(events: readonly GenerationEvent[], dialects: readonly string
   });
 }
 
-/** The choices of one answer share their usage: the prompt once, the outputs of all. */
+/** The choices of an answer share one usage: the prompt once, the outputs of all. */
 function withTotalUsage(answers: readonly (readonly GenerationEvent[])[]): GenerationEvent[][] {
   const ends = answers.flat().filter((event) => event.type === 'finish');
   const sum = (name: 'outputTokens' | 'reasoningTokens') => {
@@ -143,7 +143,7 @@ function withTotalUsage(answers: readonly (readonly GenerationEvent[])[]): Gener
 
 const choiceLists = ['choices', 'candidates'];
 
-/** A body or chunk with nothing but one of several choices, numbered as the only one. */
+/** A body or chunk reduced to one of its choices, which gets the number 0. */
 function pickChoice(body: Json, choice: number, count: number): Json {
   if (count === 1 || !isJsonObject(body)) return body;
   const picked = { ...body };

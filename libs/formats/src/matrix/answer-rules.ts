@@ -7,7 +7,7 @@ const chat = involves('openai');
 const messages = involves('anthropic');
 const generate = involves('gemini');
 
-/** Error kinds that a dialect may name by one word. */
+/** Error kinds that a dialect may give the same name. */
 const errorClass: Readonly<Record<string, string>> = {
   saturated: 'busy',
   'rate-limited': 'busy',
@@ -19,7 +19,7 @@ const errorClass: Readonly<Record<string, string>> = {
   'unsupported-media': 'invalid-request',
 };
 
-/** Every difference between what an upstream answered and what a client reads, in the order of application. */
+/** Every allowed difference between what an upstream answered and what a client reads, in the order of application. */
 export const answerRules: readonly Rule[] = [
   {
     id: 'own-words-stay-home',

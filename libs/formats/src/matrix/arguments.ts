@@ -3,7 +3,7 @@ import { parseArguments as completeArguments } from '../call-arguments.ts';
 import { parseArguments as repairArguments } from '../gemini/arguments.ts';
 import { readArguments } from './fact.ts';
 
-/** What is left of a call's arguments after these dialects, in turn, have made an object of them. */
+/** What remains of a call's arguments after each of these dialects in turn has turned them into an object. */
 export function argumentsAcross(text: string, dialects: readonly string[]): Json {
   let current = text;
   for (const dialect of dialects) {

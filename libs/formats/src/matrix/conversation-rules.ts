@@ -8,7 +8,7 @@ const toMessages = toward('anthropic');
 const toGenerate = toward('gemini');
 const crosses = ({ format, dialect }: Crossing) => format !== dialect;
 
-/** What of a conversation reads otherwise at a server of another dialect, in the order of application. */
+/** How a conversation may read differently at a server of another dialect, in the order of application. */
 export const conversationRules: readonly Rule[] = [
   {
     id: 'blank-text',
@@ -96,7 +96,10 @@ export const conversationRules: readonly Rule[] = [
   },
 ];
 
-/** Ids as the number of their call, in the order of first mention: equal where the same calls are meant. */
+/**
+ * Replaces ids by the number of their call, in the order of first mention, so that ids which name the same calls are
+ * equal.
+ */
 function numberCalls(facts: readonly Fact[]): Fact[] {
   const numbers = new Map<string, string>();
   const numberOf = (id: string) => {
@@ -112,7 +115,7 @@ function numberCalls(facts: readonly Fact[]): Fact[] {
   });
 }
 
-/** Rewrites each run of facts that one side says in a row. */
+/** Rewrites each run of adjacent facts of one side of the conversation. */
 function inRuns(
   facts: readonly Fact[],
   belongs: (fact: Fact) => boolean,
@@ -176,7 +179,7 @@ function failuresAsText(facts: readonly Fact[]): Fact[] {
   return left;
 }
 
-/** The media of the results of a turn go behind all its results, each call's after a text that names it. */
+/** Moves the media of a turn's results after all its results; each call's media follow a text that names the call. */
 function mediaByUser(facts: readonly Fact[]): Fact[] {
   return inRuns(
     facts,

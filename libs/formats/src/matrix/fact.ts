@@ -1,28 +1,28 @@
 import { type Extensible, isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 
 /**
- * One thing that a request or an answer says, apart from how its dialect arranges it. Two requests mean the same
- * when their facts are equal and in the same order.
+ * One thing that a request or an answer says, whatever its place in the dialect. Two requests mean the same if their
+ * facts are equal and in the same order.
  */
 export interface Fact {
-  /** Which row of the compatibility table it belongs to. */
+  /** The row of the compatibility table that it belongs to. */
   feature: string;
   /** Where it is said: a role for a piece of the conversation, a path for a setting. */
   at: string;
   says: JsonObject;
 }
 
-/** What `format` filed on a thing, as something that it says; empty when nothing was filed. */
+/** The fields that `format` filed on a thing, as part of what it says; empty if there are none. */
 export function ownWords(thing: Extensible, format: string): JsonObject {
   const own = thing.extensions?.[format];
   return own === undefined ? {} : { own };
 }
 
-/** Arguments as data where they are JSON, so that white space is no difference; else the text itself. */
+/** Arguments as data, so that white space makes no difference; the text itself if it is not JSON. */
 export function readArguments(text: string): Json {
   if (text.trim() === '') return {};
   try {
-    // JSON.parse returns JSON.
+    // Safe to cast: JSON.parse returns JSON.
     return JSON.parse(text) as Json;
   } catch {
     return text;
@@ -39,7 +39,7 @@ export function canonicalText(value: Json | undefined): string {
   return `{${fields.join(',')}}`;
 }
 
-/** A fact as one line, for comparing and for showing what differs. */
+/** A fact as one line, for comparing and for reports. */
 export function lineOf({ at, says }: Fact): string {
   return `${at} ${canonicalText(says)}`;
 }

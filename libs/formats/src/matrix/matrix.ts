@@ -7,7 +7,7 @@ import { type SeededLossName, seededLosses } from './seeded-loss.ts';
 
 const modes: readonly Mode[] = ['stream', 'single'];
 
-/** Every golden case of every format, toward every dialect, as a stream and as a single body. */
+/** Runs every golden case of every format towards every dialect, as a stream and as a single body. */
 export function* runMatrix(lossName: SeededLossName = 'none'): Generator<CellOutcome> {
   for (const golden of goldenFormats().flatMap(goldenCases)) {
     for (const { client } of formats) {

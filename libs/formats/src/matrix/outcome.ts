@@ -1,7 +1,7 @@
-/** What came of one leg of one case: the way of its request, or the way of its answer. */
+/** The result of one leg of a case: of its request or of its answer. */
 export type LegOutcome =
   | { state: 'equal'; used: RuleUse[]; features: string[] }
-  /** A 400 that names `param`; `rule` is the refusal's id, or the format's own when the client's request is bad. */
+  /** A 400 that names `param`. `rule` is the refusal's id, or the format's own if the client's request is bad. */
   | { state: 'refused'; rule: string; param: string; features: string[] }
   | { state: 'lossy'; difference: string; features: string[] };
 
@@ -11,21 +11,21 @@ export interface RuleUse {
   feature: string;
 }
 
-/** One case in one place of the matrix. */
+/** One case in one cell of the matrix. */
 export interface CellOutcome {
   format: string;
   name: string;
   dialect: string;
   mode: Mode;
-  /** Absent where the case has no request of its own. */
+  /** Absent if the case has no request of its own. */
   request?: LegOutcome;
-  /** Absent where the case has no answer. */
+  /** Absent if the case has no answer. */
   answer?: LegOutcome;
 }
 
 export type Mode = 'stream' | 'single';
 
-/** The word of the whole cell: the worst of its legs. */
+/** The state of the whole cell: the worst of its legs. */
 export function stateOf({ request, answer }: CellOutcome): LegOutcome['state'] {
   const states = [request?.state, answer?.state];
   if (states.includes('lossy')) return 'lossy';

@@ -1,4 +1,4 @@
-/** What a dialect can't say and is therefore refused with a 400 that names the path. */
+/** What a dialect cannot express, and what is therefore refused with a 400 that names the path. */
 export interface Refusal {
   id: string;
   dialect: string;
@@ -9,7 +9,7 @@ export interface Refusal {
 
 const part = /^messages\[\d+\]\.content\[\d+\](\.content\[\d+\])?$/;
 
-/** The whole list. A refusal that is not here counts as a failure of the matrix. */
+/** The complete list. Any other refusal counts as a failure of the matrix. */
 export const refusals: readonly Refusal[] = [
   {
     id: 'foreign-part',
@@ -61,7 +61,7 @@ export const refusals: readonly Refusal[] = [
   },
 ];
 
-/** The refusal that this path of this dialect belongs to; absent where it is on no list. */
+/** The refusal that lists this path of this dialect; absent if none does. */
 export function findRefusal(dialect: string, param: string): Refusal | undefined {
   return refusals.find((refusal) => refusal.dialect === dialect && refusal.param.test(param));
 }

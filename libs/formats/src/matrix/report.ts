@@ -51,7 +51,7 @@ function lossLines(cells: readonly CellOutcome[]): string[] {
   );
 }
 
-/** How often each documented rule changed something, so that one without use is seen and taken off the list. */
+/** How often each documented rule changed something, so that an unused rule is noticed and removed. */
 function ruleLines(cells: readonly CellOutcome[]): string[] {
   const uses = new Map<string, number>();
   const add = (rule: string) => uses.set(rule, (uses.get(rule) ?? 0) + 1);

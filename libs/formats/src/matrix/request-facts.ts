@@ -14,8 +14,8 @@ import { type Fact, ownWords, readArguments } from './fact.ts';
 type Part = AssistantPart | ToolResultPart;
 
 /**
- * Everything that a request says. `own` names the format whose own fields count too, for a request that stays
- * in its dialect; '' leaves the own fields of every format out.
+ * Everything that a request says. `own` is the format whose own fields count, too, for a request that stays in its
+ * dialect; '' leaves the own fields of every format out.
  */
 export function requestFacts(request: InferenceRequest, own: string): Fact[] {
   const facts: Fact[] = [];
@@ -148,7 +148,7 @@ function settingName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** The feature at a path in canonical terms, as a refusal names it: one, or none where the path is unknown. */
+/** The features at a canonical path that a refusal names: one, or none if the path is unknown. */
 export function featuresAt(request: InferenceRequest, param: string, own: string): string[] {
   const [, index, at] = /^messages\[(\d+)\]\.content\[(\d+)\]/.exec(param) ?? [];
   const message = request.messages[Number(index)];
@@ -164,7 +164,7 @@ export function featuresAt(request: InferenceRequest, param: string, own: string
   return found ? [found.feature] : [];
 }
 
-/** How many things of a request carry fields of another format than `format`: each has to be counted as dropped. */
+/** How many things of a request carry fields of formats other than `format`. Each must be counted as dropped. */
 export function countForeign(request: InferenceRequest, format: string): number {
   let count = 0;
   const look = (thing: Extensible) => {

@@ -10,7 +10,7 @@ import { applyRules, type Crossing, firstDifference } from './rule.ts';
 import type { SeededLoss } from './seeded-loss.ts';
 import { sortSettings } from './setting-rules.ts';
 
-/** The way of a request: decoded, encoded for a server of `dialect`, and decoded there as that server would. */
+/** The leg of a request: decoded, encoded for a server of `dialect`, and decoded again as that server would. */
 export function runRequestLeg(golden: GoldenCase, dialect: string, mode: Mode, loss: SeededLoss): LegOutcome {
   let request: InferenceRequest;
   let wire: Crossing['wire'];
@@ -68,7 +68,7 @@ function compare(
   return { state: 'equal', used: wanted.used, features };
 }
 
-/** As JSON: a property that holds undefined is no difference. */
+/** As JSON, so that a property that holds undefined makes no difference. */
 function plain(request: InferenceRequest) {
   return JSON.parse(JSON.stringify(request));
 }

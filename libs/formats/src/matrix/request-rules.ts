@@ -3,8 +3,8 @@ import type { Rule } from './rule.ts';
 import { settingRules } from './setting-rules.ts';
 
 /**
- * Every difference between what a client asked and what a server of another dialect is asked. What is not here
- * is either the same or refused. Fields that only one format knows are counted
- * (`sluice_extensions_dropped_total`) and need no rule.
+ * Every allowed difference between what a client asked and what a server of another dialect is asked. Everything else
+ * is the same or refused. Fields that only one format knows are counted (`sluice_extensions_dropped_total`) and need no
+ * rule.
  */
 export const requestRules: readonly Rule[] = [...conversationRules, ...settingRules];

@@ -1,21 +1,21 @@
 import { type Fact, lineOf } from './fact.ts';
 
-/** Where a rule may hold: the client's format, the upstream's dialect, and what the client asked of the reply. */
+/** What a rule may depend on: the client's format, the upstream's dialect, and what the client asked of the reply. */
 export interface Crossing {
   format: string;
   dialect: string;
   /** Facts of the client's call that its own format reads back. */
   wire: Readonly<Record<string, unknown>>;
   stream: boolean;
-  /** The upstream is asked for a stream too, not for a single body. */
+  /** Whether the upstream is asked for a stream. */
   isUpstreamStream: boolean;
-  /** A call of the answer has arguments of which nothing can be read on this way. */
+  /** Whether an answer's call has arguments of which nothing is readable on this way. */
   hasLostCall: boolean;
 }
 
 /**
- * A documented difference between what was said and what arrives. `rewrite` brings both sides to what the rule
- * leaves of them, so that all the rest still has to be equal.
+ * A documented difference between what was said and what arrives. `rewrite` reduces both sides to what the rule
+ * preserves, so that everything else must still be equal.
  */
 export interface Rule {
   id: string;
@@ -25,7 +25,7 @@ export interface Rule {
   rewrite(facts: readonly Fact[], crossing: Crossing): Fact[];
 }
 
-/** What is left of the facts by all rules that hold, and the ids of those that changed anything. */
+/** Applies all rules that hold. Returns the remaining facts, and the rules that changed anything. */
 export function applyRules(
   rules: readonly Rule[],
   facts: readonly Fact[],
@@ -42,7 +42,7 @@ export function applyRules(
   return { facts: left, used };
 }
 
-/** The features of which anything is said that was not before, or not any more, or at another place. */
+/** The features with facts that were added, removed or moved. */
 function changedFeatures(before: readonly Fact[], after: readonly Fact[]): Set<string> {
   const gone = subtract(before, after);
   const changed = [...gone, ...subtract(after, before)];
@@ -61,7 +61,7 @@ function subtract(facts: readonly Fact[], others: readonly Fact[]): Fact[] {
   });
 }
 
-/** The line where two lists of facts part, for the report; absent where they are equal. */
+/** The first line in which two lists of facts differ, for the report; absent if they are equal. */
 export function firstDifference(wanted: readonly Fact[], found: readonly Fact[]): string | undefined {
   const length = Math.max(wanted.length, found.length);
   for (let index = 0; index < length; index += 1) {
@@ -73,17 +73,17 @@ export function firstDifference(wanted: readonly Fact[], found: readonly Fact[])
   return undefined;
 }
 
-/** Whether the chat dialect, or any other, takes part in a crossing at either end. */
+/** Holds for crossings that have this format at either end. */
 export function involves(format: string): (crossing: Crossing) => boolean {
   return (crossing) => crossing.format === format || crossing.dialect === format;
 }
 
-/** For crossings toward a server of this dialect, from whatever format. */
+/** Holds for crossings towards a server of this dialect, from any format. */
 export function toward(dialect: string): (crossing: Crossing) => boolean {
   return (crossing) => crossing.dialect === dialect;
 }
 
-/** A rewrite that looks at each fact alone: the fact again, another, or none. */
+/** A rewrite that looks at each fact alone and returns it, another fact, or none. */
 export function each(rewrite: (fact: Fact, crossing: Crossing) => Fact | undefined): Rule['rewrite'] {
   return (facts, crossing) => {
     const left: Fact[] = [];
@@ -101,7 +101,7 @@ export function without(fact: Fact, ...names: string[]): Fact {
   return { ...fact, says };
 }
 
-/** The fact with other fields over its own. */
+/** The fact with some of its fields replaced. */
 export function saying(fact: Fact, says: Fact['says']): Fact {
   return { ...fact, says: { ...fact.says, ...says } };
 }

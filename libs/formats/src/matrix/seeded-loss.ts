@@ -1,6 +1,6 @@
 import type { GenerationEvent, InferenceRequest, Message } from '@sluice/canonical';
 
-/** A fault put between the codecs, to prove that the matrix sees it. Each leaves all else as it is. */
+/** A fault between the codecs, to prove that the matrix notices it. Each fault leaves everything else alone. */
 export interface SeededLoss {
   onRequest(request: InferenceRequest): InferenceRequest;
   onAnswer(events: readonly GenerationEvent[]): GenerationEvent[];

@@ -7,7 +7,7 @@ const toMessages = toward('anthropic');
 const toGenerate = toward('gemini');
 const crosses = ({ format, dialect }: Crossing) => format !== dialect;
 
-/** What of tools and settings reads otherwise at a server of another dialect, in the order of application. */
+/** How tools and settings may read differently at a server of another dialect, in the order of application. */
 export const settingRules: readonly Rule[] = [
   {
     id: 'strict-untold',
@@ -199,7 +199,7 @@ interface Thinking {
   visible?: Json | undefined;
 }
 
-/** Rewrites what is said of thinking as a whole, since one wish may stand for another. */
+/** Rewrites all that is said of thinking as a whole, since one setting may replace another. */
 function rewriteThinking(rewrite: (thinking: Thinking) => Thinking): Rule['rewrite'] {
   return (facts) => {
     const read = (at: string) => facts.find((fact) => fact.at === `reasoning.${at}`)?.says.value;
@@ -220,7 +220,7 @@ function effortOf(budget: Json | undefined): Json | undefined {
   return budget <= 16_384 ? 'medium' : 'high';
 }
 
-/** The facts with the settings in an order of their own: theirs says nothing. */
+/** The facts with the settings sorted: their order carries no meaning. */
 export function sortSettings(facts: readonly Fact[]): Fact[] {
   const pieces = facts.filter(isPiece);
   const settings = facts.filter((fact) => !isPiece(fact) && fact.at !== 'tools');

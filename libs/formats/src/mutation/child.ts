@@ -2,15 +2,15 @@ import { registerHooks } from 'node:module';
 import type { Question } from './questions.ts';
 
 /*
- * Runs in a copy of the sources in which every mutant sleeps behind a switch. Takes a folder and the ids on the
- * command line; prints a line per mutant: its id, a dot now and then while it works, and `noticed`, `missed` or `again`
- * (an earlier mutant left traces). Ends early where its memory is full of modules that were loaded again.
+ * Runs in a copy of the sources in which every mutant is inactive behind a switch. Takes a folder and mutant ids on the
+ * command line. Prints a line per mutant: its id, a dot now and then while it works, and `noticed`, `missed` or `again`
+ * (an earlier mutant left traces). Ends early when reloaded modules have filled its memory.
  */
 
 interface Switches {
   activeMutant?: string | undefined;
   currentTestId?: string | undefined;
-  /** An active mutant throws when it is reached more often than the limit: that is how most endless loops end. */
+  /** An active mutant throws when it is reached more often than this: that is how most endless loops end. */
   hitCount?: number;
   hitLimit?: number;
   mutantCoverage?: {
@@ -24,7 +24,7 @@ const standIns = new Map([
   ['fast-check', new URL('./test-properties.ts', import.meta.url).href],
 ]);
 const sources = new URL('..', import.meta.url).href;
-/** Above zero every module of the package is loaded again. */
+/** Above zero, every module of the package is loaded again. */
 let generation = 0;
 registerHooks({
   resolve: (name, context, next) => {
@@ -36,7 +36,7 @@ registerHooks({
   },
 });
 
-// The name and the shape that the instrumenter gives to its switches.
+// Safe to cast: the instrumenter gives its switches this name and shape.
 const world = globalThis as { __stryker__?: Switches };
 world.__stryker__ ??= {};
 const switches = world.__stryker__;
@@ -50,7 +50,8 @@ let saidAt = performance.now();
 const parent = process.ppid;
 
 function say(text: string): void {
-  // No turn of the loop comes in which a closed pipe or channel would be told: nobody else ends a child without a parent.
+  // A child without a parent must end itself here: it never returns to the event loop, which would report a closed
+  // pipe.
   if (process.ppid !== parent) process.exit(1);
   process.stdout.write(text);
   saidAt = performance.now();
@@ -66,7 +67,7 @@ async function ask(asked: readonly Question[]): Promise<Question | undefined> {
   return undefined;
 }
 
-/** Milliseconds that each question takes, in their order; also lets every mutant know which questions reach it. */
+/** Milliseconds that each question takes, in order. It also records which questions reach each mutant. */
 async function measureCosts(): Promise<number[]> {
   const costs: number[] = [];
   for (const [index, question] of questions.entries()) {
@@ -79,7 +80,7 @@ async function measureCosts(): Promise<number[]> {
   return costs;
 }
 
-/** The questions that reach each mutant, as indices, the quickest to answer first. */
+/** The indices of the questions that reach each mutant, quickest first. */
 function findAskers(quickestFirst: readonly number[]): Map<string, number[]> {
   const askers = new Map<string, number[]>();
   for (const index of quickestFirst) {
@@ -92,7 +93,7 @@ function findAskers(quickestFirst: readonly number[]): Map<string, number[]> {
   return askers;
 }
 
-/** The index of the first question that is answered wrongly while this mutant is awake. */
+/** The index of the first question that gets a wrong answer while this mutant is active. */
 async function findNoticing(
   id: string,
   indices: readonly number[],
@@ -109,7 +110,7 @@ async function findNoticing(
   return undefined;
 }
 
-/** As `findNoticing`, with modules that were loaded while the mutant was awake; -1 where they don't load. */
+/** As `findNoticing`, with modules that are loaded while the mutant is active; -1 if they cannot be loaded. */
 async function findNoticingAtLoad(id: string, indices: readonly number[]): Promise<number | undefined> {
   generation += 1;
   switches.activeMutant = id;
@@ -129,7 +130,8 @@ async function decideEach(): Promise<void> {
   const quickestFirst = [...costs.keys()].sort((left, right) => (costs[left] ?? 0) - (costs[right] ?? 0));
   const askers = findAskers(quickestFirst);
   const chosen = ids.split(',');
-  // Awake is no mutant of this id. Else whatever loading again breaks by itself would count for the mutants.
+  // No mutant has this id, so none is active. It makes sure that loading again does not break anything by itself, which
+  // would count for the mutants.
   if (chosen.some((id) => atLoad.has(id)) && (await findNoticingAtLoad('none', quickestFirst)) !== undefined)
     throw new TypeError('the unchanged sources fail when they are loaded again');
   for (const [at, id] of chosen.entries()) {
@@ -140,7 +142,8 @@ async function decideEach(): Promise<void> {
     if (index === undefined) say('missed\n');
     else if (question === undefined || (await ask([question])) === undefined) say('noticed\n');
     else {
-      // The change outlives its switch. The first mutant of a process did that itself; another must be asked anew.
+      // The change outlives its switch. If this is the first mutant of the process, it caused that itself; any other
+      // must be judged again in a new process.
       say(at === 0 ? 'noticed\n' : 'again\n');
       return;
     }

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { createSandbox, type Mutant } from './test-sandbox.ts';
 
 /**
- * `noticed`: a test that is green on the sources is red with the mutant. `timeout`: a test does not end, or the process
- * dies of it. `missed`: every test stays green. `excused`: see `Mutant.excuse`.
+ * `noticed`: a test that passes on the sources fails with the mutant. `timeout`: a test does not end, or the process
+ * dies. `missed`: every test still passes. `excused`: see `Mutant.excuse`.
  */
 export type Verdict = 'noticed' | 'timeout' | 'missed' | 'excused';
 
@@ -11,27 +11,27 @@ export interface JudgedMutant extends Mutant {
   verdict: Verdict;
 }
 
-/** What a child process says about a mutant; see there. */
+/** What a child process says about a mutant; see child.ts. */
 type Word = Verdict | 'again';
 
-/** A child that has been silent for so long is in a loop: no question takes a tenth of it on an idle machine. */
+/** A child that is silent for this long is in a loop: on an idle machine, no question takes a tenth of it. */
 const silenceLimitMs = 60_000;
-/** Until it says its first word. */
+/** The limit until the child's first output. */
 const startLimitMs = 180_000;
 const parallel = 2;
 const tellEveryMs = 30_000;
 
 export interface JudgeOptions {
   folder: string;
-  /** Names of the files to keep to; empty means all. */
+  /** Names of the files to judge; empty means all. */
   files: readonly string[];
-  /** Which of the mutants to judge. */
+  /** Selects the mutants to judge. */
   choose: (mutants: readonly Mutant[]) => Mutant[];
-  /** Is told now and then how far it is. */
+  /** Called now and then with the progress. */
   tell: (judged: number, all: number) => void;
 }
 
-/** Judges the chosen mutants of a folder. `all` is how many there are to choose from. */
+/** Judges the chosen mutants of a folder. `all` is the number of mutants to choose from. */
 export async function judgeMutants({
   folder,
   files,
@@ -62,7 +62,7 @@ async function share(ids: readonly string[], work: (part: string[]) => Promise<v
   await Promise.all(parts.map(work));
 }
 
-/** Goes on behind a mutant that does not end until all are decided. */
+/** Decides all mutants, in a new process after each mutant that does not end. */
 async function decide(
   script: string,
   folder: string,
@@ -75,12 +75,12 @@ async function decide(
     if (hanging !== undefined) words.set(hanging, 'timeout');
     const before = left.length;
     left = left.filter((id) => !words.has(id));
-    // One more try where the first of them was disturbed by traces: it is the first of the next process.
+    // If traces disturbed the first mutant of this process, it is tried once more as the first of the next process.
     if (left.length === before) throw new TypeError(`nothing can be decided about ${folder}`);
   }
 }
 
-/** Runs until all are decided or one does not end; returns that one. */
+/** Runs until all mutants are decided or one does not end. Returns the one that did not. */
 function runChild(
   script: string,
   folder: string,
@@ -101,7 +101,7 @@ function runChild(
       text = lines.pop() ?? '';
       for (const line of lines) {
         const [, id = '', word = ''] = /^\.*(\d+) \.*(\w+)$/.exec(line) ?? [];
-        // The words that the child writes.
+        // Safe to cast: the child writes these words only.
         if (word !== 'again') words.set(id, word as Word);
       }
     });

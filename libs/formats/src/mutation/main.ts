@@ -37,7 +37,7 @@ function show({ file, line, mutator, replacement }: JudgedMutant): string {
   return `  ${file}:${line} ${mutator}: ${replacement.replace(/\s+/g, ' ').slice(0, 100)}\n`;
 }
 
-/** Prints what is known about a folder and returns its score in percent. */
+/** Prints the result for a folder and returns its score in percent. */
 async function judge(folder: string): Promise<number> {
   const tell = (done: number, all: number) =>
     process.stderr.write(`${folder}: ${done} of ${all} mutants judged\n`);

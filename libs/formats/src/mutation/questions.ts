@@ -9,24 +9,24 @@ import { seededLosses } from '../matrix/seeded-loss.ts';
 import { formats } from '../registry.ts';
 import { takeTests } from './test-collector.ts';
 
-/** One check that `npm test` makes, too: false or a throw where it would be red. */
+/** A check that `npm test` makes, too. It returns false or throws if it fails. */
 export type Question = () => unknown;
 
 const source = join(import.meta.dirname, '..');
 
-/** Real sockets and whole SDKs: seconds a mutant, and what they notice the golden streams notice, too. */
+/** Tests with real sockets and whole SDKs take seconds per mutant, and the golden streams notice what they notice. */
 const tooSlow = 'sdk.test.ts';
 
 /**
  * What the tests ask of a folder below `src`, or of the files that all formats share (`shared`): each of its unit,
- * property and golden tests, each cell of the matrix that it has a part in, and the beginning of the corpus.
+ * property and golden tests, each cell of the matrix that it takes part in, and the beginning of the corpus.
  */
 export async function questionsAbout(folder: string): Promise<Question[]> {
   const files = [
     ...testFiles('.'),
     ...(folder === 'shared' ? formats.map(({ server }) => server.format) : [folder]).flatMap(testFiles),
   ];
-  // Also fills the collector, which starts empty.
+  // Importing the files also fills the collector, which starts empty.
   for (const file of files) await import(file);
   return [...takeTests(), ...matrixQuestions(folder), ...corpusQuestions(folder)];
 }
@@ -59,7 +59,7 @@ function corpusQuestions(folder: string): Question[] {
     .map((input) => () => judge(input) === undefined);
 }
 
-/** The first question that is answered wrongly, a throw being the worst of answers; absent where all is well. */
+/** The first question that fails or throws; absent if none does. */
 export async function findWrong(questions: readonly Question[]): Promise<Question | undefined> {
   for (const question of questions) {
     try {

@@ -1,4 +1,4 @@
-/** A share in percent, with the bounds of its 95 % interval where it was taken from a sample. */
+/** A share in percent, with the bounds of its 95 % interval if it was taken from a sample. */
 export interface Score {
   percent: number;
   low: number;
@@ -7,7 +7,9 @@ export interface Score {
 
 const deviations = 1.96;
 
-/** The share of mutants that were noticed. Wilson's interval; both bounds are the share itself where all were judged. */
+/**
+ * The share of mutants that were noticed, with Wilson's interval. If all were judged, both bounds are the share itself.
+ */
 export function scoreOf(noticed: number, judged: number, isSample: boolean): Score {
   const share = judged === 0 ? 0 : noticed / judged;
   const percent = share * 100;

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Files that only assemble, hold types, or serve the tests. */
+/** Files that only assemble others, hold types, or serve the tests. */
 const leftOut: Readonly<Record<string, readonly string[]>> = {
   shared: [
     'codec.ts',
@@ -16,8 +16,8 @@ const leftOut: Readonly<Record<string, readonly string[]>> = {
 const assembling: readonly string[] = ['document.ts', 'index.ts'];
 
 /**
- * The production files of a folder below `src`, relative to the package, but for those that only assemble; `shared`
- * stands for the files of `src` itself.
+ * The production files of a folder below `src`, relative to the package and without those that only assemble others.
+ * `shared` means the files directly in `src`.
  */
 export function sourcesOf(root: string, folder: string): string[] {
   const place = folder === 'shared' ? 'src' : `src/${folder}`;

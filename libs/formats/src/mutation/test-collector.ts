@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 
 /*
- * Stands in for the test runner while mutants are judged: the same test files, asked in one process as often as there
- * are mutants. Offers what the tests of the codecs use; a test that uses more ends the run with a TypeError.
+ * Replaces the test runner while mutants are judged, so that one process can run the same test files for every mutant.
+ * It offers only what the codecs' tests use; a test that uses more ends the run with a TypeError.
  */
 
 type Body<Row extends unknown[]> = (...row: Row) => unknown;

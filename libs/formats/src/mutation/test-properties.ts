@@ -1,8 +1,8 @@
 import fc, { type Parameters } from 'fast-check';
 
 /*
- * Stands in for the library of property tests while mutants are judged: the same inputs every time and fewer of them,
- * because a mutant that only the hundredth input finds would cost all the others a hundred.
+ * Replaces the library of property tests while mutants are judged: the same inputs every time, and fewer of them. To find
+ * a mutant that only the hundredth input reveals, every other mutant would have to pay for a hundred inputs.
  */
 
 const most = 40;
@@ -12,6 +12,6 @@ function assert<Input>(property: fc.IRawProperty<Input>, parameters: Parameters<
   return fc.assert(property, { ...parameters, seed: 1, numRuns, endOnFailure: true });
 }
 
-// The library is used by this name.
+// The library is used by its default export.
 // biome-ignore lint/style/noDefaultExport: stands in for one
 export default { ...fc, assert };

@@ -8,11 +8,14 @@ export interface Mutant {
   id: string;
   /** Relative to the package. */
   file: string;
-  /** From 1. */
+  /** Counted from 1. */
   line: number;
   mutator: string;
   replacement: string;
-  /** Why a comment in the source says that no test can tell it from the original; absent where none does. */
+  /**
+   * The reason in a source comment why no test can tell the mutant from the original; absent if there is no such
+   * comment.
+   */
   excuse?: string;
 }
 
@@ -36,8 +39,8 @@ const logger = {
 };
 
 /**
- * Copies the package, with every mutant of a folder asleep behind a switch; returns them and the script that decides
- * about them. `only` keeps to files of these names; empty means all.
+ * Copies the package with every mutant of a folder inactive behind a switch. Returns the mutants and the script that
+ * decides them. `only` limits the files to these names; empty means all.
  */
 export async function createSandbox(
   folder: string,

@@ -16,8 +16,8 @@ interface OpaquePiece {
 }
 
 /**
- * Brings a server's pieces into the order of blocks. Text flows at once, and so does the first call; whatever
- * comes after a call waits for the end, because only the end tells that the call is complete.
+ * Turns a server's pieces into ordered blocks. Text is passed on at once, and so is the first call. Everything after a
+ * call waits for the end of the answer, because only then is the call surely complete.
  */
 export class AnswerBlocks {
   private readonly fallbackId: string;
@@ -32,7 +32,7 @@ export class AnswerBlocks {
   hasRefusal = false;
   hasCalls = false;
 
-  /** `isSingleCall`: of several calls the first is the only one that counts. */
+  /** `isSingleCall`: only the first of several calls counts. */
   constructor(id: string, isSingleCall: boolean) {
     this.fallbackId = `call_${id}`;
     this.isSingleCall = isSingleCall;
@@ -50,7 +50,7 @@ export class AnswerBlocks {
     return [];
   }
 
-  /** The kind of text that log probabilities without a text of their own belong to; absent where none is open. */
+  /** The kind of text that log probabilities without a text belong to; absent if none is open. */
   get logprobsPlace(): TextKind | undefined {
     if (this.toolCalls.calls.length > 0) return undefined;
     return this.kind === 'text' || this.kind === 'refusal' ? this.kind : undefined;
@@ -68,32 +68,35 @@ export class AnswerBlocks {
     return call.isStarted ? deltaEvents(call, this.block) : this.start(call);
   }
 
-  /** Thoughts that only their server can read, which it wants back with the calls: the next to be told of carries them. */
+  /**
+   * Takes thoughts that only their server can read and that it wants back with the calls. The next call that is passed
+   * on carries them.
+   */
   seal(thoughts: readonly Json[]): void {
     for (const thought of thoughts) this.sealed.push(thought);
   }
 
-  /** A content part of an unknown type. */
+  /** Takes a content part of an unknown type. */
   opaque(value: Json): GenerationEvent[] {
     if (this.toolCalls.calls.length === 0) return this.flowOpaque(value);
     this.waiting.push({ value });
     return [];
   }
 
-  /** Whether what came can't be all: a call whose arguments are not whole, or thoughts and nothing after them. */
+  /** Whether the answer cannot be complete: the arguments of a call are cut off, or nothing follows the thoughts. */
   get isHalf(): boolean {
     const { calls, areHalf } = this.toolCalls;
     return areHalf || (calls.length === 0 && this.kind === 'reasoning');
   }
 
-  /** Everything that was waiting. Call it once. */
+  /** Passes on everything that was waiting. Call it once. */
   end(): GenerationEvent[] {
     const events: GenerationEvent[] = [];
     if (this.live) events.push(...(this.live.isStarted ? [] : this.start(this.live)), this.close(this.live));
     for (const piece of this.waiting) {
       if ('kind' in piece) events.push(...this.flow(piece));
       else if ('value' in piece) events.push(...this.flowOpaque(piece.value));
-      // Not every server heeds that one call is wanted; the client answers the first and never the others.
+      // Some servers ignore that one call is wanted. The client answers the first and never the others.
       else if (this.isSingleCall && piece !== this.toolCalls.calls[0]) continue;
       else if (piece.other) events.push(...this.flowOpaque(piece.other));
       else events.push(...this.start(piece), this.close(piece));
@@ -101,7 +104,7 @@ export class AnswerBlocks {
     return events;
   }
 
-  /** The server's reason, made true: callers look for calls where it says so and only there. */
+  /** The server's reason, corrected to match the content: clients look for calls only if the reason says so. */
   reasonOf(reason: FinishReason): FinishReason {
     if (this.hasCalls) return reason === 'stop' ? 'tool-calls' : reason;
     if (this.hasRefusal && reason === 'stop') return 'content-filter';
@@ -114,7 +117,7 @@ export class AnswerBlocks {
       this.block += 1;
       this.kind = kind;
       if (kind === 'refusal') {
-        // The mark goes to an open block and must be known before its text is shown.
+        // The annotation needs an open block, and it must be known before the text is shown.
         events.push({ type: 'text-delta', block: this.block, text: '' });
         events.push({
           type: 'block-annotation',
@@ -140,7 +143,7 @@ export class AnswerBlocks {
     this.block += 1;
     this.kind = 'call';
     const { wireId } = call;
-    // Some servers give one id to all calls of an answer, and nobody could tell their results apart.
+    // Some servers give all calls of an answer the same id, so nobody could tell their results apart.
     const isOwn = wireId !== undefined && !this.ids.has(wireId);
     const id = isOwn ? wireId : `${this.fallbackId}_${call.place}`;
     this.ids.add(id);

@@ -36,7 +36,7 @@ const messages = z.union([
   functionMessage.loose().extend({ role: z.literal('function') }),
 ]);
 
-/** The body as the codec reads it, with the pieces in place that it reads one by one. */
+/** The body as the codec reads it. It also describes the pieces that the codec reads one by one. */
 export const documentedRequest = requestBody.extend({
   messages: z.array(messages).min(1),
   tools: z
@@ -95,7 +95,7 @@ export const documentedResponse = z.looseObject({
   usage: usage.optional(),
 });
 
-/** The error object, in a body and in the middle of a stream. */
+/** The error object, the same in a body and in mid-stream. */
 export const documentedError = z.looseObject({
   error: z.looseObject({
     message: z.string(),
@@ -105,7 +105,7 @@ export const documentedError = z.looseObject({
   }),
 });
 
-/** What a `data:` line of a stream holds, but for the last, `[DONE]`. */
+/** What a `data:` line of a stream holds, except for the last one, `[DONE]`. */
 export const documentedEvent = z.union([
   z.looseObject({
     ...common,

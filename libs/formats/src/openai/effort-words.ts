@@ -3,17 +3,21 @@ import type { JsonObject, ReasoningEffort } from '@sluice/canonical';
 const byStrength: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 const word = `["'\`]?\\b(?:${byStrength.join('|')}|default)\\b["'\`]?`;
-/** Two or more of them in a row: those that a server takes. */
+/** Two or more efforts in a row: those that a server accepts. */
 const lists = new RegExp(`${word}(?:(?:\\s*,\\s*(?:or |and )?|\\s+(?:or|and)\\s+)${word})+`, 'g');
 const words = new RegExp(`\\b(?:${byStrength.join('|')})\\b`, 'g');
 const quoted = new RegExp(`["'\`](${byStrength.join('|')})["'\`]`, 'g');
 
-/** Ollama does not name the parameter: of an effort that nobody has, of a model without efforts, of one that does not think. */
+/**
+ * Ollama does not name the parameter in its refusals: of an unknown effort, of an effort for a model without efforts,
+ * and for a model that does not think.
+ */
 const isOfEffort = /reasoning_?effort|invalid reasoning value|\bthink value\b|does not support thinking/i;
 
 /**
- * The body with an effort that a server takes which refused the one in it: the nearest of those that it names, or none at
- * all. Some call functions only where they are told not to reason. Absent: the refusal is of something else.
+ * The body with an effort that suits a server which refused the one in it: the nearest that the refusal names, or no
+ * effort at all. Some servers call functions only if they are told not to reason. Absent if the refusal is about
+ * something else.
  */
 export function withKnownEffort(body: JsonObject, refusal: string): JsonObject | undefined {
   if (!isOfEffort.test(refusal)) return undefined;
@@ -27,20 +31,20 @@ export function withKnownEffort(body: JsonObject, refusal: string): JsonObject |
   const taken = namedIn(refusal);
   if (taken.length === 0) return speaksOf(refusal, asked) ? rest : undefined;
   if (taken.includes(asked)) return undefined;
-  // Who wants some thinking is not served by none.
+  // No thinking at all is no substitute for some thinking.
   const similar = taken.filter((effort) => effort !== 'none');
   const nearest = similar.find((effort) => byStrength.indexOf(effort) > strength) ?? similar.at(-1);
   return nearest === undefined ? rest : { ...rest, reasoning_effort: nearest };
 }
 
-/** The efforts of the longest list in a refusal, by their strength. */
+/** The efforts of the longest list in a refusal, by strength. */
 function namedIn(refusal: string): ReasoningEffort[] {
   const longest = [...refusal.matchAll(lists)].map(([list]) => list).sort((a, b) => b.length - a.length)[0];
   const named = new Set<string>(longest?.match(words) ?? []);
   return byStrength.filter((effort) => named.has(effort));
 }
 
-/** Whether a refusal without a list is of this effort, or of any. */
+/** Whether a refusal without a list is about this effort or about efforts in general. */
 function speaksOf(refusal: string, effort: ReasoningEffort): boolean {
   const named = [...refusal.matchAll(quoted)].map(([, name]) => name);
   return named.length === 0 || named.some((name) => name === effort);

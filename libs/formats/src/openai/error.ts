@@ -36,7 +36,7 @@ const words: Readonly<Record<ErrorKind, Word>> = {
   internal: { type: 'server_error', code: null },
 };
 
-/** Details that clients know by a code of their own. */
+/** Details that have a code of their own in this dialect. */
 const detailCodes: Readonly<Record<ErrorDetail, string | undefined>> = {
   'model-not-found': 'model_not_found',
   'thread-not-found': undefined,
@@ -48,7 +48,7 @@ const detailCodes: Readonly<Record<ErrorDetail, string | undefined>> = {
   'worker-lost': undefined,
 };
 
-/** The error object, the same in a body and in the middle of a stream. */
+/** The error object, the same in a body and in mid-stream. */
 export function encodeErrorBody(error: ErrorInfo): Json {
   const { type, code } = words[error.kind];
   const detail = error.detail && detailCodes[error.detail];
@@ -57,7 +57,10 @@ export function encodeErrorBody(error: ErrorInfo): Json {
   };
 }
 
-/** Some clients look for these words instead of the code: LiteLLM, and coding tools before they compact. */
+/**
+ * Some clients look for these words instead of the code: LiteLLM, and coding tools before they compact the
+ * conversation.
+ */
 const tooLong: TooLong = {
   sentence: "This model's maximum context length is exceeded",
   known: /maximum context length/i,
@@ -70,7 +73,7 @@ export function encodeError(error: ErrorInfo): EncodedError {
 
 const kindOfCode = new Map<string, ErrorKind>();
 for (const [kind, { code }] of Object.entries(words)) {
-  // The keys of a Record over ErrorKind are error kinds.
+  // Safe to cast: the keys of a Record over ErrorKind are error kinds.
   if (code !== null) kindOfCode.set(code, kind as ErrorKind);
 }
 kindOfCode.set('insufficient_quota', 'budget-exhausted');
@@ -86,25 +89,25 @@ const kindOfType = new Map<string, ErrorKind>([
   ['overloaded_error', 'unavailable'],
 ]);
 
-/** Their messages quote parts of the key that was refused. */
+/** Kinds whose messages quote parts of the refused key. */
 const secretive: ReadonlySet<ErrorKind> = new Set(['unauthenticated', 'permission-denied']);
 
-/** An upstream's answer with a status of 400 and above. */
+/** Reads an upstream's answer with a status of 400 or above. */
 export function decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo {
   const silence = `the upstream answered with status ${status}`;
   const error = describe(readErrorObject(body), kindOfStatus(status), silence);
   return { ...markOverload(error, status), ...readRetryAdvice(headers) };
 }
 
-/** An error object inside a stream or a body that began well; absent when there is none. */
+/** Reads an error in a stream or body that began well; absent if there is none. */
 export function decodeInBandError(body: unknown): ErrorInfo | undefined {
   if (!isJsonObject(body)) return undefined;
-  // `object: error` is how vLLM marks one that stands for itself.
+  // vLLM marks an error object that has no wrapper with `object: error`.
   if ((body.error === undefined || body.error === null) && body.object !== 'error') return undefined;
   return describeInBand(readErrorObject(body));
 }
 
-/** A message of a stream whose name says that it is an error, whatever it holds. */
+/** Reads a stream message whose event name says that it is an error, whatever it holds. */
 export function decodeErrorMessage(data: string): ErrorInfo {
   try {
     return describeInBand(readErrorObject(JSON.parse(data)));
@@ -126,7 +129,10 @@ interface WireError {
   param?: string;
 }
 
-/** Reads `{error: {…}}`, also in a list as Google has it, `{error: "…"}`, the bare object, FastAPI's `{detail: …}` and plain text. */
+/**
+ * Reads `{error: {…}}` (also in a list, as Google sends it), `{error: "…"}`, the bare object, FastAPI's `{detail: …}`
+ * and plain text.
+ */
 function readErrorObject(body: unknown): WireError {
   if (typeof body === 'string') return { message: body };
   const whole: unknown = Array.isArray(body) ? body[0] : body;
@@ -145,7 +151,9 @@ function readErrorObject(body: unknown): WireError {
   };
 }
 
-/** What the server behind a router such as OpenRouter said, whose own sentence is that it said something. */
+/**
+ * The error of the server behind a router such as OpenRouter. The router's own message only says that there was one.
+ */
 function readRaw(metadata: Json | undefined): WireError | undefined {
   if (!isJsonObject(metadata) || typeof metadata.raw !== 'string') return undefined;
   try {
@@ -155,19 +163,21 @@ function readRaw(metadata: Json | undefined): WireError | undefined {
   }
 }
 
-const MAX_MESSAGE_LENGTH = 500;
+const longestMessage = 500;
 
-/** Where a server's words about the length of a prompt are believed: not where it has too much to do. */
+/** The kinds for which a server's words about a too long prompt are believed: not when it is overloaded. */
 const mayBeTooLong: ReadonlySet<ErrorKind> = new Set(['invalid-request', 'too-large', 'upstream-failed']);
 
 /**
- * Where a server's words about a conversation that its model can't take are believed: llama.cpp and Ollama call that a
- * failure of their own, and MLX's server answers with 404 to whatever goes wrong before it generates.
+ * The kinds for which a server's words about a conversation that does not suit its model are believed. llama.cpp and
+ * Ollama report that as a failure of their own, and MLX's server answers 404 to whatever goes wrong before it
+ * generates.
  */
 const mayBeUnfit: ReadonlySet<ErrorKind> = new Set(['not-found', 'upstream-failed']);
 
 function kindOf({ code = '', type = '', message = '' }: WireError, fallback: ErrorKind): ErrorKind {
-  // A request that is more than a whole minute's tokens is no matter of waiting, whatever its code says.
+  // A request larger than a whole minute's tokens will never pass, however long the client waits and whatever the code
+  // says.
   if (fallback === 'too-large') return fallback;
   if (type === 'budget_exceeded') return 'budget-exhausted';
   const kind = kindOfCode.get(code) ?? fallback;
@@ -180,7 +190,7 @@ function kindOf({ code = '', type = '', message = '' }: WireError, fallback: Err
 function describe(found: WireError, fallback: ErrorKind, text: string): ErrorInfo {
   const kind = kindOf(found, fallback);
   if (secretive.has(kind)) return { kind, message: 'the upstream refused its credential' };
-  const message = (found.message || text).slice(0, MAX_MESSAGE_LENGTH);
+  const message = (found.message || text).slice(0, longestMessage);
   const detail = { kind, message, ...(found.param !== undefined && { param: found.param }) };
   if (found.code === 'context_length_exceeded' || (mayBeTooLong.has(kind) && saysTooLong(message))) {
     return { ...detail, kind: 'invalid-request', detail: 'context-length-exceeded' };

@@ -9,7 +9,7 @@ export const finishWord: Readonly<Record<FinishReason, string>> = {
   other: 'stop',
 };
 
-/** Words of OpenAI's API, and those that other servers of the dialect let slip through from their own, in lower case. */
+/** Words of OpenAI's API, and words that other servers of the dialect pass on from elsewhere, in lower case. */
 const reasons = new Map<string, FinishReason>([
   ['stop', 'stop'],
   ['eos', 'stop'],
@@ -29,13 +29,13 @@ const reasons = new Map<string, FinishReason>([
   ['sensitive', 'content-filter'],
 ]);
 
-/** Words that end an answer which the server could not complete: SGLang's and vLLM's, DeepSeek's, Zhipu's, TensorRT-LLM's. */
+/** Words for an answer that the server could not complete: of SGLang and vLLM, DeepSeek, Zhipu and TensorRT-LLM. */
 const failures: ReadonlySet<string> = new Set([
   ...['abort', 'error', 'insufficient_system_resource'],
   ...['network_error', 'cancelled', 'timeout'],
 ]);
 
-/** What a server's word means; `failed` for words that are no end but a break-off. */
+/** What a server's word means; `failed` for words that report a break-off instead of an end. */
 export function decodeFinishWord(word: string): { reason: FinishReason; rawReason?: string } | 'failed' {
   const lowerCase = word.toLowerCase();
   if (failures.has(lowerCase)) return 'failed';

@@ -2,7 +2,7 @@ import type { JsonObject, ReasoningEffort, Sampling, Tool } from '@sluice/canoni
 import { plainParameters } from '../plain-parameters.ts';
 import { detailsField } from './sealed-thoughts.ts';
 
-/** How a model of the makers' own takes what it is asked; the open ones (`gpt-oss`) are like anybody else's. */
+/** Which settings a model of OpenAI's accepts. Its open models (`gpt-oss`) behave like any other vendor's. */
 type Kind = 'reasoning' | 'plain' | 'other';
 
 const makers = /^(?:.*\/)?(?:ft:)?(?:gpt-(?!oss)|chatgpt-|o[1-9](?:-|$))/;
@@ -13,7 +13,9 @@ function kindOf(model: string): Kind {
   return reasons.test(model) ? 'reasoning' : 'plain';
 }
 
-/** Without what the model refuses: those that reason are not to be steered, and none of them counts by likelihood. */
+/**
+ * The settings that the model accepts. Reasoning models refuse most of them, and none of OpenAI's models knows `topK`.
+ */
 export function acceptedSampling(sampling: Sampling, model: string): Sampling {
   const kind = kindOf(model);
   if (kind === 'other') return sampling;
@@ -29,7 +31,7 @@ export function acceptedSampling(sampling: Sampling, model: string): Sampling {
   return rest;
 }
 
-/** The messages of a body without the thinking of another model, for which the makers' own have no field. */
+/** The messages without the thinking of another model, for which OpenAI's own models have no field. */
 export function acceptedMessages(messages: JsonObject[], model: string): JsonObject[] {
   if (kindOf(model) === 'other') return messages;
   return messages.map(
@@ -37,7 +39,7 @@ export function acceptedMessages(messages: JsonObject[], model: string): JsonObj
   );
 }
 
-/** The tools with parameters as the makers' own models take them. */
+/** The tools with their parameters in the form that OpenAI's own models accept. */
 export function acceptedTools(tools: Tool[], model: string): Tool[] {
   if (kindOf(model) === 'other') return tools;
   return tools.map((tool) =>
@@ -45,14 +47,14 @@ export function acceptedTools(tools: Tool[], model: string): Tool[] {
   );
 }
 
-/** Whether the model knows stop strings: those that reason refuse the very word. */
+/** Whether the model accepts stop strings: reasoning models refuse the field itself. */
 export function takesStops(model: string): boolean {
   return kindOf(model) !== 'reasoning';
 }
 
 const byStrength: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
-/** The efforts that the older of them know; those that follow know all. */
+/** The efforts that older reasoning models know; later models know all. */
 const knownEfforts: readonly [model: RegExp, efforts: readonly ReasoningEffort[]][] = [
   [/(?:^|\/|:)o[1-9](?:-|$)/, ['low', 'medium', 'high']],
   [/gpt-5(?:-|$)/, ['minimal', 'low', 'medium', 'high']],
@@ -60,10 +62,16 @@ const knownEfforts: readonly [model: RegExp, efforts: readonly ReasoningEffort[]
   [/gpt-5\.\d/, ['none', 'low', 'medium', 'high', 'xhigh']],
 ];
 
-/** From 5.4 on they call functions by this API only where they do not reason, which some of them do unasked. */
+/**
+ * From 5.4 on, models call functions through this API only while they do not reason, and some reason unless told not
+ * to.
+ */
 const callsUnreasoned = /gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])/;
 
-/** The effort, or the nearest that the model knows; absent for one that does not reason and refuses the very word. */
+/**
+ * The effort, or the nearest that the model knows; absent for a model that does not reason, which refuses the field
+ * itself.
+ */
 export function acceptedEffort(
   effort: ReasoningEffort | undefined,
   model: string,

@@ -55,7 +55,7 @@ const client: ClientCodec = {
   decodeError,
 };
 
-/** Chat completions. The base address of an upstream ends in `/v1`, as it does in the SDKs. */
+/** Chat completions. The base address of an upstream ends in `/v1`, as in the SDKs. */
 export const openai: Format = {
   server,
   client,

@@ -16,9 +16,9 @@ import { detailsField, takeSealed } from './sealed-thoughts.ts';
 import { invalid } from './wire.ts';
 
 /**
- * The conversation for a server. Results may hold text only: their pictures and files follow in a user message
- * of their own. That and what a client of another format says between results (generate content has both in one turn)
- * comes after all results of the step, because nothing may stand between a call and its results.
+ * The conversation for a server. Results may hold text only, so their images and files follow in a separate user
+ * message. That message, and whatever a client of another format says between results (generate content has both in one
+ * turn), comes after all results of the step: nothing may stand between a call and its results.
  */
 export function encodeMessages(
   messages: readonly Message[],
@@ -30,7 +30,7 @@ export function encodeMessages(
   let said: JsonObject[] = [];
   const flush = () => {
     if (media.length > 0) wire.push({ role: 'user', content: media });
-    // One by one: there may be more than a stack holds.
+    // No spread: there may be more messages than the stack takes as arguments.
     for (const message of said) wire.push(message);
     media = [];
     said = [];
@@ -123,18 +123,19 @@ function encodeAssistant(message: AssistantMessage, path: string, dropped: Forma
     ...ownFields(message, dropped),
     role: 'assistant',
     content: text.length === 0 && calls.length > 0 ? null : encodeContent(text, `${path}.content`, dropped),
-    // Two names of one thing: DeepSeek, SGLang and llama.cpp read the one, vLLM, Groq and Ollama only the other.
+    // Two names for the same thing: DeepSeek, SGLang and llama.cpp read the first, vLLM, Groq and Ollama only the
+    // second.
     ...(reasoning !== '' && { reasoning_content: reasoning, reasoning }),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
 }
 
-/** Some servers write `null` where there are none, and break over it when it comes back. */
+/** Some servers write `null` for no arguments, and fail when it comes back. */
 function saidArguments(text: string): string {
   return /^\s*(?:null)?\s*$/.test(text) ? '{}' : text;
 }
 
-/** The dialect has no mark for a failed call, so the text says it: the model must not read an error as a result. */
+/** The dialect has no mark for a failed call, so the text says it: the model must not take an error for a result. */
 function encodeResult(result: ToolResultPart, path: string, dropped: FormatId[]) {
   const text: (TextPart | Opaque)[] = [];
   const media: JsonObject[] = [];

@@ -29,8 +29,8 @@ import {
 } from './wire.ts';
 
 /**
- * The conversation. Results that follow each other become one tool message, as they are one turn; the
- * deprecated `function_call` and role `function` become calls with ids of their own.
+ * Decodes the conversation. Adjacent results become one tool message, since they are one turn. The deprecated
+ * `function_call` and the role `function` become calls with ids of their own.
  */
 export function decodeMessages(wire: readonly unknown[]): Message[] {
   const messages: Message[] = [];
@@ -72,7 +72,7 @@ function decodeMessage(role: string, message: unknown, path: string, legacy: Leg
   }
 }
 
-/** The wire has one place each for thinking, text and calls, so they come in this order. */
+/** The wire has one place each for thinking, text and calls, so the parts come in this order. */
 function decodeAssistant(message: unknown, path: string, legacy: LegacyCalls): AssistantMessage {
   const { known, kept } = readWire(assistantMessage, message, path);
   const { content, refusal, tool_calls, function_call } = known;
@@ -88,7 +88,7 @@ function decodeAssistant(message: unknown, path: string, legacy: LegacyCalls): A
   return { role: 'assistant', content: parts, ...extend(FORMAT, kept) };
 }
 
-/** Takes the thinking that a client sends back out of its fields, where it stands under either of the names that servers use. */
+/** Removes the returned thinking from a message's fields and returns it. Servers use either of two names for it. */
 function takeReasoning(fields: JsonObject): string {
   const said = reasoningNames.map((name) => fields[name]).filter((value) => typeof value === 'string');
   for (const name of reasoningNames) if (typeof fields[name] === 'string') delete fields[name];
@@ -100,7 +100,7 @@ const reasoningNames = ['reasoning_content', 'reasoning'];
 function decodeCall(call: unknown, path: string): AssistantPart {
   const { type } = parseWire(anyCall, call, path);
   if (type != null && type !== 'function') {
-    // The schema took it for an object.
+    // Safe to cast: the schema has accepted it as an object.
     return placed({ type: 'opaque', format: FORMAT, value: keptFields(call as JsonObject) }, path);
   }
   const { known, kept } = readWire(functionCall, call, path, 'function');
@@ -114,13 +114,13 @@ function decodeCall(call: unknown, path: string): AssistantPart {
   });
 }
 
-/** The JSON text of arguments, which some programs send as the object itself. */
+/** Arguments as JSON text. Some programs send the object itself. */
 export function argumentsText(args: unknown): string {
   if (typeof args === 'string') return args;
   return isJsonObject(args) || Array.isArray(args) ? JSON.stringify(args) : '';
 }
 
-/** True for an opaque that stands among `tool_calls`, as opposed to a content part: it has an id and a typed body. */
+/** True for an opaque that belongs among `tool_calls`, not among the content parts: it has an id and a typed body. */
 export function isCallItem(value: Json): value is JsonObject & { type: string } {
   return (
     isJsonObject(value) &&
@@ -143,12 +143,12 @@ function decodeResult(message: unknown, path: string): ToolResultPart {
 }
 
 /**
- * Gives ids to the calls of the deprecated form, which knows a call only by its function's name. A conversation may hold
- * many thousands: none is looked at twice.
+ * Gives ids to the calls of the deprecated form, which knows a call by its function's name only. A conversation may
+ * hold many thousands, so none is looked at twice.
  */
 class LegacyCalls {
   private count = 0;
-  /** Ids of the calls of each function in order, and how many of them have an answer. */
+  /** For each function, the ids of its calls in order and how many of them have an answer. */
   private readonly byName = new Map<string, { ids: string[]; answered: number }>();
 
   decodeCall(call: { name: string; arguments?: string | null | undefined }): ToolCallPart {

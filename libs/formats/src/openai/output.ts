@@ -1,7 +1,9 @@
 import type { JsonObject, OutputFormat } from '@sluice/canonical';
 import { jsonObjectFormat, jsonSchemaFormat, parseWire } from './wire.ts';
 
-/** The wanted form of the answer; absent for a form that only some servers of this dialect know (a grammar). */
+/**
+ * The form of the answer that the client wants; absent for one that only some servers of this dialect know (a grammar).
+ */
 export function decodeOutput(wire: Record<string, unknown> & { type: string }): OutputFormat | undefined {
   const path = 'response_format';
   if (wire.type === 'text') return { type: 'text' };
@@ -20,7 +22,7 @@ export function decodeOutput(wire: Record<string, unknown> & { type: string }): 
   };
 }
 
-/** The same for a server. The dialect demands a name for a schema. */
+/** The form of the answer for a server. The dialect demands a name for a schema. */
 export function encodeOutput(output: OutputFormat): JsonObject {
   if (output.type === 'text') return { type: 'text' };
   const { schema, name, description, strict } = output;

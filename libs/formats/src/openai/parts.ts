@@ -26,7 +26,7 @@ import {
 
 export type WireContent = string | unknown[];
 
-/** Text and refusals; a part of any other type is kept as it is, for servers of this dialect. */
+/** Decodes text and refusals. A part of any other type is kept as it is, for servers of this dialect. */
 export function decodeTextContent(content: WireContent, path: string): (TextPart | Opaque)[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return content.map((part, index) => {
@@ -44,7 +44,7 @@ function decodeTextPart(type: string, part: unknown, path: string): TextPart | O
     const { known, kept } = readWire(refusalPart, part, path);
     return refusalText(known.refusal, kept);
   }
-  // The schema took it for an object.
+  // Safe to cast: the schema has accepted it as an object.
   return placed({ type: 'opaque', format: FORMAT, value: keptFields(part as JsonObject) }, path);
 }
 
@@ -54,7 +54,7 @@ export function refusalText(text: string, kept: JsonObject = {}): TextPart {
   return { type: 'text', text, ...extend(FORMAT, kept) };
 }
 
-/** As `decodeTextContent`, with pictures, sound and files. */
+/** Like `decodeTextContent`, with images, sound and files. */
 export function decodeContent(content: WireContent, path: string): (TextPart | MediaPart | Opaque)[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return content.map((part, index) => decodePart(part, `${path}[${index}]`));
@@ -85,7 +85,7 @@ function decodeImage(part: unknown, path: string): MediaPart {
   return { type: 'media', mediaType: 'image/*', source: { type: 'url', url }, ...extensions };
 }
 
-/** Media types that a format's name alone does not give. */
+/** Media types that cannot be derived from the name of the format. */
 const audioTypes = new Map([['mp3', 'audio/mpeg']]);
 const audioFormats = new Map([
   ['audio/mpeg', 'mp3'],
@@ -127,14 +127,14 @@ function decodeFile(part: unknown, path: string): MediaPart {
 }
 
 const pdf = 'application/pdf';
-/** Marks a file whose data are an address: routers take one there, and nobody else. */
+/** Marks a file whose data are a URL. Routers accept one there, and nobody else does. */
 const byUrl = 'by_url';
 
 function isPdf(name: string | null | undefined): boolean {
   return name?.toLowerCase().endsWith('.pdf') ?? false;
 }
 
-/** Absent for anything but a data URL. Data that is not base64 is made so. */
+/** Absent for anything but a data URL. Data that is not base64 is converted. */
 function decodeDataUrl(
   url: string,
   path: string,
@@ -158,7 +158,7 @@ function decodeDataUrl(
   }
 }
 
-/** Lone text without fields of its own is said as a string, which every server reads. */
+/** A single text without fields of its own is written as a string, which every server reads. */
 export function encodeContent(
   parts: readonly (TextPart | MediaPart | Opaque)[],
   path: string,
@@ -191,7 +191,7 @@ function encodePart(part: TextPart | MediaPart | Opaque, path: string, dropped: 
   }
 }
 
-/** Only pictures have a place for a URL. */
+/** Only images can be given by URL. */
 export function judgeReference({ mediaType }: MediaReference): ReferenceHandling {
   return mediaType.startsWith('image/') ? 'read' : 'refused';
 }
@@ -220,7 +220,7 @@ export function encodeMedia(part: MediaPart, path: string, dropped: FormatId[]):
     const format = audioFormats.get(mediaType) ?? mediaType.slice('audio/'.length);
     return said('input_audio', { data: source.data, format });
   }
-  // Servers refuse data without a name.
+  // Servers refuse file data without a name.
   const data = `data:${mediaType};base64,${source.data}`;
   return said('file', { file_data: data, filename: filename ?? 'file' });
 }

@@ -5,10 +5,10 @@ const namesFor = (counts: RateState['counts']) => ({
   remaining: `x-ratelimit-remaining-${counts}`,
   reset: `x-ratelimit-reset-${counts}`,
 });
-/** Put together once: as keys, new strings are dear. */
+/** Built once: newly built strings are expensive as keys. */
 const names = { requests: namesFor('requests'), tokens: namesFor('tokens') };
 
-/** `x-ratelimit-…` headers; a time is written as Go writes durations, in whole seconds: `1s`, `6m0s`, `1h0m5s`. */
+/** `x-ratelimit-…` headers. Times are written like Go's durations, in whole seconds: `1s`, `6m0s`, `1h0m5s`. */
 export function encodeRates(rates: readonly RateState[], now: number): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { counts, max, left, fullAt } of rates) {

@@ -3,12 +3,12 @@ import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { withKnownEffort } from './effort-words.ts';
 import { inTemplateOrder } from './turn-order.ts';
 
-/** How servers say that they do not take a word. */
+/** How servers say that they do not accept a field or value. */
 const isUnknown = /unsupported|unexpected|unknown|unrecogni[sz]ed|not (?:supported|permitted|allowed)/i;
 /** How they say that one is missing. */
 const isMissed = /missing|passed back/i;
 
-/** The body said otherwise. Absent: the refusal is of something else, or nothing of the kind is in the body. */
+/** Rewrites the body. Absent if the refusal is about something else, or the body has nothing of the kind. */
 type Rephrasing = (body: JsonObject, refusal: string) => JsonObject | undefined;
 
 const rephrasings: readonly Rephrasing[] = [
@@ -26,13 +26,15 @@ const rephrasings: readonly Rephrasing[] = [
 ];
 
 /**
- * The body without what a server of this dialect refused in these words. Azure's deployments have names of their own, so
- * that ours can't tell which model takes `max_completion_tokens` alone; its older versions, and some other servers,
- * do not know `stream_options`. `top_k` and thinking are in no version of the dialect: many servers take both, Groq,
- * Cerebras and Mistral refuse one name of thinking or either, while DeepSeek demands the thinking of every answer. The
- * role `developer` and text in parts are not known to all, and templates of models have rules of their own. OpenAI's `o` take
- * no word of parallel calls, whose answers we cut to one ourselves. An effort is exchanged only for a client of another
- * format (`isForeign`). Absent: it is none of these.
+ * The body changed to suit a server of this dialect that refused it with these words:
+ * - `max_completion_tokens`: Azure's deployments have arbitrary names, so we cannot know which model accepts only that.
+ * - `stream_options`: older versions at Azure and some other servers do not know it.
+ * - `top_k` and thinking: not part of any version of the dialect. Many servers accept both; Groq, Cerebras and Mistral
+ *   refuse one or both names of thinking; DeepSeek demands the thinking of every answer.
+ * - the role `developer` and text in parts: not known everywhere; and models' templates have rules of their own.
+ * - `parallel_tool_calls`: OpenAI's `o` models do not accept it. We cut their answers to one call ourselves.
+ * - an effort: replaced only for a client of another format (`isForeign`).
+ * Absent if the refusal is about none of these.
  */
 export function rephrase(body: JsonObject, refusal: string, isForeign: boolean): JsonObject | undefined {
   for (const rephrasing of rephrasings) {
@@ -59,8 +61,9 @@ function withoutWord(body: JsonObject, word: string, refusal: string): JsonObjec
 }
 
 /**
- * Answers without thinking under this name, or each with some, be it empty: a client may have it of another model, or
- * not at all. DeepSeek says the same of an answer whose text is null beside its thinking.
+ * Removes thinking under this name from all answers or, if it is missing, adds it to each, if only empty: a client may
+ * have the thinking of another model or none. DeepSeek also says that it is missing if an answer's text is null beside
+ * its thinking.
  */
 function rethink(body: JsonObject, name: string, refusal: string): JsonObject | undefined {
   const answers = Array.isArray(body.messages) ? body.messages.filter(isAnswer) : [];
@@ -88,7 +91,7 @@ function withMessages(
   return messages && { ...body, messages: [...messages] };
 }
 
-/** Each message as `say` has it. Absent where all stay as they are. */
+/** Replaces each message by what `say` returns; a message stays if `say` returns nothing. Absent when all stay. */
 function eachMessage(
   body: JsonObject,
   say: (message: JsonObject) => JsonObject | undefined,
@@ -99,7 +102,7 @@ function eachMessage(
   });
 }
 
-/** With the instructions under the name that every server knows for them. */
+/** With instructions in the role that every server knows for them. */
 function withOlderRole(body: JsonObject, refusal: string): JsonObject | undefined {
   if (!/\bdeveloper\b/.test(refusal)) return undefined;
   return eachMessage(body, (message) =>
@@ -107,7 +110,7 @@ function withOlderRole(body: JsonObject, refusal: string): JsonObject | undefine
   );
 }
 
-/** With text that stands in parts as one string; what holds more than text stays. */
+/** With text in parts joined to one string. Content that holds more than text stays. */
 function withPlainText(body: JsonObject, refusal: string): JsonObject | undefined {
   if (!/expected a string|a valid string|must be a string/i.test(refusal)) return undefined;
   return eachMessage(body, ({ content, ...message }) => {
@@ -122,7 +125,7 @@ function isText(part: Json): part is JsonObject & { text: string } {
 
 const shortId = /^[a-zA-Z0-9]{9}$/;
 
-/** With ids of calls as Mistral's tokenizers take them, whoever gave them. The same id always becomes the same. */
+/** With call ids as Mistral's tokenizers accept them, whoever gave the ids. The mapping is deterministic. */
 function withShortIds(body: JsonObject, refusal: string): JsonObject | undefined {
   if (!/tool call id\b.*\blength of 9\b/i.test(refusal)) return undefined;
   return eachMessage(body, (message) => {

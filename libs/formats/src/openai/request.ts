@@ -21,15 +21,15 @@ import { FORMAT, keptBeside, keptFields, parseWire, requestBody } from './wire.t
 
 type Body = z.infer<typeof requestBody>;
 
-/** Facts of a call that this dialect reads back when it answers. */
+/** Facts about a call that this dialect reads back when it answers. */
 export interface CallFacts extends JsonObject {
-  /** A last chunk tells the usage. */
+  /** A last chunk reports the usage. */
   includeUsage: boolean;
   /** The client used the deprecated `functions` and expects `function_call` in the answer. */
   legacyFunctions: boolean;
 }
 
-/** A client's call. Throws `invalid-request` naming the first bad field. */
+/** Decodes a client's call. Throws `invalid-request` with the first bad field. */
 export function decodeRequest({ body, requestId }: WireRequest): DecodedRequest {
   const wire = parseWire(requestBody, body, '');
   const facts: CallFacts = {
@@ -73,7 +73,7 @@ function decodeToolFields(wire: Body): Pick<InferenceRequest, 'tools' | 'toolCho
     tools.push(decodeFunction(body, `functions[${index}]`));
   }
   const { tool_choice: choice, function_call: legacy } = wire;
-  // The deprecated form has one place for one call.
+  // The deprecated form has room for one call only.
   const isParallel = wire.functions == null ? wire.parallel_tool_calls : false;
   return {
     ...((wire.tools != null || wire.functions != null) && { tools }),
@@ -103,14 +103,14 @@ function decodeSampling(wire: Body): Sampling {
   };
 }
 
-/** `top_k` is not in the dialect but in most of its servers; -1 and 0 are their words for absent. */
+/** Not part of the dialect, but most of its servers accept `top_k`. They take -1 and 0 to mean that it is absent. */
 function isTopK(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value > 0;
 }
 
 const knownFields = new Set([...Object.keys(requestBody.shape), 'top_k']);
 
-/** All that has no canonical place, fields and words alike: it reaches servers of this dialect as it came. */
+/** All fields and values without a canonical place. Servers of this dialect get them unchanged. */
 function decodeRest(wire: Body, understood: { output: boolean; effort: boolean }): JsonObject {
   const { top_k, response_format, reasoning_effort } = wire;
   return Object.assign(
@@ -123,14 +123,14 @@ function decodeRest(wire: Body, understood: { output: boolean; effort: boolean }
   );
 }
 
-/** OpenAI's own reasoning models refuse `max_tokens`; every other server knows it, and some nothing else. */
+/** OpenAI's own reasoning models refuse `max_tokens`. Every other server knows it, and some know nothing else. */
 const demandsCompletionLimit = /^(?:.*\/)?(?:o[1-9](?:-|$)|gpt-[5-9])/;
 
-/** The same objects for every request, so that whoever adds to them may do it once. */
+/** The same objects for every request, so that a caller that adds headers to them can do so once. */
 const streamHeaders = { 'content-type': 'application/json', accept: 'text/event-stream' };
 const singleHeaders = { 'content-type': 'application/json', accept: 'application/json' };
 
-/** The streaming or single request for a server. Throws `invalid-request` for what the dialect can't say. */
+/** The streaming or single request for a server. Throws `invalid-request` for what the dialect cannot express. */
 export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
   const dropped: FormatId[] = [];
   const { tools = [], toolChoice, parallelToolCalls, output, reasoning, logprobs, endUser } = request;
@@ -138,7 +138,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const wanted = reasoning && encodeEffort(reasoning);
   const effort = isStranger ? acceptedEffort(wanted, target.model, tools.length > 0) : wanted;
   const sampling = isStranger ? acceptedSampling(request.sampling, target.model) : request.sampling;
-  // Servers refuse what is said about tools where there are none; other formats say it all the same.
+  // Servers refuse settings about tools if there are no tools, but clients of other formats send them.
   const hasTools = tools.length > 0 || !isStranger;
   const messages = encodeMessages(request.messages, isStranger, dropped);
   const offered = isStranger ? acceptedTools(tools, target.model) : tools;
@@ -160,10 +160,10 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   return { path: '/chat/completions', headers, body, dropped };
 }
 
-/** The longest id of a user that OpenAI's API takes. */
+/** The longest user id that OpenAI's API accepts. */
 const longestUser = 64;
 
-/** Clients of other formats have longer ones: the same user is still told apart by a hash. */
+/** Clients of other formats have longer ids. A hash still tells their users apart. */
 function shortUser(user: string): string {
   return user.length > longestUser ? createHash('sha256').update(user).digest('hex') : user;
 }
@@ -184,7 +184,7 @@ function encodeSampling(sampling: Sampling, model: string): JsonObject {
   };
 }
 
-/** The dialect knows efforts only; a budget of tokens is said as the effort that spends about as much. */
+/** The dialect knows efforts only: a budget of tokens becomes the effort that spends about as much. */
 function encodeEffort({ effort, budgetTokens }: Reasoning): ReasoningEffort | undefined {
   if (effort !== undefined || budgetTokens === undefined || budgetTokens < 0) return effort;
   if (budgetTokens === 0) return 'none';

@@ -19,8 +19,8 @@ import { encodeUsage } from './usage.ts';
 import { FORMAT } from './wire.ts';
 
 /**
- * What a finish event of this dialect keeps: unknown fields of the message, of the choice and of the body, and
- * log probabilities of tokens that are no text.
+ * What a finish event keeps for this dialect: unknown fields of the message, of the choice and of the body, and log
+ * probabilities of tokens that are no text.
  */
 export interface FinishFields {
   message: JsonObject;
@@ -40,7 +40,7 @@ export function finishFields(finish: Generation['finish']): FinishFields {
   };
 }
 
-/** The single body, one choice for each generation. */
+/** The single body, with one choice for each generation. */
 export function encodeResponse(generations: readonly Generation[], call: ClientCall): Json {
   const [first] = generations;
   const usage = encodeUsage(generations.map((generation) => generation.finish.usage));
@@ -75,7 +75,7 @@ function encodeChoice(generation: Generation, index: number, call: ClientCall): 
   };
 }
 
-/** A refusal that is told as such ends naturally; the deprecated form has a word of its own for its call. */
+/** A refusal that is shown as such ends naturally. The deprecated form has a word of its own for its call. */
 export function encodeFinishReason(
   reason: Generation['finish']['reason'],
   hasRefusal: boolean,
@@ -116,7 +116,7 @@ function encodeMessage(generation: Generation, isLegacy: boolean): JsonObject {
     }
   }
   const [call] = calls;
-  // A part that a server put into a list of parts can only be given back in one.
+  // A part that a server sent in a list of parts can only be returned in such a list.
   const content = parts.length === 0 ? text : [...(text ? [{ type: 'text', text }] : []), ...parts];
   return {
     role: 'assistant',
@@ -130,12 +130,12 @@ function encodeMessage(generation: Generation, isLegacy: boolean): JsonObject {
 
 function encodeCall(call: ToolCallPart): JsonObject {
   const { outer, inner } = ownNested(takeSealed(ownFields(call, [])).rest, 'function');
-  // Clients parse the text, and nothing does not parse.
+  // Clients parse the text, and an empty text does not parse.
   const body = { ...inner, name: call.name, arguments: call.arguments || '{}' };
   return { ...outer, id: encodeCallId(call, FORMAT), type: 'function', function: body };
 }
 
-/** A single body is read as a stream of one chunk. */
+/** Decodes a single body as a stream of one chunk. */
 export function decodeResponse(body: unknown, context: GenerationContext): GenerationEvent[] {
   const decoder = new ChatStreamDecoder(context);
   const chunk = isJsonObject(body) ? asChunk(body) : body;
@@ -147,7 +147,7 @@ function asChunk(body: JsonObject): JsonObject {
   if (!isJsonObject(choice) || !isJsonObject(choice.message)) return body;
   const { message, ...rest } = choice;
   const calls = Array.isArray(message.tool_calls) ? message.tool_calls : [];
-  // Here the place in the list is the number, whatever a server repeats inside.
+  // In a single body, the place in the list is the number, whatever number a server repeats inside.
   const numbered = calls.map((call, index) => (isJsonObject(call) ? { ...call, index } : call));
   const delta = { ...message, ...(calls.length > 0 && { tool_calls: numbered }) };
   return { ...body, choices: [{ ...rest, index: 0, delta }] };

@@ -16,13 +16,13 @@ import { detailsField, sealedIn } from './sealed-thoughts.ts';
 import { decodeUsage } from './usage.ts';
 import { FORMAT, keptBeside } from './wire.ts';
 
-const PREMATURE: ErrorInfo = {
+const premature: ErrorInfo = {
   kind: 'upstream-failed',
   message: 'the upstream closed the stream before the answer was complete',
 };
 
-/** A server whose chunks never repeat (a random field in each) is not learned again and again. */
-const MAX_LESSONS = 4;
+/** If a server's chunks never repeat (each has a random field), learning stops after this many attempts. */
+const mostLessons = 4;
 
 /** The fields of a chunk, of a choice and of a delta that are read by name. */
 const chunkFields = new Set(['id', 'object', 'created', 'model', 'choices', 'usage']);
@@ -38,8 +38,8 @@ const deltaFields = new Set([
 ]);
 
 /**
- * Reads the chunks of any server that speaks the dialect, with guards in place of a schema: one is read for
- * every token, and a field of an odd shape must not cost the answer.
+ * Reads the chunks of any server that speaks the dialect, with guards instead of a schema: there is a chunk for every
+ * token, and a field of an odd shape must not cost the answer.
  */
 export class ChatStreamDecoder implements StreamDecoder {
   private readonly context: GenerationContext;
@@ -52,7 +52,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   private readonly choice: JsonObject = {};
   private readonly body: JsonObject = {};
   private readonly logprobs: Json[] = [];
-  /** How this server says thinking and text, once seen. */
+  /** How this server writes thinking and text, once learned. */
   private readonly templates: { reasoning?: ChunkTemplate; text?: ChunkTemplate } = {};
   private lessons = 0;
   private lastSaid: 'reasoning' | 'text' | undefined;
@@ -69,8 +69,8 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (known) return known;
     if (event === 'error') return this.fail(decodeErrorMessage(data));
     if (data.trim() === '[DONE]') {
-      // Routers say that all is done also where the server behind them broke off: half a call must not be run.
-      return this.word === undefined && this.blocks.isHalf ? this.fail(PREMATURE) : this.done();
+      // Routers also send the marker if the server behind them broke off; an incomplete call must not be run.
+      return this.word === undefined && this.blocks.isHalf ? this.fail(premature) : this.done();
     }
     let chunk: unknown;
     try {
@@ -80,23 +80,23 @@ export class ChatStreamDecoder implements StreamDecoder {
     }
     const kept = this.logprobs.length;
     const events = this.read(chunk);
-    // What a chunk adds apart from its text would be lost.
+    // A template would lose what a chunk adds besides its text.
     if (this.logprobs.length === kept) this.learn(data, events);
     return events;
   }
 
-  /** Some servers close without `[DONE]`; a reason to finish is then enough. */
+  /** Some servers close without `[DONE]`. A finish reason is then enough. */
   end(): GenerationEvent[] {
     if (this.isOver) return [];
-    return this.word === undefined ? this.fail(PREMATURE) : this.done();
+    return this.word === undefined ? this.fail(premature) : this.done();
   }
 
-  /** The end of a single body, which is complete by itself. */
+  /** Ends a single body, which is complete by itself. */
   close(): GenerationEvent[] {
     return this.isOver ? [] : this.done();
   }
 
-  /** One chunk, parsed. */
+  /** Reads one parsed chunk. */
   read(chunk: unknown): GenerationEvent[] {
     const error = decodeInBandError(chunk);
     if (error) return this.fail(error);
@@ -108,11 +108,11 @@ export class ChatStreamDecoder implements StreamDecoder {
     }
     const { choices, usage } = chunk;
     if (isJsonObject(usage)) this.usage = decodeUsage(usage);
-    // Some servers say with status 200, and in words of their own, that there is no answer: it has not begun then.
+    // Some servers answer 200 with words of their own instead of an answer. The answer has not begun then.
     if (!this.startFields && !Array.isArray(choices)) return [];
     const events = this.readBody(keptBeside(chunk, chunkFields));
     for (const choice of Array.isArray(choices) ? choices : []) {
-      // One answer was asked for; a server that sends more gets its first one read.
+      // We asked for one answer. If a server sends more, the first one is read.
       if (isJsonObject(choice) && (choice.index ?? 0) === 0) this.readChoice(choice, events);
     }
     return events;
@@ -129,11 +129,11 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   private learn(data: string, events: readonly GenerationEvent[]): void {
     const [event] = events;
-    if (events.length !== 1 || this.lessons >= MAX_LESSONS) return;
+    if (events.length !== 1 || this.lessons >= mostLessons) return;
     if (event?.type !== 'text-delta' && event?.type !== 'reasoning-delta') return;
     if (event.type === 'text-delta' && event.logprobs) return;
     const kind = event.type === 'text-delta' ? 'text' : 'reasoning';
-    // The first chunk may be the only one, and a lesson costs as much as reading two: 3 µs.
+    // There may be only one chunk of its kind, and learning costs as much as reading two: 3 µs.
     const isFirst = this.lastSaid !== kind;
     this.lastSaid = kind;
     if (isFirst) return;
@@ -154,14 +154,17 @@ export class ChatStreamDecoder implements StreamDecoder {
     return [];
   }
 
-  /** Adds to `events` what a choice says. One by one: an answer that is told at once may hold more than a stack. */
+  /**
+   * Appends to `events` what a choice says. It avoids spreading: an answer that comes at once may hold more events than
+   * the stack takes as arguments.
+   */
   private readChoice(wire: JsonObject, events: GenerationEvent[]): void {
     const { delta, message, finish_reason, logprobs, usage } = wire;
-    // Moonshot's place for it, which is all that there is where nobody asked for the other.
+    // Moonshot's place for the usage, and the only one if nobody asked for the other.
     if (isJsonObject(usage) && Object.keys(this.usage).length === 0) this.usage = decodeUsage(usage);
     Object.assign(this.choice, keptBeside(wire, choiceFields));
     this.hasDeltas ||= isJsonObject(delta);
-    // After its deltas a message is all of them once more, as MiniMax and routers end a stream.
+    // After deltas, a message repeats them all: MiniMax and routers end a stream so.
     const said = delta ?? (this.hasDeltas ? undefined : message);
     this.readDelta(isJsonObject(said) ? said : {}, readLogprobs(logprobs), events);
     if (typeof finish_reason === 'string' && finish_reason !== '') this.word = finish_reason;
@@ -186,13 +189,13 @@ export class ChatStreamDecoder implements StreamDecoder {
     for (const item of Array.isArray(tool_calls) ? tool_calls : []) {
       if (isJsonObject(item)) events.push(...this.blocks.call(item));
     }
-    // Text Generation Inference before 3.1 has one where a list belongs.
+    // Text Generation Inference before 3.1 sends a single call instead of a list.
     if (isJsonObject(tool_calls)) events.push(...this.blocks.call(tool_calls));
     if (isJsonObject(function_call)) events.push(...this.blocks.call({ index: 0, function: function_call }));
     events.push(...this.readUnknown(keptBeside(delta, deltaFields)));
   }
 
-  /** A few servers send a list of parts in place of a text. */
+  /** A few servers send a list of parts instead of a text. */
   private readPart(part: Json): GenerationEvent[] {
     if (!isJsonObject(part)) return [];
     if (part.type === 'text' && typeof part.text === 'string') return this.blocks.text('text', part.text);
@@ -203,7 +206,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     return this.blocks.text('reasoning', texts.join(''));
   }
 
-  /** Unknown fields pass by in a stream as they come, and are added up for the single body. */
+  /** Passes unknown fields on in a stream as they come, and merges them for the single body. */
   private readUnknown(fields: JsonObject): GenerationEvent[] {
     if (Object.keys(fields).length === 0) return [];
     addUp(this.message, fields);
@@ -256,9 +259,9 @@ function readLogprobs(logprobs: Json | undefined): Json[] | undefined {
 }
 
 /**
- * The dialect's rule for deltas: text and lists grow, objects are entered, anything else is replaced. What is kept is a
- * copy, and grows itself: the event of each delta is still to be said, and a list that was made anew with each of 10,000
- * held everybody up for 6 s.
+ * The dialect's rule for deltas: text and lists are appended, objects are merged, anything else is replaced. The target
+ * holds copies that grow in place: the events still need the original values, and rebuilding a list for each of 10,000
+ * deltas blocked everybody for 6 s.
  */
 function addUp(target: JsonObject, fields: JsonObject): void {
   for (const [name, value] of Object.entries(fields)) {

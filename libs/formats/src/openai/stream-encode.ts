@@ -23,22 +23,22 @@ import { takeSealed } from './sealed-thoughts.ts';
 import { encodeUsage } from './usage.ts';
 import { FORMAT } from './wire.ts';
 
-const DONE = 'data: [DONE]\n\n';
+const doneMessage = 'data: [DONE]\n\n';
 
-/** One answer of the stream. The strings are what stands around the text of a delta, joined once. */
+/** One answer of the stream. The strings surround the text of a delta and are built once. */
 interface Choice {
   readonly index: number;
   readonly contentHead: string;
   readonly reasoningHead: string;
-  /** Up to the arguments of the call that is open. */
+  /** The part of a chunk before the arguments of the open call. */
   argumentsHead: string;
   argumentsTail: string;
-  /** Whether the open call has shown any arguments. */
+  /** Whether any arguments of the open call were sent. */
   hasArguments: boolean;
-  /** Calls so far: they are numbered apart from blocks. */
+  /** Number of calls so far. They are numbered apart from blocks. */
   calls: number;
   block: number;
-  /** Whether the open block is told as a refusal. */
+  /** Whether the open block is sent as a refusal. */
   isRefusal: boolean;
   hasRefusal: boolean;
   usage: Usage | undefined;
@@ -51,9 +51,9 @@ export class ChatStreamEncoder implements StreamEncoder {
   private readonly includeUsage: boolean;
   private readonly isLegacy: boolean;
   private readonly choices: (Choice | undefined)[] = [];
-  /** Up to the choices, once the first generation has started. */
+  /** The part of a chunk before its choices; known once the first generation has started. */
   private head = '';
-  /** After a choice whose delta is all it says. */
+  /** Follows a delta in a chunk that says nothing else. */
   private readonly deltaTail: string;
   private readonly bodyTail: string;
   private isOver = false;
@@ -177,12 +177,12 @@ export class ChatStreamEncoder implements StreamEncoder {
   }
 
   private argumentsText(fragment: string, choice: Choice): string {
-    // The deprecated form has one place for one call.
+    // The deprecated form has room for one call only.
     if (this.isLegacy && choice.calls > 1) return '';
     return choice.argumentsHead + JSON.stringify(fragment) + choice.argumentsTail;
   }
 
-  /** Clients parse the arguments, and nothing does not parse: a call without any shows an empty object. */
+  /** Clients parse the arguments, and an empty text does not parse: a call without arguments gets an empty object. */
   private endCall(event: ToolCallEnd, choice: Choice): string {
     const missing = choice.hasArguments ? '' : this.argumentsText('{}', choice);
     const { outer, inner } = ownNested(takeSealed(ownFields(event, [])).rest, 'function');
@@ -196,7 +196,7 @@ export class ChatStreamEncoder implements StreamEncoder {
 
   private opaque({ value, block }: OpaqueEvent, choice: Choice): string {
     if (block === undefined) {
-      // Made by `stream-decode.ts`, always with the unknown fields of a delta.
+      // Safe to cast: made by `stream-decode.ts`, always with the unknown fields of a delta.
       return this.chunk(choice, (value as { delta: JsonObject }).delta);
     }
     if (!isCallItem(value)) return this.chunk(choice, { content: [value] });
@@ -217,16 +217,16 @@ export class ChatStreamEncoder implements StreamEncoder {
     if (!usages) return text;
     this.isOver = true;
     const total = this.includeUsage ? encodeUsage(usages) : undefined;
-    return `${text}${total ? `${this.head}],"usage":${JSON.stringify(total)}}\n\n` : ''}${DONE}`;
+    return `${text}${total ? `${this.head}],"usage":${JSON.stringify(total)}}\n\n` : ''}${doneMessage}`;
   }
 
-  /** The tail of a chunk that carries late fields of the body. */
+  /** The end of a chunk that carries late fields of the body. */
   private closing(body: Readonly<Record<string, Json>>): string {
     const fields = JSON.stringify(body).slice(1, -1);
     return fields === '' ? this.bodyTail : `],${fields}${this.includeUsage ? ',"usage":null' : ''}}\n\n`;
   }
 
-  /** Of every choice, once the last of them has finished. */
+  /** The usage of every choice, once the last one has finished. */
   private usages(): Usage[] | undefined {
     const usages: Usage[] = [];
     for (let index = 0; index < this.call.choices; index += 1) {

@@ -6,10 +6,10 @@ import { FORMAT, keptBeside, keptFields } from './wire.ts';
 export interface OpenCall {
   /** Its number among all calls of the answer, from 0. */
   readonly place: number;
-  /** The server's id for it; absent where it gave none. */
+  /** The server's id for it; absent if it gave none. */
   wireId: string | undefined;
   name: string;
-  /** What has come and was not yet given on. */
+  /** Arguments that came and were not yet passed on. */
   arguments: string;
   hasArguments: boolean;
   /** All of its arguments so far. */
@@ -18,7 +18,7 @@ export interface OpenCall {
   onlyPiece: string | undefined;
   isStarted: boolean;
   kept: JsonObject;
-  /** A call of a type that only this dialect knows, as far as it is complete. */
+  /** A call of a type that only this dialect knows, as far as it has come. */
   other: JsonObject | undefined;
 }
 
@@ -27,17 +27,17 @@ const callFields = new Set(['index', 'id', 'type', 'function']);
 const bodyFields = new Set(['name', 'arguments']);
 
 /**
- * Sorts the pieces of calls. Servers differ: a number may be missing or always 0, an id empty or late, a name
- * in pieces or repeated; what tells two calls apart is a different id or number, or a name after arguments, be it the
- * same where each of the two has all of its own.
+ * Assigns pieces to calls. Servers differ: a number may be missing or always 0, an id empty or late, a name split or
+ * repeated. A new call begins with a different id or number, or with a name after arguments; the same name counts if
+ * both calls have complete arguments of their own.
  */
 export class ToolCalls {
   readonly calls: OpenCall[] = [];
-  /** The last call of each number and id that the server gave. */
+  /** The last call of each number and of each id that the server gave. */
   private readonly byIndex = new Map<number, OpenCall>();
   private readonly byId = new Map<string, OpenCall>();
 
-  /** The call that the piece belongs to, after adding the piece to it. */
+  /** Adds the piece to its call, and returns that call. */
   add(item: JsonObject): OpenCall {
     const body = isJsonObject(item.function) ? item.function : {};
     const id = typeof item.id === 'string' && item.id !== '' ? item.id : undefined;
@@ -67,7 +67,7 @@ export class ToolCalls {
     return call;
   }
 
-  /** Whether the arguments of a call break off, or are no JSON otherwise. */
+  /** Whether the arguments of any call are cut off or otherwise no JSON. */
   get areHalf(): boolean {
     return this.calls.some(({ text }) => text.trim() !== '' && !isJson(text));
   }
@@ -107,11 +107,11 @@ interface Piece {
   index: number | undefined;
   id: string | undefined;
   name: string;
-  /** Of the arguments. */
+  /** A piece of the arguments. */
   fragment: string;
 }
 
-/** Whether a piece of arguments is an object by itself, which nothing can follow in one call. */
+/** Whether a piece of arguments is a complete object, after which nothing can follow in the same call. */
 function isWhole(piece: string | undefined): boolean {
   if (piece === undefined || !/^\s*\{/.test(piece) || !/\}\s*$/.test(piece)) return false;
   return isJson(piece);
@@ -126,12 +126,12 @@ function isJson(text: string): boolean {
   }
 }
 
-/** A name comes whole, again, longer, or as the next piece. */
+/** A name may come whole, repeated, extended, or piece by piece. */
 function joinName(known: string, piece: string): string {
   return piece.startsWith(known) ? piece : known + piece;
 }
 
-/** Text inside the body that the type names grows; anything else is replaced. */
+/** Appends to an `input` text inside the body that the type names; replaces anything else. */
 function mergeOther(target: JsonObject, { index, ...item }: JsonObject): void {
   for (const [name, value] of Object.entries(keptFields(item))) {
     const old = target[name];
@@ -149,7 +149,7 @@ function mergeOther(target: JsonObject, { index, ...item }: JsonObject): void {
   }
 }
 
-/** The start of a call and what has come of it. */
+/** The start of a call, and the arguments that have come. */
 export function startEvents(call: OpenCall, block: number, id: string): GenerationEvent[] {
   call.isStarted = true;
   const kept = extend(FORMAT, call.kept);
@@ -157,7 +157,7 @@ export function startEvents(call: OpenCall, block: number, id: string): Generati
   return [{ type: 'tool-call-start', block, id, name: call.name, ...kept }, ...deltaEvents(call, block)];
 }
 
-/** What has come since the last time. */
+/** The arguments that came since the last time. */
 export function deltaEvents(call: OpenCall, block: number): GenerationEvent[] {
   if (call.arguments === '') return [];
   const fragment = call.arguments;

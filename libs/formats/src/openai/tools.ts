@@ -22,20 +22,23 @@ import {
   readWire,
 } from './wire.ts';
 
-/** Functions are understood; a tool of another type is kept as it is, for servers of this dialect. */
+/** Decodes functions. A tool of another type is kept as it is, for servers of this dialect. */
 export function decodeTools(tools: readonly unknown[], path: string): Tool[] {
   return tools.map((tool, index) => {
     const at = `${path}[${index}]`;
     const { known, kept } = readWire(anyTool, tool, at);
     if (known.type != null && known.type !== 'function') {
-      // The schema took it for an object.
+      // Safe to cast: the schema has accepted it as an object.
       return placed({ type: 'opaque', format: FORMAT, value: keptFields(tool as JsonObject) }, at);
     }
     return decodeFunction(known.function, `${at}.function`, kept);
   });
 }
 
-/** A function definition, bare as the deprecated `functions` hold it or out of a tool whose other fields are `beside`. */
+/**
+ * Decodes a function's definition: a bare one from the deprecated `functions`, or that of a tool whose other fields are
+ * `beside`.
+ */
 export function decodeFunction(body: unknown, path: string, beside: JsonObject = {}): FunctionTool {
   const { known, kept } = readWire(functionDefinition, body, path);
   const { name, description, parameters, strict } = known;
@@ -50,7 +53,7 @@ export function decodeFunction(body: unknown, path: string, beside: JsonObject =
   };
 }
 
-/** The tools as a server sees them. Throws `invalid-request` for a tool that only another dialect knows. */
+/** The tools for a server. Throws `invalid-request` for a tool that only another dialect knows. */
 export function encodeTools(tools: readonly Tool[], dropped: FormatId[]): JsonObject[] {
   return tools.map((tool, index) => {
     if (tool.type === 'opaque') return ownValue(tool, `tools[${index}]`);
@@ -67,10 +70,10 @@ export function encodeTools(tools: readonly Tool[], dropped: FormatId[]): JsonOb
   });
 }
 
-/** Every way to choose: a word, one function or custom tool by name, or some of the tools. */
+/** Decodes any choice: a word, one function or custom tool by name, or some of the tools. */
 export function decodeToolChoice(choice: string | JsonObject, path: string): ToolChoice {
   if (choice === 'none' || choice === 'auto' || choice === 'required') return { type: choice };
-  // Older servers of the dialect call `required` by the name that it has elsewhere.
+  // Older servers of the dialect call `required` by its name in other dialects.
   if (choice === 'any') return { type: 'required' };
   if (typeof choice === 'string') throw invalid(path, 'expected none, auto, required or an object');
   const { type } = choice;
@@ -92,7 +95,7 @@ function readName(tool: JsonObject, path: string): string {
   return reference.name;
 }
 
-/** Type and name of a tool or tool reference on the wire: the name stands in the object that the type names. */
+/** Type and name of a tool or of a tool reference on the wire. The name is in the object that the type names. */
 function referenceOf(tool: Json): { type: string; name: string } | undefined {
   if (!isJsonObject(tool)) return undefined;
   const type = typeof tool.type === 'string' ? tool.type : 'function';
@@ -100,7 +103,7 @@ function referenceOf(tool: Json): { type: string; name: string } | undefined {
   return isJsonObject(body) && typeof body.name === 'string' ? { type, name: body.name } : undefined;
 }
 
-/** The choice as a server reads it; a name that belongs to a tool of another type is referred to by that type. */
+/** The choice for a server. A name that belongs to a tool of another type is referred to by that type. */
 export function encodeToolChoice(choice: ToolChoice, tools: readonly Tool[]): Json {
   const types = otherTypes(tools);
   if (choice.type === 'tool') return referTo(choice.name, types);
@@ -109,7 +112,7 @@ export function encodeToolChoice(choice: ToolChoice, tools: readonly Tool[]): Js
   return { type: 'allowed_tools', allowed_tools: { mode: choice.type, tools: allowed } };
 }
 
-/** The types of tools that are no functions, by name: looked up once, for there may be thousands to refer to. */
+/** The types of tools that are no functions, by name. Collected once, since there may be thousands of references. */
 function otherTypes(tools: readonly Tool[]): Map<string, string> {
   const types = new Map<string, string>();
   for (const tool of tools) {

@@ -1,19 +1,19 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 
-/** Words of the templates of models, which servers pass on: Qwen's, Mistral's, Gemma's and others'. */
+/** Words of models' templates, which servers pass on: Qwen's, Mistral's, Gemma's and others'. */
 const wantsSystemFirst = /system messages? must|(?:unexpected|last) role\b[^.]*\bsystem\b|\bgot system\b/i;
 const wantsTurns = /\broles must alternate\b/i;
 const wantsNoSystem = /\bsystem role (?:is )?not supported\b/i;
 
-/** Whether a refusal is of the order or of the roles of a conversation. */
+/** Whether a refusal is about the order or the roles of a conversation. */
 export function saysWrongOrder(refusal: string): boolean {
   return [wantsSystemFirst, wantsTurns, wantsNoSystem].some((words) => words.test(refusal));
 }
 
 /**
- * The messages in an order that a model's template takes which refused them: with one system message at their head, what
- * the system says later being said by the user at its place; with turns that alternate; or without the system. Absent: the
- * refusal is of something else, or they are so already.
+ * The messages in an order that suits the model's template which refused them: with a single system message at the head
+ * and later ones said by the user in their place; with alternating turns; or without system messages. Absent if the
+ * refusal is about something else, or the order is already so.
  */
 export function inTemplateOrder(messages: readonly Json[], refusal: string): readonly Json[] | undefined {
   const ordered = order(messages, refusal);
@@ -28,7 +28,7 @@ function order(messages: readonly Json[], refusal: string): readonly Json[] {
   return wantsSystemFirst.test(refusal) ? joined(saidByUser(messages), isSystem) : messages;
 }
 
-/** With those of the system that do not stand at the head as the user's. */
+/** Turns system messages after the head into user messages. */
 function saidByUser(messages: readonly Json[]): Json[] {
   const found = messages.findIndex((message) => !isSystem(message));
   return messages.map((message, index) => (found !== -1 && index > found ? asUser(message) : message));
@@ -38,7 +38,7 @@ function asUser(message: Json): Json {
   return isSystem(message) ? { ...message, role: 'user' } : message;
 }
 
-/** With neighbours of one role as one message, where they are of the kind. */
+/** Joins adjacent joinable messages of the same role into one. */
 function joined(messages: readonly Json[], isJoinable: (message: Json) => message is JsonObject): Json[] {
   const groups: [first: Json, ...rest: JsonObject[]][] = [];
   for (const message of messages) {
@@ -59,7 +59,7 @@ function isSystem(message: Json): message is JsonObject {
   return isJsonObject(message) && (message.role === 'system' || message.role === 'developer');
 }
 
-/** What calls nothing can be joined to what stands beside it. */
+/** Only turns without calls can be joined to their neighbours. */
 function isTurn(message: Json): message is JsonObject {
   return (
     isJsonObject(message) &&
@@ -68,7 +68,7 @@ function isTurn(message: Json): message is JsonObject {
   );
 }
 
-/** Strings make one string, up to the first that is said in parts. */
+/** Strings become one string, up to the first content in parts. */
 function together(messages: readonly JsonObject[]): Json {
   const contents = messages.map(({ content }) => content);
   const found = contents.findIndex((content) => typeof content !== 'string');

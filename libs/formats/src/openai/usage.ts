@@ -9,11 +9,11 @@ import {
 import { tokenCount } from '../token-count.ts';
 import { FORMAT, keptBeside } from './wire.ts';
 
-/** The usage of a whole answer; absent when the backend reported nothing, for zeros would be a lie. */
+/** The usage of a whole answer; absent if the backend reported nothing, since zeros would be a lie. */
 export function encodeUsage(usages: readonly Usage[]): JsonObject | undefined {
   const [first] = usages;
   if (!first) return undefined;
-  // Every choice read the same prompt: it is counted once, the answers are added up.
+  // Every choice read the same prompt, which counts once; the answers are added up.
   const { inputTokens, cacheReadTokens, cacheWriteTokens } = first;
   const outputTokens = sum(usages.map((usage) => usage.outputTokens));
   const reasoningTokens = sum(usages.map((usage) => usage.reasoningTokens));
@@ -28,7 +28,7 @@ export function encodeUsage(usages: readonly Usage[]): JsonObject | undefined {
     ...objectOr(completion_tokens_details),
     ...(reasoningTokens !== undefined && { reasoning_tokens: reasoningTokens }),
   };
-  // The dialect demands all three numbers once there is a usage.
+  // Once there is a usage, the dialect demands all three numbers.
   return {
     ...kept,
     prompt_tokens: inputTokens ?? 0,
@@ -56,8 +56,8 @@ const promptFields = new Set(['cached_tokens', 'cache_write_tokens']);
 const completionFields = new Set(['reasoning_tokens']);
 
 /**
- * What a server reported. Anything that is not a count is passed over, and so is a prompt of no tokens: that is how some
- * say that it was cached (Ollama of 2024), or that they do not count at all.
+ * What a server reported. Anything that is not a count is ignored, and so is a prompt of 0 tokens: some servers mean
+ * that it was cached (Ollama of 2024), or that they do not count.
  */
 export function decodeUsage(wire: JsonObject): Usage {
   const prompt = objectOr(wire.prompt_tokens_details);
@@ -68,7 +68,7 @@ export function decodeUsage(wire: JsonObject): Usage {
     tokenCount(prompt.cached_tokens) ??
     tokenCount(wire.prompt_cache_hit_tokens) ??
     tokenCount(wire.cached_tokens);
-  // LiteLLM's name, Qwen's, and that of messages, which servers of many dialects repeat beside.
+  // LiteLLM's name, Qwen's, and that of messages, which servers of many dialects repeat here.
   const cacheWriteTokens =
     tokenCount(prompt.cache_write_tokens) ??
     tokenCount(prompt.cache_creation_tokens) ??
@@ -96,7 +96,10 @@ export function decodeUsage(wire: JsonObject): Usage {
   };
 }
 
-/** Some servers count reasoning beside the completion; their total gives that away, or that it is no part of so few. */
+/**
+ * Some servers count reasoning apart from the completion. Either the total shows it, or the reasoning is more than the
+ * completion.
+ */
 function inclusiveOutput(
   input: number | undefined,
   output: number | undefined,

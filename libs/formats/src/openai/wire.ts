@@ -12,7 +12,7 @@ const text = z.string().nullish();
 const flag = z.boolean().nullish();
 const tokenLimit = z.preprocess(boundTokens, z.int().min(1)).nullish();
 
-/** The body of a request. Null means absent for every field; lists are read element by element in their own files. */
+/** The body of a request. Null means absent for every field. Lists are read element by element in their own files. */
 export const requestBody = z.looseObject({
   model: z.string().min(1),
   messages: z.array(z.unknown()).min(1),
@@ -80,7 +80,7 @@ export const functionCall = z.object({
   type: text,
   function: z.object({
     name: z.string(),
-    // Objects are not in the dialect, but several agents echo them.
+    // The dialect knows no objects here, but several agents send them back.
     arguments: z.union([z.string(), jsonObject]).nullish(),
   }),
 });
@@ -104,8 +104,8 @@ export const jsonSchemaFormat = z.looseObject({
 export const jsonObjectFormat = z.looseObject({ schema: jsonObject.nullish() });
 
 /**
- * The value as the schema reads it. Throws `invalid-request` that names the first bad field as `param`, in the
- * client's own notation; the message holds what was expected and never what was sent.
+ * Parses a value. Throws `invalid-request` with the first bad field as `param`, in the client's own notation. The
+ * message says what was expected, never what was sent.
  */
 export function parseWire<T>(schema: z.ZodType<T>, value: unknown, path: string): T {
   const result = schema.safeParse(value, firstMistake);
@@ -120,7 +120,10 @@ export interface Read<Shape extends z.ZodRawShape> {
   kept: JsonObject;
 }
 
-/** As `parseWire`, with the fields that are kept: of the thing, and of the object `inner` that holds its body. */
+/**
+ * Like `parseWire`, plus the fields that the schema does not name: those of the thing, and those of its body, the
+ * object `inner`.
+ */
 export function readWire<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   value: unknown,
@@ -128,7 +131,7 @@ export function readWire<Shape extends z.ZodRawShape>(
   inner?: string & keyof Shape,
 ): Read<Shape> {
   const known = parseWire(schema, value, path);
-  // The schema took it for an object.
+  // Safe to cast: the schema has accepted it as an object.
   const wire = value as JsonObject;
   const kept = keptBeside(wire, namesOf(schema));
   const body = inner === undefined ? undefined : schema.shape[inner];
@@ -162,7 +165,10 @@ interface Found {
   message: string;
 }
 
-/** Of the branches of a union the one that got furthest is the one that the client meant; else it is any of them. */
+/**
+ * The mistake to report. Of a union's branches, the one that got furthest is the one that the client meant; if none
+ * did, the message lists what any of them expects.
+ */
 function deepest(issues: readonly z.core.$ZodIssue[]): Found {
   const [issue] = issues;
   if (!issue) return { path: [], message: 'not valid' };
@@ -186,22 +192,22 @@ function joinPath(base: string, path: readonly PropertyKey[]): string {
   return joined;
 }
 
-/** Fields that nobody here reads, to be kept. Null means absent in this dialect. */
+/** Fields that we do not read, to be kept. Null means absent in this dialect. */
 export function keptFields(rest: Readonly<Record<string, unknown>>): JsonObject {
   return keptBeside(rest, new Set());
 }
 
 /**
- * `keptFields` of a thing without those that are read by name. A rest pattern copies as much again, and is slower; where
- * every object has fields of its own, 2 MB of them cost 0.2 s for each copy.
+ * Like `keptFields`, without the fields that are read by name. A rest pattern copies as much again and is slower: if
+ * every object has a different set of fields, each copy of 2 MB costs 0.2 s.
  */
 export function keptBeside(wire: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): JsonObject {
   const kept: JsonObject = {};
   for (const name in wire) {
     const value = wire[name];
-    // Assigned, `__proto__` would become the parent of them all.
+    // Assigning to `__proto__` would set the object's prototype.
     if (value === null || value === undefined || known.has(name) || name === '__proto__') continue;
-    // What was parsed from JSON holds nothing but JSON.
+    // Safe to cast: what was parsed from JSON holds nothing but JSON.
     kept[name] = value as Json;
   }
   return kept;
