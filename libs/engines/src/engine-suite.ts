@@ -20,9 +20,9 @@ export interface EngineSubject {
 
 /** Something that a model can be made to say, token by token and always the same. */
 export interface Tale {
-  /** Asks for so many tokens of it. */
+  /** Asks for this many tokens of it. */
   ask(tokens: number, sampling?: Sampling): InferenceRequest;
-  /** The first tokens of it; at least 60 are known. */
+  /** Its first tokens; at least 60 are known. */
   text(tokens: number): string;
 }
 
@@ -33,8 +33,8 @@ export const scriptedTale: Tale = {
 };
 
 /**
- * What every engine has to keep, whatever it runs on. Registers its tests with the runner. `isScripted` says that the
- * model understands `[[sim …]]`: then reasoning, calls, JSON and failures are tried, too.
+ * The contract of every engine, whatever it runs on. Registers its tests with the test runner. `isScripted` means that
+ * the model understands `[[sim …]]`; then reasoning, calls, JSON and failures are tested, too.
  */
 export function describeEngine(
   name: string,

@@ -2,101 +2,110 @@ import type { FormatId, GenerationEvent, InferenceRequest, Resume, ResumeAbility
 import type { MediaFetchOutcome } from '@sluice/runtime';
 import type { z } from 'zod';
 
-/**
- * The code that can generate. An engine knows nothing of jobs or tenants, and of the client's format the name alone.
- */
+/** The code that can generate. It knows nothing of jobs or tenants, and only the name of the client's format. */
 export interface Engine {
   /** Concurrent generations; becomes the worker's concurrency. */
   readonly slots: number;
   /** What it can do for a generation that another worker lost. */
   readonly resume: ResumeAbility;
-  /** Resolves when the engine can generate. Rejects with a sentence an operator understands; then it may be called again. */
+  /**
+   * Resolves when the engine can generate. Rejects with a sentence that an operator understands, and may then be called
+   * again.
+   */
   start(signal: AbortSignal): Promise<void>;
-  /** Whether it could generate now; asked by readiness checks, cheap, never throws. */
+  /** Whether it could generate now, for readiness checks. Cheap; never throws. */
   isReady(): boolean;
-  /** Whether it is worth a job; asked before each, cheap, never throws. */
+  /** Whether a job is worth sending to it; asked before each job. Cheap; never throws. */
   availability(): Availability;
   /**
-   * Runs one generation: calls `emit` with a legal event order (canonical's grammar) and resolves after the
-   * terminal event was emitted. Never rejects for a failed generation: that is an `error` event. Events may be
-   * emitted before it returns. After `signal` aborts it emits nothing more, closes what it opened and resolves
-   * within 500 ms.
+   * Runs one generation: calls `emit` with events in a legal order (canonical's grammar) and resolves after it has
+   * emitted the terminal event. It never rejects because a generation failed: that is an `error` event. It may emit
+   * events before it returns. Once `signal` aborts, it emits nothing more, closes what it opened and resolves within
+   * 500 ms.
    */
   generate(request: InferenceRequest, run: GenerationRun): Promise<void>;
-  /** Closes everything. What still runs ends in an `error` event. */
+  /** Closes everything. Generations that still run end in an `error` event. */
   stop(): Promise<void>;
 }
 
 /**
- * What would become of a job. `away`: it is known that none can begin, so that others should get them. `in-doubt`: the
- * last that was heard says so, and is being looked into.
+ * What would become of a job. `away`: no generation can begin, so others should get the jobs. `in-doubt`: the last that
+ * was heard says so, and is being checked.
  */
 export type Availability = 'here' | 'in-doubt' | 'away';
 
-/** One order to generate: everything beside the request itself. */
+/** One order to generate: everything besides the request itself. */
 export interface GenerationRun {
   /** Bare id for the start event. */
   id: string;
-  /** Names this attempt, and no other, to a server that is asked. Absent: it is told no name. */
+  /** Names exactly this attempt to an upstream server. Absent: the server is told no name. */
   callId?: string;
-  /** The caller's W3C trace context, for a server that is asked. Absent: none came. */
+  /** The caller's W3C trace context, for an upstream server. Absent: none came. */
   traceparent?: string;
   /** The model's name at the backend. */
   backendModel: string;
-  /** The limit of the model; used where the request has none and as the clamp where it asks for more. Absent: no limit known. */
+  /**
+   * The model's output limit: used if the request has none, and as the maximum if it asks for more. Absent: not known.
+   */
   maxOutputTokens?: number;
-  /** The format of the caller, for an engine that speaks one to its backend. Absent: not known. */
+  /** The caller's format, for an engine that speaks one to its backend. Absent: not known. */
   clientFormat?: FormatId;
-  /** Prompt plus answer of the model in tokens; a limit is clamped to what it leaves. Absent: not known. */
+  /**
+   * The model's context, prompt plus answer, in tokens. A limit is clamped to what the prompt leaves of it. Absent: not
+   * known.
+   */
   contextTokens?: number;
-  /** Aborts on cancel, deadline, a lost listener and drain alike; its reason is not looked at. */
+  /** Aborts on cancel, deadline, a lost listener and drain alike; its reason is ignored. */
   signal: AbortSignal;
   /**
-   * What a lost attempt had delivered. The run emits `start` again (the receiver drops it), then goes on after
-   * the last delivered character: block numbers continue, its last part may grow. `Resume` does not say whether
-   * a tool call that stands last was ended, so the run ends it (again): the receiver drops a `tool-call-end` that
-   * it has. The finish reports the usage of the whole answer. An engine that can't go on emits a bare
-   * `upstream-failed`; a resume without content is a fresh start for every engine.
+   * What a lost attempt had delivered. The run emits `start` again (the receiver drops it) and continues after the last
+   * delivered character: block numbers go on, and the last part may grow. `Resume` does not say whether a final tool
+   * call was ended, so the run ends it again (the receiver drops a second `tool-call-end`). The finish reports the
+   * usage of the whole answer. An engine that cannot continue emits a bare `upstream-failed`. A resume without content
+   * is a fresh start for every engine.
    */
   resume?: Resume;
   /**
-   * Takes events in order, at once, without waiting and without throwing; it may abort the run. Promises per
-   * token would cost more than all the rest of the worker (see docs/performance.md).
+   * Takes events in order, synchronously, without waiting or throwing. It may abort the run. A promise per token would
+   * cost more than all the rest of the worker (see docs/performance.md).
    */
   emit(event: GenerationEvent): void;
-  /** Told of a failure before its event, the last time for the one that counts. Absent: nobody wants to know. */
+  /**
+   * Told of each failure before its event; the last call is about the failure that counts. Absent: nobody wants to
+   * know.
+   */
   onFailure?(facts: FailureFacts): void;
 }
 
-/** What is known of the failure of a server that was asked, for a log: nothing of what was said to it or by it. */
+/** What is known of an upstream server's failure, for a log: nothing of what was said to it or by it. */
 export interface FailureFacts {
-  /** Of an answer that is a refusal. */
+  /** The status of an answer that is a refusal. */
   status?: number;
-  /** What the server itself calls the refused call; absent where it does not say. */
+  /** The server's own id of the refused call; absent if it does not give one. */
   serverRequestId?: string;
   /** What became of the connection or of the answer. */
   why?: string;
 }
 
-/** What the registry knows of an engine. The module behind `create` is loaded only where it is configured. */
+/** What the registry knows of an engine. The module behind `create` is loaded only if the engine is configured. */
 export interface EngineKind<Options> {
   /** The word after `engine` in the configuration. */
   readonly kind: string;
-  /** The backend's part of the configuration, beside `engine`. */
+  /** The schema of the backend's fields beside `engine`. */
   readonly options: z.ZodType<Options>;
-  /** A page of Markdown for operators, which stands below the options in the documents. Absent: these say all. */
+  /** A page of Markdown for operators, shown below the options in the documentation. Absent: the options say it all. */
   readonly notes?: URL;
   create(options: Options, services: EngineServices): Promise<Engine>;
 }
 
-/** What an engine needs of its surroundings. */
+/** What an engine needs from its surroundings. */
 export interface EngineServices {
   /** Epoch milliseconds. */
   now(): number;
-  /** Counts extensions that could not be said in the upstream's dialect. */
+  /** Counts extensions that the upstream's dialect cannot express. */
   onExtensionsDropped(from: string, to: string): void;
-  /** Counts a picture or document that was fetched by URL, or was not. */
+  /** Counts an image or document that was fetched by URL, or was not. */
   onMediaFetched(outcome: MediaFetchOutcome, durationMs: number): void;
-  /** The engine is not ready (any more), or it is (again). `why` is for operators; absent when it is ready. */
+  /** The engine's readiness changed. `why` is for operators; absent if it is ready. */
   onReadiness(isReady: boolean, why?: string): void;
 }

@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 
-/** The complaint about a lost generation that an engine can't go on with. */
+/** The error for a lost generation that an engine cannot continue. */
 export function lost(): SluiceError {
   return new SluiceError('upstream-failed', 'the answer was cut off and cannot be continued', {
     detail: 'worker-lost',

@@ -1,6 +1,6 @@
 import { type InferenceRequest, SluiceError } from '@sluice/canonical';
 
-/** The words that the answer to a request goes on from. Absent: it has none, or they are more than plain text. */
+/** The text that the answer continues. Absent: there is none, or it is more than plain text. */
 export function prefillText({ prefill, messages }: InferenceRequest): string | undefined {
   const last = messages.at(-1);
   if (!prefill || last?.role !== 'assistant') return undefined;
@@ -12,7 +12,7 @@ export function prefillText({ prefill, messages }: InferenceRequest): string | u
   return text;
 }
 
-/** The complaint about a last turn of the assistant that an engine can't go on with. */
+/** The error for a last turn of the assistant that an engine cannot continue. */
 export function cannotGoOn({ prefill }: InferenceRequest, why: string): SluiceError {
   const fact = `the model cannot go on with a turn of the assistant ${why}`;
   return prefill

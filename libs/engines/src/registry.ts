@@ -6,7 +6,7 @@ import { resolveSecretReferences } from './secret-references.ts';
 import { simulated } from './simulated/kind.ts';
 import { upstream } from './upstream/kind.ts';
 
-/** The only list of engines. Their modules are loaded when a backend of the kind is created, not before. */
+/** The only list of engines. An engine's module is loaded when a backend of its kind is created, not before. */
 export const engineKinds: readonly BackendKind[] = [
   defineBackendKind(simulated),
   defineBackendKind(upstream),
@@ -14,8 +14,8 @@ export const engineKinds: readonly BackendKind[] = [
 ];
 
 /**
- * A pool's `backend` record, `{ engine: "simulated", … }`, checked by the schema of its engine. All problems
- * come together, each with its place below `path`; a value of the record is never part of a message.
+ * Checks a pool's `backend` record, `{ engine: "simulated", … }`, by the schema of its engine. Reports all problems
+ * together, each with its place below `path`. No message contains a value of the record.
  */
 export function parseBackend(raw: unknown, path: string, environment: Environment): ParsedBackend {
   const names = engineKinds.map((kind) => kind.kind);

@@ -12,7 +12,7 @@ const tool: FunctionTool = {
 const secondTool: FunctionTool = { ...tool, name: 'get_time' };
 const fast = 'ttft=0 gap=0';
 
-/** What an engine has to keep in front of a model that understands `[[sim …]]`: reasoning, calls, JSON and failures. */
+/** What an engine must do in front of a model that understands `[[sim …]]`: reasoning, calls, JSON and failures. */
 export function describeScripted(engine: () => Engine): void {
   describeAnswers(engine);
   describeAborts(engine);

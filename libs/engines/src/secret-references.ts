@@ -4,8 +4,8 @@ import { type Environment, type Problem, printPath } from '@sluice/runtime';
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * A copy of a configuration in which every `{ env: "NAME" }` is replaced by the value of that variable, so
- * that secrets need not stand in files. A variable that is missing or empty is added to `problems`.
+ * Copies a configuration and replaces every `{ env: "NAME" }` by the value of that variable, so that secrets need not
+ * be in files. A missing or empty variable is added to `problems`.
  */
 export function resolveSecretReferences(
   value: unknown,
@@ -28,7 +28,7 @@ export function resolveSecretReferences(
     return Object.fromEntries(entries);
   }
   const content = environment[variable];
-  // The text stands in for a missing one, so that the schema finds nothing more to complain about here.
+  // A placeholder for the missing value, so that the schema does not complain a second time.
   if (!content) problems.push({ path, message: `the environment variable ${variable} is not set` });
   return content || 'unset';
 }

@@ -9,22 +9,25 @@ export interface Passed {
 }
 
 interface HeldPiece {
-  /** Where the piece begins in all of the text. */
+  /** Where the piece begins in the whole text. */
   start: number;
   logprobs: readonly Json[];
 }
 
 /**
- * Holds text back as long as it may become a stop string, across the borders of its pieces (tokens, deltas), so that
- * neither the match nor anything after it is ever seen.
+ * Holds text back as long as it may become a stop string, even across pieces (tokens, deltas), so that neither the
+ * match nor anything after it is ever seen.
  */
 export class StopGate {
   /** The stop string that was hit; absent until then. */
   matched: string | undefined;
   private held = '';
-  /** Letters that were passed before them. */
+  /** Number of characters passed on before `held`. */
   private passed = 0;
-  /** Those from `due` on are not passed: of a long stop string there may be tens of thousands, which are not copied each time. */
+  /**
+   * The pieces from `due` on were not passed on. A long stop string may hold back tens of thousands, which are not
+   * copied each time.
+   */
   private pieces: HeldPiece[] = [];
   private due = 0;
   private readonly stops: readonly StopProgress[];
@@ -38,7 +41,7 @@ export class StopGate {
     return this.held !== '';
   }
 
-  /** Takes a piece in and gives what is safe to say now. */
+  /** Takes a piece and returns what may be said now. */
   push(text: string, logprobs: readonly Json[] = []): Passed {
     if (this.stops.length === 0) return { text, tokens: 1, logprobs: [...logprobs] };
     this.pieces.push({ start: this.passed + this.held.length, logprobs });
@@ -53,13 +56,13 @@ export class StopGate {
     return passed;
   }
 
-  /** What is left when no more text will come: it did not become a stop string. */
+  /** Returns what was held, because no more text comes and it did not become a stop string. */
   flush(): Passed {
     for (const stop of this.stops) stop.length = 0;
     return this.release(Number.POSITIVE_INFINITY);
   }
 
-  /** Of the stop strings that end in this piece the one that begins first, and where in the held text. */
+  /** Among the stop strings that end in this piece, the one that begins first, with its index in the held text. */
   private findMatch(piece: string): { index: number; stop: string } | undefined {
     let found: { index: number; stop: string } | undefined;
     for (const progress of this.stops) {
@@ -72,7 +75,7 @@ export class StopGate {
     return found;
   }
 
-  /** Length of the longest end of the held text that is the beginning of a stop string. */
+  /** Length of the longest end of the held text that could begin a stop string. */
   private pendingLength(): number {
     return this.stops.reduce((longest, { length }) => Math.max(longest, length), 0);
   }

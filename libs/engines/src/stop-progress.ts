@@ -1,20 +1,26 @@
 /**
- * How much of one stop string a text ends with, piece by piece (the rule of Knuth, Morris and Pratt): a letter costs the
- * same however long the string is, and however much of it the text has in common with it.
+ * How many characters of one stop string the text ends with, computed piece by piece (Knuth, Morris and Pratt): each
+ * character costs the same, however long the string is and however much of it matches.
  */
 export class StopProgress {
-  /** Letters of the stop string with which the text ends; all of them from the end of a match on. */
+  /** How many leading characters of the stop string the text ends with; all of them once it has matched. */
   length = 0;
   readonly stop: string;
-  /** For so many letters of the stop string and one: with how many of its own first letters they end. As far as it was needed. */
+  /**
+   * For each matched length minus one: how many of the string's own first characters it ends with. Computed as far as
+   * needed.
+   */
   private readonly falls: number[] = [];
 
-  /** `stop` is not empty. */
+  /** `stop` must not be empty. */
   constructor(stop: string) {
     this.stop = stop;
   }
 
-  /** Takes in the next piece, to the end of the first match. That is how many letters of it the match takes up; absent: none. */
+  /**
+   * Reads the next piece up to the end of the first match. Returns how many characters of the piece that took; absent
+   * if there is no match.
+   */
   take(piece: string): number | undefined {
     const { stop } = this;
     for (let at = 0; at < piece.length; at += 1) {
@@ -29,7 +35,7 @@ export class StopProgress {
     return undefined;
   }
 
-  /** What becomes of so many matching letters with the next one. */
+  /** The matched length after the next character. */
   private grow(length: number, letter: number): number {
     let kept = length;
     while (kept > 0 && this.stop.charCodeAt(kept) !== letter) kept = this.falls[kept - 1] ?? 0;

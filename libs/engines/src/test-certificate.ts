@@ -1,4 +1,4 @@
-/** Key and certificate of the tests' own server, for `files.example` and 127.0.0.1; nothing else trusts it. */
+/** Key and certificate of the tests' own server, for `files.example` and 127.0.0.1. Nothing else trusts it. */
 export const testCertificate = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgx0e2Eq2QUYM7MRa5

@@ -19,7 +19,7 @@ export interface Recording {
   done: Promise<void>;
 }
 
-/** Starts a run; `onEvent` sees what was emitted so far, after each event, and may abort it by the controller. */
+/** Starts a run. After each event, `onEvent` sees what was emitted so far, and may abort the run by the controller. */
 export function record(
   engine: Engine,
   request: InferenceRequest,
@@ -46,7 +46,7 @@ export function record(
   return { events, controller, done };
 }
 
-/** All events of a run that is left alone. */
+/** All events of a run that nobody aborts. */
 export async function runOf(
   engine: Engine,
   request: InferenceRequest,
@@ -62,7 +62,7 @@ export function textOf(events: readonly GenerationEvent[]): string {
   return events.map((event) => (event.type === 'text-delta' ? event.text : '')).join('');
 }
 
-/** Another generation runs from its beginning to its end: the aborted one had every chance to speak. */
+/** Runs another generation to its end, so that the aborted one had every chance to speak. */
 export async function expectSilence(
   engine: Engine,
   events: readonly GenerationEvent[],

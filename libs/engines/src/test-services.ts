@@ -1,6 +1,6 @@
 import type { EngineServices } from './engine.ts';
 
-/** Surroundings of an engine under test: the real clock, and nobody who counts. */
+/** Surroundings for an engine under test: the real clock, and nobody who counts. */
 export const quietServices: EngineServices = {
   now: Date.now,
   onExtensionsDropped: () => undefined,

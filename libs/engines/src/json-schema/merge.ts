@@ -42,18 +42,21 @@ const merges: Readonly<Record<string, Merge>> = {
   patternProperties: (left, right) => mergeProperties(left, right),
 };
 
-/** What is joined for one request at most, a tenth of a second: 2,000 parts of one property each took 3 s, and 20,000 hours. */
+/**
+ * The most that is joined for one request, which takes a tenth of a second. Without a limit, 2,000 parts of one
+ * property each took 3 s, and 20,000 took hours.
+ */
 const mostJoined = 100_000;
-/** Characters of a list that cost as much as one property. */
+/** How many characters of a list cost as much as one property. */
 const charactersOfOne = 8;
 
-/** Joins the parts of a stranger's schemas, as long as that is bearable. */
+/** Joins the parts of a stranger's schemas, up to a limit of total work. */
 export class SchemaJoiner {
   private joined = 0;
 
   /**
-   * A schema that asks for what both ask for, as far as keywords can be joined; else the right one's word counts. Absent
-   * once all that was asked to be joined is too much.
+   * A schema that demands what both demand, as far as keywords can be joined; otherwise the right one's keyword wins.
+   * Absent once the limit is reached.
    */
   join(left: JsonObject, right: JsonObject): JsonObject | undefined {
     if (this.joined > mostJoined) return undefined;
@@ -82,12 +85,12 @@ function mergeSchemas(left: JsonObject, right: JsonObject): JsonObject {
   return Object.fromEntries(merged);
 }
 
-/** The types that a `type` keyword allows; absent and malformed mean none is named. */
+/** The types that a `type` keyword allows; none if it is absent or malformed. */
 export function typesOf(type: Json | undefined): string[] {
   return (Array.isArray(type) ? type : [type]).filter((name) => typeof name === 'string');
 }
 
-/** The elements of an array; none where it is something else. */
+/** The elements of an array; none for anything else. */
 export function listOf(value: Json | undefined): Json[] {
   return Array.isArray(value) ? value : [];
 }

@@ -1,16 +1,16 @@
 import { isJsonObject, type Json } from '@sluice/canonical';
 
-/** What the references of a schema lead to within it. */
+/** Resolves the references of a schema within it. */
 export class References {
   private readonly root: Json;
-  /** One may be as long as a body, and stand in a definition that is looked at thousands of times. */
+  /** Cached: a reference may be as long as a body, in a definition that is read thousands of times. */
   private readonly targets = new Map<string, Json | undefined>();
 
   constructor(root: Json) {
     this.root = root;
   }
 
-  /** The target of a JSON pointer; absent where it leads nowhere or elsewhere. */
+  /** The target of a JSON pointer; absent if it leads nowhere or outside the schema. */
   target(reference: string): Json | undefined {
     if (!this.targets.has(reference)) this.targets.set(reference, follow(reference, this.root));
     return this.targets.get(reference);
@@ -33,7 +33,7 @@ function childOf(value: Json | undefined, name: string): Json | undefined {
   return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/** As it is where it is no part of a URL. */
+/** Unchanged if it is no part of a URL. */
 function decodeUrl(text: string): string {
   try {
     return decodeURIComponent(text);

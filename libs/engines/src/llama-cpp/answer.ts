@@ -2,19 +2,19 @@ import type { GenerationEvent, Json, Resume } from '@sluice/canonical';
 import { StopGate } from '../stop-gate.ts';
 import type { ResponseChunk } from './library.ts';
 
-/** Says what the library reports as events of one answer, block by block. */
+/** Turns what the library reports into events of one answer, block by block. */
 export class Answer {
   private readonly emit: (event: GenerationEvent) => void;
   private readonly idOfCall: (block: number) => string;
   private readonly gate: StopGate;
   private block: number;
-  /** Of the block that may still grow. */
+  /** The kind of the block that may still grow. */
   private kind: 'text' | 'reasoning' | 'call' | undefined;
-  /** Said by thoughts. */
+  /** Tokens of thoughts. */
   reasoningTokens = 0;
   private call = { name: '', args: '' };
 
-  /** `delivered` is what the client has already of it: its last part may grow. */
+  /** `delivered` is what the client already has of the answer. Its last part may grow. */
   constructor(
     emit: (event: GenerationEvent) => void,
     idOfCall: (block: number) => string,
@@ -29,14 +29,14 @@ export class Answer {
     this.kind = last === 'text' || last === 'reasoning' ? last : undefined;
   }
 
-  /** The stop string that was said, after which nothing may be. Absent until then. */
+  /** The stop string that was said, after which nothing may follow. Absent until then. */
   get stopSequence(): string | undefined {
     return this.gate.matched;
   }
 
   addChunk({ segmentType, text: said, tokens }: ResponseChunk): void {
     const kind = segmentType === 'thought' ? 'reasoning' : 'text';
-    // The lines between thoughts and answer are neither's.
+    // Blank lines between thoughts and answer belong to neither.
     const text = kind === 'text' && this.kind === 'reasoning' ? said.replace(/^\n+/, '') : said;
     if (text === '' || this.stopSequence !== undefined) return;
     if (this.kind !== kind) {
@@ -48,25 +48,25 @@ export class Answer {
     else this.sayThought(text, tokens.length);
   }
 
-  /** The call that is open, with its arguments as far as they were generated. */
+  /** The open call, with its arguments as far as they were generated. */
   get openCall(): { readonly name: string; readonly args: string } | undefined {
     return this.kind === 'call' ? this.call : undefined;
   }
 
-  /** The name of a call is known, and so much more of its arguments. */
+  /** The name of a call is known, and `more` of its arguments. */
   growCall(name: string, more: string): void {
     this.beginCall(name);
     this.call.args += more;
   }
 
-  /** Arguments are said whole: a part of them could end within a character. */
+  /** Arguments are emitted whole: a fragment could end inside a character. */
   closeCall(name: string, args: Json): void {
     this.beginCall(name);
     this.emit({ type: 'tool-call-delta', block: this.block, arguments: JSON.stringify(args) });
     this.close();
   }
 
-  /** Says what was held back, and ends a call that was cut off. */
+  /** Emits what was held back, and ends a call that was cut off. */
   close(): void {
     this.flush();
     if (this.kind !== 'call') return;
@@ -89,7 +89,7 @@ export class Answer {
   }
 
   private sayText(text: string, count: number): void {
-    // The gate takes tokens one by one. Several of one text are those of one character.
+    // The gate takes tokens one by one. Several tokens with one text are those of a single character.
     const parts = [...Array.from({ length: count - 1 }, () => ''), text];
     const passed = parts.map((part) => this.gate.push(part, undefined));
     this.emitText(

@@ -13,16 +13,16 @@ import { type Plan, planGeneration } from './plan.ts';
 import { Slots } from './slots.ts';
 import { speak } from './speak.ts';
 
-/** A model in this process. It is evaluated on threads of its own; the event loop sees no more than tokens. */
+/** A model in this process. It is evaluated on its own threads, so the event loop handles only tokens. */
 export class LlamaCppEngine implements Engine {
   readonly slots: number;
   readonly resume = 'prefix';
   private readonly options: LlamaCppOptions;
   private readonly services: EngineServices;
   private readonly loadLibrary: () => Promise<LlamaLibrary>;
-  /** Of what generates now. */
+  /** The generations that are running now. */
   private readonly endings = new Set<AbortController>();
-  /** What still evaluates, also for callers that have left. */
+  /** What is still being evaluated, including for callers that have left. */
   private readonly evaluations = new Set<Promise<void>>();
   private loaded: Loaded | undefined;
 
@@ -48,7 +48,7 @@ export class LlamaCppEngine implements Engine {
 
   async generate(request: InferenceRequest, run: GenerationRun): Promise<void> {
     if (run.signal.aborted) return;
-    // Its own: a signal made of others lives as long as the longest of them, which here is the engine.
+    // A controller of its own: a combined signal would live as long as its longest source, which is the engine.
     const ending = new AbortController();
     const end = () => ending.abort();
     run.signal.addEventListener('abort', end, { once: true });
@@ -81,8 +81,8 @@ export class LlamaCppEngine implements Engine {
   }
 
   /**
-   * Rejects as soon as `ended` aborts. The place is given back later, when the library has let go of it: a long
-   * prompt is evaluated to the end of its batch.
+   * Rejects as soon as `ended` aborts. The slot is given back later, when the library lets go of it: a long prompt is
+   * evaluated to the end of its batch.
    */
   private async evaluate(
     plan: Plan,
@@ -101,7 +101,7 @@ export class LlamaCppEngine implements Engine {
     const delivered = run.resume?.content ?? [];
     const speaking = speak(plan, { model, sequence, id: run.id, delivered, signal: ended, emit });
     const settled = speaking
-      // What is left of a failed evaluation is nothing to go on from.
+      // A failed evaluation leaves nothing that could be continued.
       .catch(() => (ended.aborted ? undefined : sequence.clearHistory()))
       .finally(() => {
         places.give(sequence);

@@ -4,12 +4,15 @@ import { References } from '../json-schema/references.ts';
 import { anything, definitionPrefix, GrammarReader } from './grammar-reader.ts';
 import type { GrammarObject, GrammarSchema } from './library.ts';
 
-/** Longer repetitions make grammars that are slow to follow: none is asked for, and an upper bound not enforced. */
+/** Grammars with longer repetitions are slow: no longer minimum is demanded, and no longer maximum enforced. */
 const maxRepetition = 256;
 const maxDepth = 32;
-/** Schemas and listed values; what would make them more may be anything. A hundred thousand would take minutes. */
+/**
+ * The most schemas and listed values of one schema; anything beyond is left unconstrained. A hundred thousand would
+ * take minutes.
+ */
 const maxNodes = 2_000;
-/** The same of all tools of a request together. */
+/** The same for all tools of a request together. */
 const maxNodesOfAll = 20_000;
 
 const nothing: GrammarSchema = { type: 'null' };
@@ -23,7 +26,7 @@ const definition = /^#\/(?:\$defs|definitions)\/([^/]+)$/;
 /** What to generate for a JSON Schema, and how to read what was generated. */
 export interface GrammarPlan {
   schema: GrammarSchema;
-  /** The value without what stands for properties that the model left away. */
+  /** The value without the nulls that stand for properties which the model left out. */
   read(generated: Json): Json;
 }
 
@@ -42,10 +45,10 @@ export class Effort {
 }
 
 /**
- * A schema in the words of grammars. They follow types, properties, elements, alternatives, references, constants
- * and lengths; keywords that only narrow a value (`pattern`, `minimum`, `not` …) are not enforced. A grammar generates
- * every property that it names. With `maySkip` one that is not required may be null there, and `read` leaves it away.
- * Throws `invalid-request` for a word that no grammar can hold.
+ * A schema as the library's grammars express it. They enforce types, properties, elements, alternatives, references,
+ * constants and lengths, but not keywords that only narrow a value (`pattern`, `minimum`, `not` …). A grammar generates
+ * every property that it names. With `maySkip`, an optional property may be null there, and `read` removes it. Throws
+ * `invalid-request` for a word that no grammar can hold.
  */
 export function planGrammar(schema: Json, maySkip: boolean, effort = new Effort()): GrammarPlan {
   const planner = new Planner(schema, maySkip, effort);
@@ -58,7 +61,7 @@ class Planner {
   private readonly root: Json;
   private readonly references: References;
   readonly definitions = new Map<string, GrammarSchema>();
-  /** Of each object the properties that may be absent, as they are when they are not. */
+  /** For each object, the properties that may be absent, with their schemas when they are present. */
   readonly optional = new Map<GrammarSchema, ReadonlyMap<string, GrammarSchema>>();
   private readonly maySkip: boolean;
   private readonly effort: Effort;
@@ -83,7 +86,7 @@ class Planner {
     return this.extend(converted, { $defs: Object.fromEntries(this.definitions) });
   }
 
-  /** With what the schema says of it in words. */
+  /** Converts a schema, with its description. */
   private convert(schema: Json, depth: number): GrammarSchema {
     return this.describe(this.convertRules(schema, depth), schema);
   }
@@ -128,7 +131,7 @@ class Planner {
     return this.nodes + parts.length > this.mostNodes;
   }
 
-  /** Anything where there is too much to join. */
+  /** Unconstrained if there is too much to join. */
   private join(left: JsonObject, right: JsonObject): JsonObject {
     return this.effort.joiner.join(left, right) ?? {};
   }
@@ -140,7 +143,7 @@ class Planner {
     return known.filter(isJsonObject).reduce((all, part) => this.join(all, part), schema);
   }
 
-  /** A definition is converted once, however often and in whatever circle it is referred to. */
+  /** A definition is converted once, however often it is referred to, and even if it refers to itself. */
   private refer(name: string, reference: string, depth: number): GrammarSchema {
     if (!this.definitions.has(name)) {
       this.definitions.set(name, anything);
@@ -149,7 +152,7 @@ class Planner {
     return { $ref: `${definitionPrefix}${name}` };
   }
 
-  /** Whether a definition is one of its own alternatives, before anything is generated: no grammar can follow that. */
+  /** Whether a definition is one of its own alternatives before anything is generated: no grammar can express that. */
   private isCircular(name: string): boolean {
     const reached = new Set<string>();
     const visit = (schema: GrammarSchema | undefined): void => {
@@ -205,7 +208,7 @@ class Planner {
     const optional = new Map<string, GrammarSchema>();
     const properties = new Map<string, GrammarSchema>();
     for (const [name, property] of named) {
-      // Whoever forbids a property does not want to see it as null.
+      // A forbidden property should not appear as null either.
       if (property === false) continue;
       const converted = this.convertRules(property, depth + 1);
       const isOptional = this.maySkip && !required.has(name);
@@ -213,7 +216,7 @@ class Planner {
       const shown = isOptional ? choice([converted, nothing]) : converted;
       properties.set(writable(name), this.describe(shown, property));
     }
-    // Where properties are named, the grammar keeps to them: none has to be added.
+    // If properties are named, the grammar allows no others, so none need be added.
     const isOpen = properties.size === 0 && others !== false;
     const object: GrammarObject = {
       type: 'object',
@@ -238,13 +241,16 @@ class Planner {
     };
   }
 
-  /** Anything is allowed by a reference that leads nowhere. */
+  /** A reference that leads nowhere allows anything. */
   private lookUp(reference: string): Json {
     return this.references.target(reference) ?? true;
   }
 }
 
-/** llama.cpp reads a grammar to its first NUL, and writes what it then does not understand, a client's words, to our log. */
+/**
+ * llama.cpp reads a grammar up to its first NUL. What it then does not understand, a client's words, it writes to our
+ * log.
+ */
 function writable<Value extends string | number | boolean | null>(value: Value): Value {
   if (typeof value !== 'string' || !value.includes('\0')) return value;
   throw new SluiceError('invalid-request', 'the model cannot write the NUL that a schema asks for');
@@ -256,7 +262,7 @@ function choice(alternatives: readonly GrammarSchema[]): GrammarSchema {
   return others.length === 0 ? only : { oneOf: flat };
 }
 
-/** The schema of a constant by those of its parts. */
+/** The schema of a constant, made of the schemas of its parts. */
 function spellOut(value: Json): Json {
   if (Array.isArray(value)) {
     const { length } = value;

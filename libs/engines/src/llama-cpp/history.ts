@@ -12,18 +12,17 @@ import {
 } from '@sluice/canonical';
 import type { HistoryItem, ModelTurn, ResponseItem } from './library.ts';
 
-/** A conversation as the library takes it, and what of it only another format understands. */
+/** A conversation in the library's form, and what of it only another format understands. */
 export interface History {
   items: HistoryItem[];
-  /** The formats of parts that were left out, one for each part. */
+  /** The formats of parts that were left out, one entry for each part. */
   dropped: string[];
 }
 
 /**
- * The conversation of a request. What the model said and what its tools answered stand in one turn of the model,
- * which is how chats are written for it. What it thought is left out of one whose chats do not mark thoughts
- * (`marksThoughts`), for there it would have been said aloud. Throws `invalid-request` for a picture or document: text
- * is all that is evaluated here.
+ * The conversation of a request. What the model said and what its tools answered share one turn of the model, as the
+ * library's chats expect. Thoughts are left out if the model's chats do not mark them (`marksThoughts`): there they
+ * would count as spoken. Throws `invalid-request` for an image or document, since only text is evaluated here.
  */
 export function writeHistory({ messages }: InferenceRequest, marksThoughts: boolean): History {
   const history: History = { items: [], dropped: [] };
@@ -32,7 +31,7 @@ export function writeHistory({ messages }: InferenceRequest, marksThoughts: bool
   return history;
 }
 
-/** What an answer had said before it was lost, as the turn that the model goes on with. */
+/** What an answer had said before it was lost, as the turn that the model continues. */
 export function writeDelivered(content: readonly AssistantPart[]): ModelTurn {
   const isLast = (part: AssistantPart) => part === content.at(-1);
   return {
@@ -44,7 +43,10 @@ export function writeDelivered(content: readonly AssistantPart[]): ModelTurn {
   };
 }
 
-/** The same conversation, with an answer begun whose thought is over: for a model that else begins with one. */
+/**
+ * The same conversation with an answer begun whose thought is over, for a model that would otherwise begin with a
+ * thought.
+ */
 export function skipThought(items: readonly HistoryItem[]): readonly HistoryItem[] {
   if (items.at(-1)?.type === 'model') return items;
   return [...items, { type: 'model', response: [thought('', true)] }];
@@ -73,7 +75,7 @@ class Turns {
         this.addStep(message.content);
         return;
       case 'tool':
-        // The others stand with their calls.
+        // The other results are part of their calls.
         for (const result of message.content) {
           if (!this.called.has(result)) this.addText('user', this.textOf(result.content));
         }
@@ -81,14 +83,14 @@ class Turns {
     }
   }
 
-  /** Two messages of a user in a row become one: the templates of many models refuse turns that do not alternate. */
+  /** Joins adjacent messages of a user: many models' templates refuse turns that do not alternate. */
   private addText(type: 'system' | 'user', text: string): void {
     const last = this.history.items.at(-1);
     if (last?.type === type) last.text += `\n\n${text}`;
     else this.history.items.push({ type, text });
   }
 
-  /** Each message of the model is a step: only its first call is not parallel to the one before. */
+  /** Each message of the model is a step: its first call is not parallel to the call before it. */
   private addStep(content: readonly AssistantPart[]): void {
     const items = content.flatMap((part) => this.write(part));
     const first = items.find((item) => typeof item !== 'string' && item.type === 'functionCall');
@@ -140,7 +142,7 @@ class Turns {
   }
 }
 
-/** The result of each call that has one. Some clients count their ids anew in each turn: then the order counts. */
+/** The result of each call that has one. Some clients restart their ids in each turn; then the order decides. */
 function matchResults(messages: readonly Message[]): Map<ToolCallPart, ToolResultPart> {
   const called = messages.flatMap(({ role, content }) => (role === 'assistant' ? content : []));
   const calls = Map.groupBy(
@@ -166,7 +168,7 @@ function thought(text: string, ended: boolean): ResponseItem {
   return { type: 'segment', segmentType: 'thought', text, ended };
 }
 
-/** Arguments as a value; as they are where they are no JSON, for the model is to see what it wrote. */
+/** Arguments as a value. Text that is no JSON stays as it is, since the model is to see what it wrote. */
 function parsed(text: string): Json {
   try {
     return text === '' ? {} : JSON.parse(text);

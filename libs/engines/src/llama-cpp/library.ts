@@ -1,8 +1,8 @@
 import { type Json, SluiceError } from '@sluice/canonical';
 
 /**
- * What of node-llama-cpp is used here. It is no dependency of ours, for its binaries take up to 900 MB: whoever
- * embeds a model installs it beside Sluice. So its own types are not there where this is checked.
+ * The part of node-llama-cpp that is used here. It is no dependency of ours, since its binaries take up to 900 MB:
+ * users who embed a model install it beside Sluice. Its own types are therefore not available to the type checker.
  */
 export interface LlamaLibrary {
   getLlama(options: {
@@ -46,7 +46,7 @@ export interface Context {
   getSequence(): Sequence;
 }
 
-/** A place for one generation. It keeps what it evaluated last, so that a prompt that begins alike costs less. */
+/** A slot for one generation. It keeps what it evaluated last, so that a prompt with the same beginning costs less. */
 export interface Sequence {
   readonly tokenMeter: { getState(): MeterState; diff(since: MeterState): MeterState };
   compareContextTokens(tokens: readonly number[]): { firstDifferentIndex: number };
@@ -57,7 +57,7 @@ export interface MeterState {
   readonly usedOutputTokens: number;
 }
 
-/** Opaque: only the library looks into one. */
+/** Opaque: only the library looks into it. */
 export interface Grammar {
   readonly grammar: string;
 }
@@ -65,7 +65,7 @@ export interface Grammar {
 /** How a model's chats are written. */
 export interface ChatWrapper {
   readonly wrapperName: string;
-  /** How hard it is told to think, where its chats say that. */
+  /** How hard the model is told to think, if its chats say that. */
   readonly reasoningEffort?: 'low' | 'medium' | 'high';
   readonly settings: {
     readonly segments?: { readonly thought?: { readonly openOnResponseStart?: boolean } };
@@ -79,7 +79,7 @@ export interface ChatWrapper {
 export interface ContextState {
   readonly contextText: ContextText;
   readonly stopGenerationTriggers: unknown;
-  /** What may stand before an answer and is no part of it. */
+  /** Text that may precede an answer without being part of it. */
   readonly ignoreStartText?: readonly unknown[];
   readonly functionCall?: { initiallyEngaged: boolean; disengageInitiallyEngaged: readonly never[] };
 }
@@ -88,9 +88,9 @@ export interface ContextText {
   readonly values: readonly ContextValue[];
   tokenize(tokenizer: Tokenizer): number[];
 }
-/** A string is text, whatever stands in it. */
+/** A string is plain text, whatever it contains. */
 export type ContextValue = string | MarkedText;
-/** Text in which the control tokens count, or the name of one of them. */
+/** Text in which control tokens count, or the name of a control token. */
 export interface MarkedText {
   readonly value: string;
 }
@@ -114,15 +114,15 @@ export interface FunctionCall {
   name: string;
   params: Json;
   result: Json;
-  /** Absent where it was made together with the one before, of whose result it knew nothing. */
+  /** Absent if the call was made together with the previous one, before its result was known. */
   startsNewChunk?: boolean;
 }
 
 export type Functions = Readonly<Record<string, { description?: string; params?: GrammarSchema }>>;
 
 /**
- * The part of JSON Schema that the library makes a grammar of. Every property that is named is generated. A model that
- * is told of its functions is told the descriptions.
+ * The part of JSON Schema that the library turns into grammars. Every named property is generated. Descriptions are
+ * shown to a model that is told of its functions.
  */
 export type GrammarSchema = { description?: string } & (
   | { type: string | readonly string[]; minLength?: number; maxLength?: number; format?: string }
@@ -148,7 +148,7 @@ export interface GrammarObject {
 
 export interface ChatOptions {
   signal: AbortSignal;
-  /** Where something was said already, an abort is an end like others. */
+  /** An abort is an ordinary end if something was said already. */
   stopOnAbortSignal: true;
   maxTokens: number;
   temperature: number;
@@ -162,7 +162,7 @@ export interface ChatOptions {
   functions?: Functions;
   documentFunctionParams?: boolean;
   maxParallelFunctionCalls?: number;
-  /** Called where the oldest messages would have to go to make room for the next token: room for how many tokens? */
+  /** Asks how many tokens to free when the oldest messages would have to go to make room for the next token. */
   contextShift: { size(): never };
   onResponseChunk(chunk: ResponseChunk): void;
   onFunctionCallParamsChunk?(chunk: { functionName: string; paramsChunk: string }): void;
@@ -182,7 +182,7 @@ export interface ChatResult {
 
 const packageName = 'node-llama-cpp';
 
-/** Loads the package. Rejects with a sentence that says how to install it where it is not there. */
+/** Loads the package. If it is missing, rejects with a sentence that says how to install it. */
 export async function loadLibrary(): Promise<LlamaLibrary> {
   try {
     return (await import(packageName)) as LlamaLibrary;

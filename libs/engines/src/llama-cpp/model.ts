@@ -16,18 +16,18 @@ import type {
 import type { LlamaCppOptions } from './options.ts';
 import { keepCallsPlain } from './plain-calls.ts';
 
-/** A model that is loaded, and its places for generations. */
+/** A loaded model and its slots for generations. */
 export interface LoadedModel {
   llama: Llama;
   tokenizer: Tokenizer;
   wrapper: ChatWrapper;
-  /** Tokens that prompt and answer of one generation may have together. */
+  /** The most tokens of one generation's prompt and answer together. */
   contextTokens: number;
   sequences: Sequence[];
   openChat(sequence: Sequence, wrapper: ChatWrapper): Chat;
 }
 
-/** Loads the model of a configuration. Rejects with a sentence that an operator understands. */
+/** Loads the configured model. Rejects with a sentence that an operator understands. */
 export async function loadModel(
   loadLibrary: () => Promise<LlamaLibrary>,
   options: LlamaCppOptions,
@@ -38,7 +38,7 @@ export async function loadModel(
     throw new SluiceError('unavailable', `the model file ${path} cannot be read`, { cause });
   });
   const library = await loadLibrary();
-  /** What llama.cpp complained about first: all else, the library's own error too, says only that loading failed. */
+  /** The first complaint of llama.cpp. Everything else, even the library's own error, says only that loading failed. */
   let complaint = '';
   const gpu = options.gpu === 'none' ? false : options.gpu;
   let llama: Llama | undefined;
@@ -73,7 +73,7 @@ export async function loadModel(
   } catch (cause) {
     await llama?.dispose();
     const reason = [cause instanceof Error ? cause.message : '', complaint].filter(Boolean).join(': ');
-    // Without a build for the machine nothing was said of the model yet.
+    // Without a build for this machine, the model was not even tried.
     const fact = llama
       ? `the model ${path} does not load`
       : `llama.cpp does not run here with gpu: ${options.gpu}`;
@@ -89,7 +89,7 @@ function openContext(
   return model.createContext({
     sequences: slots,
     contextSize: Math.min(contextTokens, model.trainContextSize),
-    // Its threads wait for one another without sleep: where one has no core of its own, a token takes 100 ms.
+    // Its threads wait for one another without sleeping: if one has no core of its own, a token takes 100 ms.
     threads: threads ?? Math.max(1, availableParallelism() - 1),
     createSignal: signal,
   });

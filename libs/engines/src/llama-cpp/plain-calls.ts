@@ -12,16 +12,16 @@ import type {
 type Ask = Parameters<ChatWrapper['generateContextState']>[0];
 
 /**
- * The same way to write chats, but that calls, their results and the declarations of tools are text whatever stands in
- * them. Many templates weave them into their own words, where the model's control tokens count: an argument that quotes
- * one would end the turn of the model, and begin another.
+ * The same way to write chats, except that calls, their results and the declarations of tools are always plain text.
+ * Many templates weave them into their own words, where the model's control tokens count: an argument that quotes one
+ * would end the model's turn and begin another.
  */
 export function keepCallsPlain(wrapper: ChatWrapper, model: Model, library: LlamaLibrary): ChatWrapper {
   const marks = controlTexts(model);
   if (marks.length === 0) return wrapper;
   const inJson = marks.map((mark) => JSON.stringify(mark).slice(1, -1));
   const anyMark = new RegExp(inJson.map((mark) => RegExp.escape(mark)).join('|'), 'g');
-  // Letters and digits only: no template escapes or trims them.
+  // Letters and digits only, which no template escapes or trims.
   const cover = `mark${randomUUID().replaceAll('-', '')}x`;
   const anyCover = new RegExp(`${cover}(\\d+)x`);
 
@@ -35,7 +35,7 @@ export function keepCallsPlain(wrapper: ChatWrapper, model: Model, library: Llam
       return typeof value === 'string' ? piece : new library.SpecialTokensText(piece);
     });
   };
-  // As what it is called on: that may differ from `wrapper` in its settings.
+  // Called on the object itself, whose settings may differ from those of `wrapper`.
   function generateContextState(this: ChatWrapper, ask: Ask): ContextState {
     let isCovering = false;
     const covered = coverCalls(ask, (json) =>
@@ -51,7 +51,7 @@ export function keepCallsPlain(wrapper: ChatWrapper, model: Model, library: Llam
   return Object.create(wrapper, { generateContextState: { value: generateContextState } });
 }
 
-/** What the model's tokenizer takes for more than text, the longest first. */
+/** The texts that the model's tokenizer takes for control tokens, longest first. */
 function controlTexts(model: Model): string[] {
   const texts: string[] = [];
   for (const token of model.iterateAllTokens()) {
@@ -61,7 +61,7 @@ function controlTexts(model: Model): string[] {
   return texts.filter((text) => text !== '').toSorted((one, other) => other.length - one.length);
 }
 
-/** `cover` is given JSON, and gives the same with other words in its strings. */
+/** `cover` takes JSON and returns it with other words in its strings. */
 function coverCalls({ chatHistory, availableFunctions, ...rest }: Ask, cover: (json: string) => string): Ask {
   const coverAll = <T>(value: T): T => JSON.parse(cover(JSON.stringify(value)));
   const coverCall = (part: ResponseItem): ResponseItem => {

@@ -16,38 +16,38 @@ import type { LlamaCppOptions } from './options.ts';
 import { type Calls, planCalls } from './tools.ts';
 import { withEffort, wrapperFor } from './wrapper.ts';
 
-/** No text of any use has longer tokens on average. */
+/** No useful text has longer tokens on average. */
 const mostCharactersPerToken = 16;
-/** Tokens that a chat's own syntax may take beside prompt and answer, as that of a call. */
+/** The most tokens that a chat's own syntax may take besides prompt and answer, for a call for example. */
 const syntaxTokens = 64;
 
-/** All that is decided before a place for the generation is free. */
+/** All that is decided before a slot is free. */
 export interface Plan {
   history: readonly HistoryItem[];
   wrapper: ChatWrapper;
   calls: Calls;
-  /** Of the prompt. */
+  /** Tokens of the prompt. */
   inputTokens: number;
-  /** Prompt and what was delivered: what has to be evaluated before the first token. */
+  /** The prompt and what was delivered: all that has to be evaluated before the first token. */
   context: readonly number[];
-  /** Output tokens that the client has already. */
+  /** Output tokens that the client already has. */
   deliveredTokens: number;
   /** Those of them that are thoughts. */
   deliveredReasoningTokens: number;
-  /** Never below 0, which means that nothing but the end is missing. */
+  /** At least 0, which means that only the end is missing. */
   maxTokens: number;
   options: Omit<
     ChatOptions,
     'signal' | 'stopOnAbortSignal' | 'maxTokens' | 'contextShift' | 'onResponseChunk'
   >;
   stopSequences: readonly string[] | undefined;
-  /** Formats of parts that only they understand, one for each. */
+  /** Formats of parts that only they understand, one entry for each part. */
   dropped: readonly string[];
 }
 
 /**
- * Reads a request for this model. Throws `invalid-request` for what it can't do or hold, and `upstream-failed` for a
- * lost answer that can't go on.
+ * Plans a request for this model. Throws `invalid-request` for what it cannot do or hold, and `upstream-failed` for a
+ * lost answer that cannot be continued.
  */
 export async function planGeneration(
   request: InferenceRequest,
@@ -59,7 +59,7 @@ export async function planGeneration(
   const model = { ...loaded, wrapper: withEffort(loaded.wrapper, request.reasoning?.effort) };
   const calls = planCalls(request);
   const { items: written, dropped } = writeHistory(request, thoughtsOf(model) !== undefined);
-  // Ten million characters would hold up the event loop, and all other streams with it, for four seconds.
+  // Tokenizing ten million characters would block the event loop, and with it all other streams, for four seconds.
   const { length } = JSON.stringify([written, calls.functions, request.output]);
   if (length > model.contextTokens * mostCharactersPerToken) {
     throw tooLong(`${length} characters with its schemas`, model.contextTokens);
@@ -69,7 +69,7 @@ export async function planGeneration(
   if (delivered.length > 0) assertContinuable(delivered, grammar);
   if (request.prefill) assertPrefillable(request, grammar);
   const budgets = budgetsOf(request.reasoning);
-  // By a grammar its thoughts would be the answer.
+  // Under a grammar, thoughts would be read as the answer.
   const isThoughtless = grammar !== undefined || budgets?.thoughtTokens === 0;
   const items = isThoughtless && thoughtsOf(model)?.openOnResponseStart ? skipThought(written) : written;
   const count = (history: readonly HistoryItem[]) => tokenize(history, calls, model);
@@ -77,7 +77,7 @@ export async function planGeneration(
   const prompt = count(items);
   const context = delivered.length > 0 ? count(history) : prompt;
   const room = model.contextTokens - context.length - (calls.functions ? syntaxTokens : 1);
-  // A lost answer that has filled the context lacks nothing but its end.
+  // A lost answer that has filled the context lacks only its end.
   if (room <= 0 && delivered.length === 0) throw tooLong(`${prompt.length} tokens`, model.contextTokens);
   const deliveredTokens = delivered.length > 0 ? (run.resume?.outputTokens ?? 0) : 0;
   const deliveredReasoningTokens = Math.min(deliveredTokens, countReasoning(delivered, model));
@@ -110,9 +110,9 @@ function drawing(sampling: Sampling, defaults: LlamaCppOptions['sampling']) {
     topP: sampling.topP ?? defaults.topP,
     topK: sampling.topK ?? defaults.topK,
     minP: defaults.minP,
-    // Without it the library would punish repetitions on its own.
+    // Otherwise the library would penalize repetitions on its own.
     repeatPenalty: isPlain ? (false as const) : { penalty: 1, frequencyPenalty, presencePenalty },
-    // llama.cpp takes 32 bits of it.
+    // llama.cpp takes a seed of 32 bits.
     ...(seed !== undefined && { seed: seed >>> 0 }),
   };
 }
@@ -122,7 +122,7 @@ function budgetsOf(reasoning: Reasoning | undefined): ChatOptions['budgets'] {
   return thoughtTokens === undefined ? undefined : { thoughtTokens };
 }
 
-/** How thoughts are marked in the chats of a model. Absent: they are not. */
+/** How a model's chats mark thoughts. Absent: they do not. */
 function thoughtsOf({ wrapper }: LoadedModel) {
   return wrapper.settings.segments?.thought;
 }
@@ -144,7 +144,7 @@ async function createGrammar(
   }
 }
 
-/** Text and thoughts can go on. A call or a JSON answer would begin anew in the middle. */
+/** Text and thoughts can be continued. A call or a JSON answer would start again in the middle. */
 function assertContinuable(delivered: readonly AssistantPart[], grammar?: Grammar): void {
   if (!isProse(delivered) || grammar) throw lost();
 }
@@ -153,7 +153,7 @@ function isProse(content: readonly AssistantPart[]): boolean {
   return content.every(({ type }) => type === 'text' || type === 'reasoning');
 }
 
-/** The same of an answer that the client has begun; thoughts that are over are no beginning. */
+/** The same for an answer that the client has begun. A thought that is over is no beginning. */
 function assertPrefillable(request: InferenceRequest, grammar?: Grammar): void {
   const last = request.messages.at(-1);
   const content = last?.role === 'assistant' ? last.content : [];
@@ -162,13 +162,13 @@ function assertPrefillable(request: InferenceRequest, grammar?: Grammar): void {
   }
 }
 
-/** The lost attempt counted all of its tokens together: those of its thoughts are counted anew. */
+/** The lost attempt counted all of its tokens together, so those of its thoughts are counted again. */
 function countReasoning(delivered: readonly AssistantPart[], model: LoadedModel): number {
   const thoughts = delivered.filter((part) => part.type === 'reasoning');
   return thoughts.reduce((sum, { text }) => sum + model.tokenizer(text).length, 0);
 }
 
-/** What was delivered belongs to the turn that the model is in: after the results of its calls, where it called. */
+/** What was delivered belongs to the model's current turn: after the results of its calls, if it called. */
 function withTurn(items: readonly HistoryItem[], turn: ModelTurn): HistoryItem[] {
   const last = items.at(-1);
   if (last?.type !== 'model') return [...items, turn];
@@ -186,7 +186,7 @@ function tokenize(history: readonly HistoryItem[], calls: Calls, model: LoadedMo
       })
       .contextText.tokenize(model.tokenizer);
   } catch (cause) {
-    // The model's own template: many refuse an order of roles that others take.
+    // Thrown by the model's own template: many refuse an order of roles that others accept.
     throw new SluiceError('invalid-request', "the model's chat template does not take this conversation", {
       cause,
     });

@@ -1,6 +1,6 @@
 import type { Sequence } from './library.ts';
 
-/** The places for generations. Whoever comes when all are taken waits in line. */
+/** The slots for generations. If all are taken, callers wait in line. */
 export class Slots {
   private readonly free: Sequence[];
   private readonly waiters: ((sequence: Sequence) => void)[] = [];
@@ -10,8 +10,8 @@ export class Slots {
   }
 
   /**
-   * The free place that has evaluated most of this prompt already: the next turn of a conversation goes where the
-   * last one was. Absent when the signal aborts before one is free.
+   * Takes the free slot that has already evaluated most of this prompt, so that the next turn of a conversation goes
+   * where the last one was. Absent if the signal aborts before a slot is free.
    */
   take(tokens: readonly number[], signal: AbortSignal): Promise<Sequence | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
@@ -43,7 +43,7 @@ export class Slots {
   private closest(tokens: readonly number[]): Sequence | undefined {
     let best: Sequence | undefined;
     let most = -1;
-    // Of those that share as much, the one that has rested longest stands first.
+    // Among slots that share equally much, the first is the one that has been idle longest.
     for (const sequence of this.free) {
       const shared = sequence.compareContextTokens(tokens).firstDifferentIndex;
       if (shared <= most) continue;

@@ -5,7 +5,7 @@ import type { LoadedModel } from './model.ts';
 import type { Plan } from './plan.ts';
 import type { Calls } from './tools.ts';
 
-/** What a generation needs beside its plan. */
+/** What a generation needs besides its plan. */
 export interface Speaker {
   model: LoadedModel;
   sequence: Sequence;
@@ -16,10 +16,10 @@ export interface Speaker {
   emit(event: GenerationEvent): void;
 }
 
-/** The end of the context was reached before that of the answer. */
+/** The context ended before the answer did. */
 class ContextFull extends Error {}
 
-/** Generates one answer from its plan, from the first content to the finish. Rejects when the signal aborts. */
+/** Generates one answer from its plan, from the first content to the finish. Rejects if the signal aborts. */
 export async function speak(plan: Plan, speaker: Speaker): Promise<void> {
   const { model, sequence, id, delivered, signal, emit } = speaker;
   if (plan.maxTokens === 0) {
@@ -29,7 +29,7 @@ export async function speak(plan: Plan, speaker: Speaker): Promise<void> {
   const answer = new Answer(emit, (block) => `call_${id}_${block}`, delivered, plan.stopSequences);
   const before = sequence.tokenMeter.getState();
   const { firstDifferentIndex } = sequence.compareContextTokens(plan.context);
-  // The last token is evaluated in any case: the next one follows from it.
+  // The last token is always evaluated, because the next one follows from it.
   const known = Math.min(firstDifferentIndex, plan.context.length - 1);
   const chat = model.openChat(sequence, plan.wrapper);
   let reason: ChatResult['metadata']['stopReason'];
@@ -72,17 +72,17 @@ function optionsFor(plan: Plan, answer: Answer, signal: AbortSignal): ChatOption
   return {
     ...plan.options,
     signal: AbortSignal.any([signal, stop.signal]),
-    // Else one more token would be evaluated.
+    // Otherwise one more token would be evaluated.
     stopOnAbortSignal: true,
     maxTokens: plan.maxTokens,
-    // Never a message is forgotten to make room: who asked would not know. The library asks for the size first, and
-    // survives whatever its strategy throws.
+    // No message is ever dropped to make room, since the caller would not know. The library asks for the size first and
+    // ignores errors that a strategy throws, so this throws here.
     contextShift: {
       size() {
         throw new ContextFull();
       },
     },
-    // Stop strings are no matter of the library: at a limit it would swallow what may become one.
+    // The library does not handle stop strings: at a limit, it would swallow a text that may become one.
     onResponseChunk(chunk) {
       answer.addChunk(chunk);
       if (answer.stopSequence !== undefined) stop.abort();
@@ -97,8 +97,9 @@ function optionsFor(plan: Plan, answer: Answer, signal: AbortSignal): ChatOption
 }
 
 /**
- * The library refuses some arguments that its own grammar asked for: it counts a string's units and not its characters,
- * and knows no integers with exponents. False where no call is open, or one that is not whole.
+ * Completes a call whose arguments the library refuses although its own grammar demanded them: it counts a string's
+ * UTF-16 units instead of its characters, and knows no integers with exponents. False if no call is open or its
+ * arguments are incomplete.
  */
 function closeWholeCall(answer: Answer, calls: Calls): boolean {
   const { openCall } = answer;

@@ -10,15 +10,15 @@ import { LlamaCppEngine } from './engine.ts';
 import type { LlamaLibrary } from './library.ts';
 import { llamaCppOptions } from './options.ts';
 
-/** Engines on models that say what a test wants. */
+/** Engines with models that say what a test wants. */
 export class TestModels {
-  /** Where the model files are. */
+  /** The folder of the model files. */
   readonly folder = mkdtempSync(join(tmpdir(), 'sluice-llama-'));
   private readonly engines: LlamaCppEngine[] = [];
   private library: LlamaLibrary | undefined;
   private files = 0;
 
-  /** To be called once in a file of tests. */
+  /** Create it once per test file. */
   constructor() {
     beforeAll(async () => {
       this.library = (await import(await findLlamaPackage())) as LlamaLibrary;
@@ -30,7 +30,7 @@ export class TestModels {
     });
   }
 
-  /** Not started yet, with the options of a small machine where others are not given. */
+  /** Creates an engine without starting it. Its default options suit a small machine. */
   create(options: object): LlamaCppEngine {
     const parsed = llamaCppOptions.parse({ gpu: 'none', threads: 1, contextTokens: 2048, ...options });
     return new LlamaCppEngine(parsed, quietServices, async () => {
@@ -39,7 +39,7 @@ export class TestModels {
     });
   }
 
-  /** The path of a model that says these pieces, with a chat template of its own where one is given. */
+  /** Writes a model that says these pieces, with its own chat template if given. Returns its path. */
   write(pieces: readonly string[], template?: string): string {
     this.files += 1;
     const path = join(this.folder, `model-${this.files}.gguf`);
@@ -47,7 +47,7 @@ export class TestModels {
     return path;
   }
 
-  /** An engine on a model that says these pieces. It is stopped after the test. */
+  /** Starts an engine with a model that says these pieces. It is stopped after the test. */
   async start(pieces: readonly string[], options: object = {}, template?: string): Promise<LlamaCppEngine> {
     const engine = this.create({ modelPath: this.write(pieces, template), ...options });
     this.engines.push(engine);
@@ -60,7 +60,7 @@ export class TestModels {
   }
 }
 
-/** Draws nothing: the likeliest token is the next. */
+/** Always the likeliest token. */
 export const greedy = { temperature: 0 };
 export const story = ['Once', ' upon', ' a', ' time', ' there', ' was', ' one', ' token', '.'];
 export const told = story.join('');
@@ -70,7 +70,7 @@ export function ask(rest: Partial<InferenceRequest> = {}): InferenceRequest {
   return askFor('Tell me a story.', { sampling: greedy, ...rest });
 }
 
-/** A request for so many tokens of it. */
+/** A request for this many tokens of it. */
 export function upTo(maxOutputTokens: number): InferenceRequest {
   return ask({ sampling: { ...greedy, maxOutputTokens } });
 }

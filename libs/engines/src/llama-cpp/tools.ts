@@ -8,23 +8,23 @@ import {
 import { Effort, type GrammarPlan, planGrammar } from './grammar-schema.ts';
 import type { Functions } from './library.ts';
 
-/** Clients of chat completions take a call for one of 0 to 127, and break at the next. */
+/** Clients of chat completions accept call indices from 0 to 127 and fail at the next. */
 const mostCalls = 128;
 
 /** What the model may call in one answer. */
 export interface Calls {
-  /** Absent where it may call nothing. */
+  /** Absent if it may call nothing. */
   functions?: Functions;
-  /** It has to begin with a call. */
+  /** The answer has to begin with a call. */
   isForced: boolean;
   most: number;
-  /** The arguments of a call as its tool's schema wants them. */
+  /** The arguments of a call in the form that its tool's schema demands. */
   read(name: string, generated: Json): Json;
 }
 
 /**
- * The tools that a request offers, by its choice. Throws `invalid-request` for a choice that leaves none to call, and
- * for a name that no call could be written with.
+ * The tools that a request offers, according to its tool choice. Throws `invalid-request` for a choice that leaves no
+ * tool to call, and for a name that no call could be written with.
  */
 export function planCalls(request: InferenceRequest): Calls {
   const choice = request.toolChoice ?? { type: 'auto' };
@@ -65,7 +65,7 @@ function declare(tool: FunctionTool, plan: GrammarPlan | undefined): Functions[s
 
 const plainKeywords: ReadonlySet<string> = new Set(['type', 'description', 'title', 'required', '$schema']);
 
-/** False for an object of which nothing more is said than that it is one. */
+/** False for an object about which the schema says nothing but that it is one. */
 function takesArguments({ parameters }: FunctionTool): boolean {
   const { properties = {}, additionalProperties = false, ...rest } = parameters;
   const isSilent = Object.keys(rest).every((keyword) => plainKeywords.has(keyword));

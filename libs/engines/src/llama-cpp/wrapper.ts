@@ -8,7 +8,7 @@ const efforts = {
   ...{ high: 'high', xhigh: 'high', max: 'high' },
 } as const satisfies Record<ReasoningEffort, ChatWrapper['reasoningEffort']>;
 
-/** How its chats are written when it shall think so hard. The same as ever where they do not say how hard. */
+/** The wrapper with this thinking effort; the wrapper itself if its chats do not express one. */
 export function withEffort(wrapper: ChatWrapper, effort: ReasoningEffort | undefined): ChatWrapper {
   if (effort === undefined || wrapper.reasoningEffort === undefined) return wrapper;
   return Object.create(wrapper, { reasoningEffort: { value: efforts[effort] } });
@@ -24,13 +24,13 @@ export function wrapperFor(
   return isAmidText(history) ? changing(wrapper, keepBeginning) : wrapper;
 }
 
-/** The answer has to begin with a call. */
+/** Makes the answer begin with a call. */
 function beginWithCall({ contextText, stopGenerationTriggers }: ContextState): ContextState {
   const functionCall = { initiallyEngaged: true, disengageInitiallyEngaged: [] };
   return { contextText, stopGenerationTriggers, functionCall };
 }
 
-/** Blanks that begin an answer are no part of it, but those where it goes on are. */
+/** Blanks at the start of an answer are not part of it, but where it continues, they are. */
 function keepBeginning(state: ContextState): ContextState {
   return { ...state, ignoreStartText: [] };
 }

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { familyOf, type HostList } from './host-list.ts';
 
-/** IPv4 that is not the public Internet: the special-purpose registry, multicast, and what clouds keep there. */
+/** IPv4 addresses outside of the public Internet: the special-purpose registry, multicast, and services of clouds. */
 const special4: readonly [string, number][] = [
   ['0.0.0.0', 8], // this network
   ['10.0.0.0', 8], // private
@@ -21,8 +21,8 @@ const special4: readonly [string, number][] = [
   ['240.0.0.0', 4], // reserved, broadcast
 ];
 /**
- * Global unicast is all of IPv6 that is public. Outside of it lie loopback, link-local, unique local, multicast
- * and the forms that carry an IPv4 address: mapped, compatible, translated (64:ff9b::/96 and 64:ff9b:1::/48).
+ * All public IPv6 addresses are global unicast. Outside of it are loopback, link-local, unique local, multicast and the
+ * forms that embed an IPv4 address: mapped, compatible, translated (64:ff9b::/96 and 64:ff9b:1::/48).
  */
 const globalUnicast6: readonly [string, number] = ['2000::', 3];
 const special6: readonly [string, number][] = [
@@ -40,7 +40,7 @@ const private4and6: readonly [string, number][] = [
   ['192.168.0.0', 16],
   ['fc00::', 7],
 ];
-/** What clouds keep among private addresses: credentials for whoever asks. */
+/** Metadata services that clouds run at private addresses: they give credentials to anyone who asks. */
 const metadata: readonly [string, number][] = [
   ['100.100.100.200', 32],
   ['fd00:ec2::', 32],
@@ -58,14 +58,14 @@ function blockListOf(networks: readonly (readonly [string, number])[]): BlockLis
   return list;
 }
 
-/** Whether an address is one of the public Internet. */
+/** Whether an address belongs to the public Internet. */
 export function isPublicAddress(address: string): boolean {
   const family = familyOf(address);
   if (special.check(address, family)) return false;
   return family === 'ipv4' || global6.check(address, family);
 }
 
-/** Whether an organisation may have a host of its own there: not loopback, not link-local, not a cloud's metadata. */
+/** Whether an organisation may have its own host there: no loopback, no link-local address, no cloud's metadata. */
 function isPrivateAddress(address: string): boolean {
   const family = familyOf(address);
   return privateHosts.check(address, family) && !metadataHosts.check(address, family);
@@ -74,19 +74,19 @@ function isPrivateAddress(address: string): boolean {
 export interface AddressRules {
   /** Only these public hosts. Absent: all of them. */
   hosts?: HostList;
-  /** Reachable although they are not public. A name reaches private addresses only; any other has to be listed itself. */
+  /** Reachable although not public. A name only makes private addresses reachable; any other must be listed itself. */
   internal: HostList;
-  /** Never reachable, whatever else is said. */
+  /** Never reachable, whatever the other rules say. */
   denied: HostList;
 }
 
-/** Whether the name of a host may be looked up at all. `host` may be an address. */
+/** Whether a host's name may be looked up at all. `host` may be an address. */
 export function allowsHost(host: string, { hosts, internal, denied }: AddressRules): boolean {
   if (denied.hasName(host)) return false;
   return !hosts || isListed(host, hosts) || isListed(host, internal);
 }
 
-/** Whether a connection may be made to the address that was found for the host. */
+/** Whether we may connect to this address, which was found for the host. */
 export function allowsAddress(host: string, address: string, rules: AddressRules): boolean {
   const { hosts, internal, denied } = rules;
   if (denied.hasAddress(address)) return false;

@@ -5,24 +5,24 @@ import { familyOf } from './host-list.ts';
 /** What a web server answered, before its body is read. */
 export interface WebAnswer {
   status: number;
-  /** The named header; '' when it is absent. */
+  /** The named header; '' if it is absent. */
   header(name: string): string;
   body: AsyncIterable<Buffer>;
 }
 
 export interface WebRequest {
   url: URL;
-  /** The only addresses that a connection is made to. At least one. */
+  /** The only addresses to connect to; at least one. */
   addresses: readonly string[];
   accept: string;
-  /** Certificates in PEM that are trusted in place of the system's. */
+  /** PEM certificates that are trusted instead of the system's. */
   certificateAuthority?: string;
   signal: AbortSignal;
 }
 
 /**
- * Sends one GET over a connection of its own and hands the answer to `read`; when that is done, the connection is
- * closed. Follows no redirect, uses no proxy and unpacks nothing. Rejects when the server can't be reached.
+ * Sends one GET over a connection of its own, passes the answer to `read`, and closes the connection afterwards.
+ * Follows no redirect, uses no proxy and unpacks nothing. Rejects if the server cannot be reached.
  */
 export async function download<Result>(
   { url, addresses, accept, certificateAuthority, signal }: WebRequest,
@@ -42,7 +42,7 @@ export async function download<Result>(
       headers: { accept, 'accept-encoding': 'identity', 'user-agent': 'sluice' },
       signal,
     });
-    // A body that nobody reads to its end fails when its connection is closed, and nobody needs to hear of it.
+    // A body that is not read to its end fails when its connection closes, and nobody needs to hear of that.
     body.on('error', () => undefined);
     return await read({
       status: statusCode,
@@ -54,7 +54,7 @@ export async function download<Result>(
   }
 }
 
-/** Answers with the addresses that were checked, so that a second look at DNS can't bring others. */
+/** Answers look-ups with the addresses that were checked, so that a second DNS query cannot bring others. */
 function pinTo(addresses: readonly string[]): LookupFunction {
   const pinned = addresses.map((address) => ({ address, family: familyOf(address) === 'ipv6' ? 6 : 4 }));
   return (_host, options, callback) => {

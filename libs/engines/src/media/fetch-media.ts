@@ -12,44 +12,48 @@ import { Turns } from './turns.ts';
 
 const maxRedirects = 3;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Failures are told on this grid, so that how long one took doesn't tell a refused address from a closed port. */
+/**
+ * Failures are reported on this time grid, so that their duration does not tell a refused address from a closed port.
+ */
 const failureGridMs = 1_000;
 
 /** One file to fetch. */
 export interface MediaOrder {
   url: string;
-  /** The media type that the request gives it; `image/*` where it gives none. */
+  /** The media type that the request gives; `image/*` if it gives none. */
   mediaType: string;
-  /** What is left of the bytes for the request; shared by its fetches and taken from. */
+  /** The bytes left for the request. Its fetches share the budget and subtract from it. */
   budget: { bytes: number };
   signal: AbortSignal;
 }
 
-/** A fetched file, or what a client may hear of why there is none. */
+/** A fetched file, or what a client may hear about why there is none. */
 export type MediaFetch =
   | { outcome: 'ok'; mediaType: string; data: string }
   | { outcome: Exclude<MediaFetchOutcome, 'ok'>; fact: string };
 type Failure = Exclude<MediaFetch, { outcome: 'ok' }>;
-/** Where an answer sends the fetch next, or its end. */
+/** Where an answer redirects the fetch, or how the fetch ends. */
 type Step = MediaFetch | { outcome: 'redirected'; location: string };
 
 export interface MediaFetcherServices {
-  /** Milliseconds of any origin; only grows. */
+  /** Monotonic milliseconds. */
   now(): number;
   onFetched(outcome: MediaFetchOutcome, durationMs: number): void;
   /** Absent: DNS. */
   lookUp?: LookUp;
-  /** Waits that long or until the signal aborts; never rejects. Absent: by a timer. */
+  /** Waits this long or until the signal aborts; never rejects. Absent: a timer. */
   wait?(durationMs: number, signal: AbortSignal): Promise<void>;
-  /** Certificates in PEM that are trusted in place of the system's. */
+  /** PEM certificates that are trusted instead of the system's. */
   certificateAuthority?: string;
 }
 
-/** A refused address and one where nobody answers must look the same: else the fetcher is a scanner of our network. */
+/**
+ * A refused address and one where nobody answers must look the same, or the fetcher would be a scanner of our network.
+ */
 const unreachable = 'the URL cannot be fetched';
 const failed = (outcome: Failure['outcome'], fact: string): Failure => ({ outcome, fact });
 
-/** Fetches files by URL for strangers and reaches nothing that the options don't allow. */
+/** Fetches files by URL for strangers. It reaches nothing that the options do not allow. */
 export class MediaFetcher {
   private readonly options: MediaOptions;
   private readonly services: MediaFetcherServices;
@@ -71,7 +75,7 @@ export class MediaFetcher {
     this.turns = new Turns(maxConcurrent);
   }
 
-  /** Fetches one file when it is its turn. Never rejects; ends soon after the signal aborts or `close` was called. */
+  /** Fetches one file when its turn comes. Never rejects; ends soon after the signal aborts or `close` is called. */
   async fetch(order: MediaOrder): Promise<MediaFetch> {
     const { now, onFetched, wait = sleepUnlessAborted } = this.services;
     const target = parseTarget(order.url, this.targetRules);
@@ -89,7 +93,7 @@ export class MediaFetcher {
     return result;
   }
 
-  /** Ends what is under way. */
+  /** Ends all fetches in flight. */
   close(): void {
     this.closing.abort();
   }
@@ -111,13 +115,13 @@ export class MediaFetcher {
     return failed('bad-status', 'the URL redirects too often');
   }
 
-  /** One step of the way: the name is looked up and checked anew. */
+  /** One hop: looks the name up and checks it anew. */
   private async visit({ url, host }: MediaTarget, order: MediaOrder, signal: AbortSignal): Promise<Step> {
     const { lookUp = lookUpByDns, certificateAuthority } = this.services;
     if (!allowsHost(host, this.addressRules)) return failed('refused', unreachable);
     const addresses = isIP(host) > 0 ? [host] : await unlessAborted(lookUp(host, signal), signal);
     if (addresses.length === 0) return failed('unreachable', unreachable);
-    // One bad address among good ones is no accident.
+    // A bad address among good ones is no accident.
     if (!addresses.every((address) => allowsAddress(host, address, this.addressRules))) {
       return failed('refused', unreachable);
     }
@@ -149,7 +153,7 @@ export class MediaFetcher {
     return mediaType === undefined ? wrongType : { outcome: 'ok', mediaType, data: bytes.toString('base64') };
   }
 
-  /** `announced`: 0 where the server did not say how much will come. */
+  /** `announced`: the size that the server gave in advance; 0 if it gave none. */
   private async collect(
     body: AsyncIterable<Buffer>,
     announced: number,

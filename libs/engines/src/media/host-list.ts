@@ -2,21 +2,23 @@ import { BlockList, isIP } from 'node:net';
 
 /** Hosts by name, address and network, as an operator lists them. */
 export interface HostList {
-  /** `host` as a URL has it: lower case, an IPv6 address without its brackets. */
+  /** `host` as in a URL: lower case, IPv6 without brackets. */
   hasName(host: string): boolean;
   hasAddress(address: string): boolean;
 }
 
 const hostName = /^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i;
 
-/** Whether this is `cdn.example.com`, `*.example.com`, an IP address or a network such as `10.1.0.0/16`. */
+/**
+ * Whether this is a name such as `cdn.example.com`, `*.example.com`, an IP address or a network such as `10.1.0.0/16`.
+ */
 export function isHostEntry(entry: string): boolean {
   if (isIP(entry) > 0) return true;
   if (entry.includes('/')) return parseNetwork(entry) !== undefined;
   return hostName.test(entry) && !/(?:^|\.)[0-9]+$/.test(entry);
 }
 
-/** The list of checked entries. `*.example.com` holds every name below it, and not itself. */
+/** The list of checked entries. `*.example.com` includes every name below it, but not itself. */
 export function parseHostList(entries: readonly string[]): HostList {
   const names = new Set<string>();
   const parents: string[] = [];
@@ -33,7 +35,7 @@ export function parseHostList(entries: readonly string[]): HostList {
   };
 }
 
-/** The word that `BlockList` has for the kind of an address. */
+/** The name that `BlockList` has for the kind of an address. */
 export function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }

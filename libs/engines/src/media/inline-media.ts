@@ -9,7 +9,7 @@ import type { MediaReference, ReferenceHandling } from '@sluice/formats';
 import type { MediaFetch, MediaFetcher } from './fetch-media.ts';
 import type { MediaOptions } from './media-options.ts';
 
-/** A part to be fetched, and where its source stands in the request, in canonical words. */
+/** A part to fetch, with the canonical path of its source in the request. */
 export interface Reference {
   part: MediaPart;
   path: string;
@@ -22,7 +22,7 @@ const wanted: Readonly<Record<MediaOptions['fetch'], ReadonlySet<ReferenceHandli
   always: new Set<ReferenceHandling>(['read', 'perhaps-read', 'refused']),
 };
 
-/** The parts of a request that have to be fetched for a server whose dialect is judged by `judge`. */
+/** The parts of a request that must be fetched for a server whose dialect `judge` judges. */
 export function findReferences(
   request: InferenceRequest,
   fetch: MediaOptions['fetch'],
@@ -47,9 +47,9 @@ export function findReferences(
 }
 
 /**
- * The request with the fetched files in place of their URLs; a URL that stands in it twice is fetched once. The
- * first failure ends the other fetches. Throws `invalid-request` that names the path of the part and not its URL,
- * `unavailable` when the fetcher was closed.
+ * The request with fetched files in place of their URLs. A URL that occurs twice is fetched once. The first failure
+ * ends the other fetches. Throws `invalid-request` with the path of the part and never its URL, or `unavailable` if the
+ * fetcher was closed.
  */
 export async function inlineMedia(
   request: InferenceRequest,
@@ -88,7 +88,7 @@ export async function inlineMedia(
 
 type Fetched = Extract<MediaFetch, { outcome: 'ok' }>;
 
-/** The type belongs to it: the same bytes may be asked for as a picture and as a document. */
+/** The type is part of the key: the same bytes may be wanted as an image and as a document. */
 function keyOf({ part, url }: Reference): string {
   return `${part.mediaType} ${url}`;
 }

@@ -9,7 +9,7 @@ const hostEntries = z.array(
   }),
 );
 
-/** Configuration of how a backend treats pictures and documents that a request names by URL. */
+/** How a backend treats images and documents that a request names by URL. */
 export const mediaOptions = z.strictObject({
   fetch: z
     .enum(['never', 'when-needed', 'always'])

@@ -1,7 +1,7 @@
-/** Where a file lies, checked as far as its URL tells. */
+/** Where a file is, checked as far as its URL tells. */
 export interface MediaTarget {
   url: URL;
-  /** In lower case, without the final dot of a name and the brackets of an IPv6 address. */
+  /** Lower case, without the final dot of a name or the brackets of an IPv6 address. */
   host: string;
 }
 
@@ -13,8 +13,8 @@ export interface TargetRules {
 const defaultPorts: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80 };
 
 /**
- * Takes a URL apart, whose odd spellings of IPv4 addresses (decimal, octal, hexadecimal, short) become the usual
- * one. `base` is the address that redirected here. A string says what is wrong, without a word of the URL.
+ * Parses a URL. Odd spellings of IPv4 addresses (decimal, octal, hexadecimal, short) become the usual one. `base` is
+ * the URL that redirected here. A string says what is wrong, without quoting the URL.
  */
 export function parseTarget(text: string, rules: TargetRules, base?: URL): MediaTarget | string {
   const url = URL.canParse(text, base?.href) ? new URL(text, base?.href) : undefined;

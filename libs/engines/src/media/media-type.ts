@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 
-/** What servers say of a file whose type they don't know. */
+/** What servers say of a file whose type they do not know. */
 const untold: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
 const pdf = 'application/pdf';
 const pdfTypes: ReadonlySet<string> = new Set([pdf, 'application/x-pdf']);
-/** A PDF may begin a little late. */
+/** A PDF need not begin with its first byte. */
 const pdfSearchBytes = 1024;
 
 /**
- * Whether a file with this `content-type` may be what the request says it is. `expected` is the media type of
- * the part, `image/*` where none was said.
+ * Whether a file with this `content-type` may be what the request says it is. `expected` is the media type of the part,
+ * `image/*` if none was given.
  */
 export function mayBe(expected: string, contentType: string): boolean {
   const told = essenceOf(contentType);
@@ -21,7 +21,7 @@ export function mayBe(expected: string, contentType: string): boolean {
     case 'pdf':
       return pdfTypes.has(told);
     case 'text':
-      // A page in place of a file is what an expired link leads to.
+      // An expired link often leads to a page instead of the file.
       return told.startsWith('text/') && (told !== 'text/html' || essenceOf(expected) === told);
     case 'other':
       return told === essenceOf(expected);
@@ -29,8 +29,8 @@ export function mayBe(expected: string, contentType: string): boolean {
 }
 
 /**
- * The media type of a fetched file by its bytes, in place of what its server says. Absent: it isn't what the
- * request says it is.
+ * The media type of a fetched file, judged by its bytes instead of its server's words. Absent: it is not what the
+ * request says.
  */
 export function typeOf(expected: string, bytes: Buffer): string | undefined {
   switch (kindOf(expected)) {

@@ -1,4 +1,4 @@
-/** Lets so many go at once; the others wait in order. */
+/** Admits a limited number at a time; the others wait in order. */
 export class Turns {
   private free: number;
   private readonly waiting = new Set<() => void>();
@@ -7,7 +7,7 @@ export class Turns {
     this.free = limit;
   }
 
-  /** Waits for a turn; false when the signal aborted first. Whoever got one gives it back by `end`. */
+  /** Waits for a turn; false if the signal aborted first. After a turn, call `end`. */
   async begin(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
     if (this.free > 0) {

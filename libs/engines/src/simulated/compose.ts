@@ -7,7 +7,7 @@ import { referenceToken, seedOf } from './reference.ts';
 import { cut, type Passage, pieces, type Script } from './script.ts';
 import { chooseTools } from './tool-choice.ts';
 
-/** The pace where the directive sets none. */
+/** The pace, unless the directive sets one. */
 export interface Pace {
   ttftMs: number;
   gapMs: number;
@@ -25,14 +25,17 @@ const greeting = words(
     'Here is some of what I say:',
 );
 const thanks = words('Thank you, the result of the tool has arrived. Here is what I say to it:');
-/** Used where JSON is wanted and no schema says which. */
+/** Used if JSON is wanted without a schema. */
 const freeSchema = {
   type: 'object',
   properties: { answer: { type: 'string' }, confidence: { type: 'number', minimum: 0, maximum: 1 } },
   required: ['answer', 'confidence'],
 };
 
-/** What the model will say to this request: a pure function. Throws `invalid-request` for an order it can't follow. */
+/**
+ * What the model will say to this request: a pure function. Throws `invalid-request` for an order that it cannot
+ * follow.
+ */
 export function compose(request: InferenceRequest, pace: Pace): Script {
   const prompt = readPrompt(request);
   const directive = parseDirective(prompt.text);
@@ -118,7 +121,7 @@ function jsonTokens(instance: unknown): string[] {
   return cut(JSON.stringify(instance), jsonTokenSize);
 }
 
-/** The same call of the same conversation has the same id, in every attempt. */
+/** The same call in the same conversation has the same id in every attempt. */
 function callId(seed: number, place: number): string {
   return `call_${seedOf(`${seed}/${place}`).toString(16).padStart(8, '0')}${seedOf(`${place}/${seed}`).toString(16).padStart(8, '0')}`;
 }

@@ -2,32 +2,32 @@ import type { AssistantPart, GenerationEvent, Resume } from '@sluice/canonical';
 import { isTerminal, SluiceError } from '@sluice/canonical';
 
 /**
- * Stands between a generation that is told again from its beginning and the reader who already has a part of
- * it: swallows what was delivered, to the character, and lets the rest through.
+ * Filters a generation that is repeated from its beginning for a reader who already has a part of it: drops exactly the
+ * delivered characters and passes on the rest.
  */
 export class DeliveredFilter {
   private readonly parts: readonly AssistantPart[];
   private readonly comparable: boolean;
   private readonly emit: (event: GenerationEvent) => void;
   private block = -1;
-  /** Characters of the current block that were told again. */
+  /** Characters of the current block that were repeated. */
   private told = 0;
 
-  /** `comparable` is false where a second telling differs by design (stamps). */
+  /** `comparable` is false if a repetition differs by design (stamps). */
   constructor(resume: Resume, comparable: boolean, emit: (event: GenerationEvent) => void) {
     this.parts = resume.content;
     this.comparable = comparable;
     this.emit = emit;
   }
 
-  /** Whether everything that was delivered has been told again. */
+  /** Whether everything that was delivered has been repeated. */
   get isCaughtUp(): boolean {
     const last = this.parts.length - 1;
     if (this.block !== last) return this.block > last;
     return this.told >= textOf(this.parts[last]).length;
   }
 
-  /** Throws `upstream-failed` where the delivered text is not what this model says. */
+  /** Throws `upstream-failed` if the delivered text is not what this model says. */
   push(event: GenerationEvent): void {
     const rest = this.undelivered(event);
     if (rest) this.emit(rest);
@@ -48,7 +48,7 @@ export class DeliveredFilter {
         this.tell(event.block, '');
         return event.block < this.parts.length ? undefined : event;
       case 'tool-call-end':
-        // Nothing tells whether the end of the last call was delivered, so it is said (again).
+        // It is unknown whether the end of the last call was delivered, so it is emitted again.
         return event.block < this.parts.length - 1 ? undefined : event;
       case 'start':
         return event;

@@ -1,6 +1,6 @@
 import { type ErrorKind, type FinishReason, SluiceError } from '@sluice/canonical';
 
-/** What a prompt orders with `[[sim …]]`; what it leaves out is absent. */
+/** What a prompt orders with `[[sim …]]`; what it does not mention is absent. */
 export interface Directive {
   tokens?: number;
   ttftMs?: number;
@@ -18,16 +18,16 @@ export interface Directive {
 
 const maxTokens = 1_000_000;
 const maxDurationMs = 3_600_000;
-/** Clients of chat completions take a call for one of 0 to 127, and break at the next. */
+/** Clients of chat completions accept call indices from 0 to 127 and fail at the next. */
 const maxTools = 128;
-/** Followed by a blank or the end, so that [[similar]] is just a text. */
+/** A blank or the end must follow, so that [[similar]] is just text. */
 const opening = /\[\[sim(?=[\s\]])/;
 const closing = ']]';
 const itemPattern = /^([a-z]+)(?:=([^@\s]+))?(?:@(\d{1,7}))?$/;
 
 const finishReasons: readonly FinishReason[] = ['stop', 'length', 'tool-calls', 'content-filter', 'other'];
 
-/** Canonical kinds, the statuses they travel as, and the words that people use for them. */
+/** Canonical kinds, their HTTP statuses, and the words that people use for them. */
 const errorKinds: Readonly<Record<string, ErrorKind>> = {
   'invalid-request': 'invalid-request',
   400: 'invalid-request',

@@ -15,7 +15,7 @@ import type { Script } from './script.ts';
 import { Teller } from './teller.ts';
 import { TimerWheel, type Timing } from './timing.ts';
 
-/** The model `sim`: what it says is known beforehand, and how it says it is written in the prompt. */
+/** The model `sim`: what it says is known beforehand, and the prompt can order how it says it. */
 export class SimulatedEngine implements Engine {
   readonly slots: number;
   readonly resume = 'exact';
@@ -58,7 +58,7 @@ export class SimulatedEngine implements Engine {
     return new Promise((resolve) => this.perform(script, request, run, resolve));
   }
 
-  /** Fails what still runs, so that no receiver waits for ever. */
+  /** Fails whatever still runs, so that no receiver waits for ever. */
   stop(): Promise<void> {
     this.isRunning = false;
     for (const interrupt of this.running.values()) interrupt();

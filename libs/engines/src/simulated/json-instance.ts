@@ -6,16 +6,16 @@ import { generateString } from './json-string.ts';
 import { samplePattern } from './pattern.ts';
 import { Random } from './random.ts';
 
-/** From this depth on only what is required is generated, by the shortest way. */
+/** From this depth on, only what is required is generated, in the shortest way. */
 const leafDepth = 3;
 const maxDepth = 64;
 const maxNodes = 10_000;
 const uniqueAttempts = 50;
 
 /**
- * A value that the JSON Schema allows, the same for the same seed. Follows the keywords that say what a value
- * *is*; of those that only forbid (`not`, `propertyNames`, `dependentSchemas`) it takes no notice. Throws
- * `invalid-request` where there is no finite instance or none of bearable size.
+ * A value that the JSON Schema allows; the same for the same seed. Follows the keywords that say what a value *is*, and
+ * ignores those that only forbid (`not`, `propertyNames`, `dependentSchemas`). Throws `invalid-request` if there is no
+ * finite instance, or none of bearable size.
  */
 export function generateInstance(schema: Json, seed: number): Json {
   return new InstanceGenerator(schema, seed).value(schema, 0);
@@ -66,7 +66,7 @@ class InstanceGenerator {
       const height = heights[index] ?? 0;
       return depth >= leafDepth ? height === least : Number.isFinite(height);
     });
-    // A branch for null alone says least of what the caller wants to see.
+    // A null branch is the least useful for a caller to see.
     const telling = possible.filter((branch) => !isJsonObject(branch) || branch.type !== 'null');
     const chosen = depth >= leafDepth ? possible[0] : (this.random.pick(telling) ?? possible[0]);
     if (chosen === undefined) throw unsatisfiable('it only contains itself');
@@ -112,7 +112,7 @@ class InstanceGenerator {
       taken.add(name);
       entries.push([name, this.value(patternSchema ?? additional, depth + 1)]);
     }
-    // From entries: a property may be called __proto__.
+    // Built from entries, because a property may be called __proto__.
     return Object.fromEntries(entries);
   }
 
@@ -120,7 +120,7 @@ class InstanceGenerator {
     return isJsonObject(schema.patternProperties) ? (Object.entries(schema.patternProperties)[0] ?? []) : [];
   }
 
-  /** In the order in which the schema declares them, then what is only required. */
+  /** In the order in which the schema declares them, followed by those that are only required. */
   private propertyNames(schema: JsonObject, properties: JsonObject, depth: number): string[] {
     const wanted = new Set(listOf(schema.required).filter((name) => typeof name === 'string'));
     const optional = Object.keys(properties).filter((name) => !wanted.has(name));
@@ -132,7 +132,7 @@ class InstanceGenerator {
         wanted.add(name);
     }
     const dependent = isJsonObject(schema.dependentRequired) ? schema.dependentRequired : {};
-    // A set visits what is added while it is walked, so chains of dependencies are followed.
+    // Iterating a set also visits what is added meanwhile, so chains of dependencies are followed.
     for (const name of wanted) {
       const needs = Object.hasOwn(dependent, name) ? listOf(dependent[name]) : [];
       for (const need of needs) if (typeof need === 'string') wanted.add(need);
@@ -194,7 +194,7 @@ const implied: readonly (readonly [type: string, keywords: readonly string[]])[]
   ['number', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
 ];
 
-/** The type that the keywords of a schema without `type` speak of; text where they speak of none. */
+/** The type that the keywords of a schema without `type` imply; string if they imply none. */
 function impliedType(schema: JsonObject): string {
   const found = implied.find(([, keywords]) => keywords.some((keyword) => schema[keyword] !== undefined));
   return found?.[0] ?? 'string';

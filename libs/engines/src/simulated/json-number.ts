@@ -10,7 +10,7 @@ interface Bound {
   isExclusive: boolean;
 }
 
-/** A number within the bounds of the schema, a multiple where it wants one; from 0 to 100 where it says nothing. */
+/** A number within the schema's bounds, and a multiple if it demands one. The default range is 0 to 100. */
 export function generateNumber(schema: JsonObject, isInteger: boolean, random: Random): number {
   const low = boundOf(schema.minimum, schema.exclusiveMinimum, Math.max);
   const high = boundOf(schema.maximum, schema.exclusiveMaximum, Math.min);
@@ -20,7 +20,7 @@ export function generateNumber(schema: JsonObject, isInteger: boolean, random: R
   return whole(1, low, high, random);
 }
 
-/** `exclusive` is a number, or, as OpenAPI 3.0 has it, a claim about the other bound. */
+/** `exclusive` is a number or, as in OpenAPI 3.0, a flag for the other bound. */
 function boundOf(
   inclusive: Json | undefined,
   exclusive: Json | undefined,
@@ -33,7 +33,7 @@ function boundOf(
   return value === undefined ? undefined : { value, isExclusive: exclusive === true };
 }
 
-/** A multiple of `step`, as a whole number of steps. */
+/** A multiple of `step`, chosen as a whole number of steps. */
 function whole(step: number, low: Bound | undefined, high: Bound | undefined, random: Random): number {
   const above = low && Math.ceil(low.value / step);
   const below = high && Math.floor(high.value / step);
@@ -54,7 +54,7 @@ function multiple(
 ): number {
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     const value = whole(step, low, high, random);
-    // Some products, 29 × 0.01 for one, are no multiples any more once they are rounded.
+    // Some products, such as 29 × 0.01, are no longer multiples once they are rounded.
     if (Number.isInteger(value / step) && (!isInteger || Number.isInteger(value))) return value;
   }
   throw unsatisfiable('a multiple in it was not found');

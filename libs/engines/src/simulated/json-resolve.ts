@@ -2,21 +2,21 @@ import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/c
 import { listOf, SchemaJoiner, typesOf } from '../json-schema/merge.ts';
 import { References } from '../json-schema/references.ts';
 
-/** How many references and combinators may stand in each other's way before there is a value. */
+/** How many references and combinators may be nested before there is a value. */
 const maxHops = 64;
-/** How many may be followed for one instance: twenty-five references that each stand twice would be millions. */
+/** How many may be followed for one instance: 25 references that each occur twice would be millions. */
 const maxFollowed = 50_000;
 const maxHeight = 16;
 
-/** Chooses one of the branches of `anyOf` or `oneOf`. */
+/** Chooses one branch of an `anyOf` or `oneOf`. */
 export type ChooseBranch = (branches: readonly Json[]) => Json;
 
-/** Answers what a schema says once its references and combinators are followed. */
+/** Tells what a schema says once its references and combinators are followed. */
 export class SchemaResolver {
   private readonly root: Json;
   private readonly references: References;
   private readonly heights = new Map<JsonObject, number[]>();
-  /** By `$id` and `#$anchor`; absent until one is asked for. */
+  /** Parts by `$id` and `#$anchor`; collected when first needed. */
   private named: ReadonlyMap<string, Json> | undefined;
   private readonly joiner = new SchemaJoiner();
   private followed = 0;
@@ -26,7 +26,7 @@ export class SchemaResolver {
     this.references = new References(root);
   }
 
-  /** The schema as plain keywords: no `$ref`, `allOf`, `anyOf`, `oneOf` or `if` is left in it. */
+  /** The schema as plain keywords, without `$ref`, `allOf`, `anyOf`, `oneOf` or `if`. */
   flatten(schema: Json, choose: ChooseBranch, hops = 0): JsonObject {
     this.followed += 1;
     if (this.followed > maxFollowed) throw unsatisfiable('it refers too often');
@@ -52,7 +52,7 @@ export class SchemaResolver {
     return joined;
   }
 
-  /** Levels of nesting that the smallest instance needs; more than `maxHeight` counts as infinite. */
+  /** How many levels of nesting the smallest instance needs; more than `maxHeight` counts as infinite. */
   heightOf(schema: Json, fuel = maxHeight): number {
     if (fuel === 0) return Number.POSITIVE_INFINITY;
     if (!isJsonObject(schema)) return schema === false ? Number.POSITIVE_INFINITY : 0;
@@ -87,7 +87,7 @@ export class SchemaResolver {
     return highest(heights);
   }
 
-  /** A JSON pointer into the schema itself, a `$anchor` or an `$id`. Nothing is ever fetched. */
+  /** Resolves a JSON pointer into the schema itself, an `$anchor` or an `$id`. Nothing is ever fetched. */
   private lookUp(reference: string): Json {
     const target = this.references.target(reference) ?? this.findNamed(reference);
     if (target === undefined) throw unsatisfiable('a reference in it has no target');
@@ -100,17 +100,17 @@ export class SchemaResolver {
   }
 }
 
-/** The complaint about a schema that no instance can satisfy, or none of bearable size. */
+/** The error for a schema that no instance can satisfy, or none of bearable size. */
 export function unsatisfiable(fact: string): SluiceError {
   return new SluiceError('invalid-request', `the JSON schema has no instance: ${fact}`);
 }
 
-/** Whether null is an instance, by JSON Schema's or by OpenAPI's word. */
+/** Whether null is an instance, in terms of JSON Schema or of OpenAPI. */
 export function allowsNull(schema: JsonObject): boolean {
   return schema.nullable === true || typesOf(schema.type).includes('null');
 }
 
-/** In place of `Math.max` and `Math.min`, which take no more numbers than the stack holds. */
+/** Unlike `Math.max` and `Math.min`, these are not limited by the number of arguments. */
 function highest(heights: readonly number[]): number {
   return heights.reduce((one, other) => Math.max(one, other), 0);
 }
@@ -119,7 +119,7 @@ export function lowest(heights: readonly number[]): number {
   return heights.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
 }
 
-/** Of several parts of one name the first counts. */
+/** If several parts have the same name, the first counts. */
 function addNamed(value: Json, named: Map<string, Json>, depth = 0): Map<string, Json> {
   if (depth > maxHops || typeof value !== 'object' || value === null) return named;
   if (isJsonObject(value)) {

@@ -7,7 +7,7 @@ import { referenceText, referenceToken } from './reference.ts';
 const maxLength = 20_000;
 const patternAttempts = 20;
 
-/** A string of the schema's format, pattern and length; two or three words where it says nothing. */
+/** A string of the schema's format, pattern and length; two or three words if the schema says nothing. */
 export function generateString(schema: JsonObject, random: Random): string {
   const least = typeof schema.minLength === 'number' ? schema.minLength : 0;
   const most = typeof schema.maxLength === 'number' ? schema.maxLength : Number.POSITIVE_INFINITY;
@@ -25,13 +25,13 @@ export function generateString(schema: JsonObject, random: Random): string {
   return fitLength(referenceText(seed(random), 0, random.integer(2, 3)), least, most, random);
 }
 
-/** Absent where the pattern is beyond the sampler. */
+/** Absent if the sampler does not support the pattern. */
 function patterned(pattern: string, least: number, most: number, random: Random): string | undefined {
   let last: string | undefined;
   for (let attempt = 0; attempt < patternAttempts; attempt += 1) {
     last = samplePattern(pattern, random, strategies(least)[attempt % 3]);
     if (last === undefined || (last.length >= least && last.length <= most)) return last;
-    // Without an end anchor anything may follow the match.
+    // Without an anchor at the end, anything may follow the match.
     if (last.length < least && !pattern.endsWith('$')) return last.padEnd(least, 'a');
   }
   return last;

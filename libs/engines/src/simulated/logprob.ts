@@ -2,8 +2,8 @@ import type { Json } from '@sluice/canonical';
 import { referenceToken, seedOf } from './reference.ts';
 
 /**
- * The log probability of a token in the chat dialect's shape, with `alternatives` entries of which the first
- * is the token itself. A pure function of its arguments; the numbers fall as a sure model's would.
+ * The log probability of a token in the chat dialect's shape, with `alternatives` entries, of which the first is the
+ * token itself. A pure function of its arguments. The numbers fall as those of a confident model would.
  */
 export function logprobOf(token: string, position: number, alternatives: number): Json {
   const chosen = -((seedOf(token) + position) % 500) / 1000;

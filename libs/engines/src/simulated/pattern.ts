@@ -6,17 +6,17 @@ type Sampler = (sampling: Sampling) => string;
 
 interface Sampling {
   random: Random;
-  /** Repetitions beyond the least that an open quantifier may take, `isFull` says must take. */
+  /** How many repetitions beyond its minimum an open quantifier may take; with `isFull`, it takes all of them. */
   extra: number;
   isFull: boolean;
-  /** Characters that may still be written. */
+  /** How many characters may still be written. */
   budget: number;
 }
 
 const maxCharacters = 5000;
-/** A longer pattern is not known here: each of its classes is kept as a list, and 300 of all letters took 8 GB. */
+/** Longer patterns are not supported: each class is kept as a list, and 300 classes of all letters took 8 GB. */
 const maxPattern = 1_000;
-/** As many letters of a range as there are examples of it. They are the first, so that of what is printable none is missed. */
+/** The most characters of a range. They are its first ones, so that no printable character is missed. */
 const maxRange = 256;
 const printable = Array.from({ length: 95 }, (_value, index) => String.fromCharCode(32 + index));
 const digits = [...'0123456789'];
@@ -33,9 +33,9 @@ const classes: Readonly<Record<string, readonly string[]>> = {
 const controls: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', f: '\f', v: '\v', 0: '\0' };
 
 /**
- * A text that the regular expression matches; absent where it uses what is not known here (back references,
- * property classes). Look-arounds are taken as satisfied. The expression is a stranger's: it is only read and
- * never run, for one that runs for ever would stop the process.
+ * A text that the regular expression matches; absent if the expression uses something unsupported (back references,
+ * property classes). Look-arounds count as satisfied. The expression comes from a stranger, so it is only read and
+ * never run: one that runs for ever would block the process.
  */
 export function samplePattern(
   pattern: string,

@@ -1,9 +1,9 @@
 import type { Teller } from './teller.ts';
 import type { Sleeper, Timing } from './timing.ts';
 
-/** Steps in one turn of the event loop, so that a generation without gaps leaves room for the others. */
+/** Steps per turn of the event loop, so that a generation without gaps leaves room for the others. */
 const stepsPerTurn = 32;
-/** Told again without being shown, a step costs next to nothing. */
+/** A step that only repeats what was delivered costs next to nothing. */
 const silentStepsPerTurn = 512;
 
 export interface Performance {
@@ -12,13 +12,13 @@ export interface Performance {
   gapMs: number;
   burst: number;
   timing: Timing;
-  /** False while what was delivered is being told again; that needs no pauses. */
+  /** False while what was delivered is being repeated, which needs no pauses. */
   isCaughtUp(): boolean;
   /** Called once, after the terminal event, an abort or a failure of the teller (which is passed on). */
   onEnd(thrown?: unknown): void;
 }
 
-/** Gives a telling its pace. */
+/** Plays a telling at its pace. */
 export class Player implements Sleeper {
   dueAt = 0;
   private readonly performance: Performance;
@@ -38,7 +38,7 @@ export class Player implements Sleeper {
     else this.wake();
   }
 
-  /** Ends it where it stands. `thrown` goes to `onEnd`; absent means that nobody wants to hear more. */
+  /** Ends it at once. `thrown` goes to `onEnd`; absent means that nobody wants to hear more. */
   stop(thrown?: unknown): void {
     if (!this.ended) this.end(thrown);
   }
@@ -63,7 +63,7 @@ export class Player implements Sleeper {
       }
       const beat = teller.step();
       if (beat === 'end') this.end();
-      // An event may also be what made its receiver abort.
+      // The receiver of an event may have aborted the run.
       if (this.ended || beat === 'stall') return;
       this.advance();
     }

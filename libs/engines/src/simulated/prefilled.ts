@@ -18,7 +18,7 @@ export function goOn(passages: readonly Passage[], request: InferenceRequest): r
   return [rest ?? first, ...others];
 }
 
-/** The passage without its beginning. Absent where it begins otherwise. */
+/** The passage without this beginning. Absent if it begins otherwise. */
 function restOf(passage: Passage, begun: string): Passage | undefined {
   let position = 0;
   let length = 0;
@@ -32,7 +32,8 @@ function restOf(passage: Passage, begun: string): Passage | undefined {
   }
   if (length < begun.length) return undefined;
   const half = last.slice(last.length - (length - begun.length));
-  // The token that the beginning ends in is said from there on; one that it ends with is not said again.
+  // The token in which the beginning ends is continued from there. A token that the beginning completes is not
+  // repeated.
   const from = half === '' ? position : position - 1;
   return {
     ...passage,

@@ -2,9 +2,9 @@ import type { InferenceRequest, Message } from '@sluice/canonical';
 
 /** What the simulated model reads of a conversation. */
 export interface Prompt {
-  /** Text of the last user message; empty when there is none. */
+  /** Text of the last user message; empty if there is none. */
   text: string;
-  /** Whether the last word is a tool's. */
+  /** Whether the last message is a tool's. */
   endsWithToolResult: boolean;
 }
 

@@ -19,7 +19,7 @@ export class Random {
     return low + Math.floor(this.fraction() * (high - low + 1));
   }
 
-  /** One of the items; absent only where there are none. */
+  /** One of the items; absent only if there are none. */
   pick<Item>(items: readonly Item[]): Item | undefined {
     return items[this.integer(0, items.length - 1)];
   }

@@ -28,13 +28,13 @@ function hash(seed: number, position: number): number {
 }
 
 /**
- * The token that the simulated model says at `position` (from 0) under `seed` (32 bits; what is above them is
- * ignored): a lower-case English word, after position 0 with a space before it. A pure function, so that a
- * client, a worker and a checker agree on a text without talking to each other.
+ * The token that the simulated model says at `position` (from 0) for `seed` (32 bits; higher ones are ignored): a
+ * lower-case English word, preceded by a space after position 0. A pure function, so that a client, a worker and a
+ * checker agree on a text without communicating.
  */
 export function referenceToken(seed: number, position: number): string {
   const index = hash(seed, position) & 0xff;
-  // The table has 256 words, so that an index of eight bits always finds one.
+  // Safe to cast: the table has 256 words, one for every index of eight bits.
   return (position === 0 ? words[index] : spacedWords[index]) as string;
 }
 
@@ -45,7 +45,7 @@ export function referenceText(seed: number, from: number, count: number): string
   return text;
 }
 
-/** A 32-bit seed out of any text. Only both ends of a long text are read: a prompt may be megabytes. */
+/** A 32-bit seed from any text. Only both ends of a long text are read, since a prompt may have megabytes. */
 export function seedOf(text: string): number {
   const window = 2048;
   const read = text.length <= 2 * window ? text : text.slice(0, window) + text.slice(-window);

@@ -1,32 +1,32 @@
 import type { ErrorInfo, FinishReason } from '@sluice/canonical';
 
-/** A run of tokens of one kind; becomes one block. */
+/** A run of tokens of one kind, which becomes one block. */
 export type Passage =
   | { type: 'reasoning' | 'text'; count: number; tokenAt(position: number): string }
   | { type: 'call'; id: string; name: string; count: number; tokenAt(position: number): string };
 
-/** Everything that a generation will say and do, before it says a word. */
+/** Everything that a generation will say and do, known before its first word. */
 export interface Script {
   passages: readonly Passage[];
-  /** The reason it ends for when it comes to its end. */
+  /** The finish reason, if it comes to its end. */
   finish: FinishReason;
   ttftMs: number;
   gapMs: number;
   /** Tokens that come together after each gap. */
   burst: number;
   isStamped: boolean;
-  /** Fails when `at` tokens were generated; at 0 before the start event. */
+  /** Fails after `at` tokens; at 0, before the start event. */
   error?: { info: ErrorInfo; at: number };
-  /** Falls silent when this many tokens were generated. */
+  /** Falls silent after this many tokens. */
   stallAt?: number;
 }
 
-/** A passage out of pieces of text, each one token. */
+/** The tokens of a passage: these pieces of text, one token each. */
 export function pieces(texts: readonly string[]): Pick<Passage, 'count' | 'tokenAt'> {
   return { count: texts.length, tokenAt: (position) => texts[position] ?? '' };
 }
 
-/** Cuts a text into tokens of about `size` UTF-16 units and never through a surrogate pair. */
+/** Splits a text into tokens of about `size` UTF-16 units, never inside a surrogate pair. */
 export function cut(text: string, size: number): string[] {
   const texts: string[] = [];
   let from = 0;

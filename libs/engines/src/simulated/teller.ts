@@ -11,7 +11,7 @@ import { logprobOf } from './logprob.ts';
 import type { Passage, Script } from './script.ts';
 import { stampToken } from './stamp.ts';
 
-/** What a step was: a token more, silence from here on, or the terminal event. */
+/** What a step was: one more token, silence from here on, or the terminal event. */
 export type Beat = 'token' | 'stall' | 'end';
 
 export interface Telling {
@@ -21,13 +21,13 @@ export interface Telling {
   /** Absent means no limit. */
   maxOutputTokens?: number | undefined;
   stopSequences?: readonly string[] | undefined;
-  /** Alternatives to name for each token; absent means no log probabilities are wanted. */
+  /** How many alternatives to name for each token; absent means that no log probabilities are wanted. */
   alternatives?: number | undefined;
   /** Epoch milliseconds for stamps. */
   now(): number;
 }
 
-/** Tells a script token by token, as events in legal order. Knows no clock: each step is one token. */
+/** Tells a script token by token, as events in legal order. It has no clock: each step is one token. */
 export class Teller {
   private readonly telling: Telling;
   private readonly emit: (event: GenerationEvent) => void;
@@ -36,9 +36,9 @@ export class Teller {
   private passageIndex = 0;
   private position = 0;
   private gate = new StopGate();
-  /** Tokens generated, with those that a stop string swallowed. */
+  /** Tokens generated, including those that a stop string swallowed. */
   private generated = 0;
-  /** Tokens that were said. */
+  /** Tokens that were emitted. */
   private said = 0;
   private reasoning = 0;
 
@@ -79,7 +79,7 @@ export class Teller {
     this.closePassage(passage);
     this.passageIndex += 1;
     this.position = 0;
-    // The end comes with the last token, unless something was ordered for exactly this place.
+    // The end comes with the last token, unless an error or stall was ordered for exactly this place.
     if (this.passageIndex < script.passages.length || this.isInterrupted(script)) return 'token';
     return this.finish(script.finish);
   }

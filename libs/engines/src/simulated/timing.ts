@@ -1,11 +1,11 @@
-/** Something that wants to go on at an instant. It sleeps at most once at a time. */
+/** Something that wants to continue at an instant. It sleeps at most once at a time. */
 export interface Sleeper {
-  /** The instant of `Timing.now` at which it wants to wake; set by the sleeper, not to be changed asleep. */
+  /** When it wants to wake, by `Timing.now`. Set by the sleeper, and not changed while it sleeps. */
   dueAt: number;
   wake(): void;
 }
 
-/** The clock and the alarm of paced generations. A test brings its own. */
+/** The clock and the alarm of paced generations. A test provides its own. */
 export interface Timing {
   /** Epoch milliseconds with a fraction; never goes back. */
   now(): number;
@@ -13,7 +13,7 @@ export interface Timing {
   sleep(sleeper: Sleeper): void;
   /** Wakes the sleeper in the next turn of the event loop, after sockets had theirs. */
   yield(sleeper: Sleeper): void;
-  /** Takes a sleeper back, wherever it waits. */
+  /** Cancels a sleeper, wherever it waits. */
   forget(sleeper: Sleeper): void;
 }
 
@@ -21,8 +21,8 @@ export interface Timing {
 const defaultSlotCount = 1024;
 
 /**
- * One timer for all generations: a wheel of 1 ms slots. A token costs two set operations instead of a timer,
- * and all tokens that are due in a millisecond share one turn of the event loop and so one message.
+ * One timer for all generations: a wheel of 1 ms slots. A token costs two set operations instead of a timer. All tokens
+ * that are due in the same millisecond share one turn of the event loop, and so one message.
  */
 export class TimerWheel implements Timing {
   private readonly slots: Set<Sleeper>[];
@@ -34,7 +34,7 @@ export class TimerWheel implements Timing {
   /** The last tick whose slot was emptied. */
   private tick = Math.floor(epochNow());
 
-  /** `slotCount` is a power of two: the milliseconds after which the wheel has turned once. */
+  /** `slotCount` is a power of two: the milliseconds that one turn of the wheel takes. */
   constructor(slotCount: number = defaultSlotCount) {
     this.slots = Array.from({ length: slotCount }, () => new Set());
   }
@@ -59,7 +59,7 @@ export class TimerWheel implements Timing {
   forget(sleeper: Sleeper): void {
     this.yielding.delete(sleeper);
     const tick = tickOf(sleeper);
-    // A sleeper that was late already lies in the slot after the last emptied one.
+    // A sleeper that was already late is in the slot after the last emptied one.
     if (this.slotAt(tick).delete(sleeper) || this.slotAt(this.tick + 1).delete(sleeper)) this.sleeping -= 1;
     if (this.sleeping > 0 || this.timer === undefined) return;
     clearTimeout(this.timer);
@@ -87,7 +87,7 @@ export class TimerWheel implements Timing {
     this.armNext();
   }
 
-  /** The slots are shared by ticks a whole turn of the wheel apart; those stay. */
+  /** Ticks that are a whole turn of the wheel apart share a slot; the later ones stay. */
   private collect(tick: number, now: number, due: Sleeper[]): void {
     const slot = this.slotAt(tick);
     for (const sleeper of slot) {
@@ -109,12 +109,12 @@ export class TimerWheel implements Timing {
   private arm(tick: number): void {
     clearTimeout(this.timer);
     this.armedTick = tick;
-    // Ceil: a timer that fires early would only spin.
+    // Rounded up, because a timer that fires early would only spin.
     this.timer = setTimeout(() => this.runDue(), Math.max(0, Math.ceil(tick - epochNow())));
   }
 
   private slotAt(tick: number): Set<Sleeper> {
-    // The index is masked to the length of the array.
+    // Safe to cast: the index is masked to the length of the array.
     return this.slots[tick & (this.slots.length - 1)] as Set<Sleeper>;
   }
 }
@@ -123,7 +123,9 @@ function tickOf(sleeper: Sleeper): number {
   return Math.ceil(sleeper.dueAt);
 }
 
-/** Wall clock at start plus monotonic time: comparable between processes of a host, finer than a millisecond. */
+/**
+ * Wall clock at the start plus monotonic time: comparable between processes of a host, and finer than a millisecond.
+ */
 function epochNow(): number {
   return performance.timeOrigin + performance.now();
 }

@@ -2,8 +2,8 @@ import { type FunctionTool, type InferenceRequest, SluiceError } from '@sluice/c
 import type { Directive } from './directive.ts';
 
 /**
- * The tools to call now, in order; none means an answer in text. A named tool and `required` are obeyed at
- * once; left to itself the model calls what the directive names, and once it has results it answers in text.
+ * The tools to call now, in order; none means an answer in text. A named tool and `required` are obeyed at once. With
+ * `auto`, the model calls what the directive names, and answers in text once it has results.
  */
 export function chooseTools(
   request: InferenceRequest,

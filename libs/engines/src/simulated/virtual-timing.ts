@@ -1,6 +1,6 @@
 import type { Sleeper, Timing } from './timing.ts';
 
-/** A clock that only a test moves. It starts at 1,700,000,000,000 so that stamps have their width. */
+/** A clock that only a test moves. It starts at 1,700,000,000,000, so that stamps have their full width. */
 export class VirtualTiming implements Timing {
   private time = 1_700_000_000_000;
   private readonly asleep = new Set<Sleeper>();
@@ -22,7 +22,7 @@ export class VirtualTiming implements Timing {
     this.asleep.delete(sleeper);
   }
 
-  /** How many wait. */
+  /** How many sleepers wait. */
   get waiting(): number {
     return this.asleep.size;
   }

@@ -1,6 +1,6 @@
 import { type Origin, originOf } from '@sluice/http';
 
-/** A server's base address, taken apart once. */
+/** A server's base address, parsed once. */
 export interface Address {
   server: Origin;
   /** The same as text: scheme, host and port. */
@@ -9,7 +9,7 @@ export interface Address {
   pathTo(relative: string): string;
 }
 
-/** Takes `https://host/v1?api-version=3` apart; its query is kept on every path. */
+/** Parses `https://host/v1?api-version=3`. The query is kept on every path. */
 export function parseAddress(baseUrl: string): Address {
   const url = new URL(baseUrl);
   const base = url.pathname.replace(/\/+$/, '');

@@ -11,18 +11,20 @@ import { deepestAnswer, isTooDeep } from './nesting.ts';
 
 /** Reads the body of one answer piece by piece. */
 export interface AnswerReader {
-  /** The events that this piece completes. The piece is there during the call only. */
+  /** The events that this piece completes. The piece is valid only during the call. */
   push(chunk: Uint8Array): readonly GenerationEvent[];
-  /** Whether the last piece, though it completed no event, says that the answer goes on: pings and comments do not. */
+  /**
+   * Whether the last piece completed no event but shows that the answer continues. Pings and comments do not show that.
+   */
   goesOn(): boolean;
-  /** The events that only the end of the body completes; the terminal is among them if it did not come before. */
+  /** The events that only the end of the body completes, including the terminal event if it did not come before. */
   end(): readonly GenerationEvent[];
 }
 
 const maxErrorBytes = 64 * 1024;
 const maxSingleBytes = 64 * 1024 * 1024;
 
-/** The reader that fits an answer. Throws `upstream-failed` for an encoded one. */
+/** The reader that suits an answer. Throws `upstream-failed` for a compressed one. */
 export function createAnswerReader(
   codec: ClientCodec,
   context: GenerationContext,
@@ -36,12 +38,12 @@ export function createAnswerReader(
   return createSuccessReader(codec, context);
 }
 
-/** What begins a JSON body, and no stream. */
+/** The first character of a JSON body, which no stream begins with. */
 const bracket = /[{[]/;
 
 /**
- * Goes by how the body begins, not by its type: some servers name none, or another, and what lies between sets that of a
- * stream before it knows that there is but an error to tell.
+ * Decides by the beginning of the body, not by its content type: some servers give no type or a wrong one, and routers
+ * announce a stream before they know that there is only an error to report.
  */
 function createSuccessReader(codec: ClientCodec, context: GenerationContext): AnswerReader {
   let reader: AnswerReader | undefined;
@@ -49,7 +51,7 @@ function createSuccessReader(codec: ClientCodec, context: GenerationContext): An
     bracket.test(first) ? createSingleReader(codec, context) : createStreamReader(codec, context);
   return {
     push(chunk) {
-      // Blanks that keep a connection alive begin neither.
+      // Blanks that keep the connection alive belong to neither.
       const first = reader ? undefined : /\S/.exec(Buffer.from(chunk).toString('latin1'))?.[0];
       if (first !== undefined) reader = open(first);
       return reader?.push(chunk) ?? [];
@@ -75,12 +77,15 @@ function createStreamReader(codec: ClientCodec, context: GenerationContext): Ans
   };
 }
 
-/** Servers of messages say so, some without the name of the event. */
+/** Servers of messages send pings, some without the name of the event. */
 function isPing({ event, data }: SseMessage): boolean {
   return event === 'ping' || /^\{\s*"type"\s*:\s*"ping"/.test(data);
 }
 
-/** Most pieces are one message: its events are handed on as they are. Throws `upstream-failed` for one that is too deep. */
+/**
+ * Most pieces are one message, whose events are passed on as they are. Throws `upstream-failed` for one that is nested
+ * too deep.
+ */
 function decodeAll(messages: readonly SseMessage[], decoder: StreamDecoder): readonly GenerationEvent[] {
   const [first] = messages;
   if (messages.length === 1 && first) return decode(first, decoder);
@@ -118,7 +123,7 @@ function createSingleReader(codec: ClientCodec, context: GenerationContext): Ans
   };
 }
 
-/** What exceeds the cap of an error body is left out; the status alone gives a true kind. */
+/** Ignores what exceeds the limit of an error body: the status alone gives the right kind. */
 function createErrorReader(codec: ClientCodec, head: ResponseHead): AnswerReader {
   const { status } = head;
   const headers = head.headers();
@@ -133,11 +138,14 @@ function createErrorReader(codec: ClientCodec, head: ResponseHead): AnswerReader
   };
 }
 
-/** A page that a router made for people and tells its own name in, or bytes that are no text. */
+/** Matches a page that a router made for people, with its own name in it, and bytes that are no text. */
 const noWords = /^\s*<|[^\P{Cc}\s]|\ufffd/u;
 
 class BodyCollector {
-  /** Grows by doubling: kept one by one, the pieces of a server that sends single bytes take a hundred times their size. */
+  /**
+   * Grows by doubling. Kept one by one, the pieces of a server that sends single bytes would take a hundred times their
+   * size.
+   */
   private held = Buffer.alloc(0);
   private bytes = 0;
   private readonly maxBytes: number;
@@ -146,7 +154,7 @@ class BodyCollector {
     this.maxBytes = maxBytes;
   }
 
-  /** Keeps a copy. False when it did not fit; then nothing of it is kept. */
+  /** Keeps a copy. False if the chunk did not fit; then nothing of it is kept. */
   add(chunk: Uint8Array): boolean {
     const bytes = this.bytes + chunk.byteLength;
     if (bytes > this.maxBytes) return false;
@@ -164,13 +172,13 @@ class BodyCollector {
     return this.held.toString('utf8', 0, this.bytes);
   }
 
-  /** What it says in plain text; absent when it is something else. */
+  /** What it says in plain text; absent if it is something else. */
   words(): string | undefined {
     const text = this.text();
     return noWords.test(text) ? undefined : text;
   }
 
-  /** Absent when it is not JSON, or nested too deep. */
+  /** Absent if it is not JSON or nested too deep. */
   parse(): unknown {
     const text = this.text();
     if (isTooDeep(text)) return undefined;

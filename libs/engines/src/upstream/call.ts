@@ -16,7 +16,7 @@ import { type Resting, type Rests, restMs, StreamRate } from './rests.ts';
 import type { Limited, TimeLimits } from './time-limits.ts';
 import { estimateTokensOf } from './token-estimate.ts';
 
-/** How long a finished answer may take to close its body, so that the connection can be used again. */
+/** How long a finished answer may take to close its body, so that the connection can be reused. */
 export const lingerMs = 1000;
 
 const nothing: WireRequest = { text: '', isAscii: true };
@@ -28,13 +28,13 @@ export interface CallServices {
   limits: TimeLimits;
   rests: Rests;
   codec: ClientCodec;
-  /** What no client may see of the settings. */
+  /** Texts of the settings that no client may see. */
   secrets: readonly string[];
   firstEventTimeoutMs: number;
   idleTimeoutMs: number;
   /** Monotonic milliseconds. */
   now(): number;
-  /** Told once for each answer or failed connection: its status, or why there was none. */
+  /** Called once for each answer or failed connection, with its status, or the reason why there was none. */
   onContact(status: number | undefined, why?: string): void;
 }
 
@@ -47,8 +47,8 @@ export interface CallPlan {
 }
 
 /**
- * One generation over HTTP: sends the request, reads the answer, guards its time and closes the connection.
- * Exactly one terminal event is emitted, or nothing more once the signal has aborted.
+ * One generation over HTTP: sends the request, reads the answer, enforces its time limits and closes the connection.
+ * Emits exactly one terminal event, or nothing more once the signal has aborted.
  */
 export class UpstreamCall implements Call, Limited, Resting {
   request: WireRequest;
@@ -72,7 +72,7 @@ export class UpstreamCall implements Call, Limited, Resting {
     this.services = services;
     this.plan = plan;
     this.request = request;
-    // From here on: waiting for a connection counts.
+    // The limit starts here, because waiting for a connection counts.
     this.beginsBy = services.limits.after(services.firstEventTimeoutMs);
     this.dueAt = this.beginsBy;
   }
@@ -85,12 +85,12 @@ export class UpstreamCall implements Call, Limited, Resting {
 
   head(head: ResponseHead): void {
     this.services.onContact(head.status);
-    // It will not be sent again, and may hold pictures.
+    // It will not be sent again, and it may hold images.
     this.request = nothing;
     this.isRefused = head.status > 299;
     if (this.isRefused) {
       this.facts = factsOf(head);
-      // Its words are not waited for as long as an answer is.
+      // The words of a refusal are awaited for a shorter time than an answer.
       this.dueAt = this.services.limits.after(lingerMs);
     }
     try {
@@ -104,7 +104,7 @@ export class UpstreamCall implements Call, Limited, Resting {
     if (this.hasEnded || !this.reader) return;
     try {
       const events = this.reader.push(bytes.subarray(start, end));
-      // A second call, for one, says nothing before the first has ended, and may be long.
+      // For example, a second call says nothing before the first has ended, which may take long.
       if (events.length === 0 && this.reader.goesOn()) this.moveOn();
       this.pass(events);
     } catch (thrown) {
@@ -136,7 +136,7 @@ export class UpstreamCall implements Call, Limited, Resting {
   rests(): boolean {
     if (this.hasEnded || !this.rate.isFast(this.services.now())) return false;
     this.services.rests.add(this);
-    // The silence of a rest is ours.
+    // The silence during a rest is our own doing.
     this.dueAt += restMs;
     return true;
   }
@@ -145,7 +145,7 @@ export class UpstreamCall implements Call, Limited, Resting {
     this.connection?.resume();
   }
 
-  /** Timers run before sockets are read: if we stood still ourselves, the event may be there. */
+  /** Timers run before sockets are read: if our own event loop was blocked, the event may already be there. */
   expire(): void {
     this.dueAt = Number.POSITIVE_INFINITY;
     if (this.hasEnded) {
@@ -158,7 +158,7 @@ export class UpstreamCall implements Call, Limited, Resting {
     });
   }
 
-  /** A codec's complaint about the answer is the generation's failure, not the process's. */
+  /** A codec's complaint about the answer fails the generation, not the process. */
   private refuse(thrown: unknown): void {
     if (!this.hasEnded) this.failWith(errorInfoOf(thrown));
   }
@@ -188,7 +188,7 @@ export class UpstreamCall implements Call, Limited, Resting {
     this.breakOff(silent(this.hasContent ? idleTimeoutMs : firstEventTimeoutMs, !this.hasContent));
   }
 
-  /** No more will come. A refusal says what it is in its head: many a server closes before the rest is read. */
+  /** Nothing more comes. A refusal is already known from its head: many servers close before the rest is read. */
   private breakOff(error: ErrorInfo): void {
     if (this.isRefused) this.conclude();
     if (this.hasEnded) return;
@@ -217,14 +217,14 @@ export class UpstreamCall implements Call, Limited, Resting {
     if (!this.hasEnded) this.finish();
   }
 
-  /** The answer is whole: its connection may be used again once the body has ended. */
+  /** The answer is complete. Its connection may be reused once the body has ended. */
   private settle(): void {
     this.release();
     if (this.isBodyComplete) this.services.limits.forget(this);
     else this.dueAt = this.services.limits.after(lingerMs);
   }
 
-  /** The rest of the answer, if there is any, is not wanted. */
+  /** Ends the call; the rest of the answer, if any, is not wanted. */
   private finish(): void {
     this.release();
     this.services.limits.forget(this);

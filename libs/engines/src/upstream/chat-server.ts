@@ -36,8 +36,8 @@ export interface SeenRequest {
 export type Answer = (response: ServerResponse, request: SeenRequest) => void;
 
 /**
- * A chat-completions server for tests: real sockets, the simulated model behind them, and the wire written out
- * by hand, so that it shares no mistake with our own codec. `answer` takes its place where a test needs a fault.
+ * A chat-completions server for tests: real sockets with the simulated model behind them. The wire is written by hand,
+ * so that it shares no mistake with our own codec. `answer` replaces the model if a test needs a fault.
  */
 export class ChatServer {
   readonly seen: SeenRequest[] = [];
@@ -54,7 +54,7 @@ export class ChatServer {
     });
   }
 
-  /** On a port that the system chooses, unless there is one that it shall come back to. */
+  /** Listens on a port that the system chooses, or on a given one to come back to. */
   static async open(port = 0): Promise<ChatServer> {
     const server = new ChatServer();
     await server.model.start();
@@ -63,7 +63,7 @@ export class ChatServer {
   }
 
   get baseUrl(): string {
-    // A TCP server that listens has an address with a port.
+    // Safe to cast: a listening TCP server has an address with a port.
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/v1`;
   }
 
@@ -146,7 +146,7 @@ const finishReasons = {
   other: 'stop',
 };
 
-/** The dialect as its servers write it. */
+/** Writes the dialect as its servers do. */
 class ChunkWriter {
   private readonly response: ServerResponse;
   private readonly delivered: number;

@@ -10,20 +10,25 @@ import type { ServerTraits } from '@sluice/formats';
 import { lost } from '../lost.ts';
 import { cannotGoOn, prefillText } from '../prefill.ts';
 
-/** A request that asks for the rest of an answer, and how to read what comes. */
+/** A request for the rest of an answer, and how to read what comes. */
 export interface Continuation {
   request: InferenceRequest;
   /** Fields for the wire body. */
   flags?: JsonObject;
-  /** All that is missing of an answer whose limit had been reached. Absent: the server has to be asked. */
+  /**
+   * The finish of an answer whose limit was already reached, so that nothing else is missing. Absent: ask the server.
+   */
   missing?: FinishEvent;
-  /** An event as the whole answer would have had it. Absent: as it is. Throws where the server did not go on with the text. */
+  /**
+   * Converts an event to what the whole answer would have had. Absent: it stays. Throws if the server did not continue
+   * the text.
+   */
   translate?(event: GenerationEvent): GenerationEvent;
 }
 
 /**
- * Asks for what is missing of an answer whose beginning was delivered. Only plain text can be continued: a call,
- * JSON or reasoning would be corrupted by a server that starts afresh. Throws `upstream-failed` for those.
+ * Asks for the rest of an answer whose beginning was delivered. Only plain text can be continued: a server that starts
+ * afresh would corrupt a call, JSON or reasoning. Throws `upstream-failed` for those.
  */
 export function continueAnswer(
   request: InferenceRequest,
@@ -47,8 +52,8 @@ export function continueAnswer(
 }
 
 /**
- * Asks for the rest of an answer that the client has begun. Throws `invalid-request` where its server would begin
- * afresh, and for more than plain text, which it would corrupt.
+ * Asks for the rest of an answer that the client has begun. Throws `invalid-request` if the server would start afresh,
+ * or for more than plain text, which would be corrupted.
  */
 export function continuePrefill(
   request: InferenceRequest,
@@ -64,7 +69,7 @@ export function continuePrefill(
   return { request: withLastTurn(request, text), flags: continuation?.flags ?? {} };
 }
 
-/** The request with this text as the last turn of the assistant, in place of what the client has begun. */
+/** The request with this text as the assistant's last turn, in place of the beginning that the client sent. */
 function withLastTurn(request: InferenceRequest, text: string): InferenceRequest {
   const before = request.prefill ? request.messages.slice(0, -1) : request.messages;
   return { ...request, messages: [...before, { role: 'assistant', content: [{ type: 'text', text }] }] };
@@ -79,7 +84,7 @@ function isPlain({ tools, output, reasoning }: InferenceRequest): boolean {
   return !tools?.length && output?.type !== 'json' && !isThinking;
 }
 
-/** Whether a server refuses what it was asked: the client's part of that it had taken, and the rest are our words. */
+/** Whether a server refuses what it was asked. It had accepted the client's part before; the rest are our own words. */
 function isOfTheQuestion({ error: { kind } }: ErrorEvent): boolean {
   return kind === 'invalid-request' || kind === 'too-large';
 }
@@ -94,7 +99,7 @@ function translate(event: GenerationEvent, delivered: number): GenerationEvent {
     ...event,
     usage: {
       ...event.usage,
-      // The delivered text was part of this prompt; it counts as output, once.
+      // The delivered text was part of this prompt; it counts once, as output.
       ...(inputTokens !== undefined && { inputTokens: Math.max(0, inputTokens - delivered) }),
       ...(outputTokens !== undefined && { outputTokens: outputTokens + delivered }),
     },

@@ -29,11 +29,16 @@ import { withoutStrictness } from './strictness.ts';
 import { TimeLimits } from './time-limits.ts';
 import { traceHeaders } from './trace-headers.ts';
 
-/** How often a question is asked otherwise: without a limit, without strictness, and in other words for six things. */
+/**
+ * How often a refused question is rephrased at most: without a limit, without strictness, and with six other changes.
+ */
 const secondQuestions = 8;
-/** Templates of models refuse a conversation inside of their server, and some servers call that a failure of their own. */
+/**
+ * Kinds of refusal after which a question is rephrased. A model's template refuses a conversation inside of its server,
+ * and some servers report that as a failure of their own.
+ */
 const askedOtherwise: ReadonlySet<ErrorKind> = new Set(['invalid-request', 'upstream-failed']);
-/** Connections beside the slots, for answers that are whole but not closed yet. */
+/** Connections besides the slots, for answers that are complete but not closed yet. */
 const spareConnections = 4;
 
 type Plan = Omit<CallPlan, 'onEnd'>;
@@ -48,7 +53,7 @@ export class UpstreamEngine implements Engine {
   private readonly address: Address;
   private readonly pool: Pool;
   private readonly callServices: CallServices;
-  /** A connection of its own for questions, which must not wait for answers. */
+  /** A separate connection for probes, which must not wait for answers. */
   private readonly probeClient: Client;
   private readonly probe: Probe;
   private readonly media: MediaFetcher;
@@ -85,7 +90,7 @@ export class UpstreamEngine implements Engine {
       origin: this.address.origin,
       path: this.address.pathTo(options.probePath ?? codec.servers.modelList),
       headers: this.headers({}),
-      // A connection that is not made is told apart from one that says nothing.
+      // Twice as long, so that a failed connection can be told from a silent server.
       timeoutMs: 2 * options.connectTimeoutMs,
       intervalMs: options.probeIntervalMs,
       now: services.now,
@@ -136,7 +141,7 @@ export class UpstreamEngine implements Engine {
     await this.probeClient.destroy();
   }
 
-  /** False for a lost answer that can't go on or lacks its end alone: neither is worth a fetch. */
+  /** False for a lost answer that cannot be continued or that lacks only its end: neither is worth a fetch. */
   private needsServer(request: InferenceRequest, run: GenerationRun): boolean {
     try {
       return !planQuestion(request, run, this.options, this.codec.servers).missing;
@@ -182,7 +187,7 @@ export class UpstreamEngine implements Engine {
     return cutAt(question.stops, inputTokens, plan, (cut) => this.send(question, run, { ...plan, ...cut }));
   }
 
-  /** Asks once more, and once more, as long as a server says what of the question it does not take. */
+  /** Asks, and rephrases the question as long as the server says what it does not accept. */
   private async send(question: Question, run: GenerationRun, plan: Plan): Promise<void> {
     let asked = question;
     for (let left = secondQuestions; ; left -= 1) {
@@ -199,7 +204,7 @@ export class UpstreamEngine implements Engine {
         plan.emit({ type: 'error', error: errorInfoOf(thrown), usage: nothingSpent });
         return;
       }
-      // What was refused for another reason, and quotes the client's own words, teaches nothing.
+      // A question that was refused for another reason, perhaps in the client's own words, teaches nothing.
       if (first?.type === 'start') this.refusals.learn(asked, run);
       if (!refusal || plan.signal.aborted) return;
       const next = left > 0 ? this.askOtherwise(asked, run, refusal) : undefined;
@@ -211,9 +216,9 @@ export class UpstreamEngine implements Engine {
     }
   }
 
-  /** What a server may answer that refused the question so. Absent: there is nothing. */
+  /** A question that the server may accept after this refusal. Absent: there is none. */
   private askOtherwise(question: Question, run: GenerationRun, refusal: ErrorEvent): Question | undefined {
-    // Our count of a prompt is an estimate: it may leave no room beside it for the limit.
+    // Our count of a prompt is an estimate, so the limit may not fit beside the prompt.
     if (isRoomRefusal(refusal)) {
       const request = withoutLimit(question.request, this.codec.servers);
       return request && { ...question, request };
@@ -224,10 +229,10 @@ export class UpstreamEngine implements Engine {
     return this.refusals.after(message, this.phrase(question, run).body, question, run);
   }
 
-  /** Throws for what the dialect can't say. */
+  /** Throws for what the dialect cannot express. */
   private call(question: Question, run: GenerationRun, plan: Plan): Promise<void> {
     const wire = this.encode(question, run);
-    // The call alone holds what is sent, and lets go of it: there may be pictures in it.
+    // Only the call holds what is sent, and releases it: it may contain images.
     return new Promise((onEnd) => new UpstreamCall(this.callServices, wire, { ...plan, onEnd }).open());
   }
 
@@ -251,7 +256,7 @@ export class UpstreamEngine implements Engine {
     return encoded;
   }
 
-  /** Most requests differ in their body alone: the head of the last one is kept. */
+  /** Most requests differ only in their body, so the last head is kept. */
   private head(path: string, headers: Record<string, string>): string {
     if (this.sent?.path !== path || this.sent.headers !== headers) {
       const facts = {
@@ -277,7 +282,7 @@ export class UpstreamEngine implements Engine {
       ...this.codec.authorize(this.options.credential),
       ...this.options.headers,
     };
-    // By lower-case name, so that a configured header replaces ours instead of standing beside it.
+    // Keyed by lower-case name, so that a configured header replaces ours instead of adding to it.
     return Object.fromEntries(Object.entries(all).map(([name, value]) => [name.toLowerCase(), value]));
   }
 }

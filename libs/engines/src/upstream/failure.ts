@@ -5,17 +5,20 @@ import { withoutSecrets } from './secrets.ts';
 
 const maxMessageLength = 500;
 const maxIdLength = 128;
-/** What to wait where a server that is not there says nothing of it. */
+/** How long to wait if a server that is unavailable does not say. */
 const reconnectAfterMs = 1000;
 
-/** A failure in the gateway's name: the client did nothing wrong and must not be told so. Only the operator can mend it. */
+/**
+ * A failure in the gateway's own name: the client did nothing wrong and must not be told so. Only the operator can fix
+ * it.
+ */
 const ours = (message: string) => (): ErrorInfo => ({ kind: 'upstream-failed', message, retryable: false });
 const theirs = (info: ErrorInfo): ErrorInfo => info;
 const failed = (info: ErrorInfo): ErrorInfo => ({ ...info, kind: 'upstream-failed' });
 
 /**
- * What a client hears of each kind of upstream error. The credential, the account and the model's name at the
- * server are the operator's: their faults become 502, for a 401 would make a client doubt its own key.
+ * What a client hears of each kind of upstream error. The credential, the account and the model's name at the server
+ * belong to the operator: their faults become 502, because a 401 would make a client doubt its own key.
  */
 const presentations: Readonly<Record<ErrorKind, (info: ErrorInfo) => ErrorInfo>> = {
   'invalid-request': theirs,
@@ -35,19 +38,22 @@ const presentations: Readonly<Record<ErrorKind, (info: ErrorInfo) => ErrorInfo>>
   internal: failed,
 };
 
-/** An upstream's error as a client may see it: right kind, bounded text, no credential, no path of the upstream's dialect. */
+/**
+ * An upstream's error as a client may see it: the right kind, a bounded text, no credential, and no path of the
+ * upstream's dialect.
+ */
 export function presentFailure(info: ErrorInfo, secrets: readonly string[]): ErrorInfo {
   const { param: _param, ...presented } = presentations[info.kind](info);
   return { ...presented, message: withoutSecrets(presented.message, secrets).slice(0, maxMessageLength) };
 }
 
-/** What the head of a refusal says of it. */
+/** What the head of a refusal says about it. */
 export function factsOf(head: ResponseHead): FailureFacts {
   const id = head.header('x-request-id') ?? head.header('request-id');
   return { status: head.status, ...(id !== undefined && { serverRequestId: id.slice(0, maxIdLength) }) };
 }
 
-/** A connection that failed under a request. Before there was an answer, nothing was generated. */
+/** A connection that failed during a request. Before there was an answer, nothing was generated. */
 export function connectionFailure(failure: Failure, hasAnswer: boolean): ErrorInfo {
   if (hasAnswer) return cutOff();
   switch (failure) {
@@ -71,13 +77,13 @@ export function cutOff(): ErrorInfo {
   return { kind: 'upstream-failed', message: 'the upstream broke off its answer' };
 }
 
-/** Silence where an event was due. */
+/** Silence when an event was due. */
 export function silent(durationMs: number, isFirst: boolean): ErrorInfo {
   const what = isFirst ? 'did not begin its answer' : 'fell silent in its answer';
   return { kind: 'upstream-failed', message: `the upstream ${what} for ${durationMs} ms` };
 }
 
-/** The code that Node or the HTTP client gave the failure; for logs and for start-up sentences. */
+/** The code that Node or the HTTP client gave the failure, for logs and start-up messages. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

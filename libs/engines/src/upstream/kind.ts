@@ -1,7 +1,7 @@
 import type { EngineKind } from '../engine.ts';
 import { type UpstreamOptions, upstreamOptions } from './options.ts';
 
-/** Somebody else's model server, reached by HTTP in any dialect that has a codec. */
+/** Another party's model server, reached by HTTP in any dialect that has a codec. */
 export const upstream: EngineKind<UpstreamOptions> = {
   kind: 'upstream',
   options: upstreamOptions,

@@ -1,12 +1,12 @@
 /**
- * The deepest JSON that is read of a server, in levels. Whoever says it again calls itself for each level: thousands of
- * them ended the process, and with it all other answers.
+ * The deepest JSON that is read from a server, in levels. Code that serializes it recurses once per level: thousands of
+ * levels ended the process, and with it all other answers.
  */
 export const deepestAnswer = 500;
 
 /** Whether JSON text is nested deeper than that, found without parsing it. */
 export function isTooDeep(json: string): boolean {
-  // As nearly every message of a stream: it has not the room.
+  // Nearly every message of a stream is too short for that.
   if (json.length <= 2 * deepestAnswer) return false;
   let depth = 0;
   for (let at = 0; at < json.length; at += 1) {
@@ -20,7 +20,7 @@ export function isTooDeep(json: string): boolean {
   return false;
 }
 
-/** The place of the quote that ends the string which begins at `start`; the end of the text where none does. */
+/** The index of the quote that closes the string which begins at `start`; the end of the text if none does. */
 function endOfString(json: string, start: number): number {
   let at = json.indexOf('"', start + 1);
   while (at >= 0 && isEscaped(json, at)) at = json.indexOf('"', at + 1);

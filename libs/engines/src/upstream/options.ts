@@ -8,11 +8,11 @@ const headerName = z
   .string()
   .refine(isHeaderName, 'is no name of a header')
   .refine((name) => !isConnectionHeader(name.toLowerCase()), 'is set by the connection itself');
-/** They would be left out, and the server asked without. */
+/** User and password would be left out, and the server asked without them. */
 const isWithoutUser = (url: string) =>
   !URL.canParse(url) || new URL(url).username + new URL(url).password === '';
 const timeoutMs = z.int().min(1).max(3_600_000);
-/** Dialects whose servers go on from an assistant message that stands last. */
+/** Dialects whose servers continue an assistant message that stands last. */
 const continuing = formats.flatMap(({ client }) => (client.servers.continuation ? client.format : []));
 
 /** Configuration of the upstream engine. Any string may be `{ env: "NAME" }` instead. */

@@ -2,10 +2,10 @@ import { type GenerationEvent, type InferenceRequest, outputLimit } from '@sluic
 import { type ServerTraits, saysLimitTooLarge } from '@sluice/formats';
 import type { GenerationRun } from '../engine.ts';
 
-/** For servers that refuse a request without a limit of the answer, where neither the request nor the model has one. */
+/** The limit for servers that demand one, if neither the request nor the model has one. */
 export const defaultMaxOutputTokens = 8192;
 
-/** The request with the limit that its server is told: none where nobody set one and the server demands none. */
+/** The request with the limit to send: none if nobody set one and the server does not demand one. */
 export function limitOutput(
   request: InferenceRequest,
   run: GenerationRun,
@@ -20,8 +20,8 @@ export function limitOutput(
 }
 
 /**
- * The same request without a limit, for a server that found no room for it: then it gives what its context has left,
- * which is less than the limit was. Absent where there is no limit, or the server demands one.
+ * The same request without a limit, for a server that found no room for it: it then gives what is left of its context,
+ * which is less than the limit. Absent if there is no limit, or the server demands one.
  */
 export function withoutLimit(
   request: InferenceRequest,
@@ -32,7 +32,7 @@ export function withoutLimit(
   return { ...request, sampling };
 }
 
-/** Whether prompt and limit together are more than the server's context holds, or one of them alone is. */
+/** Whether the server refused because the prompt, the limit, or both together exceed its context. */
 export function isRoomRefusal(event: GenerationEvent): boolean {
   if (event.type !== 'error') return false;
   return event.error.detail === 'context-length-exceeded' || saysLimitTooLarge(event.error.message);

@@ -4,17 +4,20 @@ import type { Dispatcher } from 'undici';
 import type { Availability } from '../engine.ts';
 import { codeOf } from './failure.ts';
 
-/** How soon a server that was not there is asked again. */
+/** How soon a server that was unavailable is probed again. */
 const retryMs = 500;
-/** What is found where a server is there, and silent: it may be busy with what it was given. */
+/** The finding for a server that accepts connections but says nothing: it may be busy with its work. */
 const silence = 'no answer';
-/** How long a server is doubted at most that refused a call: it is there, and what it says of itself may take time. */
+/**
+ * The longest time that a server is in doubt after it refused a call: it is there, but its answer to a probe may take
+ * time.
+ */
 const refusalDoubtMs = 2 * retryMs;
-/** How often in a row it must have been found gone before it is. */
+/** After how many failed probes in a row a server counts as gone. */
 const goneLimit = 2;
 
 export interface ProbeOptions {
-  /** Scheme, host and port; named in sentences for operators. */
+  /** Scheme, host and port; used in messages for operators. */
   origin: string;
   path: string;
   headers: Record<string, string>;
@@ -22,13 +25,13 @@ export interface ProbeOptions {
   intervalMs: number;
   now(): number;
   /**
-   * Told when a server that was there is gone, and why, and when it is back: twice a second at most. Told once of a
-   * server that is waited for at the start, too.
+   * Called when the server goes away, with the reason, and when it is back; at most twice a second. Also called once
+   * for a server that is awaited at the start.
    */
   onChange(isThere: boolean, why?: string): void;
 }
 
-/** Knows whether the server is there: from the calls that are made anyway, and by asking when there are none. */
+/** Knows whether the server is there: from the calls that are made anyway, and from probes when there are none. */
 export class Probe {
   private readonly dispatcher: Dispatcher;
   private readonly options: ProbeOptions;
@@ -36,7 +39,7 @@ export class Probe {
   private wasThere = false;
   private absence: string | undefined;
   private contactAt = 0;
-  /** How often in a row the asking found it gone. */
+  /** How many probes in a row found it gone. */
   private gone = 0;
   private askedAt = Number.NEGATIVE_INFINITY;
   private doubtedUntil = Number.NEGATIVE_INFINITY;
@@ -58,11 +61,12 @@ export class Probe {
     return this.options.now() < this.doubtedUntil ? 'in-doubt' : 'here';
   }
 
-  /** Takes note of what a call met: the status of an answer, or why there was none. */
+  /** Records what a call met: the status of an answer, or the reason why there was none. */
   met(status: number | undefined, why?: string): void {
     this.note(status !== undefined, why);
     if (canServe(status)) this.trust();
-    // Nobody answered: to find that again takes as long as a connection may, of which each job would lose as much.
+    // Nobody answered. Another connection attempt may take the full time-out, and every job sent meanwhile would lose
+    // as much.
     else this.doubt(status === undefined ? Number.POSITIVE_INFINITY : refusalDoubtMs);
   }
 
@@ -77,7 +81,10 @@ export class Probe {
     this.doubtedUntil = Number.NEGATIVE_INFINITY;
   }
 
-  /** A call found nobody, or one who can't serve it: asks whether that holds for all, and doubts so long until then. */
+  /**
+   * A call found nobody, or a server that cannot serve it. Probes whether that holds for all calls, and doubts the
+   * server until then, but not longer than this.
+   */
   private doubt(longestMs: number): void {
     const at = this.options.now();
     const wasAsked = !this.isAsking && at - this.askedAt < retryMs;
@@ -86,7 +93,7 @@ export class Probe {
     if (!this.isAsking) void this.askOnce();
   }
 
-  /** Asks until the server answers. Rejects after `timeoutMs`, on abort, and at once when it refuses the credential. */
+  /** Probes until the server answers. Rejects after `timeoutMs`, on abort, and at once if it refuses the credential. */
   async awaitServer(timeoutMs: number, signal: AbortSignal): Promise<void> {
     const { origin } = this.options;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs), this.stopping.signal]);
@@ -104,7 +111,7 @@ export class Probe {
     if (isWaiting) this.options.onChange(true);
     this.wasThere = this.isThere;
     this.interval = setInterval(() => this.tick(), Math.min(retryMs, this.options.intervalMs));
-    // Asking is no reason to keep a process alive.
+    // Probing is no reason to keep a process alive.
     this.interval.unref();
   }
 
@@ -139,12 +146,12 @@ export class Probe {
     if (found === undefined || found === silence) this.trust();
     else {
       this.gone += 1;
-      // It is asked again at once, and known then.
+      // It is probed again at once, which will decide.
       this.doubtedUntil = Number.POSITIVE_INFINITY;
     }
   }
 
-  /** Absent when the server is there; else what was found instead. Never rejects. */
+  /** Absent if the server is there; otherwise what was found instead. Never rejects. */
   private async ask(signal: AbortSignal): Promise<string | undefined> {
     const { origin, path, headers, timeoutMs } = this.options;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
@@ -160,7 +167,9 @@ export class Probe {
   }
 }
 
-/** Whether a server that answers so may serve another call: who refuses our credential once refuses it for all. */
+/**
+ * Whether a server with this status may serve another call. One that refuses our credential refuses it for all calls.
+ */
 function canServe(status: number | undefined): boolean {
   return status !== undefined && status < 500 && status !== 401;
 }

@@ -8,15 +8,18 @@ import { limitOutput } from './output-limit.ts';
 import { shareStops } from './stop-strings.ts';
 import { type FittedNames, fitToolNames } from './tool-names.ts';
 
-/** What a server is asked, and what is our part of the answer. */
+/** What a server is asked, and what we do with its answer. */
 export interface Question extends Continuation {
   /** The stop strings that the server is not told. */
   stops: readonly string[];
-  /** The words in which the server refused it, so that it is said otherwise. Absent: those that are known of the model. */
+  /** The refusals after which the question is rephrased. Absent: those that are known for the model. */
   refusals?: readonly string[];
 }
 
-/** Throws `upstream-failed` for a lost answer that can't go on, `invalid-request` for one that the client began and can't. */
+/**
+ * Throws `upstream-failed` for a lost answer that cannot be continued, and `invalid-request` for one that the client
+ * began and that cannot be continued.
+ */
 export function planQuestion(
   request: InferenceRequest,
   run: GenerationRun,

@@ -3,10 +3,13 @@ import type { ClientCodec } from '@sluice/formats';
 import type { GenerationRun } from '../engine.ts';
 import type { Question } from './question.ts';
 
-/** Of one model. Servers behind one address that refuse each other's words would be remembered anew with each request. */
+/**
+ * Kept per model. The limit matters if servers behind one address refuse each other's wording: then every request adds
+ * some.
+ */
 const mostRefusals = 32;
 
-/** The words in which a server refused what can be said otherwise, by model: it is not said again. */
+/** Remembers, by model, the refusals that can be avoided by rephrasing, so that a request is not refused twice. */
 export class Refusals {
   private readonly codec: ClientCodec;
   private readonly byModel = new Map<string, readonly string[]>();
@@ -15,18 +18,18 @@ export class Refusals {
     this.codec = codec;
   }
 
-  /** A body without what the server refuses. */
+  /** The body without what the server refuses. */
   apply(body: JsonObject, question: Question, run: GenerationRun): JsonObject {
     return this.of(question, run).reduce((said, refusal) => this.rephrase(said, refusal, run) ?? said, body);
   }
 
-  /** The question after the server refused this body for it in these words. Absent: it can't be said otherwise. */
+  /** The question after the server refused this body with these words. Absent: it cannot be rephrased. */
   after(refusal: string, body: JsonObject, question: Question, run: GenerationRun): Question | undefined {
     if (!this.rephrase(body, refusal, run)) return undefined;
     return { ...question, refusals: [...this.of(question, run), refusal].slice(-mostRefusals) };
   }
 
-  /** The server answered the question as it was asked at last. */
+  /** Call when the server has answered the question in its last form. */
   learn({ refusals }: Question, { backendModel }: GenerationRun): void {
     if (refusals) this.byModel.set(backendModel, refusals);
   }

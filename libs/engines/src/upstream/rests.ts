@@ -1,4 +1,4 @@
-/** How long a fast stream may go unread, milliseconds: a picture of a screen. */
+/** How long a fast stream may go unread, in milliseconds: one frame of a screen. */
 export const restMs = 16;
 /** Events in that time that make a stream fast: 125 a second. */
 const fastEvents = 2;
@@ -9,14 +9,17 @@ export class StreamRate {
   private since: number | undefined;
   private wasFast = false;
 
-  /** Takes in what one read brought, in any number of calls. */
+  /** Counts the events of one read, in any number of calls. */
   add(events: number): void {
     this.count += events;
   }
 
-  /** Whether the stream was fast for the last `restMs` or more. Ask after each read; `now` is monotonic milliseconds. */
+  /**
+   * Whether the stream was fast during the last `restMs` or more. Ask after each read; `now` is in monotonic
+   * milliseconds.
+   */
   isFast(now: number): boolean {
-    // What the first read brought took nobody knows how long.
+    // Nobody knows how long the content of the first read took.
     const elapsedMs = this.since === undefined ? Number.POSITIVE_INFINITY : now - this.since;
     if (elapsedMs < restMs) return this.wasFast;
     this.wasFast = this.count * restMs >= fastEvents * elapsedMs;
@@ -26,21 +29,21 @@ export class StreamRate {
   }
 }
 
-/** What can be left unread for a while. */
+/** A stream that can be left unread for a while. */
 export interface Resting {
   resume(): void;
 }
 
 /**
- * Lets fast streams go unread for up to `restMs`, then reads them all in one turn: what costs is the read, the frame
- * and the write, not the token. Streams without a gap carry 1.3 times the tokens for 0.57 of the CPU of each
- * (`npm run bench:compare`, `npm run bench -- --only tokens`). A slower stream, and the beginning of any, is read at once.
+ * Leaves fast streams unread for up to `restMs`, then reads them all in one turn: the cost is in the read, the frame
+ * and the write, not in the token. Streams without gaps carry 1.3 times the tokens, at 0.57 of the CPU each (`npm run
+ * bench:compare`, `npm run bench -- --only tokens`). A slower stream, and the beginning of any stream, is read at once.
  */
 export class Rests {
   private resting: Resting[] = [];
 
   add(stream: Resting): void {
-    // Nothing else keeps a process alive whose sockets are not read.
+    // Not unreferenced: nothing else keeps a process alive whose sockets are not read.
     if (this.resting.length === 0) setTimeout(() => this.wake(), restMs);
     this.resting.push(stream);
   }

@@ -1,16 +1,16 @@
 import type { UpstreamOptions } from './options.ts';
 
-/** What is shorter is no key, and may be a word that a server says for its own reasons. */
+/** Shorter texts are no keys, and a server may use them as ordinary words. */
 const shortestKey = 16;
 /**
- * The beginning of a key that a cut message may end with, and that tells too much. A whole credential that is shorter is
- * none: a server without keys is given `x` or `none`, which stand inside of other words.
+ * The shortest beginning of a key that is removed from the end of a cut message. A whole credential that is shorter is
+ * no secret: a server without keys is given `x` or `none`, which occur inside of other words.
  */
 const shortestBeginning = 6;
-/** How vendors name the account that a key belongs to: in their refusals for want of a quota, for one. */
+/** How vendors name the account of a key, for example when they refuse a call for lack of quota. */
 const account = /\b(?:org|proj)[-_][a-z\d]{8,}|\bproject_number:\d+/gi;
 
-/** The texts in a backend's settings that no client may see: its keys, wherever they are put. */
+/** The texts in a backend's settings that no client may see: its keys, wherever they are. */
 export function secretsOf({ credential, headers, baseUrl }: UpstreamOptions): readonly string[] {
   const query = [...new URL(baseUrl).searchParams.values()];
   const words = [...Object.values(headers), ...query].flatMap((value) => value.split(/\s+/));
@@ -26,7 +26,7 @@ export function withoutSecrets(message: string, secrets: readonly string[]): str
   return shown.replace(account, '[account]');
 }
 
-/** Without the beginning of a secret whose rest was cut off. */
+/** Removes the beginning of a secret whose rest was cut off. */
 function withoutEnd(message: string, secret: string): string {
   for (let length = secret.length - 1; length >= shortestBeginning; length -= 1) {
     if (message.endsWith(secret.slice(0, length))) return `${message.slice(0, -length)}[credential]`;

@@ -14,9 +14,9 @@ export interface Listening {
 }
 
 /**
- * Ends the answer of a call before the first of these strings that is in its text, and with it the call; thoughts and
- * calls of tools are not looked at. A server tells its usage at the end, which a cut answer never reaches: then it is
- * estimated, the prompt's by `inputTokens`.
+ * Ends an answer, and its call, before the first of these strings in its text. Thoughts and tool calls are not
+ * searched. A server reports its usage at the end, which a cut answer never reaches; then the usage is estimated, the
+ * prompt's by `inputTokens`.
  */
 export async function cutAt(
   stops: readonly string[],
@@ -24,7 +24,7 @@ export async function cutAt(
   { signal, emit }: Listening,
   call: (listening: Listening) => Promise<void>,
 ): Promise<void> {
-  // Its own: a signal made of others lives as long as the longest of them.
+  // A controller of its own: a combined signal would live as long as its longest source.
   const ending = new AbortController();
   const end = () => ending.abort();
   const cut = new StopCut({ stops, inputTokens, emit, onCut: end });
@@ -47,9 +47,9 @@ interface StopCutPlan {
 class StopCut {
   private readonly plan: StopCutPlan;
   private gate: StopGate;
-  /** Of the text that the gate looks at. */
+  /** The block of the text that the gate searches. */
   private block: number | undefined;
-  /** What is said of a block whose text is held. */
+  /** Annotations of a block whose text is held back. */
   private waiting: BlockAnnotation[] = [];
   private inputTokens: number | undefined;
   private read = '';
@@ -81,7 +81,7 @@ class StopCut {
         this.read += event.arguments;
         break;
       case 'opaque':
-        // One without a block stands for itself, between any two pieces of a text.
+        // One without a block is independent of text, and may come between any two pieces.
         if (event.block !== undefined) this.release();
         break;
       default:
@@ -107,14 +107,14 @@ class StopCut {
     this.gate = new StopGate(this.plan.stops);
   }
 
-  /** Says what is held: no stop string goes on in what comes. */
+  /** Emits the held text, since no stop string can continue in what comes next. */
   private release(): void {
     this.say(this.gate.flush());
   }
 
   private say({ text, tokens, logprobs }: Passed): void {
     if (text === '' && logprobs.length === 0) return;
-    // What has text has a block.
+    // Text always has a block.
     const delta = { type: 'text-delta' as const, block: this.block ?? 0, text, tokens };
     this.plan.emit(logprobs.length === 0 ? delta : { ...delta, logprobs });
     if (!this.gate.isHolding) for (const event of this.waiting.splice(0)) this.plan.emit(event);

@@ -1,15 +1,15 @@
 import type { InferenceRequest } from '@sluice/canonical';
 import type { ServerTraits } from '@sluice/formats';
 
-/** Who looks for which stop string. */
+/** Who searches for which stop string. */
 export interface SharedStops {
-  /** The request with what its server takes. */
+  /** The request with the stop strings that its server accepts. */
   request: InferenceRequest;
-  /** What is left for us to look for in the answer. */
+  /** The stop strings that we have to search for in the answer. */
   stops: readonly string[];
 }
 
-/** Keeps from the server of a model the stop strings that it would refuse the whole request for. */
+/** Withholds the stop strings for which the model's server would refuse the whole request. */
 export function shareStops(
   request: InferenceRequest,
   { stopStrings }: ServerTraits,

@@ -3,8 +3,9 @@ import { saysTooStrict } from '@sluice/formats';
 import type { GenerationRun } from '../engine.ts';
 
 /**
- * The same request with functions that are not strict, for a server that can't hold calls to their schemas: what it can
- * differs from maker to maker, and the client of another format was told of its own. Absent where that was not the reason.
+ * The same request without strict functions, for a server that cannot enforce their schemas. Vendors differ in what
+ * they can enforce, and a client of another format only knows its own vendor's rules. Absent if that was not the
+ * reason.
  */
 export function withoutStrictness(
   request: InferenceRequest,

@@ -1,14 +1,14 @@
-/** Something that must have moved on by an instant. */
+/** Something that must have made progress by an instant. */
 export interface Limited {
-  /** The instant, as `TimeLimits.after` gave it. It may be put off, or moved nearer by another call of `after`. */
+  /** The instant, as `TimeLimits.after` gave it. Another call of `after` may move it later or earlier. */
   dueAt: number;
-  /** Called once the instant has passed; puts it off or ends the watch. */
+  /** Called once the instant has passed. Either moves the instant or ends the watch. */
   expire(): void;
 }
 
 /**
- * Guards the time of many calls with one timer. A call notes the instant when it is due and nothing else: to set and
- * clear timers of its own cost it 0.9 µs, to be in this set 0.1 µs (256 others beside it, Node 24).
+ * Enforces the time limits of many calls with one timer. A call only writes down when it is due. Setting and clearing a
+ * timer of its own would cost 0.9 µs, being in this set costs 0.1 µs (256 others beside it, Node 24).
  */
 export class TimeLimits {
   private readonly shortestMs: number;
@@ -16,13 +16,13 @@ export class TimeLimits {
   private readonly watched = new Set<Limited>();
   private isArmed = false;
 
-  /** `shortestMs` is the shortest of all limits: nothing that was noted since the last look is due before. */
+  /** `shortestMs` is the shortest of all limits: nothing added since the last check is due before that. */
   constructor(shortestMs: number, now: () => number) {
     this.shortestMs = shortestMs;
     this.now = now;
   }
 
-  /** The instant so many milliseconds from now, which are at least the shortest. */
+  /** The instant this many milliseconds from now; at least the shortest limit. */
   after(durationMs: number): number {
     return this.now() + durationMs;
   }
@@ -38,7 +38,7 @@ export class TimeLimits {
 
   private arm(delayMs: number): void {
     this.isArmed = true;
-    // What is watched has a connection, which keeps the process alive.
+    // Whatever is watched has a connection, which keeps the process alive.
     setTimeout(() => this.look(), Math.ceil(delayMs)).unref();
   }
 

@@ -1,15 +1,18 @@
 import type { GenerationEvent } from '@sluice/canonical';
 
 const charactersPerToken = 4;
-/** What is longer is several tokens, also of a server that mostly sends one by one: some send sentences, or whole calls. */
+/**
+ * A longer text is several tokens, even from a server that mostly sends one at a time: some send sentences or whole
+ * calls.
+ */
 const longestToken = 32;
 
 /**
- * Says of deltas whose server does not how many tokens they stand for: who leaves in the middle pays for what was
- * said, and another attempt knows what is left of a limit. The usage at the end replaces it.
+ * Estimates how many tokens a delta stands for if the server does not say. A client that leaves in mid-stream pays for
+ * what was said, and another attempt knows how much of a limit is left. The usage at the end replaces the estimate.
  */
 export function estimateTokensOf(events: readonly GenerationEvent[], isTokenByToken: boolean): void {
-  // A server that counts says it once for all parts of a piece.
+  // A server that counts tells the count once for all parts of a piece.
   for (const event of events) if ('tokens' in event && event.tokens !== undefined) return;
   for (const event of events) {
     switch (event.type) {

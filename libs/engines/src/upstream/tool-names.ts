@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import type { GenerationEvent, InferenceRequest, Message, Tool, ToolChoice } from '@sluice/canonical';
 import type { ServerTraits } from '@sluice/formats';
 
-/** A request with names of tools that its server takes. */
+/** A request with tool names that its server accepts. */
 export interface FittedNames {
   request: InferenceRequest;
-  /** An event with the names that the client gave. Absent: all of them are the same. */
+  /** Restores the client's names in an event. Absent: no name was changed. */
   restore?(event: GenerationEvent): GenerationEvent;
 }
 
 /**
- * Replaces the names that a server would refuse the whole request for: a client of another format can't know which.
- * The same name always becomes the same, for the sake of caches, and two different ones never become one.
+ * Replaces the tool names for which a server would refuse the whole request; a client of another format cannot know
+ * which. The same name is always replaced by the same, for the sake of caches, and two names never become one.
  */
 export function fitToolNames(request: InferenceRequest, { toolName }: ServerTraits): FittedNames {
   const fitted = new Map<string, string>();
@@ -37,7 +37,7 @@ function* namesOf({ tools = [], messages }: InferenceRequest): Iterable<string> 
   }
 }
 
-/** With the hash at most 64 characters, which is the least that any server takes. */
+/** With the hash, names have at most 64 characters: every server accepts that many. */
 const keptLength = 55;
 
 function nameFor(name: string): string {

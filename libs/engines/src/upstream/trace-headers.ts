@@ -2,8 +2,8 @@ import { traceIdOf } from '@sluice/canonical';
 import type { GenerationRun } from '../engine.ts';
 
 /**
- * What a server is told so that a call is found in its records, but for headers that the settings give. The traceparent
- * is looked at here: other versions hand on what a client wrote.
+ * Headers by which a call can be found in the server's records, except those that the settings give. The traceparent is
+ * checked here, because other versions of Sluice pass on whatever a client wrote.
  */
 export function traceHeaders(
   { callId, traceparent }: Pick<GenerationRun, 'callId' | 'traceparent'>,
