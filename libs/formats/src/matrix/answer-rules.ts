@@ -23,7 +23,7 @@ const errorClass: Readonly<Record<string, string>> = {
 export const answerRules: readonly Rule[] = [
   {
     id: 'own-words-stay-home',
-    says: 'Fields, blocks, signatures, citations and finish words that only one format knows reach clients of that format alone; the signature that a server wants back with a call travels to others in the id of the call, which ends in `-sluice1-…` then.',
+    says: 'Fields, blocks, signatures, citations and finish words that only one format knows reach clients of that format only. A signature that a server wants back with a call travels to other clients in the id of the call, which then ends in `-sluice1-…`.',
     holds: () => true,
     rewrite: each((fact, { format, dialect }) => {
       if (fact.at === 'opaque') {
@@ -35,14 +35,14 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'hidden-thinking',
-    says: 'Thinking is not shown to a client that asked not to see it, or (generate content) did not ask to; one of messages brings it back in the signature of the empty block.',
+    says: 'Thinking is not shown to a client that asked not to see it or, for generate content, did not ask to see it. A client of messages returns it in the signature of the empty block.',
     holds: ({ format, wire }) =>
       wire.hidesThinking === true || (format === 'gemini' && wire.includeThoughts !== true),
     rewrite: each((fact) => (fact.at === 'reasoning' ? undefined : fact)),
   },
   {
     id: 'nothing-said',
-    says: 'Text and thinking of no characters leave no trace.',
+    says: 'Empty text and thinking are left out.',
     holds: () => true,
     rewrite: each((fact) => {
       const isText = fact.at === 'text' || fact.at === 'reasoning';
@@ -51,7 +51,7 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'one-place-each',
-    says: 'Chat completions have one place each for thinking, text, refusal and calls: they come in this order.',
+    says: 'Chat completions have one place each for thinking, text, refusal and calls, so they come in this order.',
     holds: chat,
     rewrite: (facts) => joinTexts(inPlaces(facts)),
   },
@@ -63,7 +63,7 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'arguments-are-objects',
-    says: 'Messages and generate content hold the arguments of a call as an object: unreadable text is repaired where it leaves no doubt, else empty (in a stream of messages: closed where it ceases to be readable); white space is not kept.',
+    says: 'Messages and generate content hold the arguments of a call as an object. Text that is not JSON is repaired if its meaning is clear; otherwise it becomes empty (in a stream of messages, it is closed where it stops being readable). White space is not kept.',
     holds: () => true,
     rewrite: each((fact, { format, dialect }) => {
       if (fact.at !== 'tool-call' || typeof fact.says.arguments !== 'string') return fact;
@@ -72,7 +72,7 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'lost-call',
-    says: 'An answer does not end as a call where the only call has unreadable arguments.',
+    says: 'An answer does not end as a call if its only call has unreadable arguments.',
     holds: ({ hasLostCall }) => hasLostCall,
     rewrite: each((fact) =>
       fact.at === 'finish' ? without(saying(fact, { reason: 'call or not' }), 'rawReason') : fact,
@@ -80,7 +80,7 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'foreign-call',
-    says: 'An answer does not end as a call where its only calls are of a kind that the client’s format does not know.',
+    says: 'An answer does not end as a call if its only calls are of a kind that the client’s format does not know.',
     holds: ({ format, dialect }) => format !== dialect,
     rewrite: (facts) =>
       facts.some(({ at }) => at === 'tool-call')
@@ -89,13 +89,13 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'stop-string-untold',
-    says: 'Only messages tell which stop string was hit.',
+    says: 'Only messages report which stop string was hit.',
     holds: ({ format, dialect }) => format !== 'anthropic' || dialect !== 'anthropic',
     rewrite: each((fact) => (fact.at === 'finish' ? without(fact, 'stopSequence') : fact)),
   },
   {
     id: 'other-ends',
-    says: 'Chat completions and messages have no word for an end of another kind; it reads as a natural end.',
+    says: 'Chat completions and messages have no word for other kinds of end, which read as a natural end.',
     holds: (crossing) => chat(crossing) || messages(crossing),
     rewrite: each((fact) =>
       fact.at === 'finish' && fact.says.reason === 'other' ? saying(fact, { reason: 'stop' }) : fact,
@@ -109,7 +109,7 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'early-or-late',
-    says: 'A single body does not tell unknown fields that came early from those that came late.',
+    says: 'In a single body, unknown fields that came early cannot be told from those that came late.',
     holds: ({ dialect, stream, isUpstreamStream }) => dialect === 'openai' && !(stream && isUpstreamStream),
     rewrite: (facts) => {
       const finish = facts.find(({ at }) => at === 'finish')?.says.own;
@@ -131,7 +131,7 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'token-text',
-    says: 'Generate content tells tokens and log probabilities without the bytes of a token.',
+    says: 'Generate content reports tokens and log probabilities, but not the bytes of a token.',
     holds: generate,
     rewrite: each((fact) =>
       fact.at === 'logprobs' ? saying(fact, { list: plainTokens(fact.says.list ?? []) }) : fact,
@@ -139,25 +139,25 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'zero-or-unknown',
-    says: 'Usage that a server did not report is 0 where the dialect demands a number; a count of 0 may be left away.',
+    says: 'Usage that a server did not report is 0 if the dialect demands a number; a count of 0 may be left out.',
     holds: () => true,
     rewrite: each((fact) => (fact.at.startsWith('usage.') && fact.says.value === 0 ? undefined : fact)),
   },
   {
     id: 'usage-on-demand',
-    says: 'A chat stream tells usage only where `stream_options.include_usage` asks for it.',
+    says: 'A chat stream reports usage only if `stream_options.include_usage` asks for it.',
     holds: ({ format, stream, wire }) => format === 'openai' && stream && wire.includeUsage !== true,
     rewrite: each((fact) => (fact.at.startsWith('usage') ? undefined : fact)),
   },
   {
     id: 'cache-writes-untold',
-    says: 'Generate content does not tell how many tokens were written to a cache.',
+    says: 'Generate content does not report how many tokens were written to a cache.',
     holds: generate,
     rewrite: each((fact) => (fact.at === 'usage.cacheWriteTokens' ? undefined : fact)),
   },
   {
     id: 'error-words',
-    says: 'Dialects have fewer words for failures: saturation, rate limits and unavailability may read as one another, as may failures of the gateway and of its upstream. That a prompt is too long is said in the words that clients of the format look for, before those of the server.',
+    says: 'Dialects have fewer words for failures: saturation, rate limits and unavailability may be confused, and so may failures of the gateway and of its upstream. If a prompt is too long, the words that clients of the format look for precede those of the server.',
     holds: () => true,
     rewrite: each((fact) => {
       if (fact.at !== 'error' || typeof fact.says.kind !== 'string') return fact;

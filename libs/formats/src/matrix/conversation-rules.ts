@@ -22,37 +22,37 @@ export const conversationRules: readonly Rule[] = [
   },
   {
     id: 'one-place-each',
-    says: 'A chat turn has one place each for thinking, text and calls: they come in this order.',
+    says: 'A chat turn has one place each for thinking, text and calls, so they come in this order.',
     holds: (crossing) => toChat(crossing) && crosses(crossing),
     rewrite: orderTurns,
   },
   {
     id: 'later-system-by-user',
-    says: 'A system message after the first turn is said by the user at its place: messages and generate content instruct at the head only.',
+    says: 'A system message after the first turn becomes a user message in its place: messages and generate content take instructions at the head only.',
     holds: (crossing) => toGenerate(crossing) || (toMessages(crossing) && crosses(crossing)),
     rewrite: each((fact) => (fact.at === 'later-system' ? { ...fact, at: 'user' } : fact)),
   },
   {
     id: 'results-first',
-    says: 'The results of all calls of a step stand first in the turn that follows it, then what the user adds.',
+    says: 'The results of all calls of a step come first in the turn after it, followed by what the user adds.',
     holds: (crossing) => !toGenerate(crossing) && crosses(crossing),
     rewrite: resultsFirst,
   },
   {
     id: 'failed-result-as-text',
-    says: 'Chat completions have no mark for a failed call: its text begins with `Error: `.',
+    says: 'Chat completions have no mark for a failed call, so the text of its result begins with `Error: `.',
     holds: toChat,
     rewrite: failuresAsText,
   },
   {
     id: 'result-media-by-user',
-    says: 'Chat completions take no media in a tool result: they follow in a user message that names the call.',
+    says: 'Chat completions accept no media in a tool result, so they follow in a user message that names the call.',
     holds: toChat,
     rewrite: mediaByUser,
   },
   {
     id: 'arguments-are-objects',
-    says: 'Messages and generate content hold the arguments of a call as an object: unreadable text is repaired where it leaves no doubt, else empty.',
+    says: 'Messages and generate content hold the arguments of a call as an object. Text that is not JSON is repaired if its meaning is clear; otherwise it becomes empty.',
     holds: (crossing) => !toChat(crossing),
     rewrite: each((fact, { dialect }) => {
       const { type, arguments: said } = fact.says;
@@ -62,31 +62,31 @@ export const conversationRules: readonly Rule[] = [
   },
   {
     id: 'result-text-joined',
-    says: 'Generate content holds one text for a tool result: several are joined by line ends.',
+    says: 'Generate content holds one text for a tool result, so several are joined by line ends.',
     holds: (crossing) => toGenerate(crossing) && crosses(crossing),
     rewrite: joinResultTexts,
   },
   {
     id: 'result-names',
-    says: 'The name of the function that a result belongs to is added for generate content and not said to messages.',
+    says: 'The name of a result’s function is added for generate content and left out for messages.',
     holds: crosses,
     rewrite: each((fact) => (fact.says.type === 'tool-result' ? without(fact, 'toolName') : fact)),
   },
   {
     id: 'call-ids',
-    says: 'Messages allow letters, digits, `_` and `-` in the id of a call: others become `_`, the same everywhere, and two different ids never become one. Calls with the same id get ids of their own.',
+    says: 'Messages allow letters, digits, `_` and `-` in the id of a call. Other characters become `_`, consistently, and two different ids never become the same. Calls that share an id get ids of their own.',
     holds: toMessages,
     rewrite: numberCalls,
   },
   {
     id: 'file-names',
-    says: 'Chat completions demand a name for a file and have none for a picture; messages name documents only, and generate content names nothing.',
+    says: 'Chat completions demand a name for a file and have none for an image. Messages name documents only, and generate content names nothing.',
     holds: crosses,
     rewrite: each((fact) => (fact.says.type === 'media' ? without(fact, 'filename') : fact)),
   },
   {
     id: 'media-type-of-references',
-    says: 'The media type of a file that is only referred to is not always said; the server knows it.',
+    says: 'The media type of a file that is given by URL or id is not always sent; the server knows it.',
     holds: crosses,
     rewrite: each((fact) => {
       const { type, source } = fact.says;

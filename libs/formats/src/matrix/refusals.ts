@@ -15,13 +15,13 @@ export const refusals: readonly Refusal[] = [
     id: 'foreign-part',
     dialect: 'openai',
     param: part,
-    says: 'a part that only a server of the client’s own format understands, or media said by the assistant',
+    says: 'a part that only a server of the client’s own format understands, or media in an assistant turn',
   },
   {
     id: 'foreign-part',
     dialect: 'anthropic',
     param: part,
-    says: 'a part that only a server of the client’s own format understands, media said by the assistant, or media that is neither picture nor document',
+    says: 'a part that only a server of the client’s own format understands, media in an assistant turn, or media that is neither image nor document',
   },
   {
     id: 'foreign-part',

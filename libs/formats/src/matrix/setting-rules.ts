@@ -11,13 +11,13 @@ const crosses = ({ format, dialect }: Crossing) => format !== dialect;
 export const settingRules: readonly Rule[] = [
   {
     id: 'strict-untold',
-    says: 'Generate content can not ask for arguments that strictly follow the schema of a function.',
+    says: 'Generate content cannot demand that arguments strictly follow a function’s schema.',
     holds: toGenerate,
     rewrite: each((fact) => (fact.at === 'tools' ? without(fact, 'strict') : fact)),
   },
   {
     id: 'schema-type',
-    says: 'The schema of a function always has a type for servers of messages: `object` where none was said.',
+    says: 'For servers of messages, a function’s schema always has a type: `object` if none was given.',
     holds: toMessages,
     rewrite: each((fact) => {
       const { parameters } = fact.says;
@@ -27,13 +27,13 @@ export const settingRules: readonly Rule[] = [
   },
   {
     id: 'narrowed-tools',
-    says: 'Messages know no choice among some of the tools: the others are not shown to the model.',
+    says: 'Messages cannot limit the choice to some of the tools, so the others are not shown to the model.',
     holds: toMessages,
     rewrite: narrowTools,
   },
   {
     id: 'choice-without-tools',
-    says: 'A choice among no tools at all is not said to a server of messages.',
+    says: 'A server of messages gets no tool choice if there are no tools.',
     holds: (crossing) => toMessages(crossing) && crosses(crossing),
     rewrite: (facts) =>
       facts.some(({ at }) => at === 'tools')
@@ -42,7 +42,7 @@ export const settingRules: readonly Rule[] = [
   },
   {
     id: 'automatic-choice',
-    says: 'That the model decides about tools, in parallel if it likes, is every dialect’s default and not always said.',
+    says: 'That the model decides about tools, in parallel if it likes, is every dialect’s default and not always sent.',
     holds: crosses,
     rewrite: each((fact) => {
       if (fact.at === 'parallelToolCalls' && fact.says.value === true) return undefined;
@@ -64,7 +64,7 @@ export const settingRules: readonly Rule[] = [
   },
   {
     id: 'no-choice-no-parallel',
-    says: 'Where no tool may be called, whether calls may be parallel is not said.',
+    says: 'If no tool may be called, nothing is said about parallel calls.',
     holds: crosses,
     rewrite: (facts) =>
       facts.some(({ at, says }) => at === 'toolChoice' && says.type === 'none')
@@ -73,7 +73,7 @@ export const settingRules: readonly Rule[] = [
   },
   {
     id: 'single-call',
-    says: 'Generate content can not be told to make one call at most: the first call of an answer is passed on, no other.',
+    says: 'Generate content cannot be limited to one call, so only the first call of an answer is passed on.',
     holds: toGenerate,
     rewrite: each((fact) =>
       fact.at === 'parallelToolCalls' && fact.says.value === false ? undefined : fact,
@@ -81,13 +81,13 @@ export const settingRules: readonly Rule[] = [
   },
   {
     id: 'seed-untold',
-    says: 'Messages take no seed; no server promises the same answer for it anyway.',
+    says: 'Messages have no seed. No server promises the same answer for a seed anyway.',
     holds: toMessages,
     rewrite: each((fact) => (fact.at === 'sampling.seed' ? undefined : fact)),
   },
   {
     id: 'hottest',
-    says: 'Messages take a temperature up to 1: a higher one becomes 1.',
+    says: 'Messages accept temperatures up to 1; a higher one becomes 1.',
     holds: toMessages,
     rewrite: each((fact) =>
       fact.at === 'sampling.temperature' && Number(fact.says.value) > 1 ? saying(fact, { value: 1 }) : fact,
@@ -95,7 +95,7 @@ export const settingRules: readonly Rule[] = [
   },
   {
     id: 'no-penalty',
-    says: 'A penalty of 0 is no penalty and not said to messages, which refuse others, and to generate content.',
+    says: 'A penalty of 0 is no penalty and is left out for messages, which refuse any other, and for generate content.',
     holds: ({ format, dialect }) => format !== dialect && dialect !== 'openai',
     rewrite: each((fact) =>
       /^sampling\..*Penalty$/.test(fact.at) && fact.says.value === 0 ? undefined : fact,
@@ -103,7 +103,7 @@ export const settingRules: readonly Rule[] = [
   },
   {
     id: 'limit-needed',
-    says: 'Messages demand a limit of the answer: the model’s own is sent where the client has none.',
+    says: 'Messages demand an output limit. The model’s own is sent if the client has none.',
     holds: toMessages,
     rewrite: (facts) =>
       facts.some(({ at }) => at === 'sampling.maxOutputTokens')
@@ -116,37 +116,37 @@ export const settingRules: readonly Rule[] = [
   },
   {
     id: 'json-by-instruction',
-    says: 'Messages have no JSON mode without a schema: the system text asks for JSON instead.',
+    says: 'Messages have no JSON mode without a schema, so the system text asks for JSON instead.',
     holds: (crossing) => toMessages(crossing) && crosses(crossing),
     rewrite: jsonByInstruction,
   },
   {
     id: 'text-output',
-    says: 'That the answer is text is every dialect’s default and not said to messages.',
+    says: 'That the answer is text is every dialect’s default, and left out for messages.',
     holds: toMessages,
     rewrite: each((fact) => (fact.at === 'output' && fact.says.type === 'text' ? undefined : fact)),
   },
   {
     id: 'schema-names',
-    says: 'Name, description and strictness of an answer’s schema are told to chat completions alone, which demand a name.',
+    says: 'Name, description and strictness of an answer’s schema are sent to chat completions only, which demand a name.',
     holds: crosses,
     rewrite: each((fact) => (fact.at === 'output' ? without(fact, 'name', 'description', 'strict') : fact)),
   },
   {
     id: 'user-id-untold',
-    says: 'Generate content has no place for the client’s id of its user.',
+    says: 'Generate content has no field for the client’s user id.',
     holds: toGenerate,
     rewrite: each((fact) => (fact.at === 'endUser' ? undefined : fact)),
   },
   {
     id: 'thinking-as-effort',
-    says: 'Chat completions know efforts only: a budget becomes the effort that spends about as much, and whether the client sees thinking is not said.',
+    says: 'Chat completions know efforts only. A budget becomes the effort that spends about as much, and nothing is said about showing the thinking.',
     holds: (crossing) => toChat(crossing) && crosses(crossing),
     rewrite: rewriteThinking(({ effort, budget }) => ({ effort: effort ?? effortOf(budget) })),
   },
   {
     id: 'thinking-at-least',
-    says: 'Messages know no effort below low; a budget of 0 is thinking switched off, which has nothing to show.',
+    says: 'Messages know no effort below low. A budget of 0 switches thinking off, so there is nothing to show.',
     holds: (crossing) => toMessages(crossing) && crosses(crossing),
     rewrite: rewriteThinking(({ effort, budget, visible }) =>
       effort === 'none' || budget === 0
@@ -156,7 +156,7 @@ export const settingRules: readonly Rule[] = [
   },
   {
     id: 'thinking-as-level',
-    says: 'Generate content knows no level above high and takes either a level or a budget, which is the more exact; thinking is shown unless the client asked not to see it.',
+    says: 'Generate content knows no level above high. It accepts either a level or a budget, of which the budget is more exact. Thinking is shown unless the client asked not to see it.',
     holds: (crossing) => toGenerate(crossing) && crosses(crossing),
     rewrite: rewriteThinking(({ effort, budget, visible }) => {
       const shown = visible ?? effort !== 'none';
