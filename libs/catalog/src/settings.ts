@@ -5,7 +5,7 @@ const durationMs = () => z.number().int().min(1).max(maxTimerMs);
 const tokens = () => z.number().int().min(1);
 
 const backendSettings = z.looseObject({
-  engine: z.string().min(1).describe('Kind of the engine; its own options stand beside it.'),
+  engine: z.string().min(1).describe('The kind of engine. Its own options are beside it.'),
 });
 
 const poolSettings = z.strictObject({
@@ -18,33 +18,39 @@ const poolSettings = z.strictObject({
     .int()
     .min(0)
     .optional()
-    .describe('Most requests that may wait. Absent: the wait budget decides alone.'),
+    .describe('Most requests that may wait. Absent: the wait budget alone decides.'),
 });
 
 const modelSettings = z.strictObject({
-  pool: z.string().describe('The pool that serves it.'),
-  backendModel: z.string().min(1).optional().describe('Its name at the backend. Absent: the same name.'),
+  pool: z.string().describe('The pool that serves the model.'),
+  backendModel: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The model’s name at the backend. Absent: the same name.'),
   displayName: z
     .string()
     .min(1)
     .optional()
-    .describe('Its name in lists, for people. Absent: the model’s name.'),
+    .describe('The model’s name in lists, for people. Absent: the same name.'),
   createdAt: z
     .union([z.number().int().min(0), z.iso.datetime({ offset: true }), z.iso.date()], {
       error: 'must be a date such as 2026-01-31 or epoch milliseconds',
     })
     .optional()
-    .describe('When it was made, for lists; a date or epoch milliseconds. Absent: the start of the epoch.'),
+    .describe(
+      'When the model was made, for lists: a date or epoch milliseconds. Absent: the start of the epoch.',
+    ),
   contextTokens: tokens()
     .optional()
     .describe(
-      'Largest prompt plus answer in tokens, told to clients in model lists; limits of answers are clamped to what it leaves. ' +
-        'Absent: not known.',
+      'Largest prompt plus answer in tokens, shown to clients in model lists. Output limits are clamped to what the prompt ' +
+        'leaves of it. Absent: not known.',
     ),
   maxOutputTokens: tokens()
     .optional()
     .describe(
-      'Largest answer in tokens; wishes beyond it are clamped, and it is sent where a client has none. Absent: not known.',
+      'Largest answer in tokens: the limit if a client sets none, and the maximum if it sets one. Absent: not known.',
     ),
   requestTimeoutMs: durationMs()
     .optional()
@@ -60,8 +66,8 @@ export const catalogSettings = z.strictObject({
     .record(z.string(), z.string())
     .default({})
     .describe(
-      'Other names of models; a name may hold one *, the longest match wins. Lists show one only to keys that may use it ' +
-        'and not its model.',
+      'Other names of models. A name may hold one *, and the longest match wins. Lists show an alias only to keys that may ' +
+        'use it but not its model.',
     ),
 });
 export type CatalogSettings = z.output<typeof catalogSettings>;

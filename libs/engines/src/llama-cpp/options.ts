@@ -26,37 +26,39 @@ export const llamaCppOptions = z.strictObject({
     .string()
     .min(1)
     .describe(
-      'The model, a GGUF file (the first where it has parts). Relative to where the worker is started.',
+      'The model: a GGUF file, the first one if it has parts. Relative to the folder in which the worker is started.',
     ),
   slots: z
     .int()
     .min(1)
     .max(256)
     .default(4)
-    .describe('Concurrent generations of each process. All of them are evaluated in common batches.'),
+    .describe('Concurrent generations of each process, which are evaluated in shared batches.'),
   contextTokens: z
     .int()
     .min(256)
     .max(10_000_000)
     .default(8192)
     .describe(
-      'Prompt and answer of one generation, rounded up to a multiple of 256, at most what the model was trained for. Costs memory per slot.',
+      'Prompt plus answer of one generation, rounded up to a multiple of 256 and limited to what the model was trained for. Costs memory per slot.',
     ),
   gpu: z
     .enum(['auto', 'metal', 'cuda', 'vulkan', 'none'])
     .default('auto')
-    .describe('What evaluates. auto: the best that is there, the CPU where there is nothing else.'),
+    .describe('What evaluates the model. auto: the best that is available, at least the CPU.'),
   gpuLayers: z.int().min(0).optional().describe('Layers of the model on the GPU. Absent: as many as fit.'),
   threads: z
     .int()
     .min(1)
     .max(1024)
     .optional()
-    .describe('Threads on the CPU. Absent: one less than there are cores, which is for everything else.'),
+    .describe(
+      'Threads on the CPU. Absent: one less than there are cores; the last core is for everything else.',
+    ),
   chatWrapper: z
     .enum(chatWrappers)
     .default('auto')
-    .describe("How chats, calls and thoughts are written for the model. auto: by the file's own template."),
+    .describe("How chats, calls and thoughts are written for the model. auto: the file's own template."),
   sampling: z
     .strictObject({
       temperature: z
@@ -64,17 +66,21 @@ export const llamaCppOptions = z.strictObject({
         .min(0)
         .max(5)
         .default(0.8)
-        .describe('Where a request says nothing of it. 0: always the likeliest token.'),
+        .describe('Temperature of requests that set none. 0: always the likeliest token.'),
       topK: z
         .int()
         .min(0)
         .default(40)
-        .describe('The same for the likeliest tokens that are drawn from. 0: all.'),
-      topP: share.default(0.95).describe('The same for the share of probability that is drawn from.'),
+        .describe('For requests that set none: sample from this many of the likeliest tokens. 0: all.'),
+      topP: share
+        .default(0.95)
+        .describe(
+          'For requests that set none: sample from the likeliest tokens up to this share of probability.',
+        ),
       minP: share
         .default(0.05)
         .describe(
-          'For every request: nothing is drawn that is less likely than this share of the likeliest.',
+          'For every request: never sample a token that is less likely than this share of the likeliest.',
         ),
     })
     .prefault({}),

@@ -15,9 +15,9 @@ export const mediaOptions = z.strictObject({
     .enum(['never', 'when-needed', 'always'])
     .default('never')
     .describe(
-      'Whether workers fetch pictures and documents that a request names by URL. never: the URL is passed on, or refused where ' +
-        'the dialect has no place for it. when-needed: fetched where the server might not take the URL itself. always: ' +
-        'fetched, so that the server needs no way out. What only the server can reach (its own file store) is passed on.',
+      'Whether workers fetch images and documents that a request names by URL. never: the URL is passed on, or refused if the ' +
+        'dialect has no field for it. when-needed: fetched if the server might not fetch the URL itself. always: fetched, ' +
+        'so that the server needs no way out. What only the server can reach (its own file store) is always passed on.',
     ),
   hosts: hostEntries
     .optional()
@@ -28,26 +28,26 @@ export const mediaOptions = z.strictObject({
     .default([])
     .describe(
       'Hosts that may be fetched from although they are not public. A name may lead to private addresses; loopback, link-local ' +
-        'and metadata addresses have to be listed themselves. Names are looked up in DNS alone.',
+        'and metadata addresses must be listed themselves. Names are looked up in DNS only.',
     ),
   denied: hostEntries
     .default([])
-    .describe('Hosts and networks that are never fetched from, whatever else is said.'),
+    .describe('Hosts and networks that are never fetched from, whatever the other settings say.'),
   allowHttp: z
     .boolean()
     .default(false)
-    .describe('Whether http is allowed beside https. A redirect never leads from https to http.'),
+    .describe('Whether http is allowed besides https. A redirect from https to http is never followed.'),
   ports: z
     .array(z.int().min(1).max(65_535))
     .min(1)
     .optional()
-    .describe('Ports that may be fetched from. Absent: 443, and 80 where http is allowed.'),
+    .describe('Ports that may be fetched from. Absent: 443, and 80 if http is allowed.'),
   maxBytes: z
     .int()
     .min(1)
     .max(256 * mebibyte)
     .default(20 * mebibyte)
-    .describe('Largest picture or document.'),
+    .describe('Largest image or document.'),
   maxRequestBytes: z
     .int()
     .min(1)
@@ -62,12 +62,12 @@ export const mediaOptions = z.strictObject({
     .min(1)
     .max(10_000)
     .default(16)
-    .describe('Most fetches of a worker process at once for this backend; others wait for their turn.'),
+    .describe('Most concurrent fetches of a worker process for this backend; others wait for their turn.'),
   timeoutMs: z
     .int()
     .min(1)
     .max(3_600_000)
     .default(10_000)
-    .describe('Longest time for one picture or document, redirects included.'),
+    .describe('Longest time for one image or document, redirects included.'),
 });
 export type MediaOptions = z.output<typeof mediaOptions>;

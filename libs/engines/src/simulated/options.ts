@@ -9,10 +9,10 @@ export const simulatedOptions = z.strictObject({
     .min(1)
     .max(100_000)
     .default(64)
-    .describe('Concurrent generations. A paced one costs next to nothing.'),
+    .describe('Concurrent generations. One with pauses between its tokens costs next to nothing.'),
   ttftMs: durationMs
     .default(25)
-    .describe('Milliseconds before the first token where the prompt orders nothing else.'),
-  gapMs: durationMs.default(20).describe('Milliseconds between tokens where the prompt orders nothing else.'),
+    .describe('Milliseconds before the first token, unless the prompt orders otherwise.'),
+  gapMs: durationMs.default(20).describe('Milliseconds between tokens, unless the prompt orders otherwise.'),
 });
 export type SimulatedOptions = z.infer<typeof simulatedOptions>;

@@ -29,51 +29,51 @@ export const upstreamOptions = z
       .url({ protocol: /^https?$/ })
       .refine(isWithoutUser, 'holds a user or a password: put them into credential or headers')
       .describe(
-        "The server's base address as the SDKs of its dialect take it: with /v1 for openai, without for the others.",
+        "The server's base address, as the SDKs of its dialect expect it: with /v1 for openai, without for the others.",
       ),
     credential: headerValue
       .min(1)
       .optional()
-      .describe('Sent as the dialect demands. Absent: the server wants none.'),
+      .describe('Sent as the dialect demands. Absent: the server needs none.'),
     headers: z
       .record(headerName, headerValue)
       .default({})
-      .describe('More headers for every request; they win over ours.'),
+      .describe('Additional headers for every request; they replace ours.'),
     slots: z
       .int()
       .min(1)
       .max(100_000)
       .default(64)
-      .describe('Concurrent generations, each a connection of its own.'),
+      .describe('Concurrent generations, each on its own connection.'),
     connectTimeoutMs: timeoutMs
       .default(5000)
       .describe(
-        'Longest wait for a connection, TLS included. Of several addresses, each but the last has a quarter of it.',
+        'Longest wait for a connection, TLS included. If a name has several addresses, each but the last gets a quarter of it.',
       ),
     firstEventTimeoutMs: timeoutMs
       .default(120_000)
-      .describe('Longest wait for the first content of an answer. Pings and comments are none.'),
+      .describe(
+        'Longest wait for the first content of an answer. Pings and comments do not count as content.',
+      ),
     idleTimeoutMs: timeoutMs
       .default(60_000)
       .describe('Longest silence in an answer. Pings and comments do not end it.'),
-    startTimeoutMs: timeoutMs
-      .default(60_000)
-      .describe('How long a worker that starts waits for the server to be there.'),
+    startTimeoutMs: timeoutMs.default(60_000).describe('How long a starting worker waits for the server.'),
     probeIntervalMs: timeoutMs
       .default(10_000)
-      .describe('How often the server is asked whether it lives while nobody calls it.'),
+      .describe('How often the server is probed while there are no calls.'),
     probePath: z
       .string()
       .optional()
-      .describe('Path below baseUrl for that question. Absent: the model list of the dialect.'),
+      .describe('Path below baseUrl for probes. Absent: the model list of the dialect.'),
     media: mediaOptions.prefault({}),
     resume: z
       .enum(['none', 'prefix'])
       .default('none')
       .describe(
-        'prefix: a generation lost midway goes on after its delivered text, and one that a messages client began with a last ' +
-          'assistant turn after that (plain text only). Needs a server that continues an assistant message: vLLM, SGLang, ' +
-          'llama.cpp for openai.',
+        'prefix: a generation that was lost in mid-stream continues after its delivered text, and so does one that a messages ' +
+          'client began with a last assistant turn (plain text only). Needs a server that continues an assistant message: ' +
+          'vLLM, SGLang, llama.cpp for openai.',
       ),
   })
   .refine(({ resume, dialect }) => resume === 'none' || continuing.includes(dialect), {
