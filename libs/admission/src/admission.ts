@@ -23,11 +23,11 @@ import {
 import { TicketBook } from './ticket-book.ts';
 
 export interface AdmissionOptions {
-  /** Connection for commands; best one that fails fast, since a waiting request waits with it. */
+  /** Connection for commands. It should fail fast, because requests wait for its replies. */
   redis: Redis | Cluster;
   /** Default: the host's. */
   clock?: Clock;
-  /** Asked before everything else; absent means that Redis' memory is not looked at. */
+  /** Checked before everything else; absent means that the memory of Redis is not watched. */
   memoryGate?: Pick<MemoryGate, 'check'>;
   /** First part of every Redis key; default `sluice`. */
   prefix?: string;
@@ -35,11 +35,11 @@ export interface AdmissionOptions {
   leaseMs?: number;
   /** Milliseconds between renewals; default a third of `leaseMs`. */
   renewEveryMs?: number;
-  /** Output tokens reserved for a generation that names no maximum; default 1,024. */
+  /** Output tokens that are reserved for a generation without a maximum; default 1,024. */
   assumedOutputTokens?: number;
 }
 
-/** What is reserved at this moment; all zero when nothing is in flight. */
+/** What is reserved now; all zero when nothing is in flight. */
 export interface Inspection {
   /** Tickets of this process that are not settled. */
   open: number;
@@ -49,44 +49,45 @@ export interface Inspection {
   slots: Record<Slot, { requests: number; reservedTokens: number }>;
 }
 
-/** How much of one policy is used. Rates run empty by themselves; budgets include what is reserved. */
+/** How much of one policy is used. The use of a rate decays by itself; that of a budget includes what is reserved. */
 export interface LimitUsage {
   scope: Scope;
   limit: string;
   used: number;
-  /** Absent where the policy has no number. */
+  /** Absent if the policy has no maximum. */
   max?: number;
 }
 
-/** Decides before the queue. */
+/** Decides which requests may enter the queue. */
 export interface Admission {
   /**
-   * Reserves all that the claim needs, or nothing. Throws `rate-limited`, `budget-exhausted`, `saturated`, each
-   * naming its limit, or `unavailable` where no worker is there, Redis is full, or Redis doesn't answer.
+   * Reserves all that the claim needs, or nothing. Throws `rate-limited`, `budget-exhausted` or `saturated`, each
+   * naming its limit, or `unavailable` if no worker lives, Redis is full, or Redis does not answer.
    *
-   * With an `entrance`, what is admitted enters the pool's queue in the same step: there is no moment in which it
-   * has its place and is not there, and the first token comes a trip to Redis earlier.
+   * With an `entrance`, the jobs of an admitted claim enter the pool's queue in the same atomic step. So an admitted
+   * request is never missing from the queue, and its first token comes one round trip to Redis earlier.
    *
-   * `onRates` is told of the caller's rates whenever Redis was asked, before the promise settles, refused or not.
+   * `onRates` gets the caller's rates whenever Redis was asked, refused or not, before the promise settles.
    */
   admit(claim: Claim, entrance?: Entrance, onRates?: (rates: RateState[]) => void): Promise<Ticket>;
   /**
-   * Throws `saturated` if each of these pools would refuse every claim of this tenant at this moment, without asking
-   * Redis: a flood can be refused before its bodies are read. That it doesn't throw means nothing.
+   * Throws `saturated` if every one of these pools is known to refuse all claims of this tenant now. It does not ask
+   * Redis, so that a flood can be refused before its bodies are read. If it does not throw, a claim may still be
+   * refused.
    */
   checkPools(pools: Iterable<string>, tenant: string): void;
   inspect(): Promise<Inspection>;
-  /** What a tenant's and a key's policies have counted. */
+  /** How much of the policies of a tenant and a key is used. */
   usage(subject: { tenant: string; keyId?: string; limits: ScopedLimits }): Promise<LimitUsage[]>;
-  /** Forgets what a tenant has used, and each of these keys of it; their budgets, also what is in flight. */
+  /** Deletes all counts of a tenant and of these keys of it. Budgets also forget what is in flight. */
   forget(tenant: string, keyIds: readonly string[]): Promise<void>;
-  /** Begins to renew what is admitted. */
+  /** Begins to renew the leases of admitted requests. */
   start(): Promise<void>;
-  /** Ends it. What is still open then dies with its lease. */
+  /** Stops renewing. Tickets that are still open expire with their leases. */
   close(): Promise<void>;
 }
 
-/** Every `refusedBy` of its errors: the limits, and the three that no policy sets. */
+/** Every `refusedBy` of admission's errors: the limits, and the three that no policy sets. */
 export const refusalNames: readonly string[] = [
   ...limits.map(({ name }) => name),
   saturationRefusal,
@@ -94,10 +95,10 @@ export const refusalNames: readonly string[] = [
   memoryRefusal,
 ];
 
-/** Nothing enters a queue with the claim. */
+/** For a claim with which nothing enters a queue. */
 const noEntrance: Entrance = { entries: () => [], isRunning: () => false };
 
-/** What Redis must have said to a reservation whose jobs run. */
+/** Stands for the lost reply to a reservation that must have been admitted, because its jobs run. */
 const admittedUnheard: Answer = {
   refused: undefined,
   waitMs: undefined,
@@ -166,7 +167,8 @@ class RedisAdmission implements Admission {
     const amounts = policies.map(({ limit }) => limit.amount(claim, estimate));
     const ofPool = { list: this.checks.ofPool(caller, pool, claim.poolPolicy), amounts: [jobs, jobs] };
     const parts: Part[] = amounts.length > 0 ? [{ list: caller.list, amounts }, ofPool] : [ofPool];
-    // Places that were given back go to those whom no policy refuses, and with policies only the answer tells.
+    // A freed place must not be spent on a request that a policy refuses. With policies, only the answer tells whether
+    // one does.
     const early = amounts.length > 0 ? undefined : this.fullPools.ask(pool, tenant, jobs);
     const entries = entrance.entries();
     const reservation: Reservation = { requestId, inputTokens: estimate.inputTokens, parts, entries };
@@ -178,7 +180,8 @@ class RedisAdmission implements Admission {
     if (refused !== undefined) {
       const inPool = levels[amounts.length] ?? 0;
       const refusal = refuseSaturated(claim, inPool, meanMs);
-      // The check of the pool says no to everyone, that behind it to who has his share of a full one.
+      // The pool's check comes first and refuses everyone; the one after it refuses only tenants that have had their
+      // share.
       this.fullPools.refused(pool, jobs, refusal, refused === amounts.length ? undefined : tenant);
       throw refusal;
     }
@@ -233,14 +236,14 @@ class RedisAdmission implements Admission {
     try {
       return await this.ledger.reserve(reservation);
     } catch (cause) {
-      // The script may have run although its answer was lost; what runs already was admitted by it.
+      // The script may have run although its reply was lost. A request whose jobs already run must have been admitted.
       if (isRunning()) return admittedUnheard;
       await this.book.settle({ requestId, slots: slotsOf(parts) });
       throw new SluiceError('unavailable', 'admission does not answer', { retryAfterMs: 1000, cause });
     }
   }
 
-  /** Throws if the check that said no belongs to a policy; those of the policies are the first. */
+  /** Throws if the check that refused belongs to a policy. The checks of the policies come before that of the pool. */
   private refuseByPolicy(
     policies: readonly ScopedLimit[],
     amounts: readonly number[],

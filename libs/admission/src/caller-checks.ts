@@ -5,16 +5,16 @@ import { type AdmissionNames, countKey, policyKey, type Slot } from './names.ts'
 import { bindLimits, type ScopedLimit } from './policy.ts';
 import { poolCheck, tenantShareCheck } from './saturation.ts';
 
-/** Who is asked for; a weight that is absent is 1. */
+/** The caller in question; an absent weight is 1. */
 type Subject = Pick<Claim, 'tenant' | 'keyId' | 'limits'> & { readonly weight?: number };
 
-/** What one caller is asked, whatever its claims are about. */
+/** The checks of one caller, which do not depend on its claims. */
 interface CallerChecks {
   readonly tenant: string;
   readonly keyId: string;
   readonly weight: number;
   readonly policies: readonly ScopedLimit[];
-  /** Of the policies, in their order. */
+  /** The checks of the policies, in their order. */
   readonly list: CheckList;
   readonly pools: Map<string, PoolChecks>;
 }
@@ -25,8 +25,8 @@ interface PoolChecks {
 }
 
 /**
- * Knows the checks of every caller. They are made once and not per request, because a cached caller keeps its limits
- * object.
+ * Builds the checks of every caller once, and not per request. They are found by the limits object of the cached
+ * caller.
  */
 export class CheckBook {
   private readonly names: AdmissionNames;
@@ -52,7 +52,7 @@ export class CheckBook {
     return checks;
   }
 
-  /** Places of a pool, and those that the caller's tenant has in it. */
+  /** The checks of a pool: its places, and behind it those of the caller's tenant. */
   ofPool({ tenant, weight, pools }: CallerChecks, pool: string, policy: PoolPolicy): CheckList {
     const known = pools.get(pool);
     if (known && isSame(known.policy, policy)) return known.list;
@@ -70,7 +70,7 @@ function policyCheck({ scope, limit }: ScopedLimit, slot: Slot, keyId: string): 
   return { ...limit.check, key: policyKey(slot, limit.name, scope === 'key' ? keyId : undefined) };
 }
 
-/** A pool's slots change with its workers. */
+/** Whether the policy is unchanged; the slots of a pool change with its workers. */
 function isSame(one: PoolPolicy, other: PoolPolicy): boolean {
   return (
     one.slots === other.slots &&

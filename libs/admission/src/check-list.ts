@@ -1,20 +1,22 @@
 import type { Check } from './limit.ts';
 import type { Slot } from './names.ts';
 
-/** A check and where it counts. */
+/** A check with the Redis key of its count. */
 export type Hold = Check & { readonly key: string };
 
-/** What may be asked in one slot, as Redis reads it. Made once for all requests that ask the same. */
+/** The checks of one slot, encoded as the scripts read them. Built once for all requests with the same checks. */
 export interface CheckList {
   readonly slot: Slot;
   readonly holds: readonly Hold[];
-  /** In JSON, as Redis is asked. */
+  /** The checks as JSON, as scripts/reserve.lua reads them. */
   readonly asked: string;
-  /** As a record keeps them, see scripts/ledger.lua: as little as can be, for Lua hashes all text that it touches. */
+  /**
+   * The checks as a record keeps them, see scripts/ledger.lua. As short as possible, because Lua hashes every string.
+   */
   readonly kept: string;
 }
 
-/** What a request asks for in one slot: so much of each check, in their order. */
+/** What a request asks for in one slot: an amount for each check, in their order. */
 export interface Part {
   readonly list: CheckList;
   readonly amounts: readonly number[];

@@ -4,69 +4,71 @@ import type { QueueEntry } from '@sluice/transport';
 
 /** What a request asks for before it may enter the queue. */
 export interface Claim {
-  /** Unique per request; asking twice under one id takes once. */
+  /** Unique per request; a repeated claim with the same id takes nothing more. */
   requestId: string;
   tenant: string;
   keyId: string;
-  /** How much of a full pool is the tenant's, beside one of weight 1. */
+  /** The tenant's share of a full pool, relative to a tenant of weight 1. */
   weight: number;
   model: string;
   pool: string;
   /** Generations that this request starts at once (`n`); each needs a slot. */
   jobs: number;
   estimatedInputTokens: number;
-  /** Most tokens that each generation may write; absent means not known. */
+  /** The most tokens that each generation may write; absent means not known. */
   maxOutputTokens?: number;
-  /** From the caller. */
+  /** The policies of the caller. */
   limits: ScopedLimits;
   poolPolicy: PoolPolicy;
 }
 
-/** How much a pool takes. */
+/** How many requests a pool may take. */
 export interface PoolPolicy {
-  /** Generations that the workers alive can run at once; 0 means that no worker is there. */
+  /** Generations that the living workers can run at once; 0 means that there is no worker. */
   slots: number;
   /** How long a request may be expected to wait for a slot, in milliseconds. */
   waitBudgetMs: number;
-  /** Most requests that may wait, whatever the wait; absent means that time alone decides. */
+  /** The most requests that may wait, however short the wait; absent means that only the expected wait counts. */
   maxWaiting?: number;
 }
 
-/** What enters the pool's queue in the step that admits it. */
+/** The jobs that enter the pool's queue in the same step that admits them. */
 export interface Entrance {
-  /** One for each job of the claim. Asked for once, when nothing that is known here refuses the claim. */
+  /** One entry per job of the claim. Called once, unless the claim is refused without asking Redis. */
   entries(): readonly QueueEntry[];
-  /** Whether a worker has spoken of one of them: then they were admitted, although the answer may be lost. */
+  /** Whether a worker has claimed one of them. Then they were admitted, even if the reply was lost. */
   isRunning(): boolean;
 }
 
 /** How a request ended. */
 export interface Outcome {
   /**
-   * What was spent. A missing number is replaced by the input estimate or the output seen, so whoever knows
-   * that nothing ran says so with zeros.
+   * The tokens that were spent. Missing numbers are replaced by the input estimate and the output seen, so zeros have
+   * to be given if nothing ran.
    */
   usage?: Usage;
-  /** How long a slot was busy with a generation of it, in milliseconds; absent where none ran to its end. */
+  /** How long a generation of the request occupied its slot, in milliseconds; absent if none ran to its end. */
   durationMs?: number;
 }
 
-/** An admitted request's reservations. It must be settled, whatever happens to the request. */
+/** The reservations of an admitted request. It must be settled, whatever happens to the request. */
 export interface Ticket {
   readonly requestId: string;
-  /** BullMQ priority of one of its jobs, by its place among them, 1 (first) to 2,097,151: see scripts/fair-priority.lua. */
+  /** BullMQ priority of its job at this index, from 1 (first) to 2,097,151: see scripts/fair-priority.lua. */
   priorityOf(job: number): number;
-  /** Notes the output tokens so far, which are charged if this process dies. Cheap: Redis hears it with the next renewal. */
+  /**
+   * Notes the output tokens so far, which are charged if this process dies. Cheap: they go to Redis with the next
+   * renewal.
+   */
   sawOutput(tokens: number): void;
   /**
-   * Gives the places of the pool back before the request is settled: its workers have done all, and the client is
-   * still reading. Only the first call counts.
-   *   durationMs: how long a slot was busy with a generation of it
+   * Gives back the request's places in the pool before it is settled, when its workers are done and the client still
+   * reads. Only the first call counts. `durationMs`: how long a generation of the request occupied its slot.
    */
   freePlaces(durationMs: number): void;
   /**
-   * Replaces the estimate by what was spent. Only the first call counts. Never rejects: what Redis doesn't take
-   * now is tried again until it does.
+   * Replaces the estimate by what was spent. Only the first call counts. Never rejects: a settlement that Redis does
+   * not take is repeated until it does.
    */
   settle(outcome: Outcome): Promise<void>;
 }

@@ -6,7 +6,7 @@ const shape = /^(\d+)(ms|s|m|h|d)$/;
 /** Milliseconds of `500ms`, `90s`, `1m`, `24h` or `30d`. Throws `invalid-request` for anything else. */
 export function parseDurationMs(text: string): number {
   const [, count, unit] = shape.exec(text) ?? [];
-  // The pattern admits no other units.
+  // The pattern matches no other units.
   if (count && unit && Number(count) > 0) return Number(count) * unitMs[unit as keyof typeof unitMs];
   throw new SluiceError(
     'invalid-request',

@@ -1,16 +1,17 @@
 import type { SluiceError } from '@sluice/canonical';
 
-/** How long it is taken for granted that a pool is still full; then the next request asks again. */
+/** How long a pool that refused is taken to be still full. After that, the next request asks Redis again. */
 const holdMs = 10;
 
 /**
- * How a request may go on.
- * - `open`: nothing is known against it.
- * - `freed`: the pool was full, but a place of this process has been given back since.
+ * Why a request may ask Redis.
+ * - `open`: the pool is not known to be full.
+ * - `freed`: the pool was full, but this process has given back a place since.
  * - `probe`: the pool was full a while ago, and this request finds out whether it still is.
  */
 export type Permission = 'open' | 'freed' | 'probe';
 
+/** A refusal that is remembered. */
 interface Full {
   refusal: SluiceError;
   /** The smallest claim that was refused; smaller ones may fit. */
@@ -19,18 +20,18 @@ interface Full {
 }
 
 interface FullPool {
-  /** What every tenant would be told. */
+  /** The refusal that every tenant would get. */
   everyone: Full | undefined;
-  /** What those would be told that have had their share of a pool in which others may still pass. */
+  /** The refusals of tenants that have had their share, while the pool still admits others. */
   readonly tenants: Map<string, Full>;
-  /** Places of this process that were given back and not asked for since. */
+  /** Places that this process has given back, less those that its requests have asked for since. */
   freed: number;
 }
 
 /**
- * Remembers for a moment which pools have refused, so that a flood is refused without asking Redis. It admits
- * nothing by itself, so no pool ever holds too many; places that other processes give back are noticed up to
- * 10 ms late, which the waiting room of the pool bridges.
+ * Remembers for a moment which pools have refused, so that a flood is refused without asking Redis. It never admits
+ * anything by itself, so no pool can hold too many. Places that other processes give back are noticed up to 10 ms late;
+ * the requests that wait in the pool keep its slots busy meanwhile.
  */
 export class FullPools {
   private readonly pools = new Map<string, FullPool>();
@@ -41,7 +42,7 @@ export class FullPools {
     this.now = now;
   }
 
-  /** The refusal that a tenant's request for so many places would get now; absent where only asking can tell. */
+  /** The refusal that a tenant's request for `jobs` places would get now; absent if only Redis can tell. */
   refusal(pool: string, tenant: string, jobs: number): SluiceError | undefined {
     const full = this.pools.get(pool);
     if (!full || jobs <= full.freed) return undefined;
@@ -50,7 +51,7 @@ export class FullPools {
     return this.isSure(theirs, jobs) ? theirs?.refusal : undefined;
   }
 
-  /** Call it for a request that asks the pool or has just asked it, after `refusal` found nothing against it. */
+  /** Notes a request that asks Redis, or has just asked it, after `refusal` found nothing against it. */
   ask(pool: string, tenant: string, jobs: number): Permission {
     const full = this.pools.get(pool);
     if (!full) return 'open';
@@ -64,7 +65,7 @@ export class FullPools {
     return 'probe';
   }
 
-  /** The answer was no: to this tenant, and where that is absent to everyone. */
+  /** Notes a refusal: of this tenant, or of everyone if `tenant` is absent. */
   refused(pool: string, jobs: number, refusal: SluiceError, tenant?: string): void {
     let full = this.pools.get(pool);
     if (!full) {
@@ -82,12 +83,12 @@ export class FullPools {
     else full.tenants.set(tenant, now);
   }
 
-  /** The answer was yes: who had no reason to expect it has found the pool open again. */
+  /** Notes an admission. Unless a freed place explains it, the pool is open again. */
   admitted(pool: string, permission: Permission): void {
     if (permission !== 'freed') this.pools.delete(pool);
   }
 
-  /** So many places were given back. */
+  /** Notes that `jobs` places were given back. */
   freed(pool: string, jobs: number): void {
     const full = this.pools.get(pool);
     if (full) full.freed += jobs;

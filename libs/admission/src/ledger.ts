@@ -11,23 +11,23 @@ import { readScript } from './script.ts';
 export interface Reservation {
   requestId: string;
   inputTokens: number;
-  /** Asked in this order; the pool is the last. */
+  /** Checked in this order; the pool comes last. */
   parts: readonly Part[];
-  /** What enters the pool's queue when all parts are taken; absent means nothing. */
+  /** The jobs that enter the pool's queue once all parts are taken; absent means none. */
   entries?: readonly QueueEntry[];
 }
 
-/** What Redis says to a reservation. Holds are numbered through all of its parts. */
+/** The reply of Redis to a reservation. Holds are numbered across all of its parts. */
 export interface Answer {
-  /** Of the holds that said no, the one that will do so longest; absent means that all were taken. */
+  /** Of the holds that refuse, the one that will do so longest; absent means that all were taken. */
   refused: number | undefined;
-  /** After which time there would have been so much more room, 0 meaning at any moment; absent means never. */
+  /** After how long there would be room for the claim, 0 meaning at any moment; absent means never. */
   waitMs: number | undefined;
-  /** Mean service time of the pool, if a hold asked for it. */
+  /** Mean service time of the pool, if the pool was asked. */
   meanMs: number | undefined;
-  /** What each hold saw before it took; of those behind a part that says no nothing. */
+  /** The level that each hold had before; those behind a part that refuses are left out. */
   levels: number[];
-  /** BullMQ priorities of what enters the pool's queue: see scripts/fair-priority.lua. Empty where nothing may. */
+  /** BullMQ priorities of the jobs that enter the pool's queue: see scripts/fair-priority.lua. Empty if none may. */
   priorities: number[];
 }
 
@@ -39,7 +39,7 @@ export interface Renewal {
 
 export interface Settlement {
   requestId: string;
-  /** Where it has parts; that of its pool is the last. */
+  /** The slots in which the request has parts; that of its pool comes last. */
   slots: readonly Slot[];
   /** Tokens to book; absent gives everything back as if it had never been taken. */
   charge?: number;
@@ -54,14 +54,14 @@ export interface Holdings {
   levels: number[];
 }
 
-// An empty Lua table has no telling whether it is a list.
+// An empty Lua table is encoded as an object, because Lua cannot tell it from a list.
 const levels = z.preprocess((value) => (Array.isArray(value) ? value : []), z.array(z.number()));
 const holdingsSchema = z.object({ requests: z.number(), reserved: z.number(), levels });
 
 /**
- * The books of reservations in Redis, one per slot. Every method is one script, atomic and safe to repeat; what is
- * reserved, and what is settled, in one event-loop turn shares one. Not so in a Cluster: slots live on different
- * nodes there, so each has scripts of its own.
+ * The books of reservations in Redis, one per slot. Every method runs one script, which is atomic and safe to repeat.
+ * All reservations of one event-loop turn share a script run, and so do all settlements. In a Cluster, slots live on
+ * different nodes, so each slot has runs of its own.
  */
 export class Ledger {
   private readonly redis: Redis | Cluster;
@@ -83,17 +83,20 @@ export class Ledger {
     this.leaseMs = leaseMs;
   }
 
-  /** Takes all parts or none. After a rejection nobody knows what was taken: then it wants to be settled. */
+  /** Takes all parts or none. If it rejects, it is not known what was taken, and the request has to be settled. */
   reserve(reservation: Reservation): Promise<Answer> {
     return this.isCluster ? this.reserveApart(reservation) : this.reserveIn(everySlot, reservation);
   }
 
-  /** True if there was something to settle: not before, and not by somebody who found the lease dead. */
+  /** Returns whether there was anything to settle. False if it was settled before, or swept after its lease expired. */
   settle(settlement: Settlement): Promise<boolean> {
     return this.isCluster ? this.settleApart(settlement) : this.settleIn(everySlot, settlement);
   }
 
-  /** `renewals` are asked for at the moment in which they go out, or what was settled meanwhile would come back. */
+  /**
+   * Renews leases. `renewals` is called only when they are sent, so that a request settled meanwhile does not come
+   * back.
+   */
   async renew(slot: Slot, renewals: () => readonly Renewal[]): Promise<void> {
     await runLuaScript(this.redis, this.scripts.renew, bookKeys(slot), () => [
       this.leaseMs,
@@ -101,7 +104,9 @@ export class Ledger {
     ]);
   }
 
-  /** Settles the dead first, so that it is also the way to look after a slot that nobody uses any more. */
+  /**
+   * Reads what a slot holds. It settles expired requests first, so it also cleans up a slot that nobody uses any more.
+   */
   async inspect(slot: Slot, holds: readonly Hold[] = []): Promise<Holdings> {
     const reply = await runLuaScript(this.redis, this.scripts.inspect, bookKeys(slot), [
       JSON.stringify(holds),
@@ -109,7 +114,7 @@ export class Ledger {
     return holdingsSchema.parse(JSON.parse(String(reply)));
   }
 
-  /** Node by node; what was taken is given back when the next one refuses. */
+  /** Reserves slot by slot, for a Cluster. When one refuses, the parts taken before are given back. */
   private async reserveApart({ parts, entries = [], ...request }: Reservation): Promise<Answer> {
     const { requestId } = request;
     const levels: number[] = [];
@@ -134,7 +139,7 @@ export class Ledger {
       await this.settle({ requestId, slots: slotsOf(parts.slice(0, index)) });
       return { ...answer, levels, refused: before + refused };
     }
-    // The pool is the last, and nothing but a pool has a mean and a queue.
+    // The last answer is that of the pool, which alone has a mean and a queue.
     return { ...answer, levels };
   }
 
@@ -188,10 +193,10 @@ export class Ledger {
   }
 }
 
-/** Name of the one batch where a script may work on every slot. */
+/** Name of the single batch that is used outside a Cluster, where one script run may work on every slot. */
 const everySlot: Slot = '';
 
-/** In a Cluster there is a batch for each slot, a pool or a tenant, that was seen lately. */
+/** In a Cluster, each slot (of a pool or a tenant) that was used lately has a batch of its own. */
 const batchesKept = 10_000;
 
 function batchOf<Item, Reply>(
@@ -201,7 +206,7 @@ function batchOf<Item, Reply>(
 ): TurnBatch<Item, Reply> {
   let batch = batches.get(slot);
   if (!batch) {
-    // What is under way in a forgotten batch still gets its answer.
+    // Requests that are under way in a forgotten batch still get their replies.
     if (batches.size >= batchesKept) batches.clear();
     batch = new TurnBatch(ask);
     batches.set(slot, batch);
@@ -209,7 +214,7 @@ function batchOf<Item, Reply>(
   return batch;
 }
 
-/** As scripts/reserve.lua writes them, one behind the other. */
+/** Reads the answers of scripts/reserve.lua, which stand one after the other in one list of numbers. */
 function answersOf(reply: unknown): Answer[] {
   const numbers = numbersOf(reply);
   const answers: Answer[] = [];
@@ -234,7 +239,7 @@ function known(number = -1): number | undefined {
   return number >= 0 ? number : undefined;
 }
 
-/** The scripts are ours and travel with this file: a look at the shape is enough, and costs nothing per request. */
+/** Checks only the outer shape, because the scripts are ours and ship with this file. */
 function numbersOf(reply: unknown): number[] {
   if (Array.isArray(reply)) return reply;
   throw new SluiceError('internal', 'the ledger answered in an unknown shape');

@@ -3,15 +3,15 @@ import type { PoolQueueKeys } from '@sluice/transport';
 import type { z } from 'zod';
 import type { Claim } from './claim.ts';
 
-/** Whom a policy binds. */
+/** Whom a policy limits. */
 export type Scope = 'tenant' | 'key';
 
 /**
- * One question to the ledger, of three kinds; a claim adds the amount that it takes. `max` is the most that may be taken.
- * - lease: held until the request ends, or until nobody renews it. `weight` of the tenant whose places of a pool are
- *   counted; absent means 1.
- * - rate: a bucket that runs empty within `periodMs`. `settles`: the estimate is replaced by the tokens spent.
- * - budget: the estimate is reserved, the tokens spent are booked; `periodMs` absent means for ever.
+ * One check of the ledger, of three kinds. A claim adds the amount that it takes; `max` is the most that may be held.
+ * - lease: held until the request ends or its lease expires. `weight`: of the tenant whose places in a pool are counted;
+ *   absent means 1.
+ * - rate: a bucket that drains within `periodMs`. `settles`: at the end the estimate is replaced by the tokens spent.
+ * - budget: the estimate is reserved, then the tokens spent are booked; `periodMs` absent means for ever.
  */
 export type Check =
   | { primitive: 'lease'; max?: number; backlog?: Backlog; weight?: number }
@@ -19,8 +19,8 @@ export type Check =
   | { primitive: 'budget'; max: number; periodMs?: number };
 
 /**
- * A lease's `max` that follows from how long the pool takes for a generation. The check behind it counts those of the
- * caller's tenant.
+ * What the ledger needs to compute the `max` of a pool's lease from the pool's mean service time. The check after it
+ * counts the places of the caller's tenant.
  */
 export interface Backlog {
   slots: number;
@@ -29,11 +29,11 @@ export interface Backlog {
   maxWaiting?: number;
   /** Key of the pool's mean service time. */
   meanKey: string;
-  /** Key of the instant since when the pool is busy. */
+  /** Key of the instant at which the pool became busy. */
   busyKey: string;
   /** Mean service time in milliseconds before anything was measured. */
   priorMeanMs: number;
-  /** Where its jobs wait, as scripts of the queue name it. */
+  /** Keys of the queue in which its jobs wait. */
   queue: PoolQueueKeys;
 }
 
@@ -44,18 +44,18 @@ export interface Estimate {
   totalTokens: number;
 }
 
-/** Why a check said no. */
+/** Why a check refused a claim. */
 export interface Refused {
   scope: Scope;
   /** What the claim would have taken. */
   amount: number;
-  /** What was taken already. */
+  /** What others had already taken. */
   level: number;
-  /** After which time there would have been so much more room; 0 means at any moment, absent never. */
+  /** After how long there would be room for the claim; 0 means at any moment, absent means never. */
   waitMs?: number;
 }
 
-/** A rule that a policy may set for a tenant or a key. `defineLimit` makes one fit for the registry. */
+/** A rule that a policy may set for a tenant or a key. `defineLimit` makes a `Limit` for the registry from it. */
 export interface LimitDefinition<Policy> {
   readonly name: string;
   /** One sentence for operators. */
@@ -64,15 +64,17 @@ export interface LimitDefinition<Policy> {
   readonly example: string;
   readonly policy: z.ZodType<Policy>;
   check(policy: Policy): Check;
-  /** What its rate counts, so that callers are told in headers how much is left; absent for those of which clients know no header. */
+  /**
+   * What its rate counts, if the APIs have response headers that tell how much of it is left; absent if they have none.
+   */
   readonly counts?: RateState['counts'];
-  /** What a claim takes of it. */
+  /** How much a claim takes of it. */
   amount(claim: Claim, policy: Policy, estimate: Estimate): number;
-  /** The error that a refused caller sees. It names the limit, whom it binds and its size. */
+  /** The error that a refused caller gets. It names the limit, its scope and its size. */
   refuse(policy: Policy, refused: Refused): SluiceError;
 }
 
-/** A policy that was read and waits for claims. */
+/** A limit with a parsed policy, ready to check claims. */
 export interface BoundLimit {
   readonly name: string;
   readonly counts: RateState['counts'] | undefined;
@@ -81,12 +83,13 @@ export interface BoundLimit {
   refuse(refused: Refused): SluiceError;
 }
 
-/** A limit whose policy type is its own business. */
+/** A limit whose policy type is hidden, so that all limits fit into one list. */
 export interface Limit extends Pick<LimitDefinition<unknown>, 'name' | 'summary' | 'example' | 'policy'> {
-  /** Throws `internal` for a stored policy that doesn't fit: better no service than service without limits. */
+  /** Parses a stored policy. Throws `internal` if it does not fit: no service is better than service without limits. */
   bind(policy: Json): BoundLimit;
 }
 
+/** Makes a limit for the registry. */
 export function defineLimit<Policy>(definition: LimitDefinition<Policy>): Limit {
   const { name, summary, example, policy: schema } = definition;
   return {

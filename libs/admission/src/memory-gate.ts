@@ -3,7 +3,7 @@ import { type Clock, systemClock, type Timer } from '@sluice/runtime';
 import { evictionIn } from '@sluice/transport';
 import { Cluster, type Redis } from 'ioredis';
 
-/** `refusedBy` of its error. */
+/** The `refusedBy` of the gate's error. */
 export const memoryRefusal = 'memory';
 
 export interface MemoryGateOptions {
@@ -12,20 +12,21 @@ export interface MemoryGateOptions {
   clock?: Clock;
   /** Milliseconds between two looks; default 1,000. */
   everyMs?: number;
-  /** Part of maxmemory above which the gate is shut; default 0.7. A full Redis can't finish running jobs. */
+  /** Share of maxmemory above which the gate is shut; default 0.7. In a full Redis, running jobs could not finish. */
   threshold?: number;
   /**
-   * Told the policy by which a node has begun to delete what we put there when its memory is full, and of nothing when all
-   * keep it again: whoever refuses such a Redis at the start can meet it later, by a setting or a failover. Default: nobody.
+   * Called with the policy when a node is found to evict our keys once its memory is full, and with nothing when no
+   * node does so any more. Such a Redis is refused at start, but a setting or a failover can bring one later. Default:
+   * nothing.
    */
   onEviction?(policy: string | undefined): void;
 }
 
-/** Shuts admission while Redis' memory is nearly full. */
+/** Shuts admission while the memory of Redis is nearly full. */
 export interface MemoryGate {
   /** Throws `unavailable` while the gate is shut. */
   check(): void;
-  /** Used part of maxmemory at the last look, of the fullest node; 0 without a limit. */
+  /** Used share of maxmemory on the fullest node at the last look; 0 if there is no limit. */
   readonly fill: number;
   /** Returns after the first look. */
   start(): Promise<void>;
@@ -88,7 +89,7 @@ class PollingMemoryGate implements MemoryGate {
     this.timer.unref();
   }
 
-  /** One look at a time. A look that fails changes nothing: that Redis is away is noticed by those who need it. */
+  /** Looks once, one look at a time. A failed look changes nothing: others notice that Redis is away. */
   private look(): Promise<void> {
     this.looking ??= this.askNodes()
       .then((infos) => this.note(infos))
@@ -113,10 +114,10 @@ class PollingMemoryGate implements MemoryGate {
   }
 }
 
-/** Used part of maxmemory in the text of INFO memory; 0 where there is no limit. */
+/** Used share of maxmemory by the text of `INFO memory`; 0 if there is no limit. */
 export function memoryFill(info: string): number {
   const read = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
   const limit = read('maxmemory');
-  // What Redis itself leaves out when it compares: buffers of replicas and of the append-only file.
+  // Redis, too, leaves out the buffers of replicas and of the append-only file when it compares.
   return limit === 0 ? 0 : (read('used_memory') - read('mem_not_counted_for_evict')) / limit;
 }

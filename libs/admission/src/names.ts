@@ -1,42 +1,46 @@
-/** The part of Redis in which one script may work: a hash tag, so that a Cluster keeps it on one node. */
+/**
+ * Prefix of all keys of one tenant or pool, with a hash tag, so that a Cluster keeps them on one node for one script.
+ */
 export type Slot = string;
 
 /** Every Redis key of this library. */
 export interface AdmissionNames {
-  /** Where the limits of a tenant and its keys are counted. */
+  /** The slot in which the limits of a tenant and its keys are counted. */
   tenantSlot(tenant: string): Slot;
-  /** Where the places of a pool are counted. */
+  /** The slot in which the places of a pool are counted. */
   poolSlot(pool: string): Slot;
-  /** Zset: slots in use by the instant (Redis time) until which somebody promised to look after them. */
+  /**
+   * Zset of the slots in use, each with the instant (Redis time) until which a process has promised to look after it.
+   */
   readonly slotsInUse: string;
 }
 
 /** The names under one prefix; two installations in one database need two prefixes. */
 export function admissionNames(prefix: string): AdmissionNames {
   return {
-    // Encoded, because a brace or colon in a name would move it to another slot or into another's keys.
+    // Names are encoded, because a brace or colon in one would lead to another slot or to the keys of another name.
     tenantSlot: (tenant) => `${prefix}:{t:${encodeURIComponent(tenant)}}`,
     poolSlot: (pool) => `${prefix}:{p:${encodeURIComponent(pool)}}`,
     slotsInUse: `${prefix}:admission:slots`,
   };
 }
 
-/** The keys of a slot's book, which every script works on: see scripts/ledger.lua. */
+/** The keys of a slot's book, with which every script works: see scripts/ledger.lua. */
 export function bookKeys(slot: Slot): [open: string, records: string, mean: string] {
   return [`${slot}:open`, `${slot}:records`, meanKey(slot)];
 }
 
-/** Where the mean service time of a pool is kept. */
+/** Key of the mean service time of a pool. */
 export function meanKey(slot: Slot): string {
   return countKey(slot, 'service', 'mean');
 }
 
-/** Where a limit counts for one key of a tenant, or absent that, for all of its keys together. */
+/** Key of a limit's count for one API key of a tenant, or for all of its keys together if `keyId` is absent. */
 export function policyKey(slot: Slot, limit: string, keyId: string | undefined): string {
   return countKey(slot, limit, keyId === undefined ? 'tenant' : `key:${encodeURIComponent(keyId)}`);
 }
 
-/** Where a limit counts for one scope, as `sluice:{t:acme}:concurrency:key:key_1`. */
+/** Key of a limit's count in one scope, such as `sluice:{t:acme}:concurrency:key:key_1`. */
 export function countKey(slot: Slot, limit: string, scope: string): string {
   return `${slot}:${limit}:${scope}`;
 }

@@ -1,4 +1,4 @@
-/** Numbers what a run of a script is sent once and names often, from 1, in the order in which it is first named. */
+/** Numbers things from 1, in order of first use, so that a script run gets each once and refers to it by its number. */
 export class Numbering<Thing> {
   private readonly numbers = new Map<Thing, number>();
 
@@ -14,7 +14,7 @@ export class Numbering<Thing> {
     return number;
   }
 
-  /** As a script reads them: `2 1`. */
+  /** The numbers of several things, as scripts read them: `2 1`. */
   numbersOf(things: readonly Thing[]): string {
     let numbers = '';
     for (const thing of things) {

@@ -5,13 +5,13 @@ import { formatDuration, parseDurationMs } from './duration.ts';
 import type { BoundLimit, Limit, Scope } from './limit.ts';
 import { limits } from './registry.ts';
 
-/** A policy with whom it binds. */
+/** A bound policy with its scope. */
 export interface ScopedLimit {
   readonly scope: Scope;
   readonly limit: BoundLimit;
 }
 
-/** The limit of this name. Throws `invalid-request` with the nearest name, or all names. */
+/** The limit of this name. If there is none, throws `invalid-request` with the nearest name or all names. */
 export function limitNamed(name: string): Limit {
   const limit = limits.find((candidate) => candidate.name === name);
   if (limit) return limit;
@@ -23,8 +23,8 @@ export function limitNamed(name: string): Limit {
 }
 
 /**
- * Reads a policy as people write it: `10` is `{max: 10}`, `60/1m` is `{max: 60, periodMs: 60000}`, and text
- * that starts with a brace is the policy itself in JSON. Throws `invalid-request` where it doesn't fit the limit.
+ * Parses a policy as people write it: `10` is `{max: 10}`, `60/1m` is `{max: 60, periodMs: 60000}`, and text that
+ * starts with a brace is the policy in JSON. Throws `invalid-request` if it does not fit the limit.
  */
 export function parsePolicy(name: string, text: string): Json {
   const limit = limitNamed(name);
@@ -35,11 +35,11 @@ export function parsePolicy(name: string, text: string): Json {
       `${JSON.stringify(text)} is no policy of ${name}, which is written as ${name}=${limit.example}`,
     );
   }
-  // What a limit's schema gives for JSON is JSON: the schemas have no transformations.
+  // The schemas have no transformations, so their output for JSON is JSON.
   return parsed.data as Json;
 }
 
-/** The short form of a policy, and JSON where it has none. */
+/** The short form of a policy, or JSON if it has none. */
 export function formatPolicy(policy: Json): string {
   if (typeof policy === 'object' && policy !== null && !Array.isArray(policy)) {
     const { max, periodMs, ...rest } = policy;
@@ -51,10 +51,10 @@ export function formatPolicy(policy: Json): string {
   return JSON.stringify(policy);
 }
 
-// A cached caller keeps its limits object, so its policies are read once and not per request.
+// A cached caller keeps its limits object, so its policies are parsed once and not per request.
 const bound = new WeakMap<ScopedLimits, readonly ScopedLimit[]>();
 
-/** The policies of a caller, ready for claims, in the registry's order. */
+/** The bound policies of a caller: those of its key, then those of its tenant, each in the registry's order. */
 export function bindLimits(scoped: ScopedLimits): readonly ScopedLimit[] {
   const known = bound.get(scoped);
   if (known) return known;
@@ -75,7 +75,7 @@ function bindScope(policies: Limits, scope: Scope): ScopedLimit[] {
   });
 }
 
-/** Absent where the text has not the short form, which fits no limit. */
+/** Parses the short form of a policy. Absent, which fits no limit, if the text does not have that form. */
 function readShort(text: string): Json | undefined {
   const [, count, period] = /^(\d[\d_]*)(?:\/(.+))?$/.exec(text) ?? [];
   if (count === undefined) return undefined;

@@ -3,8 +3,7 @@ import type { Answer } from './ledger.ts';
 import type { ScopedLimit } from './policy.ts';
 
 /**
- * What a caller may be told of his rates: of those of his key and of his tenant that count the same, the one of which less
- * is left.
+ * The rates that callers are told of. If the key and its tenant both have a rate that counts the same, the scarcer one.
  */
 export function rateStates(
   policies: readonly ScopedLimit[],

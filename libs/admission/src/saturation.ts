@@ -5,17 +5,17 @@ import type { Check } from './limit.ts';
 import { countKey, meanKey, type Slot } from './names.ts';
 import { saturationRetryAfterMs } from './retry-after.ts';
 
-/** `refusedBy` of the two errors below. */
+/** The `refusedBy` of the two errors below. */
 export const saturationRefusal = 'saturation';
 export const workersRefusal = 'workers';
 
-/** Two seconds: a short answer of a mid-sized model. One measured generation replaces it. */
+/** The mean service time until the first generation has been measured: that of a short answer of a mid-sized model. */
 export const priorMeanMs = 2_000;
 
-/** However slow its generations are, a pool with workers lets so many wait that a finished slot finds work. */
+/** A pool with workers lets at least this many requests wait, however slow it is, so that a freed slot finds work. */
 const minWaiting = 1;
 
-/** Places of a pool, running or waiting. */
+/** The check of a pool's places, which running and waiting requests take. */
 export function poolCheck(pool: string, { slots, waitBudgetMs, maxWaiting }: PoolPolicy, slot: Slot): Check {
   return {
     primitive: 'lease',
@@ -32,7 +32,7 @@ export function poolCheck(pool: string, { slots, waitBudgetMs, maxWaiting }: Poo
   };
 }
 
-/** Places of one tenant in a pool, for fairness: of a full pool each tenant may have some, see scripts/reserve.lua. */
+/** The check of one tenant's places in a pool, which limits its share of a full pool: see scripts/reserve.lua. */
 export function tenantShareCheck(weight: number): Check {
   return { primitive: 'lease', ...(weight !== 1 && { weight }) };
 }

@@ -2,12 +2,12 @@ import { type LuaScript, putJobsFile, readLuaScript } from '@sluice/transport';
 
 const own = (name: string): URL => new URL(`./scripts/${name}.lua`, import.meta.url);
 
-/** Reads a script of scripts/ about the slots in use, which needs nothing of the books. */
+/** Reads a script of scripts/ that works on the set of slots in use and not on books. */
 export function readSlotScript(name: 'promise' | 'abandoned'): LuaScript {
   return readLuaScript(own(name));
 }
 
-/** Reads a script of scripts/, with the functions before it that it uses. */
+/** Reads a script of scripts/ that works on books, preceded by the files whose functions it uses. */
 export function readScript(name: 'reserve' | 'settle' | 'renew' | 'inspect'): LuaScript {
   const books = [own('counts'), own('ledger')];
   if (name !== 'reserve') return readLuaScript(...books, own(name));

@@ -4,23 +4,23 @@ import { type CheckList, checkList } from './check-list.ts';
 import { Ledger } from './ledger.ts';
 import { poolCheck, tenantShareCheck } from './saturation.ts';
 
-/** A tenant that has so many requests outstanding at all times; one that is refused comes again. */
+/** A tenant whose users each always have one request outstanding; a refused request comes again. */
 export interface SimulatedTenant {
   name: string;
   users: number;
   /** Default 1. */
   weight?: number;
-  /** Answers that each request asks for. */
+  /** Answers that each request asks for; default 1. */
   jobs?: number;
   serviceMs: number;
-  /** When they come; default at the beginning. */
+  /** When its users arrive; default at the beginning. */
   fromMs?: number;
 }
 
 export interface Served {
-  /** Of the time of all slots. */
+  /** Its share of the time of all slots. */
   share: number;
-  /** Ascending; how long the generations that were admitted waited for their slot. */
+  /** How long the admitted generations waited for their slot, ascending. */
   waitsMs: number[];
   refused: number;
 }
@@ -42,8 +42,8 @@ const slot = `sluice:{p:${pool}}`;
 const retryMs = 1000;
 
 /**
- * A pool under load in which only the scripts are real: time is what the simulation says, also for Redis, and chance
- * is counted off, so that the same load gives the same figures.
+ * A pool under load in which only the scripts are real. Time is simulated, for Redis, too, and the random numbers are a
+ * fixed sequence, so that the same load gives the same figures.
  */
 export class SimulatedPool {
   private readonly redis: Redis;
@@ -65,7 +65,9 @@ export class SimulatedPool {
     this.ledger = new Ledger(withOwnTime(redis), 1_000_000_000);
   }
 
-  /** What each tenant got from `warmMs` until `forMs`. A second run goes on where the first ended, with its users, too. */
+  /**
+   * Returns what each tenant got from `warmMs` until `forMs`. A second run continues the first, with its users, too.
+   */
   async run(
     tenants: readonly SimulatedTenant[],
     { warmMs, forMs }: { warmMs: number; forMs: number },
@@ -113,7 +115,7 @@ export class SimulatedPool {
     this.comeAgain(tenant, at + retryMs * (0.5 + this.chance()));
   }
 
-  /** What workers do: each slot that is free takes the first job of the queue. */
+  /** Plays the workers: each free slot takes the first job of the queue. */
   private async fill(at: number): Promise<void> {
     while (this.free > 0) {
       const [job] = await this.redis.zpopmin(poolQueueKeys(pool).prioritized);
@@ -149,7 +151,7 @@ export class SimulatedPool {
     return this.dues.splice(first, 1)[0];
   }
 
-  /** From 0 to 1, evenly and in no order that the load could keep step with. */
+  /** Numbers from 0 to 1, evenly spread, in an order that does not resonate with the load. */
   private chance(): number {
     this.draws += 1;
     return (this.draws * 0.6180339887498949) % 1;
@@ -186,7 +188,9 @@ export class SimulatedPool {
 
 const timeKey = `${slot}:time`;
 
-/** The connection, on which scripts read the time from a key: their text is changed, so none goes by its digest. */
+/**
+ * The connection, on which scripts read the time from a key. Their text is changed, so they are never run by digest.
+ */
 function withOwnTime(redis: Redis): Redis {
   const methods: Record<string | symbol, unknown> = {
     evalsha: () => Promise.reject(new ReplyError('NOSCRIPT')),

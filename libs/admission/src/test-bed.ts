@@ -11,7 +11,7 @@ interface Server {
   stop(): Promise<void>;
 }
 
-/** For the tests of this folder: connections and admissions on one Redis, claims, and an end to all of it. */
+/** What the tests of this folder share: connections and admissions on one Redis, claims, and their clean-up. */
 export class TestBed<Given extends Server = Server> {
   readonly server: Given;
   private closers: (() => Promise<void> | void)[] = [];
@@ -108,7 +108,7 @@ export async function startClusterOfOne(): Promise<OwnTestRedis> {
   return server;
 }
 
-/** How many of the promises were kept, and what the others were broken with. */
+/** How many of the promises were fulfilled, and the errors of the others. */
 export async function outcomes(work: Promise<unknown>[]): Promise<{ kept: number; errors: unknown[] }> {
   const settled = await Promise.allSettled(work);
   const errors = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));

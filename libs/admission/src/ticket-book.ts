@@ -14,11 +14,11 @@ interface NewTicket {
   onSettle(): void;
 }
 
-/** An admitted request of this process that is not settled. */
+/** An admitted request of this process that has not been settled. */
 class OpenTicket implements Ticket {
   readonly requestId: string;
   readonly estimatedInputTokens: number;
-  /** Those that are held still; that of the pool is the last. */
+  /** The parts that are still held; that of the pool comes last. */
   parts: readonly Part[];
   hasFreed = false;
   /** Output tokens seen so far. */
@@ -37,7 +37,7 @@ class OpenTicket implements Ticket {
   }
 
   priorityOf(job: number): number {
-    // Whose admission was not heard have entered already.
+    // Without a heard reply there are no priorities, but then the jobs are already in the queue.
     return this.priorities[job] ?? 1;
   }
 
@@ -64,28 +64,28 @@ export interface TicketBookOptions {
   slotsInUse: string;
 }
 
-/** Tickets per script: some 2 ms of Redis. */
+/** Tickets that are renewed by one script run, which takes Redis about 2 ms. */
 const renewalBatch = 200;
-/** Settlements per script, for the same reason. */
+/** Settlements that are repeated at a time, for the same reason. */
 const leftoverBatch = 200;
-/** Settlements kept while Redis is away; past it the oldest are left to the rule for dead leases. */
+/** Settlements that are kept while Redis is away. Beyond that, the oldest are left to the rule for expired leases. */
 const maxUnsettled = 100_000;
 const slotsInUseLifeMs = 7 * 24 * 3600 * 1000;
-/** Slots of dead processes that one round looks after. */
+/** Slots of dead processes that one round cleans up. */
 const abandonedPerRound = 100;
 const promiseScript = readSlotScript('promise');
 const abandonedScript = readSlotScript('abandoned');
 
 /**
- * Keeps what this process holds alive, and settles what it and others left behind. Everything it does may fail
- * with Redis and is done again at the next round, or the moment Redis is back. Each thing fails by itself: in a Cluster
- * one master may be away and the others not.
+ * Keeps the tickets of this process alive, and settles what this and other processes have left behind. Anything that
+ * fails because Redis is away is repeated in the next round, or as soon as Redis is back. Each slot fails on its own,
+ * because in a Cluster a single master may be away.
  */
 export class TicketBook {
   private readonly options: TicketBookOptions;
   private readonly tickets = new Map<string, OpenTicket>();
   private readonly unsettled = new Map<string, Settlement>();
-  /** Slots that this process told the others of since the last round. */
+  /** Slots for which this process has made a promise since the last round. */
   private readonly announced = new Set<Slot>();
   private timer: Timer | undefined;
   private renewing: Promise<void> | undefined;
@@ -108,7 +108,7 @@ export class TicketBook {
     this.schedule();
   }
 
-  /** Ends the rounds with a last one. Open tickets are left to their leases. */
+  /** Stops the rounds, after repeating the failed settlements once more. Open tickets are left to their leases. */
   async close(): Promise<void> {
     this.options.redis.off('ready', this.runRound);
     this.timer?.cancel();
@@ -117,21 +117,23 @@ export class TicketBook {
     await this.settleLeftovers();
   }
 
-  /** Tells the other processes that this slot may need looking after, should this one die. */
+  /** Promises to look after this slot, so that other processes do it should this one die. */
   announce(slot: Slot): void {
     if (this.announced.has(slot)) return;
     this.announced.add(slot);
     this.promise([slot]).catch(() => this.announced.delete(slot));
   }
 
-  /** Renews what the request holds from now until its ticket is settled, of which `onSettle` is told. */
+  /**
+   * Opens a ticket, whose leases are renewed until it is settled. `onSettle` is called when its places are given back.
+   */
   open(reserved: NewTicket): Ticket {
     const ticket = new OpenTicket(this, reserved);
     this.tickets.set(ticket.requestId, ticket);
     return ticket;
   }
 
-  /** Settles a ticket's part in its pool ahead of the others. */
+  /** Settles the pool's part of a ticket before the others. */
   freePlaces(ticket: OpenTicket, durationMs: number): void {
     const { requestId, parts } = ticket;
     if (this.tickets.get(requestId) !== ticket || ticket.hasFreed) return;
@@ -141,7 +143,7 @@ export class TicketBook {
     void this.settle({ requestId, slots: slotsOf(parts.slice(-1)), charge: 0, durationMs });
   }
 
-  /** Settles all that a ticket of this book holds. Only the first call counts. */
+  /** Settles all that a ticket still holds. Only the first call counts. */
   settleTicket(ticket: OpenTicket, outcome: Outcome): Promise<void> {
     const { requestId, estimatedInputTokens, parts, seen, hasFreed } = ticket;
     if (this.tickets.get(requestId) !== ticket) return Promise.resolve();
@@ -153,7 +155,7 @@ export class TicketBook {
     return this.settle({ requestId, slots: slotsOf(parts), charge, durationMs });
   }
 
-  /** Never rejects: a settlement that Redis didn't take waits for the next round. */
+  /** Never rejects: a settlement that Redis did not take is repeated in the next round. */
   async settle(settlement: Settlement): Promise<void> {
     try {
       await this.options.ledger.settle(settlement);
@@ -173,7 +175,7 @@ export class TicketBook {
   }
 
   private readonly runRound = (): void => {
-    // One that outlasts the interval takes the next one's place. What lives does not wait for what has ended.
+    // A round that outlasts the interval replaces the next one. Renewals do not wait for settlements.
     this.renewing ??= this.renew().finally(() => {
       this.renewing = undefined;
     });
@@ -192,12 +194,13 @@ export class TicketBook {
       const settled = await Promise.all(
         leftovers.slice(from, from + leftoverBatch).map(([name, settlement]) => this.retry(name, settlement)),
       );
-      // Redis is away, or with it the master of all of these, which stand behind the others now.
+      // Redis is away, or the master of all of these. They have been moved behind the others, so the next round starts
+      // there.
       if (!settled.includes(true)) return;
     }
   }
 
-  /** Tries a settlement again; one that fails goes behind the others. */
+  /** Repeats a settlement. One that fails again is moved behind the others. */
   private async retry(name: string, settlement: Settlement): Promise<boolean> {
     const isSettled = await this.options.ledger.settle(settlement).then(
       () => true,
@@ -231,8 +234,8 @@ export class TicketBook {
   }
 
   /**
-   * Visits slots, each of which may fail. In a Cluster at once, since a master that is away is waited for; a single
-   * Redis fails for all or answers, and has others to serve meanwhile.
+   * Visits slots, each of which may fail. In a Cluster they are visited at once, so that a master that is away holds up
+   * only its own. With a single Redis they are visited in turn, so that it can serve others in between.
    */
   private async eachSlot(slots: readonly Slot[], visit: (slot: Slot) => Promise<void>): Promise<void> {
     const safely = (slot: Slot): Promise<void> => visit(slot).catch(() => undefined);
@@ -244,19 +247,19 @@ export class TicketBook {
     for (let from = 0; from < tickets.length; from += renewalBatch) {
       const batch = tickets.slice(from, from + renewalBatch);
       await this.options.ledger.renew(slot, () =>
-        // Some may have been settled since the round began: to renew them would bring them back.
+        // Some may have been settled since the round began, and a renewal would bring them back.
         batch.flatMap((ticket) => (this.tickets.has(ticket.requestId) ? renewalsOf(ticket, slot) : [])),
       );
     }
   }
 
-  /** Slots of processes that died: nobody has renewed their promise. */
+  /** Cleans up slots that dead processes have left: those whose promise nobody has renewed. */
   private async settleAbandoned(): Promise<void> {
     const { redis, slotsInUse, ledger } = this.options;
     const found = await runLuaScript(redis, abandonedScript, [slotsInUse], [abandonedPerRound]);
     const slots = Array.isArray(found) ? found.map(String) : [];
     await this.eachSlot(slots, async (slot) => {
-      // Where nobody answers, the next look is as far away as where there is something to look after.
+      // A slot that does not answer gets a new promise, too, so that the next look at it is not immediate.
       const requests = await ledger.inspect(slot).then(
         (holdings) => holdings.requests,
         () => undefined,
@@ -273,7 +276,7 @@ export class TicketBook {
   }
 }
 
-/** Empty where nothing is held in the slot any more. */
+/** The renewal of a ticket's part in a slot; empty if it holds nothing there any more. */
 function renewalsOf({ requestId, parts, seen }: OpenTicket, slot: Slot): Renewal[] {
   const part = parts.find(({ list }) => list.slot === slot);
   return part ? [{ id: requestId, seen, leases: leasesOf(part) }] : [];
@@ -285,7 +288,7 @@ function leasesOf({ list, amounts }: Part): Renewal['leases'] {
   );
 }
 
-/** The written rule: what was reported, and in its place the input estimate and the output that was seen. */
+/** Charges the reported usage; missing numbers are replaced by the input estimate and the output that was seen. */
 function chargeOf({ usage }: Outcome, known: { inputTokens: number; outputTokens: number }): number {
   const { inputTokens = known.inputTokens, outputTokens = known.outputTokens } = usage ?? {};
   return Math.max(0, Math.ceil(inputTokens + outputTokens));

@@ -26,7 +26,7 @@ export const tokenBudget = defineLimit({
   refuse({ max, periodMs }, { scope, amount, level, waitMs }) {
     const renewal = periodMs === undefined ? '' : ` per ${formatDuration(periodMs)}`;
     const message = `token-budget of this ${scope} is ${max} tokens${renewal}: ${level} are spent or reserved, and the request may need ${amount}`;
-    // What is spent leaves room for it: who comes again when other requests have ended needs no new budget.
+    // Only reservations are in the way: the request will fit when others have ended, without a new budget.
     if (waitMs === 0) return new SluiceError('rate-limited', message, { retryAfterMs: patience(waitMs) });
     const mayFit = waitMs !== undefined && amount <= max;
     return new SluiceError('budget-exhausted', message, {

@@ -18,8 +18,8 @@ export const tokenRate = defineLimit({
   counts: 'tokens',
   policy,
   check: ({ max, periodMs }) => ({ primitive: 'rate', max, periodMs, settles: true }),
-  // Clients ask for far more output than they get: a claim that a full bucket can't hold waits for a full bucket,
-  // unless the input alone is too long for ever.
+  // Clients ask for far more output than they get. So a claim that is larger than the whole rate takes the whole rate,
+  // unless its input alone is larger: then it can never fit.
   amount: (_claim, { max }, { inputTokens, totalTokens }) =>
     inputTokens > max ? inputTokens : Math.min(totalTokens, max),
   refuse({ max, periodMs }, { scope, amount, waitMs }) {

@@ -1,4 +1,4 @@
--- Slots that nobody looks after any more, those first that were left first: nobody has renewed his promise.
+-- Finds slots whose promise nobody has renewed, so that nobody looks after them any more; the oldest come first.
 --   KEYS[1] slots in use, see promise.lua   ARGV[1] how many at most
 
 local time = redis.call('TIME')

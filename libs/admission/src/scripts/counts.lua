@@ -1,5 +1,5 @@
--- What is counted in the keys that checks name, included before the ledger: leases, which are members of zsets, rates and
--- budgets. A run reads each key once, counts in Lua, and writes each key once, in `writeCounts`.
+-- The counts in the keys that checks name: leases (members of zsets), rates and budgets. Included before the ledger.
+-- A run reads each key once, counts in Lua, and writes each key once, in `writeCounts`.
 
 local bookLifeMs = 7 * 24 * 3600 * 1000
 
@@ -7,12 +7,12 @@ local function number(text)
   return string.format('%.17g', text)
 end
 
--- The instant of the whole run, in ms by Redis, as a number and as text, since Lua is slow to write numbers.
+-- The time of the whole run, in ms by the clock of Redis, as a number and as text, because Lua formats numbers slowly.
 local time = redis.call('TIME')
 local at = time[1] * 1000 + math.floor(time[2] / 1000)
 local now = string.format('%.0f', at)
 
--- Of all other keys: what was read, and what is to be written.
+-- What was read of these keys, and what is to be written to them.
 local counts, rates, budgets = {}, {}, {}
 local toAdd, toRemove, toKeep = {}, {}, {}
 
@@ -31,7 +31,7 @@ local function addMember(key, score, name)
   list[size + 1], list[size + 2] = score, name
 end
 
--- Lua passes some 8,000 values to a function at most, and requests for many answers have a lease for each of them.
+-- Lua passes about 8,000 values to a function at most, and a request for many answers has a lease for each of them.
 local mostAtOnce = 4000
 local function callInParts(command, key, values)
   for from = 1, #values, mostAtOnce do
@@ -44,7 +44,7 @@ local function removeMember(key, name)
   list[#list + 1] = name
 end
 
--- A lease set's expired members don't count, whether or not somebody removed them.
+-- Expired members of a lease set do not count, whether or not they have been removed.
 local function leaseCount(key)
   local count = counts[key] or redis.call('ZCOUNT', key, '(' .. now, '+inf')
   counts[key] = count
@@ -62,7 +62,7 @@ end
 local function takeLease(key, id, amount, diesAt)
   local count = counts[key]
   for index = 1, amount do addMember(key, diesAt, id .. suffix(index)) end
-  -- Renewals keep the key from here on.
+  -- A key without live members needs an expiry; from here on, renewals prolong it.
   if count == 0 then toKeep[#toKeep + 1] = key end
   counts[key] = count + amount
 end
@@ -71,8 +71,8 @@ local function dropLease(key, id, amount)
   for index = 1, amount do removeMember(key, id .. suffix(index)) end
 end
 
--- A rate is a bucket that fills by what is taken and runs empty in one period. It keeps the policy by which it runs
--- empty: what is settled may have begun under an older one.
+-- A rate is a bucket that fills by what is taken and drains within one period. It stores the policy by which it drains,
+-- because a request that is settled may have begun under an older one.
 local function rateOf(key, max, periodMs)
   local rate = rates[key]
   if rate then return rate end
@@ -81,14 +81,16 @@ local function rateOf(key, max, periodMs)
   if bucket[1] then
     local sinceMs = at - bucket[2]
     rate.level = math.max(0, bucket[1] - math.max(0, sinceMs) * rate.max / rate.periodMs)
-    -- The clock was set back: the bucket runs empty from now on, and not when the clock is where it was.
+    -- The clock was set back: write the bucket anew, so that it drains from now on and not only once the clock has
+    -- caught up.
     rate.isChanged = sinceMs < 0
   end
   rates[key] = rate
   return rate
 end
 
--- As the policy wants it that is asked now, and at most full: who was given another policy waits no longer than it says.
+-- The bucket under the policy of the current request. It is at most full then, so that a caller with a new policy waits
+-- no longer than that policy says.
 local function rateNow(key, max, periodMs)
   local rate = rateOf(key, max, periodMs)
   if rate.max ~= max or rate.periodMs ~= periodMs then
@@ -101,8 +103,8 @@ local function setRateLevel(rate, level)
   rate.level, rate.isChanged = level > 0 and level or 0, true
 end
 
--- A budget counts what is spent and what is reserved; with a period, what is spent is forgotten at its end. It keeps the
--- period for the same reason.
+-- A budget counts what is spent and what is reserved. With a period, what is spent is forgotten at its end. It stores
+-- its period for the same reason as a rate its policy.
 local function beginPeriod(budget)
   local window = budget.periodMs and math.floor(at / budget.periodMs)
   if window and window ~= budget.window then budget.spent, budget.window = 0, window end
@@ -126,7 +128,7 @@ local function budgetOf(key, periodMs)
   return budget
 end
 
--- As the policy wants it that is asked now.
+-- The budget under the policy of the current request.
 local function budgetNow(key, periodMs)
   local budget = budgetOf(key, periodMs)
   if budget.periodMs ~= periodMs then
@@ -163,7 +165,7 @@ local function writeBudget(key, budget)
   end
 end
 
--- Writes all that changed, and forgets what was read. What died goes first: the same request may have come again.
+-- Writes all changes and forgets what was read. Removals come first, because a request that died may have come again.
 local function writeCounts()
   for key, members in pairs(toRemove) do callInParts('ZREM', key, members) end
   for key, members in pairs(toAdd) do callInParts('ZADD', key, members) end

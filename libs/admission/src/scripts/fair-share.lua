@@ -1,22 +1,21 @@
--- How much of a pool each tenant may have while some wait, included before reserve.lua: as many slots as all can have
--- by their weights and nobody needs to leave free (weighted max-min fairness), at the pace of the tenant's own
--- generations.
--- Of a book, written only while somebody waits in its pool:
+-- How much of a pool each tenant may have while requests wait: its share of the slots by weighted max-min fairness, at
+-- the pace of the tenant's own generations. Included before reserve.lua. Keys of a book that are written only while
+-- requests wait in its pool:
 --   …busy:tenants      set of the keys under which the places of its tenants are counted
---   …busy:weights      hash, such a key -> the weight of its tenant; those of weight 1 are not in it
---   …busy:unit-share   'slots at': the share of a tenant of weight 1, and the instant in ms at which it was measured
--- and `tenantMeanKey` of each of these tenants, see ledger.lua.
+--   …busy:weights      hash from such a key to the weight of its tenant, without those of weight 1
+--   …busy:unit-share   'slots at': the share of a tenant of weight 1, and the time in ms at which it was measured
+-- and the `tenantMeanKey` of each of these tenants, see ledger.lua.
 
--- So long a share is used: to measure it costs a look at each tenant.
+-- How long a measured share is used, because measuring it takes a look at each tenant.
 local shareAgeMs = 100
--- Of more tenants a sample stands for all, so that Redis is never held up by many.
+-- Of more tenants than this, a sample stands for all, so that many tenants do not hold up Redis.
 local mostTenants = 256
 
--- A share that holds nobody back, whatever his weight.
+-- A share that limits no tenant, whatever its weight.
 local boundless = 1e9
 
--- The tenants of a pool that have places there, with these and their weights, and the sum of the weights. Those that
--- have none any more are forgotten.
+-- Returns the tenants that have places in a pool, each with its places and weight, and the sum of the weights. Tenants
+-- that have no places any more are forgotten.
 local function tenantsOf(keys, tenantsKey, weightsKey)
   local tenants, gone, weights = {}, {}, 0
   local known = #keys > 0 and redis.call('HMGET', weightsKey, unpack(keys)) or {}
@@ -51,7 +50,7 @@ local function measureUnitShare(book, slots)
   return boundless
 end
 
--- The share of a tenant of weight 1, in slots. `known` is what its key held.
+-- The share of a tenant of weight 1, in slots. `known` is the stored share, if any.
 local function unitShareOf(book, slots, known)
   local share, since = string.match(known or '', '^(%S+) (%S+)$')
   local ageMs = since and at - since
@@ -61,12 +60,12 @@ local function unitShareOf(book, slots, known)
   return share
 end
 
--- A tenant's share of a pool in slots: all of them where nobody waits.
+-- A tenant's share of a pool in slots: all of them if nobody waits.
 local function shareOf(unitShare, weight, slots)
   return unitShare and math.min(slots, unitShare * weight) or slots
 end
 
--- Remembers who was let in while somebody waits, and what he weighs now.
+-- Remembers the tenants that were admitted while requests wait, with their current weights.
 local function rememberTenants(pool)
   local keys, weights, usual = {}, {}, {}
   for key, tenant in pairs(pool.tenants) do
@@ -89,8 +88,8 @@ local function rememberTenants(pool)
   redis.call('PEXPIRE', weightsKey, bookLifeMs)
 end
 
--- The most places that a tenant may have before it asks for more, so that its turn comes within the wait budget and
--- one of its own generations.
+-- The most places that a tenant may already have when it asks for more, so that its turn comes within the wait budget
+-- plus one of its own generations.
 local function placesOf(share, waitBudgetMs, meanMs)
   return math.floor(share * (1 + waitBudgetMs / meanMs))
 end

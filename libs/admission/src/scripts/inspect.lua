@@ -1,5 +1,5 @@
--- What a slot holds right now, after the dead were settled.
---   ARGV[1] checks as JSON, whose levels are wanted
+-- Tells what a slot holds now, after settling expired requests.
+--   ARGV[1] the checks, as JSON, whose levels are wanted
 -- Answer, JSON: { requests, reserved: tokens held for them, levels: per check }
 
 local book = books[1]

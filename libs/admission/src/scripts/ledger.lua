@@ -1,18 +1,18 @@
--- The books of the slots in which a run works, included before every other script. Of book n:
---   KEYS[3n-2]  open: zset, request id by the instant (ms, Redis time) at which its lease dies
+-- The books of the slots on which a run works. Included before every other script. The keys of book n:
+--   KEYS[3n-2]  open: zset of request ids, each with the time (ms, by Redis) at which its lease expires
 --   KEYS[3n-1]  records: hash, request id -> 'input seen amounts holds': tokens estimated, tokens seen, in JSON
 --               the amounts taken, and of what, so that each is settled or given back under the same key and amount: a
 --               list of [primitive, key after the slot, periodMs, max, settles]. A record that a renewal has made anew
 --               has no amounts, and its holds are objects that name theirs and the whole key.
 --   KEYS[3n]    mean: mean service time in ms, of a pool
--- The checks name further keys; all of them carry the slot's hash tag, so a Cluster runs one book on one node.
--- Records are kept as text and parsed late: encoding them as one JSON value cost a third of the script.
+-- The checks name further keys. All of them have the slot's hash tag, so that a Cluster runs a book on one node.
+-- Records are kept as text and parsed late: encoding them as one JSON value took a third of the script's time.
 --
--- One run serves many requests, most of which share their keys. So a run reads each key once, counts in Lua, and
--- writes each key once, in `writeBooks`: a third of the time per request at 64 requests a run.
+-- One run serves many requests, most of which share their keys. So a run reads each key once, counts in Lua, and writes
+-- each key once, in `writeBooks`. At 64 requests per run, that takes a third of the time per request.
 
--- In each book the records that were read, and those to be written; one that is absent, or gone in this run, is
--- false.
+-- Each book holds the records that were read and those to be written. A record that does not exist, or was deleted in
+-- this run, is false.
 local books = {}
 for index = 1, #KEYS, 3 do
   books[#books + 1] = {
@@ -27,13 +27,14 @@ for index = 1, #KEYS, 3 do
   }
 end
 
--- Tells those of `things` that a request names by their numbers, as '2 1'; most requests of a run name the same ones.
+-- Returns a function from numbers, such as '2 1', to the `things` that they stand for. It remembers its answers,
+-- because most requests of a run name the same ones.
 local function namedOf(things)
   local lists = {}
   return function(numbers)
     local list = lists[numbers]
     if not list then
-      -- One number needs no pattern: a microsecond of a run for a single request.
+      -- A single number needs no pattern, which saves a microsecond of a run for one request.
       list = { things[tonumber(numbers)] }
       if #list == 0 then
         for each in string.gmatch(numbers, '%d+') do list[#list + 1] = things[tonumber(each)] end
@@ -44,13 +45,13 @@ local function namedOf(things)
   end
 end
 
--- A further key of a book's slot.
+-- Another key of a book's slot.
 local function slotKey(book, name)
   return string.sub(book.openKey, 1, -5) .. name
 end
 
--- Where the mean service time of one tenant of a pool is kept, by the key under which its places are counted. It is
--- measured only where tenants share the pool, and forgotten as soon as their share is, so long after it was used.
+-- Key of the mean service time of one tenant in a pool, derived from the key under which its places are counted. It is
+-- measured only while tenants share the pool, and is kept as long after its last use as their share is.
 local shareLifeMs = 10 * 60 * 1000
 local function tenantMeanKey(placesKey)
   return placesKey .. ':mean'
@@ -119,15 +120,15 @@ local function parseHolds(book, text)
   return holds
 end
 
--- What a record holds, and how much of each. It makes no text that is not needed, since Lua hashes the whole of each.
+-- The holds and amounts of a record. It creates no unneeded strings, because Lua hashes each of them.
 local function heldOf(book, text)
   local amounts, holds = string.match(text, '^%S+ %S+ (%S+) (.+)$')
-  -- Records once had no place for amounts.
+  -- Records of earlier versions have no amounts.
   if not holds then amounts, holds = '[]', string.match(text, '%[.*$') end
   return parseHolds(book, holds), parseAmounts(amounts)
 end
 
--- Writes all that changed, and forgets what was read. What died goes first: the same request may have come again.
+-- Writes all changes and forgets what was read. Deletions come first, because a request that died may have come again.
 local function writeBooks()
   for _, book in ipairs(books) do
     if #book.toDelete > 0 then redis.call('HDEL', book.recordsKey, unpack(book.toDelete)) end
@@ -155,15 +156,15 @@ local settleHold = {
   end,
   budget = function(hold, amount, _, charge)
     local budget = budgetOf(hold.key, hold.periodMs)
-    -- It was forgotten with its tenant, and would come back for good.
+    -- The budget was deleted with its tenant, and writing it would bring it back for good.
     if not budget.isKnown then return end
     setBudget(budget, budget.spent + (charge or 0), budget.reserved - amount)
   end,
 }
 
--- Ends a request's part in this book, once: without a record there is nothing left to do. The record must be read.
--- Answer: what it held, or false.
--- charge: tokens to book; nil gives everything back as if it had never been asked for.
+-- Settles a request's part in this book, once: without a record there is nothing left to do. The record must have been
+-- read. Returns the holds that it had, or false.
+--   charge: tokens to book; nil gives everything back as if it had never been taken
 local function settle(book, id, charge)
   local text = book.records[id]
   removeMember(book.openKey, id)
@@ -177,7 +178,8 @@ local function settle(book, id, charge)
   return holds
 end
 
--- Requests whose ingress is gone: whoever comes by books the input estimate and the output that was seen.
+-- Settles expired requests, whose ingress is gone. Every script that meets them charges the input estimate plus the
+-- output that was seen.
 local function sweep(book)
   local dead = redis.call('ZRANGEBYSCORE', book.openKey, '-inf', now, 'LIMIT', 0, 100)
   if #dead == 0 then return end

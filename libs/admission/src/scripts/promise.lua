@@ -1,5 +1,5 @@
--- Promises to look after slots, by the time of Redis: the clocks of two hosts differ.
---   KEYS[1] slots in use: zset, slot by the instant (ms) until which somebody looks after it
+-- Promises to look after slots, by the time of Redis, because the clocks of hosts differ.
+--   KEYS[1] slots in use: zset of slots, each with the time (ms) until which a process looks after it
 --   ARGV[1] for how many ms that is   ARGV[2] how long the set is kept, ms   then the slots
 
 local time = redis.call('TIME')
@@ -9,7 +9,7 @@ for index = 3, #ARGV do
   local size = #members
   members[size + 1], members[size + 2] = untilMs, ARGV[index]
 end
--- Lua passes some 8,000 values to a function at most.
+-- Lua passes about 8,000 values to a function at most.
 for from = 1, #members, 4000 do
   redis.call('ZADD', KEYS[1], unpack(members, from, math.min(#members, from + 3999)))
 end

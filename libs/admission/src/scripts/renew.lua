@@ -1,7 +1,7 @@
 -- Renews the leases of many requests at once.
 --   ARGV[1] lease ms   ARGV[2] JSON: list of { id, seen, leases: list of { primitive = 'lease', key, amount } }
--- A request whose record is gone (swept while its ingress could not reach Redis, or lost with Redis) was charged
--- or never will be; it gets its leases back, because it is still running, and nothing that costs tokens.
+-- A request may have lost its record: it was swept, and charged, while its ingress could not reach Redis, or Redis lost
+-- it and it will never be charged. As it is still running it gets its leases back, but no reservation of tokens.
 
 local book = books[1]
 local leaseMs = tonumber(ARGV[1])

@@ -1,16 +1,18 @@
--- Takes, for each request in turn, all of its parts or none, and puts the jobs of those that got theirs into the
--- queue of their pool. A repeated request id takes nothing more.
---   ARGV[1] lease ms   ARGV[2] number of lists of checks; for each: number of its book, the checks as JSON, and as a
---           record keeps them
---   then for each request: its id, input tokens (estimate), numbers of the lists that its parts ask, as '2 1'; and for
---   each part the amounts that it asks of them, in JSON; then the number of its jobs, and the id, data and life in ms of each
--- Answer, one list for all requests: index of the check that says no for longest, among those of the first part that
---         does, or -1; ms after which it would fit, or -1 for never; mean service time in ms, or -1; the numbers of
---         levels and of priorities; what each check saw before it took, up to that part; and the priority of each of
---         its jobs where it may enter
+-- For each request in turn, takes all of its parts or none, and puts the jobs of admitted requests into the queue of
+-- their pool. A repeated request id takes nothing more.
+--   ARGV[1] lease ms
+--   ARGV[2] number of lists of checks; then for each list: the number of its book, the checks as JSON, and the checks
+--           as a record keeps them
+--   then for each request: its id; its input tokens (estimate); the numbers of the lists that its parts ask, such as
+--           '2 1'; for each part, the amounts that it asks, as JSON; the number of its jobs; for each job, its id, data
+--           and life in ms
+-- Answer: one list of numbers. For each request: the index of the check that refuses for longest, within the first part
+--         that refuses, or -1; after how many ms it would fit, or -1 for never; the mean service time in ms, or -1; how
+--         many levels and how many priorities follow; the level of each check before it took, up to that part; and, if
+--         the request is admitted, the priority of each of its jobs
 
 local leaseMs = tonumber(ARGV[1])
--- As text: as a number it costs each member that gets it a third of a microsecond.
+-- As text, because formatting the number took a third of a microsecond for every member that gets it.
 local diesAt = string.format('%.0f', at + leaseMs)
 for _, book in ipairs(books) do
   sweep(book)
@@ -18,15 +20,15 @@ for _, book in ipairs(books) do
   book.isEmpty = book.wasEmpty
 end
 
--- A pool is busy from when half of its slots are taken until that was not so for a minute: time enough for whoever
--- waits to be picked up, even by workers that are slow to do it. While nobody asks it counts as busy: those who wait for
--- long generations are still there when somebody comes again.
+-- A pool becomes busy when half of its slots are taken, and calm when fewer have been taken for a minute. That is long
+-- enough for waiting jobs to be claimed, even by slow workers. While nobody asks it stays busy, because jobs that wait
+-- for long generations are still there when the next request comes.
 local calmAfterMs = 60 * 1000
--- Longer than anybody waits.
+-- Longer than any request waits.
 local busyLifeMs = 24 * 3600 * 1000
 
--- Pools by their key of the mean: its value, since when the pool is busy, what its key of the share held, the share of
--- a tenant of weight 1 if somebody waits, and the tenants that have asked, by the key of their places.
+-- Pools by the key of their mean. A pool has its mean, the time since which it is busy, its stored share, the share of
+-- a tenant of weight 1 if requests wait, and the tenants that have asked in this run, by the key of their places.
 local pools = {}
 local function poolOf(backlog, book)
   local pool = pools[backlog.meanKey]
@@ -53,9 +55,9 @@ local function tenantOf(pool, check)
   return tenant
 end
 
--- How many places a pool has for whoever comes first, and how many with those that it keeps for tenants that have few:
--- without these, a flood of one tenant would leave to another as many places as its requests are among all that come,
--- however few they are and however fair the order of those who wait.
+-- Returns how many places a pool has for anyone, and how many it has including those kept for tenants that hold few.
+-- Without the kept places, a flood by one tenant would leave another only its proportion of all arriving requests,
+-- however small that is and however fair the order of waiting jobs.
 local function roomOf(backlog, meanMs)
   local waiting = math.max(backlog.minWaiting, math.floor(backlog.slots * backlog.waitBudgetMs / meanMs))
   local spare = backlog.slots
@@ -85,7 +87,8 @@ local function seeCalm(pool)
   pool.busySince = nil
 end
 
--- Each looks without taking: level seen, the most it may be, and the pool if it is one.
+-- Each function looks without taking. It returns the current level, the greatest allowed one, and the pool if it is
+-- one.
 local look = {
   lease = function(check, book)
     local level = leaseCount(check.key)
@@ -101,18 +104,18 @@ local look = {
   end,
   budget = function(check, book)
     local budget = budgetNow(check.key, check.periodMs)
-    -- Nobody holds anything, so what still counts as reserved belonged to records that Redis lost.
+    -- No request is open, so what still counts as reserved belongs to records that Redis has lost.
     if book.isEmpty then budget.reserved = 0 end
     return budget.spent + budget.reserved, check.max
   end,
 }
 
--- After which time a check that said no would fit, given by how much it was too much; 0 where that may be at any moment.
+-- After how long a refused check would fit, given the excess `over`; 0 if that may be at any moment.
 local waitMs = {
   lease = function() return 0 end,
   rate = function(check, over) return math.ceil(over * check.periodMs / check.max) end,
   budget = function(check, over)
-    -- It is only reserved, and most of that comes back: requests spend less than they may.
+    -- Reservations alone are in the way. Most of them are given back, because requests spend less than they may.
     if over <= budgetOf(check.key).reserved then return 0 end
     return check.periodMs and check.periodMs - at % check.periodMs or math.huge
   end,
@@ -144,10 +147,11 @@ local listsOf = namedOf(lists)
 local answers = {}
 local size = 0
 
--- What enters the queues, by queue: ids, data, lives and priorities.
+-- The jobs that enter the queues, by queue: ids, data, lives and priorities.
 local entering = {}
 
--- `from` is the place in ARGV of the number of jobs, `priorities` that in the answers before theirs.
+-- Notes the jobs of a request for their queue. `from` is the index in ARGV of the number of jobs, `priorities` the
+-- index in `answers` before the first of their priorities.
 local function enter(backlog, priorities, from)
   local jobs = tonumber(ARGV[from])
   if jobs == 0 then return end
@@ -161,8 +165,8 @@ local function enter(backlog, priorities, from)
   end
 end
 
--- Answers the priorities of a request's jobs, each of which counts as a request of its own: or one for a hundred
--- answers would stand as a whole before all who come after it.
+-- Answers the priorities of a request's jobs. Each job counts as a request of its own; otherwise all jobs of a request
+-- for a hundred answers would come before every later request.
 local function answerPriorities(pool, share, meanMs, ofTenant, jobs)
   local busyForMs = pool.busySince and at - pool.busySince or 0
   for job = 1, jobs do
@@ -171,8 +175,8 @@ local function answerPriorities(pool, share, meanMs, ofTenant, jobs)
   size = size + jobs
 end
 
--- Answers a request, and tells whether all said yes, and the backlog of its pool. `from` is the place in ARGV before its
--- amounts.
+-- Answers a request. Returns whether it is admitted, and the backlog of its pool. `from` is the index in ARGV before
+-- its amounts.
 local function ask(id, asked, from)
   local start, seen = size, size + 5
   local pool, backlog, spare, jobs, tenant, share
@@ -187,13 +191,14 @@ local function ask(id, asked, from)
       local check = checks[index]
       local level, max, itsPool = look[check.primitive](check, book)
       seen = seen + 1
-      -- A rate runs empty by fractions; Redis would round what is left in the caller's favour.
+      -- The level of a rate has fractions, which Redis would cut off in the caller's favour.
       answers[seen] = math.ceil(level)
       if itsPool then
         pool, backlog, jobs = itsPool, check.backlog, amounts[index]
         answers[start + 3] = pool.meanMs
-        -- Of what is kept, a tenant gets no more than what then is left (a dynamic threshold, as switches share their
-        -- memory): so several that are greedy leave some of it. The check behind counts those of the tenant.
+        -- A request that needs a kept place is admitted only if its tenant then holds no more places than were free (a
+        -- dynamic threshold, as in switches with shared memory), so that even several greedy tenants leave some free.
+        -- The next check counts the tenant's places.
         if level + amounts[index] > check.room then spare = max - level end
         if level >= backlog.slots then
           pool.unitShare = pool.unitShare or unitShareOf(book, backlog.slots, pool.knownShare)
@@ -207,7 +212,7 @@ local function ask(id, asked, from)
       local over = max and not isKnown and level + amounts[index] - max or 0
       if over > 0 then
         local wait = waitMs[check.primitive](check, over)
-        -- Who comes again when it fits here should not meet the next one that says no.
+        -- The longest wait counts: a caller that comes again after it should not be refused by another check.
         if not refused or wait > longestMs then refused, longestMs = seen - start - 6, wait end
       end
     end
@@ -220,7 +225,7 @@ local function ask(id, asked, from)
   end
   answers[start + 4] = seen - start - 5
   size = seen
-  -- The check behind that of a pool's places counts those that the request's tenant has there.
+  -- The last level is that of the check after the pool's: the places of the request's tenant.
   if pool then
     answers[start + 5] = jobs
     answerPriorities(pool, share, tenant.meanMs, answers[seen], jobs)
@@ -246,7 +251,8 @@ local function takeAll(id, input, asked, from)
   end
 end
 
--- Calls `visit` with each request: its id, its input, the lists that it asks, and its place in ARGV before the amounts.
+-- Calls `visit` with each request: its id, its input tokens, its lists of checks, and the index in ARGV before its
+-- amounts.
 local function eachRequest(visit)
   local index = first
   while index < #ARGV do

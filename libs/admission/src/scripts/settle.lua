@@ -1,14 +1,15 @@
--- Ends requests in their books; a second time does nothing.
+-- Settles requests in their books. Settling a request again does nothing.
 --   ARGV, for each request: its id; numbers of its books, as '2 1'; tokens to book, or '' to give everything back;
 --         service time of this generation in ms, or '', which goes into the mean of its last book, and of its
 --         tenant there where tenants share
--- Answer: for each request 1 if there was something to settle.
+-- Answer: for each request 1 if there was something to settle, else 0
 
 local poolLifeMs = 24 * 3600 * 1000
--- By key: the mean of a pool or of a tenant, how long it is kept, and of a pool what its key of the share holds.
+-- By key: the mean of a pool or of a tenant, how long it is kept, and for a pool its stored share, if any.
 local means, livesMs, shares = {}, {}, {}
 local function addToMean(key, mean, sample, lifeMs)
-  -- The weight of 0.1 follows a change of load within some twenty generations and forgives a single odd one.
+  -- With a weight of 0.1, the mean follows a change of load within about twenty generations and tolerates a single
+  -- outlier.
   means[key] = mean and (tonumber(mean) * 0.9 + sample * 0.1) or sample
   livesMs[key] = lifeMs
 end
@@ -20,7 +21,7 @@ local function addToMeans(book, holds, sample)
     means[key], shares[key] = known[1], known[2]
   end
   addToMean(key, means[key], sample, poolLifeMs)
-  -- Behind the places of a pool are those of the tenant.
+  -- The second hold of a pool's part is that of the tenant's places.
   local places = holds[2]
   if not shares[key] or not places then return end
   key = tenantMeanKey(places.key)
