@@ -7,13 +7,13 @@ import type { Directory } from './directory.ts';
 import { Recent } from './recent.ts';
 
 const hashLifeMs = 60_000;
-/** How soon a subscription is asked for again that was refused. */
+/** How soon a refused subscription is tried again. */
 const retryMs = 1_000;
 
 export interface AuthenticatorOptions {
   secret: string;
   now: () => number;
-  /** A connection in subscriber mode, which others may share. Absent means nothing is cached without asking again. */
+  /** A connection in subscriber mode, which others may share. Absent means that Redis is asked every time. */
   subscriber: Redis | Cluster | undefined;
   /** Channel of `TenancyNames.changes`. */
   changes: string;
@@ -23,15 +23,14 @@ export interface AuthenticatorOptions {
   lookupTimeoutMs: number;
 }
 
-/** What is known about a credential. `expiresAt` is the end of a caller's own life, whatever the cache says. */
+/** What is known about a credential. `expiresAt` is when the key itself expires, however long the finding is cached. */
 type Finding = { caller: Caller; expiresAt: number } | { caller: undefined; refusal: string };
 
 const unknown: Finding = { caller: undefined, refusal: 'the api key is not known' };
 
 /**
- * Finds out who calls. What was found is kept for a short while and dropped the moment it changes. While the
- * subscription that tells of changes is down, Redis is asked every time, and what is kept serves only when
- * Redis doesn't answer.
+ * Finds out who calls. Findings are cached for a short while, and dropped the moment their records change. While the
+ * subscription to changes is down, Redis is asked every time, and cached findings are used only if it does not answer.
  */
 export class Authenticator {
   private readonly directory: Pick<Directory, 'findKey' | 'findTenant'>;
@@ -41,7 +40,7 @@ export class Authenticator {
   private readonly lookups = new Map<string, Promise<Finding>>();
   private subscribed = false;
   private retry: NodeJS.Timeout | undefined;
-  /** Counts changes, so that an answer that was under way while one happened is not kept. */
+  /** Counts changes, so that a look-up during which one happened is not cached. */
   private changeCount = 0;
 
   constructor(directory: Pick<Directory, 'findKey' | 'findTenant'>, options: AuthenticatorOptions) {
@@ -51,7 +50,9 @@ export class Authenticator {
     this.hashes = new Recent(options.cacheSize, options.now);
   }
 
-  /** Returns once changes are heard. Safe to call while Redis is down: then it hears them when it is back. */
+  /**
+   * Resolves once it is subscribed to changes. If Redis is down it resolves, too, and subscribes when Redis is back.
+   */
   async start(): Promise<void> {
     const { subscriber } = this.options;
     if (!subscriber) return;
@@ -74,13 +75,13 @@ export class Authenticator {
     subscriber.off('+subscriber', this.subscribe);
     clearTimeout(this.retry);
     this.unsubscribed();
-    // Not waited for: a Redis that is gone would hold the whole drain up.
+    // The reply is not awaited, because a Redis that is gone would hold up the whole drain.
     if (subscriber.status === 'ready') subscriber.unsubscribe(changes).catch(() => undefined);
   }
 
   /**
-   * The caller whom `authenticate` would find without asking anybody; absent when it would have to ask, or would
-   * refuse. Nearly every call has one: it spares them four promises.
+   * The caller that `authenticate` would find without asking Redis; absent if it would have to ask, or would refuse.
+   * This saves nearly every call four promises.
    */
   recall(credentials: readonly string[]): Caller | undefined {
     if (!this.subscribed) return undefined;
@@ -94,7 +95,7 @@ export class Authenticator {
     return undefined;
   }
 
-  /** The first good credential wins. Throws `unauthenticated`, or `unavailable` where Redis can't be asked. */
+  /** The first valid credential wins. Throws `unauthenticated`, or `unavailable` if Redis cannot be asked. */
   async authenticate(credentials: readonly string[]): Promise<Caller> {
     const known = this.recall(credentials);
     if (known) return known;
@@ -118,7 +119,7 @@ export class Authenticator {
     throw new SluiceError('unauthenticated', refusal ?? 'the request has no api key');
   }
 
-  /** A hash costs 4 µs, a look 0.6; the credential itself stays in this process, for as long as it is in use. */
+  /** Hashing takes 4 µs, a cached hash 0.6. For that, credentials in use are kept in this process's memory. */
   private hashOf(credential: string): string {
     const known = this.hashes.get(credential);
     if (known !== undefined) return known;
@@ -138,7 +139,7 @@ export class Authenticator {
     }
   }
 
-  /** One look-up at a time per credential, whoever asks. */
+  /** Looks a credential up, with one look-up at a time for all requests that have the same one. */
   private lookUp(hash: string): Promise<Finding> {
     const running = this.lookups.get(hash);
     if (running) return running;
@@ -185,12 +186,12 @@ export class Authenticator {
     try {
       await subscriber?.subscribe(changes);
     } catch {
-      // The connection's next `ready` subscribes again; until then nothing kept is trusted over Redis. One that stands has
-      // been refused, and would not come to it.
+      // Until it is subscribed, the cache is not trusted over Redis. A connection that was cut subscribes again at its
+      // next `ready`. If it is still ready, the subscription itself was refused, and only a timer tries again.
       if (subscriber?.status === 'ready') this.retry = setTimeout(this.subscribe, retryMs).unref();
       return;
     }
-    // Changes between the cut and this moment were not heard.
+    // Changes between the cut and now have been missed.
     this.changeCount += 1;
     this.recent.clear();
     this.subscribed = true;

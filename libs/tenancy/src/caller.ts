@@ -1,21 +1,21 @@
 import { matchesModel } from './model-pattern.ts';
 import type { Key, Limits, Tenant } from './record.ts';
 
-/** Policies by whom they bind. The scopes are counted apart: a key's use counts for its tenant, too. */
+/** Policies by scope. The scopes are counted separately: what a key uses counts for its tenant, too. */
 export interface ScopedLimits {
   readonly tenant: Limits;
   readonly key: Limits;
 }
 
-/** Who calls, once a credential was found good. */
+/** Who calls, by a valid credential. */
 export interface Caller {
   readonly tenant: string;
   readonly keyId: string;
-  /** How much of a full pool is its tenant's, beside one of weight 1. */
+  /** The tenant's share of a full pool, relative to a tenant of weight 1. */
   readonly weight: number;
-  /** The same object for as long as the record is cached, so that what is derived from it can be kept, too. */
+  /** The same object for as long as the record is cached, so that derived values can be cached by it. */
   readonly limits: ScopedLimits;
-  /** True if the key's list of models admits this name; a key without a list may use all. */
+  /** Whether the key may use a model of this name; a key without a list of models may use all. */
   allows(model: string): boolean;
 }
 

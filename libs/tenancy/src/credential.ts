@@ -5,7 +5,7 @@ const shape = /^sk-[0-9A-Za-z]{40,128}$/;
 const credentialLetters = 43;
 const visibleLetters = 4;
 
-/** Gives this many random bytes; production passes `randomBytes` of node:crypto. */
+/** Returns this many random bytes; in production, `randomBytes` of node:crypto. */
 export type RandomBytes = (size: number) => Uint8Array;
 
 /** A new credential: `sk-` and 43 letters of base62, which is 256 bits. */
@@ -13,7 +13,7 @@ export function mintCredential(randomBytes: RandomBytes): string {
   return `sk-${randomLetters(credentialLetters, randomBytes)}`;
 }
 
-/** This many evenly distributed letters of base62. */
+/** Random letters of base62, all equally likely. */
 export function randomLetters(count: number, randomBytes: RandomBytes): string {
   let letters = '';
   while (letters.length < count) {
@@ -25,12 +25,12 @@ export function randomLetters(count: number, randomBytes: RandomBytes): string {
   return letters;
 }
 
-/** True for text that could be one of our credentials; asked before any look-up, so that junk costs nothing. */
+/** Whether a text could be one of our credentials. It is asked before any look-up, so that junk costs nothing. */
 export function isCredential(text: string): boolean {
   return shape.test(text);
 }
 
-/** What is stored in a credential's place: HMAC-SHA256 under the installation's secret, in hex. */
+/** What is stored instead of a credential: its HMAC-SHA256 under the installation's secret, in hex. */
 export function hashCredential(credential: string, secret: string): string {
   return createHmac('sha256', secret).update(credential).digest('hex');
 }

@@ -23,12 +23,12 @@ import { RecordWriter } from './record-writer.ts';
 
 const tenantShape = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const keyIdLetters = 16;
-/** A tenant may have more keys than a command takes words. */
+/** Ids per command: a tenant may have more keys than one command takes arguments. */
 const idsAtOnce = 1_000;
 
 export interface DirectoryOptions {
   redis: Redis | Cluster;
-  /** Secret of the keyed hash, at least 16 characters; absent means that keys can't be minted here. */
+  /** Secret of the keyed hash, at least 16 characters; without it, no keys can be minted. */
   secret?: string;
   /** Epoch milliseconds; default `Date.now`. */
   now?: () => number;
@@ -38,7 +38,7 @@ export interface DirectoryOptions {
   prefix?: string;
 }
 
-/** What a new key may do; everything absent is unlimited. */
+/** What a new key may do; whatever is absent is unlimited. */
 export interface MintOptions {
   tenant: string;
   name?: string;
@@ -48,10 +48,10 @@ export interface MintOptions {
   expiresAt?: number;
 }
 
-/** What a change of policies says: a policy replaces the limit's old one, null removes it. */
+/** Changes of policies, by limit: a policy replaces the old one, null removes it. */
 export type LimitChanges = Readonly<Record<string, Json>>;
 
-/** The records of tenants and keys, as operators read and change them. Each change is told to every ingress. */
+/** The records of tenants and keys, for operators to read and change. Every ingress is told of each change. */
 export class Directory {
   private readonly redis: Redis | Cluster;
   private readonly secret: string | undefined;
@@ -72,7 +72,7 @@ export class Directory {
     }
   }
 
-  /** Creates the tenant, or gives it this name and weight and leaves the rest as it was. */
+  /** Creates the tenant. If it exists, sets the given name and weight and leaves the rest as it was. */
   async upsertTenant(id: string, { name, weight }: Pick<Tenant, 'name' | 'weight'> = {}): Promise<Tenant> {
     if (!tenantShape.test(id)) {
       throw new SluiceError(
@@ -94,7 +94,7 @@ export class Directory {
     return this.tenant(id);
   }
 
-  /** Throws `not-found` where there is no such tenant. */
+  /** Throws `not-found` if there is no such tenant. */
   async tenant(id: string): Promise<Tenant> {
     const tenant = await this.findTenant(id);
     if (!tenant) throw noTenant(id);
@@ -112,14 +112,14 @@ export class Directory {
     return found.filter((tenant) => tenant !== undefined);
   }
 
-  /** Deletes the tenant with all its keys, which are refused from this moment on, and gives the ids of these. */
+  /** Deletes the tenant with all its keys, which are refused from then on. Returns the ids of the keys. */
   async deleteTenant(id: string): Promise<string[]> {
     const keyIds = await this.writer.deleteTenant(id);
     if (!keyIds) throw noTenant(id);
     return keyIds;
   }
 
-  /** Makes a key. The credential is in the answer and nowhere else: it can't be shown again. */
+  /** Makes a key. The credential is returned and stored nowhere, so it cannot be shown again. */
   async mint({ tenant, limits = {}, ...options }: MintOptions): Promise<{ credential: string; key: Key }> {
     const secret = this.secretForMinting();
     const credential = mintCredential(this.randomBytes);
@@ -142,13 +142,13 @@ export class Directory {
     return { credential, key };
   }
 
-  /** False if the newest key was minted with another secret, so that keys of this one would be good nowhere. */
+  /** Whether the newest key was minted with our secret. If not, the stored keys are of no use here. */
   async knowsSecret(): Promise<boolean> {
     const mark = await this.redis.get(this.names.secretMark);
     return mark === null || mark === markOf(this.secretForMinting());
   }
 
-  /** Throws `not-found` where there is no such key. */
+  /** Throws `not-found` if there is no such key. */
   async key(id: string): Promise<Key> {
     const key = await this.findKey(await this.hashOf(id));
     if (!key) throw new SluiceError('not-found', `there is no key ${id}`);
@@ -160,7 +160,7 @@ export class Directory {
     return parseKey(await this.redis.hgetall(this.names.key(hash)));
   }
 
-  /** The keys of one tenant, or of all; oldest first, the revoked ones among them. */
+  /** The keys of one tenant or of all, revoked ones included, oldest first. */
   async listKeys(tenant?: string): Promise<Key[]> {
     const { redis } = this;
     const ids = tenant === undefined ? undefined : await redis.smembers(this.names.keysOf(tenant));
@@ -171,7 +171,7 @@ export class Directory {
       .sort((a, b) => a.createdAt - b.createdAt || a.id.localeCompare(b.id));
   }
 
-  /** Ends the key's life on every ingress at once. A second time changes nothing. */
+  /** Revokes the key on every ingress at once. Revoking it again changes nothing. */
   async revoke(id: string): Promise<Key> {
     const hash = await this.hashOf(id);
     const record = this.names.key(hash);
@@ -179,13 +179,13 @@ export class Directory {
     return this.key(id);
   }
 
-  /** Changes policies of a tenant. Their shapes are for the caller to check. */
+  /** Changes policies of a tenant. The caller has to check their shapes. */
   async changeTenantLimits(id: string, changes: LimitChanges): Promise<Tenant> {
     await this.changeLimits(this.names.tenant(id), changes, `tenant ${id}`);
     return this.tenant(id);
   }
 
-  /** Changes policies of a key. Their shapes are for the caller to check. */
+  /** Changes policies of a key. The caller has to check their shapes. */
   async changeKeyLimits(id: string, changes: LimitChanges): Promise<Key> {
     const hash = await this.hashOf(id);
     await this.changeLimits(this.names.key(hash), changes, `key ${hash}`);
@@ -204,7 +204,7 @@ export class Directory {
         ? ['HDEL', record, fieldOfLimit(limit)]
         : ['HSET', record, fieldOfLimit(limit), JSON.stringify(policy)],
     );
-    // Where there is no record any more, who reads it next says so.
+    // If the record is gone, the caller's next read of it throws.
     await this.writer.change(record, subject, commands);
   }
 

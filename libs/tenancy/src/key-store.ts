@@ -6,13 +6,13 @@ import { Directory } from './directory.ts';
 import { tenancyNames } from './names.ts';
 
 export interface KeyStoreOptions {
-  /** Connection for commands; best one that fails fast, since a waiting request waits with it. */
+  /** Connection for commands. It should fail fast, because requests wait for its replies. */
   redis: Redis | Cluster;
   /** Secret of the keyed hash, at least 16 characters. */
   secret: string;
   /**
-   * Connection in subscriber mode on which changes are heard; it may carry other subscriptions and stays the
-   * caller's to close. Absent means that every authentication asks Redis.
+   * Connection in subscriber mode for the subscription to changes. It may carry other subscriptions, and is not closed
+   * by the store. Absent means that every authentication asks Redis.
    */
   subscriber?: Redis | Cluster;
   /** Epoch milliseconds; default `Date.now`. */
@@ -21,26 +21,26 @@ export interface KeyStoreOptions {
   randomBytes?: RandomBytes;
   /** First part of every Redis key; default `sluice`. */
   prefix?: string;
-  /** Credentials remembered, good and bad together; default 10,000. */
+  /** Most credentials in the cache, valid and invalid ones together; default 10,000. */
   cacheSize?: number;
-  /** How long a good credential is trusted without a word from Redis; default 10,000. */
+  /** How long a valid credential is cached, milliseconds; default 10,000. */
   cacheMs?: number;
-  /** How long a bad credential is refused without asking again; default 2,000. */
+  /** How long an invalid credential is cached, milliseconds; default 2,000. */
   unknownCacheMs?: number;
-  /** How long a request waits for a look-up before it is told `unavailable`; default 500. */
+  /** How long a request waits for a look-up before it fails as `unavailable`, milliseconds; default 500. */
   lookupTimeoutMs?: number;
 }
 
 /** Tenants and their keys. Open it with `start` before the first `authenticate`. */
 export interface KeyStore {
-  /** For operators: mint, revoke, list, limits. */
+  /** The records, for operators: mint, revoke, list, limits. */
   readonly directory: Directory;
   /**
-   * The first good credential wins; whoever reads them from a call bounds their number. Throws `unauthenticated`, or
-   * `unavailable` where Redis can't be asked.
+   * The first valid credential wins; the number of credentials must be bounded where they are read from a call. Throws
+   * `unauthenticated`, or `unavailable` if Redis cannot be asked.
    */
   authenticate(credentials: readonly string[]): Promise<Caller>;
-  /** The caller whom `authenticate` would find without asking Redis; absent when it would ask, or refuse. */
+  /** The caller that `authenticate` would find without asking Redis; absent if it would ask or refuse. */
   recall(credentials: readonly string[]): Caller | undefined;
   start(): Promise<void>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** True if the name matches the pattern, in which `*` stands for any run of characters, also none. */
+/** Whether the name matches the pattern, in which `*` stands for any number of any characters. */
 export function matchesModel(pattern: string, model: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   const last = rest.pop();

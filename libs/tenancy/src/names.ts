@@ -1,18 +1,21 @@
-/** Every Redis key and channel of this library. One hash tag: tenancy lives in one slot, so a Cluster keeps it whole. */
+/**
+ * Every Redis key and channel of this library. All have one hash tag, so that a Cluster keeps them together in one
+ * slot.
+ */
 export interface TenancyNames {
-  /** Hash of one key's record, filed under the keyed hash of its credential. */
+  /** Hash: the record of one key, by the keyed hash of its credential. */
   key(hash: string): string;
   /** Hash: key id → keyed hash. */
   readonly keyIds: string;
-  /** Hash of one tenant's record. */
+  /** Hash: the record of one tenant. */
   tenant(id: string): string;
   /** Set of all tenant ids. */
   readonly tenants: string;
   /** Set of the key ids of one tenant. */
   keysOf(tenant: string): string;
-  /** Keyed hash of a constant: tells with which secret the newest key was minted. */
+  /** Keyed hash of a constant, which shows whether the newest key was minted with the same secret. */
   readonly secretMark: string;
-  /** Channel that says which key or tenant changed. */
+  /** Channel on which changes of keys and tenants are published. */
   readonly changes: string;
 }
 

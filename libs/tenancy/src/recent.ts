@@ -1,4 +1,4 @@
-/** A bounded map whose entries die at an instant; the least recently used one makes room for a new one. */
+/** A bounded map whose entries expire. When it is full, the least recently used entry is dropped. */
 export class Recent<Value> {
   private readonly entries = new Map<string, { value: Value; diesAt: number }>();
   private readonly capacity: number;
@@ -9,7 +9,7 @@ export class Recent<Value> {
     this.now = now;
   }
 
-  /** Absent means never seen, pushed out or dead. */
+  /** Absent if the entry was never there, was dropped or has expired. */
   get(name: string): Value | undefined {
     const entry = this.entries.get(name);
     if (!entry) return undefined;
@@ -17,7 +17,8 @@ export class Recent<Value> {
       this.entries.delete(name);
       return undefined;
     }
-    // A map keeps insertion order: what was used last stands last. That matters only where one must go soon.
+    // A map keeps insertion order, so inserting the entry again makes it the last to be dropped. In a map that is less
+    // than half full nothing will be dropped soon.
     if (this.entries.size > this.capacity / 2) {
       this.entries.delete(name);
       this.entries.set(name, entry);

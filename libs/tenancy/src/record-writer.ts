@@ -13,8 +13,8 @@ const deleteTenantScript = readScript('delete-tenant');
 const keyIdsSchema = z.array(z.string()).optional();
 
 /**
- * Writes what belongs together in one step, each of which every ingress hears of. What is written to a record that
- * another operator deletes at the same time is either gone with it or not written.
+ * Writes records, each change in one atomic step that is published to every ingress. If another operator deletes the
+ * record at the same time, the change is either deleted with it or not written.
  */
 export class RecordWriter {
   private readonly redis: Redis | Cluster;
@@ -25,17 +25,17 @@ export class RecordWriter {
     this.names = names;
   }
 
-  /** Writes whether or not the record is there. */
+  /** Writes to the record, whether or not it exists. */
   async create(record: string, subject: string, commands: readonly RedisCommand[]): Promise<void> {
     await this.write('new', record, subject, commands);
   }
 
-  /** False where the record is not there: then nothing is written. */
+  /** Writes to an existing record. Returns false, and writes nothing, if it does not exist. */
   async change(record: string, subject: string, commands: readonly RedisCommand[]): Promise<boolean> {
     return (await this.write('there', record, subject, commands)) === 1;
   }
 
-  /** The ids of the keys that ended with it; absent where there is no such tenant. */
+  /** Deletes a tenant with its keys. Returns the ids of the keys; absent if there is no such tenant. */
   async deleteTenant(id: string): Promise<string[] | undefined> {
     const { tenant, keysOf, tenants, keyIds, key, changes } = this.names;
     const keys = [tenant(id), keysOf(id), tenants, keyIds];
@@ -51,7 +51,7 @@ export class RecordWriter {
     try {
       return await this.redis.eval(script, keys.length, ...keys, ...values);
     } catch (cause) {
-      // Where Redis gave no answer, nobody knows what was written.
+      // Without a reply of Redis, it is not known whether anything was written, so the error is passed on as it is.
       if (!(cause instanceof ReplyError)) throw cause;
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new SluiceError('internal', `a tenancy record was not written: ${reason}`, { cause });

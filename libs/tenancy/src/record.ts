@@ -7,9 +7,9 @@ export type Limits = Readonly<Record<string, Json>>;
 /** A paying party. */
 export interface Tenant {
   id: string;
-  /** For people; absent means the id says enough. */
+  /** A name for people; absent if the id is enough. */
   name?: string;
-  /** How much of a full pool is its own beside a tenant of weight 1, from 0.01 to 100; absent means 1. */
+  /** Its share of a full pool, relative to a tenant of weight 1, from 0.01 to 100; absent means 1. */
   weight?: number;
   /** Policies that all its keys share. */
   limits: Limits;
@@ -21,7 +21,7 @@ export interface Tenant {
 export interface Key {
   id: string;
   tenant: string;
-  /** For people; absent means none was given. */
+  /** A name for people; absent if none was given. */
   name?: string;
   /** The visible beginning of the credential. */
   prefix: string;
@@ -38,7 +38,7 @@ export interface Key {
 }
 
 const instant = z.coerce.number().int().nonnegative();
-/** What a tenant may weigh beside others. */
+/** The allowed weights of a tenant. */
 export const tenantWeight = z.coerce.number().min(0.01).max(100);
 const tenantSchema = z.object({
   id: z.string().min(1),
@@ -60,8 +60,8 @@ const keySchema = z.object({
 const limitField = 'limit:';
 
 /**
- * The fields of a tenant's or key's Redis hash. Each limit is a field of its own, and so is the revocation:
- * two operators who change one record at the same time can't undo each other.
+ * The fields of a tenant's or key's Redis hash. Each limit is a field of its own, and so is the revocation, so that two
+ * operators who change one record at the same time cannot undo each other's changes.
  */
 export function encodeFields(record: Tenant | Key): Record<string, string> {
   const fields: Record<string, string> = {};
@@ -79,7 +79,7 @@ export function fieldOfLimit(limit: string): string {
   return `${limitField}${limit}`;
 }
 
-/** The tenant in these fields; absent where there is none or only a fragment. */
+/** Parses a tenant from its fields; absent if there are none or only some. */
 export function parseTenant(fields: Record<string, string>): Tenant | undefined {
   const parsed = tenantSchema.safeParse(fields);
   if (!parsed.success) return undefined;
@@ -92,7 +92,7 @@ export function parseTenant(fields: Record<string, string>): Tenant | undefined 
   };
 }
 
-/** The key in these fields; absent where there is none or only a fragment. */
+/** Parses a key from its fields; absent if there are none or only some. */
 export function parseKey(fields: Record<string, string>): Key | undefined {
   const parsed = keySchema.safeParse(fields);
   if (!parsed.success) return undefined;
@@ -117,7 +117,7 @@ function parseLimits(fields: Record<string, string>): Limits {
 
 function parseJson(text: string): Json {
   try {
-    // JSON.parse gives nothing but Json.
+    // JSON.parse returns nothing but Json.
     return JSON.parse(text) as Json;
   } catch (cause) {
     throw new SluiceError('internal', 'a stored tenancy record is not JSON', { cause });
