@@ -3,15 +3,15 @@ import { type Backend, parseBackend } from '@sluice/engines';
 import { ConfigError, type Environment, spellingHint } from '@sluice/runtime';
 import type { WorkerConfig } from './config.ts';
 
-/** What runs the generations of one pool. */
+/** A pool with the backend that runs its generations. */
 export interface PoolBackend {
   pool: Pool;
   backend: Backend;
 }
 
 /**
- * Reads the settings file, and the backends of the pools that this worker serves; absent `SLUICE_POOLS` serves all.
- * Throws `ConfigError` with every mistake in the file, or with every pool that it does not have.
+ * Reads the settings file and the backends of the pools that this worker serves, which without `SLUICE_POOLS` are all.
+ * Throws `ConfigError` with all mistakes in the file, or with all wanted pools that it does not have.
  */
 export async function loadBackends(
   { SLUICE_CONFIG: path, SLUICE_POOLS: wanted }: Pick<WorkerConfig, 'SLUICE_CONFIG' | 'SLUICE_POOLS'>,
@@ -19,7 +19,7 @@ export async function loadBackends(
 ): Promise<{ catalog: LoadedCatalog; backends: PoolBackend[] }> {
   const backends = new Map<string, Backend>();
   const catalog = await loadCatalog(path, environment, (raw, place, pool) => {
-    // What its engine wants of the environment need not be here.
+    // The environment need not hold what the engines of other workers' pools want.
     if (wanted && !wanted.includes(pool)) return [];
     const { backend, problems } = parseBackend(raw, place, environment);
     if (backend) backends.set(pool, backend);

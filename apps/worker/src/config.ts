@@ -18,13 +18,13 @@ export const workerEnvironment = z.object({
   SLUICE_PROCESSES: wholeNumber({ min: 1, max: 64 })
     .default(1)
     .describe(
-      'Processes under this supervisor, each with the slots of every pool and an operations port, which has to be scraped',
+      'Processes under this supervisor, each with the slots of every pool and an operations port that has to be scraped',
     ),
   SLUICE_OPS_HOST: z.string().default('127.0.0.1').describe('Address of /livez, /readyz and /metrics'),
   SLUICE_OPS_PORT: port()
     .default(9465)
     .describe(
-      'Port of /livez, /readyz and /metrics of the first process, the next ones follow; 0 lets the system choose',
+      'Port of /livez, /readyz and /metrics of the first process; those of the others follow it; 0 lets the system choose',
     ),
   SLUICE_LOG_LEVEL: z.enum(logLevels).default('info').describe('Least severe log line that is written'),
   SLUICE_DRAIN_LIMIT_MS: durationMs()
@@ -38,7 +38,7 @@ export const workerEnvironment = z.object({
   SLUICE_WORKER_RESTARTS: wholeNumber()
     .default(0)
     .describe(
-      'Set by the supervisor: how many processes ended unasked in this place before; not for operators',
+      'Set by the supervisor: how many processes have ended unexpectedly in this seat before; not for operators',
     ),
 });
 

@@ -3,7 +3,7 @@ import type { ReplyPublisher } from '@sluice/transport';
 import type { PoolWorker } from './pool-worker.ts';
 import type { Presence } from './presence.ts';
 
-/** After a hand-over: what was still pending must reach Redis. */
+/** How long ingresses have to take away what can go on elsewhere, before the rest is ended. */
 const handOverMs = 250;
 
 export interface Drained {
@@ -13,14 +13,14 @@ export interface Drained {
   clock: Clock;
 }
 
-/** Ends all generations of a worker: what `limit` lets, by itself; the rest goes on elsewhere or fails as ours. */
+/** Ends all generations of a worker. They may finish until `limit` aborts; then the rest moves elsewhere or fails. */
 export async function drainGenerations(
   { pools, publisher, presence, clock }: Drained,
   limit: AbortSignal,
 ): Promise<void> {
   await presence.enter('closing');
   await Promise.all(pools.map((pool) => pool.drain(limit)));
-  // The last words of what has ended go before the news, at which an ingress takes away what can go on elsewhere.
+  // The last frames must be out before the news that we drain, at which ingresses take away what can go on elsewhere.
   await publisher.flush();
   await presence.enter('draining');
   await clock.sleep(handOverMs);

@@ -11,29 +11,29 @@ import type { Engine, FailureFacts, GenerationRun } from '@sluice/engines';
 import type { Clock, Outcome } from '@sluice/runtime';
 import { attemptId, type InferenceJob, type ReplyWriter } from '@sluice/transport';
 
-/** Why a generation is ended from outside. */
+/** Why a generation is stopped from outside. */
 export type StopReason = 'cancelled' | 'abandoned' | 'deadline' | 'drained';
 
 export interface GenerationServices {
   engine: Engine;
   writer: ReplyWriter;
   backendModel: string;
-  /** Of the model. */
+  /** The limits of the model. */
   limits: ModelLimits;
   clock: Clock;
 }
 
 export interface GenerationOutcome {
   kind: Outcome;
-  /** Engine called to its first content; absent when there was none. */
+  /** From the call of the engine to its first content; absent if there was none. */
   firstContentMs?: number;
-  /** Present when the engine itself has failed: what it knows of that. */
+  /** What the engine knows of its own failure; absent if it did not fail. */
   failure?: FailureFacts;
-  /** What an engine threw against its contract. */
+  /** What the engine threw, which its contract forbids; absent if it threw nothing. */
   cause?: unknown;
 }
 
-/** What the receiver is told when the reason is not its own; absent: nobody listens. */
+/** The error that the ingress is sent for each reason; absent where the ingress asked for the stop or is gone. */
 const lastWords: Readonly<Record<StopReason, ErrorInfo | undefined>> = {
   cancelled: undefined,
   abandoned: undefined,
@@ -41,13 +41,14 @@ const lastWords: Readonly<Record<StopReason, ErrorInfo | undefined>> = {
   drained: { kind: 'unavailable', message: 'the worker is shutting down', detail: 'drained' },
 };
 
-/** One attempt in a worker: the engine's run under one abort signal, with exactly one terminal event. */
+/** One attempt in a worker: a run of the engine under one abort signal, with one terminal event at most. */
 export class Generation {
-  /** Resolves when the engine has let go. */
+  /** Resolves when the engine has returned. */
   readonly ended: Promise<void>;
   private readonly job: InferenceJob;
   private readonly services: GenerationServices;
   private readonly aborting = new AbortController();
+  /** Whether the engine was called. */
   private hasAsked = false;
   private outcome: Outcome | undefined;
   private firstContentAt: number | undefined;
@@ -63,7 +64,7 @@ export class Generation {
     this.release = resolve;
   }
 
-  /** Never rejects. */
+  /** Runs the attempt to its end. Never rejects. */
   async run(): Promise<GenerationOutcome> {
     const { job, services } = this;
     const { writer, clock } = services;
@@ -71,7 +72,8 @@ export class Generation {
     const deadline = clock.after(leftMs, () => this.stop('deadline'));
     if (leftMs <= 0) this.stop('deadline');
     writer.whenAbandoned(() => this.stop('abandoned'));
-    // Whoever takes this process down in the engine must be known by name before: its ingress counts the deaths.
+    // The claim must be announced before the engine runs. If the request takes this process down, its ingress then
+    // knows which request it was, and counts the death against it.
     await writer.announced;
     const startedAt = clock.monotonic();
     let cause: unknown;
@@ -96,7 +98,7 @@ export class Generation {
     };
   }
 
-  /** Aborts the engine and says the last word that the reason calls for. Only the first call counts. */
+  /** Aborts the engine, and sends the error that the reason calls for. Only the first call counts. */
   stop(reason: StopReason): void {
     if (this.outcome !== undefined) return;
     const error = lastWords[reason];

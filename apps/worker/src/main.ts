@@ -1,7 +1,7 @@
 import { startProcess } from './process.ts';
 import { startSupervisor } from './supervise.ts';
 
-// The supervisor runs this same file again for each process under it. An empty value is none, as for every setting.
+// The supervisor runs this same file for each process under it. An empty value counts as unset, as for every setting.
 const worker = process.env.SLUICE_WORKER_ID?.trim();
 const started = worker ? startProcess(worker, process.env) : startSupervisor(process.env);
 

@@ -33,15 +33,18 @@ export interface PoolWorkerOptions {
   clock: Clock;
 }
 
-/** What an operator has no part in. */
+/** Outcomes that are the client's fault, and so no concern of the operator. */
 const clientsFaults: ReadonlySet<Outcome> = new Set(['invalid-request', 'too-large']);
 
-/** One pool in one worker process: jobs in, generations of its engine out. */
+/** One pool in one worker process: takes jobs and runs them on the pool's engine. */
 export class PoolWorker {
   private readonly options: PoolWorkerOptions;
   private readonly consumer: JobConsumer;
   private readonly running = new Map<string, Generation>();
-  /** Models that were asked for and stand in none of our settings; an ingress asks only for those in its own. */
+  /**
+   * Models of jobs that our settings do not know. The set stays small: ingresses send only models of their own
+   * settings.
+   */
   private readonly unknownModels = new Set<string>();
   private idle: (() => void) | undefined;
   private hasStarted = false;
@@ -54,7 +57,8 @@ export class PoolWorker {
       slots: engine.slots,
       redis,
       run: (job) => this.run(job),
-      // Whoever fails at once has a free slot at once: it would take what others could answer.
+      // An engine that fails at once has a free slot at once, and would drain the queue of jobs that others could
+      // answer.
       isOpen: () => engine.availability() === 'here',
       now: () => clock.now(),
       onError: (error) => logger.warn({ err: error, pool: pool.name }, 'could not take a job'),
@@ -79,21 +83,21 @@ export class PoolWorker {
     return { slots, resume: engine.resume };
   }
 
-  /** Takes jobs as soon as the engine can generate. Rejects as the engine does; then it may be called again. */
+  /** Starts the engine and then takes jobs. Rejects if the engine does not start; then it may be called again. */
   async start(signal: AbortSignal): Promise<void> {
     await this.options.engine.start(signal);
     this.hasStarted = true;
     this.consumer.start();
   }
 
-  /** Returns whether this pool runs the attempt that the order is about. */
+  /** Carries out an order. Returns whether this pool runs the attempt that it is about. */
   receive(order: Order): boolean {
     const generation = this.running.get(attemptId(order));
     if (generation && order.kind === 'cancel') generation.stop('cancelled');
     return generation !== undefined;
   }
 
-  /** Takes no further job; resolves when nothing runs, or when `limit` aborts. */
+  /** Stops taking jobs. Resolves when nothing runs any more, or when `limit` aborts. */
   async drain(limit: AbortSignal): Promise<void> {
     await this.consumer.stop();
     if (this.running.size === 0 || limit.aborted) return;
@@ -103,7 +107,7 @@ export class PoolWorker {
     });
   }
 
-  /** Ends what still runs, for the given reason, and waits for the engine to let go. */
+  /** Stops the generations that still run, waits for the engine to return from them, and stops the engine. */
   async stop(reason: StopReason): Promise<void> {
     for (const generation of this.running.values()) generation.stop(reason);
     await Promise.all([...this.running.values()].map((generation) => generation.ended));
@@ -114,7 +118,7 @@ export class PoolWorker {
     const { catalog, engine, publisher, metrics, clock, pool } = this.options;
     const model = catalog.models.get(job.model);
     const writer = publisher.open(job);
-    // The queue gave the attempt out twice (a failover forgot the claim): it runs here already.
+    // The queue has given the attempt out twice (a failover lost the claim), and it already runs here.
     if (!writer) return;
     if (!model) {
       this.refuseModel(job.model, writer);
@@ -137,7 +141,7 @@ export class PoolWorker {
     if (this.running.size === 0) this.idle?.();
   }
 
-  /** What stopped it from outside is told by its ingress. */
+  /** Logs the failure of an engine. A generation that was stopped from outside is logged by its ingress. */
   private logFailure(
     { requestId, attempt }: InferenceJob,
     { kind, failure, cause }: GenerationOutcome,
@@ -150,7 +154,10 @@ export class PoolWorker {
     else logger.warn(facts, 'generation failed');
   }
 
-  /** Newer settings than ours may know the model; under its name in the house a backend may know none, or another. */
+  /**
+   * Refuses a job whose model only newer settings than ours may know. Its id must not be sent to the backend instead,
+   * which may know no such model, or another one of that name.
+   */
   private refuseModel(model: string, writer: ReplyWriter): void {
     const { logger, metrics, pool } = this.options;
     const message = `the worker does not know model ${model}`;

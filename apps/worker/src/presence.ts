@@ -2,13 +2,13 @@ import type { Clock } from '@sluice/runtime';
 import { type Bus, presenceIntervalMs, publishNews } from '@sluice/transport';
 import type { PoolWorker } from './pool-worker.ts';
 
-/** How long the end of a worker waits until Redis has taken a piece of news. */
+/** How long a worker that ends waits for Redis to take a piece of news. */
 const newsLimitMs = 500;
 
 /**
  * - `ready`: takes jobs.
- * - `closing`: takes no further jobs, but still speaks for what it runs.
- * - `draining`: gives up what it runs; whatever can goes on elsewhere.
+ * - `closing`: takes no more jobs, and finishes those that it has.
+ * - `draining`: gives up the jobs that it has; those that can go on elsewhere do.
  */
 export type WorkerState = 'ready' | 'closing' | 'draining';
 
@@ -20,7 +20,7 @@ export interface PresenceOptions {
   clock: Clock;
 }
 
-/** What this worker tells every ingress of itself: that it is there, what it offers, and that it goes. */
+/** Tells every ingress of this worker: that it lives, which pools and slots it offers, and that it leaves. */
 export class Presence {
   private readonly options: PresenceOptions;
   private state: WorkerState = 'ready';
@@ -30,18 +30,18 @@ export class Presence {
     this.options = options;
   }
 
-  /** Announces now and from then on by itself. Never rejects. */
+  /** Announces the worker now and periodically from then on. Never rejects. */
   async start(): Promise<void> {
     this.timer = setInterval(() => void this.announce(), presenceIntervalMs);
     await this.announce();
   }
 
-  /** Says it once more, to somebody who is new or was away; nothing while Redis is away. Never rejects. */
+  /** Announces the worker once, for example to a new ingress. Does nothing while Redis is away. Never rejects. */
   async announce(): Promise<void> {
     const { bus, worker, pools } = this.options;
-    // The connection would keep it, and after an outage say a thousand times how it was.
+    // The connection would queue the messages, and send all of them, outdated, after an outage.
     if (!bus.canPublish()) return;
-    // Who takes no further jobs offers no slots.
+    // A worker that takes no more jobs offers no slots.
     const offered = this.state === 'ready' ? pools.map((pool) => [pool.name, pool.presence]) : [];
     await publishNews(bus, {
       type: 'presence',
@@ -51,20 +51,22 @@ export class Presence {
     }).catch(() => 0);
   }
 
-  /** Resolves when Redis has taken the news, or does not. */
+  /** Changes the state and announces it. Resolves when Redis has taken the news, or after 500 ms. */
   async enter(state: WorkerState): Promise<void> {
     this.state = state;
     await this.inTime(() => this.announce());
   }
 
-  /** The last word. Resolves as `enter` does. */
+  /** Announces that the worker has exited. Resolves as `enter` does. */
   async leave(): Promise<void> {
     const { bus, worker } = this.options;
     clearInterval(this.timer);
     await this.inTime(() => publishNews(bus, { type: 'exited', worker }));
   }
 
-  /** Without Redis nobody hears it, and the end of the process must not wait for that. */
+  /**
+   * Waits for the news no longer than the limit, and not at all without Redis: the process must not wait for it to end.
+   */
   private async inTime(tell: () => Promise<unknown>): Promise<void> {
     const { bus, clock } = this.options;
     if (bus.canPublish()) await Promise.race([tell().catch(() => undefined), clock.sleep(newsLimitMs)]);

@@ -35,8 +35,8 @@ import { Presence } from './presence.ts';
 import { startPools } from './start-pools.ts';
 
 /**
- * Brings the worker process of this id up: presence, then each pool's engine and its jobs. Throws a sentence for the operator,
- * also when no engine starts.
+ * Starts the worker process with this id: first its presence, then the engine of each pool and its jobs. The error that
+ * it throws, also if no engine starts, is written for the operator.
  */
 export async function startProcess(worker: string, environment: Environment): Promise<void> {
   const { values: config } = parseEnvironment(workerEnvironment, environment);
@@ -95,7 +95,7 @@ export async function startProcess(worker: string, environment: Environment): Pr
 /** What every part of the process is opened with. */
 interface WorkerProcess {
   config: WorkerConfig;
-  /** Its id. */
+  /** Id of this process. */
   worker: string;
   logger: Logger;
   lifecycle: Lifecycle;
@@ -159,7 +159,7 @@ interface Listeners {
   presence: Presence;
 }
 
-/** Resolves when orders, and the questions of ingresses that come up, would arrive. */
+/** Subscribes to orders and to the hellos of starting ingresses. Resolves once they can arrive. */
 async function listenToIngresses(
   bus: Bus,
   worker: string,

@@ -1,7 +1,7 @@
 import type { Clock, Logger } from '@sluice/runtime';
 import type { PoolWorker } from './pool-worker.ts';
 
-/** How long an engine that did not start is left alone. */
+/** How long to wait before an engine that did not start is tried again. */
 const retryMs = 10_000;
 
 export interface StartOptions {
@@ -9,14 +9,16 @@ export interface StartOptions {
   clock: Clock;
   /** Ends all waiting. */
   signal: AbortSignal;
-  /** Tells of each pool that takes jobs from now on; waited for, so that whoever is started knows of them. Must not reject. */
+  /**
+   * Called for each pool once it takes jobs, and awaited, so that ingresses know of it when `startPools` resolves. Must
+   * not reject.
+   */
   onStarted(): Promise<void>;
 }
 
 /**
- * Starts all pools beside each other, none waiting for another, and resolves when each takes jobs or has failed. One
- * whose engine failed is tried again from then on. Rejects with the first failure when all have failed, and resolves
- * when `signal` aborts.
+ * Starts all pools in parallel. Resolves when each takes jobs or has failed, or when `signal` aborts; pools whose
+ * engine failed are tried again from then on. If all have failed, rejects with the first failure.
  */
 export async function startPools(
   pools: readonly Pick<PoolWorker, 'name' | 'start'>[],
@@ -33,7 +35,7 @@ export async function startPools(
   for (const { pool, reason } of failed) void tryAgain(pool, reason, options);
 }
 
-/** Never rejects. */
+/** Tries to start a pool again until it starts or `signal` aborts. Never rejects. */
 async function tryAgain(
   pool: Pick<PoolWorker, 'name' | 'start'>,
   reason: unknown,

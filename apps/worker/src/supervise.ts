@@ -11,17 +11,17 @@ import {
 import { createBus, openRedis, publishNews } from '@sluice/transport';
 import { workerEnvironment } from './config.ts';
 
-/** What the pool's processes and their own drain limits may need beyond ours. */
+/** What the processes may need beyond their own drain limit, to close. */
 const closeLimitMs = 6_000;
 
 /**
- * Runs worker processes and does nothing else, so that it outlives them: a death is told to every ingress
- * within milliseconds, and the process is started again.
+ * Runs worker processes and does nothing else, so that it outlives them. It tells every ingress of a process that dies
+ * within milliseconds, and starts the process again.
  */
 export async function startSupervisor(environment: Environment): Promise<void> {
   const { values: config, warnings } = parseEnvironment(workerEnvironment, environment);
   const logger = createLogger({ name: 'worker-supervisor', level: config.SLUICE_LOG_LEVEL });
-  // Once, here: each process under it reads the same.
+  // The processes read the same environment, so only the supervisor reports the warnings.
   for (const warning of warnings) logger.warn(warning);
   const ports = opsPorts(config.SLUICE_OPS_PORT, config.SLUICE_PROCESSES);
   const drainLimitMs = config.SLUICE_DRAIN_LIMIT_MS;
@@ -32,7 +32,7 @@ export async function startSupervisor(environment: Environment): Promise<void> {
     onError: (error) => logger.debug({ err: error }, 'redis connection error'),
   });
   lifecycle.onDrain('redis', async () => redis.disconnect());
-  // A supervisor only speaks: its bus never subscribes.
+  // The supervisor only publishes, so its bus needs no connection for subscriptions.
   const bus = createBus(redis, redis, () => undefined);
 
   const processes = new ProcessPool({
@@ -40,7 +40,7 @@ export async function startSupervisor(environment: Environment): Promise<void> {
     environmentOf: (seat, restarts) => ({
       ...environment,
       SLUICE_WORKER_ID: `w${randomUUID().replaceAll('-', '').slice(0, 16)}`,
-      // Only the processes have a /metrics: each goes on counting where the one before it in its seat stopped.
+      // The supervisor has no /metrics, so each process continues the count of restarts in its seat.
       SLUICE_WORKER_RESTARTS: String(restarts),
       SLUICE_OPS_PORT: ports[seat],
     }),
