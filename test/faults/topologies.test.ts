@@ -1,4 +1,4 @@
-import { startCluster } from '@sluice/testing';
+import { ask, startCluster } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { formats } from '../support/call.ts';
 import { isComplete } from './check-answers.ts';
@@ -70,6 +70,23 @@ describe('a gateway on a Redis Cluster', () => {
     process.kill(pid, 'SIGKILL');
     expect(brokenOf(await ended)).toEqual([]);
     await servedAfter(entranceOf(gateway));
+  });
+
+  it('takes no worker for lost while a master makes those wait who write', {
+    timeout: testLimitMs,
+  }, async () => {
+    const cluster = await startCluster();
+    stack.defer(() => cluster.stop());
+    const gateway = await startGatewayOn(cluster);
+    stack.defer(() => gateway.stop());
+    for (const node of cluster.nodes) {
+      const { ended } = await openMany(entranceOf(gateway));
+      // Longer than a worker may be silent. The master answers pings, and ends it by itself.
+      await ask(node.port, 'CLIENT', 'PAUSE', '5000', 'WRITE');
+      expect(brokenOf(await ended)).toEqual([]);
+    }
+    const told = gateway.ingresses.flatMap(({ lines }) => lines);
+    expect(told.filter((line) => line.includes('worker lost'))).toEqual([]);
   });
 
   it('carries its streams over a restart of every master with its data', {

@@ -270,12 +270,22 @@ describe('when one master of a cluster is away', () => {
     await until(() => bus.isUp(), { timeoutMs: 30_000 });
   });
 
+  it('nobody is listened to while it makes those wait who speak, although it answers', async () => {
+    const { bus } = await connections.createBus(topology.url, 'command');
+    await bus.subscribe(await channelOf(first()), () => undefined);
+    await until(() => bus.isUp());
+    await ask(first().port, 'CLIENT', 'PAUSE', '60000', 'WRITE');
+    await until(() => !bus.isUp());
+    await ask(first().port, 'CLIENT', 'UNPAUSE');
+    await until(() => bus.isUp(), { timeoutMs: 30_000 });
+  });
+
   it('one that refuses to give a sign of life is heard all the same', async () => {
     const { bus } = await connections.createBus(topology.url, 'command');
     await bus.subscribe(await channelOf(first()), () => undefined);
     await until(() => bus.isUp());
     const { port } = first();
-    await ask(port, 'ACL', 'SETUSER', 'default', '-ping');
+    await ask(port, 'ACL', 'SETUSER', 'default', '-eval');
     const refusals = async () =>
       Number(/NOPERM:count=(\d+)/.exec(await ask(port, 'INFO', 'errorstats'))?.[1]);
     await until(async () => (await refusals()) >= 3, { timeoutMs: 30_000 });

@@ -58,8 +58,8 @@ function askMasters(cluster: Cluster, channels: () => Iterable<string>): Questio
     // It is asked for its role by itself; a node waits for its first command.
     if (node && node.status !== 'ready' && node.status !== 'wait') return;
     const answered = (): void => void unanswered.delete(address);
-    // Who refuses to say it has answered, too.
-    node?.ping().then(answered, (error: Error) => error.name === 'ReplyError' && answered());
+    // A script waits where a message would, unlike PING. Who refuses to run it has answered, too.
+    node?.eval('return 1', 0).then(answered, (error: Error) => error.name === 'ReplyError' && answered());
   };
   return {
     ask: () => mastersOf(cluster, channels()).forEach(ask),
