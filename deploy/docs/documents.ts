@@ -4,7 +4,7 @@ import { writeMetrics } from './metrics.ts';
 
 const folder = new URL('../../docs/', import.meta.url);
 
-/** A generated document and where it lies. */
+/** A generated document and where it is written. */
 export interface GeneratedDocument {
   path: string;
   text: string;

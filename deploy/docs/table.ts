@@ -1,4 +1,4 @@
-/** A table in Markdown. Bars inside of cells are escaped. */
+/** A table in Markdown. Bars in cells are escaped. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   return [line(head), line(head.map(() => '---')), ...rows.map(line), ''];
 }

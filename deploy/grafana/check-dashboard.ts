@@ -1,5 +1,5 @@
 // Usage: npm run check -w @sluice/grafana -- http://127.0.0.1:9090
-// Runs the query of every panel and fails when one is refused or gives nothing. Send traffic before.
+// Runs the query of every panel and fails if one is refused or returns nothing. Send traffic first.
 import { askEveryQuery } from './prometheus-query.ts';
 
 const limitMs = 30_000;

@@ -18,7 +18,7 @@ export const overview: Row = {
         'Share of the requests that should have succeeded which failed by our fault or the backend’s, over two minutes.',
       unit: 'percentunit',
       kind: 'number',
-      // As the alert.
+      // The threshold of the alert.
       alarm: { from: 0.05 },
       queries: [{ expression: 'sluice:request_failures:ratio2m', legend: 'failures' }],
     },

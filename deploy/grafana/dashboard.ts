@@ -16,7 +16,7 @@ import { PanelBuilder as GraphBuilder } from '@grafana/grafana-foundation-sdk/ti
 import type { Panel } from './panel.ts';
 import { rows } from './rows.ts';
 
-/** The reader's choice: each Grafana calls its Prometheus differently. */
+/** A variable that the reader sets, since each Grafana names its Prometheus differently. */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's own variable.
 const datasource = { type: 'prometheus', uid: '${datasource}' };
 const size = { number: { width: 4, height: 4 }, graph: { width: 8, height: 8 } };
@@ -64,7 +64,7 @@ function buildPanel(panel: Panel): NumberBuilder | GraphBuilder {
   const isNumber = panel.kind === 'number';
   const { width, height } = isNumber ? size.number : size.graph;
   const builder = isNumber ? new NumberBuilder() : createGraph();
-  // Grafana's own are green below 80 and red above: 100 requests a second, and no failure of any share.
+  // Grafana's default thresholds are green below 80 and red above: 100 requests/s would be red, and a share never.
   if (isNumber) builder.thresholds(thresholdsOf(panel.alarm));
   builder
     .title(panel.title)

@@ -35,7 +35,7 @@ export const queue: Row = {
   ],
 };
 
-/** The other side of the queue. */
+/** The workers' side of the queue: what engines generate. */
 export const engines: Row = {
   title: 'Workers and engines',
   panels: [
@@ -155,10 +155,10 @@ export const repair: Row = {
   ],
 };
 
-/** As the scrape configurations of deploy/ call the jobs; the Prometheus of a cluster knows the processes of others, too. */
+/** The jobs as the scrape configurations of deploy/ name them: a cluster's Prometheus knows other processes, too. */
 const ofSluice = '{job=~"ingress|worker"}';
 
-/** Who is there, and what it costs the hosts. */
+/** Which processes run, and what they cost the hosts. */
 export const processes: Row = {
   title: 'Processes',
   panels: [
@@ -181,7 +181,7 @@ export const processes: Row = {
       unit: 'short',
       queries: [
         {
-          // A pod that replaces another has an address of its own, at which nothing has changed.
+          // A pod that replaces another has a new address, whose start time never changes: the second term counts it.
           expression: `sum by (job) (changes(process_start_time_seconds${ofSluice}[10m]) > 0 or (time() - process_start_time_seconds${ofSluice} < bool 600))`,
           legend: '{{job}}',
         },

@@ -1,4 +1,4 @@
-/** One line or number: what is asked, and what it is called. */
+/** One line or number: its query and its name. */
 export interface Query {
   /** PromQL. `$__rate_interval` is Grafana's; `$pool` is the dashboard's pattern of pools. */
   readonly expression: string;
@@ -14,7 +14,7 @@ export interface Panel {
   readonly unit: Unit;
   /** Default: a graph over time. */
   readonly kind?: 'number';
-  /** From which number on, or below which, it is shown in red. Absent: no number is good or bad by itself. */
+  /** The number from which on, or below which, it is shown in red. Absent: no number is good or bad by itself. */
   readonly alarm?: { readonly from: number } | { readonly below: number };
   readonly queries: readonly Query[];
 }

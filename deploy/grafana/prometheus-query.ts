@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { Query } from './panel.ts';
 import { rows } from './rows.ts';
 
-/** What Prometheus said to the query of one panel. */
+/** What Prometheus answered to the query of one panel. */
 export interface Answer {
   readonly panel: string;
   readonly query: Query;
-  /** Absent when the query is good and gives at least one series. */
+  /** Absent if the query is good and returns at least one series. */
   readonly complaint?: string;
 }
 
@@ -54,7 +54,7 @@ async function ask(prometheusUrl: string, query: Query, signal: AbortSignal): Pr
   if (status !== 'success') return error ?? status;
   const series = data?.result ?? [];
   if (series.length === 0) return 'no data';
-  // A quantile of nothing.
+  // `NaN` is the quantile of an empty histogram.
   if (series.every(({ value }) => value[1] === 'NaN')) return 'no number';
   const labels = [...query.legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label ?? '');
   const missing = labels.filter((label) => !series.some(({ metric }) => label in metric));

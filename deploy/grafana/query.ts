@@ -5,7 +5,10 @@ export const rate = (series: string, by: string) => `sum by (${by}) (rate(${seri
 /** Events per second, all series together. */
 export const total = (series: string) => `sum(rate(${series}[$__rate_interval]))`;
 
-/** One query per share of a histogram, as 0.99. `by` splits the lines by a label; absent means all together. */
+/**
+ * One query for each quantile (such as 0.99) of a histogram. `by` splits the lines by a label; absent means all
+ * together.
+ */
 export function quantiles(
   name: string,
   shares: readonly number[],

@@ -6,7 +6,7 @@ const folder = fileURLToPath(new URL('.', import.meta.url));
 
 /** One object of a manifest, as it is written. */
 export interface Manifest {
-  /** The file that it stands in. */
+  /** The file that holds it. */
   file: string;
   apiVersion: string;
   kind: string;
@@ -14,12 +14,12 @@ export interface Manifest {
   value: Record<string, unknown>;
 }
 
-/** The files of this folder that hold objects of a cluster. */
+/** The files of this folder that hold Kubernetes objects. */
 export function manifestFiles(): string[] {
   return readdirSync(folder).filter((name) => name.endsWith('.yaml') && name !== 'settings.yaml');
 }
 
-/** All objects of these files. Throws for a file that is no YAML. */
+/** All objects of these files. Throws for a file that is not YAML. */
 export function readManifests(files: readonly string[]): Manifest[] {
   return files.flatMap((file) =>
     parseAllDocuments(readFileSync(`${folder}${file}`, 'utf8')).map((document) => {

@@ -9,24 +9,27 @@ export interface Announcement {
   apiKey: string;
   models: string[];
   redisUrl: string;
-  /** What `npx sluice` has to find in its environment, but for what was given to the start and may be secret. */
+  /** The environment that `npx sluice` needs, without what the user gave to `npm start`, which may be secret. */
   cliEnvironment: Record<string, string>;
   processes: RunningProcess[];
 }
 
-/** A process of the installation. Supervisors serve nobody: they start others again. */
+/** A process of the installation. A supervisor serves no requests: it restarts its processes. */
 export interface RunningProcess {
   role: 'supervisor' | 'redis' | 'ingress' | 'worker';
-  /** To tell several of a role apart, as `worker 2`. The supervisor of all is called `start`. */
+  /** Tells several of one role apart, as `worker 2`. The supervisor of all is called `start`. */
   name: string;
   pid: number;
 }
 
-/** What people read: the address, a call in each format and a command of the operator's that can be pasted, and how to stop. */
+/**
+ * What people read: the address, a call in each format and the operator's commands, all ready to paste, and how to
+ * stop.
+ */
 export function formatForPeople(announcement: Announcement): string {
   const { baseUrls, metricsUrls, apiKey, models, cliEnvironment } = announcement;
   const [baseUrl = ''] = baseUrls;
-  // Who brought a model of their own wants to hear that one.
+  // Users who brought a model of their own want the examples to call that one.
   const model = models.find((name) => name !== simulatedModel) ?? simulatedModel;
   const question = 'Tell me a story.';
   const messages = [{ role: 'user', content: question }];
@@ -67,7 +70,7 @@ function firstOf([first, ...others]: readonly string[]): string {
   return others.length === 0 ? `${first}` : `${first} (and ${others.join(', ')})`;
 }
 
-/** JSON as one word of a shell. */
+/** JSON, quoted as one word of a shell. */
 function quoted(body: object): string {
   return word(JSON.stringify(body));
 }
@@ -76,13 +79,13 @@ function word(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** A line that sets variables, or nothing where there are none. */
+/** A shell line that sets the variables; empty if there are none. */
 function exported(variables: Readonly<Record<string, string>>): string {
   const words = Object.entries(variables).map(([name, value]) => ` ${name}=${word(value)}`);
   return words.length === 0 ? '' : `export${words.join('')}\n`;
 }
 
-/** A step of a URL's path that no shell reads anything into. */
+/** A path segment of a URL, escaped so that a shell finds nothing special in it. */
 function pathStep(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
 }

@@ -6,37 +6,37 @@ import { z } from 'zod';
 
 const member = z.object({ pid: z.number(), opsPort: z.number() });
 
-/** What a program says over IPC when it serves. */
+/** What a program reports over IPC when it serves. */
 const readyMessage = z.looseObject({
   type: z.literal('ready'),
   pid: z.number(),
   opsPort: z.number().optional(),
-  /** Of a program that only watches over others: those that work. */
+  /** From a supervisor: the processes that serve under it. */
   ingresses: z.array(member).optional(),
   workers: z.array(member).optional(),
 });
 export type ReadyMessage = z.output<typeof readyMessage>;
 
 export interface ChildOptions {
-  /** For people, as `worker 2`. */
+  /** Its name for people, as `worker 2`. */
   name: string;
   /** Path of the program. */
   entry: string;
   environment: NodeJS.ProcessEnv;
   clock: Clock;
-  /** Told when the program ended without having been asked to, and when it serves again. */
+  /** Called when the program ended without having been asked to, and when it serves again. */
   say(sentence: string): void;
 }
 
 const firstDelayMs = 250;
 const longestDelayMs = 5_000;
-/** After this time alive a crash counts as the first again. */
+/** A program that lived this long before it crashed restarts without the longer delay. */
 const steadyMs = 30_000;
 
 /**
- * One program of the house that is kept running: when it ends unasked it is started again, after a delay that
- * doubles. It has a session of its own, so that Ctrl-C reaches it only through `stop`; and an IPC channel, by
- * which it learns of this process's death.
+ * Keeps one of our programs running: when it ends unasked, it is started again, after a delay that doubles. The program
+ * has a session of its own, so that Ctrl-C reaches it only through `stop`, and an IPC channel, by which it learns of
+ * this process's death.
  */
 export class Child {
   private readonly options: ChildOptions;
@@ -52,7 +52,7 @@ export class Child {
     return this.options.name;
   }
 
-  /** Resolves when the program serves. Rejects when it ends before, or when `signal` aborts. */
+  /** Resolves when the program serves. Rejects if it ends first, or when `signal` aborts. */
   async start(signal: AbortSignal): Promise<ReadyMessage> {
     const child = this.launch();
     const ready = await waitForReady(child, AbortSignal.any([signal, this.stopped.signal]));
@@ -63,7 +63,7 @@ export class Child {
     return ready;
   }
 
-  /** Asks the program to drain and kills it when it takes longer than `limitMs`. Idempotent. */
+  /** Asks the program to drain, and kills it if that takes longer than `limitMs`. Idempotent. */
   async stop(limitMs: number): Promise<void> {
     this.stopped.abort();
     const child = this.current;
@@ -97,7 +97,7 @@ export class Child {
     const { clock, say } = this.options;
     for (let child = first; ; child = this.launch()) {
       const startedAt = clock.monotonic();
-      // `first` has said it before.
+      // `start` has waited for the first one.
       const ready =
         child === first ? 'served' : await waitForReady(child, this.stopped.signal).catch(() => undefined);
       if (ready !== undefined && ready !== 'served') say(`${this.name} serves again (process ${ready.pid})`);
@@ -115,7 +115,7 @@ export class Child {
   }
 }
 
-/** Undefined when the program ended first. */
+/** Waits until the program serves. Undefined if it ended first. */
 async function waitForReady(child: ChildProcess, signal: AbortSignal): Promise<ReadyMessage | undefined> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
@@ -135,13 +135,16 @@ async function waitForReady(child: ChildProcess, signal: AbortSignal): Promise<R
   }
 }
 
-/** The processes of a supervisor, which share its session, would drain for as long as they may once it is gone. */
+/**
+ * Kills the program's whole session: a supervisor's processes would otherwise drain for their full limit once it is
+ * gone.
+ */
 function killFamily({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // All of it has ended.
+    // The whole session has ended already.
   }
 }
 

@@ -3,7 +3,9 @@ import { redisSchemes, redisUrl } from '@sluice/transport';
 import { z } from 'zod';
 import { upstreamKeyName } from './upstream-settings.ts';
 
-/** What `npm start` itself reads of its environment; a flag goes before. Everything else it hands on to its processes. */
+/**
+ * What `npm start` itself reads from its environment; flags override it. Everything else is passed on to its processes.
+ */
 export const startEnvironment = z.object({
   SLUICE_REDIS_URL: redisUrl().optional().describe(`Redis to use: ${redisSchemes}; absent: \`REDIS_URL\``),
   REDIS_URL: redisUrl().optional().describe('The same; absent: a Redis is started'),

@@ -6,29 +6,29 @@ import { parseRedisAddress } from '@sluice/transport';
 import { startEnvironment } from './config.ts';
 import { upstreamKeyName } from './upstream-settings.ts';
 
-/** What the user asked of `npm start`, by flags and in the environment. */
+/** What the user asked `npm start` for, by flags and in the environment. */
 export interface Flags {
-  /** Of the first ingress; the next ones follow it. */
+  /** The port of the first ingress; the others take the ports after it. */
   port: number;
   ingresses: number;
   workers: number;
-  /** Of each ingress and each worker; those of an ingress share its port. */
+  /** Number of processes of each ingress and each worker; those of an ingress share its port. */
   processes: number;
-  /** Absent means one that is started here. */
+  /** Absent: one is started here. */
   redis?: string;
-  /** Absent means the one of the state folder. */
+  /** Absent: the one in the state folder. */
   keySecret?: string;
   host: string;
-  /** Of the first process, the others follow; 0 means any free ones. */
+  /** The operations port of the first process; the others take the ports after it. 0: any free ones. */
   opsPort: number;
   drainLimitMs: number;
   logLevel: string;
-  /** A settings file. Absent means the simulated model. */
+  /** A settings file. Absent: the simulated model alone. */
   config?: string;
-  /** A chat-completions server whose models are served, too. */
+  /** A chat-completions server whose models are served beside the simulated one. */
   upstream?: string;
   upstreamKey?: string;
-  /** A model file that the workers evaluate themselves, too. */
+  /** A model file that the workers evaluate themselves, beside the simulated model. */
   gguf?: string;
   /** One line of JSON on stdout instead of words for people. */
   json: boolean;
@@ -54,8 +54,8 @@ SLUICE_OPS_PORT=9464 fixes the ports of /metrics. All of the environment: docs/c
 `;
 
 /**
- * Reads the flags, and the environment where no flag says. Throws `invalid-request` with one sentence about the first
- * flag that is wrong, or `ConfigError` with every mistake in the environment.
+ * Reads the flags, and the environment for what no flag sets. Throws `invalid-request` with one sentence about the
+ * first wrong flag, or `ConfigError` with every mistake in the environment.
  */
 export function parseFlags(words: readonly string[], environment: Environment): Flags {
   const { values } = parse(words);
@@ -64,7 +64,7 @@ export function parseFlags(words: readonly string[], environment: Environment): 
     const named = sources.map((name) => `--${name}`).join(' and ');
     throw usage(`${named} exclude each other: a settings file can name several backends`);
   }
-  // Who asks for help may do so because of a mistake there.
+  // A mistake in the environment may be why somebody asks for help, so it must not stop the help.
   const { values: given } = parseEnvironment(startEnvironment, values.help ? {} : environment);
   const upstreamKey = values['upstream-key'] ?? given[upstreamKeyName];
   const redis = values.redis === undefined ? undefined : parseRedis(values.redis);
@@ -142,14 +142,14 @@ function parseRedis(text: string): string {
 function parseUpstream(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.username || url?.password) {
-    // Neither `fetch` nor a worker takes it from there, and the URL is printed.
+    // Neither `fetch` nor a worker reads a password from a URL, and the URL is printed.
     throw usage(`--upstream holds a password, which belongs in --upstream-key or ${upstreamKeyName}`);
   }
   if (url && /^https?:$/.test(url.protocol)) return text.replace(/\/+$/, '');
   throw usage('--upstream must be a URL such as http://127.0.0.1:8000/v1');
 }
 
-/** Beside the simulated model, which serves in any case, a worker would only complain about it. */
+/** Refuses a missing file here: a worker would only log it, since the simulated model serves in any case. */
 function parseGguf(path: string): string {
   if (statSync(path, { throwIfNoEntry: false })?.isFile()) return path;
   throw usage(`--gguf: there is no file ${path}`);

@@ -2,14 +2,16 @@ import { basename, resolve } from 'node:path';
 import { defaultCatalogSettings } from '@sluice/catalog';
 import { besideSimulated } from './settings.ts';
 
-/** Settings that serve a model file from within the workers, under a name like the file's own. */
+/** Settings by which the workers evaluate a model file themselves, under a name made from the file's. */
 export function createGgufSettings(path: string): object {
   return besideSimulated('embedded', { engine: 'llama-cpp', modelPath: resolve(path) }, [
     { id: nameOf(path) },
   ]);
 }
 
-/** A file's name may hold what a model's may not, and may be that of the simulated model, which stays. */
+/**
+ * The model's name: the file's, without characters that a model's name may not hold, and never the simulated model's.
+ */
 function nameOf(path: string): string {
   const name = basename(path).replace(/\.gguf$/i, '') || 'model';
   const visible = name.replace(/[\s\p{C}*]/gu, '-');

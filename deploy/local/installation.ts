@@ -19,7 +19,7 @@ export interface InstallationOptions {
   /** Where secret, key and settings are kept. */
   stateFolder: string;
   clock: Clock;
-  /** Told what happens, one sentence at a time. */
+  /** Called with what happens, one sentence at a time. */
   say(sentence: string): void;
 }
 
@@ -27,7 +27,7 @@ const entries = {
   ingress: fileURLToPath(new URL('../../apps/ingress/src/main.ts', import.meta.url)),
   worker: fileURLToPath(new URL('../../apps/worker/src/main.ts', import.meta.url)),
 };
-/** What programs need to close, beyond their drain. */
+/** The time that programs need to close, in addition to their drain. */
 const closeLimitMs = 2_500;
 const redisLimitMs = 5_000;
 const killLimitMs = 1_000;
@@ -48,7 +48,7 @@ export class Installation {
     this.options = options;
   }
 
-  /** Resolves when every process serves and the models are listed. On rejection `stop` is still the caller's. */
+  /** Resolves when every process serves and lists its models. The caller must call `stop` even if it rejects. */
   async start(): Promise<Announcement> {
     const { flags, environment, clock, say } = this.options;
     const { host } = flags;
@@ -66,14 +66,14 @@ export class Installation {
     this.stopping.signal.throwIfAborted();
     state.write('key', `${apiKey}\n`);
     const config = await this.writeSettings(state.write);
-    // Who names a secret in a file has been understood, and a program that got both would complain.
+    // Both files have been read into the values below; a program that got a value and its file would complain.
     const { SLUICE_REDIS_URL_FILE: _url, SLUICE_KEY_SECRET_FILE: _secret, ...others } = environment;
     const shared = {
       ...others,
       SLUICE_REDIS_URL: redis.url,
       SLUICE_PROCESSES: String(flags.processes),
       SLUICE_LOG_LEVEL: flags.logLevel,
-      // For the case, too, that this process can no longer tell them to hurry.
+      // Set as well as `stop`'s limit, in case this process dies and can no longer enforce that one.
       SLUICE_DRAIN_LIMIT_MS: String(flags.drainLimitMs),
       ...(config === undefined ? {} : { SLUICE_CONFIG: config }),
       ...(flags.upstreamKey === undefined ? {} : { [upstreamKeyName]: flags.upstreamKey }),
@@ -105,7 +105,8 @@ export class Installation {
     const stopLimitMs = this.options.flags.drainLimitMs + closeLimitMs;
     await Promise.all(this.ingresses.map((child) => child.stop(stopLimitMs)));
     await Promise.all(this.workers.map((child) => child.stop(stopLimitMs)));
-    // One that only starts is waited for: its folders would stay. But an image may take minutes to come.
+    // A Redis that is still starting is waited for, or its folders would stay; not for long, since an image may take
+    // minutes.
     await Promise.race([this.closeRedis(), this.options.clock.sleep(redisLimitMs)]);
   }
 
@@ -117,7 +118,7 @@ export class Installation {
   }
 
   private async closeRedis(): Promise<void> {
-    // One that did not open has closed itself.
+    // A Redis that failed to open has cleaned up after itself.
     const opened = await this.opening?.catch(() => undefined);
     await opened?.redis.close();
   }
@@ -125,7 +126,7 @@ export class Installation {
   private async createChildren(shared: NodeJS.ProcessEnv, keySecret: string): Promise<void> {
     const { flags, clock, say } = this.options;
     const { SLUICE_HOST: _host, SLUICE_PORT: _port, SLUICE_KEY_SECRET: _secret, ...common } = shared;
-    // Named beforehand, so that a process that is started again is found where its predecessor was.
+    // Chosen now, so that a restarted process listens where its predecessor did.
     let nextOpsPort = flags.opsPort;
     const findOpsPort = async () => {
       if (flags.opsPort === 0) return String(await findFreePort(flags.processes));
@@ -158,8 +159,8 @@ export class Installation {
       name: child.name,
       ready: await child.start(this.stopping.signal),
     });
-    // Only a worker sees whether the settings are right in every part. One of them comes first, so that all
-    // mistakes are told together and once, not by whoever is the fastest to stumble.
+    // Only a worker checks every part of the settings. One worker starts alone, so that all mistakes are reported
+    // together and once.
     const [scout, ...workers] = this.workers;
     const first = scout ? [await serve(scout)] : [];
     const ingresses = Promise.all(this.ingresses.map(serve));
@@ -167,13 +168,16 @@ export class Installation {
     return (await Promise.all([ingresses, first, others])).flat();
   }
 
-  /** Writes settings where a flag names what is served. The path of the settings file; absent where the built-in ones hold. */
+  /**
+   * Writes settings if a flag names what to serve. Returns the path of the settings file; absent for the built-in
+   * settings.
+   */
   private async writeSettings(write: (name: string, text: string) => string): Promise<string | undefined> {
     const { flags, say } = this.options;
     const { config, port } = flags;
     const settings = await createSettings(flags, say);
     if (settings === undefined) return config;
-    // Of two installations with different models neither may read the other's.
+    // By port, so that two installations with different models do not read each other's file.
     return write(`settings-${port}.json`, `${JSON.stringify(settings, undefined, 2)}\n`);
   }
 
@@ -194,7 +198,7 @@ export class Installation {
   }
 }
 
-/** Settings for what a flag serves. Absent where none does. */
+/** Settings for the model server or file that a flag names; absent if no flag does. */
 async function createSettings(
   { upstream, upstreamKey, gguf }: Flags,
   say: InstallationOptions['say'],
@@ -203,7 +207,7 @@ async function createSettings(
   return upstream === undefined ? undefined : createUpstreamSettings(upstream, upstreamKey, say);
 }
 
-/** Where this machine reaches what listens there, as a URL has it. */
+/** The host of a URL by which this machine reaches what listens on `host`. */
 function reachableAt(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return isIPv6(host) ? `[${host}]` : host;
@@ -220,7 +224,7 @@ async function fetchModels(
     const list = modelList.safeParse(await response.json());
     return list.success ? list.data.data.map(({ id }) => id) : undefined;
   } catch {
-    // Not yet, or no more: the caller knows its limit.
+    // It does not answer yet, or no longer: the caller decides how long to try.
     return undefined;
   }
 }

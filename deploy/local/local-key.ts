@@ -10,25 +10,25 @@ const foreignSecret =
   'this Redis holds keys of another SLUICE_KEY_SECRET; give that one, or another Redis or database';
 
 /**
- * Makes sure that this Redis knows the local key and returns its credential. It is derived from the secret, so
- * a Redis that lost everything gets the same key again and clients need no change; one that was revoked is
- * followed by the next of the series. Rejects with a sentence for a Redis that is not there, or that we can't work with.
+ * Makes sure that this Redis knows the local key, and returns its credential. The key is derived from the secret, so a
+ * Redis that lost everything gets the same key again and clients need no change. If the key was revoked, the next of
+ * the series takes its place. Rejects with a sentence if Redis does not answer or cannot be used.
  */
 export async function ensureLocalKey(redisUrl: string, secret: string): Promise<string> {
   const redis = openRedis(redisUrl, { profile: 'command', name: 'sluice-start', onError: () => undefined });
   try {
     const isHopeless = new AbortController();
-    // Whoever starts everything by hand sits in front of it: nobody waits for the second try.
+    // A person waits for `npm start`, so the first failed connection ends it.
     redis.once('reconnecting', () => isHopeless.abort());
     const limit = AbortSignal.any([isHopeless.signal, AbortSignal.timeout(answerLimitMs)]);
     await reached(redisUrl, [redis], limit);
     await checkRedis(redis);
     for (let generation = 0; generation < generations; generation++) {
       const keys = createKeyStore({ redis, secret, randomBytes: deriveBytes(secret, generation) });
-      // Minting would mark it as ours, and then the CLI would refuse the secret that its ingresses have.
+      // Minting would mark our secret as the one in use, and the CLI would then refuse the secret of the ingresses.
       if (!(await keys.directory.knowsSecret())) throw new SluiceError('unavailable', foreignSecret);
       await keys.directory.upsertTenant(tenant, { name: 'Local use' });
-      // Minting again what is there already changes nothing but its date: the series is the same each time.
+      // The series is the same each time, so minting a key that exists changes nothing but its date.
       const { credential } = await keys.directory.mint({ tenant, name: 'npm start' });
       if (await isGood(keys.authenticate([credential]))) return credential;
     }

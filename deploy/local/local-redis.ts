@@ -5,7 +5,7 @@ import { ensureLocalKey } from './local-key.ts';
 import { createSocketPath } from './socket-path.ts';
 
 export interface LocalRedisOptions {
-  /** Use this one. Absent: the ladder of @sluice/redis. */
+  /** The Redis to use. Absent: one is found or started, as @sluice/redis does. */
   url?: string;
   environment: NodeJS.ProcessEnv;
   /** The secret from which the local key is derived. */
@@ -17,7 +17,7 @@ export interface LocalRedisOptions {
 const firstDelayMs = 250;
 const longestDelayMs = 5_000;
 
-/** The Redis of the installation, which knows the local key for good. One that was started here is kept running. */
+/** The Redis of the installation. It always knows the local key, and is kept running if it was started here. */
 export class LocalRedis {
   private readonly options: LocalRedisOptions;
   private readonly stopped = new AbortController();
@@ -53,7 +53,7 @@ export class LocalRedis {
     return this.opened.origin === 'given';
   }
 
-  /** Absent for a Redis that was given or runs in a container. */
+  /** Absent if Redis was given or runs in a container. */
   get pid(): number | undefined {
     return this.opened.server?.pid;
   }
@@ -63,7 +63,7 @@ export class LocalRedis {
     await this.opened.close();
   }
 
-  /** One that others keep running may come back empty, too. */
+  /** Makes the key again at every reconnect: a Redis that somebody else restarts may come back empty. */
   private keepKey(): void {
     const { keySecret, say } = this.options;
     const client = connect(this.url, { profile: 'worker', name: 'sluice-start', onError: () => undefined });
@@ -75,7 +75,7 @@ export class LocalRedis {
     });
   }
 
-  /** A server that died comes back empty at the same place: its clients reconnect, and the key is made again. */
+  /** Starts a server that died again at the same address. It comes back empty, so the key is made again. */
   private async keepRunning(): Promise<void> {
     const { clock, environment, keySecret, say } = this.options;
     let delayMs = firstDelayMs;

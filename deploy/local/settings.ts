@@ -7,7 +7,7 @@ export interface BackendModel {
   contextTokens?: number;
 }
 
-/** Settings that serve these models by a backend of their own beside the simulated one. */
+/** Settings that serve these models by a backend of their own, beside the simulated model. */
 export function besideSimulated(pool: string, backend: object, served: readonly BackendModel[]): object {
   const { pools, models, aliases } = defaultCatalogSettings;
   const own = served.filter(({ id }) => !Object.hasOwn(models, id));

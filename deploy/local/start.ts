@@ -6,7 +6,7 @@ import { type Flags, helpText, parseFlags } from './flags.ts';
 import { Installation } from './installation.ts';
 
 const stateFolder = fileURLToPath(new URL('../../.sluice', import.meta.url));
-/** One Ctrl-C arrives twice, from the terminal and passed on by the parent. */
+/** One Ctrl-C arrives twice: from the terminal, and passed on by the parent. */
 const sameKeypressMs = 500;
 const readerHasLeft: ReadonlySet<string | undefined> = new Set(['EPIPE', 'EIO']);
 
@@ -25,8 +25,8 @@ async function run(flags: Flags): Promise<void> {
   const stopped = stopOnSignal(installation);
   let code = 0;
   process.stdout.on('error', ({ code: why, message }: NodeJS.ErrnoException) => {
-    // A terminal that was closed, or a reader that has read enough, takes no more output: that is no failure, but must
-    // not end this process before its children.
+    // A closed terminal, or a reader that has read enough, is no failure. It must not end this process before its
+    // children.
     if (!readerHasLeft.has(why)) {
       code = 1;
       complain(message);
@@ -37,7 +37,7 @@ async function run(flags: Flags): Promise<void> {
     const announcement = await installation.start();
     process.stdout.write((flags.json ? formatForMachines : formatForPeople)(announcement));
   } catch (thrown) {
-    // A start that was interrupted is no failure to talk about.
+    // An interrupted start is not reported as a failure.
     if (!stopped.hasBegun()) {
       code = 1;
       complain(describe(thrown));
@@ -48,7 +48,7 @@ async function run(flags: Flags): Promise<void> {
   process.exit(code);
 }
 
-/** The first signal, or the death of the parent, stops everything; a second signal kills it. */
+/** The first signal, or the death of the parent, stops everything; a second signal kills everything. */
 function stopOnSignal(installation: Installation) {
   const { promise: done, resolve } = Promise.withResolvers<void>();
   let beganAt: number | undefined;
@@ -76,7 +76,7 @@ function readFlags(): Flags {
 }
 
 function describe(thrown: unknown): string {
-  // What the system says of a folder or a file names it; its place in the code mends nothing.
+  // A system error names its file or folder, which is what the user needs; the stack would not help.
   if (thrown instanceof SluiceError || (thrown instanceof Error && 'syscall' in thrown))
     return thrown.message;
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : 'something was thrown that is no error';

@@ -21,7 +21,7 @@ export function openState(folder: string): State {
   const write = (name: string, text: string) => {
     const path = join(folder, name);
     writeFileSync(path, text, { mode: 0o600 });
-    // The mode above is for new files only.
+    // The mode of the write holds for new files only.
     chmodSync(path, 0o600);
     return path;
   };
@@ -31,13 +31,13 @@ export function openState(folder: string): State {
 
 function readSecret(path: string): string {
   try {
-    // Of two starts at once the first writes and the other reads.
+    // `wx`: if two starts run at once, the first writes and the other reads.
     writeFileSync(path, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600 });
   } catch (thrown) {
     if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')) throw thrown;
   }
   const secret = readFileSync(path, 'utf8').trim();
-  // What a full disk leaves of it. Nobody else knows that it is no secret of the user's.
+  // A full disk leaves an empty file. Without this check, the empty text would pass for the user's secret.
   if (secret === '')
     throw new SluiceError('unavailable', `${path} is empty; delete it, and the next start makes a new one`);
   return secret;

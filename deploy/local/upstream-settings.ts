@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type BackendModel, besideSimulated } from './settings.ts';
 
 const tokens = z.int().min(1).optional().catch(undefined);
-/** vLLM and SGLang tell the context beside the name, llama.cpp as `n_ctx` among what it knows of the file. */
+/** vLLM and SGLang give the context beside the name, llama.cpp gives it as `n_ctx` in the file's metadata. */
 const listedModel = z.looseObject({
   id: z.string().min(1),
   max_model_len: tokens,
@@ -16,9 +16,9 @@ export const upstreamKeyName = 'UPSTREAM_API_KEY';
 const answerLimitMs = 5_000;
 
 /**
- * Asks a chat-completions server for its models and writes settings that serve them beside the simulated one, with the
- * context that it tells of each: without it a limit of the answer may be more than the server takes.
- * Rejects with one sentence when the server gives no list; `say` is told of models that can't be served.
+ * Asks a chat-completions server for its models and makes settings that serve them beside the simulated one. They hold
+ * the context that the server gives for each model: without it a limit of the answer may be more than the server takes.
+ * Rejects with one sentence if the server gives no list; calls `say` for models that can't be served.
  */
 export async function createUpstreamSettings(
   baseUrl: string,
@@ -31,7 +31,7 @@ export async function createUpstreamSettings(
     const left = listed.filter(({ id }) => !isModelName(id)).map(({ id }) => JSON.stringify(id));
     say(`the upstream's models ${left.join(', ')} are left out: no model can have such a name here`);
   }
-  // By reference: no credential is written to a file.
+  // By reference, so that no credential is written to a file.
   const credential = { env: upstreamKeyName };
   return besideSimulated(
     'upstream',

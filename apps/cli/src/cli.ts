@@ -15,13 +15,13 @@ const commands: readonly Command[] = [...keyCommands, ...tenantCommands, ...limi
 export interface Surroundings {
   environment: Environment;
   now: () => number;
-  /** Takes what was asked for. Rejects where it can't be written. */
+  /** Writes the answer. Rejects if it can't be written. */
   write(text: string): Promise<void>;
-  /** Takes what went wrong. */
+  /** Writes a complaint. */
   writeError(text: string): void;
 }
 
-/** Runs one command line. Gives the exit code: 0 done, 1 not possible, 2 not understood. */
+/** Runs one command line. Resolves to the exit code: 0 done, 1 not possible, 2 not understood. */
 export async function runCli(line: readonly string[], surroundings: Surroundings): Promise<0 | 1 | 2> {
   try {
     return (await deliver(await answer(line, surroundings), surroundings)) ? 0 : 1;
@@ -33,14 +33,16 @@ export async function runCli(line: readonly string[], surroundings: Surroundings
   }
 }
 
-/** What is said at the end. */
+/** What a command line answers. */
 interface Said {
   text: string;
-  /** Whether something was done that the text tells of. */
+  /** Whether the command changed something, so that the change stands even if nobody reads the text. */
   isDone: boolean;
 }
 
-/** Who asked for a key must know that it is there, although nobody has seen it. */
+/**
+ * Writes the answer; returns whether that succeeded. If it fails, the operator must still learn that a change was made.
+ */
 async function deliver({ text, isDone }: Said, { write, writeError }: Surroundings): Promise<boolean> {
   try {
     await write(`${text}\n`);
@@ -95,7 +97,7 @@ async function runCommand(
   return { text: isJson ? JSON.stringify(data, null, 2) : text, isDone: !command.asksOnly };
 }
 
-/** Opens what a command asks for, and closes what it opened. */
+/** Opens the services when a command first asks for them, and closes them if they were opened. */
 class OpenedServices implements Disposable {
   readonly open: () => Promise<Services>;
   private opened: Services | undefined;
@@ -142,7 +144,7 @@ function parseFlags(line: readonly string[], options: FlagTypes) {
   const { tokens, ...parsed } = splitLine(line, options);
   const flags = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
   const twice = flags.find((flag, index) => flags.indexOf(flag) !== index);
-  // The parser would let the last one win: a key would be minted for whom the operator forgot to take out.
+  // The parser would let the last one win. With two `--tenant`, a key could be minted for the wrong one.
   if (twice !== undefined) throw new UsageError(`--${twice} is given twice`);
   return parsed;
 }
@@ -157,7 +159,7 @@ function splitLine(line: readonly string[], options: FlagTypes) {
   }
 }
 
-/** The CLI's reader is the operator, who may see what callers may not. */
+/** Internal errors keep their text here: unlike a caller, the operator may read it. */
 function messageOf(error: unknown): string {
   if (error instanceof SluiceError) return error.message;
   if (error instanceof Error) return `unexpected: ${error.message}`;

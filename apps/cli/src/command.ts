@@ -34,15 +34,15 @@ export interface Command {
   /** Words that it takes, as shown in the help: `ID`, `[NAME...]`. */
   readonly words?: string;
   readonly flags: Readonly<Record<string, Flag>>;
-  /** Whether it changes nothing: then nobody is owed the end of its answer. */
+  /** Set if it changes nothing. A reader that leaves in the middle of its answer, as `| head`, is then no failure. */
   readonly asksOnly?: true;
-  /** Fewest and most words; default none. */
+  /** Fewest and most words that it takes; default none. */
   readonly arity?: readonly [fewest: number, most: number];
   /** `open` connects to Redis; a command that needs none doesn't call it. */
   run(input: Input, open: () => Promise<Services>): Promise<Answer>;
 }
 
-/** A mistake of whoever typed: it ends the program with code 2 and points to the help. */
+/** A mistake in what was typed: it ends the program with code 2 and points to the help. */
 export class UsageError extends SluiceError {
   constructor(message: string) {
     super('invalid-request', message);
@@ -50,14 +50,14 @@ export class UsageError extends SluiceError {
   }
 }
 
-/** The flag's value. Throws `UsageError` where it was not given. */
+/** The flag's value. Throws `UsageError` if it was not given. */
 export function required(input: Input, flag: string): string {
   const text = input.text(flag);
   if (text === undefined) throw new UsageError(`--${flag} is missing`);
   return text;
 }
 
-/** The value of `--name`; absent where it was not given. Throws `UsageError` for one that would break a table. */
+/** The value of `--name`; absent if it was not given. Throws `UsageError` for a name that would break a table. */
 export function displayName(input: Input): string | undefined {
   const name = input.text('name');
   if (name !== undefined && /[\p{Cc}\p{Zl}\p{Zp}]/u.test(name))
@@ -65,7 +65,7 @@ export function displayName(input: Input): string | undefined {
   return name;
 }
 
-/** The first word; the arity of the command has made sure of it. */
+/** The first word. The command's arity must guarantee that there is one. */
 export function firstWord({ words: [first = ''] }: Input): string {
   return first;
 }

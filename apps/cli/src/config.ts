@@ -17,7 +17,7 @@ export interface CliConfig {
   keySecret?: string;
 }
 
-/** Throws `ConfigError` with all mistakes. Settings of other processes in the same environment are passed over. */
+/** Throws `ConfigError` with all mistakes. Ignores settings of other processes in the same environment. */
 export function parseConfig(environment: Environment): CliConfig {
   const { SLUICE_REDIS_URL, SLUICE_KEY_SECRET } = parseEnvironment(cliEnvironment, environment).values;
   return {

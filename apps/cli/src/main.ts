@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { runCli } from './cli.ts';
 
-// The rejection of `write` tells it.
+// Without a listener an error of stdout would end the process; `write` below rejects with the same error.
 process.stdout.on('error', () => undefined);
 
 process.exitCode = await runCli(process.argv.slice(2), {

@@ -1,7 +1,7 @@
 import { formatPolicy } from '@sluice/admission';
 import type { Limits } from '@sluice/tenancy';
 
-/** Rows under a heading, columns aligned with two spaces between. `empty` is said where there are no rows. */
+/** Rows under a heading, in aligned columns with two spaces between. Without rows it is the text of `empty`. */
 export function formatTable(
   heading: readonly string[],
   rows: readonly (readonly string[])[],
@@ -9,7 +9,7 @@ export function formatTable(
 ): string {
   if (rows.length === 0) return empty;
   const lines = [heading, ...rows];
-  // Not as arguments of one call, which takes no hundred thousands of them.
+  // Not `Math.max(...lengths)`: one call does not take hundreds of thousands of arguments.
   const widths = heading.map((_, column) =>
     lines.reduce((width, line) => Math.max(width, line[column]?.length ?? 0), 0),
   );

@@ -6,16 +6,16 @@ import type { CliConfig } from './config.ts';
 /** What the commands work with. */
 export interface Services extends Disposable {
   readonly directory: Directory;
-  /** False where the settings hold no secret, so that no key can be minted. */
+  /** False if the settings hold no secret: then no key can be minted. */
   readonly hasKeySecret: boolean;
   readonly admission: Pick<Admission, 'usage' | 'forget'>;
 }
 
 const connectLimitMs = 3_000;
 
-/** Connects to Redis. Throws `unavailable` naming the address, without its password, when it doesn't answer in time. */
+/** Connects to Redis. If it does not answer in time, throws `unavailable` with the address, without its password. */
 export async function openServices({ redisUrl, keySecret }: CliConfig): Promise<Services> {
-  // What is in the way is said once, by the refusal.
+  // Connection errors are not printed one by one: `reached` throws with the reason.
   const redis = openRedis(redisUrl, { profile: 'command', name: 'sluice-cli', onError: () => undefined });
   try {
     await reached(redisUrl, [redis], AbortSignal.timeout(connectLimitMs));

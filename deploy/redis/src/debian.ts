@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** The full path of a program, or undefined when PATH has none. */
+/** The full path of a program; undefined if it is not on PATH. */
 export function findProgram(name: string, environment: NodeJS.ProcessEnv): string | undefined {
   for (const folder of (environment.PATH ?? '').split(delimiter)) {
     const candidate = join(folder, name);
@@ -11,19 +11,19 @@ export function findProgram(name: string, environment: NodeJS.ProcessEnv): strin
       accessSync(candidate, constants.X_OK);
       return candidate;
     } catch {
-      // Not in this folder.
+      // The program is not in this folder.
     }
   }
   return undefined;
 }
 
-/** Whether packages can be installed here without asking anybody: Debian or a child of it, as root. */
+/** Whether packages can be installed here without asking: on Debian or a derivative, as root. */
 export function canInstallPackages(environment: NodeJS.ProcessEnv): boolean {
   const isRoot = process.getuid?.() === 0;
   return isRoot && existsSync('/etc/debian_version') && findProgram('apt-get', environment) !== undefined;
 }
 
-/** Installs redis-server; false when the package sources do not have it or do not answer. */
+/** Installs redis-server; false if the package sources do not have it or do not answer. */
 export async function installRedisPackage(environment: NodeJS.ProcessEnv): Promise<boolean> {
   if (!(await runAptGet(['update'], environment))) return false;
   return runAptGet(['install', '-y', '--no-install-recommends', 'redis-server'], environment);
@@ -31,7 +31,7 @@ export async function installRedisPackage(environment: NodeJS.ProcessEnv): Promi
 
 async function runAptGet(words: readonly string[], environment: NodeJS.ProcessEnv): Promise<boolean> {
   const child = spawn('apt-get', [...words, '-qq'], {
-    // Its talk belongs on stderr: stdout may be a machine's.
+    // Its output goes to stderr: a program may read our stdout.
     stdio: ['ignore', 2, 2],
     env: { ...environment, DEBIAN_FRONTEND: 'noninteractive' },
   });

@@ -13,7 +13,7 @@ export interface RedisContainer {
 
 const pingLimitMs = 1_000;
 
-/** Whether a Docker daemon answers at one of the usual places. Takes a second at most. */
+/** Whether a Docker daemon answers at one of the usual addresses. Takes a second at most. */
 export async function isDockerRunning(environment: NodeJS.ProcessEnv): Promise<boolean> {
   const host = environment.DOCKER_HOST;
   if (host?.startsWith('tcp://')) return ping({ host: new URL(host).hostname, port: new URL(host).port });
@@ -31,9 +31,9 @@ export async function isDockerRunning(environment: NodeJS.ProcessEnv): Promise<b
 
 /** Starts `redis:7` with the same settings as a local server. */
 export async function startRedisContainer(): Promise<RedisContainer> {
-  // Loaded only here: nobody with a Redis of his own pays for it.
+  // Loaded only here, so that it costs nothing where a Redis is at hand.
   const { GenericContainer, Wait } = await import('testcontainers');
-  // The port is published on every address of this host: without a password anybody near could use it.
+  // The port is published on every address of this host: without a password, anybody on its network could use it.
   const password = randomBytes(16).toString('hex');
   const settings = [
     '--requirepass',

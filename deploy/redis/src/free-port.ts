@@ -2,19 +2,19 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 
-// Below what systems give to outgoing connections (Linux from 32,768, others from 49,152): a port out of that range
-// may be taken by any client on the machine between the question and the start of whoever asked. So may that of the bus
-// by which the nodes of a Cluster speak to each other, 10,000 above their own.
+// Below the ports that systems give to outgoing connections (Linux from 32,768, others from 49,152): any client on the
+// machine may take one of those before the caller's server has started. The same goes for the bus port of a Cluster's
+// nodes, which is 10,000 above their own.
 const lowest = 10_000;
 const highest = 22_000;
-/** Where a machine gives nearly all ports to clients, what is left would soon be used up. */
+/** On a machine that gives nearly all ports to clients, those that are left would soon be used up. */
 const fewestPorts = 2_000;
 const attempts = 100;
 
 /**
- * The first of `count` TCP ports of 127.0.0.1 in a row that nobody listens on at this moment. On Linux nobody else who
- * asks is told one of them for as long as this process lives: whoever it is for may take seconds to start. Default:
- * one port.
+ * The first of `count` TCP ports of 127.0.0.1 in a row that nobody listens on at this moment. On Linux, no other caller
+ * of this function gets one of them for as long as this process lives, since a server may take seconds to start.
+ * Default: one port.
  */
 export async function findFreePort(count = 1): Promise<number> {
   const end = endOfRange(firstPortOfClients());
@@ -37,7 +37,7 @@ export async function findFreePort(count = 1): Promise<number> {
   }
 }
 
-/** Where the ports that are given out end, on a machine whose clients get theirs from `clientsFrom` on. */
+/** The highest port that is given out on a machine whose clients get ports from `clientsFrom` on. */
 export function endOfRange(clientsFrom: number): number {
   return clientsFrom - lowest < fewestPorts ? highest : Math.min(highest, clientsFrom);
 }
@@ -46,12 +46,15 @@ function firstPortOfClients(): number {
   try {
     return Number.parseInt(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8'), 10);
   } catch {
-    // Not Linux, or it doesn't show.
+    // Not Linux, or the range can't be read.
     return highest;
   }
 }
 
-/** Names in Linux' abstract space belong to one process at a time, and end with it; like ports, to one network each. */
+/**
+ * Reserves a port by a socket name in Linux' abstract namespace. Such a name belongs to one process at a time, goes
+ * with the process, and like a port is valid in one network namespace.
+ */
 async function reserve(port: number): Promise<Server[]> {
   if (process.platform !== 'linux') return [];
   try {
@@ -60,7 +63,7 @@ async function reserve(port: number): Promise<Server[]> {
     return [holder];
   } catch (thrown) {
     if (thrown instanceof Error && 'code' in thrown && thrown.code === 'EADDRINUSE') throw thrown;
-    // Where such names are not allowed, a port is only as free as it looks.
+    // Where such names are not allowed, nothing is reserved.
     return [];
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Runs one program and never outlives the process that started this one: when the IPC channel closes, for
- * whatever reason and even after a SIGKILL, the program is killed, and the folders are removed that were made for it.
- * Arguments: those folders as JSON, the program and its arguments.
+ * Runs one program and never outlives the process that started this one. When the IPC channel closes, for whatever
+ * reason and even after a SIGKILL, the program is killed, and the folders that were made for it are removed. Arguments:
+ * those folders as JSON, the program and its arguments.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -12,16 +12,16 @@ const end = (signal: NodeJS.Signals) => {
   if (child) child.kill(signal);
   else process.exit(0);
 };
-// Before the program runs: a signal in between would end this process alone and leave the program behind.
+// Set before the program runs: a signal in between would end this process alone and leave the program behind.
 process.once('disconnect', () => {
-  // Nobody else is left to do it. Written by `runGuarded`.
+  // Nobody else is left to remove them. The argument is written by `runGuarded`.
   process.once('exit', () => {
     for (const folder of JSON.parse(folders) as string[]) rmSync(folder, { recursive: true, force: true });
   });
   end('SIGKILL');
 });
 process.on('SIGTERM', () => end('SIGTERM'));
-// Ctrl-C and a closed terminal are for the process above, which stops this one when its turn comes.
+// The parent handles Ctrl-C and a closed terminal, and stops this process when its turn comes.
 process.on('SIGINT', () => undefined);
 process.on('SIGHUP', () => undefined);
 

@@ -4,33 +4,36 @@ import { isDockerRunning, startRedisContainer } from './docker.ts';
 import { type RedisServer, startRedisServer } from './server.ts';
 
 export interface OpenRedisOptions {
-  /** Use this Redis and nothing else; whether it answers is not asked. Default: the first rung of the ladder that holds. */
+  /**
+   * Use this Redis and no other; whether it answers is not checked. Default: the first of the ladder below that works.
+   */
   url?: string | undefined;
-  /** Never take a Redis that others may use: leaves REDIS_URL out. Default: false. */
+  /** Never take a Redis that others may use: ignores REDIS_URL. Default: false. */
   own?: boolean;
-  /** Of a server that is started here. Default: any free port. */
+  /** Port of a server that is started here. Default: any free one. */
   port?: number;
-  /** A Unix socket of a server that is started here; it is reached by that. Absent: it has none. */
+  /** Unix socket of a server that is started here; `url` is then that of the socket. Absent: it has none. */
   socket?: string | undefined;
   /** Where REDIS_URL, PATH and DOCKER_HOST are read. Default: this process's. */
   environment?: NodeJS.ProcessEnv;
-  /** Told what happens, one sentence at a time. Default: silence. */
+  /** Called with what happens, one sentence at a time. Default: nothing is said. */
   say?: (sentence: string) => void;
 }
 
-/** A Redis, and how it was found. One that was started here is good for queues. */
+/** A Redis, and how it was found. One that was started here evicts nothing, as queues need. */
 export interface OpenedRedis {
   readonly url: string;
   readonly origin: 'given' | 'started' | 'container';
-  /** Present when the server was started here, which makes it possible to kill and restart it. */
+  /** Present if the server was started here: it can be killed and restarted then. */
   readonly server?: RedisServer;
-  /** Gives back what was opened: ends a server or container started here, leaves a given one alone. */
+  /** Ends a server or container that was started here; leaves a given one alone. */
   close(): Promise<void>;
 }
 
 /**
- * Finds or starts a Redis. The ladder: an address that was given (`url`, then REDIS_URL); redis-server on PATH;
- * Docker where a daemon has or gets the image; the Debian package where we are root. Rejects with one sentence otherwise.
+ * Finds or starts a Redis, by the first of these that works: a given address (`url`, then REDIS_URL); redis-server on
+ * PATH; Docker, if a daemon has or gets the image; the Debian package, if we are root. Rejects with one sentence if
+ * none does.
  */
 export async function openRedis(options: OpenRedisOptions = {}): Promise<OpenedRedis> {
   const environment = options.environment ?? process.env;
@@ -45,7 +48,7 @@ export async function openRedis(options: OpenRedisOptions = {}): Promise<OpenedR
       const container = await startRedisContainer();
       return { url: container.url, origin: 'container', close: () => container.stop() };
     } catch (thrown) {
-      // A daemon that answers may still lack the image and a way to it.
+      // A daemon that answers may still lack the image, and a network to fetch it.
       say(`Docker has none: ${thrown instanceof Error ? thrown.message : thrown}`);
     }
   }

@@ -14,13 +14,13 @@ export interface RedisServerOptions {
   /** Default: any free port of 127.0.0.1. */
   port?: number;
   /**
-   * A Unix socket that it listens on as well, for its owner alone; `url` is then that. Its folder is made where it is
-   * missing, and then removed by `stop`. Absent: none.
+   * A Unix socket on which it listens as well, for its owner alone; `url` is then that of the socket. If its folder is
+   * missing, it is made, and removed by `stop`. Absent: none.
    */
   socket?: string | undefined;
   /** Where `SAVE` writes and the server reads at its start. Default: a new folder, removed by `stop`. */
   directory?: string;
-  /** More arguments of the server, as `['--maxmemory', '10mb']`. Default: none. */
+  /** More arguments for the server, as `['--maxmemory', '10mb']`. Default: none. */
   arguments?: readonly string[];
 }
 
@@ -30,10 +30,10 @@ export interface RedisServer {
   readonly port: number;
   /** Absent where it has none. */
   readonly socket: string | undefined;
-  /** Of the server itself, not of its guard. */
+  /** Process id of the server itself, not of its guard. */
   readonly pid: number;
   readonly directory: string;
-  /** Resolves when the server is gone, whoever ended it. */
+  /** Resolves when the server has ended, for whatever reason. */
   readonly exited: Promise<void>;
   /** Ends the server at once, without saving, and removes the folder that was made for it. Idempotent. */
   stop(): Promise<void>;
@@ -43,9 +43,9 @@ const startLimitMs = 15_000;
 const portAttempts = 5;
 const guard = fileURLToPath(new URL('./guard.ts', import.meta.url));
 
-/** Starts a Redis without persistence that evicts nothing; rejects with the server's own last words. */
+/** Starts a Redis that persists nothing and evicts nothing. Rejects with the server's own last message. */
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
-  // It may name a folder that is not there: in a container, or for a user who has just been made.
+  // TMPDIR may name a folder that does not exist: in a container, or for a new user.
   await mkdir(tmpdir(), { recursive: true });
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'sluice-redis-')));
   const { socket } = options;
@@ -67,7 +67,7 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
         return asServer(start, { url, port, socket, directory }, removeDirectories);
       }
       complaint = start.complaint;
-      // Somebody else took the free port between the question and the start: ask for another.
+      // If somebody else took the free port before the server started, try another.
       if (options.port !== undefined || !/in use/i.test(complaint)) break;
     }
     throw new SluiceError('unavailable', `redis-server did not start: ${complaint}`);
@@ -78,9 +78,9 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
 }
 
 /**
- * Runs a program (its name and its arguments) that never outlives this process, whatever ends it. The returned
- * process is its guard: it ends with the program, and the program with its channel. `folders` are removed where this
- * process ends first; default: none.
+ * Runs a program (its name and its arguments) that never outlives this process, whatever ends this process. Returns the
+ * program's guard, a process that ends when the program does, and ends the program when its IPC channel closes. If this
+ * process ends first, `folders` are removed; default: none.
  */
 export function runGuarded(program: readonly string[], folders: readonly string[] = []): ChildProcess {
   // Its own session: a Ctrl-C in the terminal must not end Redis before those who still need it.
@@ -130,17 +130,17 @@ async function launch(
   const late = new Promise<undefined>((resolve) => {
     limit.addEventListener('abort', () => resolve(undefined));
   });
-  // The line and the message take two ways, so that either may come first.
+  // The log line and the IPC message come by different ways, in any order.
   const serving = Promise.all([started, ready]).then(([pid]) => pid);
-  // `close` and not `exit`: what it complained of is read by then.
+  // `close` and not `exit`: all of its output has been read by then.
   const closed = once(child, 'close').then(() => undefined);
   const pid = await Promise.race([serving, closed, late]);
   if (pid !== undefined) {
     letProcessEnd(child);
-    // The guard may be killed alone; its Redis must not stay behind.
+    // The guard may be killed alone; its Redis must not stay behind then.
     return { outcome: 'ready', guard: child, pid, exited: exited.then(() => killQuietly(pid)) };
   }
-  // Not the guard itself: it takes its program with it when the channel closes.
+  // The guard is disconnected, not killed, so that it ends its program first.
   if (child.connected) child.disconnect();
   const complaint = lines.findLast((line) => /in use|ENOENT|FATAL|ERROR/i.test(line)) ?? lines.at(-1);
   return { outcome: 'failed', complaint: bare(complaint) ?? `no answer within ${startLimitMs / 1000} s` };
@@ -156,7 +156,7 @@ function asServer(
     pid: start.pid,
     exited: start.exited,
     async stop() {
-      // Nothing else may keep this process alive, and it has to see the end.
+      // This process has to live until the guard has ended, and nothing else may keep it alive.
       start.guard.ref();
       killQuietly(start.pid);
       await start.exited;
@@ -174,7 +174,8 @@ function bare(line: string | undefined): string | undefined {
   return line?.replace(/^\d+:\w .*?\.\d+ [.*#-] /, '');
 }
 
-// A test runner or a command that forgets to stop its Redis can still end: the guard then kills the server.
+// The guard keeps nobody alive: a test runner or a command that forgets to stop its Redis can still end, upon which the
+// guard kills the server.
 function letProcessEnd(child: ChildProcess): void {
   child.unref();
   child.channel?.unref();
@@ -187,7 +188,7 @@ function killQuietly(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It is gone already, which is what was wanted.
+    // It has ended already.
   }
 }
 

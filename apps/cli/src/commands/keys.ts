@@ -39,7 +39,7 @@ export const keyCommands: readonly Command[] = [
     async run(input, open) {
       const { directory } = await open();
       const tenant = input.text('tenant');
-      // A misspelt tenant has no keys, which would look as if it had none to revoke.
+      // Throws for an unknown tenant: a misspelt one would look like a tenant without keys to revoke.
       if (tenant !== undefined) await directory.tenant(tenant);
       const keys = await directory.listKeys(tenant);
       const rows = keys.map((key) => [
@@ -90,7 +90,7 @@ function mintOptions(input: Input): { name?: string; models?: string[]; expiresA
     ?.split(',')
     .map((pattern) => pattern.trim())
     .filter((pattern) => pattern !== '');
-  if (models?.length === 0) throw new UsageError('--models names no model; leave it away to allow all');
+  if (models?.length === 0) throw new UsageError('--models names no model; leave it out to allow all');
   const expires = input.text('expires');
   return {
     ...(name !== undefined && { name }),
@@ -99,6 +99,7 @@ function mintOptions(input: Input): { name?: string; models?: string[]; expiresA
   };
 }
 
+/** The last instant that a `Date` can hold. */
 const lastInstant = 8_640_000_000_000_000;
 
 function parseExpiry(text: string, now: number): number {
@@ -111,7 +112,7 @@ function parseExpiry(text: string, now: number): number {
   return instant;
 }
 
-/** Whether the month has such a day: `Date` takes the 31st of a shorter one for a day of the next. */
+/** Whether the month has such a day: `Date` takes the 31st of a shorter month for a day of the next one. */
 function isDay(day: string): boolean {
   return new Date(day).toISOString().startsWith(day);
 }

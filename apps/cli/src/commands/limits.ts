@@ -6,11 +6,11 @@ import { formatTable } from '../print.ts';
 import type { Services } from '../services.ts';
 
 const subjectFlags: Readonly<Record<string, Flag>> = {
-  tenant: { value: 'ID', summary: 'the tenant whom it binds, with all keys together' },
-  key: { value: 'ID', summary: 'the key which it binds, beside the limits of its tenant' },
+  tenant: { value: 'ID', summary: 'the tenant that it binds, all its keys together' },
+  key: { value: 'ID', summary: 'the key that it binds, in addition to the limits of its tenant' },
 };
 
-/** The commands over limits; they know no limit by name. */
+/** The commands over limits. They know limits from the registry alone, so a new limit needs no change here. */
 export const limitCommands: readonly Command[] = [
   {
     name: 'limits kinds',

@@ -61,14 +61,14 @@ export const tenantCommands: readonly Command[] = [
         throw new UsageError(`tenant ${id} has ${them} still good; --force ends them`);
       }
       const ended = await directory.deleteTenant(id);
-      // Or the next tenant of this name would begin with what this one has spent.
+      // Else a new tenant of this name would begin with what this one has spent.
       await admission.forget(id, ended);
       return { text: `tenant ${id} is deleted`, data: { id, endedKeys: good } };
     },
   },
 ];
 
-/** The value of `--weight`; absent where it was not given. Throws `UsageError` for one that is no number. */
+/** The value of `--weight`; absent if it was not given. Throws `UsageError` if it is not a number. */
 function weightOf(input: Input): number | undefined {
   const text = input.text('weight');
   if (text !== undefined && !/^\d+(\.\d+)?$/.test(text)) throw new UsageError('--weight takes a number');
