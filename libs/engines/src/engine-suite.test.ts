@@ -39,7 +39,7 @@ async function embedded(): Promise<EngineSubject> {
   };
 }
 
-/** By the kind of the registry. */
+/** By the kind in the registry. */
 const suites: Readonly<Record<string, () => void>> = {
   simulated: () => describeEngine('the simulated engine', simulated, { isScripted: true }),
   upstream: () => {
@@ -51,6 +51,6 @@ const suites: Readonly<Record<string, () => void>> = {
 
 for (const describeKind of Object.values(suites)) describeKind();
 
-test.each(engineKinds.map(({ kind }) => kind))('the engine %s is held to the contract', (kind) => {
+test.each(engineKinds.map(({ kind }) => kind))('the engine %s keeps the contract', (kind) => {
   expect(Object.keys(suites)).toContain(kind);
 });

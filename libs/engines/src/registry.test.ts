@@ -3,13 +3,13 @@ import { parseBackend } from './registry.ts';
 import { quietServices } from './test-services.ts';
 
 describe('a backend record', () => {
-  it('makes an engine of its kind, with defaults', async () => {
+  it('creates an engine of its kind, with defaults', async () => {
     const { backend, problems } = parseBackend({ engine: 'simulated' }, 'pools.sim.backend', {});
     expect(problems).toEqual([]);
     expect(await backend?.createEngine(quietServices)).toMatchObject({ slots: 64, resume: 'exact' });
   });
 
-  it('makes an upstream engine of any dialect', async () => {
+  it('creates an upstream engine of any dialect', async () => {
     for (const [dialect, resume] of [
       ['openai', 'prefix'],
       ['anthropic', 'prefix'],
@@ -24,7 +24,7 @@ describe('a backend record', () => {
     }
   });
 
-  it('is refused with all its problems at once, without a value of it', () => {
+  it('is refused with all its problems at once, and no value of it', () => {
     const raw = {
       engine: 'upstream',
       dialect: 'klingon',
@@ -41,7 +41,7 @@ describe('a backend record', () => {
     expect(JSON.stringify(problems)).not.toMatch(/secret|klingon/);
   });
 
-  it('takes secrets out of the environment, wherever a string may stand', async () => {
+  it('takes secrets from the environment, wherever a string may be', async () => {
     const raw = {
       engine: 'upstream',
       baseUrl: { env: 'BASE' },

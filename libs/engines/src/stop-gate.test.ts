@@ -12,7 +12,7 @@ function say(stops: readonly string[], pieces: readonly string[]) {
   return { text: text + gate.flush().text, matched: undefined };
 }
 
-/** The rule by looking at all of the text after each piece. */
+/** The rule, by searching the whole text after each piece. */
 function expected(stops: readonly string[], pieces: readonly string[]) {
   let text = '';
   for (const piece of pieces) {
@@ -26,7 +26,7 @@ function expected(stops: readonly string[], pieces: readonly string[]) {
 }
 
 describe('a gate', () => {
-  it('holds as much as may become a long string, letter by letter', () => {
+  it('holds back as much as may become a long string, character by character', () => {
     const many = 40_000;
     const gate = new StopGate([`${'a'.repeat(many)}b`]);
     let tokens = 0;
@@ -34,7 +34,7 @@ describe('a gate', () => {
     expect([tokens, gate.flush().tokens]).toEqual([many, many]);
   });
 
-  it('stops where the text says one of its strings, however it is cut into pieces', () => {
+  it('stops where the text contains one of its strings, however it is split', () => {
     const words = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(fc.array(words, { maxLength: 4 }), fc.array(words, { maxLength: 12 }), (stops, pieces) => {
@@ -44,20 +44,20 @@ describe('a gate', () => {
     );
   });
 
-  it('holds no more than may become one of them', () => {
+  it('holds back no more than may become one of them', () => {
     const gate = new StopGate(['aab', 'bc']);
     const said = ['a', 'a', 'a', 'x', 'b', 'b', 'd'].map((piece) => gate.push(piece).text);
     expect(said).toEqual(['', '', 'a', 'aax', '', 'b', 'bd']);
   });
 
-  it('takes what was flushed for no beginning', () => {
+  it('does not take flushed text for the beginning of a string', () => {
     const gate = new StopGate(['ab']);
     expect([gate.push('a').text, gate.flush().text, gate.push('b').text]).toEqual(['', 'a', 'b']);
     expect(gate.matched).toBeUndefined();
   });
 
-  // Where it is slow it runs into the time limit of the test.
-  it('reads a text that is nearly one of many long strings as fast as another', () => {
+  // If it is slow, the test runs into its time limit.
+  it('reads a text that nearly matches many long strings as fast as any other', () => {
     const stops = Array.from({ length: 256 }, (_value, index) => `${'a'.repeat(60_000)}${index}`);
     const nearly = [...Array.from({ length: 3_600 }, () => 'a'.repeat(16)), 'c'];
     const pieces = [...nearly, ...nearly, ...nearly];

@@ -33,14 +33,14 @@ describe('an embedded model', () => {
     expect(finish.usage.inputTokens).toBeGreaterThan(10);
   });
 
-  it('evaluates a prompt once that begins like the one before', async () => {
+  it('evaluates the common beginning of two prompts once', async () => {
     const fresh = await models.start([...story, endOfTurn], { slots: 2 });
     const first = collect(await runOf(fresh, ask())).finish.usage;
     const again = collect(await runOf(fresh, ask())).finish.usage;
     expect(first.cacheReadTokens).toBe(0);
     expect(again.inputTokens).toBe(first.inputTokens);
     expect(again.cacheReadTokens).toBeGreaterThan(10);
-    // The last one is evaluated in any case, for the next one to follow.
+    // The last token is always evaluated, because the next one follows from it.
     expect(again.cacheReadTokens).toBeLessThan(again.inputTokens ?? 0);
     const other = collect(await runOf(fresh, askFor('Something else.', { sampling: greedy }))).finish.usage;
     expect(other.cacheReadTokens).toBeLessThan(again.cacheReadTokens ?? 0);
@@ -58,14 +58,14 @@ describe('an embedded model', () => {
     expect(await draw(8)).not.toBe(first);
   });
 
-  it('keeps concurrent generations apart, more of them than places', async () => {
+  it('keeps concurrent generations apart, even if there are more of them than slots', async () => {
     const engine = await models.start([...story, endOfTurn]);
     const runs = Array.from({ length: 9 }, (_value, index) => runOf(engine, upTo(index + 1)));
     const texts = (await Promise.all(runs)).map(textOf);
     expect(texts).toEqual(story.map((_piece, index) => story.slice(0, index + 1).join('')));
   });
 
-  it('says things less often the more they are penalized', async () => {
+  it('says a token less often the more it is penalized', async () => {
     const engine = await models.start([' la', ' la']);
     const said = async (penalties: object) =>
       textOf(await runOf(engine, ask({ sampling: { ...greedy, maxOutputTokens: 40, ...penalties } })));
@@ -73,7 +73,7 @@ describe('an embedded model', () => {
     expect(await said({ frequencyPenalty: 2 })).not.toBe(' la'.repeat(40));
   });
 
-  it('answers JSON where a schema asks for it', async () => {
+  it('answers JSON if a schema asks for it', async () => {
     const engine = await models.start([...story, endOfTurn]);
     const schema = { type: 'object', properties: { mood: { enum: ['calm', 'wild'] } }, required: ['mood'] };
     const events = await runOf(engine, ask({ output: { type: 'json', schema } }));
@@ -81,7 +81,7 @@ describe('an embedded model', () => {
     expect(collect(events).finish.reason).toBe('stop');
   });
 
-  it('answers an object where any JSON will do', async () => {
+  it('answers an object if any JSON will do', async () => {
     const engine = await models.start([...story, endOfTurn]);
     const events = await runOf(
       engine,
@@ -94,7 +94,7 @@ describe('an embedded model', () => {
 describe('an abort of an embedded generation', () => {
   const count = (events: readonly GenerationEvent[]) => events.filter(isContent).length;
 
-  it('ends it between two tokens and gives its place to the next', async () => {
+  it('ends it between two tokens and gives its slot to the next', async () => {
     const engine = await models.start(endless, { slots: 1 });
     const { events, done } = record(engine, ask(), {
       onEvent(seen, controller) {
@@ -107,7 +107,7 @@ describe('an abort of an embedded generation', () => {
     expect(events.some(isTerminal)).toBe(false);
   });
 
-  it('leaves the line where it waits for a place', async () => {
+  it('leaves the line in which it waits for a slot', async () => {
     const engine = await models.start(endless, { slots: 1 });
     const waiting: Recording[] = [];
     const first = record(engine, upTo(20), {
@@ -136,7 +136,7 @@ describe('an abort of an embedded generation', () => {
 });
 
 describe('the context of an embedded model', () => {
-  it('refuses a prompt that it does not hold', async () => {
+  it('refuses a prompt that does not fit', async () => {
     const engine = await models.start([...story, endOfTurn], { contextTokens: 256 });
     for (const [size, said] of [
       [300, 'tokens, more'],
@@ -156,7 +156,7 @@ describe('the context of an embedded model', () => {
     }
   });
 
-  it('ends an answer that would not fit, and forgets nothing of the prompt', async () => {
+  it('ends an answer that would not fit, and drops nothing of the prompt', async () => {
     const engine = await models.start(endless, { contextTokens: 256 });
     const events = await runOf(engine, askFor('x'.repeat(150), { sampling: greedy }));
     const { finish } = collect(events);
@@ -180,7 +180,7 @@ describe('the context of an embedded model', () => {
     expect(outcomes).toEqual(new Set(['finish', 'error']));
   });
 
-  it('ends calls that would not fit, and forgets nothing of the prompt', async () => {
+  it('ends calls that would not fit, and drops nothing of the prompt', async () => {
     const call = ['<tool_call>', '\n{"name": "', 'get_time', '", "arguments": ', '{}', '}\n', '</tool_call>'];
     // The line break leads to the next call, without end.
     const engine = await models.start([...call, '\n'], { chatWrapper: 'qwen', contextTokens: 768 });
@@ -201,14 +201,14 @@ describe('the context of an embedded model', () => {
 describe('an embedded engine', () => {
   const start = (engine: LlamaCppEngine) => engine.start(new AbortController().signal);
 
-  it('says which file is not there', async () => {
+  it('names the file that is missing', async () => {
     const path = join(models.folder, 'none.gguf');
     await expect(start(models.create({ modelPath: path }))).rejects.toThrow(
       `the model file ${path} cannot be read`,
     );
   });
 
-  it('says that a file is no model', async () => {
+  it('says that a file is not a model', async () => {
     const path = join(models.folder, 'letter.gguf');
     writeFileSync(path, 'Dear Sir or Madam, '.repeat(100));
     const engine = models.create({ modelPath: path });
@@ -216,7 +216,7 @@ describe('an embedded engine', () => {
     expect(engine.isReady()).toBe(false);
   });
 
-  it('says that there is no build for what shall evaluate', async () => {
+  it('says that there is no build for the chosen hardware', async () => {
     const engine = models.create({ modelPath: models.write(story), gpu: 'cuda' });
     await expect(start(engine)).rejects.toThrow('llama.cpp does not run here with gpu: cuda');
   });
@@ -227,7 +227,7 @@ describe('an embedded engine', () => {
     await expect(start(engine)).rejects.toThrow('npm install --no-save node-llama-cpp');
   });
 
-  it('keeps no signal of an answer that has ended', async () => {
+  it('holds no signal of an answer that has ended', async () => {
     const engine = await models.start([...story, endOfTurn]);
     // Collects garbage before it counts.
     const signals = () => queryObjects(AbortSignal, { format: 'count' });
@@ -237,7 +237,7 @@ describe('an embedded engine', () => {
     expect(signals()).toBeLessThan(before + 10);
   });
 
-  it('ends what it generates when it is stopped, and generates no more', async () => {
+  it('ends its generations when it is stopped, and generates no more', async () => {
     const engine = await models.start(endless, { slots: 1 });
     expect(engine.isReady()).toBe(true);
     const waiting: Promise<GenerationEvent[]>[] = [];

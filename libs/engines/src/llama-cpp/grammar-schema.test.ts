@@ -145,7 +145,7 @@ describe('a grammar of a schema', () => {
     });
   });
 
-  it('names each definition once, also in a circle', () => {
+  it('converts each definition once, even if it refers to itself', () => {
     const schema = {
       $ref: '#/definitions/node',
       definitions: {
@@ -172,7 +172,7 @@ describe('a grammar of a schema', () => {
     });
   });
 
-  it('joins a definition with what stands beside the reference', () => {
+  it('joins a definition with the keywords beside the reference', () => {
     const schema = {
       allOf: [{ $ref: '#/$defs/base' }, { $ref: '#/$defs/more' }],
       properties: { own: { const: 3 } },
@@ -209,7 +209,7 @@ describe('a grammar of a schema', () => {
     expect(grammar).toMatchObject({ properties: { b: { type: 'string' } } });
   });
 
-  it('follows a reference once, however long it is and however often it is met', () => {
+  it('follows a reference once, however long it is and however often it occurs', () => {
     const properties = Object.fromEntries(
       many.slice(0, 1_500).map((name) => [name, { $ref: '#/$defs/a', type: 'string' }]),
     );
@@ -232,8 +232,8 @@ describe('a grammar of a schema', () => {
     expect(grammar).toMatchObject({ properties: { b: { type: 'string' } } });
   });
 
-  it('does not follow more of many schemas than it can', () => {
-    // Each doubles what it refers to, as often as it is allowed.
+  it('does not follow more of many schemas together than it can', () => {
+    // Each definition refers to the next one as often as allowed, so their number doubles.
     const $defs = Object.fromEntries(
       Array.from({ length: 30 }, (_value, index) => {
         const next = { $ref: `#/$defs/d${index + 1}`, type: 'object' };
@@ -253,14 +253,14 @@ describe('a grammar of a schema', () => {
     expect(() => grammarOf(schema)).toThrow(expect.objectContaining({ kind: 'invalid-request' }));
   });
 
-  it('ends where a schema without definitions contains itself', () => {
+  it('ends if a schema without definitions contains itself', () => {
     const schema = { type: 'object', properties: { self: { $ref: '#' }, also: { $ref: '#' } } };
     expect(JSON.stringify(grammarOf(schema)).length).toBeLessThan(500_000);
   });
 });
 
 describe('what was generated', () => {
-  it('is told apart from alternatives, however many ways lead to the last of them', () => {
+  it('is matched to an alternative, however many ways lead to the last one', () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 14 }, (_value, index): [string, Json] => [
         `d${index}`,
@@ -274,7 +274,7 @@ describe('what was generated', () => {
     expect(readBy(schema, { a: 'b' })).toEqual({ a: 'b' });
   });
 
-  it('is read without what could be absent', () => {
+  it('is read without the nulls of absent properties', () => {
     const schema = {
       type: 'object',
       properties: {
@@ -292,7 +292,7 @@ describe('what was generated', () => {
     expect(readBy(schema, generated)).toEqual({ path: 'a', note: null, lines: [{ from: 1 }] });
   });
 
-  it('is read by the alternative that it is', () => {
+  it('is read by the alternative that it matches', () => {
     const one = {
       type: 'object',
       properties: { a: { type: 'integer' }, b: { type: 'null' } },
@@ -308,7 +308,7 @@ describe('what was generated', () => {
     expect(readBy(schema, { either: { c: 1, b: null } })).toEqual({ either: { c: 1 } });
   });
 
-  it('is read in pairs and maps', () => {
+  it('is read in tuples and maps', () => {
     const part = { type: 'object', properties: { a: { type: 'integer' } } };
     const schema = {
       type: 'object',
@@ -336,7 +336,7 @@ describe('what was generated', () => {
     expect(readBy(schema, { id: 1, next: { id: 2, next: null } })).toEqual({ id: 1, next: { id: 2 } });
   });
 
-  it('may be skipped in grammars for tools alone', () => {
+  it('may leave properties out in grammars for tools only', () => {
     const schema = { type: 'object', properties: { a: { const: 1 } } };
     expect(grammarOf(schema, false)).toEqual({ type: 'object', properties: { a: { const: 1 } } });
     expect(grammarOf(schema, true)).toEqual({

@@ -36,13 +36,13 @@ it('keeps the turns of a conversation, and their order', () => {
   ]);
 });
 
-it('leaves thoughts out where chats have no marks for them', () => {
+it('leaves thoughts out if chats have no marks for them', () => {
   const messages = [user('Hello'), assistant({ type: 'reasoning', text: 'A greeting.' }, text('Hello!'))];
   const { items } = writeHistory({ ...askFor(''), messages }, false);
   expect(items.at(-1)).toEqual({ type: 'model', response: ['Hello!'] });
 });
 
-it('joins turns of one side', () => {
+it('joins adjacent turns of one side', () => {
   const { items } = historyOf(user('One'), user('Two'), assistant(text('a')), assistant(text('b')));
   expect(items).toEqual([
     { type: 'user', text: 'One\n\nTwo' },
@@ -50,7 +50,7 @@ it('joins turns of one side', () => {
   ]);
 });
 
-it('puts each result to its call, whatever their order', () => {
+it('puts each result beside its call, whatever their order', () => {
   const { items } = historyOf(
     user('Go'),
     assistant(text('Look:'), call('a', '{"x":1}'), call('b', ''), call('c', '{"broken')),
@@ -112,7 +112,7 @@ it('gives each of several calls of one id its own result', () => {
   ]);
 });
 
-it('loses no result that has no call', () => {
+it('keeps a result that has no call', () => {
   expect(historyOf(user('Go'), result('gone', 'forty-two')).items).toEqual([
     { type: 'user', text: 'Go\n\nforty-two' },
   ]);
@@ -133,7 +133,7 @@ it('names the format of each part that it leaves out', () => {
   ]);
 });
 
-it('refuses what is no text, wherever it stands', () => {
+it('refuses anything but text, wherever it is', () => {
   const picture = {
     type: 'media' as const,
     mediaType: 'image/png',
@@ -147,7 +147,7 @@ it('refuses what is no text, wherever it stands', () => {
   for (const message of places) expect(() => historyOf(message)).toThrow('text only');
 });
 
-it('leaves the thought open in which an answer was lost', () => {
+it('leaves open the thought in which an answer was lost', () => {
   const thought = (said: string): AssistantPart => ({ type: 'reasoning', text: said });
   expect(writeDelivered([thought('Hm')])).toMatchObject({ response: [{ text: 'Hm', ended: false }] });
   expect(writeDelivered([thought('Hm'), text('So')])).toMatchObject({ response: [{ ended: true }, 'So'] });

@@ -6,7 +6,7 @@ import { runOf, textOf } from '../test-runs.ts';
 import { ask, TestModels } from './test-models.ts';
 
 const models = new TestModels();
-/** Of free text a model without sense makes bytes that are no characters. */
+/** Short values: in free text, this meaningless model writes bytes that are no characters. */
 const short = { enum: ['a', 'ü', 'a "quoted"\nword'] };
 const tree = {
   type: 'object',
@@ -14,7 +14,7 @@ const tree = {
   required: ['name'],
 };
 
-/** What callers send: by hand, by pydantic, by zod, by mistake. */
+/** What callers send: written by hand, by pydantic, by zod, by mistake. */
 const schemas: [string, Json][] = [
   ['flat', { type: 'object', properties: { a: short, b: { type: 'boolean' }, c: { enum: ['x', 2, null] } } }],
   ['a tree', { $ref: '#/$defs/tree', $defs: { tree } }],
@@ -38,7 +38,7 @@ const schemas: [string, Json][] = [
 ];
 
 describe('JSON from an embedded model', () => {
-  it.each(schemas)('is as its schema wants it: %s', async (_name, schema) => {
+  it.each(schemas)('follows its schema: %s', async (_name, schema) => {
     const engine = await models.start(['{'], { sampling: { temperature: 5, topP: 1, topK: 0, minP: 0 } });
     const validate = new Ajv2020({ strict: false, validateFormats: false, validateSchema: false });
     for (const seed of [1, 2, 3]) {
@@ -48,7 +48,7 @@ describe('JSON from an embedded model', () => {
       });
       const events = await runOf(engine, request);
       const { finish } = collect(events);
-      // A model without sense may go on with a number or a space for ever.
+      // A meaningless model may continue a number or a space for ever.
       if (finish.reason === 'length') continue;
       const value: Json = JSON.parse(textOf(events));
       expect(validate.validate(schema as JsonObject, value), JSON.stringify(value)).toBe(true);
@@ -65,7 +65,7 @@ describe('JSON from an embedded model', () => {
     expect(textOf(events)).toMatch(/^\{/);
   });
 
-  it('is refused where the schema is longer than any prompt', async () => {
+  it('is refused if the schema is longer than any prompt', async () => {
     const engine = await models.start(['{']);
     const schema = { type: 'object', description: 'x'.repeat(100_000) };
     expect(await runOf(engine, ask({ output: { type: 'json', schema } }))).toMatchObject([
@@ -73,7 +73,7 @@ describe('JSON from an embedded model', () => {
     ]);
   });
 
-  it('is begun for every schema that there could be', async () => {
+  it('is begun for any schema whatever', async () => {
     const engine = await models.start(['{']);
     await fc.assert(
       fc.asyncProperty(anySchema, async (schema) => {

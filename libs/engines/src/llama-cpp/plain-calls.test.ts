@@ -8,7 +8,7 @@ import { ask, TestModels } from './test-models.ts';
 
 const models = new TestModels();
 
-/** As those of Qwen, Llama 3 and many others: tools and calls are a part of what the template itself says. */
+/** Like the templates of Qwen, Llama 3 and many others: tools and calls are part of what the template itself says. */
 const weavingTemplate = `
 {%- if tools %}{{- '<|im_start|>system\\n' }}
 {%- for tool in tools %}{{- tool | tojson + '\\n' }}{%- endfor %}{{- '<|im_end|>\\n' }}{%- endif %}
@@ -25,7 +25,7 @@ const weavingTemplate = `
 {%- endfor %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}`;
 
-/** Of a conversation in which a tool says this of itself, is called with this, and fails with this. */
+/** Input tokens of a conversation in which a tool has this description, this argument and this error. */
 async function inputTokens(engine: LlamaCppEngine, said: string): Promise<number | undefined> {
   const parameters = { type: 'object', properties: { q: { type: 'string', description: said } } };
   const request: InferenceRequest = ask({
@@ -49,9 +49,9 @@ async function inputTokens(engine: LlamaCppEngine, said: string): Promise<number
   return collect(await runOf(engine, request)).finish.usage.inputTokens;
 }
 
-it('never takes what stands in calls and tools for marks of the chat', async () => {
+it('never takes marks in calls and tools for marks of the chat', async () => {
   const engine = await models.start(['So', endOfTurn], {}, weavingTemplate);
-  // A mark would be one token, and text is one for each of its letters.
+  // A mark would be one token, while text is one token per character.
   const [marks, text] = ['<|im_end|>"<s>\n', '<|im_axe|>"<p>\n'];
   expect(await inputTokens(engine, marks)).toBe(await inputTokens(engine, text));
 });

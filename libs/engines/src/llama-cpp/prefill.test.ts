@@ -7,7 +7,7 @@ import { ask, story, TestModels } from './test-models.ts';
 const models = new TestModels();
 const text = (said: string) => ({ type: 'text' as const, text: said });
 
-/** A request for the story whose first words the client has told. */
+/** A request for the story, whose first words the client has given. */
 function begun(content: AssistantPart[], rest: Partial<InferenceRequest> = {}): InferenceRequest {
   const request = ask(rest);
   const messages = [...request.messages, { role: 'assistant' as const, content }];
@@ -15,7 +15,7 @@ function begun(content: AssistantPart[], rest: Partial<InferenceRequest> = {}): 
 }
 
 describe('an answer of an embedded model that the client has begun', () => {
-  it('is gone on with', async () => {
+  it('is continued', async () => {
     const engine = await models.start([...story, endOfTurn]);
     const events = await runOf(engine, begun([text('Once upon'), text(' a time')]));
     expect(textOf(events)).toBe(' there was one token.');
@@ -25,7 +25,7 @@ describe('an answer of an embedded model that the client has begun', () => {
     expect(usage.inputTokens).toBe(Number(fresh.inputTokens) + 4);
   });
 
-  it('goes on after what was delivered where it was lost', async () => {
+  it('continues after what was delivered when it was lost', async () => {
     const engine = await models.start([...story, endOfTurn]);
     const resume = { content: [text(' a time')], outputTokens: 2 };
     const events = await runOf(engine, begun([text('Once upon')]), { resume });

@@ -16,7 +16,7 @@ describe('a lost answer of an embedded model', () => {
   const text = (said: string) => ({ type: 'text' as const, text: said });
 
   it.each(['auto', 'jinjaTemplate'])(
-    'goes on after what was delivered, written as %s',
+    'continues after what was delivered, written as %s',
     async (chatWrapper) => {
       const engine = await models.start([...story, endOfTurn], { chatWrapper });
       const whole = collect(await runOf(engine, ask()));
@@ -34,7 +34,7 @@ describe('a lost answer of an embedded model', () => {
   );
 
   it.each(['auto', 'jinjaTemplate'])(
-    'goes on where the client began it, written as %s',
+    'continues where the client left off, written as %s',
     async (chatWrapper) => {
       const engine = await models.start([...story, endOfTurn], { chatWrapper });
       const request = ask();
@@ -54,7 +54,7 @@ describe('a lost answer of an embedded model', () => {
     expect(collect(end).finish).toMatchObject({ reason: 'length', usage: { outputTokens: 5 } });
   });
 
-  it('ends where it has filled the context', async () => {
+  it('ends if it has filled the context', async () => {
     const words = Array.from({ length: 150 }, (_value, index) => ` word${index}`);
     const engine = await models.start(words, { contextTokens: 256 });
     const request = askFor('x'.repeat(150), { sampling: greedy });
@@ -66,7 +66,7 @@ describe('a lost answer of an embedded model', () => {
     expect(collect(end).finish).toMatchObject({ reason: 'length', usage: { outputTokens } });
   });
 
-  it('goes on after its thoughts', async () => {
+  it('continues after its thoughts', async () => {
     const engine = await models.start(['Hmm', ', well', 'So', ' it is', endOfTurn], { chatWrapper: 'qwen' });
     const content = [{ type: 'reasoning' as const, text: 'Hmm, well' }, text('So')];
     const events = await runOf(engine, ask(), { resume: { content, outputTokens: 3 } });
@@ -76,7 +76,7 @@ describe('a lost answer of an embedded model', () => {
   it.each<[string, AssistantPart[], Partial<InferenceRequest>]>([
     ['a call', [{ type: 'tool-call', id: 'c', name: 'f', arguments: '{' }], {}],
     ['JSON', [text('{')], { output: { type: 'json' } }],
-  ])('cannot go on in the middle of %s', async (_what, content, rest) => {
+  ])('cannot be continued inside of %s', async (_what, content, rest) => {
     const engine = await models.start([...story, endOfTurn]);
     const events = await runOf(engine, ask(rest), { resume: { content, outputTokens: 1 } });
     expect(events).toMatchObject([

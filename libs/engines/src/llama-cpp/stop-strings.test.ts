@@ -25,7 +25,7 @@ describe('a stop string of an embedded model', () => {
     });
   });
 
-  it('holds nothing back that did not become one, at a limit and at the end', async () => {
+  it('holds back nothing that did not become one, at a limit and at the end', async () => {
     const engine = await models.start([...story, endOfTurn]);
     const limited = await runOf(engine, stoppingAt([' there was no'], { maxOutputTokens: 5 }));
     expect(textOf(limited)).toBe('Once upon a time there');
@@ -35,7 +35,7 @@ describe('a stop string of an embedded model', () => {
     expect(collect(whole).finish.stopSequence).toBeUndefined();
   });
 
-  it('gives its place back to one that says the same again', async () => {
+  it('returns its slot to a generation that says the same again', async () => {
     const engine = await models.start([...story, endOfTurn], { slots: 1 });
     await runOf(engine, stoppingAt([' a time']));
     const again = await runOf(engine, ask());
@@ -43,7 +43,7 @@ describe('a stop string of an embedded model', () => {
     expect(collect(again).finish.usage.cacheReadTokens).toBeGreaterThan(10);
   });
 
-  it('is no end in a thought, and one in the text after it', async () => {
+  it('does not end a thought, but ends the text after it', async () => {
     const said = ['<think>\n', 'So', ' well', '\n</think>\n\n', 'It', ' is', ' so', '.', endOfTurn];
     const engine = await models.start(said, { chatWrapper: 'qwen' });
     const { content, finish } = collect(await runOf(engine, stoppingAt(['well', ' so'])));

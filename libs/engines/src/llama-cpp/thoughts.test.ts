@@ -7,7 +7,7 @@ import { ask, TestModels, upTo } from './test-models.ts';
 
 const models = new TestModels();
 
-/** As those of models that always think: the answer is begun with an open thought. */
+/** Like the templates of models that always think: the answer begins with an open thought. */
 const thinkingTemplate = `
 {%- for message in messages %}
 {%- if message.role == 'assistant' %}
@@ -35,7 +35,7 @@ describe('thoughts of an embedded model', () => {
     ]);
   });
 
-  it('are counted, also where the answer was lost in between', async () => {
+  it('are counted, even if the answer was lost in between', async () => {
     const engine = await models.start(thinks, { chatWrapper: 'qwen' });
     const usageOf = async (options: Partial<GenerationRun> = {}) =>
       collect(await runOf(engine, ask(), options)).finish.usage;
@@ -52,12 +52,12 @@ describe('thoughts of an embedded model', () => {
     expect(await usageOf({ resume: { ...resume, outputTokens: 1 } })).toMatchObject({ reasoningTokens: 1 });
   });
 
-  it('are not counted where there are none', async () => {
+  it('are not counted if there are none', async () => {
     const engine = await models.start(['So', endOfTurn], { chatWrapper: 'qwen' });
     expect(collect(await runOf(engine, ask())).finish.usage).not.toHaveProperty('reasoningTokens');
   });
 
-  it('are not thought where none are wanted', async () => {
+  it('are not generated if none are wanted', async () => {
     const engine = await models.start(thinks, { chatWrapper: 'qwen' });
     const events = await runOf(engine, { ...upTo(10), reasoning: { effort: 'none' } });
     expect(collect(events).content.map((part) => part.type)).not.toContain('reasoning');
@@ -73,7 +73,7 @@ describe('a model that always thinks', () => {
     ]);
   });
 
-  it('does not think where none is wanted', async () => {
+  it('does not think if no thinking is wanted', async () => {
     const engine = await models.start(['So', ' it is', endOfTurn], {}, thinkingTemplate);
     const events = await runOf(engine, { ...upTo(10), reasoning: { effort: 'none' } });
     expect(collect(events).content).toMatchObject([{ type: 'text', text: 'So it is' }]);
@@ -92,7 +92,7 @@ it('tells gpt-oss how hard to think', async () => {
   const inputTokens = async (effort?: ReasoningEffort) =>
     collect(await runOf(engine, { ...upTo(1), ...(effort && { reasoning: { effort } }) })).finish.usage
       .inputTokens ?? 0;
-  // Each letter is a token.
+  // Each character is a token.
   const usual = await inputTokens();
   expect((await inputTokens('low')) - usual).toBe('low'.length - 'medium'.length);
   expect((await inputTokens('high')) - usual).toBe('high'.length - 'medium'.length);

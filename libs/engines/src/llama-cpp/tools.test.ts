@@ -36,7 +36,7 @@ describe('planCalls', () => {
     [{ type: 'required', allowed: ['get_time', 'get_date'] }, ['get_time', 'get_date']],
     [{ type: 'tool', name: 'get_date' }, ['get_date']],
     [{ type: 'none' }, []],
-  ])('offers by the choice %j', (toolChoice, names) => expect(offered(toolChoice)).toEqual(names));
+  ])('offers these for the choice %j', (toolChoice, names) => expect(offered(toolChoice)).toEqual(names));
 
   it('keeps what the schema says of each argument', () => {
     const unit = { anyOf: [{ const: 'c' }, { const: 'f' }], description: 'of the degrees' };
@@ -49,12 +49,12 @@ describe('planCalls', () => {
     });
   });
 
-  it('allows as many calls as clients can count', () => {
+  it('allows as many calls as clients can index', () => {
     expect(planCalls(ask({ tools })).most).toBe(128);
     expect(planCalls(ask({ tools, parallelToolCalls: false })).most).toBe(1);
   });
 
-  it('knows a tool that takes no arguments', () => {
+  it('recognizes a tool that takes no arguments', () => {
     const open = { ...tool('any'), parameters: { type: 'object', additionalProperties: true } };
     const { functions = {} } = planCalls(ask({ tools: [...tools, open] }));
     const takers = Object.keys(functions).filter((name) => functions[name]?.params !== undefined);
@@ -81,7 +81,7 @@ describe('tools of an embedded model', () => {
     expect(collect(events).finish.reason).toBe('tool-calls');
   });
 
-  it('calls at once where it has to, and only what it may', async () => {
+  it('calls at once if it must, and only what it may', async () => {
     const engine = await models.start([...story, endOfTurn]);
     const tools = [tool('get_time'), weather, tool('get_date')];
     const choices: ToolChoice[] = [
@@ -94,7 +94,7 @@ describe('tools of an embedded model', () => {
     }
   });
 
-  it('calls several times in one answer, or once where more is not wanted', async () => {
+  it('calls several times in one answer, or once if no more is wanted', async () => {
     const parts = [
       '<tool_call>',
       '\n{"name": "',
@@ -120,14 +120,14 @@ describe('tools of an embedded model', () => {
     expect(await callsWith({ parallelToolCalls: false })).toHaveLength(1);
   });
 
-  it('calls nothing where it may not', async () => {
+  it('calls nothing if it may not', async () => {
     const engine = await models.start([...call('get_weather', '{}'), endOfTurn]);
     const events = await runOf(engine, ask({ tools: [weather], toolChoice: { type: 'none' } }));
     expect(callsOf(events)).toEqual([]);
     expect(textOf(events)).toContain('||call: get_weather(');
   });
 
-  it('leaves away an argument that it does not need', async () => {
+  it('leaves out an argument that it does not need', async () => {
     const args = '{"city": "|Oslo|"|, "unit": |null|}';
     const engine = await models.start(call('get_weather', args));
     const unit = { enum: ['c', 'f'] };
@@ -160,7 +160,7 @@ describe('tools of an embedded model', () => {
     expect(collect(events).finish.reason).toBe('length');
   });
 
-  it('goes on after the result of its call', async () => {
+  it('continues after the result of its call', async () => {
     const engine = await models.start([...story, endOfTurn]);
     const request = ask({ tools: [weather] });
     const called: Message = {

@@ -4,7 +4,7 @@ import { type AddressRules, allowsAddress, allowsHost, isPublicAddress } from '.
 import { parseHostList } from './host-list.ts';
 import { parseTarget } from './media-target.ts';
 
-/** What must never be reached, written down a second time and without the code's own lists. */
+/** What must never be reached, written down again, independently of the code's own lists. */
 const forbidden4: [string, number][] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -34,7 +34,7 @@ const inside4 = fc
   );
 const anyNumber4 = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 
-/** One byte as the parsers of the last century read it. */
+/** One byte, as old address parsers read it. */
 const spelling = fc.constantFrom(
   (value: number) => String(value),
   (value: number) => `0x${hex(value)}`,
@@ -42,7 +42,7 @@ const spelling = fc.constantFrom(
 );
 type Spell = (value: number) => string;
 
-/** An IPv4 address as an URL may write it. */
+/** An IPv4 address as a URL may spell it. */
 const forms4 = fc.tuple(fc.integer({ min: 1, max: 4 }), fc.array(spelling, { minLength: 4, maxLength: 4 }));
 function spell4(value: number, [count, spells]: [number, Spell[]]): string {
   const bytes = bytesOf(value);
@@ -50,7 +50,7 @@ function spell4(value: number, [count, spells]: [number, Spell[]]): string {
   return [...bytes.slice(0, count - 1), rest].map((part, index) => spells[index]?.(part)).join('.');
 }
 
-/** The forms of IPv6 that carry an IPv4 address. */
+/** The forms of IPv6 that embed an IPv4 address. */
 const carriers: ((value: number) => string)[] = [
   (value) => `::ffff:${bytesOf(value).join('.')}`,
   (value) => `::ffff:${hex(Math.floor(value / 65536))}:${hex(value % 65536)}`,
@@ -61,7 +61,7 @@ const carriers: ((value: number) => string)[] = [
   (value) => `2002:${hex(Math.floor(value / 65536))}:${hex(value % 65536)}::1`,
   (value) => `2001:0:1234::${bytesOf(value).join('.')}`,
 ];
-/** Networks of IPv6 by their first groups. */
+/** IPv6 networks by their first groups. */
 const forbidden6 = [
   '0',
   'fe80',
@@ -100,7 +100,7 @@ describe('an address', () => {
     );
   });
 
-  it('of IPv6 that carries an IPv4 address is not public, whichever it carries', () => {
+  it('of IPv6 that embeds an IPv4 address is not public, whatever it embeds', () => {
     fc.assert(
       fc.property(fc.oneof(inside4, anyNumber4), fc.constantFrom(...carriers), (value, carry) => {
         expect(isPublicAddress(addressIn(`[${carry(value)}]`))).toBe(false);
@@ -160,7 +160,7 @@ describe('the rules of an operator', () => {
   const allows = (host: string, address: string, rules: AddressRules) =>
     allowsHost(host, rules) && allowsAddress(host, address, rules);
 
-  it('let public hosts through when nothing is said', () => {
+  it('let public hosts through by default', () => {
     expect(allows('files.example', '1.1.1.1', noneSaid)).toBe(true);
     expect(allows('files.example', '10.0.0.1', noneSaid)).toBe(false);
   });
@@ -174,7 +174,7 @@ describe('the rules of an operator', () => {
     expect(allows('1.1.1.1', '1.1.1.1', rules)).toBe(false);
   });
 
-  it('let an internal name lead to private addresses, not to the machine itself or its cloud', () => {
+  it('let an internal name lead to private addresses, but not to the machine itself or its cloud’s metadata', () => {
     const rules = rulesOf({ internal: ['minio.local'] });
     for (const address of ['10.0.0.1', '192.168.1.1', 'fd12::1', '1.1.1.1']) {
       expect(allows('minio.local', address, rules)).toBe(true);
@@ -199,7 +199,7 @@ describe('the rules of an operator', () => {
     expect(allows('10.2.0.1', '10.2.0.1', rules)).toBe(false);
   });
 
-  it('let nothing through that is denied', () => {
+  it('let nothing denied through', () => {
     const rules = rulesOf({ internal: ['10.0.0.0/8'], denied: ['bad.example', '10.9.0.0/16', '1.1.1.1'] });
     expect(allows('bad.example', '9.9.9.9', rules)).toBe(false);
     expect(allows('good.example', '1.1.1.1', rules)).toBe(false);
@@ -221,7 +221,7 @@ describe('a URL', () => {
     ['//files.example', 'is not a URL'],
   ])('%s is refused', (url, fact) => expect(parseTarget(url, targetRules)).toBe(fact));
 
-  it('may be http where that is allowed, and never after https', () => {
+  it('may be http if that is allowed, but never after https', () => {
     const rules = { allowsHttp: true, ports: [443, 80] };
     expect(parseTarget('http://files.example/a', rules)).toMatchObject({ host: 'files.example' });
     const secure = new URL('https://files.example/');
@@ -229,7 +229,7 @@ describe('a URL', () => {
     expect(parseTarget('/b', rules, secure)).toMatchObject({ url: new URL('https://files.example/b') });
   });
 
-  it('tells its host in one spelling', () => {
+  it('has its host in one spelling', () => {
     expect(addressIn('FILES.example.')).toBe('files.example');
     expect(addressIn('127.1')).toBe('127.0.0.1');
     expect(addressIn('[::FFFF:127.0.0.1]')).toBe('::ffff:7f00:1');

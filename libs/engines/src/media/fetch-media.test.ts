@@ -28,7 +28,7 @@ async function open(isSecure: boolean): Promise<WebServer> {
   };
   const server = isSecure ? createHttps(testCertificate, receive) : createHttp(receive);
   servers.push(server);
-  // On every address, so that what is not reached is not reached because of the guard.
+  // On every address, so that only the guard can be the reason if it is not reached.
   server.listen(0, '0.0.0.0');
   await once(server, 'listening');
   web.port = (server.address() as AddressInfo).port;
@@ -66,7 +66,7 @@ interface Setting {
   services?: Partial<MediaFetcherServices>;
 }
 
-/** A fetcher that may reach 127.0.0.1 at the ports of the servers, and waits for nothing after a failure. */
+/** A fetcher that may reach 127.0.0.1 at the servers' ports, and does not wait after a failure. */
 function create({ options, services }: Setting = {}) {
   const counted: string[] = [];
   const waits: number[] = [];
@@ -98,7 +98,7 @@ const http = (path = '/a.png', host = '127.0.0.1') => `http://${host}:${plain.po
 const https = (path = '/a.png', host = 'files.example') => `https://${host}:${secure.port}${path}`;
 
 describe('a file by URL', () => {
-  it('comes as base64 with the type of its bytes, over https with a checked certificate', async () => {
+  it('is returned as base64 with the type of its bytes, over https with a checked certificate', async () => {
     secure.answer = (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(png);
     };
@@ -113,7 +113,7 @@ describe('a file by URL', () => {
     expect(waits).toEqual([]);
   });
 
-  it('is asked for with no credential, no cookie and no packing', async () => {
+  it('is requested without credential, cookie or compression', async () => {
     let headers: object = {};
     plain.answer = (request, response) => {
       headers = request.headers;
@@ -129,7 +129,7 @@ describe('a file by URL', () => {
     });
   });
 
-  it('of a server whose certificate is for another host is not fetched', async () => {
+  it('is not fetched from a server whose certificate is for another host', async () => {
     const { fetch } = create();
     expect(await fetch(https('/', 'other.example'))).toMatchObject({ outcome: 'unreachable', fact: cannot });
     expect(secure.seen).toEqual([]);
@@ -164,7 +164,7 @@ describe('an address that must not be reached', () => {
     expect(counted).toEqual(['refused']);
   });
 
-  it('is not reached by a name that leads to it, alone or beside a good address', async () => {
+  it('is not reached by a name that leads to it, alone or together with a good address', async () => {
     for (const found of [['127.0.0.1'], ['1.1.1.1', '127.0.0.1'], ['::1'], ['169.254.169.254']]) {
       const { fetch } = create({ options: { internal: [] }, services: { lookUp: async () => found } });
       expect(await fetch(http('/', 'files.example'))).toEqual({ outcome: 'refused', fact: cannot });
@@ -172,7 +172,7 @@ describe('an address that must not be reached', () => {
     expect(plain.seen).toEqual([]);
   });
 
-  it('is not reached by a name that means something else the second time', async () => {
+  it('is not reached by a name that resolves to something else the second time', async () => {
     const answers = [['127.0.0.1'], ['127.0.0.2']];
     const { fetch } = create({ services: { lookUp: async () => answers.shift() ?? [] } });
     let reachedAt: string | undefined;
@@ -225,7 +225,7 @@ describe('an address that must not be reached', () => {
     expect(told).toEqual([same, same, same]);
   });
 
-  it('is not even looked up where only other hosts are listed', async () => {
+  it('is not even looked up if only other hosts are listed', async () => {
     const asked: string[] = [];
     const lookUp = async (host: string) => {
       asked.push(host);
@@ -291,16 +291,19 @@ describe('an answer', () => {
     expect(await create().fetch(http())).toMatchObject({ outcome: 'wrong-type' });
   });
 
-  it.each([gzipSync(png), png])('that calls itself packed is neither unpacked nor believed', async (body) => {
-    plain.answer = (_request, response) =>
-      response.writeHead(200, { 'content-type': 'image/png', 'content-encoding': 'gzip' }).end(body);
-    expect(await create().fetch(http())).toEqual({
-      outcome: 'wrong-type',
-      fact: 'the server of the URL compressed its answer unasked',
-    });
-  });
+  it.each([gzipSync(png), png])(
+    'that claims to be compressed is neither unpacked nor believed',
+    async (body) => {
+      plain.answer = (_request, response) =>
+        response.writeHead(200, { 'content-type': 'image/png', 'content-encoding': 'gzip' }).end(body);
+      expect(await create().fetch(http())).toEqual({
+        outcome: 'wrong-type',
+        fact: 'the server of the URL compressed its answer unasked',
+      });
+    },
+  );
 
-  it('that announces too much is not waited for', async () => {
+  it('that announces too many bytes is not awaited', async () => {
     plain.answer = (_request, response) => {
       response.writeHead(200, { 'content-type': 'image/png', 'content-length': '5000000' }).flushHeaders();
     };
@@ -309,7 +312,7 @@ describe('an answer', () => {
     });
   });
 
-  it('larger than allowed is not read to its end, announced or not', async () => {
+  it('that is larger than allowed is not read to its end, announced or not', async () => {
     for (const headers of [{ 'content-length': '5000000' }, {}]) {
       let cut = () => {};
       const wasCut = new Promise<void>((resolve) => {
@@ -351,7 +354,7 @@ describe('an answer', () => {
     expect(await create().fetch(http())).toMatchObject({ outcome: 'unreachable', fact: cannot });
   });
 
-  it('that drips is given up when its time is over', async () => {
+  it('that trickles is given up when its time is over', async () => {
     plain.answer = (_request, response) => {
       response.writeHead(200, { 'content-type': 'image/png' }).write(png);
       const drip = setInterval(() => response.write('.'), 20);
@@ -362,7 +365,7 @@ describe('an answer', () => {
     expect(counted).toEqual(['timed-out']);
   });
 
-  it('that never begins is given up too, as is a name that nobody resolves', async () => {
+  it('that never begins is given up, too, and so is a name that does not resolve', async () => {
     plain.answer = () => {};
     expect(await create({ options: { timeoutMs: 50 } }).fetch(http())).toMatchObject({
       outcome: 'timed-out',
@@ -373,7 +376,7 @@ describe('an answer', () => {
   });
 });
 
-describe('a fetch that nobody waits for any more', () => {
+describe('a fetch that nobody awaits any more', () => {
   it.each(['aborted', 'closed'])('is %s and lets go of its connection', async (way) => {
     const { fetcher, fetch, counted } = create();
     const aborting = new AbortController();
@@ -390,7 +393,7 @@ describe('a fetch that nobody waits for any more', () => {
     expect(counted).toEqual(['stopped']);
   });
 
-  it('gives up its place in the line', async () => {
+  it('gives up its turn', async () => {
     const { fetch } = create({ options: { maxConcurrent: 1 } });
     let finish = () => {};
     const arrived = new Promise<void>((resolve) => {

@@ -33,7 +33,7 @@ describe('an entry of a host list', () => {
 });
 
 describe('a host list', () => {
-  it('holds names whatever their case, and those below a star', () => {
+  it('holds names whatever their case, and names below a star', () => {
     const list = parseHostList(['Files.example', '*.cdn.example']);
     expect(['files.example', 'a.cdn.example', 'a.b.cdn.example'].map(list.hasName)).toEqual([
       true,

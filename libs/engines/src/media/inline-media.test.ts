@@ -42,7 +42,7 @@ const judgeOf = (dialect: string) => (media: MediaReference) =>
 const limits = { maxPerRequest: 10, maxRequestBytes: 100 };
 const never = new AbortController().signal;
 
-/** A fetcher that gives every file its URL as data, save those that fail. */
+/** A fetcher that returns a file's URL as its data, except for failures. */
 function createFetcher(failures: Record<string, MediaFetch> = {}) {
   const orders: MediaOrder[] = [];
   return {
@@ -94,7 +94,7 @@ describe('the files that have to be fetched', () => {
 describe('a request whose files were fetched', () => {
   const references = findReferences(request, 'always', judgeOf('openai'));
 
-  it('holds their data and true type in place of their URLs, and the rest as it was', async () => {
+  it('holds their data and true type in place of their URLs, and everything else unchanged', async () => {
     const fetcher = createFetcher();
     const before = structuredClone(request);
     const whole = await inlineMedia(request, references, fetcher, limits, never);
@@ -138,7 +138,7 @@ describe('a request whose files were fetched', () => {
     expect(new Set(fetcher.orders.map(({ budget }) => budget))).toEqual(new Set([{ bytes: 100 }]));
   });
 
-  it('is refused by the path of the first that failed, without its URL, and the others are stopped', async () => {
+  it('is refused with the path of the first that failed, without its URL, and the other fetches end', async () => {
     const fetcher = createFetcher({
       'https://a.example/2': { outcome: 'refused', fact: 'the URL cannot be fetched' },
     });
@@ -152,7 +152,7 @@ describe('a request whose files were fetched', () => {
     expect(fetcher.orders.every(({ signal }) => signal.aborted)).toBe(true);
   });
 
-  it('is refused before anything is fetched when they are too many', async () => {
+  it('is refused before any fetch if there are too many files', async () => {
     const fetcher = createFetcher();
     await expect(
       inlineMedia(request, references, fetcher, { ...limits, maxPerRequest: 2 }, never),

@@ -54,13 +54,13 @@ describe('the bytes of a file', () => {
     '{}',
   ])('%j are no picture', (head) => expect(typeOf('image/png', bytes(head))).toBeUndefined());
 
-  it('make a PDF by their mark near the beginning', () => {
+  it('are a PDF if its mark is near the beginning', () => {
     expect(typeOf('application/pdf', bytes('\xef\xbb\xbf%PDF-1.7'))).toBe('application/pdf');
     expect(typeOf('application/pdf', bytes(`${' '.repeat(2000)}%PDF-1.7`))).toBeUndefined();
     expect(typeOf('application/pdf', bytes('<html>'))).toBeUndefined();
   });
 
-  it('make text when they are UTF-8 without a null', () => {
+  it('are text if they are UTF-8 without a null', () => {
     expect(typeOf('text/plain; charset=utf-8', Buffer.from('Grüße'))).toBe('text/plain');
     expect(typeOf('text/plain', bytes('Gr\xfc\xdfe'))).toBeUndefined();
     expect(typeOf('text/plain', bytes('a\0b'))).toBeUndefined();

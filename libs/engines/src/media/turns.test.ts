@@ -4,7 +4,7 @@ import { Turns } from './turns.ts';
 const never = new AbortController().signal;
 
 describe('turns', () => {
-  it('let so many go at once and the others in order', async () => {
+  it('admit a limited number at once, and the others in order', async () => {
     const turns = new Turns(2);
     const seen: string[] = [];
     const enter = async (name: string) => {
@@ -36,7 +36,7 @@ describe('turns', () => {
     expect(await turns.begin(never)).toBe(true);
   });
 
-  it('are not given to one who was aborted before', async () => {
+  it('are not given to one whose signal had aborted', async () => {
     const turns = new Turns(1);
     expect(await turns.begin(AbortSignal.abort())).toBe(false);
     expect(await turns.begin(never)).toBe(true);

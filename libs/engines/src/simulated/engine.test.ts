@@ -69,7 +69,7 @@ const weather = {
 const clock = { ...weather, name: 'get_time' };
 
 describe('the simulated model', () => {
-  it('says the reference text of its seed, one token a delta', async () => {
+  it('says the reference text of its seed, one token per delta', async () => {
     const events = await runToEnd(ask('please [[sim tokens=50 seed=7]] thank you'));
     expect(findGrammarError(events)).toBeUndefined();
     expect(textOf(events)).toBe(referenceText(7, 0, 50));
@@ -77,11 +77,11 @@ describe('the simulated model', () => {
     expect(events.at(-1)).toMatchObject({ type: 'finish', reason: 'stop', usage: { outputTokens: 50 } });
   });
 
-  it('says a hundred tokens where a directive names no number', async () => {
+  it('says a hundred tokens if a directive gives no number', async () => {
     expect(collect(await runToEnd(ask('[[sim]]'))).finish.usage.outputTokens).toBe(100);
   });
 
-  it('greets who gives no directive, the same way every time', async () => {
+  it('greets a caller without a directive, the same way every time', async () => {
     const events = await runToEnd(ask('hi'));
     expect(textOf(events)).toContain('[[sim tokens=200');
     expect(events).toEqual(await runToEnd(ask('hi')));
@@ -97,7 +97,7 @@ describe('the simulated model', () => {
     }
   });
 
-  it('takes the seed of the request where the directive has none', async () => {
+  it('takes the seed of the request if the directive has none', async () => {
     const events = await runToEnd(ask('[[sim tokens=5]]', { sampling: { seed: 99 } }));
     expect(textOf(events)).toBe(referenceText(99, 0, 5));
   });
@@ -163,7 +163,7 @@ describe('the simulated model', () => {
       ['[[sim tokens=5', 'closing'],
       ['[[sim stamp@3]]', 'stamp'],
       ['[[sim __proto__=3]]', 'item 1'],
-      // Each is added to all before: of so many that takes as long as nobody waits.
+      // Each would be added to all before it: so many would block for longer than anyone waits.
       [`[[sim ${'tool=a '.repeat(500_000)}]]`, 'more than 128 calls'],
     ]) {
       const [event] = await runToEnd(ask(directive ?? ''));
@@ -173,7 +173,7 @@ describe('the simulated model', () => {
     }
   });
 
-  it('stops at the lower of the request limit and the model limit', async () => {
+  it('stops at the lower of the request’s and the model’s limit', async () => {
     const own = await runToEnd(ask('[[sim seed=1]]', { sampling: { maxOutputTokens: 5 } }), {
       maxOutputTokens: 9,
     });
@@ -203,7 +203,7 @@ describe('the simulated model', () => {
     expect(events.at(-1)).toMatchObject({ reason: 'stop', stopSequence: stop });
   });
 
-  it('gives back what only looked like a stop string', async () => {
+  it('emits what only looked like a stop string', async () => {
     const full = referenceText(5, 0, 10);
     const events = await runToEnd(
       ask('[[sim tokens=10 seed=5]]', { sampling: { stopSequences: [`${full.slice(-8)}never`] } }),
@@ -234,7 +234,7 @@ describe('the simulated model', () => {
 describe('the tools of the simulated model', () => {
   const tools = [weather, clock];
 
-  it('are called by directive, in parallel where several are named', async () => {
+  it('are called by directive, in parallel if several are named', async () => {
     const events = await runToEnd(ask('[[sim tool=get_weather,get_time]]', { tools }));
     expect(findGrammarError(events)).toBeUndefined();
     const { content, finish } = collect(events);
@@ -252,7 +252,7 @@ describe('the tools of the simulated model', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it('are called one at a time where parallel calls are forbidden', async () => {
+  it('are called one at a time if parallel calls are forbidden', async () => {
     const request = ask('[[sim tool=get_weather,get_time]]', { tools, parallelToolCalls: false });
     expect(collect(await runToEnd(request)).content).toHaveLength(1);
   });
@@ -272,7 +272,7 @@ describe('the tools of the simulated model', () => {
     expect(none.content).toMatchObject([{ type: 'text' }]);
   });
 
-  it('are not called again once their results are there', async () => {
+  it('are not called again once there are results', async () => {
     const request = ask('[[sim tool=get_time]] secret', { tools });
     request.messages.push(
       { role: 'assistant', content: [{ type: 'tool-call', id: 'c', name: 'get_time', arguments: '{}' }] },
@@ -315,26 +315,29 @@ describe('a resumed generation', () => {
     ['failures', ask('[[sim tokens=9 error=500@7]]')],
   ];
 
-  it.each(requests)('goes on with %s after any event as if nothing had happened', async (_name, request) => {
-    const { Collector, isContent } = await import('@sluice/canonical');
-    const whole = await runToEnd(request);
-    for (let cut = 1; cut < whole.length; cut += 1) {
-      const delivered = new Collector();
-      for (const event of whole.slice(0, cut)) delivered.push(event);
-      const { content, outputTokens } = delivered;
-      const resume = structuredClone({ content, outputTokens });
-      const again = await runToEnd(request, { resume });
-      expect(again[0]).toEqual(whole[0]);
-      const rest = again.slice(1);
-      // The end of the last delivered call is said again; the receiver drops it.
-      if (whole[cut - 1]?.type === 'tool-call-end') expect(rest.shift()).toEqual(whole[cut - 1]);
-      const skipped = whole.slice(cut).filter((event) => event.type !== 'start');
-      expect(rest).toEqual(skipped);
-      expect(rest.some(isContent) || rest.length > 0).toBe(true);
-    }
-  });
+  it.each(requests)(
+    'continues with %s after any event as if nothing had happened',
+    async (_name, request) => {
+      const { Collector, isContent } = await import('@sluice/canonical');
+      const whole = await runToEnd(request);
+      for (let cut = 1; cut < whole.length; cut += 1) {
+        const delivered = new Collector();
+        for (const event of whole.slice(0, cut)) delivered.push(event);
+        const { content, outputTokens } = delivered;
+        const resume = structuredClone({ content, outputTokens });
+        const again = await runToEnd(request, { resume });
+        expect(again[0]).toEqual(whole[0]);
+        const rest = again.slice(1);
+        // The end of the last delivered call is emitted again; the receiver drops it.
+        if (whole[cut - 1]?.type === 'tool-call-end') expect(rest.shift()).toEqual(whole[cut - 1]);
+        const skipped = whole.slice(cut).filter((event) => event.type !== 'start');
+        expect(rest).toEqual(skipped);
+        expect(rest.some(isContent) || rest.length > 0).toBe(true);
+      }
+    },
+  );
 
-  it('gives only the undelivered half of a token', async () => {
+  it('emits only the undelivered half of a token', async () => {
     const request = ask('[[sim tokens=3 seed=4]]');
     const half = referenceText(4, 0, 3).slice(0, 3);
     const events = await runToEnd(request, {
@@ -361,7 +364,7 @@ describe('a resumed generation', () => {
 });
 
 describe('the simulated engine', () => {
-  it('fails what runs when it is stopped, and takes nothing more', async () => {
+  it('fails running generations when it is stopped, and takes no more', async () => {
     const { timing, engine, events, open } = createRunner();
     const done = open(ask('[[sim tokens=3 gap=1s]]'));
     await Promise.resolve();

@@ -7,7 +7,7 @@ import { generateInstance } from './json-instance.ts';
 import { samplePattern } from './pattern.ts';
 import { Random } from './random.ts';
 
-// Under nodenext the module's default export hides one level deeper than at run time.
+// Safe to cast: under nodenext, the module's type hides its default export one level deeper than at run time.
 const addFormats = ajvFormats as unknown as (ajv: Ajv2020) => void;
 
 function expectValid(schema: Json, seeds = 25): void {
@@ -178,13 +178,13 @@ describe('an instance of a JSON schema', () => {
     'byte',
   ])('has the format %s', (format) => expectValid({ type: 'string', format }));
 
-  it('is the same for the same seed and another for another', () => {
+  it('is the same for the same seed, and differs for another', () => {
     const schema = schemas['plain types'] ?? true;
     expect(generateInstance(schema, 5)).toEqual(generateInstance(schema, 5));
     expect(generateInstance(schema, 5)).not.toEqual(generateInstance(schema, 6));
   });
 
-  it('keeps to a proper keyword beside one that is none', () => {
+  it('keeps a proper keyword beside a malformed one', () => {
     const schema = { type: 'integer', multipleOf: 50, allOf: [{ multipleOf: {} }, { multipleOf: [] }] };
     for (let seed = 0; seed < 25; seed += 1) expect(Number(generateInstance(schema, seed)) % 50).toBe(0);
   });
@@ -296,7 +296,7 @@ describe('an instance of a JSON schema', () => {
 });
 
 describe('a sample of a pattern', () => {
-  it('gives up on what it does not know instead of guessing', () => {
+  it('gives up on unsupported syntax instead of guessing', () => {
     for (const pattern of [
       '(a)\\1',
       '\\p{L}',

@@ -11,7 +11,7 @@ async function run(request: InferenceRequest): Promise<GenerationEvent[]> {
   return runOf(engine, request);
 }
 
-/** A request for twenty tokens whose first words the client has said. */
+/** A request for twenty tokens, whose first words the client has given. */
 function begun(content: Message['content'], rest: Partial<InferenceRequest> = {}): InferenceRequest {
   const request = askFor('[[sim tokens=20 seed=3 ttft=0 gap=0]]', rest);
   const turn = { role: 'assistant', content } as Message;
@@ -22,13 +22,16 @@ const text = (said: string) => [{ type: 'text' as const, text: said }];
 const whole = referenceText(3, 0, 20);
 
 describe('an answer of the simulated model that the client has begun', () => {
-  it.each([1, 7, whole.length - 1])('goes on after %i characters of what the model says', async (length) => {
-    const events = await run(begun(text(whole.slice(0, length))));
-    expect(textOf(events)).toBe(whole.slice(length));
-    expect(collect(events).finish).toMatchObject({ reason: 'stop' });
-  });
+  it.each([1, 7, whole.length - 1])(
+    'continues after %i characters of what the model says',
+    async (length) => {
+      const events = await run(begun(text(whole.slice(0, length))));
+      expect(textOf(events)).toBe(whole.slice(length));
+      expect(collect(events).finish).toMatchObject({ reason: 'stop' });
+    },
+  );
 
-  it('is over where all of it was said', async () => {
+  it('is over if all of it was said', async () => {
     const events = await run(begun(text(whole)));
     expect(events.map(({ type }) => type)).toEqual(['start', 'finish']);
     expect(collect(events).finish).toMatchObject({ reason: 'stop', usage: { outputTokens: 0 } });
@@ -39,7 +42,7 @@ describe('an answer of the simulated model that the client has begun', () => {
     expect(textOf(await run(begun(text(`${whole} and more`))))).toBe(whole);
   });
 
-  it('counts its limit from the client’s words on', async () => {
+  it('counts its limit from after the client’s words', async () => {
     const events = await run(begun(text(referenceText(3, 0, 5)), { sampling: { maxOutputTokens: 4 } }));
     expect(textOf(events)).toBe(referenceText(3, 5, 4));
   });
@@ -50,7 +53,7 @@ describe('an answer of the simulated model that the client has begun', () => {
     expect(textOf(events)).toBe(whole.slice(7));
   });
 
-  it('becomes valid JSON with what the client said of it', async () => {
+  it('becomes valid JSON together with what the client said of it', async () => {
     const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
     const events = await run(begun(text('{"ci'), { output: { type: 'json', schema } }));
     expect(JSON.parse(`{"ci${textOf(events)}`)).toEqual({ city: expect.any(String) });

@@ -7,12 +7,12 @@ const seeds = fc.integer({ min: 0, max: 0xffffffff });
 const positions = fc.integer({ min: 0, max: 1_000_000 });
 
 describe('the reference text', () => {
-  it('never changes: other versions and other tools count on it', () => {
+  it('never changes, since other versions and other tools rely on it', () => {
     expect(referenceText(7, 0, 6)).toMatchInlineSnapshot(`"mountain lark rust robin harvest camel"`);
     expect(referenceText(4294967295, 1000, 3)).toMatchInlineSnapshot(`" horizon shell glacier"`);
   });
 
-  it('is the same however it is cut', () => {
+  it('is the same however it is split', () => {
     fc.assert(
       fc.property(seeds, fc.nat(50), fc.nat(50), (seed, first, second) => {
         const parts = referenceText(seed, 0, first) + referenceText(seed, first, second);
@@ -21,7 +21,7 @@ describe('the reference text', () => {
     );
   });
 
-  it('is made of words, each after the first with a space before it', () => {
+  it('consists of words, each after the first preceded by a space', () => {
     fc.assert(
       fc.property(seeds, positions, (seed, position) => {
         expect(referenceToken(seed, position)).toMatch(position === 0 ? /^[a-z]+$/ : /^ [a-z]+$/);
@@ -37,7 +37,7 @@ describe('the reference text', () => {
 });
 
 describe('stamps', () => {
-  it('are taken out to the reference text and the emission times', () => {
+  it('are separated into the reference text and the emission times', () => {
     const stamped = [0, 1, 2].map((position) =>
       stampToken(referenceToken(9, position), 1_700_000_000_000.125 + position),
     );

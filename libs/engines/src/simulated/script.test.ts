@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { cut } from './script.ts';
 
 describe('a text that is cut into tokens', () => {
-  it('is whole again when they are joined, and no character is cut in two', () => {
+  it('is the same when they are joined, and no character is split', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 5 }), (text, size) => {
         const tokens = cut(text, size);

@@ -8,7 +8,7 @@ function sleeper(dueAt: number, wake: () => void): Sleeper {
 describe('the timer wheel', () => {
   it('wakes thousands in the order of their instants, none early', async () => {
     const wheel = new TimerWheel();
-    // The wheel turns from its first sleeper on; whoever comes later with an instant that is past shares the next slot.
+    // The wheel turns from its first sleeper on. One that comes later with a past instant shares the next slot.
     wheel.sleep(sleeper(wheel.now() + 150, () => {}));
     const start = Math.ceil(wheel.now()) + 1;
     const woken: number[] = [];
@@ -30,10 +30,10 @@ describe('the timer wheel', () => {
     expect(woken).toEqual([...woken].sort((left, right) => left - right));
   });
 
-  it('keeps one that sleeps longer than a turn of the wheel', async () => {
+  it('keeps a sleeper that sleeps longer than a turn of the wheel', async () => {
     const wheel = new TimerWheel(8);
     const dueAt = wheel.now() + 30;
-    // Its neighbours turn the wheel over its slot several times before it is due.
+    // Its neighbours turn the wheel past its slot several times before it is due.
     const early = [2, 6, 10, 14].map((ms) => sleeper(dueAt - 30 + ms, () => {}));
     for (const one of early) wheel.sleep(one);
     const wokenAt = await new Promise<number>((resolve) =>
@@ -42,7 +42,7 @@ describe('the timer wheel', () => {
     expect(wokenAt).toBeGreaterThanOrEqual(dueAt);
   });
 
-  it('does not wake one that was forgotten', async () => {
+  it('does not wake a sleeper that was forgotten', async () => {
     const wheel = new TimerWheel();
     let isWoken = false;
     const forgotten = sleeper(wheel.now() + 2, () => {
@@ -59,7 +59,7 @@ describe('the timer wheel', () => {
     expect(isWoken).toBe(false);
   });
 
-  it('lets a sleeper sleep again from within its own waking', async () => {
+  it('lets a sleeper sleep again while it is being woken', async () => {
     const wheel = new TimerWheel();
     let times = 0;
     await new Promise<void>((resolve) => {

@@ -90,7 +90,7 @@ describe('a request to an upstream', () => {
     });
   });
 
-  it('says whose it is, so that it is found in the records of the server', async () => {
+  it('carries ids by which it can be found in the server’s records', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     await runOf(createEngine(), askFor('[[sim tokens=1]]'), { callId: 'r1-2', traceparent });
     expect(server.seen[0]?.headers).toMatchObject({ 'x-request-id': 'r1-2', traceparent });
@@ -110,16 +110,16 @@ describe('a request to an upstream', () => {
     expect(server.seen[0]?.path).toBe('/deployments/x/chat/completions?api-version=3');
   });
 
-  it('reports the extensions that its dialect cannot say', async () => {
+  it('reports the extensions that its dialect cannot express', async () => {
     dropped.length = 0;
     const request = askFor('[[sim tokens=1]]', { extensions: { gemini: { safetySettings: [] } } });
     await runOf(createEngine(), request);
     expect(dropped).toEqual([['gemini', 'openai']]);
   });
 
-  it('is sent again when the kept connection was just being closed', async () => {
+  it('is sent again if the kept connection was just being closed', async () => {
     const engine = createEngine();
-    // A single body ends with its answer: its connection is free at once.
+    // A single body ends together with its answer, so its connection is free at once.
     answerWith(200, single('first'));
     await runOf(engine, askFor('hi'));
     let isFirst = true;
@@ -132,7 +132,7 @@ describe('a request to an upstream', () => {
     expect(server.seen).toHaveLength(3);
   });
 
-  it('is not sent again when a fresh connection breaks', async () => {
+  it('is not sent again if a fresh connection breaks', async () => {
     server.answer = (response) => response.socket?.destroy();
     expect(await failureOf(createEngine())).toMatchObject({ kind: 'unavailable', retryAfterMs: 1000 });
     expect(server.seen).toHaveLength(1);
@@ -153,7 +153,7 @@ describe('the options of an upstream', () => {
     expect(error?.message).not.toMatch(/sk-|line|break/);
   });
 
-  it('hold no password in the address, which nobody would be told', () => {
+  it('hold no password in the address, since it would never be sent', () => {
     const { error } = upstreamOptions.safeParse({ baseUrl: 'https://us:hidden@m.example/v1' });
     expect(error?.issues).toMatchObject([{ path: ['baseUrl'], message: expect.stringMatching(/password/) }]);
     expect(error?.message).not.toContain('hidden');
@@ -241,7 +241,7 @@ describe('the answer of an upstream', () => {
     server.answer = (response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       if (held.push(response) === 1) return;
-      // What was begun before has been read when this one is whole.
+      // Everything that was begun before has been read when this answer is complete.
       held[0]?.write(first, () => response.end(JSON.stringify(single('in one'))));
     };
     const slow = runOf(engine, askFor('hi'));
@@ -277,19 +277,19 @@ describe('the answer of an upstream', () => {
     },
   );
 
-  it('is the error that its body tells, also where its head announces a stream', async () => {
+  it('is the error in its body, even if its head announces a stream', async () => {
     answerWith(200, { error: { message: 'busy', code: 429 } }, sse);
     expect(await failureOf(createEngine())).toMatchObject({ kind: 'rate-limited', message: 'busy' });
   });
 
-  it('leaves its connection to the next one', async () => {
+  it('leaves its connection to the next call', async () => {
     const engine = createEngine();
     for (let round = 0; round < 8; round += 1) await runOf(engine, askFor('[[sim tokens=3 gap=0]]'));
-    // An answer is whole a moment before its body ends, so that two connections take turns.
+    // An answer is complete a moment before its body ends, so two connections alternate.
     expect(server.sockets.size).toBeLessThanOrEqual(2);
   });
 
-  it('fails the generation when it is cut, with what was said before', async () => {
+  it('fails the generation if it is cut, after what was said before', async () => {
     server.answer = (response) => {
       response
         .writeHead(200, sse)
@@ -298,27 +298,27 @@ describe('the answer of an upstream', () => {
     expect(await failureOf(createEngine())).toMatchObject({ kind: 'upstream-failed', said: 'half' });
   });
 
-  it('fails the generation when it ends properly but without a finish', async () => {
+  it('fails the generation if it ends cleanly but without a finish', async () => {
     server.answer = (response) =>
       response.writeHead(200, sse).end(chunk({ role: 'assistant', content: 'half' }));
     expect(await failureOf(createEngine())).toMatchObject({ kind: 'upstream-failed', said: 'half' });
   });
 
-  it('fails the generation when it is no JSON, or compressed', async () => {
+  it('fails the generation if it is not JSON, or compressed', async () => {
     answerWith(200, '<html>');
     expect(await failureOf(createEngine())).toMatchObject({ kind: 'upstream-failed' });
     answerWith(200, '{}', { 'content-encoding': 'br' });
     expect(await failureOf(createEngine())).toMatchObject({ kind: 'upstream-failed' });
   });
 
-  it('is read when its coding is said to be none', async () => {
+  it('is read if its coding is `identity`', async () => {
     const message = { role: 'assistant', content: 'plain' };
     const answer = { choices: [{ index: 0, message, finish_reason: 'stop' }] };
     answerWith(200, JSON.stringify(answer), { 'content-encoding': 'identity' });
     expect(textOf(await runOf(createEngine(), askFor('hi')))).toBe('plain');
   });
 
-  it('fails the generation alone when it is deeper than a stack', async () => {
+  it('fails only its own generation if it is nested deeper than the stack', async () => {
     const deep = `{"odd":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
     for (const answer of [
       `data: {"odd":${deep},"choices":[{"delta":{"content":"a"}}]}\n\n${chunk({}, 'stop')}`,
@@ -345,7 +345,7 @@ describe('the time of an upstream', () => {
     return () => closed;
   };
 
-  it('is up when no event came, and the connection is closed', async () => {
+  it('is up if no event came, and the connection is closed', async () => {
     const closed = hang(() => {});
     expect(await failureOf(createEngine({ firstEventTimeoutMs: 20 }))).toMatchObject({
       kind: 'upstream-failed',
@@ -367,7 +367,7 @@ describe('the time of an upstream', () => {
     clearInterval(timer);
   });
 
-  it('is up when an answer falls silent', async () => {
+  it('is up if an answer falls silent', async () => {
     const closed = hang((response) =>
       response.writeHead(200, sse).write(chunk({ role: 'assistant', content: 'half' })),
     );
@@ -378,7 +378,7 @@ describe('the time of an upstream', () => {
     await closed();
   });
 
-  it('goes on when the silence was that of our own process', async () => {
+  it('goes on if the silence was caused by our own process', async () => {
     let answer: ServerResponse | undefined;
     server.answer = (response) => {
       answer = response.writeHead(200, sse);
@@ -391,7 +391,7 @@ describe('the time of an upstream', () => {
     const { events, done } = record(createEngine({ idleTimeoutMs: 100 }), askFor('hi'), {
       onEvent: (seen) => {
         if (textOf(seen) !== 'half' || !answer) return;
-        // Written in this turn, and then this turn takes long: timers come next, and the socket after them.
+        // Written in this turn, which then takes long. Timers come next, and the socket after them.
         answer.end(complete('and half'));
         setImmediate(standStill);
       },
@@ -400,7 +400,7 @@ describe('the time of an upstream', () => {
     expect(textOf(events)).toBe('halfand half');
   });
 
-  it('is over with an abort in the middle of what one read brought', async () => {
+  it('ends with an abort in the middle of one read’s events', async () => {
     server.answer = (response) =>
       response.writeHead(200, sse).end(`${chunk({ content: 'a' })}${complete('b')}`);
     const { events, done } = record(createEngine(), askFor('hi'), {
@@ -410,7 +410,7 @@ describe('the time of an upstream', () => {
     expect(events).toMatchObject([{ type: 'start' }, { type: 'text-delta', text: 'a' }]);
   });
 
-  it('is over with an abort: the connection closes at once', async () => {
+  it('ends with an abort: the connection closes at once', async () => {
     const closed = hang((response) =>
       response.writeHead(200, sse).write(chunk({ role: 'assistant', content: 'half' })),
     );
@@ -435,17 +435,20 @@ describe('a failure of an upstream', () => {
     [405, 'upstream-failed', false],
     [500, 'upstream-failed', undefined],
     [502, 'upstream-failed', undefined],
-  ])('with status %i is the gateway’s, and its words stay here', async (status, kind, retryable) => {
-    answerWith(status, body(`wrong key ${credential} for account 42`));
-    const failure = await failureOf(createEngine());
-    expect(failure.kind).toBe(kind);
-    // What only the operator can mend is the same the next time.
-    expect(failure.retryable).toBe(retryable);
-    expect(failure.param).toBeUndefined();
-    if (status < 500) expect(failure.message).not.toContain('account 42');
-  });
+  ])(
+    'with status %i is reported as the gateway’s, without its own words',
+    async (status, kind, retryable) => {
+      answerWith(status, body(`wrong key ${credential} for account 42`));
+      const failure = await failureOf(createEngine());
+      expect(failure.kind).toBe(kind);
+      // What only the operator can fix will be the same next time.
+      expect(failure.retryable).toBe(retryable);
+      expect(failure.param).toBeUndefined();
+      if (status < 500) expect(failure.message).not.toContain('account 42');
+    },
+  );
 
-  it('that blames the request is told in the words of the upstream', async () => {
+  it('that blames the request is reported in the upstream’s words', async () => {
     answerWith(400, body(`temperature must be below 2, ${credential}`, 'invalid_request_error'));
     expect(await failureOf(createEngine())).toMatchObject({
       kind: 'invalid-request',
@@ -453,7 +456,7 @@ describe('a failure of an upstream', () => {
     });
   });
 
-  it('tells no key of a header or of the address, nor the beginning of one, nor whose account it is', async () => {
+  it('reveals no key of a header or of the address, nor the beginning of one, nor whose account it is', async () => {
     const [inHeader, inQuery] = ['azure-0123456789-abcdef', 'AIza0123456789abcdef'];
     const engine = createEngine({
       baseUrl: `${server.baseUrl}?key=${inQuery}&api-version=2024-10-21`,
@@ -463,23 +466,26 @@ describe('a failure of an upstream', () => {
     expect(await failureOf(engine)).toMatchObject({
       message: 'blue [credential] and [credential] of [account], [account]',
     });
-    // Words are cut at 500 characters, in the middle of the key here.
+    // Messages are cut at 500 characters, here inside of the key.
     answerWith(400, body(`${'x'.repeat(490)}${credential}`));
     expect((await failureOf(engine)).message).toBe(`${'x'.repeat(490)}[credentia`);
   });
 
-  it.each(['x', 'none', 'EMPTY'])('keeps its words where the credential %j is none', async (credential) => {
-    const words = 'This model has a maximum context length of 8192 tokens; none may be EMPTY';
-    answerWith(400, body(words, 'invalid_request_error'));
-    expect((await failureOf(createEngine({ credential }))).message).toContain(words);
-  });
+  it.each(['x', 'none', 'EMPTY'])(
+    'keeps its words if the credential %j is no real one',
+    async (credential) => {
+      const words = 'This model has a maximum context length of 8192 tokens; none may be EMPTY';
+      answerWith(400, body(words, 'invalid_request_error'));
+      expect((await failureOf(createEngine({ credential }))).message).toContain(words);
+    },
+  );
 
-  it('for lack of capacity passes the time to wait on', async () => {
+  it('for lack of capacity passes on the time to wait', async () => {
     answerWith(429, body('slow down', 'rate_limit_error'), { 'retry-after': '7' });
     expect(await failureOf(createEngine())).toMatchObject({ kind: 'rate-limited', retryAfterMs: 7000 });
   });
 
-  it('is what its head says, also where the rest of it does not come', async () => {
+  it('is known from its head, even if the rest of it does not come', async () => {
     const rest = { 'content-type': 'application/json', 'content-length': '1000', 'retry-after': '7' };
     for (const words of ['', '{"error":{"message":"slow do', JSON.stringify(body('slow down'))]) {
       server.answer = (response) => {
@@ -498,7 +504,7 @@ describe('a failure of an upstream', () => {
     expect(failure.message.length).toBeLessThanOrEqual(500);
   });
 
-  it('is not told in a page for people, nor in bytes that are no text', async () => {
+  it('is not reported in a page for people, nor in bytes that are no text', async () => {
     const silence = 'the upstream answered with status 413';
     answerWith(413, '\r\n<html><center>nginx at lb-3.internal</center>', { 'content-type': 'text/html' });
     expect(await failureOf(createEngine())).toMatchObject({ kind: 'too-large', message: silence });
@@ -509,7 +515,7 @@ describe('a failure of an upstream', () => {
     expect(await failureOf(createEngine())).toMatchObject({ message: 'Payload Too Large' });
   });
 
-  it('in the middle of a stream is retold the same way', async () => {
+  it('in mid-stream is reported the same way', async () => {
     server.answer = (response) => {
       const error = { error: { message: `bad key ${credential}`, type: 'authentication_error', code: null } };
       response
@@ -519,7 +525,7 @@ describe('a failure of an upstream', () => {
     expect(await failureOf(createEngine())).toMatchObject({ kind: 'upstream-failed', said: 'half' });
   });
 
-  it('to be there at all is unavailable', async () => {
+  it('to be reachable at all is unavailability', async () => {
     const engine = createEngine();
     await engine.start(new AbortController().signal);
     await server.close();
@@ -540,7 +546,7 @@ describe('the readiness of an upstream engine', () => {
     await expect.poll(() => engine.isReady()).toBe(true);
   });
 
-  it('is told when it changes, and which server was lost and why', async () => {
+  it('is reported when it changes, with the server that was lost and why', async () => {
     const engine = createEngine();
     await engine.start(new AbortController().signal);
     const port = Number(new URL(server.baseUrl).port);
@@ -552,7 +558,7 @@ describe('the readiness of an upstream engine', () => {
     expect(readiness[1]).toEqual([true, undefined]);
   });
 
-  it('is not lost with an answer that says no', async () => {
+  it('is not lost because of an answer that refuses', async () => {
     const engine = createEngine();
     await engine.start(new AbortController().signal);
     answerWith(503, {});
@@ -560,7 +566,7 @@ describe('the readiness of an upstream engine', () => {
     expect(engine.isReady()).toBe(true);
   });
 
-  it('is more than a doubt once it was asked twice in vain, and comes back', async () => {
+  it('is lost, not only in doubt, after two failed probes, and comes back', async () => {
     const engine = createEngine();
     await engine.start(new AbortController().signal);
     const port = Number(new URL(server.baseUrl).port);
@@ -573,7 +579,7 @@ describe('the readiness of an upstream engine', () => {
     await expect.poll(() => engine.availability()).toBe('here');
   });
 
-  it('is doubted after an answer that says no, until the server lists its models', async () => {
+  it('is in doubt after an answer that refuses, until the server lists its models', async () => {
     const engine = createEngine();
     await engine.start(new AbortController().signal);
     let asked = 0;
@@ -586,7 +592,7 @@ describe('the readiness of an upstream engine', () => {
     await expect.poll(() => engine.availability()).toBe('here');
   });
 
-  it('is doubted for as long as nobody answers, where a call found nobody', async () => {
+  it('is in doubt for as long as nobody answers, if a call found nobody', async () => {
     let now = 0;
     const options = upstreamOptions.parse({ baseUrl: server.baseUrl });
     const engine = createUpstreamEngine(options, { ...services, now: () => now });
@@ -616,7 +622,7 @@ describe('the readiness of an upstream engine', () => {
     await expect.poll(() => engine.availability()).toBe('here');
   });
 
-  it('is not doubted where the server is only slow to say that it is there', async () => {
+  it('is not in doubt if the server is only slow to answer a probe', async () => {
     const engine = createEngine({ connectTimeoutMs: 20 });
     await engine.start(new AbortController().signal);
     let asked = 0;
@@ -642,7 +648,7 @@ describe('the readiness of an upstream engine', () => {
 });
 
 describe('the start of an upstream engine', () => {
-  it('waits for a server that is not ready yet, and says so once', async () => {
+  it('waits for a server that is not ready yet, and reports that once', async () => {
     let asked = 0;
     server.answer = (response) => {
       asked += 1;
@@ -658,14 +664,14 @@ describe('the start of an upstream engine', () => {
     ]);
   });
 
-  it('rejects with a sentence when the credential is refused', async () => {
+  it('rejects with a clear message if the credential is refused', async () => {
     answerWith(401, {});
     await expect(createEngine().start(new AbortController().signal)).rejects.toThrow(
       /refuses the credential/,
     );
   });
 
-  it('rejects with a sentence when nobody answers in time', async () => {
+  it('rejects with a clear message if nobody answers in time', async () => {
     const vacant: Server = createServer();
     await new Promise<void>((resolve) => vacant.listen(0, '127.0.0.1', resolve));
     const address = vacant.address();
@@ -685,7 +691,7 @@ describe('a continued answer', () => {
   const delivered = referenceText(3, 0, 8);
   const resume = { content: [{ type: 'text' as const, text: delivered }], outputTokens: 8 };
 
-  it('is asked for with the delivered text and the flags of the dialect', async () => {
+  it('is requested with the delivered text and the flags of the dialect', async () => {
     const engine = createEngine({ resume: 'prefix' });
     const request = askFor('[[sim tokens=20 seed=3 ttft=0 gap=0]]', { sampling: { maxOutputTokens: 12 } });
     const events = await runOf(engine, request, { resume });
@@ -719,13 +725,13 @@ describe('a continued answer', () => {
     ['thoughts', { reasoning_content: 'Hm.' }],
     ['a call', { tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] }],
     ['a part of a kind of its own', { content: [{ type: 'odd' }] }],
-  ])('that its server begins with %s is a lost one: it is not the rest of the text', async (_what, delta) => {
+  ])('that its server begins with %s is lost: it is not the rest of the text', async (_what, delta) => {
     answerWith(200, chunk({ role: 'assistant', ...delta }) + chunk({}, 'stop'));
     const events = await runOf(createEngine({ resume: 'prefix' }), askFor('hi'), { resume });
     expect(events).toMatchObject([{ type: 'start' }, { type: 'error', error: { detail: 'worker-lost' } }]);
   });
 
-  it('needs no server when its limit had been reached', async () => {
+  it('needs no server if its limit had been reached', async () => {
     const request = askFor('[[sim tokens=20 seed=3]]', { sampling: { maxOutputTokens: 8 } });
     const events = await runOf(createEngine({ resume: 'prefix' }), request, { resume });
     expect(events).toMatchObject([

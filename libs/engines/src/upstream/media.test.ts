@@ -67,19 +67,19 @@ const look = (mediaType = 'image/*'): InferenceRequest => ({
 const reachable = { internal: ['127.0.0.1'] };
 const imageSent = () => JSON.stringify(chat.seen.at(-1)?.body);
 
-describe('a picture by URL', () => {
-  it('is passed on as it is unless told otherwise', async () => {
+describe('an image by URL', () => {
+  it('is passed on as it is by default', async () => {
     expect(textOf(await runOf(create(reachable), look()))).toBe('seen');
     expect(imageSent()).toContain(`{"url":"${url}"}`);
     expect(counted).toEqual([]);
   });
 
-  it('is passed on where the dialect takes it and only what is needed is fetched', async () => {
+  it('is passed on if the dialect accepts it, and only what is needed is fetched', async () => {
     expect(textOf(await runOf(create({ ...reachable, fetch: 'when-needed' }), look()))).toBe('seen');
     expect(imageSent()).toContain(`{"url":"${url}"}`);
   });
 
-  it('is fetched where all are, by every attempt anew', async () => {
+  it('is fetched if all are, anew by every attempt', async () => {
     const fetching = create({ ...reachable, fetch: 'always' });
     for (const outcomes of [['ok'], ['ok', 'ok']]) {
       expect(textOf(await runOf(fetching, look()))).toBe('seen');
@@ -89,7 +89,7 @@ describe('a picture by URL', () => {
     }
   });
 
-  it('that cannot be had is the fault of the request, by its path and without a word of the URL', async () => {
+  it('that cannot be fetched is the request’s fault, reported by its path without its URL', async () => {
     for (const media of [{}, reachable]) {
       answer = (_request, response) => response.destroy();
       const events = await runOf(create({ ...media, fetch: 'always' }), look());
@@ -110,7 +110,7 @@ describe('a picture by URL', () => {
     expect(chat.seen).toEqual([]);
   });
 
-  it('is not waited for after an abort, and the server is not asked', async () => {
+  it('is not awaited after an abort, and the server is not asked', async () => {
     const aborting = new AbortController();
     answer = () => aborting.abort();
     const events = await runOf(create({ ...reachable, fetch: 'always' }), look(), {
@@ -121,22 +121,22 @@ describe('a picture by URL', () => {
     expect(counted).toEqual(['stopped']);
   });
 
-  it('is not fetched for a lost answer that cannot go on', async () => {
+  it('is not fetched for a lost answer that cannot be continued', async () => {
     const resume = { content: [{ type: 'text' as const, text: 'half' }], outputTokens: 1 };
     const events = await runOf(create({ ...reachable, fetch: 'always' }), look(), { resume });
     expect(events).toMatchObject([{ type: 'error', error: { kind: 'upstream-failed' } }]);
     expect(counted).toEqual([]);
   });
 
-  it('is not waited for when the engine stops, which is told', async () => {
+  it('is not awaited when the engine stops, which is reported', async () => {
     const stopping = create({ ...reachable, fetch: 'always' });
     answer = () => void stopping.stop();
     expect(await runOf(stopping, look())).toMatchObject([{ type: 'error', error: { kind: 'unavailable' } }]);
   });
 });
 
-describe('a document by URL that the dialect has no word for', () => {
-  it('is refused where nothing is fetched, and nothing was', async () => {
+describe('a document by URL that the dialect cannot express', () => {
+  it('is refused if nothing may be fetched, and nothing was', async () => {
     const events = await runOf(create(reachable), look('application/pdf'));
     expect(events).toMatchObject([
       { type: 'error', error: { kind: 'invalid-request', param: 'messages[1].content[0].source' } },
@@ -144,7 +144,7 @@ describe('a document by URL that the dialect has no word for', () => {
     expect(counted).toEqual([]);
   });
 
-  it('is fetched where that is allowed when needed', async () => {
+  it('is fetched if that is allowed when needed', async () => {
     answer = (_request, response) =>
       response.writeHead(200, { 'content-type': 'application/pdf' }).end('%PDF-1.7');
     const events = await runOf(create({ ...reachable, fetch: 'when-needed' }), look('application/pdf'));
@@ -155,7 +155,7 @@ describe('a document by URL that the dialect has no word for', () => {
 });
 
 describe('the options of media', () => {
-  it('are checked, each mistake by its path', () => {
+  it('are checked, and each mistake is reported by its path', () => {
     const media = { fetch: 'sometimes', hosts: ['https://a'], ports: [0], maxBytes: 0, timeoutMS: 1 };
     const { error } = upstreamOptions.safeParse({ baseUrl: 'https://m.example', media });
     expect(error?.issues.map(({ path }) => path.join('.')).sort()).toEqual([

@@ -3,7 +3,7 @@ import { deepestAnswer, isTooDeep } from './nesting.ts';
 
 const nested = (levels: number, inner = '') => `${'['.repeat(levels)}${inner}${']'.repeat(levels)}`;
 
-it('counts the levels of lists and objects, and nothing that stands in a text', () => {
+it('counts the levels of lists and objects, and nothing inside of a string', () => {
   const many = nested(3 * deepestAnswer);
   expect(isTooDeep(nested(deepestAnswer, '1'))).toBe(false);
   expect(isTooDeep(nested(deepestAnswer + 1, '1'))).toBe(true);

@@ -23,7 +23,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** A prompt of so many tokens by our own estimate. */
+/** A prompt of this many tokens, by our own estimate. */
 function prompt(tokens: number, rest: Partial<InferenceRequest> = {}): InferenceRequest {
   const order = '[[sim tokens=4 seed=3 ttft=0 gap=0]]';
   return askFor(order + 'x'.repeat((tokens - 4) * 4 - order.length), rest);
@@ -35,7 +35,7 @@ const limits = { contextTokens: 10_000, maxOutputTokens: 9000 };
 /** The limit in each request that the server has seen. */
 const limitsSeen = () => server.seen.map(({ body }) => body.max_tokens);
 
-describe('the limit that an upstream is told', () => {
+describe('the limit that an upstream gets', () => {
   it('leaves room for the prompt in the context of the model', async () => {
     await runOf(engine, prompt(8004), limits);
     await runOf(engine, prompt(8004, wish(32_000)), limits);
@@ -44,7 +44,7 @@ describe('the limit that an upstream is told', () => {
     expect(limitsSeen()).toEqual([1996, 1996, 1996, 100]);
   });
 
-  it('is none where neither the client nor the operator set one', async () => {
+  it('is none if neither the client nor the operator set one', async () => {
     await runOf(engine, prompt(8004), { contextTokens: 10_000 });
     expect(server.seen[0]?.body).not.toHaveProperty('max_tokens');
   });
@@ -66,7 +66,7 @@ describe('an upstream that has less room than we estimate', () => {
     error: { message: `This model's maximum context length is 10000 tokens. ${told}`, code: 400 },
   });
 
-  /** Refuses every request with a limit, as vLLM does where prompt and limit exceed the context. */
+  /** Refuses every request with a limit, as vLLM does if prompt plus limit exceed the context. */
   function refuseLimits(refusal: object = tooLong('However, you requested more.')): void {
     server.answer = (response, { body }) => {
       response.setHeader('content-type', 'application/json');
@@ -79,7 +79,7 @@ describe('an upstream that has less room than we estimate', () => {
     };
   }
 
-  it('is asked again without a limit and gives what it has', async () => {
+  it('is asked again without a limit, and gives what it has', async () => {
     refuseLimits();
     const events = await runOf(engine, prompt(8004), limits);
     expect(findGrammarError(events)).toBeUndefined();
@@ -92,14 +92,14 @@ describe('an upstream that has less room than we estimate', () => {
     'max_tokens=32000 cannot be greater than max_model_len=2048. Please request fewer output tokens. (parameter=max_tokens, value=32000)',
     'max_tokens is too large: 32000. This model supports at most 16384 completion tokens, whereas you provided 32000.',
     'The parameter `max_completion_tokens` specified in the request are not valid: integer above maximum value, expected a value <= 12288, but got 32000 instead.',
-  ])('is asked again without a limit that is more than it ever gives: %s', async (message) => {
+  ])('is asked again without a limit that is more than it ever allows: %s', async (message) => {
     refuseLimits({ error: { message, type: 'BadRequestError', param: 'max_tokens', code: 400 } });
     const asked = askFor('hi', { sampling: { maxOutputTokens: 32_000 } });
     expect(textOf(await runOf(engine, asked))).toBe('fits');
     expect(limitsSeen()).toEqual([32_000, undefined]);
   });
 
-  it('is asked no more than twice, and its refusal is told', async () => {
+  it('is asked no more than twice, and its refusal is reported', async () => {
     server.answer = (response) => {
       response.setHeader('content-type', 'application/json');
       response.writeHead(400).end(JSON.stringify(tooLong('Your prompt is too long.')));
@@ -112,7 +112,7 @@ describe('an upstream that has less room than we estimate', () => {
     expect(server.seen).toHaveLength(3);
   });
 
-  it('is not asked again by a run that was aborted', async () => {
+  it('is not asked again for a run that was aborted', async () => {
     refuseLimits();
     const controller = new AbortController();
     const { answer } = server;

@@ -29,7 +29,7 @@ afterEach(async () => {
 
 const order = '[[sim tokens=20 seed=3 ttft=0 gap=0]]';
 
-/** A request that puts these words of the answer before the model. */
+/** A request whose answer begins with these words. */
 function begun(content: Message['content'], rest: Partial<InferenceRequest> = {}): InferenceRequest {
   const request = askFor(order, rest);
   const turn = { role: 'assistant', content } as Message;
@@ -39,7 +39,7 @@ function begun(content: Message['content'], rest: Partial<InferenceRequest> = {}
 const text = (said: string) => ({ type: 'text' as const, text: said });
 
 describe('an answer that the client has begun', () => {
-  it('is gone on with by a server that is told to', async () => {
+  it('is continued by a server that is asked to', async () => {
     const content = [text(referenceText(3, 0, 2)), text(referenceText(3, 2, 3))];
     const events = await runOf(create({ resume: 'prefix' }), begun(content));
     expect(findGrammarError(events)).toBeUndefined();
@@ -51,7 +51,7 @@ describe('an answer that the client has begun', () => {
     });
   });
 
-  it('goes on after what was delivered where it was lost', async () => {
+  it('continues after what was delivered when it was lost', async () => {
     const resume = { content: [text(referenceText(3, 5, 4))], outputTokens: 4 };
     const events = await runOf(create({ resume: 'prefix' }), begun([text(referenceText(3, 0, 5))]), {
       resume,
@@ -63,7 +63,7 @@ describe('an answer that the client has begun', () => {
     ]);
   });
 
-  it('is left to a server of messages, which goes on by itself', async () => {
+  it('is left to a server of messages, which continues by itself', async () => {
     server.answer = (response) => response.writeHead(500).end();
     const call = { type: 'tool-call' as const, id: 'c', name: 'f', arguments: '{}' };
     const baseUrl = server.baseUrl.replace('/v1', '');
@@ -85,7 +85,7 @@ describe('an answer that the client has begun', () => {
     ['in JSON', { resume: 'prefix' }, begun([text('{')], { output: { type: 'json' } })],
     ['while it thinks', { resume: 'prefix' }, begun([text('{')], { reasoning: { effort: 'high' } })],
     ['with a call', { resume: 'prefix' }, begun([{ type: 'tool-call', id: 'c', name: 'f', arguments: '' }])],
-  ])('is refused by its path where it cannot be gone on with: %s', async (_why, options, request) => {
+  ])('is refused with its path if it cannot be continued: %s', async (_why, options, request) => {
     expect(await runOf(create(options), request)).toMatchObject([
       {
         type: 'error',
@@ -99,7 +99,7 @@ describe('an answer that the client has begun', () => {
     expect(server.seen).toHaveLength(0);
   });
 
-  it('is not what a last turn of other clients means: it is answered as ever', async () => {
+  it('is not what a last turn of other clients means: it is answered as usual', async () => {
     const { prefill: _none, ...request } = begun([text('It begins.')]);
     const events = await runOf(create({ resume: 'prefix' }), request);
     expect(collect(events).finish.reason).toBe('stop');

@@ -47,7 +47,7 @@ function rolesOf(body: SeenRequest['body'] | undefined): unknown[] {
 }
 
 const text = (words: string) => [{ type: 'text' as const, text: words }];
-/** As a coding tool of messages speaks: with instructions in the middle. */
+/** As a coding tool of messages asks: with instructions in the middle. */
 const reminded: InferenceRequest = askFor('hi', {
   messages: [
     { role: 'system', content: text('Be brief.') },
@@ -57,7 +57,7 @@ const reminded: InferenceRequest = askFor('hi', {
 });
 const codingTool = { clientFormat: 'anthropic' };
 
-describe('a server whose model has no place for later instructions', () => {
+describe('a server whose model does not accept later instructions', () => {
   it.each([
     ['openai' as const, 400, 1],
     ['openai' as const, 500, 1],
@@ -89,7 +89,7 @@ describe('a server whose model has no place for later instructions', () => {
   });
 });
 
-it('a server that takes other efforts gets the nearest of a client that can not know them', async () => {
+it('a server that accepts other efforts gets the nearest, for a client that cannot know them', async () => {
   const message = "reasoning_effort: Input should be 'low', 'medium' or 'high'";
   const asked = refusing('openai', ({ reasoning_effort }) =>
     reasoning_effort === 'xhigh' ? { status: 400, message } : undefined,
@@ -97,7 +97,7 @@ it('a server that takes other efforts gets the nearest of a client that can not 
   const hard = askFor('hi', { reasoning: { effort: 'xhigh' } });
   expect(textOf(await runOf(asked, hard, codingTool))).toBe('taken');
   expect(server.seen[1]?.body.reasoning_effort).toBe('high');
-  // What is learned of one effort is not done to another, and who speaks the dialect is said as it spoke.
+  // What was learned of one effort does not change another, and a client of the dialect is passed on unchanged.
   await runOf(asked, askFor('hi', { reasoning: { effort: 'low' } }), codingTool);
   expect(server.seen[2]?.body.reasoning_effort).toBe('low');
   expect(await runOf(asked, hard, { clientFormat: 'openai' })).toMatchObject([
@@ -105,7 +105,7 @@ it('a server that takes other efforts gets the nearest of a client that can not 
   ]);
 });
 
-it('a server that demands strings, an older role and short ids learns to be told so, one after the other', async () => {
+it('a server that demands strings, an older role and short ids gets all three, learned one after the other', async () => {
   const asked = refusing('openai', (body) => {
     const messages = body.messages as { role: string; content: unknown; tool_call_id?: string }[];
     if (messages.some(({ role }) => role === 'developer')) {
@@ -142,7 +142,7 @@ it('a server that demands strings, an older role and short ids learns to be told
   ]);
 });
 
-it('remembers no end of what servers behind one address refuse of each other', () => {
+it('does not remember without limit what servers behind one address refuse of each other', () => {
   const codec = findClientCodec('openai');
   if (!codec) throw new Error('no codec');
   const refusals = new Refusals(codec);

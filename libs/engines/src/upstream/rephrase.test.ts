@@ -17,7 +17,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** A server that refuses each of these fields in these words, and answers what has none of them. */
+/** A server that refuses each of these fields with these words, and answers a request without any of them. */
 function refuse(fields: Record<string, string>): void {
   server.answer = (response, { body }) => {
     response.setHeader('content-type', 'application/json');
@@ -42,7 +42,7 @@ const taken = {
   choices: [{ index: 0, message: { role: 'assistant', content: 'taken' }, finish_reason: 'stop' }],
 };
 
-/** Refuses a conversation by what its answers thought. */
+/** Refuses a conversation because of the thinking in its answers. */
 function converse(judge: (thoughts: unknown[]) => string | undefined): void {
   server.answer = (response, { body }) => {
     const message = judge(thoughtsOf(body));
@@ -73,8 +73,8 @@ const conversation = askFor('hi', {
 });
 const limited = askFor('hi', { sampling: { maxOutputTokens: 50 } });
 
-describe('a server that does not take a word of its dialect', () => {
-  it('is asked in another, and from then on at once', async () => {
+describe('a server that does not accept a field of its dialect', () => {
+  it('is asked with another, and from then on at once', async () => {
     refuse(words);
     expect(textOf(await runOf(engine, limited))).toBe('taken');
     expect(server.seen).toHaveLength(3);
@@ -82,12 +82,12 @@ describe('a server that does not take a word of its dialect', () => {
     expect(server.seen).toHaveLength(4);
     expect(server.seen[3]?.body).toMatchObject({ stream: true, max_completion_tokens: 50 });
     expect(server.seen[3]?.body).not.toHaveProperty('max_tokens');
-    // Another model may be another's.
+    // Another model may be on another server.
     await runOf(engine, limited, { backendModel: 'other' });
     expect(server.seen[4]?.body).toHaveProperty('stream_options');
   });
 
-  it('hears nothing of the likeliest tokens where it does not know the word', async () => {
+  it('gets no top_k if it does not know the field', async () => {
     refuse({ top_k: "property 'top_k' is unsupported" });
     const narrow = askFor('hi', { sampling: { topK: 64, temperature: 1 } });
     expect(textOf(await runOf(engine, narrow))).toBe('taken');
@@ -100,7 +100,7 @@ describe('a server that does not take a word of its dialect', () => {
     "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]",
     'messages.1.assistant.reasoning_content: Extra inputs are not permitted',
     "Unknown parameter: 'messages[1].reasoning_content'.",
-  ])('hears no thinking where it takes none back: %s', async (refusal) => {
+  ])('gets no thinking if it accepts none back: %s', async (refusal) => {
     converse((thoughts) => (thoughts.some((thought) => thought !== undefined) ? refusal : undefined));
     expect(textOf(await runOf(engine, conversation))).toBe('taken');
     expect(thoughtsOf(server.seen[1]?.body)).toEqual([undefined, undefined]);
@@ -109,7 +109,7 @@ describe('a server that does not take a word of its dialect', () => {
     expect(server.seen).toHaveLength(3);
   });
 
-  it('hears no thinking by either name where it takes none at all', async () => {
+  it('gets no thinking by either name if it accepts none at all', async () => {
     server.answer = (response, { body }) => {
       const name = ['reasoning_content', 'reasoning'].find((word) => thoughtsOf(body, word).includes('Hm.'));
       const message = name && `messages.1.assistant.${name}: Extra inputs are not permitted`;
@@ -125,7 +125,7 @@ describe('a server that does not take a word of its dialect', () => {
   it.each([
     'The `reasoning_content` in the thinking mode must be passed back to the API.',
     'thinking is enabled but reasoning_content is missing in assistant tool call message at index 3',
-  ])('hears a thought in every answer where it misses one: %s', async (refusal) => {
+  ])('gets a thought in every answer if it misses one: %s', async (refusal) => {
     converse((thoughts) => (thoughts.includes(undefined) ? refusal : undefined));
     expect(textOf(await runOf(engine, conversation))).toBe('taken');
     expect(thoughtsOf(server.seen[1]?.body)).toEqual(['Hm.', '']);
@@ -133,7 +133,7 @@ describe('a server that does not take a word of its dialect', () => {
     expect(server.seen).toHaveLength(3);
   });
 
-  it('is told apart from one that quotes its client, and which nothing is learned of', async () => {
+  it('is told apart from one that quotes its client, from which nothing is learned', async () => {
     refuse({ odd: 'odd: "stream_options" is not allowed' });
     const odd = askFor('hi', { extensions: { openai: { odd: 'stream_options' } } });
     expect(await runOf(engine, odd)).toMatchObject([{ type: 'error', error: { kind: 'invalid-request' } }]);

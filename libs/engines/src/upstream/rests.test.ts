@@ -12,7 +12,7 @@ import { upstreamOptions } from './options.ts';
 import { restMs, StreamRate } from './rests.ts';
 
 describe('the rate of a stream', () => {
-  /** What the rate says after reads that brought so many events at these milliseconds. */
+  /** The rate's verdicts after reads at these milliseconds, each with this many events. */
   const judge = (rate: StreamRate, times: readonly number[], events = 1) =>
     times.map((at) => {
       for (let index = 0; index < events; index += 1) rate.add(1);
@@ -21,7 +21,7 @@ describe('the rate of a stream', () => {
   const every = (gapMs: number, count: number, from = 0) =>
     Array.from({ length: count }, (_, index) => from + index * gapMs);
 
-  it('is known after the time of a rest, and never before', () => {
+  it('is known after the time of a rest, and not before', () => {
     expect(judge(new StreamRate(), every(1, 17))).toEqual([...Array(16).fill(false), true]);
   });
 
@@ -36,7 +36,7 @@ describe('the rate of a stream', () => {
     expect(judge(rate, [64, 80], 1)).toEqual([false, false]);
   });
 
-  it('is not fast after a standstill of ours, which brings many at once', () => {
+  it('is not fast after a stall of ours, which brings many events at once', () => {
     const rate = new StreamRate();
     judge(rate, every(20, 10));
     expect(judge(rate, [280], 5)).toEqual([false]);
@@ -75,11 +75,11 @@ describe.each([
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    // A server that listens on TCP has an address with a port.
+    // Safe to cast: a server that listens on TCP has an address with a port.
     const { port } = server.address() as AddressInfo;
     const options = upstreamOptions.parse({
       baseUrl: `${scheme}://127.0.0.1:${port}/v1`,
-      // A rest may be longer than the silence that is allowed to a server.
+      // A rest may be longer than the silence that a server is allowed.
       idleTimeoutMs: silenceMs,
     });
     engine = createUpstreamEngine(options, quietServices);
@@ -114,7 +114,7 @@ describe.each([
   it('that is fast is read again after a rest, and nothing of it is lost', async () => {
     const { text, heard, done } = await begin(5, restMs / 4);
     for (let round = 0; round < 3; round += 1) answers[0]?.write(token);
-    // Sent later and over another connection, and here already: what was sent before waits in the kernel.
+    // Sent later over another connection, and already here: what was sent before waits in the kernel.
     expect(textOf(await runOf(engine, askFor('hi')))).toBe('other');
     expect(text()).toBe('aaaaa');
     vi.advanceTimersByTime(restMs);
@@ -132,7 +132,7 @@ describe.each([
     expect(text()).toBe('a'.repeat(20));
   });
 
-  it('that ends where it would have rested leaves its connection to the next', async () => {
+  it('that ends when it would have rested leaves its connection to the next', async () => {
     const { done } = await begin(4, restMs / 4);
     vi.advanceTimersByTime(restMs / 4);
     answers[0]?.end(`${token}${end}`);
@@ -144,7 +144,7 @@ describe.each([
   it('that ends in what was read before it could rest leaves its connection to the next', async () => {
     const { done } = await begin(4, restMs / 4);
     vi.advanceTimersByTime(restMs / 4);
-    // More than a record of TLS holds: what one read of the socket brought is handed over in several.
+    // More than a TLS record holds: what one read of the socket brought is delivered in several pieces.
     answers[0]?.end(`${token.repeat(400)}${end}`);
     await done;
     vi.advanceTimersByTime(restMs);
@@ -152,7 +152,7 @@ describe.each([
     expect(connections).toBe(1);
   });
 
-  it('that rests can be left', async () => {
+  it('that rests can be aborted', async () => {
     const { controller, done } = await begin(5, restMs / 4);
     const left = answers[0] && once(answers[0], 'close');
     controller.abort();

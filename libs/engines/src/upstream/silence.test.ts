@@ -20,7 +20,7 @@ let engine: UpstreamEngine;
 let readMessages: number;
 let status: number;
 
-/** The dialect's own codec, which tells that a message has been read. */
+/** The dialect's own codec, which also tells when a message has been read. */
 function counted(codec: ClientCodec): ClientCodec {
   return {
     ...codec,
@@ -48,13 +48,13 @@ async function begin(dialect: string) {
   return recording;
 }
 
-/** Sends these messages, waits for their being read, and then for nothing at all. */
+/** Sends these messages, waits until they are read, and then lets this much silence pass. */
 async function say(messages: readonly object[], silenceMs: number): Promise<void> {
   const before = readMessages;
   for (const message of messages) answer?.write(`data: ${JSON.stringify(message)}\n\n`);
   await expect.poll(() => readMessages).toBe(before + messages.length);
   vi.advanceTimersByTime(silenceMs);
-  // What is up is told in a turn of its own.
+  // An expired limit is reported in a separate turn of the event loop.
   await new Promise(setImmediate);
 }
 
@@ -92,7 +92,7 @@ const call = (index: number, id: string | undefined, fragment: string) =>
 const almost = idleTimeoutMs - 1000;
 
 describe('the silence of an upstream', () => {
-  it('is not that of a second call, which is told only when all calls are complete', async () => {
+  it('is not that of a second call, which is emitted only when all calls are complete', async () => {
     const { events, done } = await begin('openai');
     await say([call(0, 'a', '{"file":1}')], almost);
     await say([call(1, 'b', '{"file":')], almost);
@@ -106,7 +106,7 @@ describe('the silence of an upstream', () => {
     expect(collect(events).content).toMatchObject([{ arguments: '{"file":1}' }, { arguments: '{"file":2}' }]);
   });
 
-  it('is that of one whose second call stops', async () => {
+  it('is that of a server whose second call stops', async () => {
     const { events, done } = await begin('openai');
     await say([call(0, 'a', '{"file":1}'), call(1, 'b', '{"file":')], idleTimeoutMs + 1);
     await done;
@@ -129,7 +129,7 @@ describe('the silence of an upstream', () => {
     expect(errorOf(events)?.message).toMatch(/fell silent/);
   });
 
-  it('before the first content has the time of a first event, also where the answer was opened at once', async () => {
+  it('before the first content has the time of a first event, even if the answer was opened at once', async () => {
     const { events, done } = await begin('openai');
     await say([{ id: '', choices: [], prompt_filter_results: [] }, delta({ role: 'assistant' })], almost);
     vi.advanceTimersByTime(firstEventTimeoutMs - almost - 1000);
@@ -142,7 +142,7 @@ describe('the silence of an upstream', () => {
     );
   });
 
-  it('before the first content is broken by a server that says that it goes on', async () => {
+  it('before the first content is broken by a server that shows that it continues', async () => {
     const { events } = await begin('openai');
     for (let round = 0; round < 4; round += 1) await say([delta({ content: '' })], almost);
     expect(errorOf(events)).toBeUndefined();
@@ -150,7 +150,7 @@ describe('the silence of an upstream', () => {
     expect(errorOf(events)?.message).toMatch(/fell silent/);
   });
 
-  it('in a refusal is not waited for as in an answer: its head has said what it is', async () => {
+  it('in a refusal is not awaited as in an answer: its head has said what it is', async () => {
     status = 503;
     const { events } = await begin('openai');
     let waitedMs = 0;
@@ -163,7 +163,7 @@ describe('the silence of an upstream', () => {
     expect(waitedMs).toBeLessThan(firstEventTimeoutMs);
   });
 
-  it('after the end of an answer is borne for a second, and nothing of the call is left', async () => {
+  it('after the end of an answer is tolerated for a second, and nothing of the call is left', async () => {
     const calls = () => queryObjects(UpstreamCall, { format: 'count' });
     const before = calls();
     const { done } = await begin('openai');

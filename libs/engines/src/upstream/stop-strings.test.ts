@@ -26,13 +26,13 @@ describe('the stop strings of a request', () => {
     ['openai', six.slice(0, 4), six.slice(4)],
     ['gemini', six.slice(0, 5), six.slice(5)],
     ['anthropic', six, []],
-  ])('are told to servers of %s as far as they take them', (dialect, theirs, ours) => {
+  ])('are sent to servers of %s as far as they accept them', (dialect, theirs, ours) => {
     const shared = shareStops(asked(six), serversOf(dialect), 'm');
     expect(shared.request.sampling.stopSequences).toEqual(theirs);
     expect(shared.stops).toEqual(ours);
   });
 
-  it('are kept from servers of messages where nothing of them is visible', () => {
+  it('are kept from servers of messages if nothing of them is visible', () => {
     const shared = shareStops(asked(['\n\n']), serversOf('anthropic'), 'm');
     expect(shared).toMatchObject({ request: { sampling: {} }, stops: ['\n\n'] });
     expect(shared.request.sampling).not.toHaveProperty('stopSequences');
@@ -40,18 +40,21 @@ describe('the stop strings of a request', () => {
 });
 
 describe('the stop strings for a model that reasons', () => {
-  it.each(['o3', 'o4-mini', 'gpt-5', 'gpt-5.1-mini', 'openai/gpt-5'])('are ours to look for: %s', (model) => {
-    const shared = shareStops(asked(['END']), serversOf('openai'), model);
-    expect(shared.stops).toEqual(['END']);
-    expect(shared.request.sampling).not.toHaveProperty('stopSequences');
-  });
+  it.each(['o3', 'o4-mini', 'gpt-5', 'gpt-5.1-mini', 'openai/gpt-5'])(
+    'are ours to search for: %s',
+    (model) => {
+      const shared = shareStops(asked(['END']), serversOf('openai'), model);
+      expect(shared.stops).toEqual(['END']);
+      expect(shared.request.sampling).not.toHaveProperty('stopSequences');
+    },
+  );
 
-  it.each(['gpt-4o', 'gpt-oss-120b', 'gpt-5-chat-latest', 'qwen3'])('are told to others: %s', (model) => {
+  it.each(['gpt-4o', 'gpt-oss-120b', 'gpt-5-chat-latest', 'qwen3'])('are sent to others: %s', (model) => {
     expect(shareStops(asked(['END']), serversOf('openai'), model).stops).toEqual([]);
   });
 });
 
-/** What is left of an answer that is cut at these strings, and whether its call was ended. */
+/** What remains of an answer that is cut at these strings, and whether its call was ended. */
 async function cut(stops: readonly string[], answer: readonly GenerationEvent[]) {
   const events: GenerationEvent[] = [];
   const listening = {
@@ -85,8 +88,8 @@ const said = (text: string, block = 0, tokens = 1): GenerationEvent => ({
   tokens,
 });
 
-describe('an answer with a stop string that its server was not told', () => {
-  it('ends before it, with the string and with the end of the call', async () => {
+describe('an answer with a stop string that its server did not get', () => {
+  it('ends before it, and so does the call', async () => {
     const { events, wasEnded } = await cut(['END'], [start, said('one E'), said('N'), said('D two'), finish]);
     expect(textOf(events)).toBe('one ');
     expect(events.at(-1)).toEqual({
@@ -98,7 +101,7 @@ describe('an answer with a stop string that its server was not told', () => {
     expect(wasEnded).toBe(true);
   });
 
-  it('ends with the tokens of the prompt that its server told', async () => {
+  it('ends with the prompt tokens that its server reported', async () => {
     const { events } = await cut(['END'], [{ ...start, inputTokens: 40 }, said('END')]);
     expect(collect(events).finish.usage).toEqual({ inputTokens: 40, outputTokens: 1 });
   });
@@ -123,7 +126,7 @@ describe('an answer with a stop string that its server was not told', () => {
     );
   });
 
-  it('gives back what only looked like one: before its end, its failure and another block', async () => {
+  it('emits what only looked like one: before its end, its failure and another block', async () => {
     const failure: GenerationEvent = { type: 'error', error: { kind: 'upstream-failed', message: 'lost' } };
     for (const last of [finish, failure]) {
       const { events } = await cut(['END'], [start, said('one EN'), last]);
@@ -138,13 +141,13 @@ describe('an answer with a stop string that its server was not told', () => {
     expect(events).toEqual([start, said('EN'), ...call, said('D.', 2), finish]);
   });
 
-  it('is not looked for in thoughts', async () => {
+  it('is not searched in thoughts', async () => {
     const thought: GenerationEvent = { type: 'reasoning-delta', block: 0, text: 'not the END' };
     const { events } = await cut(['END'], [start, thought, said('done', 1), finish]);
     expect(events).toEqual([start, thought, said('done', 1), finish]);
   });
 
-  it('keeps what is said of a text, or beside it, in its place', async () => {
+  it('keeps annotations and separate events in their place', async () => {
     const note: GenerationEvent = { type: 'block-annotation', block: 0, extensions: { openai: { a: 1 } } };
     const beside: GenerationEvent = { type: 'opaque', format: 'openai', value: { delta: {} } };
     const { events } = await cut(['END'], [start, said('E'), note, beside, said('x'), note, finish]);
@@ -195,7 +198,7 @@ describe('an upstream', () => {
   const chunk = (content: string) =>
     `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`;
 
-  it('is told four stop strings; at another one its answer ends and its connection closes', async () => {
+  it('gets four stop strings; at another one its answer ends and its connection closes', async () => {
     let closed: Promise<unknown> | undefined;
     server.answer = (response) => {
       closed = once(response, 'close');
@@ -209,7 +212,7 @@ describe('an upstream', () => {
     expect(collect(events).finish).toMatchObject({ reason: 'stop', stopSequence: 'f6' });
   });
 
-  it('ends with the run as ever', async () => {
+  it('ends with the run as usual', async () => {
     server.answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunk('on'));
     };
@@ -220,7 +223,7 @@ describe('an upstream', () => {
     expect(events).toMatchObject([{ type: 'start' }, { type: 'text-delta', text: 'on' }]);
   });
 
-  it('goes on with a lost answer up to its stop string', async () => {
+  it('continues a lost answer up to its stop string', async () => {
     server.answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(chunk('and e') + chunk('5 two'));

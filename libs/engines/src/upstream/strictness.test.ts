@@ -23,7 +23,7 @@ const choice = { index: 0, message: { role: 'assistant', content: 'taken' }, fin
 const say = (response: ServerResponse, status: number, body: object) =>
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 
-/** A server that refuses strict functions in these words. */
+/** A server that refuses strict functions with these words. */
 function refuse(message: string): void {
   server.answer = (response) =>
     strictness(server.seen.length - 1).includes(true)
@@ -31,7 +31,7 @@ function refuse(message: string): void {
       : say(response, 200, { id: 'c', choices: [choice] });
 }
 
-/** Of each function in a request that the server has seen. */
+/** The strictness of each function in a request that the server has seen. */
 function strictness(request: number): unknown[] {
   const tools = (server.seen[request]?.body.tools ?? []) as { function: { strict?: boolean } }[];
   return tools.map((tool) => tool.function.strict);
@@ -48,7 +48,7 @@ const foreign = { clientFormat: 'anthropic' };
 const openaiWords =
   "Invalid schema for function 'f': In context=(), 'required' is required to be supplied and to be an array including every key in properties. Missing 'days'.";
 
-describe('a server that can not hold calls to a schema', () => {
+describe('a server that cannot enforce a schema', () => {
   it.each([
     openaiWords,
     'tools.0.custom: Circular reference detected in schema definitions',
@@ -63,7 +63,7 @@ describe('a server that can not hold calls to a schema', () => {
       [true, undefined],
       [undefined, undefined],
     ]);
-    // The next request may have functions that it can.
+    // The next request may have functions that the server can enforce.
     await runOf(engine, asked, foreign);
     expect(strictness(2)).toEqual([true, undefined]);
   });

@@ -43,7 +43,7 @@ describe('the time of many calls', () => {
     ]);
   });
 
-  it('is up for one that came while others were looked after', () => {
+  it('is up for one that was added while others were handled', () => {
     const { expired, watch } = open();
     watch('first', 1000);
     vi.advanceTimersByTime(7);
@@ -55,7 +55,7 @@ describe('the time of many calls', () => {
     ]);
   });
 
-  it('is put off by whoever moves on, and moved nearer', () => {
+  it('can be moved later and earlier', () => {
     const { limits, expired, watch } = open();
     const putOff = watch('put off', 50);
     const nearer = watch('nearer', 5000);
@@ -69,7 +69,7 @@ describe('the time of many calls', () => {
     ]);
   });
 
-  it('is nothing to those that were forgotten, and takes no timer when all are', () => {
+  it('does not concern those that were forgotten, and needs no timer when all are', () => {
     const { limits, expired, watch } = open();
     limits.forget(watch('a', 50));
     watch('b', 60);
@@ -82,7 +82,7 @@ describe('the time of many calls', () => {
     expect(expired).toHaveLength(2);
   });
 
-  it('goes on for the others when one stays overdue', () => {
+  it('continues for the others when one stays overdue', () => {
     const { limits, expired, watch } = open();
     let asked = 0;
     const late: Limited = {

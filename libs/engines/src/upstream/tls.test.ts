@@ -27,7 +27,7 @@ beforeEach(async () => {
   server.on('secureConnection', (socket: TLSSocket) => sessions.push(socket.isSessionReused()));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  // A server that listens on TCP has an address with a port.
+  // Safe to cast: a server that listens on TCP has an address with a port.
   const { port } = server.address() as AddressInfo;
   engine = createUpstreamEngine(
     upstreamOptions.parse({ baseUrl: `https://127.0.0.1:${port}/v1` }),
@@ -42,7 +42,7 @@ afterEach(async () => {
 });
 
 describe('an upstream behind TLS', () => {
-  it('is asked over a connection that is used again, and begins another with the session of the first', async () => {
+  it('is called over a connection that is reused, and opens another with the session of the first', async () => {
     setDefaultCACertificates([testCertificate.cert]);
     for (let round = 0; round < 3; round += 1) {
       expect(textOf(await runOf(engine, askFor('hi')))).toBe('grüß dich');
@@ -53,7 +53,7 @@ describe('an upstream behind TLS', () => {
     expect(sessions).toEqual([false, true]);
   });
 
-  it('is not asked when nobody vouches for it', async () => {
+  it('is not called if nobody vouches for it', async () => {
     expect(await runOf(engine, askFor('hi'))).toMatchObject([
       { type: 'error', error: { kind: 'unavailable', message: 'the upstream cannot be reached' } },
     ]);

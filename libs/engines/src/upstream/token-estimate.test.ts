@@ -17,11 +17,11 @@ function tokensOf(event: GenerationEvent, isTokenByToken: boolean): number | und
 describe('the tokens of a delta', () => {
   const sentence = 'The whole answer came at once, as it does from some servers.';
 
-  it('are one where its server sends one by one, whatever its length says', () => {
+  it('are one if its server sends one at a time, whatever its length', () => {
     for (const said of ['a', ' international', ' '.repeat(32)]) expect(tokensOf(text(said), true)).toBe(1);
   });
 
-  it('go by its length where it is longer than any token, and where its server sends pieces', () => {
+  it('depend on its length if it is longer than any token, or if its server sends pieces', () => {
     expect(tokensOf(text(sentence), true)).toBe(15);
     expect(tokensOf({ type: 'tool-call-delta', block: 0, arguments: sentence }, true)).toBe(15);
     expect(tokensOf({ type: 'reasoning-delta', block: 0, text: sentence }, true)).toBe(15);
@@ -29,7 +29,7 @@ describe('the tokens of a delta', () => {
     expect(tokensOf(text('a'), false)).toBe(1);
   });
 
-  it('are those that its server tells', () => {
+  it('are those that its server reports', () => {
     expect(tokensOf(text(sentence, { tokens: 12 }), true)).toBe(12);
     expect(tokensOf(text(sentence, { logprobs: [{}, {}] }), true)).toBe(2);
   });

@@ -38,7 +38,7 @@ const requestOf = (...names: string[]): InferenceRequest => ({
   sampling: {},
 });
 
-test('names that a server takes are left alone, and so is all the rest', () => {
+test('names that a server accepts are left alone, and so is everything else', () => {
   const request = requestOf('get_weather', 'get-time');
   expect(fitToolNames(request, traits('openai'))).toEqual({ request });
   const dotted = requestOf('files.read', `m${'c'.repeat(100)}`);
@@ -46,7 +46,7 @@ test('names that a server takes are left alone, and so is all the rest', () => {
 });
 
 test.each(['openai', 'anthropic', 'gemini'])(
-  'a server of %s gets names that it takes, the same everywhere',
+  'a server of %s gets names that it accepts, the same everywhere',
   (dialect) => {
     const servers = traits(dialect);
     const names = fc.uniqueArray(
@@ -73,7 +73,7 @@ test.each(['openai', 'anthropic', 'gemini'])(
   },
 );
 
-test('a client of another format hears its own names, one of this format is said as it spoke', async () => {
+test('a client of another format sees its own names, and one of this format is passed on unchanged', async () => {
   const server = await ChatServer.open();
   const options = upstreamOptions.parse({ baseUrl: server.baseUrl });
   const engine = createUpstreamEngine(options, quietServices);
