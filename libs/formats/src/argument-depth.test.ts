@@ -6,7 +6,7 @@ import { encodeStream, wireOf } from './golden-run.ts';
 import { formats } from './registry.ts';
 import { SseParser } from './sse.ts';
 
-/** Arguments of that many levels, the outermost an object. */
+/** Arguments of this many levels; the outermost one is an object. */
 function nested(levels: number): string {
   return `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
 }
@@ -33,7 +33,7 @@ function history(text: string) {
   return wireOf('openai', '/chat/completions', { model: 'm', messages });
 }
 
-/** What a format says of a call with such arguments: to a client, to a server, and to a client that streams. */
+/** What a format writes for a call with such arguments: to a client, to a server, and in a stream to a client. */
 function sayIn(format: Format, text: string): [body: string, asked: string, stream: string] {
   const { server, client } = format;
   const chat = formats.find((each) => each.server.format === 'openai');
@@ -47,17 +47,17 @@ function sayIn(format: Format, text: string): [body: string, asked: string, stre
   ];
 }
 
-/** Whether arguments stand there as text, which nobody needs a stack for, and not as an object. */
+/** Whether the arguments are written as text, which needs no stack, and not as an object. */
 const isText = (said: string) => said.includes('{\\"a\\":');
 
 describe.each(formats.map((format) => [format.client.format, format] as const))(
   'arguments in %s',
   (_dialect, format) => {
-    it('are said where they are as deep as a client could bring back', () => {
+    it('are passed on if they are as deep as a client could return', () => {
       for (const said of sayIn(format, nested(deepestArguments))) expect(said).toContain('[[[');
     });
 
-    // One more, and more than a stack holds.
+    // One more level than allowed, and more than the stack holds.
     it.each([deepestArguments + 1, 200_000])(
       'are left out where they are of %d levels, but for places that take text',
       (levels) => {

@@ -5,7 +5,7 @@ import { parseArguments } from './call-arguments.ts';
 
 interface Said {
   pieces: string[];
-  /** All that a client reads, as the SDKs do: nothing is an empty object. */
+  /** All that a client reads, as the SDKs do; nothing counts as an empty object. */
   whole: string;
   isReadable: boolean;
 }
@@ -27,7 +27,7 @@ const json = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDept
 const spaced = fc
   .tuple(json, fc.constantFrom(0, 1, '\t'))
   .map(([value, gap]) => JSON.stringify(value, null, gap));
-/** What models write that is no JSON. */
+/** Texts that models write but that are not JSON. */
 const spoiled = fc
   .tuple(
     spaced,
@@ -50,7 +50,7 @@ const anything = fc.oneof(
 );
 
 describe('arguments that are a JSON object', () => {
-  test('are passed on as they are, however they are cut', () => {
+  test('are passed on unchanged, however they are split', () => {
     fc.assert(
       fc.property(spaced, cuts, (text, places) => {
         expect(scan(...cut(text, places))).toMatchObject({ whole: text, isReadable: true });
@@ -73,7 +73,7 @@ describe('arguments that are a JSON object', () => {
   });
 });
 
-describe('arguments that are none', () => {
+describe('arguments that are no object', () => {
   test.each(['not json', '[1]', '"str"', '7', 'nulls', '}{', ']]', '```', 'json'])(
     'are not passed on at all: %s',
     (text) => {
@@ -101,7 +101,7 @@ describe('arguments that are none', () => {
     expect(scan(...text)).toMatchObject({ whole, isReadable: false });
   });
 
-  test('always make one JSON object of all that was passed on', () => {
+  test('always form one JSON object of all that was passed on', () => {
     fc.assert(
       fc.property(anything, cuts, (text, places) => {
         const { whole } = scan(...cut(text, places));
@@ -112,14 +112,14 @@ describe('arguments that are none', () => {
     );
   });
 
-  test('say the same however they are cut, and what a single body says where they are readable', () => {
+  test('read the same however they are split, and as in a single body if they are readable', () => {
     fc.assert(
       fc.property(anything, cuts, (text, places) => {
         const { whole, isReadable } = scan(...cut(text, places));
         expect(scan(text)).toMatchObject({ whole, isReadable });
         const single = parseArguments(text);
         expect(single.isReadable).toBe(isReadable);
-        // As it is written: a number may hold more than it shows here.
+        // Compared as written: a number may hold more than it shows here.
         if (isReadable) expect(JSON.parse(JSON.stringify(single.input))).toEqual(JSON.parse(whole));
       }),
       { numRuns: 2000 },
@@ -127,7 +127,7 @@ describe('arguments that are none', () => {
   });
 });
 
-describe('slips that leave no doubt', () => {
+describe('unambiguous slips', () => {
   test.each([
     ['{"a":"two\nlines"}', '{"a":"two\\nlines"}'],
     ['{"a\t":1}', '{"a\\t":1}'],
@@ -140,7 +140,7 @@ describe('slips that leave no doubt', () => {
   });
 });
 
-test('a megabyte in one string takes no longer in small fragments than it should', () => {
+test('a megabyte in one string is as fast in small fragments as it should be', () => {
   const fragment = 'four ';
   const scanner = new ArgumentScanner();
   let length = scanner.push('{"text":"').length;

@@ -5,7 +5,7 @@ test.each([
   ['', {}],
   [' ', {}],
   ['{"a":1}', { a: 1 }],
-])('arguments that are whole are not cut off: %j', (text, input) => {
+])('complete arguments are not cut off: %j', (text, input) => {
   expect(parseArguments(text)).toEqual({ input, isReadable: true, isCut: false });
 });
 
@@ -37,7 +37,7 @@ test.each([
   "{'a':1}",
   '{"a":1} b',
   '{"a":1,"b":c}',
-])('what is no object, nor the beginning of one, is nothing: %s', (text) => {
+])('what is no object, nor the beginning of one, is empty: %s', (text) => {
   expect(parseArguments(text)).toEqual({ input: {}, isReadable: false, isCut: false });
 });
 
@@ -49,7 +49,7 @@ test.each([
   ['{"a":"two\nlines"}', { a: 'two\nlines' }],
   ['{"a":[1,],}', { a: [1] }],
   ['```json\n{"a":1}\n```', { a: 1 }],
-])('a slip that leaves no doubt is repaired: %j', (text, input) => {
+])('an unambiguous slip is repaired: %j', (text, input) => {
   expect(parseArguments(text)).toEqual({ input, isReadable: true, isCut: false });
 });
 

@@ -5,7 +5,7 @@ import { decodeCallId, encodeCallId } from './call-luggage.ts';
 import type { Format } from './codec.ts';
 import { contextOf, decodeStream, encodeStream, formatNamed } from './golden-run.ts';
 
-/** As long and as full of signs that ids may not have as real ones are. */
+/** As long as real ones, and as full of characters that ids may not have. */
 const signature = `Eu8+/${'ab+/'.repeat(600)}==`;
 const question = { role: 'user', content: 'Weather in Oslo and Rome?' };
 const tool = { name: 'get_weather', description: 'The weather' };
@@ -39,7 +39,7 @@ interface Client {
   first: JsonObject;
   /** The ids of an answer's calls, from its body. */
   readIds(body: JsonObject): string[];
-  /** The next turn: the answer as it came, and a result for each call. */
+  /** The next turn: the answer unchanged, and a result for each call. */
   next(body: JsonObject, ids: readonly string[]): JsonObject;
 }
 
@@ -99,7 +99,7 @@ describe.each(clients)('a client of $format', (client) => {
   const streamed = decodeStream(own.createStreamDecoder(contextOf(events)), [stream]);
   const ids = client.readIds(single);
 
-  test('is given the same ids in a stream and in a body, of letters that every server allows', () => {
+  test('gets the same ids in a stream and in a body, of characters that every server allows', () => {
     const starts = streamed.filter((event) => event.type === 'tool-call-start');
     expect(starts.map(({ id }) => id)).toEqual(ids);
     expect(ids).toHaveLength(2);
@@ -107,7 +107,7 @@ describe.each(clients)('a client of $format', (client) => {
     expect(ids[1]).toBe('call_g1_2');
   });
 
-  test('brings the signature of a call back to its server, beside the id that it had', () => {
+  test('brings the signature of a call back to its server, besides its own id', () => {
     const { contents } = sent(client.next(single, ids), 'gemini');
     const [, answer, results] = objects(contents);
     expect(answer?.parts).toEqual([
@@ -120,13 +120,13 @@ describe.each(clients)('a client of $format', (client) => {
     ]);
   });
 
-  test.each(['openai', 'anthropic'])('says the bare id to a server of %s', (dialect) => {
+  test.each(['openai', 'anthropic'])('sends the bare id to a server of %s', (dialect) => {
     const text = JSON.stringify(sent(client.next(single, ids), dialect));
     expect(text).not.toContain('sluice');
     expect(text.match(/"(?:id|tool_use_id|tool_call_id)":"a"/g)).toHaveLength(2);
   });
 
-  test('that damaged an id still has its call and its result told as one', () => {
+  test('that damaged an id still has its call and its result matched', () => {
     const text = JSON.stringify(client.next(single, ids)).replaceAll(
       ids[0] ?? '',
       String(ids[0]).slice(0, 64),
@@ -202,7 +202,7 @@ test('sealed thoughts that come through a router travel with a client of message
     ...{ path: '/v1/chat/completions', headers: {}, query: {}, requestId: 'r' },
     body: { model: 'm', messages: [question] },
   });
-  // A client of chat completions has them in the message, where they came.
+  // A client of chat completions gets them in the message, as they came.
   for (const stream of [true, false]) {
     const text = stream
       ? encodeStream(openai, { ...call, stream }, [events])
@@ -231,7 +231,7 @@ test('sealed thoughts that come through a router travel with a client of message
   expect(answer('gpt-5')).not.toHaveProperty('reasoning_details');
 });
 
-test('any id comes back as it was, also one that another gateway of this kind had packed', () => {
+test('any id comes back as it was, even one that another gateway of this kind had packed', () => {
   const packed = fc
     .tuple(fc.string(), fc.string({ unit: 'binary' }))
     .map(([id, thoughtSignature]) =>
@@ -246,7 +246,7 @@ test('any id comes back as it was, also one that another gateway of this kind ha
   );
 });
 
-test('an id of a stranger carries nothing that no server wants back', () => {
+test('a stranger’s id carries nothing that no server wants back', () => {
   const forged = Buffer.from('{"gemini":{"a":1},"openai":"x","__proto__":{"b":1}}').toString('base64url');
   expect(decodeCallId(`c-sluice1-${forged}`)).toEqual({ id: 'c' });
   expect(decodeCallId('-sluice1-e30')).toEqual({ id: '-sluice1-e30' });

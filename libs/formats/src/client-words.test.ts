@@ -4,7 +4,7 @@ import { inClientWords } from './client-words.ts';
 import { wireOf } from './golden-run.ts';
 import { serverCodecs } from './registry.ts';
 
-/** More than ten of everything, so that places have two digits. */
+/** More than ten of everything, so that indices have two digits. */
 const many = <Thing>(thing: Thing): Thing[] => Array.from({ length: 12 }, () => thing);
 
 const picture = { type: 'image', source: { type: 'url', url: 'https://example.org/a.png' } };
@@ -40,7 +40,7 @@ function decode(format: FormatId, path: string, body: Json): InferenceRequest {
   return codec.decodeRequest(wireOf(format, path, body)).request;
 }
 
-/** What a client hears of a refusal that names `param`. */
+/** What a client gets for a refusal that names `param`. */
 function told(format: FormatId, request: InferenceRequest, param: string): string[] {
   const error = { kind: 'invalid-request', message: `${param}: no, not ${param}`, param } as const;
   const { param: place = '', message, kind } = inClientWords(error, request, format);
@@ -50,14 +50,14 @@ function told(format: FormatId, request: InferenceRequest, param: string): strin
 describe('a refusal by an engine', () => {
   const request = decode('anthropic', '/messages', anthropic);
   const inWords = (param: string) => told('anthropic', request, param);
-  /** In canonical terms, where results are turns of their own. */
+  /** In canonical terms, in which results are turns of their own. */
   const [result = '', media = ''] = ['tool-result', 'media'].map((type) => {
     const message = request.messages.findIndex(({ content }) => content.some((part) => part.type === type));
     const part = request.messages[message]?.content.findIndex((each) => each.type === type);
     return `messages[${message}].content[${part}]`;
   });
 
-  it('names a part as it stands in the client’s request', () => {
+  it('names a part by its place in the client’s request', () => {
     expect(media).toMatch(/\[\d\d\].*\[\d\d\]/);
     expect(inWords(`${media}.source`)).toEqual([
       'invalid-request',
@@ -78,7 +78,7 @@ describe('a refusal by an engine', () => {
     expect(told('gemini', generate, 'tools[12].name')[1]).toBe('tools[12].name');
   });
 
-  it('has a word of the format for what is no part', () => {
+  it('uses the format’s word for anything that is no part', () => {
     const chat = decode('openai', '/chat/completions', openai);
     expect(told('openai', chat, 'sampling.frequencyPenalty')).toEqual([
       'invalid-request',
@@ -98,17 +98,17 @@ describe('a refusal by an engine', () => {
     'tools[99]',
     'sampling.frequencyPenalty',
     'a messages[0].toolName',
-  ])('keeps its own words of %s, which nobody remembered', (param) => {
+  ])('keeps its own words about %s, which nobody remembered', (param) => {
     expect(inWords(param)).toEqual(['invalid-request', param, `${param}: no, not ${param}`]);
   });
 
-  it('names nothing of a request that has no tools', () => {
+  it('names nothing in a request that has no tools', () => {
     const chat = decode('openai', '/chat/completions', openai);
     expect(told('openai', chat, 'tools[0]')[1]).toBe('tools[0]');
     expect(told('openai', chat, 'messages[0].content[0]')[1]).toBe('messages[0].content[0]');
   });
 
-  it('is left alone where it is about no place', () => {
+  it('is left alone if it names no place', () => {
     const error = { kind: 'upstream-failed', message: 'messages[0]' } as const;
     expect(inClientWords(error, request, 'anthropic')).toBe(error);
   });

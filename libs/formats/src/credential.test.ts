@@ -19,7 +19,7 @@ test.each<[string, HttpFacts]>([
   expect(readCredentials(facts)).toEqual(['sk-a']);
 });
 
-test('all that a call carries are given, the best first, without doubles', () => {
+test('all credentials that a call carries are given, best first, without duplicates', () => {
   const headers = { 'x-goog-api-key': 'sk-a', 'x-api-key': 'sk-b', authorization: 'Bearer sk-a' };
   expect(readCredentials(http(headers, { key: 'sk-c' }))).toEqual(['sk-a', 'sk-b', 'sk-c']);
 });

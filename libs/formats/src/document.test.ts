@@ -3,11 +3,11 @@ import { documentedSchemas, readSchemas } from './documented-schemas.ts';
 import { goldenCases } from './golden-case.ts';
 import { formats } from './registry.ts';
 
-/** Cases whose body the format takes in a looser form than its document shows. */
+/** Cases whose body the format accepts in a looser form than its document shows. */
 const looser = new Set(['gemini/snake-case', 'gemini/count-tokens']);
 
 describe.each(formats.map(({ server }) => server.format))(
-  'the document of %s is true of the golden cases:',
+  'the document of %s matches the golden cases:',
   async (format) => {
     const schemas = await documentedSchemas(format);
     const cases = goldenCases(format);
@@ -49,13 +49,13 @@ test('every POST route of a codec has a document', async () => {
     for (const route of server.routes) {
       const prefix = route.replace('*', '');
       const isDocumented = document.routes.some(({ path }) => path.startsWith(prefix));
-      // The collection of tuned models answers like that of models and is not advertised.
+      // The collection of tuned models answers like that of models, but is not advertised.
       expect(isDocumented || route.includes('tunedModels'), route).toBe(true);
     }
   }
 });
 
-test('names that stand for two schemas are the same schema', async () => {
+test('a name that is used for two schemas is the same schema', async () => {
   const known = new Map<string, string>();
   for (const { loadDocument } of formats) {
     const document = await loadDocument();
@@ -70,7 +70,7 @@ test('names that stand for two schemas are the same schema', async () => {
   }
 });
 
-test('a document without its schemas is told what it lacks', () => {
+test('a document without its schemas fails with what it lacks', () => {
   const module = { document: {}, documentedRequest: {}, documentedError: {} };
   expect(() => readSchemas(module, 'fourth/document.ts')).toThrow(
     'fourth/document.ts exports no documentedResponse, no documentedEvent',

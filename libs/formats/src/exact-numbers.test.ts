@@ -10,7 +10,7 @@ const text = '{"channel":1234567890123456789,"list":[-98765432109876543210,1e400
 
 describe('a number past 2^53', () => {
   it.each(formats.map((format) => [format.client.format, format] as const))(
-    'of a call is the same to a client and to a server of %s',
+    'of a call is the same for a client and for a server of %s',
     (_dialect, format) => {
       const call: ClientCall = { stream: true, model: 'm', choices: 1, requestId: 'r', wire: { sse: true } };
       const events: GenerationEvent[] = [
@@ -42,12 +42,12 @@ describe('a number past 2^53', () => {
 });
 
 it.each(['1e999', '-1E+400', '12345678901234567', '9007199254740993', '1.5e400', '[1e400,2]'])(
-  'is written as it stood in %s',
+  'is written as it was in %s',
   (text) => expect(JSON.stringify(parseExactly(text))).toBe(text),
 );
 
 it.each(['9007199254740991', '0.1234567890123456', '1e15', '1e+100', '1234567890123456000'])(
-  'is a number like any other where a double is all of it: %s',
+  'is an ordinary number if a double holds all of it: %s',
   (text) => expect(parseExactly(text)).toBe(Number(text)),
 );
 

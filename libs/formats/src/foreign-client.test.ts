@@ -27,7 +27,7 @@ describe('a Claude model', () => {
     },
   });
 
-  test('gets nothing beside thinking that it refuses there', () => {
+  test('gets nothing together with thinking that it refuses there', () => {
     const body = sent('gemini', codingTool, 'anthropic', 'claude-sonnet-4-5');
     expect(body.thinking).toMatchObject({ type: 'enabled', budget_tokens: 8192 });
     expect(body.top_p).toBe(0.95);
@@ -39,7 +39,7 @@ describe('a Claude model', () => {
     expect(other).not.toHaveProperty('top_p');
   });
 
-  test('gets no thinking beside a call that it must make, nor without room for it', () => {
+  test('gets no thinking together with a forced call, nor without room for it', () => {
     const forced = { ...codingTool, toolConfig: { functionCallingConfig: { mode: 'ANY' } } };
     const offered = { ...forced, tools: [{ functionDeclarations: [{ name: 'f' }] }] };
     const called = sent('gemini', offered, 'anthropic', 'claude-sonnet-4-5');
@@ -52,7 +52,7 @@ describe('a Claude model', () => {
       generationConfig: { maxOutputTokens: 800, thinkingConfig: { thinkingBudget: 8192 } },
     });
     expect(sent('gemini', short, 'anthropic', 'claude-sonnet-4-5')).not.toHaveProperty('thinking');
-    // Nor an effort where it knows none.
+    // Nor an effort, if it knows none.
     const tools = [{ type: 'function', function: { name: 'f' } }];
     const hard = chat({ tools, tool_choice: 'required', reasoning_effort: 'high' });
     expect(sent('openai', hard, 'anthropic', 'claude-sonnet-4-5')).not.toHaveProperty('output_config');
@@ -80,7 +80,7 @@ describe('a Claude model', () => {
     expect(body.thinking).toMatchObject({ type });
   });
 
-  test('shows what it thinks, which the newer ones do only where they are told to', () => {
+  test('shows its thinking, which newer models do only when asked', () => {
     const thinking = (model: string) =>
       sent('openai', chat({ reasoning_effort: 'high' }), 'anthropic', model).thinking;
     expect(thinking('claude-opus-4-8')).toEqual({ type: 'adaptive', display: 'summarized' });
@@ -93,7 +93,7 @@ describe('a Claude model', () => {
     expect(sent('anthropic', messages(own), 'anthropic', 'claude-opus-4-8').thinking).toEqual(own.thinking);
   });
 
-  test('that can not help thinking is asked for the least', () => {
+  test('that cannot stop thinking is asked for the least', () => {
     const body = sent(
       'openai',
       chat({ reasoning_effort: 'none' }),
@@ -106,14 +106,14 @@ describe('a Claude model', () => {
     expect(sent('anthropic', messages(own), 'anthropic', 'claude-fable-5').thinking).toEqual(own.thinking);
   });
 
-  test('is told an effort alone as a client of its own dialect said it', () => {
+  test('gets an effort alone as a client of its own dialect sent it', () => {
     const own = { output_config: { effort: 'low' } };
     const body = sent('anthropic', messages(own), 'anthropic', 'claude-opus-4-5');
     expect(body).toMatchObject(own);
     expect(body).not.toHaveProperty('thinking');
   });
 
-  test('gets a temperature or a share of the likeliest, not both', () => {
+  test('gets a temperature or a top_p, not both', () => {
     const both = (temperature: number) =>
       sent('openai', chat({ temperature, top_p: 0.5, top_k: 3 }), 'anthropic', 'claude-sonnet-4-5');
     expect(both(0.2)).toMatchObject({ temperature: 0.2, top_k: 3 });
@@ -134,7 +134,7 @@ describe('a Claude model', () => {
     },
   );
 
-  test('is not asked to think between a call and its result without what it thought before', () => {
+  test('is not asked to think between a call and its result without its earlier thinking', () => {
     const loop = chat({
       reasoning_effort: 'high',
       messages: [
@@ -155,7 +155,7 @@ describe('a Claude model', () => {
     expect(sent('openai', settled, 'anthropic', 'claude-sonnet-4-5')).toHaveProperty('thinking');
   });
 
-  test('is told what a client of its own dialect said, but for thinking of ours that it can not know', () => {
+  test('gets what a client of its own dialect sent, except for a budget after thinking of ours', () => {
     const said = {
       thinking: { type: 'enabled', budget_tokens: 2000 },
       temperature: 0.2,
@@ -185,7 +185,7 @@ describe('a Claude model', () => {
     expect(asked([], 'call_1', 'glm-5')).toEqual(said.thinking);
   });
 
-  test('is named the tools of a conversation that goes on without them, and calls none', () => {
+  test('is declared the called tools of a conversation that continues without tools, and may call none', () => {
     const called = (name: string) => ({
       id: `c${name}`,
       type: 'function',
@@ -206,7 +206,7 @@ describe('a Claude model', () => {
     expect(sent('openai', chat({}), 'anthropic', 'claude-sonnet-5')).not.toHaveProperty('tools');
   });
 
-  test('gets the schema of an answer as it takes it, in the order of the client', () => {
+  test('gets an answer’s schema in the form that it accepts, in the client’s order', () => {
     const name = { type: 'STRING', minLength: '2', description: 'A name' };
     const responseSchema = {
       type: 'OBJECT',
@@ -259,7 +259,7 @@ describe('a Claude model', () => {
     expect(schemaFor('qwen')).not.toHaveProperty('additionalProperties');
   });
 
-  test('is told a schema that comes back to itself in words, and any other as a setting', () => {
+  test('gets a recursive schema in words, and any other as a setting', () => {
     const node = (child: object) => ({
       type: 'object',
       properties: { child, next: { $ref: '#/$defs/leaf' }, last: { $ref: '#/$defs/leaf' } },
@@ -286,7 +286,7 @@ describe('a Claude model', () => {
     expect(asked(node({ $ref: 'https://example.org/x' }))).toHaveProperty('output_config.format');
   });
 
-  test('gets the schema of a strict function as it takes it, and of any other as it came', () => {
+  test('gets a strict function’s schema in the form that it accepts, and any other unchanged', () => {
     const parameters = {
       type: 'object',
       properties: { days: { type: 'integer', minimum: 1, description: 'How many.' } },
@@ -302,7 +302,7 @@ describe('a Claude model', () => {
     expect(body(true, 'glm-5')).toEqual([{ name: 'f', input_schema: parameters, strict: true }]);
   });
 
-  test('gets a prompt of nothing but instructions as one of the user', () => {
+  test('gets a prompt of nothing but instructions as the user’s', () => {
     const body = sent(
       'openai',
       chat({ messages: [{ role: 'system', content: 'Say hi' }] }),
@@ -315,7 +315,7 @@ describe('a Claude model', () => {
 });
 
 describe('another model of that dialect', () => {
-  test('gets back what it thought unsigned, which some refuse a call without', () => {
+  test('gets its own thinking back unsigned, since some models refuse a call without it', () => {
     const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
     const loop = chat({
       messages: [
@@ -329,7 +329,7 @@ describe('another model of that dialect', () => {
     const use = { type: 'tool_use', id: 'c', name: 'f', input: {} };
     expect(answer('kimi-k3')).toEqual([{ type: 'thinking', thinking: 'Hm.', signature: '' }, use]);
     expect(answer('claude-sonnet-5')).toEqual([use]);
-    // So does a client of its own dialect, whose signature is ours.
+    // The same holds for a client of its own dialect, whose signature is ours.
     const thought = { type: 'thinking', thinking: 'Hm.', signature: signThinking(3) };
     const own = messages({ messages: [...hello, { role: 'assistant', content: [thought, use] }, ...hello] });
     const sentBack = sent('anthropic', own, 'anthropic', 'deepseek-v4').messages as JsonObject[];
@@ -347,7 +347,7 @@ describe('another model of that dialect', () => {
 });
 
 describe('a server of chat completions', () => {
-  test('hears nothing of tools where a client of another format has none', () => {
+  test('gets nothing about tools if a client of another format has none', () => {
     const none = [
       sent('anthropic', messages({ tools: [], tool_choice: { type: 'auto' } }), 'openai', 'm'),
       sent('gemini', generate({ toolConfig: { functionCallingConfig: { mode: 'NONE' } } }), 'openai', 'm'),
@@ -375,17 +375,17 @@ describe('a GPT model', () => {
   };
 
   test.each(['gpt-4.1', 'gpt-4o-mini', 'openai/gpt-4o', 'gpt-5-chat-latest', 'ft:gpt-4o:acme::1'])(
-    'that does not reason is told nothing of it: %s',
+    'that does not reason gets nothing about reasoning: %s',
     (model) => expect(taken(model)).toEqual(['temperature', 'top_p', 'presence_penalty']),
   );
 
   test.each(['o3', 'o4-mini', 'gpt-5', 'openai/gpt-5.2-codex', 'gpt-6'])(
-    'that reasons is not steered: %s',
+    'that reasons gets no sampling settings: %s',
     (model) => expect(taken(model)).toEqual(['reasoning_effort']),
   );
 
   test.each(['gpt-oss-120b', 'openai/gpt-oss-20b', 'qwen', 'opus'])(
-    'of others gets every setting: %s',
+    'of another vendor gets every setting: %s',
     (model) => expect(taken(model)).toEqual(settings),
   );
 
@@ -403,7 +403,7 @@ describe('a GPT model', () => {
     expect(sent('openai', chat({ reasoning_effort: 'max' }), 'openai', 'o3').reasoning_effort).toBe('max');
   });
 
-  test('hears nothing of what another model thought', () => {
+  test('gets no thinking of another model', () => {
     const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'E' };
     const said = { role: 'assistant', content: [thinking, { type: 'text', text: 'Yes.' }] };
     const turns = messages({ messages: [...hello, said, ...hello] });
@@ -418,7 +418,7 @@ describe('a GPT model', () => {
     ]);
   });
 
-  test('from 5.4 on is kept from reasoning where it may call functions, which its API demands', () => {
+  test('from 5.4 on is kept from reasoning if it may call functions, as its API demands', () => {
     const tools = [{ name: 'f', input_schema: { type: 'object', properties: {} } }];
     const effort = (model: string, body: object) =>
       sent('anthropic', messages(body), 'openai', model).reasoning_effort;
@@ -434,7 +434,7 @@ describe('a GPT model', () => {
     expect(sent('openai', chat(own), 'openai', 'gpt-5.4').reasoning_effort).toBe('high');
   });
 
-  test('is told the same user by a hash where the id is longer than it takes', () => {
+  test('gets a user’s id as a hash if it is longer than allowed', () => {
     const user = (id: string) =>
       String(sent('anthropic', messages({ metadata: { user_id: id } }), 'openai', 'gpt-5').user);
     const long = JSON.stringify({ device_id: 'd'.repeat(64), session_id: 's' });
@@ -484,7 +484,7 @@ describe('a Gemini model', () => {
     expect(effort('high', 'other')).toEqual({ ...all, thinkingLevel: 'HIGH' });
   });
 
-  test('that can not help thinking is asked for the least, and not to show it', () => {
+  test('that cannot stop thinking is asked for the least, and not to show it', () => {
     const hidden = { includeThoughts: false };
     expect(effort('none', 'gemini-2.5-flash')).toEqual({ ...hidden, thinkingBudget: 0 });
     expect(effort('none', 'gemini-2.5-pro')).toEqual({ ...hidden, thinkingBudget: 128 });
@@ -513,7 +513,7 @@ describe('a Gemini model', () => {
     });
   });
 
-  test('that refuses JSON beside tools is asked for it in words', () => {
+  test('that refuses JSON together with tools is asked for it in words', () => {
     const schema = { type: 'object', properties: { a: { type: 'string' } } };
     const asked = chat({
       messages: [{ role: 'system', content: 'Be kind.' }, ...hello],
@@ -548,7 +548,7 @@ describe('a Gemini model', () => {
     }
   });
 
-  test('gets a response in every result, and pictures in it where it takes them there', () => {
+  test('gets a response in every result, and images inside if it accepts them there', () => {
     const data = 'iVBORw0KGgo=';
     const result = (id: string, ...content: object[]) => ({ type: 'tool_result', tool_use_id: id, content });
     const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } };
@@ -592,7 +592,7 @@ describe('a Gemini model', () => {
       parts.filter((part) => part.functionCall),
     );
 
-  test('gets the first call of every step signed as made elsewhere, if it asks for signatures', () => {
+  test('gets the first call of every step signed as made elsewhere, if it demands signatures', () => {
     const signatures = (model: string) =>
       callsOf(sent('openai', steps, 'gemini', model)).map((part) => part.thoughtSignature);
     const word = 'skip_thought_signature_validator';
@@ -602,7 +602,7 @@ describe('a Gemini model', () => {
     expect(signatures('other')).toEqual([undefined, undefined, undefined]);
   });
 
-  test('gets a step signed that a client of its own dialect repeats from the answer of another model', () => {
+  test('gets a step signed that a client of its own dialect repeats from another model’s answer', () => {
     const step = (signature: object) => ({
       role: 'model',
       parts: [
@@ -619,7 +619,7 @@ describe('a Gemini model', () => {
     expect(calls({}, 'gemini-2.5-pro')[0]).not.toHaveProperty('thoughtSignature');
   });
 
-  test('hears of a choice only where there are functions to choose from', () => {
+  test('gets a tool choice only if there are functions to choose from', () => {
     const choice = { tool_choice: 'auto' };
     expect(sent('openai', chat({ tools: [], ...choice }), 'gemini', 'gemini-3.7-flash')).not.toHaveProperty(
       'toolConfig',
@@ -632,14 +632,14 @@ describe('a Gemini model', () => {
     expect(sent('gemini', generate(own), 'gemini', 'gemini-3.7-flash')).toMatchObject(own);
   });
 
-  test('gets no instruction of no words', () => {
+  test('gets no empty instruction', () => {
     const silent = chat({ messages: [{ role: 'system', content: '' }, ...hello] });
     expect(sent('openai', silent, 'gemini', 'gemini-3.7-flash')).not.toHaveProperty('systemInstruction');
     const own = { systemInstruction: { parts: [{ text: '' }] } };
     expect(sent('gemini', generate(own), 'gemini', 'gemini-3.7-flash')).toMatchObject(own);
   });
 
-  test('gets no empty text, and the words of a client of its own dialect as they are', () => {
+  test('gets no empty text, but the words of a client of its own dialect unchanged', () => {
     const contents = [
       { role: 'user', parts: [{ text: 'Hello' }] },
       {
@@ -670,7 +670,7 @@ describe('a Gemini model', () => {
 test.each([
   ['anthropic', 'claude-opus-5-5', 'glm-5'],
   ['openai', 'gpt-5', 'qwen3'],
-])('the alternatives of a function are told to a model of %s that refuses them', (dialect, maker, other) => {
+])('a function’s alternatives are described to a model of %s that refuses them', (dialect, maker, other) => {
   const parametersJsonSchema = { anyOf: [{ type: 'object', properties: { a: { type: 'string' } } }] };
   const tools = [{ functionDeclarations: [{ name: 'f', parametersJsonSchema }] }];
   const told = (model: string) => JSON.stringify(sent('gemini', generate({ tools }), dialect, model).tools);
@@ -681,7 +681,7 @@ test.each([
   expect(told(other)).toContain('"anyOf":[');
 });
 
-describe('what stands between the results of a step', () => {
+describe('what is said between the results of a step', () => {
   const result = (id: string) => ({ functionResponse: { id, name: 'f', response: { output: id } } });
   const call = (id: string) => ({ functionCall: { id, name: 'f', args: {} } });
   const picture = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
@@ -692,11 +692,11 @@ describe('what stands between the results of a step', () => {
     { role: 'user', parts: [{ text: 'And?' }] },
   ];
 
-  test('stays in their turn, at its place, toward a server of generate content', () => {
+  test('stays in its place in their turn, for a server of generate content', () => {
     expect(sent('gemini', { contents }, 'gemini', 'gemini-2.5-pro').contents).toEqual(contents);
   });
 
-  test('follows all of them toward servers of the other dialects', () => {
+  test('follows all of them, for servers of the other dialects', () => {
     const wire = sent('gemini', { contents }, 'openai', 'm').messages as JsonObject[];
     expect(wire.map(({ role, tool_call_id }) => tool_call_id ?? role)).toEqual([
       ...['user', 'assistant', 'a', 'b', 'user', 'user', 'user'],

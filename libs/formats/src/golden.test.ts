@@ -32,14 +32,14 @@ import { formats } from './registry.ts';
  *   upstream.txt    a foreign server's stream     upstream.json   its single body; both decode to events.jsonl
  *   case.json       see `CaseFacts`
  *
- * UPDATE_GOLDEN=1 rewrites what the code produces; twice where upstream.* is new, as its events come first.
- * The case `text` of every format streams and asks for everything that the format's stream can tell (usage,
- * SSE framing): its call is used where events of other formats are encoded.
+ * UPDATE_GOLDEN=1 rewrites what the code produces. Run it twice if upstream.* is new, since its events come first.
+ * The case `text` of every format streams and asks for everything that the format's stream can report (usage,
+ * SSE framing). Its call is used to encode events of other formats.
  */
 
 const cases = goldenFormats().flatMap(goldenCases);
 
-/** Cuts at every byte: no piece holds a whole character beyond ASCII. */
+/** Splits at every byte, so that no piece holds a whole character beyond ASCII. */
 function* bytesOf(text: string): Generator<Uint8Array> {
   const bytes = new TextEncoder().encode(text);
   for (let index = 0; index < bytes.length; index += 1) yield bytes.subarray(index, index + 1);
@@ -54,14 +54,14 @@ function outcome(events: readonly GenerationEvent[]): Generation | { kind: strin
   }
 }
 
-/** What the code produces is what the file of the case holds, letter by letter: an update run changes nothing then. */
+/** Checks that the code produces the case's file letter by letter, so that an update run would change nothing. */
 function sameAsFile(golden: GoldenCase, file: string, actual: unknown): void {
   const text = `${JSON.stringify(actual, null, 2)}\n`;
   expect(text).toBe(golden.expected(file, text));
   same(actual, actual);
 }
 
-/** Equal as JSON, and JSON indeed: what is absent is not there, instead of undefined. */
+/** Checks that both are equal as JSON, and that absent fields are missing rather than undefined. */
 function same(actual: unknown, wanted: unknown): void {
   expect(actual).toStrictEqual(JSON.parse(JSON.stringify(wanted)));
 }
@@ -102,7 +102,7 @@ function checkRequest(golden: GoldenCase): void {
   for (const { client, server } of formats) {
     const name = server.format;
     if (name === golden.format) continue;
-    test(`${name} can say the canonical form or names what it can't`, () => {
+    test(`${name} can express the canonical form or names what it cannot`, () => {
       const { request } = decodeCase(golden);
       try {
         const { path, body } = client.encodeRequest(request, targetOf(request.model));

@@ -8,11 +8,11 @@ test('a schema is described as callers write it, or as it is read', () => {
   expect(describeSchema(schema, 'output')).toMatchObject({ properties: { size: { type: 'integer' } } });
 });
 
-test('what JSON Schema has no word for may be anything', () => {
+test('what JSON Schema cannot express may be anything', () => {
   expect(describeSchema(z.object({ at: z.date() }))).toMatchObject({ properties: { at: {} } });
 });
 
-test('bounds are shown unless they only say how far JavaScript counts, however deep', () => {
+test('bounds are shown unless they only say up to where JavaScript counts, at any depth', () => {
   const schema = z.object({
     free: z.int(),
     bound: z.int().min(-2).max(9),

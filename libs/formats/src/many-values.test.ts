@@ -4,8 +4,9 @@ import { decodeStream, encodeStream, textCall } from './golden-run.ts';
 import { formats } from './registry.ts';
 
 /*
- * Small bodies and answers that take long: what is looked at again for each of a hundred thousand, or said wrong about each,
- * holds up everybody else's requests. Where one of these is slow it runs into the time limit of its test.
+ * Bodies and answers whose cost could be quadratic: work that is repeated for each of a hundred thousand values, or a
+ * complaint about each of them, blocks everybody else's requests. If one of these is slow, its test runs into the time
+ * limit.
  */
 
 /** More than the ingress lets through at once. */
@@ -15,7 +16,7 @@ const bad = Array.from({ length: many }, () => 1);
 interface Call {
   path: string;
   body(messages: Json): Json;
-  /** A body whose stop strings are these. */
+  /** A body with these stop strings. */
   stops(strings: string[]): Json;
 }
 
@@ -68,7 +69,7 @@ describe.each(Object.entries(calls))('a body of the %s format', (format, call) =
     expect(refusalOf(format, call.body([message])).message).toMatch(/\[0\]\.(content|parts)\[0\]/);
   });
 
-  it('may name many stop strings, not any number', () => {
+  it('may name many stop strings, but not any number', () => {
     const stops = Array.from({ length: 256 }, (_, index) => `stop ${index}`);
     expect(decode(format, call.stops(stops)).sampling.stopSequences).toEqual(stops);
     expect(refusalOf(format, call.stops([...stops, 'one more']))).toMatchObject({
@@ -135,7 +136,7 @@ const context = { id: 'r', createdAt: 0, model: 'm' };
 describe.each(formats.map((format) => [format.client.format, format] as const))(
   'an answer of the %s format',
   (name, format) => {
-    it('may hold as many calls as its server says, all with one id', () => {
+    it('may hold as many calls as its server sends, all with one id', () => {
       const calls = Array.from({ length: many / 2 }, (_, block): GenerationEvent[] => [
         { type: 'tool-call-start', block, id: 'c', name: 'f' },
         { type: 'tool-call-delta', block, arguments: '{}' },
@@ -153,7 +154,7 @@ describe.each(formats.map((format) => [format.client.format, format] as const))(
   },
 );
 
-it('reads a body of chat completions that says more at once than a stack holds', () => {
+it('reads a body of chat completions that holds more at once than the stack takes', () => {
   const content = Array.from({ length: many }, () => ({ type: 'text', text: 'a' }));
   const logprobs = { content: Array.from({ length: many }, () => ({ token: 'a', logprob: 0 })) };
   const read = (message: Json) => {
@@ -165,7 +166,7 @@ it('reads a body of chat completions that says more at once than a stack holds',
   expect(read({ content: 'a' }).logprobs).toHaveLength(many);
 });
 
-it('reads blocks of messages that all run side by side', () => {
+it('reads blocks of messages that are all interleaved', () => {
   const format = formats.find(({ client }) => client.format === 'anthropic');
   const decoder = format?.client.createStreamDecoder(context);
   const push = (message: Json) => decoder?.push({ data: JSON.stringify(message) }) ?? [];

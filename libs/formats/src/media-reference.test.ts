@@ -53,7 +53,7 @@ describe('media by URL', () => {
     expect(judge('https://files.example/?u=https://youtu.be/abc')).toBe('perhaps-read');
   });
 
-  it('leaves nothing of its place behind when its data was put in its stead', () => {
+  it('leaves no trace of its URL once its data has replaced it', () => {
     const client = formats.find((format) => format.client.format === 'gemini')?.client;
     const part = {
       type: 'media' as const,

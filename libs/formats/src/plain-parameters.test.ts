@@ -10,12 +10,12 @@ const circle = {
 const point = { type: 'object', properties: { kind: { const: 'point' } }, required: ['kind'] };
 
 describe('the schema of arguments', () => {
-  test('stays what it is where its top has no alternatives', () => {
+  test('stays unchanged if its top level has no alternatives', () => {
     const schema = { type: 'object', properties: { a: { anyOf: [text, { type: 'null' }] } } };
     expect(plainParameters(schema)).toBe(schema);
   });
 
-  test.each(['anyOf', 'oneOf'])('becomes one object with all that %s may have', (union) => {
+  test.each(['anyOf', 'oneOf'])('becomes one object with everything that %s allows', (union) => {
     expect(plainParameters({ [union]: [circle, point] })).toEqual({
       type: 'object',
       properties: { kind: { anyOf: [{ const: 'circle' }, { const: 'point' }] }, r: text },
@@ -24,7 +24,7 @@ describe('the schema of arguments', () => {
     });
   });
 
-  test('keeps what stands beside its alternatives, which may only ask for more', () => {
+  test('keeps what is beside its alternatives, which may only demand more', () => {
     const schema = {
       $schema: 's',
       type: 'object',
@@ -37,7 +37,7 @@ describe('the schema of arguments', () => {
     expect(plainParameters(schema)).toEqual({ ...plain, description });
   });
 
-  test('has all of allOf, and follows references into its own definitions', () => {
+  test('has all of allOf, and follows references to its own definitions', () => {
     const $defs = { Circle: circle };
     const schema = { $defs, allOf: [{ $ref: '#/$defs/Circle' }, { properties: { color: text } }] };
     expect(plainParameters(schema)).toMatchObject({
@@ -48,10 +48,10 @@ describe('the schema of arguments', () => {
     expect(plainParameters({ anyOf: 7 })).toMatchObject({ type: 'object', properties: {} });
   });
 
-  test('is as soon made where one large definition is referred to again and again', () => {
+  test('is made as fast if one large definition is referred to again and again', () => {
     const properties = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`p${at}`, text]));
     const variants = Array.from({ length: 90_000 }, () => ({ $ref: '#/$defs/Large' }));
-    // A quarter of them with a fifth of the properties took 17 s.
+    // A quarter of them, with a fifth of the properties, took 17 s.
     const schema = { $defs: { Large: { properties } }, anyOf: variants };
     expect(plainParameters(schema)).toMatchObject({ properties });
   });

@@ -33,7 +33,7 @@ describe('recognizeFormat', () => {
   });
 });
 
-test('both halves of a format have one name, and no two formats share it', () => {
+test('both halves of a format have the same name, and no two formats share it', () => {
   for (const { client, server } of formats) expect(client.format).toBe(server.format);
   expect(new Set(serverCodecs.map(({ format }) => format)).size).toBe(formats.length);
 });
@@ -50,7 +50,7 @@ test.each([
   ['gemini', '/v1beta/models/m:countTokens', true],
   ['gemini', '/v1beta/models/m:streamGenerateContent', false],
   ['gemini', '/v1beta/models/m:nothing', false],
-])('%s knows of %s before the body whether it counts tokens', (format, path, counts) => {
+])('%s knows for %s before the body whether it counts tokens', (format, path, counts) => {
   expect(serverCodecs.find((codec) => codec.format === format)?.countsTokens(path)).toBe(counts);
 });
 

@@ -9,7 +9,7 @@ function parse(...pieces: (string | Uint8Array)[]): SseMessage[] {
   return [...pieces.flatMap((piece) => parser.push(piece)), ...parser.end()];
 }
 
-/** Cuts bytes at the given places, empty pieces included. */
+/** Splits bytes at the given places; pieces may be empty. */
 function cut(bytes: Uint8Array, places: number[]): Uint8Array[] {
   const sorted = places.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b);
   return [...sorted, bytes.length].map((end, index) => bytes.subarray(sorted[index - 1] ?? 0, end));
@@ -39,7 +39,7 @@ describe('SseParser', () => {
     ]);
   });
 
-  test('reads bytes that are no UTF-8 as the web does, wherever they are cut', () => {
+  test('reads invalid UTF-8 as the web does, wherever it is split', () => {
     const byte = fc.constantFrom(
       0x41,
       0xc0,
@@ -70,7 +70,7 @@ describe('SseParser', () => {
     expect(parse('data:a\ndata:  b\ndata\ndata: c\n\n')).toEqual([{ data: 'a\n b\n\nc' }]);
   });
 
-  test('takes a field that is an error for a message of that name', () => {
+  test('takes a field named error for a message of that name', () => {
     expect(parse('data: 1\n\nerror: {"code":400}\n\ndata: [DONE]\n\n')).toEqual([
       { data: '1' },
       { event: 'error', data: '{"code":400}' },
@@ -78,14 +78,14 @@ describe('SseParser', () => {
     ]);
   });
 
-  test('passes over comments, unknown fields, a byte order mark and names without data', () => {
+  test('ignores comments, unknown fields, a byte order mark and names without data', () => {
     expect(parse('\uFEFFdata: a\n\n: hello\n\nid: 7\nretry: 10\nevent: x\n\ndata: b\n\n')).toEqual([
       { data: 'a' },
       { data: 'b' },
     ]);
   });
 
-  test('takes what comes as one piece and a message for the message, wherever the stream stands', () => {
+  test('takes a piece that is exactly one message for that message, wherever the stream is', () => {
     const whole = 'data: a\n\n';
     expect(parse(whole, whole)).toEqual([{ data: 'a' }, { data: 'a' }]);
     expect(parse('event: x\n', whole)).toEqual([{ event: 'x', data: 'a' }]);
@@ -102,7 +102,7 @@ describe('SseParser', () => {
     expect(parse(two)).toEqual([{ data: 'b' }]);
   });
 
-  test('sees a line end and a byte order mark that an empty piece stands before', () => {
+  test('sees a line end and a byte order mark even after an empty piece', () => {
     expect(parse('data: a\r', '', '\ndata: b\n\n')).toEqual([{ data: 'a\nb' }]);
     expect(parse('data: a\r', '\ndata: b\n\n')).toEqual([{ data: 'a\nb' }]);
     expect(parse('', '\uFEFFdata: a\n\n')).toEqual([{ data: 'a' }]);
@@ -116,7 +116,7 @@ describe('SseParser', () => {
     expect(parse('event:\ndata: c\n\n')).toEqual([{ data: 'c' }]);
   });
 
-  test('gives the last message although its blank line is missing', () => {
+  test('gives the last message even if its blank line is missing', () => {
     expect(parse('data: [DONE]')).toEqual([{ data: '[DONE]' }]);
   });
 
@@ -148,7 +148,7 @@ describe('SseParser', () => {
     }).toThrow(SluiceError);
   });
 
-  test('counts every message for itself', () => {
+  test('limits each message separately', () => {
     const parser = new SseParser({ maxMessageBytes: 20 });
     for (let count = 0; count < 100; count += 1) expect(parser.push('data: 12345\n\n')).toHaveLength(1);
   });

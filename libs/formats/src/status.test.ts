@@ -8,7 +8,7 @@ const error = (kind: ErrorKind, more: Partial<ErrorInfo> = {}): ErrorInfo => ({
   ...more,
 });
 
-test('no kind has a status that SDKs repeat although a repetition can not help', () => {
+test('no kind has a status that SDKs retry although a retry cannot help', () => {
   for (const status of Object.values(statusOf)) expect([408, 409]).not.toContain(status);
 });
 
@@ -35,21 +35,21 @@ describe('retryHeaders', () => {
     expect(retryHeaders(error('rate-limited', { retryable: false }))).toEqual({ 'x-should-retry': 'false' });
   });
 
-  test('a server that was asked again and again is not asked once more, but later', () => {
+  test('a server that was already retried is not retried at once, but later', () => {
     expect(retryHeaders(error('unavailable', { retryable: false, retryAfterMs: 5000 }))).toEqual({
       'x-should-retry': 'false',
       'retry-after': '5',
     });
   });
 
-  test('a budget that begins anew tells when, however long that is', () => {
+  test('a budget that is renewed says when, however late that is', () => {
     expect(retryHeaders(error('budget-exhausted', { retryAfterMs: 86_399_001 }))).toEqual({
       'x-should-retry': 'false',
       'retry-after': '86400',
     });
   });
 
-  test('a known wait is told, whatever the kind', () => {
+  test('a known wait is reported, whatever the kind', () => {
     expect(retryHeaders(error('upstream-failed', { retryAfterMs: 2100 }))).toEqual({ 'retry-after': '3' });
   });
 

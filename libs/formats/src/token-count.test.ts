@@ -32,19 +32,19 @@ describe.each(Object.keys(calls))('a limit of the answer in the %s format', (for
     (limit) => expect(limitOf(format, limit)).toBe(2_147_483_647),
   );
 
-  it.each([0, -1, 1.5])('is refused where it is %d', (limit) => {
+  it.each([0, -1, 1.5])('is refused if it is %d', (limit) => {
     expect(() => limitOf(format, limit)).toThrow(/max_tokens|maxOutputTokens/);
   });
 });
 
-it('may be a text of any length in generate content', () => {
+it('may be text of any length in generate content', () => {
   const { path, body } = generate('9'.repeat(30));
   const server = formats.find(({ client }) => client.format === 'gemini')?.server;
   const decoded = server?.decodeRequest({ path, body, headers: {}, query: {}, requestId: 'r' });
   expect(decoded?.request.sampling.maxOutputTokens).toBe(2_147_483_647);
 });
 
-/** A whole answer whose server says that it read 7 tokens and wrote so many. */
+/** A whole answer whose server reports 7 input tokens and this many output tokens. */
 const answers: Readonly<Record<string, (written: Json) => Json>> = {
   openai: (completion_tokens) => ({
     choices: [{ index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' }],
@@ -73,7 +73,7 @@ describe.each(Object.keys(answers))("a server's count of tokens in the %s format
     expect(usageOf(format, 5)).toMatchObject({ inputTokens: 7, outputTokens: 5 });
   });
 
-  // What a server in C has that takes 1 from 0, in 64 bits, and what JSON can say beyond.
+  // What a server in C gets when it subtracts 1 from 0 in 64 bits, and numbers beyond that.
   it.each([-1, 2 ** 64, Number.MAX_VALUE, Number.POSITIVE_INFINITY, 0.5])(
     'is no report where it is %d, and no harm to the answer',
     (written) => {

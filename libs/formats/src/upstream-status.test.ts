@@ -30,23 +30,23 @@ test.each([
   expect(kindOfStatus(status)).toBe(kind);
 });
 
-test('the finer wait wins', () => {
+test('the more precise wait wins', () => {
   expect(readRetryAdvice({ 'retry-after': '7' })).toEqual({ retryAfterMs: 7000 });
   expect(readRetryAdvice({ 'retry-after': '7', 'retry-after-ms': ['250'] })).toEqual({ retryAfterMs: 250 });
 });
 
-test('space around the number means nothing, and no wait is a wait', () => {
+test('space around the number means nothing, and a wait of 0 is a wait', () => {
   expect(readRetryAdvice({ 'retry-after': ' 7 ' })).toEqual({ retryAfterMs: 7000 });
   expect(readRetryAdvice({ 'retry-after': '0' })).toEqual({ retryAfterMs: 0 });
 });
 
-test('a date is told by the clock of its server', () => {
+test('a date is read by its server’s clock', () => {
   const at = (second: string) => `Wed, 21 Oct 2026 07:28:${second} GMT`;
   expect(readRetryAdvice({ 'retry-after': at('30'), date: at('10') })).toEqual({ retryAfterMs: 20_000 });
   expect(readRetryAdvice({ 'retry-after': at('10'), date: at('30') })).toEqual({ retryAfterMs: 0 });
 });
 
-test('a date without another, nothing and nonsense are no advice', () => {
+test('a date without another one, nothing, and nonsense are no advice', () => {
   for (const value of ['Wed, 21 Oct 2026 07:28:00 GMT', '', ' ', '-1', undefined]) {
     expect(readRetryAdvice({ 'retry-after': value })).toEqual({});
   }
@@ -66,17 +66,17 @@ test.each<[string | number | undefined, boolean]>([
   [503, false],
   ['service unavailable', false],
   [undefined, false],
-])('a server that is not there for %s is overloaded: %s', (said, isOverloaded) => {
+])('a server that is unavailable for %s is overloaded: %s', (said, isOverloaded) => {
   const error = { kind: 'unavailable', message: 'x' } as const;
   expect(markOverload(error, said)).toEqual({ ...error, ...(isOverloaded && { detail: 'overloaded' }) });
 });
 
-test('a limit that names overload is a limit all the same', () => {
+test('a rate limit that mentions overload is still a rate limit', () => {
   const error = { kind: 'rate-limited', message: 'x' } as const;
   expect(markOverload(error, 529, 'overloaded')).toEqual(error);
 });
 
-test('overload is told to clients of messages as such, whatever the dialect of the server', () => {
+test('overload is reported to clients of messages as such, whatever the dialect of the server', () => {
   const bodies = {
     openai: { error: { message: 'The server is currently overloaded', type: 'server_error' } },
     anthropic: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },

@@ -19,7 +19,7 @@ const callBlock = (block: number, ...texts: string[]): GenerationEvent[] => [
   { type: 'tool-call-end', block },
 ];
 
-/** What a gateway hears when a server of this dialect says these events, deltas as they are. */
+/** What a gateway reads when a server of this dialect sends these events, delta by delta. */
 function hear(dialect: string, ...events: GenerationEvent[]): GenerationEvent[] {
   const format = formatNamed(dialect);
   const shown = { includeThoughts: true, hidesThinking: false };
@@ -37,19 +37,19 @@ function textsOf(events: readonly GenerationEvent[]): string[] {
   });
 }
 
-describe.each(names)('a server of %s that cuts within a character', (dialect) => {
-  test('is heard with the character in one piece', () => {
+describe.each(names)('a server of %s that splits a character', (dialect) => {
+  test('is read with the character in one piece', () => {
     const heard = hear(dialect, ...textBlock(0, 'c\ud83d', '\ude00', '\ud83d', '\ude00d'), finish);
     expect(textsOf(heard)).toEqual(['c', '😀', '', '😀d']);
   });
 
-  test('is heard with a mark for a half that stays alone, wherever its text ends', () => {
+  test('is read with U+FFFD for a half that stays alone, wherever its text ends', () => {
     const heard = hear(dialect, ...textBlock(0, '\ude00b\ud83dc\ud83d'), finish);
     expect(textsOf(heard).join('|')).toBe('\ufffdb\ufffdc|\ufffd');
     expect(heard.at(-1)?.type).toBe('finish');
   });
 
-  test('is never quoted with half a character by any client format', () => {
+  test('is never passed on with half a character in any client format', () => {
     const block = fc.constantFrom(textBlock, thoughtBlock);
     const texts = fc.array(fc.string({ unit: fc.constantFrom('\ud83d', '\ude00', 'x', '"', 'ß') }), {
       minLength: 1,
@@ -78,12 +78,12 @@ const thinking = names.filter(
 );
 
 describe.each(thinking)('a thought of a server of %s', (dialect) => {
-  test('is heard with the character in one piece', () => {
+  test('is read with the character in one piece', () => {
     const heard = hear(dialect, ...thoughtBlock(0, 'a\ud83d', '\ude00b'), ...textBlock(1, 'c'), finish);
     expect(textsOf(heard)).toEqual(['a', '😀b', 'c']);
   });
 
-  test('is heard with a mark for a half that the text after it leaves alone', () => {
+  test('is read with U+FFFD for a half that the text after it leaves alone', () => {
     const heard = hear(dialect, ...thoughtBlock(0, 'a\ud83d'), ...textBlock(1, '\ude00b'), finish);
     expect(textsOf(heard).join('|')).toBe('a|\ufffd|\ufffdb');
   });
@@ -94,17 +94,17 @@ test('arguments keep their characters, too', () => {
   expect(textsOf(heard)).toEqual(['{"a":"', '😀"}']);
 });
 
-test('arguments that end in half a character end with a mark for it', () => {
+test('arguments that end in half a character end with U+FFFD', () => {
   const heard = hear('openai', ...callBlock(0, '{"a":"\ud83d'), finish);
   expect(textsOf(heard).join('|')).toBe('{"a":"|\ufffd');
 });
 
-test('an error leaves half a character out, as all that is missing', () => {
+test('an error leaves half a character out, like everything else that is missing', () => {
   const error: GenerationEvent = { type: 'error', error: { kind: 'upstream-failed', message: 'x' } };
   expect(textsOf(hear('openai', ...textBlock(0, 'a\ud83d'), error))).toEqual(['a']);
 });
 
-test('a single body with half a character is heard with a mark for it', () => {
+test('a single body with half a character is read with U+FFFD for it', () => {
   const message: Json = { role: 'assistant', content: 'a\ud83d' };
   const body = { choices: [{ index: 0, finish_reason: 'stop', message }] };
   expect(textsOf(formatNamed('openai').client.decodeResponse(body, context))).toEqual(['a', '\ufffd']);

@@ -2,7 +2,7 @@ import type { JsonObject } from '@sluice/canonical';
 import { expect, it } from 'vitest';
 import { isRecursive } from './answer-schema.ts';
 
-/** Each definition refers to the next, and the last is `end`. */
+/** Each definition refers to the next, and the last one is `end`. */
 function chain(length: number, end: JsonObject): JsonObject {
   const definitions = Array.from({ length }, (_, at) => [`d${at}`, { $ref: `#/$defs/d${at + 1}` }]);
   return {
@@ -11,12 +11,12 @@ function chain(length: number, end: JsonObject): JsonObject {
   };
 }
 
-it('a chain of references that a body has room for ends, or comes back, without a stack to overflow', () => {
+it('a chain of references as long as a body allows ends, or refers back, without overflowing the stack', () => {
   expect(isRecursive(chain(20_000, { type: 'string' }))).toBe(false);
   expect(isRecursive(chain(20_000, { items: { $ref: '#/$defs/d7' } }))).toBe(true);
 });
 
-it('what is referred to at each of its levels is looked at once', () => {
+it('a definition that is referred to at each of its levels is visited once', () => {
   const references = (places: string[]) => places.map((place) => ({ $ref: place }));
   const levels = Array.from({ length: 600 }, (_, level) => `#/$defs/a${'/items'.repeat(level)}`);
   let a: JsonObject = { anyOf: references(Array.from({ length: 50_000 }, (_, at) => `#/$defs/x${at}`)) };

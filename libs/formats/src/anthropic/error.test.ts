@@ -23,7 +23,7 @@ describe('an error body', () => {
     expect(encoded.body).toEqual({ type: 'error', error: { type, message: 'no' }, request_id: 'req_1' });
   });
 
-  test('tells overload of a model server apart from its absence', () => {
+  test('tells overload of a model server from unavailability', () => {
     const encoded = server.encodeError(
       { kind: 'unavailable', message: 'no', detail: 'overloaded' },
       { requestId: 'r' },
@@ -35,7 +35,7 @@ describe('an error body', () => {
     });
   });
 
-  test('tells clients that compact a long conversation by the words that they look for', () => {
+  test('tells clients that compact a long conversation in the words that they look for', () => {
     const detail = 'context-length-exceeded';
     const kind = 'invalid-request';
     const say = (message: string) => server.encodeError({ kind, message, detail }, { requestId: 'r' }).body;
@@ -47,7 +47,7 @@ describe('an error body', () => {
     });
   });
 
-  test('has the code by which an SDK knows that it has to send a conversation again', () => {
+  test('has the code by which an SDK knows that it must send a conversation again', () => {
     const lost = server.encodeError(
       { kind: 'not-found', message: 'no thread', detail: 'thread-not-found' },
       { requestId: 'r' },
@@ -58,7 +58,7 @@ describe('an error body', () => {
     });
   });
 
-  test('names the field where the message does not', () => {
+  test('names the field if the message does not', () => {
     const named = server.encodeError(
       { kind: 'invalid-request', message: 'no', param: 'tools[0]' },
       { requestId: 'r' },
@@ -68,7 +68,7 @@ describe('an error body', () => {
 });
 
 describe('the answer of a server', () => {
-  test('that is refused keeps kind, words and wait', () => {
+  test('that refuses keeps kind, words and wait', () => {
     const body = { type: 'error', error: { type: 'rate_limit_error', message: 'slow down' } };
     expect(client.decodeError(429, { 'retry-after': '7', 'x-should-retry': 'false' }, body)).toEqual({
       kind: 'rate-limited',
@@ -78,7 +78,7 @@ describe('the answer of a server', () => {
     });
   });
 
-  test('that is overloaded is unavailable, by its type or by its status', () => {
+  test('that is overloaded is unavailable, by its type or its status', () => {
     const typed = { error: { type: 'overloaded_error', message: 'Overloaded' } };
     expect(client.decodeError(529, {}, typed).kind).toBe('unavailable');
     expect(client.decodeError(529, {}, undefined)).toEqual({
@@ -98,7 +98,7 @@ describe('the answer of a server', () => {
     expect(client.decodeError(418, {}, []).kind).toBe('invalid-request');
   });
 
-  test('that knows the reason says it in our words', () => {
+  test('that gives a known reason says it in our terms', () => {
     const long = {
       error: { type: 'invalid_request_error', message: 'prompt is too long: 9 tokens > 8 maximum' },
     };
@@ -107,14 +107,14 @@ describe('the answer of a server', () => {
     expect(client.decodeError(404, {}, unknown).detail).toBe('model-not-found');
   });
 
-  test('knows a picture that a model can not take, which llama.cpp calls a failure of its own', () => {
+  test('knows an image that a model does not accept, which llama.cpp reports as its own failure', () => {
     const message =
       'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj';
     const body = { type: 'error', error: { type: 'api_error', message } };
     expect(client.decodeError(500, {}, body)).toEqual({ kind: 'invalid-request', message });
   });
 
-  test('with endless words is cut', () => {
+  test('with endless words is shortened', () => {
     const body = { error: { type: 'api_error', message: 'x'.repeat(9999) } };
     expect(client.decodeError(500, {}, body).message).toHaveLength(500);
   });

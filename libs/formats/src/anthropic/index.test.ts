@@ -8,7 +8,7 @@ const models: PublicModel[] = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, displ
 
 describe('the list of models', () => {
   const list = (query: Query) => {
-    // The body is ours: its shape is what the case compares.
+    // Safe to cast: the body is ours, and the golden case compares its shape.
     const page = server.encodeModelList(models, query) as { data: { id: string }[]; has_more: boolean };
     return [page.data.map(({ id }) => id).join(''), page.has_more];
   };
@@ -75,7 +75,7 @@ test.each([
   expect(server.recognizes({ path, headers, query: {} })).toBe(isOurs);
 });
 
-test('a count of tokens tells beta clients of their edits', () => {
+test('a count of tokens tells beta clients about their edits', () => {
   const call = { stream: false, model: 'm', choices: 1, requestId: 'r' };
   expect(server.encodeTokenCount(7, { ...call, wire: {} })).toEqual({ input_tokens: 7 });
   expect(server.encodeTokenCount(7, { ...call, wire: { beta: true } })).toEqual({
@@ -88,7 +88,7 @@ test('a count of tokens tells beta clients of their edits', () => {
   });
 });
 
-test('a server is shown the version, and the credential where there is one', () => {
+test('a server gets the version, and the credential if there is one', () => {
   expect(client.authorize('sk-1')).toEqual({ 'anthropic-version': '2023-06-01', 'x-api-key': 'sk-1' });
   expect(client.authorize(undefined)).toEqual({ 'anthropic-version': '2023-06-01' });
 });

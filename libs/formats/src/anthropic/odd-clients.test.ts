@@ -30,7 +30,7 @@ function encode(request: Partial<InferenceRequest>): JsonObject {
 
 const refusal = (attempt: () => unknown): string => refusalOf(attempt).message;
 
-test('a top_k of 0 limits nothing, and is a word for servers of this dialect alone', () => {
+test('a top_k of 0 limits nothing, and only servers of this dialect get it', () => {
   const request = decode({ top_k: 0 });
   expect(request.sampling).toEqual({ maxOutputTokens: 9 });
   const said = formats.map(({ client }) => {
@@ -125,7 +125,7 @@ describe('a bad field is refused with its place and what was expected:', () => {
   });
 });
 
-describe('what another dialect asks for and this one can not say is refused by its place:', () => {
+describe('what another dialect asks for and this one cannot express is refused with its path:', () => {
   const media = (
     mediaType: string,
     source: { type: 'url'; url: string } | { type: 'base64'; data: string },
@@ -171,7 +171,7 @@ describe('what another dialect asks for and this one can not say is refused by i
     expect(refusal(() => encode(request))).toBe(message);
   });
 
-  test('but a penalty of nothing is none', () => {
+  test('but a penalty of 0 is no penalty', () => {
     expect(() => encode({ sampling: { frequencyPenalty: 0, presencePenalty: 0 } })).not.toThrow();
   });
 });
@@ -216,7 +216,7 @@ describe('media', () => {
     ]);
   });
 
-  test('from a source of tomorrow stays whole', () => {
+  test('from an unknown kind of source stays whole', () => {
     const block = documentOf({ type: 'content', content: 'a' });
     expect(mediaOf(block)).toEqual({ type: 'opaque', format: 'anthropic', value: block });
   });
@@ -301,7 +301,7 @@ describe('thinking', () => {
     expect(encodeThinking({ effort: 'high' }, { ...older, maxTokens: 1_024 })).toEqual({});
   });
 
-  test('gives way to a forced call, but for a budget', () => {
+  test('gives way to a forced call, except for a budget', () => {
     const forced = { ...target, isToolForced: true };
     expect(encodeThinking({ effort: 'high' }, forced)).toStrictEqual({ effort: 'high' });
     expect(encodeThinking({ visible: true }, forced)).toStrictEqual({});
@@ -326,7 +326,7 @@ describe('thinking', () => {
 });
 
 describe('turns', () => {
-  test('hold their results before what else the user says, with the fields of the turn', () => {
+  test('hold their results before whatever else the user says, with the fields of the turn', () => {
     const result = { type: 'tool_result', tool_use_id: 't', content: '' };
     const said = { type: 'text', text: 'a' };
     const results: Message = {
@@ -344,7 +344,7 @@ describe('turns', () => {
     ]);
   });
 
-  test('of results are one turn for a server, whose other words come after them', () => {
+  test('of results are one turn for a server, followed by its other words', () => {
     const result = (id: string): Message => ({
       role: 'tool',
       content: [
@@ -394,7 +394,7 @@ describe('turns', () => {
     ]);
   });
 
-  test('of the assistant hold thinking that somebody signed, and an empty signature where nobody did', () => {
+  test('of the assistant hold signed thinking, and an empty signature if it is unsigned', () => {
     const thinking = { type: 'thinking', thinking: 'a', signature: 's', odd: 1 };
     const redacted = { type: 'redacted_thinking', data: 'x', odd: 1 };
     const [, answer] = messagesOf(hello, {
@@ -437,7 +437,7 @@ describe('tools', () => {
     expect(decode({ tools: [odd] }).tools).toEqual([{ type: 'opaque', format: 'anthropic', value: odd }]);
   });
 
-  test('that a choice leaves out are not shown, and no choice is said where none is left', () => {
+  test('that a choice leaves out are not shown, and there is no choice if none is left', () => {
     const tools = [tool('f'), tool('g')];
     expect(encode({ tools, toolChoice: { type: 'required', allowed: ['g'] } })).toMatchObject({
       tools: [{ name: 'g' }],
@@ -474,7 +474,7 @@ describe('tools', () => {
   });
 });
 
-test('ids of calls are made fit for the dialect, each its own', () => {
+test('ids of calls are made valid for the dialect, each its own', () => {
   const { ids } = createEncoding('m');
   const fit = ['a_b', 'a_b_2', 'a_b_3', 'call', 'call_2'];
   expect(['a.b', 'a_b', 'a:b', '', 'call'].map((id) => ids.ofCall(id))).toEqual(fit);
@@ -490,12 +490,12 @@ test('calls with one id are told apart, and each of their results is the next', 
 });
 
 describe('a thread', () => {
-  test('begins like any other conversation, and no server is told of it', () => {
+  test('begins like any other conversation, and no server gets it', () => {
     expect(decode({ thread: { type: 'create' } })).toEqual(decode({}));
     expect(decode({ thread: null })).toEqual(decode({}));
   });
 
-  test('can not be gone on with: what was said before is not there', () => {
+  test('cannot be continued: what was said before is not there', () => {
     const thread = { type: 'continue', previous_message_id: 'msg_1' };
     for (const messages of [[hello], []]) {
       expect(refusalOf(() => decode({ thread, messages })).info).toMatchObject({
@@ -511,7 +511,7 @@ describe('a compaction', () => {
   const compaction = { type: 'summarize', instructions: 'Briefly.' };
   const request = decode({ compaction, system: 'Be brief.' });
 
-  test('is ordered of a server of the dialect as it was, beside the conversation', () => {
+  test('is passed to a server of the dialect unchanged, beside the conversation', () => {
     const body = encode(request);
     expect(body.compaction).toEqual(compaction);
     expect({ ...body, compaction: null }).toEqual({
@@ -527,7 +527,7 @@ describe('a compaction', () => {
     expect(placeOf(info.param ?? '', request)).toBe('compaction');
   });
 
-  test('is none for a null, nor where tokens are counted', () => {
+  test('is none for a null, nor if tokens are counted', () => {
     expect(decode({ compaction: null })).toEqual(decode({}));
     const body = { model: 'm', messages: [hello], compaction };
     const path = '/v1/messages/count_tokens';
@@ -535,7 +535,7 @@ describe('a compaction', () => {
     expect(counted.request.messages).toEqual(decode({}).messages);
   });
 
-  test('is what this format says it is', () => {
+  test('is recognized only in this format’s own shape', () => {
     const messages = (format: string, value: Json): Message[] => [
       { role: 'system', content: [{ type: 'opaque', format, value }] },
       user,

@@ -36,7 +36,7 @@ const answerOf = (...data: (Json | string)[]) => collect(decode(begin, ...data, 
 const contentOf = (...data: (Json | string)[]) => answerOf(...data).content;
 
 describe('a delta', () => {
-  test('that does not belong to its block, or is empty, or of an odd shape, says nothing', () => {
+  test('that does not belong to its block, or is empty, or has an odd shape, says nothing', () => {
     expect(
       contentOf(
         open(0, { type: 'text', text: '' }),
@@ -90,7 +90,7 @@ describe('a delta', () => {
     ]);
   });
 
-  test('of text is read however a server spaces and pads it, and only where it is JSON', () => {
+  test('of text is read however a server spaces and pads it, and only if it is JSON', () => {
     const head = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"';
     const block = open(0, { type: 'text', text: '' });
     for (const tail of [
@@ -125,7 +125,7 @@ describe('a delta', () => {
 });
 
 describe('a block', () => {
-  test('of an unknown type is gathered: texts grow, other fields are replaced, input is parsed', () => {
+  test('of an unknown type is collected: texts are appended, other fields replaced, input parsed', () => {
     const gathered = (block: JsonObject, ...deltas: Json[]) => {
       const [part] = contentOf(open(0, block), ...deltas.map((delta) => push(0, delta)), close(0));
       return part?.type === 'opaque' ? part.value : part;
@@ -163,7 +163,7 @@ describe('a block', () => {
     }
   });
 
-  test('of a call takes its arguments from its start where no delta brings them', () => {
+  test('of a call takes its arguments from its start if no delta brings them', () => {
     const call = (input: Json, ...deltas: Json[]) => {
       const block = { type: 'tool_use', id: 't', name: 'f', input, caller: { type: 'direct' }, odd: 1 };
       return contentOf(open(0, block), ...deltas.map((delta) => push(0, delta)), close(0))[0];
@@ -193,7 +193,7 @@ describe('a block', () => {
     expect(signed(7)).toEqual({ type: 'reasoning', text: 'a' });
   });
 
-  test('of text keeps its citations and other fields, also without a text', () => {
+  test('of text keeps its citations and other fields, even without a text', () => {
     const cited = { type: 'text', text: 'a', citations: [{ c: 1 }], odd: 1 };
     const extensions = { anthropic: { odd: 1, citations: [{ c: 1 }, { c: 2 }] } };
     const more = push(0, { type: 'citations_delta', citation: { c: 2 } });
@@ -206,7 +206,7 @@ describe('a block', () => {
     ]);
   });
 
-  test('that runs beside another waits for it, with everything that was said to it', () => {
+  test('that runs beside another waits for it, with everything that belongs to it', () => {
     const call = (id: string) => ({ type: 'tool_use', id, name: 'f', input: {} });
     expect(
       contentOf(
@@ -230,7 +230,7 @@ describe('a block', () => {
     ]);
   });
 
-  test('that uses a number again is another one', () => {
+  test('that reuses a number is another block', () => {
     expect(
       contentOf(
         open(0, { type: 'text', text: 'a' }),
@@ -284,7 +284,7 @@ describe('a stream', () => {
     ]);
   });
 
-  test('is complete once its reason was told, and nothing follows its end', () => {
+  test('is complete once its reason is known, and nothing follows its end', () => {
     const [reason] = end;
     expect(decode(begin, reason ?? {}).at(-1)).toMatchObject({ type: 'finish', reason: 'stop' });
     expect(decode(begin, ...end, ...end, open(0, { type: 'text', text: 'a' }))).toHaveLength(2);
@@ -295,7 +295,7 @@ describe('a stream', () => {
     });
   });
 
-  test('is not complete where it stops in the middle of a block and no reason was told', () => {
+  test('is not complete if it stops inside of a block without a reason', () => {
     const stop = { type: 'message_stop' };
     const half = {
       type: 'content_block_delta',
@@ -312,7 +312,7 @@ describe('a stream', () => {
     expect(decode(stop)).toMatchObject([{ type: 'error', error: { kind: 'upstream-failed' } }]);
   });
 
-  test('that fails keeps the usage that was told, whose later counts replace the earlier', () => {
+  test('that fails keeps the usage that was reported; later counts replace earlier ones', () => {
     const started = { type: 'message_start', message: { usage: { input_tokens: 3, output_tokens: 1 } } };
     const told = { type: 'message_delta', delta: {}, usage: { output_tokens: 5, input_tokens: null } };
     expect(decode(started, told, { type: 'error', error: { type: 'overloaded_error' } }).at(-1)).toEqual({
@@ -331,7 +331,7 @@ describe('a stream', () => {
   });
 });
 
-test('a count of the output that stands only in the start is none of the answer', () => {
+test('an output count that is only in the start is not the answer’s', () => {
   const started = { type: 'message_start', message: { usage: { input_tokens: 3, output_tokens: 1 } } };
   const said = [started, open(0, { type: 'text', text: 'a long answer' })];
   expect(collect(decode(...said, ...end)).finish.usage).toEqual({ inputTokens: 3 });
@@ -343,17 +343,17 @@ test('a count of the output that stands only in the start is none of the answer'
   });
 });
 
-test('an error may come from a router: without the type of an event, and with a status for a code', () => {
+test('an error may come from a router: without an event type, and with a status as its code', () => {
   const said = { error: { message: 'litellm.RateLimitError: slow down', type: 'None', code: '429' } };
   const error = { kind: 'rate-limited', message: 'litellm.RateLimitError: slow down' };
   expect(decode(said)).toEqual([{ type: 'error', error }]);
-  // What some say after it does not make the answer whole.
+  // What some servers send after it does not make the answer complete.
   const half = decode(begin, open(0, { type: 'text', text: 'half' }), said, { type: 'message_stop' });
   expect(half.at(-1)).toEqual({ type: 'error', error });
   expect(decodeResponse(said, context)).toEqual([{ type: 'error', error }]);
 });
 
-test('a prompt of no tokens is one that nobody has counted, and so is the answer to it', () => {
+test('a prompt of 0 tokens is one that nobody counted, and so is the answer to it', () => {
   const usage = (input_tokens: number, output_tokens: number, more = {}) => ({
     usage: { input_tokens, output_tokens, ...more },
   });
@@ -370,7 +370,7 @@ test('a prompt of no tokens is one that nobody has counted, and so is the answer
   expect(told(usage(0, 0), usage(0, 2))).toEqual([undefined, { outputTokens: 2 }]);
   expect(told(usage(0, 0), usage(0, 0))).toEqual([undefined, {}]);
   expect(told(usage(7, 0), usage(7, 0))).toEqual([7, { inputTokens: 7, outputTokens: 0 }]);
-  // All of it was in the cache.
+  // All of it came from the cache.
   const cached = usage(0, 0, { cache_read_input_tokens: 9 });
   expect(told(cached, cached)).toEqual([9, { inputTokens: 9, outputTokens: 0, cacheReadTokens: 9 }]);
 });
@@ -394,7 +394,7 @@ describe('the end', () => {
     expect(encodeStop({ type: 'finish', usage: {}, ...decoded }).stop_reason).toBe(stop_reason);
   });
 
-  test('names the stop sequence only where one was met', () => {
+  test('names the stop sequence only if one was hit', () => {
     expect(stop({ stop_reason: 'stop_sequence', stop_sequence: 'END' })).toStrictEqual({
       reason: 'stop',
       stopSequence: 'END',
@@ -412,7 +412,7 @@ describe('the end', () => {
     );
   });
 
-  test('explains a refusal where a server does, and says that there is nothing to explain', () => {
+  test('explains a refusal if the server does, and otherwise says that there is nothing to explain', () => {
     const details = { type: 'refusal', category: 'bio', explanation: null };
     expect(stop({ stop_reason: 'refusal', stop_details: details }).extensions).toEqual({
       anthropic: { stop_details: details },
@@ -428,7 +428,7 @@ describe('the end', () => {
   });
 });
 
-test('a single body is read block by block, and one that is none is a failure', () => {
+test('a single body is read block by block, and one that is no message is a failure', () => {
   const body = {
     content: [7, { type: 'text', text: '' }, { type: 'text', text: 7 }, { type: 'text', text: 'a' }],
     stop_reason: 'end_turn',
@@ -470,14 +470,14 @@ describe('an error', () => {
     });
   });
 
-  test('of an empty account of ours is no mistake of the client', () => {
+  test('of our own empty account is no mistake of the client', () => {
     const message = 'Your credit balance is too low to access the Anthropic API.';
     const error = { type: 'invalid_request_error', message };
     expect(decodeError(400, {}, { type: 'error', error })).toEqual({ kind: 'budget-exhausted', message });
     expect(decodeError(529, {}, { error: { message } }).kind).toBe('unavailable');
   });
 
-  test('tells its detail by its words, for its own kind only', () => {
+  test('gets its detail from its words, for its own kind only', () => {
     const detailOf = (status: number, message: string) =>
       decodeError(status, {}, { error: { message } }).detail;
     for (const words of ['Prompt is too long', 'would exceed context limit', 'maximum context length']) {

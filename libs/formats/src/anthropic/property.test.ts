@@ -18,7 +18,7 @@ const call: ClientCall = { stream: true, model: 'm', choices: 1, requestId: 'r',
 const context = { id: '01a', createdAt: 7, model: 'm' };
 type Drafts = ((block: number) => GenerationEvent[])[];
 
-/** Text cut into pieces anywhere, between the halves of a character too, which `withWholeCharacters` puts together. */
+/** Text split anywhere, even between the halves of a character, which `withWholeCharacters` joins again. */
 const pieces = fc
   .tuple(fc.string({ unit: 'binary', minLength: 1, maxLength: 30 }), fc.array(fc.nat(29), { maxLength: 4 }))
   .map(([text, cuts]) => {
@@ -63,7 +63,7 @@ const finish: fc.Arbitrary<FinishEvent> = fc
     reason: fc.constantFrom('stop', 'length', 'tool-calls', 'content-filter'),
     stop: fc.option(fc.string({ maxLength: 5 }), { nil: undefined }),
     output: fc.nat(),
-    // No prompt has no tokens: that is how servers say that they did not count.
+    // Every prompt has tokens: 0 is how servers say that they did not count.
     fresh: fc.integer({ min: 1, max: 100_000 }),
     read: fc.option(fc.integer({ min: 1, max: 100_000 }), { nil: undefined }),
     reasoning: fc.option(fc.nat(), { nil: undefined }),
@@ -114,7 +114,7 @@ describe('any generation', () => {
     );
   });
 
-  test('gives the same events however its bytes are cut', () => {
+  test('gives the same events however its bytes are split', () => {
     fc.assert(
       fc.property(
         generations,
@@ -193,7 +193,7 @@ const requests: fc.Arbitrary<InferenceRequest> = fc
     parallel: fc.option(fc.boolean(), { nil: undefined }),
     choice: fc.constantFrom('auto', 'required'),
   })
-  // A call whose id stands before it, of another one or of a result, is told apart, which is not what was said.
+  // A call whose id occurs before, in another call or in a result, gets an id of its own, which is not what was said.
   .filter(({ rounds }) => {
     const seen = new Set<string>();
     return rounds.flat().every(({ content }) =>
@@ -219,7 +219,7 @@ const requests: fc.Arbitrary<InferenceRequest> = fc
   }));
 
 describe('any request', () => {
-  test('that the dialect can say is encoded and read back as itself', () => {
+  test('that the dialect can express is encoded and read back as itself', () => {
     fc.assert(
       fc.property(requests, (request) => {
         const { body, dropped, path } = client.encodeRequest(request, {

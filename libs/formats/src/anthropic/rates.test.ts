@@ -3,7 +3,7 @@ import { encodeRates } from './rates.ts';
 
 const now = Date.UTC(2026, 10, 23, 12);
 
-it('tells each rate under the names of the dialect', () => {
+it('reports each rate under the names of the dialect', () => {
   const rates = [
     { counts: 'requests', max: 60, left: 12, fullAt: now + 47_200 },
     { counts: 'tokens', max: 100_000, left: 0, fullAt: now - 1 },
@@ -18,7 +18,7 @@ it('tells each rate under the names of the dialect', () => {
   });
 });
 
-it('knows a last day', () => {
+it('survives a time beyond the last date', () => {
   const rate = { counts: 'requests', max: 1, left: 0, fullAt: Number.MAX_SAFE_INTEGER } as const;
   expect(encodeRates([rate], now)['anthropic-ratelimit-requests-reset']).toBe('+275760-09-13T00:00:00Z');
 });

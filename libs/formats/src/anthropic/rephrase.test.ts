@@ -10,7 +10,7 @@ test.each([
   'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
   "messages.1.role: Input should be 'user' or 'assistant'",
   'system message must be at the beginning',
-])('a server without system turns hears them from the user, at their place: %s', (refusal) => {
+])('a server without system turns gets them from the user, in their place: %s', (refusal) => {
   const content = [{ type: 'text', text: 'Use no tools.' }];
   expect(said(refusal, [user, { role: 'system', content }, { role: 'assistant', content: 'Well' }])).toEqual([
     user,
@@ -40,7 +40,7 @@ test('a server that misses the thought before a call gets an empty one', () => {
   expect(said(refusal, all ?? [])).toBeUndefined();
 });
 
-test('a server that knows no younger fields hears no hints, and everything that is asked', () => {
+test('a server that does not know newer fields gets no hints, but everything that is asked', () => {
   const tool = { name: 'f', input_schema: { type: 'object' } };
   const body = {
     messages: [user],
@@ -60,7 +60,7 @@ test('a server that knows no younger fields hears no hints, and everything that 
   expect(rephrase(body, words)).toMatchObject({ tools: [tool, tool] });
 });
 
-test('a server that takes back only what it signed hears nothing else that was thought', () => {
+test('a server that accepts only thinking that it signed gets no other', () => {
   const refusal = 'messages.1.content.0: Invalid `signature` in `thinking` block';
   const unsigned = { type: 'thinking', thinking: 'Hm.', signature: '' };
   const signed = { ...unsigned, signature: 's' };

@@ -88,7 +88,7 @@ describe('a request of another dialect', () => {
     ]);
   });
 
-  test('leaves out blank text, turns that hold nothing else, and thinking that nobody signed', () => {
+  test('leaves out blank text, turns of nothing else, and unsigned thinking', () => {
     const { body, dropped } = encode({
       messages: [
         hello,
@@ -109,7 +109,7 @@ describe('a request of another dialect', () => {
     expect(dropped).toEqual(['gemini']);
   });
 
-  test('gets the limit of the model where it has none, and only the tools that its choice allows', () => {
+  test('gets the model’s limit if it has none, and only the tools that its choice allows', () => {
     const tool = (name: string) => ({ type: 'function' as const, name, parameters: { properties: {} } });
     const { body } = encode({
       tools: [tool('a'), tool('b')],
@@ -122,7 +122,7 @@ describe('a request of another dialect', () => {
     });
   });
 
-  test('asks for JSON without a schema in words, and for a tame temperature', () => {
+  test('asks for JSON without a schema in words, and for a temperature of at most 1', () => {
     const { body } = encode({
       output: { type: 'json' },
       sampling: { temperature: 1.7, seed: 1, frequencyPenalty: 0 },
@@ -189,7 +189,7 @@ describe('reasoning', () => {
     },
   );
 
-  test('gives way to a tool call that must be made', () => {
+  test('gives way to a forced tool call', () => {
     const tools = [{ type: 'function' as const, name: 'f', parameters: {} }];
     const { body } = encode({
       tools,
@@ -225,7 +225,7 @@ describe('a body', () => {
     expect(decode({ stop_sequences: [''] }).request.sampling).not.toHaveProperty('stopSequences');
   });
 
-  test('asks to go on with a last turn of the assistant, by its path', () => {
+  test('asks to continue a last turn of the assistant, with its path', () => {
     const user = { role: 'user', content: 'json' };
     const begun = { role: 'assistant', content: '{' };
     const prefill = (...messages: Json[]) => decode({ system: 'Be.', messages }).request.prefill;
@@ -305,8 +305,8 @@ describe('a body', () => {
   });
 });
 
-describe('what a client says beside its request', () => {
-  test('goes on as betas where it can stand in a header', () => {
+describe('what a client says besides its request', () => {
+  test('is passed on as betas if it can stand in a header', () => {
     const betasOf = (header: string) => {
       const { request } = decode({}, { 'anthropic-beta': header });
       return client.encodeRequest(request, target).headers['anthropic-beta'];
@@ -316,7 +316,7 @@ describe('what a client says beside its request', () => {
     expect(betasOf('\u00e9')).toBeUndefined();
   });
 
-  test('means nothing under the names that we file things by', () => {
+  test('means nothing under the names that we use for filing', () => {
     const { request } = decode({ betas: ['a\r\nx-evil: 1'], deferred_tools: [{ name: 'z' }], other: 1 });
     const { headers, body } = client.encodeRequest(request, target);
     expect(headers).not.toHaveProperty('anthropic-beta');
@@ -325,7 +325,7 @@ describe('what a client says beside its request', () => {
     expect(body.other).toBe(1);
   });
 
-  test('keeps a budget of thinking below the limit, whatever stands beside it', () => {
+  test('keeps a thinking budget below the limit, whatever else it holds', () => {
     const thinking = { type: 'enabled', budget_tokens: 31_999, future: 1 };
     const { request } = decode({ max_tokens: 9000, thinking });
     expect(client.encodeRequest(request, target).body.thinking).toEqual({ ...thinking, budget_tokens: 8999 });

@@ -37,7 +37,7 @@ interface Exchange {
   requests: InferenceRequest[];
 }
 
-/** The SDK wired to our server codec: what it sends is decoded, what it reads was encoded. */
+/** The SDK wired to our server codec: its requests are decoded, and its answers were encoded. */
 function connect(answer: readonly GenerationEvent[], keepAlives = false): Exchange {
   const requests: InferenceRequest[] = [];
   const fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
@@ -66,7 +66,7 @@ function plain(value: unknown): JsonObject {
 }
 
 describe('the official SDK', () => {
-  test('accumulates a stream to the very message that a single body holds', async () => {
+  test('accumulates a stream to exactly the message that a single body holds', async () => {
     const streamed = await connect(events, true).client.messages.stream(params).finalMessage();
     const single = await connect(events).client.messages.create(params);
     const { usage: streamedUsage, ...message } = plain(streamed);

@@ -14,7 +14,7 @@ const events: GenerationEvent[] = [
   { type: 'finish', reason: 'stop', usage: {} },
 ];
 
-/** What a model that signs nothing is answered for, where the client asked for this display of its thinking. */
+/** What a client that asked for this display of thinking is answered, if the model signs nothing. */
 function answered(display: string) {
   const body = {
     model: 'm',
@@ -29,7 +29,7 @@ function answered(display: string) {
   return {
     single,
     stream: events.map((event) => encoder.push(event, 0)).join(''),
-    /** What the server is asked next by a client that repeats what it got. */
+    /** What the server is asked next, if the client repeats what it got. */
     next(content: Json[]): unknown {
       const turns = [...body.messages, { role: 'assistant', content }, { role: 'user', content: 'Why?' }];
       return server.decodeRequest({ ...http, body: { ...body, messages: turns } }).request.messages[1]
@@ -38,7 +38,7 @@ function answered(display: string) {
   };
 }
 
-/** What a gateway behind this one says, as this one hears it. */
+/** What a gateway in front of this gateway reads from its stream. */
 function heard(stream: string): unknown {
   const decoder = client.createStreamDecoder(context);
   const parser = new SseParser();
@@ -59,14 +59,14 @@ describe('thinking of a model that signs nothing', () => {
     expect(next(single.content)).toEqual(whole);
   });
 
-  test('is signed alike in a stream and in a body, and neither shows it', () => {
+  test('is signed the same in a stream and in a body, and neither shows it', () => {
     const { single, stream } = answered('omitted');
     const [block] = single.content as JsonObject[];
     expect(stream).toContain(JSON.stringify({ type: 'signature_delta', signature: block?.signature }));
     expect(stream).not.toContain('Two ways');
   });
 
-  test('is heard by a gateway whose server is another one, however that says it', () => {
+  test('is read by a gateway in front of another gateway, however that sends it', () => {
     for (const display of ['omitted', 'summarized']) {
       const { single, stream } = answered(display);
       expect(heard(stream)).toEqual(whole);
@@ -74,7 +74,7 @@ describe('thinking of a model that signs nothing', () => {
     }
   });
 
-  test('is not said twice where it was shown', () => {
+  test('is not repeated if it was shown', () => {
     const { single, next } = answered('summarized');
     expect(next(single.content)).toEqual(whole);
     const [block] = single.content as JsonObject[];

@@ -36,13 +36,13 @@ describe('the encoder', () => {
     expect(encoder.keepAlive()).toBe('');
   });
 
-  test('says nothing of a second start, and nothing after the end', () => {
+  test('ignores a second start, and everything after the end', () => {
     const [, again, , after] = encode(start, start, finish, { type: 'text-delta', block: 0, text: 'x' });
     expect(again).toBe('');
     expect(after).toBe('');
   });
 
-  test('tells cached tokens apart from the others at once', () => {
+  test('reports cached tokens apart from the others at once', () => {
     const cached = { inputTokens: 7510, cacheReadTokens: 7000, cacheWriteTokens: 500 };
     const [text] = encode({ ...start, ...cached });
     expect(JSON.parse(text?.split('data: ')[1] ?? '')).toMatchObject({
@@ -52,7 +52,7 @@ describe('the encoder', () => {
     });
   });
 
-  test('counts all tokens as new where a worker of an older version tells no others', () => {
+  test('counts all tokens as new if a worker of an older version reports no others', () => {
     const [text] = encode({ ...start, inputTokens: 9 });
     expect(text).toContain('"usage":{"input_tokens":9,"output_tokens":0,"cache_creation_input_tokens":0,');
   });
@@ -120,7 +120,7 @@ describe('the encoder', () => {
   });
 
   test.each(['not json', '[1]', '"str"'])(
-    'says nothing of arguments that are no object, and does not ask for the call to be run: %s',
+    'passes on no arguments that are no object, and does not ask for the call to be run: %s',
     (text) => {
       const said = encode(start, call1, fragment(text), ...called('tool-calls')).join('');
       expect(said).not.toContain('input_json_delta');
@@ -128,7 +128,7 @@ describe('the encoder', () => {
     },
   );
 
-  test('does not ask for any call to be run where the arguments of one were lost', () => {
+  test('does not ask for any call to be run if the arguments of one were lost', () => {
     const second: GenerationEvent[] = [
       { type: 'tool-call-start', block: 1, id: 'b', name: 'f' },
       { type: 'tool-call-delta', block: 1, arguments: '{}' },
@@ -151,12 +151,12 @@ describe('the encoder', () => {
     expect(said).toContain('"stop_reason":"max_tokens"');
   });
 
-  test('does not ask for a call to be run whose arguments break off, also where its server does', () => {
+  test('does not ask for a call to be run whose arguments break off, even if its server does', () => {
     const said = encode(start, call1, fragment('{"path":"/home/us'), ...called('tool-calls')).join('');
     expect(said).toContain('"stop_reason":"end_turn"');
   });
 
-  test('passes no event on whose name could break the framing', () => {
+  test('passes on no event whose name could break the framing', () => {
     const [, text] = encode(start, {
       type: 'opaque',
       format: 'anthropic',
@@ -205,7 +205,7 @@ describe('the decoder', () => {
     usage: { output_tokens: 2 },
   };
 
-  test('takes text that stands in the start of a block, and a block that is never stopped', () => {
+  test('takes text from the start of a block, and accepts a block that is never stopped', () => {
     expect(decode(messageStart, textStart, delta, messageDelta, { type: 'message_stop' }, '[DONE]')).toEqual([
       { type: 'start', ...context, inputTokens: 5 },
       { type: 'text-delta', block: 0, text: 'H' },
@@ -224,14 +224,14 @@ describe('the decoder', () => {
     expect(decode(messageStart, textStart, data)).toContainEqual({ type: 'text-delta', block: 0, text });
   });
 
-  test('never takes a text for the block that stands before it', () => {
+  test('never takes a text for the block before it', () => {
     const stop = { type: 'content_block_stop', index: 0 };
     const events = decode(messageStart, textStart, stop, JSON.stringify(delta));
     const blocks = events.flatMap((event) => (event.type === 'text-delta' ? event.block : []));
     expect(blocks).toEqual([0, 1]);
   });
 
-  test('takes the input of a call that stands in its start', () => {
+  test('takes the input of a call from its start', () => {
     const tool = { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } };
     const events = decode(
       messageStart,
@@ -252,7 +252,7 @@ describe('the decoder', () => {
     ]);
   });
 
-  test('tells what was spent when the stream ends in the middle', () => {
+  test('reports what was spent when the stream ends in the middle', () => {
     expect(decode(messageStart, textStart).at(-1)).toEqual({
       type: 'error',
       error: { kind: 'upstream-failed', message: 'the server closed the stream before its end' },
@@ -260,7 +260,7 @@ describe('the decoder', () => {
     });
   });
 
-  test('ends with an error for what is not JSON, and says nothing after it', () => {
+  test('ends with an error for anything that is not JSON, and says nothing after it', () => {
     const events = decode(messageStart, 'secret', delta);
     expect(events.map(({ type }) => type)).toEqual(['start', 'error']);
     expect(JSON.stringify(events)).not.toContain('secret');

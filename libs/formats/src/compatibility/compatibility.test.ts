@@ -22,7 +22,7 @@ describe('the compatibility table', () => {
       const missing = Object.keys(documentedRequest.shape).filter(
         (field) => !named.some((name) => name.split('.')[0] === field),
       );
-      // `top_logprobs` means nothing without `logprobs`, beside which it stands.
+      // `top_logprobs` means nothing without `logprobs`, and is read with it.
       expect(missing.filter((field) => field !== 'top_logprobs')).toEqual([]);
     },
   );

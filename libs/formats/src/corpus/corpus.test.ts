@@ -16,7 +16,7 @@ describe('bad input', () => {
     }
   });
 
-  test('is refused far more often than it is understood', () => {
+  test('is refused far more often than it is accepted', () => {
     const requests = corpus.filter(({ kind }) => kind === 'request').map(verdictOf);
     const refused = requests.filter((verdict) => verdict === 'invalid-request').length;
     expect(refused).toBeGreaterThan(requests.length / 2);
@@ -31,7 +31,7 @@ describe('bad input', () => {
   });
 });
 
-describe('what once broke something is well:', () => {
+describe('what once broke something works:', () => {
   test.each(readKept().map((input) => [input.id, input] as const))('%s', (_id, input) => {
     expect(judge(input)).toBeUndefined();
   });

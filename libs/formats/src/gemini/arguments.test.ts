@@ -30,7 +30,7 @@ test.each([
   expect(parseArguments(text)).toEqual({ args: {}, isMalformed: true });
 });
 
-test('whatever a model writes, arguments are an object, and a valid one stays as it is', () => {
+test('whatever a model writes, arguments are an object, and a valid one stays unchanged', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       expect(typeof parseArguments(text).args).toBe('object');
@@ -45,6 +45,6 @@ test('whatever a model writes, arguments are an object, and a valid one stays as
 });
 
 test('a huge text without an end is read once, not once per quote', () => {
-  // Quadratic reading of this would not end within the limit of a test.
+  // With quadratic reading, this would not end within the time limit of a test.
   expect(parseArguments(`{"a":"${'\\"'.repeat(1_000_000)}`).isMalformed).toBe(true);
 });

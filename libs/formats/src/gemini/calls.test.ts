@@ -3,7 +3,7 @@ import { CallLedger } from './calls.ts';
 
 const ledger = (...taken: string[]) => new CallLedger(new Set(taken));
 
-test('ids of the client are kept and those that are missing are counted', () => {
+test('ids of the client are kept, and missing ones are numbered', () => {
   const calls = ledger('call_1', 'toolu_7');
   expect(calls.open('toolu_7', 'a')).toBe('toolu_7');
   expect(calls.open(undefined, 'a')).toBe('call_2');

@@ -4,7 +4,7 @@ import { statusOf } from '../status.ts';
 import { decodeError, decodeStreamError, encodeError, encodeErrorBody } from './error.ts';
 
 const context = { requestId: 'r1' };
-// The table of statuses is total, so its keys are all kinds.
+// Safe to cast: the table of statuses is total, so its keys are all kinds.
 const kinds = Object.keys(statusOf) as ErrorKind[];
 
 test.each(kinds)('%s has a numeric code that the SDK takes for a failure', (kind) => {
@@ -31,7 +31,7 @@ test('details name the field, the delay and the request', () => {
   expect(busy.body).toMatchObject({ error: { details: [{ retryDelay: '7s' }, {}] } });
 });
 
-test('a prompt that is too long is told in the words that clients look for, there being no code for it', () => {
+test('a prompt that is too long is reported in the words that clients look for, since there is no code for it', () => {
   const say = (message: string) =>
     encodeErrorBody({ kind: 'invalid-request', message, detail: 'context-length-exceeded' });
   expect(say('prompt is too long')).toMatchObject({
@@ -44,7 +44,7 @@ test('a prompt that is too long is told in the words that clients look for, ther
 });
 
 describe('an upstream failure', () => {
-  test('keeps its words and the delay that it asks for', () => {
+  test('keeps its words and its delay', () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '7.5s' }];
     const body = { error: { code: 429, message: 'Quota exceeded.', status: 'RESOURCE_EXHAUSTED', details } };
     const expected = { kind: 'rate-limited', message: 'Quota exceeded.', retryAfterMs: 7500 };
@@ -57,7 +57,7 @@ describe('an upstream failure', () => {
     expect(decodeError(400, {}, { error }).kind).toBe('unauthenticated');
   });
 
-  test('of a prompt that is too long or a model that is not there says so', () => {
+  test('of a prompt that is too long or a model that does not exist says so', () => {
     const message = 'The input token count (40000) exceeds the maximum number of tokens allowed (32768).';
     expect(decodeError(400, {}, { error: { message } }).detail).toBe('context-length-exceeded');
     expect(decodeError(404, {}, { error: { message: 'models/x is not found' } }).detail).toBe(

@@ -32,7 +32,7 @@ test('both API versions lead to the same actions and lists', () => {
   expect(server.modelRoutes).toEqual(['/v1beta/models', '/v1beta/models/*', '/v1/models', '/v1/models/*']);
 });
 
-test('a count names its modality only when the prompt is nothing but text', () => {
+test('a count names its modality only if the prompt is nothing but text', () => {
   const call = { stream: false, model: 'm', choices: 1, requestId: 'r', wire: { textOnly: true } };
   expect(server.encodeTokenCount(9, call)).toEqual({
     totalTokens: 9,

@@ -50,7 +50,7 @@ test.each([{ pageSize: '-1' }, { pageSize: 'many' }, { pageToken: 'b2Zmc2V0' }, 
   },
 );
 
-test('a model tells its limits where they are known', () => {
+test('a model has its limits if they are known', () => {
   const model = { id: 'org/m:v1', displayName: 'M', createdAt: 0 };
   expect(encodeModel({ ...model, contextTokens: 32768, maxOutputTokens: 8192 })).toEqual({
     name: 'models/org/m:v1',

@@ -106,7 +106,7 @@ describe('a bad field is refused with its place and what was expected:', () => {
 });
 
 describe('numbers', () => {
-  test('may be text, as protobuf writes them, and text that is no number is none', () => {
+  test('may be text, as protobuf writes them, but text that is no number is refused', () => {
     expect(configured({ seed: '-5', temperature: '0.25', topK: '40' }).sampling).toEqual({
       seed: -5,
       temperature: 0.25,
@@ -123,7 +123,7 @@ describe('numbers', () => {
 });
 
 describe('names', () => {
-  test('are read in snake_case, but for those of the caller’s own data', () => {
+  test('are read in snake_case, except in the caller’s own data', () => {
     const own = { a_b: null, c: [{ d_e: null }] };
     const written = {
       system_instruction: { parts: [{ text: 'a', inline_data: null, part_metadata: own }] },
@@ -157,7 +157,7 @@ describe('names', () => {
     });
   });
 
-  test('of another spelling are as they are', () => {
+  test('of another spelling are left as they are', () => {
     for (const name of ['_a', 'A_b', 'a_', 'a__b', 'a_B', 'a_b!', '!a_b', 'a-b', '9_a']) {
       expect(normalizeFields({ [name]: 1 })).toEqual({ [name]: 1 });
     }
@@ -169,11 +169,11 @@ describe('names', () => {
 });
 
 describe('a schema', () => {
-  /** As it stands in a request that was written with changes to some of its values. */
+  /** The schema in a request that was written with some of its values changed. */
   const rewritten = (schema: JsonObject, change: (name: string, value: Json) => Json): JsonObject =>
     JSON.parse(JSON.stringify(schema), change);
 
-  test('whose types are in upper case is the one that it would be in lower case', () => {
+  test('whose types are in upper case reads as in lower case', () => {
     const schema: JsonObject = {
       type: 'object',
       properties: {
@@ -209,7 +209,7 @@ describe('a schema', () => {
     expect(decodeSchema(written)).toEqual(schema);
   });
 
-  test('keeps what no schema can be, where one should stand', () => {
+  test('keeps malformed parts as they are', () => {
     const schemas: JsonObject[] = [
       { anyOf: { type: 'STRING' } },
       { properties: [{ type: 'STRING' }] },
@@ -219,7 +219,7 @@ describe('a schema', () => {
     expect(decodeSchema({ type: ['STRING', 7] })).toEqual({ type: ['string', 7] });
   });
 
-  test('whose counts are text, as protobuf writes them, is the one with numbers', () => {
+  test('whose counts are text, as protobuf writes them, reads as one with numbers', () => {
     const schema: JsonObject = {
       minProperties: 1,
       maxProperties: 12,
@@ -230,7 +230,7 @@ describe('a schema', () => {
     for (const minItems of ['1x', 'x1', '', true]) expect(decodeSchema({ minItems })).toEqual({ minItems });
   });
 
-  test('has its own keywords in snake_case, too, and those of others as they are', () => {
+  test('may have its own keywords in snake_case, and leaves others as they are', () => {
     const written = { any_of: [{ type: 'STRING' }], max_length: '3', min_value: 1 };
     expect(decodeSchema(written)).toEqual({ anyOf: [{ type: 'string' }], maxLength: 3, min_value: 1 });
   });
@@ -246,7 +246,7 @@ describe('a schema', () => {
     expect(spellsOrder([{}, 'propertyOrdering'])).toBe(false);
   });
 
-  test('keeps null where it is said already, and a nullable that is no flag', () => {
+  test('keeps a null that is already allowed, and a nullable that is no flag', () => {
     expect(decodeSchema({ type: ['string', 'null'], enum: [null, 'a'], nullable: true })).toEqual({
       type: ['string', 'null'],
       enum: [null, 'a'],
@@ -258,7 +258,7 @@ describe('a schema', () => {
 describe('the output format', () => {
   const schema = { type: 'object' };
 
-  test('is JSON where a schema or the media type says so, and text where that is said', () => {
+  test('is JSON if a schema or the media type says so, and text if that is said', () => {
     expect(configured({ responseJsonSchema: schema }).output).toStrictEqual({ type: 'json', schema });
     expect(configured({ responseMimeType: 'APPLICATION/JSON' }).output).toStrictEqual({ type: 'json' });
     expect(configured({ responseMimeType: 'text/plain' }).output).toStrictEqual({ type: 'text' });
@@ -276,7 +276,7 @@ describe('the output format', () => {
     }
   });
 
-  test('goes to a server with its own schema where that spells an order', () => {
+  test('goes to a server with its own schema if that spells out an order', () => {
     const responseSchema = { properties: { b: {}, a: {} }, propertyOrdering: ['b', 'a'] };
     expect(encode(configured({ responseSchema })).generationConfig).toEqual({
       responseMimeType: 'application/json',
@@ -310,7 +310,7 @@ describe('thinking', () => {
     expect(thinking(wire).reasoning).toStrictEqual(reasoning);
   });
 
-  test('that has no canonical word comes back to a server of the dialect', () => {
+  test('that has no canonical form comes back to a server of the dialect', () => {
     for (const wire of [{ thinkingBudget: -1 }, { thinkingLevel: 'EXTREME' }, { odd: 1 }]) {
       expect(encode(thinking(wire)).generationConfig).toEqual({
         thinkingConfig: { includeThoughts: false, ...wire },
@@ -328,7 +328,7 @@ describe('thinking', () => {
 describe('turns', () => {
   const callOf = (name: string, id?: string) => ({ functionCall: { name, ...(id !== undefined && { id }) } });
 
-  test('without a role are the model’s where they call, and a role of the API’s own is the user’s', () => {
+  test('without a role are the model’s if they call, and the API’s own role is the user’s', () => {
     expect(messagesOf({ role: '', parts: [{ text: 'a' }, callOf('f')] })[0]?.role).toBe('assistant');
     expect(messagesOf({ role: '', parts: [{ text: 'a' }] })[0]?.role).toBe('user');
     expect(messagesOf({ role: 'function', parts: [{ functionResponse: { name: 'f' } }] })[0]?.role).toBe(
@@ -343,7 +343,7 @@ describe('turns', () => {
     });
   });
 
-  test('of the model that follow each other are one answer, plain text joined to plain text', () => {
+  test('of the model that follow each other are one answer, with plain text joined to plain text', () => {
     const signed = { text: 'c', thoughtSignature: 's' };
     const said = messagesOf(
       { role: 'model', parts: [{ text: 'a' }] },
@@ -379,7 +379,7 @@ describe('turns', () => {
     expect(answer?.content).toMatchObject([{ id: 'call_3' }, { id: 'call_1' }]);
   });
 
-  test('thoughts of anybody but the model are text', () => {
+  test('contain thoughts only from the model; others’ are text', () => {
     expect(messagesOf({ parts: [{ text: 'a', thought: true }] })[0]?.content).toEqual([
       { type: 'text', text: 'a' },
     ]);
@@ -421,7 +421,7 @@ describe('a result', () => {
     expect(said).toEqual(wanted);
   });
 
-  test('is said under the name of its call, its texts as one, an error by its name', () => {
+  test('is encoded with its call’s name, its texts as one, an error under its own key', () => {
     const said = (
       content: Extract<Message, { role: 'tool' }>['content'][number]['content'],
       isError = false,
@@ -463,7 +463,7 @@ describe('a result', () => {
     expect(encode({ messages }).contents).toEqual(turn({ response: { output: '[1' } }));
   });
 
-  test('without a name anywhere is refused by its place', () => {
+  test('without a name anywhere is refused with its place', () => {
     const messages: Message[] = [
       { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c', content: [] }] },
     ];
@@ -490,7 +490,7 @@ test('a cached prompt goes to its server apart from the messages, and comes back
   );
 });
 
-test('whether a prompt is text alone is told to the answer', () => {
+test('the answer knows whether a prompt is text only', () => {
   const isTextOnly = (...parts: JsonObject[]) => decoded({ contents: [{ parts }] }).call.wire.textOnly;
   const picture = { inlineData: { mimeType: 'image/png', data: 'AA' } };
   expect(isTextOnly({ text: 'a' }, { functionResponse: { name: 'f', response: {} } })).toBe(true);
@@ -534,7 +534,7 @@ describe('function calling', () => {
     expect(encode(configure({ mode: 'MODE_UNSPECIFIED' }))).not.toHaveProperty('toolConfig');
   });
 
-  test('in pieces is not asked for, since calls are whole here', () => {
+  test('in pieces is not requested, since calls are whole here', () => {
     const wire = { mode: 'ANY', streamFunctionCallArguments: true };
     expect(encode(configure(wire)).toolConfig).toEqual({ functionCallingConfig: { mode: 'ANY' } });
   });
@@ -575,7 +575,7 @@ describe('pages of models', () => {
   });
 });
 
-test('a stream tells the usage that is known, and sums what several choices used', () => {
+test('a stream reports the usage that is known, and adds up several choices', () => {
   const wire = { sse: true, includeThoughts: false, textOnly: true };
   const encoder = createStreamEncoder({ stream: true, model: 'm', choices: 2, requestId: 'r', wire });
   const push = (event: GenerationEvent, choice: number) =>
@@ -625,7 +625,7 @@ test('text of a result that reads like an object stays text', () => {
   }
 });
 
-test('only an address of the web is a URL, wherever else one stands in a name', () => {
+test('only an address of the web is a URL, wherever else one occurs in a name', () => {
   const sourceOf = (fileUri: string) => {
     const [message] = messagesOf({ role: 'user', parts: [{ fileData: { fileUri, mimeType: 'a/b' } }] });
     return message?.content[0];

@@ -29,7 +29,7 @@ const chunk = (parts: Json[], more: JsonObject = {}, beside: JsonObject = {}): J
 });
 const answerOf = (...chunks: Json[]) => collect(decode(...chunks, chunk([], { finishReason: 'STOP' })));
 
-describe('every word for an end', () => {
+describe('every finish reason', () => {
   test.each([
     ['STOP', 'stop'],
     ['MAX_TOKENS', 'length'],
@@ -58,7 +58,7 @@ describe('every word for an end', () => {
     expect(encodeFinishReason({ type: 'finish', usage: {}, ...decoded }, false)).toBe(word);
   });
 
-  test('that the dialect does not know gives way to its nearest', () => {
+  test('that the dialect does not know becomes its nearest', () => {
     const word = (
       reason: 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'other',
       rawReason?: string,
@@ -75,7 +75,7 @@ describe('every word for an end', () => {
     expect(decodeFinishReason('STOP', true)).toStrictEqual({ reason: 'tool-calls' });
   });
 
-  test('of a call that can not be read says so, unless something else cut it off', () => {
+  test('of a call that cannot be read says so, unless something else cut it off', () => {
     const word = (reason: 'stop' | 'length' | 'content-filter' | 'other') =>
       encodeFinishReason({ type: 'finish', reason, usage: {} }, true);
     expect([word('stop'), word('other'), word('length'), word('content-filter')]).toEqual([
@@ -88,7 +88,7 @@ describe('every word for an end', () => {
 });
 
 describe('an answer', () => {
-  test('that was refused for its prompt is a filter, whatever the word', () => {
+  test('that was refused for its prompt is filtered, whatever the word', () => {
     const blocked = (blockReason: string) => decode({ promptFeedback: { blockReason } }).at(-1);
     expect(blocked('OTHER')).toMatchObject({ reason: 'content-filter', rawReason: 'OTHER' });
     expect(blocked('SAFETY')).toMatchObject({ reason: 'content-filter' });
@@ -100,13 +100,13 @@ describe('an answer', () => {
     expect(decode(chunk([], { finishReason: 'OTHER' })).at(-1)).toMatchObject({ reason: 'other' });
   });
 
-  test('of other choices is not read', () => {
+  test('ignores other choices', () => {
     const other = { index: 1, content: { parts: [{ text: 'b' }] } };
     const own = { content: { parts: [{ text: 'a' }] } };
     expect(answerOf({ candidates: [other, own] }).content).toEqual([{ type: 'text', text: 'a' }]);
   });
 
-  test('has the parts of a kind in one block, and a call or a strange part between them', () => {
+  test('has adjacent parts of a kind in one block, separated by a call or a strange part', () => {
     const parts = [
       { text: 'hm', thought: true },
       { text: '', thought: true },
@@ -129,7 +129,7 @@ describe('an answer', () => {
     ]);
   });
 
-  test('has a signature where it stands: on the text before it, or alone', () => {
+  test('has a signature in its place: on the text before it, or alone', () => {
     const signed = (...parts: Json[]) => answerOf(chunk(parts)).content;
     const extensions = { gemini: { thoughtSignature: 's' } };
     const signature = { text: '', thoughtSignature: 's' };
@@ -168,7 +168,7 @@ describe('an answer', () => {
     expect(answerOf(chunk([{ text: 'a' }], { logprobsResult: {} }))).not.toHaveProperty('logprobs');
   });
 
-  test('adds the sources of its citations up, and replaces the rest', () => {
+  test('accumulates the sources of its citations, and replaces the rest', () => {
     const cited = (uri: string | undefined, odd: number) =>
       chunk([{ text: 'a' }], {
         odd,
@@ -210,7 +210,7 @@ describe('an answer', () => {
     });
   });
 
-  test('tells the tokens of its prompt at once where the first chunk knows them', () => {
+  test('reports the tokens of its prompt at once if the first chunk has them', () => {
     expect(
       decode(chunk([], { finishReason: 'STOP' }, { usageMetadata: { promptTokenCount: 3 } }))[0],
     ).toEqual({
@@ -222,7 +222,7 @@ describe('an answer', () => {
   });
 });
 
-test('texts of a kind are one part of a single body, but for what carries more than text', () => {
+test('texts of a kind are one part of a single body, unless they carry more than text', () => {
   const call = {
     stream: false,
     model: 'm',
@@ -333,7 +333,7 @@ describe('usage', () => {
     expect(encodeUsage(decodeUsage(wire), false)).toEqual(wire);
   });
 
-  test('that was not told stays absent, but for what a total gives away', () => {
+  test('that was not reported stays absent, unless the total gives it away', () => {
     expect(decodeUsage({})).toStrictEqual({});
     expect(decodeUsage({ thoughtsTokenCount: 4 })).toStrictEqual({ outputTokens: 4, reasoningTokens: 4 });
     expect(decodeUsage({ promptTokenCount: 5, totalTokenCount: 5 })).toStrictEqual({
@@ -349,7 +349,7 @@ describe('usage', () => {
     expect(encodeUsage({ inputTokens: 3 }, false)).toStrictEqual({ promptTokenCount: 3, totalTokenCount: 3 });
   });
 
-  test('of no prompt is no count, and neither is no answer to it', () => {
+  test('of 0 prompt tokens is no count, and neither is an output of 0 beside it', () => {
     // How LiteLLM 1.106 ends a stream of any server but Google's.
     const usage = { promptTokenCount: 0, candidatesTokenCount: 0, totalTokenCount: 0 };
     const ended = decode(
@@ -362,7 +362,7 @@ describe('usage', () => {
     expect(decodeUsage({ ...usage, promptTokenCount: 5 })).toStrictEqual({ inputTokens: 5, outputTokens: 0 });
   });
 
-  test('never falls below zero, whatever was told', () => {
+  test('never falls below zero, whatever was reported', () => {
     const wrong = { inputTokens: 3, outputTokens: 5, reasoningTokens: 20 };
     const kept = { extensions: { gemini: { toolUsePromptTokenCount: 4 } } };
     expect(encodeUsage({ ...wrong, ...kept }, false)).toMatchObject({
@@ -372,7 +372,7 @@ describe('usage', () => {
     });
   });
 
-  test('names modalities only where they say more than text', () => {
+  test('names modalities only if they say more than text', () => {
     const details = (promptTokensDetails: Json) =>
       decodeUsage({ promptTokenCount: 5, promptTokensDetails }).extensions;
     expect(details([{ modality: 'TEXT', tokenCount: 5 }])).toBeUndefined();
@@ -460,7 +460,7 @@ describe('an error', () => {
     expect(decodeStreamError({ error: { status } }).kind).toBe(kind);
   });
 
-  test('in band with a number is read by it where it is the status of a failure', () => {
+  test('in band with a number is read by it if that is the status of a failure', () => {
     const kindOf = (code: Json) => decodeStreamError({ error: { code, status: 'NOT_FOUND' } }).kind;
     expect([kindOf(400), kindOf(599), kindOf('503')]).toEqual([
       'invalid-request',
@@ -470,7 +470,7 @@ describe('an error', () => {
     expect([kindOf(399), kindOf(600), kindOf('x')]).toEqual(['not-found', 'not-found', 'not-found']);
   });
 
-  test('asks for the wait that its details name', () => {
+  test('has the wait that its details name', () => {
     const wait = (retryDelay: Json) =>
       decodeError(429, {}, { error: { details: [7, {}, { retryDelay }] } }).retryAfterMs;
     expect([wait('7s'), wait('12.345s'), wait('0s')]).toEqual([7_000, 12_345, 0]);

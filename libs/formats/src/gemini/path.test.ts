@@ -34,7 +34,7 @@ describe('parsePath', () => {
   });
 });
 
-test('an action marks its path whatever stands before it', () => {
+test('an action marks its path, whatever precedes it', () => {
   expect(readAction('/v1/models/org/name:generateContent')).toBe('generateContent');
   expect(readAction('/v1/models/org/name')).toBeUndefined();
   expect(readAction('/v1/messages')).toBeUndefined();
@@ -49,8 +49,8 @@ test.each([
   expect(parsePath(new URL(path, 'http://upstream').pathname).model).toBe(model.replace('tunedModels/', ''));
 });
 
-test('a path of thousands of colons is read as soon as another', () => {
+test('a path of thousands of colons is read as fast as any other', () => {
   const path = `/v1/models/${'%3A'.repeat(5_000)}/`;
-  // One took 150 ms.
+  // A single one took 150 ms.
   for (let times = 0; times < 500; times += 1) expect(readAction(path)).toBeUndefined();
 });

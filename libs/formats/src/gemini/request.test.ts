@@ -29,8 +29,8 @@ const request = (fields: Partial<InferenceRequest> = {}): InferenceRequest => ({
 const decodeAgain = (canonical: InferenceRequest) =>
   decodeRequest(wire(encodeRequest(canonical, target).body)).request;
 
-describe('what the dialect can not say', () => {
-  test('one call at most is not said', () => {
+describe('what the dialect cannot express', () => {
+  test('a limit of one call is left out', () => {
     const tools: Tool[] = [{ type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }];
     const { body } = encodeRequest(request({ tools, parallelToolCalls: false }), target);
     expect(body).toEqual(encodeRequest(request({ tools }), target).body);
@@ -210,7 +210,7 @@ const fieldNames = [
   ],
   ...['generateContentRequest', 'cachedContent', '__proto__', 'constructor', 'toString', 'unknown_field'],
 ];
-/** JSON made of the dialect's own words, which gets deeper into the decoder than any JSON does. */
+/** JSON made of the dialect's own words, which gets deeper into the decoder than arbitrary JSON. */
 const { value: dialectJson } = fc.letrec<{ value: unknown; leaf: unknown }>((tie) => ({
   leaf: fc.constantFrom(
     null,
@@ -291,7 +291,7 @@ const exchange = fc.array(fc.tuple(name, fc.dictionary(name, fc.string()), text)
   maxLength: 3,
 });
 const numbered = (round: number, index: number) => `id_${round}_${index}`;
-/** Conversations in the form that the decoder gives them: turns apart, every call answered in order. */
+/** Conversations in the form that the decoder produces: separate turns, and every call answered in order. */
 const rounds = fc
   .array(
     fc.record({
@@ -377,7 +377,7 @@ const canonical: fc.Arbitrary<InferenceRequest> = fc.record(
   { requiredKeys: ['model', 'messages', 'sampling'] },
 );
 
-test('what the dialect can say is decoded as it was encoded', () => {
+test('what the dialect can express is decoded as it was encoded', () => {
   fc.assert(
     fc.property(canonical, (given) => {
       expect(JSON.parse(JSON.stringify(decodeAgain(given)))).toEqual(JSON.parse(JSON.stringify(given)));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { decodeSchema, spellsOrder } from './schema.ts';
 
-test('types are lower-cased at every depth, names and data are not', () => {
+test('types are lower-cased at every depth, but names and data are not', () => {
   const schema = {
     type: 'OBJECT',
     properties: { type: { type: 'STRING', enum: ['STRING', 'type'] }, any_of: { type: ['STRING', 'NULL'] } },
@@ -18,7 +18,7 @@ test('types are lower-cased at every depth, names and data are not', () => {
   });
 });
 
-test('counts written as text become numbers, other text does not', () => {
+test('counts written as text become numbers, but other text does not', () => {
   expect(decodeSchema({ type: 'ARRAY', min_items: '1', maxItems: '20', pattern: '5' })).toEqual({
     type: 'array',
     minItems: 1,
@@ -41,7 +41,7 @@ test.each([
   expect(decodeSchema(schema)).toEqual(expected);
 });
 
-test('properties take the order that is spelled out, those that it forgets come last', () => {
+test('properties take the order that is spelled out, followed by those that it does not name', () => {
   const schema = {
     type: 'OBJECT',
     properties: { a: {}, b: {}, c: {} },

@@ -27,7 +27,7 @@ beforeAll(async () => {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  // A server that listens on TCP has an address object.
+  // Safe to cast: a server that listens on TCP has an address object.
   const { port } = server.address() as AddressInfo;
   client = new GoogleGenAI({ apiKey: 'sk-test', httpOptions: { baseUrl: `http://127.0.0.1:${port}` } });
 });
@@ -119,7 +119,7 @@ test('a single answer has its text, its usage and the model as the client wrote 
   });
 });
 
-test('thoughts come only to those who ask for them', async () => {
+test('only a client that asks for thoughts gets them', async () => {
   script = [hello];
   const config = { thinkingConfig: { includeThoughts: true } };
   const asked = await client.models.generateContent({ model: 'm', contents: 'Hi.', config });
@@ -200,7 +200,7 @@ test('several candidates come in their order', async () => {
   expect(response.usageMetadata?.candidatesTokenCount).toBe(6);
 });
 
-test('a request that is refused is an ApiError of its status', async () => {
+test('a refused request is an ApiError with its status', async () => {
   const call = client.models.generateContent({ model: 'm', contents: 'Hi.', config: { candidateCount: 9 } });
   await expect(call).rejects.toThrow(ApiError);
   await expect(call).rejects.toMatchObject({
@@ -209,7 +209,7 @@ test('a request that is refused is an ApiError of its status', async () => {
   });
 });
 
-test('a stream that fails on its way throws with the status of the failure', async () => {
+test('a stream that fails midway throws with the status of the failure', async () => {
   script = [
     [
       start,

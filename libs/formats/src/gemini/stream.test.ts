@@ -62,7 +62,7 @@ describe('the encoder', () => {
     );
   });
 
-  test('goes on with a call after an event that passes by', () => {
+  test('continues a call after an event that passes by', () => {
     const inTheMiddle = (event: GenerationEvent): GenerationEvent[] => [
       start,
       { type: 'tool-call-start', block: 0, id: 'c', name: 'f' },
@@ -90,7 +90,7 @@ describe('the encoder', () => {
     expect(encode([start, ...call, error])).toBe(encode([start, error]));
   });
 
-  test('tells what was read from a cache with the first chunk', () => {
+  test('reports what was read from a cache with the first chunk', () => {
     const first = decode([
       'data: {"usageMetadata":{"promptTokenCount":9,"cachedContentTokenCount":4,"totalTokenCount":9}}\n\n',
     ]);
@@ -100,7 +100,7 @@ describe('the encoder', () => {
     );
   });
 
-  test('says nothing of annotations and blocks of other formats', () => {
+  test('ignores annotations and blocks of other formats', () => {
     const extensions = { anthropic: { citations: [] } };
     const foreign: GenerationEvent[] = [
       { type: 'block-annotation', block: 0, extensions },
@@ -124,7 +124,7 @@ describe('the encoder', () => {
     );
   });
 
-  test('keeps the finish of a cut-off call as what cut it off', () => {
+  test('reports what cut off a call as the finish reason', () => {
     const cut: GenerationEvent[] = [
       { type: 'tool-call-start', block: 0, id: 'c', name: 'f' },
       { type: 'tool-call-delta', block: 0, arguments: '{"a":"' },
@@ -132,14 +132,14 @@ describe('the encoder', () => {
       { type: 'finish', reason: 'length', usage: {} },
     ];
     expect(encode([start, ...cut])).toContain('"finishReason":"MAX_TOKENS"');
-    // Whoever runs each call that comes would run it without arguments.
+    // A client that runs every call would run it without arguments.
     expect(encode([start, ...cut])).not.toContain('functionCall');
     const single = JSON.stringify(encodeResponse([collect([start, ...cut])], call()));
     expect(single).toContain('"finishReason":"MAX_TOKENS"');
     expect(single).not.toContain('functionCall');
   });
 
-  test('keeps the calls before a cut-off one, and a whole one whatever ended the answer', () => {
+  test('keeps the calls before a cut-off one, and a whole one however the answer ended', () => {
     const whole = (block: number): GenerationEvent[] => [
       { type: 'tool-call-start', block, id: `c${block}`, name: 'f' },
       { type: 'tool-call-delta', block, arguments: '{"a":1}' },
@@ -183,23 +183,23 @@ describe('the encoder', () => {
 });
 
 describe('keep-alives', () => {
-  test('are empty messages between events, which every SDK passes over', () => {
+  test('are empty messages between events, which every SDK ignores', () => {
     const encoder = createStreamEncoder(call());
     const text = [start, hi, hi, finish]
       .map((event) => encoder.keepAlive() + encoder.keepAlive() + encoder.push(event, 0))
       .join('');
     expect(text).toMatch(/^\n\n\n\n/);
-    // As the SDK for Python reads: what is in a line that is neither empty nor of data is JSON.
+    // As the SDK for Python reads: any line that is neither empty nor data must be JSON.
     const lines = text.split('\n').filter((line) => line !== '');
     expect(lines.filter((line) => !line.startsWith('data: '))).toEqual([]);
-    // As the one for Go does: between two line ends there is data or nothing, not even a line end.
+    // As the SDK for Go reads: between two line ends there is data or nothing, not even a line end.
     const messages = text.split('\n\n').filter((message) => message !== '');
     expect(messages).toEqual(lines);
     expect(collect(decode([text])).content).toEqual([{ type: 'text', text: 'HiHi' }]);
     expect(encoder.contentType).toBe('text/event-stream; charset=utf-8');
   });
 
-  test('are white space in an array, before its bracket too', () => {
+  test('are white space in an array, even before its bracket', () => {
     const encoder = createStreamEncoder(call({ sse: false }));
     const pieces = [start, hi, hi, finish].map((event) => encoder.keepAlive() + encoder.push(event, 0));
     expect(JSON.parse(pieces.join(''))).toHaveLength(3);
@@ -227,11 +227,11 @@ describe('the decoder', () => {
     expect([...decoder.push({ data: '{}' }), ...decoder.end()]).toEqual([]);
   });
 
-  test('passes over the end marker of another dialect', () => {
+  test('ignores the end marker of another dialect', () => {
     expect(createStreamDecoder(context).push({ data: '[DONE]' })).toEqual([]);
   });
 
-  test('keeps an event that it does not know as one without a block', () => {
+  test('keeps an unknown event as one without a block', () => {
     const [, event] = createStreamDecoder(context).push({ data: '{"newThing":{"a":1}}' });
     expect(event).toEqual({ type: 'opaque', format: 'gemini', value: { newThing: { a: 1 } } });
   });
@@ -245,7 +245,7 @@ describe('the decoder', () => {
     ]);
   });
 
-  test('leaves out every call but the first for a client that takes one', () => {
+  test('leaves out every call but the first for a client that accepts one', () => {
     const say = (part: JsonObject, finishReason?: string) =>
       JSON.stringify({ candidates: [{ content: { parts: [part] }, finishReason }] });
     const decoder = createStreamDecoder({ ...context, isSingleCall: true });
@@ -267,7 +267,7 @@ describe('the decoder', () => {
     });
   });
 
-  test('reads a single body that is none as a failure', () => {
+  test('reads a single body that is no answer as a failure', () => {
     for (const body of [undefined, null, 'text', [], 5]) {
       expect(decodeResponse(body, context)).toMatchObject([
         { type: 'error', error: { kind: 'upstream-failed' } },
@@ -339,7 +339,10 @@ function contentEvents(content: Block, index: number): GenerationEvent[] {
   ];
 }
 
-/** Answers as the dialect can tell them: unsigned text is not followed by more text, STOP after a call means calls. */
+/**
+ * Answers as the dialect can express them: unsigned text is not followed by more text, and STOP after a call means
+ * calls.
+ */
 const answers = fc
   .record({
     blocks: fc.array(block, { maxLength: 6 }),
@@ -364,7 +367,7 @@ const answers = fc
     ];
   });
 
-/** JSON text of arguments may be written in more than one way. */
+/** The JSON text of arguments may be written in more than one way. */
 function comparable(events: readonly GenerationEvent[]): Generation {
   const generation = collect(events);
   const content = generation.content.map((part) =>

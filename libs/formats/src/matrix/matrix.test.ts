@@ -17,18 +17,18 @@ describe('the matrix of formats and dialects', () => {
     expect(cells).toHaveLength(cases * formats.length * 2);
   });
 
-  test('loses nothing in silence', () => {
+  test('loses nothing silently', () => {
     const lossy = cells.filter((cell) => stateOf(cell) === 'lossy');
     expect(lossy, renderMatrix(lossy)).toEqual([]);
   });
 
-  test('refuses nothing on the way to a server of the same dialect but what the format itself refuses', () => {
+  test('refuses nothing for a server of the same dialect but what the format itself refuses', () => {
     for (const { format, dialect, request } of cells) {
       if (format === dialect && request?.state === 'refused') expect(request.rule).toBe(`${format} says so`);
     }
   });
 
-  test('needs every rule that is on the list', () => {
+  test('needs every rule on the list', () => {
     const asked = new Set(
       cells
         .flatMap(({ request }) => (request?.state === 'equal' ? request.used : []))
@@ -41,7 +41,7 @@ describe('the matrix of formats and dialects', () => {
     expect(answerRules.map(({ id }) => id).filter((id) => !answered.has(id))).toEqual([]);
   });
 
-  test('meets every refusal that is on the list', () => {
+  test('meets every refusal on the list', () => {
     const met = new Set(
       cells.flatMap(({ dialect, request }) =>
         request?.state === 'refused' ? [`${dialect} ${request.rule}`] : [],

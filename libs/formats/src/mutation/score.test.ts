@@ -5,7 +5,7 @@ test('a score over all mutants is exact', () => {
   expect(scoreOf(17, 20, false)).toEqual({ percent: 85, low: 85, high: 85 });
 });
 
-test('a score from a sample tells between what bounds it is', () => {
+test('a score from a sample gives its bounds', () => {
   const { percent, low, high } = scoreOf(700, 800, true);
   expect(percent).toBe(87.5);
   expect(low).toBeCloseTo(85.03, 2);

@@ -5,7 +5,7 @@ import { sourcesOf } from './sources.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-test('mutants are made of what serves, never of tests or of what only assembles', () => {
+test('mutants are made of production code, never of tests or of files that only assemble', () => {
   const files = sourcesOf(root, 'openai');
   expect(files).toContain('src/openai/stream-encode.ts');
   expect(files.filter((file) => /\.test\.ts$|index\.ts$|document\.ts$/.test(file))).toEqual([]);

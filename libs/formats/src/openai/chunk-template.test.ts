@@ -30,13 +30,13 @@ describe('ChunkTemplate', () => {
     expect(template?.read(data)).toBeUndefined();
   });
 
-  test('is not learned where the text stands elsewhere too', () => {
+  test('is not learned if the text also occurs elsewhere', () => {
     const data = JSON.stringify({ choices: [{ delta: { content: 'x' } }], echo: { content: 'x' } });
     expect(ChunkTemplate.learn(data, 'x')).toBeUndefined();
   });
 });
 
-test('a decoder that learns gives the events of one that parses every chunk', () => {
+test('a decoder that learns gives the same events as one that parses every chunk', () => {
   const text = fc.oneof(
     fc.constantFrom('', 'a', '"', '\\', '},"x":'),
     fc.string({ unit: 'binary', maxLength: 6 }),

@@ -17,7 +17,7 @@ function effortFor(reasoning: Reasoning): unknown {
   return encodeRequest(request, target).body.reasoning_effort;
 }
 
-describe('a budget for thinking becomes the effort that spends about as much', () => {
+describe('a thinking budget becomes the effort that spends about as much', () => {
   test.each([
     [0, 'none'],
     [1, 'low'],
@@ -30,12 +30,12 @@ describe('a budget for thinking becomes the effort that spends about as much', (
     expect(effortFor({ budgetTokens })).toBe(effort);
   });
 
-  test('but an effort that was said wins', () => {
+  test('but a given effort wins', () => {
     expect(effortFor({ effort: 'xhigh', budgetTokens: 1 })).toBe('xhigh');
   });
 });
 
-describe('the words of other servers for an end', () => {
+describe('other servers’ finish words', () => {
   test.each([
     ['eos', 'stop'],
     ['eos_token', 'stop'],
@@ -72,10 +72,10 @@ describe('the words of other servers for an end', () => {
   });
 });
 
-describe('usage where reasoning stands beside the completion', () => {
+describe('usage with reasoning beside the completion', () => {
   const details = { completion_tokens_details: { reasoning_tokens: 4 } };
 
-  test('is made inclusive where the total gives it away', () => {
+  test('is made inclusive if the total shows it', () => {
     const wire = { prompt_tokens: 10, completion_tokens: 3, total_tokens: 17, ...details };
     expect(decodeUsage(wire)).toEqual({ inputTokens: 10, outputTokens: 7, reasoningTokens: 4 });
   });
@@ -84,24 +84,24 @@ describe('usage where reasoning stands beside the completion', () => {
     ['the total does not say so', { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, ...details }],
     ['there is no prompt to add up', { completion_tokens: 5, total_tokens: 9, ...details }],
     ['there is no total', { prompt_tokens: 10, completion_tokens: 5, ...details }],
-  ])('stays as it is where %s', (_why, wire) => {
+  ])('stays unchanged if %s', (_why, wire) => {
     expect(decodeUsage(wire).outputTokens).toBe(5);
   });
 
-  test('and counted beside a completion that is smaller, whatever the total says', () => {
+  test('and is counted beside a smaller completion, whatever the total says', () => {
     const thoughts = { completion_tokens_details: { reasoning_tokens: 20 } };
     const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, ...thoughts };
     expect(decodeUsage(usage)).toEqual({ inputTokens: 10, outputTokens: 25, reasoningTokens: 20 });
     expect(decodeUsage({ completion_tokens: 5, ...thoughts }).outputTokens).toBe(25);
   });
 
-  test('is absent where only the prompt was counted', () => {
+  test('is absent if only the prompt was counted', () => {
     expect(decodeUsage({ prompt_tokens: 10, total_tokens: 14, ...details }).outputTokens).toBeUndefined();
   });
 });
 
 describe('usage', () => {
-  test('goes through as a server told it, finer counts that nobody here knows included', () => {
+  test('is passed on as the server reported it, including details that are unknown here', () => {
     const wire = {
       prompt_tokens: 10,
       completion_tokens: 5,
@@ -119,7 +119,7 @@ describe('usage', () => {
     { prompt_tokens_details: { cached_tokens: 2, cache_creation_tokens: 3 } },
     { prompt_tokens_details: { cached_tokens: 2, cache_creation_input_tokens: 3 } },
     { prompt_tokens_details: { cached_tokens: 2 }, cache_creation_input_tokens: 3 },
-  ])('tells what was written to a cache under whatever name a server has for it: %j', (named) => {
+  ])('reports what was written to a cache under whatever name a server uses: %j', (named) => {
     expect(decodeUsage({ prompt_tokens: 10, completion_tokens: 5, ...named })).toMatchObject({
       inputTokens: 10,
       cacheReadTokens: 2,
@@ -127,7 +127,7 @@ describe('usage', () => {
     });
   });
 
-  test('says nothing of what was not reported, or is no count', () => {
+  test('leaves out what was not reported, or is no count', () => {
     expect(decodeUsage({})).toStrictEqual({});
     const odd = {
       prompt_tokens: '5',
@@ -137,20 +137,20 @@ describe('usage', () => {
     expect(decodeUsage(odd)).toStrictEqual({});
   });
 
-  test('takes a prompt of no tokens for one that nobody counted, and an answer beside it, too', () => {
+  test('takes a prompt of 0 tokens for one that nobody counted, and an answer beside it, too', () => {
     const none = { prompt_tokens: 0, total_tokens: 0, completion_tokens: 0 };
     expect(decodeUsage(none)).toStrictEqual({});
     expect(decodeUsage({ ...none, completion_tokens: 9, total_tokens: 9 })).toStrictEqual({
       outputTokens: 9,
     });
-    // No answer to a prompt that was counted is one.
+    // An output of 0 for a prompt that was counted is a real count.
     expect(decodeUsage({ ...none, prompt_tokens: 5, total_tokens: 5 })).toStrictEqual({
       inputTokens: 5,
       outputTokens: 0,
     });
   });
 
-  test('needs one number to be told, and counts the prompt of several choices once', () => {
+  test('needs at least one number, and counts the prompt of several choices once', () => {
     const zero = { prompt_tokens: 0, completion_tokens: 0 };
     expect(encodeUsage([])).toBeUndefined();
     expect(encodeUsage([{ cacheReadTokens: 1 }])).toBeUndefined();
@@ -166,7 +166,7 @@ describe('usage', () => {
   });
 });
 
-describe('what the type of an error inside a stream means', () => {
+describe('the type of an error inside a stream', () => {
   test.each([
     ['invalid_request_error', 'invalid-request'],
     ['BadRequestError', 'invalid-request'],

@@ -52,7 +52,7 @@ describe('encodeError', () => {
 });
 
 describe('decodeError', () => {
-  test('the status tells the kind where the body says nothing', () => {
+  test('the status gives the kind if the body says nothing', () => {
     expect(decodeError(503, {}, undefined)).toEqual({
       kind: 'unavailable',
       message: 'the upstream answered with status 503',
@@ -113,13 +113,13 @@ describe('decodeError', () => {
     [400, 'Please reduce the length of the messages or completion.'],
     [400, 'The input token count (2000000) exceeds the maximum number of tokens allowed (1048576).'],
     [413, 'prompt is too long: 210000 tokens > 200000 maximum'],
-  ])('knows an overlong prompt by status %i and the words "%s"', (status, message) => {
+  ])('recognizes a prompt that is too long by status %i and the words "%s"', (status, message) => {
     const tooLong = { kind: 'invalid-request', detail: 'context-length-exceeded' };
     expect(decodeError(status, {}, { error: { message } })).toMatchObject(tooLong);
     expect(decodeError(429, {}, { error: { message } })).toMatchObject({ kind: 'rate-limited' });
   });
 
-  test('knows a refused credential that is blamed on the request', () => {
+  test('recognizes a refused credential that is blamed on the request', () => {
     for (const message of [
       'Incorrect API key provided: xa***. You can obtain an API key from https://console.x.ai.',
       'API key not valid. Please pass a valid API key.',
@@ -144,23 +144,26 @@ describe('decodeError', () => {
     ["MLX's server", 404, { error: "Only 'text' content type is supported." }],
     ["MLX's server", 404, { error: 'System message must be at the beginning.' }],
     ["MLX's server", 404, { error: 'Conversation roles must alternate user/assistant/user/assistant/...' }],
-  ])('knows a conversation that a model of %s can not take by status %i and %j', (_server, status, body) => {
-    expect(decodeError(status, {}, body).kind).toBe('invalid-request');
-  });
+  ])(
+    'recognizes a conversation that a model of %s does not accept by status %i and %j',
+    (_server, status, body) => {
+      expect(decodeError(status, {}, body).kind).toBe('invalid-request');
+    },
+  );
 
-  test('takes a server by its word that the model is not there', () => {
+  test('believes a server that the model does not exist', () => {
     expect(decodeError(404, {}, { error: 'Got: ConnectError: Name or service not known' }).kind).toBe(
       'not-found',
     );
   });
 
-  test('takes no waiting for the cure of a request that is larger than a whole minute', () => {
+  test('does not let a client wait with a request larger than a whole minute’s tokens', () => {
     const body = { error: { message: 'Request too large', type: 'tokens', code: 'rate_limit_exceeded' } };
     expect(decodeError(413, {}, body).kind).toBe('too-large');
     expect(decodeError(429, {}, body).kind).toBe('rate-limited');
   });
 
-  test('knows the spent budget of a proxy', () => {
+  test('recognizes the spent budget of a proxy', () => {
     const body = { error: { message: 'Budget has been exceeded!', type: 'budget_exceeded', code: '400' } };
     expect(decodeError(400, {}, body).kind).toBe('budget-exhausted');
   });
@@ -174,7 +177,7 @@ describe('decodeError', () => {
     expect(decodeError(500, {}, 'x'.repeat(9000)).message).toHaveLength(500);
   });
 
-  test('keeps what the headers advise', () => {
+  test('keeps the advice of the headers', () => {
     expect(decodeError(429, { 'retry-after': '7' }, {})).toMatchObject({
       kind: 'rate-limited',
       retryAfterMs: 7000,

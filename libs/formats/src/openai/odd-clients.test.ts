@@ -103,7 +103,7 @@ describe('a bad field is refused with its place and what was expected:', () => {
     expect(refusal(fields)).toBe(message);
   });
 
-  test('of the branches of a union the one that got furthest speaks', () => {
+  test('the branch of a union that got furthest reports the mistake', () => {
     expect(refusal({ stop: 1 })).toBe('stop: expected string or array');
     expect(refusal({ tool_choice: 1 })).toBe('tool_choice: expected string or an object');
     expect(refusal({ stop: ['a', 1] })).toBe('stop[1]: expected string, received number');
@@ -133,7 +133,7 @@ describe('media', () => {
     source: { type: 'base64', data },
   });
 
-  test('of a data URL is read with or without type, parameters and space', () => {
+  test('in a data URL is read with or without type, parameters and space', () => {
     expect(image('DATA:image/PNG;base64,AA')).toEqual(base64('image/png', 'AA'));
     expect(image('data: image/png ;name=x; Base64 ,AA')).toEqual(base64('image/png', 'AA'));
     expect(image('data:;base64,AA')).toEqual(base64('image/*', 'AA'));
@@ -141,7 +141,7 @@ describe('media', () => {
     expect(image('HTTPS://x.test/a')).toMatchObject({ source: { type: 'url', url: 'HTTPS://x.test/a' } });
   });
 
-  test('of a file is what its name or its data say', () => {
+  test('of a file has the type that its name or its data say', () => {
     const file = (fields: object) => mediaOf({ type: 'file', file: fields });
     const pdf = { ...base64('application/pdf', 'AA'), filename: 'a.PDF' };
     expect(file({ file_data: 'AA', filename: 'a.PDF' })).toStrictEqual(pdf);
@@ -160,7 +160,7 @@ describe('media', () => {
     });
   });
 
-  test('of a file by an address, which routers take for its data, stays one', () => {
+  test('of a file by a URL, which routers accept in place of data, stays one', () => {
     const url = 'https://x.test/A.PDF?page=1';
     const part = { type: 'file', file: { file_data: url, filename: 'a', detail: 1 } };
     const media = mediaOf(part);
@@ -175,7 +175,7 @@ describe('media', () => {
       mediaType: 'application/octet-stream',
       source: { type: 'url' },
     });
-    // Once fetched it is data like any other.
+    // Once fetched, it is data like any other.
     const fetched = { ...(media as MediaPart), source: { type: 'base64' as const, data: 'AA' } };
     expect(encode({ messages: [{ role: 'user', content: [fetched] }] }).messages).toEqual([
       {
@@ -187,7 +187,7 @@ describe('media', () => {
     ]);
   });
 
-  test('of sound is called by the name that the other side knows', () => {
+  test('of sound has the name that the other side knows', () => {
     const sound = (format: string) => mediaOf({ type: 'input_audio', input_audio: { data: 'AA', format } });
     expect(sound('mp3')).toStrictEqual(base64('audio/mpeg', 'AA'));
     expect(sound('wav')).toStrictEqual(base64('audio/wav', 'AA'));
@@ -207,7 +207,7 @@ describe('media', () => {
     }
   });
 
-  test('of a file is given a name, and an id alone needs none', () => {
+  test('of a file is given a name, and an id needs none', () => {
     const file = (part: Omit<MediaPart, 'type' | 'mediaType'>, mediaType = 'text/csv') =>
       encode({ messages: [{ role: 'user', content: [{ type: 'media', mediaType, ...part }] }] }).messages;
     const body = (file: object) => [{ role: 'user', content: [{ type: 'file', file }] }];
@@ -248,7 +248,7 @@ test('null is absent inside of an output format and of a function, too', () => {
   ]);
 });
 
-test('schema and name make a JSON answer one of a schema, nothing a plain one', () => {
+test('a schema or name makes a JSON answer one with a schema, and neither a plain one', () => {
   expect(encode({ output: { type: 'json' } }).response_format).toEqual({ type: 'json_object' });
   expect(encode({ output: { type: 'json', name: 'n' } }).response_format).toStrictEqual({
     type: 'json_schema',
@@ -257,7 +257,7 @@ test('schema and name make a JSON answer one of a schema, nothing a plain one', 
   expect(encode({ output: { type: 'text' } }).response_format).toEqual({ type: 'text' });
 });
 
-test('a choice of a tool is said by the type that the tool has', () => {
+test('a choice of a tool names the tool’s own type', () => {
   const custom = {
     type: 'opaque' as const,
     format: 'openai',
@@ -297,7 +297,7 @@ test('the limit has its newer name for the models that demand it, and for no oth
     expect(limit(model)).toBe('max_tokens');
 });
 
-test('top_k is a whole number above 0, or the word of a server', () => {
+test('top_k is a whole number above 0, or a word for servers', () => {
   expect(decode({ top_k: 5 }).sampling).toEqual({ topK: 5 });
   for (const top_k of [0, -1, 1.5, '5']) {
     const request = decode({ top_k });
@@ -333,7 +333,7 @@ describe('the deprecated form', () => {
     expect(ids).toEqual(['', 'call_0', 'call_0', 'call_1', 'call_1', 'call_2', 'call_3']);
   });
 
-  test('is as soon read where many calls have no result, and many results no call', () => {
+  test('is as fast with many calls without results, and many results without calls', () => {
     const call = { role: 'assistant', function_call: { name: 'f' } };
     const result = { role: 'function', name: 'g', content: '' };
     const count = 200_000;
@@ -345,7 +345,7 @@ describe('the deprecated form', () => {
     expect(decode({ messages: many }).messages).toHaveLength(count + 1);
   });
 
-  test('turns parallel calls off and has words of its own for the choice', () => {
+  test('turns parallel calls off and has its own words for the choice', () => {
     const functions = [{ name: 'f' }];
     expect(decode({ functions, parallel_tool_calls: true }).parallelToolCalls).toBe(false);
     expect(decode({ functions, function_call: 'none' }).toolChoice).toEqual({ type: 'none' });
@@ -383,7 +383,7 @@ describe('an assistant message', () => {
     ]);
   });
 
-  test.each(['', ' ', 'null'])('is said with an empty object for arguments that are none: %j', (args) => {
+  test.each(['', ' ', 'null'])('has an empty object for arguments that are empty: %j', (args) => {
     const calls = [{ id: 'a', type: 'function', function: { name: 'f', arguments: args } }];
     const answer = assistant({ tool_calls: calls });
     expect(encode({ messages: answer ? [answer] : [] }).messages).toMatchObject([
@@ -391,7 +391,7 @@ describe('an assistant message', () => {
     ]);
   });
 
-  test('is said with null for its text only where it calls', () => {
+  test('has null for its text only if it calls', () => {
     const said = (content: Extract<Message, { role: 'assistant' }>['content']) =>
       encode({ messages: [{ role: 'assistant', content }] }).messages;
     const call = { type: 'tool-call' as const, id: 'a', name: 'f', arguments: '' };
@@ -411,7 +411,7 @@ describe('an assistant message', () => {
   });
 });
 
-test('pictures of two turns of results follow their own turn, also where it is the last', () => {
+test('images of two turns of results follow their own turn, even if it is the last', () => {
   const result = (id: string, isError = false): Message => ({
     role: 'tool',
     content: [
@@ -440,7 +440,7 @@ test('pictures of two turns of results follow their own turn, also where it is t
   ]);
 });
 
-test('a model is listed with the context that self-hosted servers tell', () => {
+test('a model is listed with its context, as self-hosted servers do', () => {
   const model = { id: 'm', displayName: 'M', createdAt: 1_999 };
   const listed = { id: 'm', object: 'model', created: 1, owned_by: 'sluice' };
   expect(encodeModelList([model])).toStrictEqual({ object: 'list', data: [listed] });

@@ -30,7 +30,7 @@ describe('a delta', () => {
     expect(contentOf(chunk({ content: '', refusal: '', reasoning_content: '' }))).toEqual([]);
   });
 
-  test('says its thinking under either name, one of them', () => {
+  test('has its thinking under either name, but only once', () => {
     expect(contentOf(chunk({ reasoning_content: 'a', reasoning: 'b' }), chunk({ reasoning: 'c' }))).toEqual([
       { type: 'reasoning', text: 'ac' },
     ]);
@@ -39,7 +39,7 @@ describe('a delta', () => {
     ]);
   });
 
-  test('is not said again by a whole message at the end, which tells its reason', () => {
+  test('is not repeated by a whole message at the end, which gives the reason', () => {
     const message = { role: 'assistant', content: 'ab', reasoning_content: 'hm' };
     const events = decode(
       chunk({ reasoning_content: 'hm' }),
@@ -73,7 +73,7 @@ describe('a delta', () => {
     expect(contentOf(other)).toEqual([{ type: 'text', text: 'a' }]);
   });
 
-  test('with a list of parts keeps the parts that nobody here knows', () => {
+  test('with a list of parts keeps the parts that are unknown here', () => {
     const known = { type: 'text', text: 'a' };
     const odd = [
       { type: 'text', text: 7 },
@@ -95,7 +95,7 @@ describe('a delta', () => {
     ]);
   });
 
-  test('with unknown fields adds them up: text and lists grow, objects are entered, ids are replaced', () => {
+  test('with unknown fields merges them: text and lists are appended, objects merged, ids replaced', () => {
     const events = decode(
       chunk({ odd: { id: 'a', text: 'x', list: [1], count: 1, inner: { text: 'p' } } }),
       chunk({ odd: { id: 'b', text: 'y', list: [2], count: 2, inner: { text: 'q' } } }),
@@ -108,13 +108,13 @@ describe('a delta', () => {
         },
       },
     });
-    // What each delta said is said as it came.
+    // Each delta is emitted as it came.
     expect(events.find(({ type }) => type === 'opaque')).toMatchObject({
       value: { delta: { odd: { list: [1], inner: { text: 'p' } } } },
     });
   });
 
-  test('with a list that each of many deltas makes longer is soon read', () => {
+  test('with a list that each of many deltas extends is read fast', () => {
     const delta = { data: JSON.stringify(chunk({ token_ids: Array.from({ length: 10 }, () => 7) })) };
     const decoder = new ChatStreamDecoder(context);
     // 10,000 of them took 6 s.
@@ -129,7 +129,7 @@ describe('log probabilities', () => {
   const chance = (token: string) => ({ token, logprob: -1 });
   const chances = (place: string, ...tokens: string[]) => ({ logprobs: { [place]: tokens.map(chance) } });
 
-  test('without a text belong to the text or the refusal that is open', () => {
+  test('without a text belong to the open text or refusal', () => {
     for (const [field, place] of [
       ['content', 'content'],
       ['refusal', 'refusal'],
@@ -179,7 +179,7 @@ describe('log probabilities', () => {
 });
 
 describe('the end of an answer', () => {
-  test('tells the stop sequence where the server does, and only for a stop', () => {
+  test('reports the stop sequence if the server does, and only for a stop', () => {
     const finishOf = (word: string, more: object) => decode(chunk({ content: 'a' }, word, more)).at(-1);
     expect(finishOf('stop', { stop_reason: 'END' })).toMatchObject({ stopSequence: 'END' });
     expect(finishOf('stop', { matched_stop: 'END' })).toMatchObject({ stopSequence: 'END' });
@@ -203,7 +203,7 @@ describe('the end of an answer', () => {
     });
   });
 
-  test('tells its usage beside the reason where the server does, and beside all choices where it does that, too', () => {
+  test('reports usage that is beside the reason, or beside all choices', () => {
     const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11, cached_tokens: 4 };
     const told = { inputTokens: 9, outputTokens: 2, cacheReadTokens: 4 };
     expect(decode(chunk({ content: 'a' }), chunk({}, 'stop', { usage })).at(-1)).toMatchObject({
@@ -224,7 +224,7 @@ describe('the end of an answer', () => {
   });
 });
 
-test('fields of the body that every chunk repeats are told once, those that change at the end', () => {
+test('body fields that every chunk repeats are reported once, and those that change at the end', () => {
   const more = { system_fingerprint: 'fp', nested: { a: [1] } };
   const events = decode(
     { ...more, count: 1, choices: [] },
@@ -376,7 +376,7 @@ describe('pieces of calls', () => {
     expect(pieces(...all)).toEqual(calls);
   });
 
-  test('of a second call are left out for a client that takes one', () => {
+  test('of a second call are left out for a client that accepts one', () => {
     const decoder = new ChatStreamDecoder({ ...context, isSingleCall: true });
     const call = (index: number) => ({ index, id: `c${index}`, function: { name: 'f', arguments: '{}' } });
     const chunks = [
@@ -397,7 +397,7 @@ describe('pieces of calls', () => {
     });
   });
 
-  test('may come alone where a list belongs', () => {
+  test('may come alone instead of in a list', () => {
     const piece = (name: string | null, text: string) =>
       chunk({ tool_calls: { index: 0, id: '', type: 'function', function: { name, arguments: text } } });
     expect(contentOf(piece('f', ''), piece(null, '{"a"'), piece(null, ':1}'))).toMatchObject([
@@ -405,7 +405,7 @@ describe('pieces of calls', () => {
     ]);
   });
 
-  test('with fields that nobody here knows keep them, outside and inside', () => {
+  test('with unknown fields keep them, outside and inside', () => {
     const call = {
       index: 0,
       id: 'a',
@@ -425,7 +425,7 @@ describe('pieces of calls', () => {
     ]);
   });
 
-  test('of another type grow in their text and else are replaced', () => {
+  test('of another type append their text and replace the rest', () => {
     const piece = (more: object) => chunk({ tool_calls: [{ index: 0, ...more }] });
     expect(
       contentOf(
@@ -443,7 +443,7 @@ describe('pieces of calls', () => {
 });
 
 describe('a single body', () => {
-  test('is read like a stream, its calls by their place', () => {
+  test('is read like a stream, with its calls by their place', () => {
     const call = (name: string) => ({
       index: 0,
       id: name,
@@ -465,7 +465,7 @@ describe('a single body', () => {
     }
   });
 
-  test('that does not speak of an answer is none, and has not begun', () => {
+  test('without any sign of an answer is none, and has not begun', () => {
     const [zhipu, miniMax] = [
       { code: 500, msg: 'not found', success: false },
       { id: 'x', choices: null, base_resp: { status_code: 1004, status_msg: 'login fail' } },
@@ -510,8 +510,8 @@ describe('an error', () => {
     }
   });
 
-  test('is a message of that name, whatever it holds and whatever comes after it', () => {
-    // As llama.cpp says it: without `error` around it, and with an end as if all were well.
+  test('is a message of that name, whatever it holds and whatever follows', () => {
+    // As llama.cpp sends it: without `error` around it, and with an end as if all were well.
     const said = { code: 400, message: 'the request exceeds the available context size', type: 'x' };
     for (const [data, error] of [
       [JSON.stringify(said), { kind: 'invalid-request', detail: 'context-length-exceeded' }],

@@ -3,7 +3,7 @@ import { encodeRates } from './rates.ts';
 
 const now = Date.UTC(2026, 10, 23);
 
-it('tells each rate under the names of the dialect', () => {
+it('reports each rate under the names of the dialect', () => {
   const rates = [
     { counts: 'requests', max: 60, left: 12, fullAt: now + 48_000 },
     { counts: 'tokens', max: 100_000, left: 0, fullAt: now + 60_000 },

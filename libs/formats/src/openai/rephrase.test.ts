@@ -5,7 +5,7 @@ import { rephrase } from './rephrase.ts';
 const said = (refusal: string, messages: Json[]) =>
   rephrase({ model: 'm', messages }, refusal, false)?.messages;
 
-describe('a template that takes the system at the head alone', () => {
+describe('a template that takes system messages at the head only', () => {
   const refusals = [
     'System message must be at the beginning.',
     'Error: Jinja Exception: System message must be at the beginning.',
@@ -14,7 +14,7 @@ describe('a template that takes the system at the head alone', () => {
     "Unexpected role 'system' after role 'user'",
   ];
 
-  test.each(refusals)('hears later instructions from the user, at their place: %s', (refusal) => {
+  test.each(refusals)('gets later instructions from the user, in their place: %s', (refusal) => {
     const call = { role: 'assistant', content: null, tool_calls: [{ id: 'c' }] };
     expect(
       said(refusal, [
@@ -33,7 +33,7 @@ describe('a template that takes the system at the head alone', () => {
     ]);
   });
 
-  test('hears all that stands there in one', () => {
+  test('gets all instructions at the head in one message', () => {
     const two = [
       { role: 'system', content: 'Be brief.' },
       { role: 'system', content: [{ type: 'text', text: 'Be kind.' }] },
@@ -51,7 +51,7 @@ describe('a template that takes the system at the head alone', () => {
     ]);
   });
 
-  test('is not asked again what it had been asked in this order', () => {
+  test('is not asked again if the order was already so', () => {
     const plain = [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'Hi' },
@@ -61,14 +61,14 @@ describe('a template that takes the system at the head alone', () => {
   });
 });
 
-test('turns in a row are joined at once, however many they are', () => {
+test('adjacent turns are joined at once, however many they are', () => {
   const content = [{ type: 'text', text: 'a' }];
   const messages = Array.from({ length: 100_000 }, () => ({ role: 'user', content }));
   const said = rephrase({ messages }, 'Conversation roles must alternate', false);
   expect(said?.messages).toEqual([{ role: 'user', content: messages.map(() => content[0]) }]);
 });
 
-test('a template whose turns alternate hears what stands side by side as one, but for calls and results', () => {
+test('a template whose turns alternate gets adjacent ones joined, except calls and results', () => {
   const call = { role: 'assistant', content: '', tool_calls: [{ id: 'c' }] };
   const refusal =
     'After the optional system message, conversation roles must alternate user/assistant/user/assistant/...';
@@ -100,7 +100,7 @@ test('a template whose turns alternate hears what stands side by side as one, bu
   ]);
 });
 
-test('a template without a system hears its words from the user', () => {
+test('a template without system messages gets them from the user', () => {
   const conversation = [
     { role: 'system', content: 'Be brief.' },
     { role: 'user', content: 'Hi' },
@@ -114,7 +114,7 @@ test.each([
   'messages[0].role: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`',
   "invalid parameter 'messages[0].role': invalid role 'developer', must be one of: system, user, assistant, tool",
 ])(
-  'a server without developers hears from the system, and only at the head what stands there: %s',
+  'a server without the developer role gets system messages, and only at the head if that is all it takes: %s',
   (refusal) => {
     const late = { role: 'system', content: 'Be kind.' };
     const user = { role: 'user', content: 'Hi' };
@@ -130,7 +130,7 @@ test.each([
 test.each([
   'Failed to deserialize the JSON body into the target type: messages[0]: invalid type: sequence, expected a string at line 1',
   'Input should be a valid string',
-])('a server that takes text as a string alone gets it so, and pictures as they are: %s', (refusal) => {
+])('a server that takes text only as a string gets it so, and images unchanged: %s', (refusal) => {
   const picture = [
     { type: 'text', text: 'Look' },
     { type: 'image_url', image_url: { url: 'https://a.example/b.png' } },
@@ -150,7 +150,7 @@ test.each([
   expect(said(refusal, [{ role: 'user', content: 'Hi' }])).toBeUndefined();
 });
 
-test('a tokenizer that takes ids of nine characters gets the same one for the same call', () => {
+test('a tokenizer that accepts ids of nine characters gets the same one for the same call', () => {
   const refusal = 'Tool call id was toolu_01AbC but must be a-z, A-Z, 0-9, with a length of 9.';
   const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
   const messages = said(refusal, [
@@ -165,7 +165,7 @@ test('a tokenizer that takes ids of nine characters gets the same one for the sa
   expect(said(refusal, messages)).toBeUndefined();
 });
 
-test('a server that misses thinking gets some in every answer, and no text that is null beside it', () => {
+test('a server that misses thinking gets some in every answer, and no null text beside it', () => {
   const refusal = 'The `reasoning_content` in the thinking mode must be passed back to the API.';
   const calls = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }];
   const call = { role: 'assistant', content: null, tool_calls: calls };
@@ -182,7 +182,7 @@ test('a server that misses thinking gets some in every answer, and no text that 
   expect(said(refusal, all as Json[])).toBeUndefined();
 });
 
-test('a model that takes no word of parallel calls hears none', () => {
+test('a model that accepts no setting for parallel calls gets none', () => {
   const refusal = "Unsupported parameter: 'parallel_tool_calls' is not supported with this model.";
   const body = { model: 'o3', parallel_tool_calls: false };
   expect(rephrase(body, refusal, false)).toEqual({ model: 'o3' });
@@ -216,9 +216,12 @@ describe('an effort', () => {
     ['high', unknown, 'unsaid'],
     ['high', 'Model grok-4 does not support parameter reasoningEffort.', 'unsaid'],
     ['none', "reasoning_effort 'none' is not allowed", 'unsaid'],
-  ])('%s that a server refuses is the nearest that it takes, or none: %s', (effort, refusal, nearest) => {
-    expect(asked(effort, refusal)).toBe(nearest);
-  });
+  ])(
+    '%s that a server refuses becomes the nearest that it accepts, or none: %s',
+    (effort, refusal, nearest) => {
+      expect(asked(effort, refusal)).toBe(nearest);
+    },
+  );
 
   test.each([
     ['high', sglang],
@@ -232,7 +235,7 @@ describe('an effort', () => {
     expect(asked(effort, refusal)).toBeUndefined();
   });
 
-  test('is none beside functions for a model that calls them only unreasoned', () => {
+  test('is none together with functions for a model that calls them only without reasoning', () => {
     const refusal =
       "Function tools with reasoning_effort are not supported for gpt-5.6-luna in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.";
     const tools = { tools: [{ type: 'function' }] };

@@ -88,7 +88,7 @@ describe('decodeRequest', () => {
       { model: 'm', messages: [user], response_format: { type: 'json_schema' } },
       'response_format.json_schema',
     ],
-  ])('%s is refused by path', (_name, body, param) => {
+  ])('%s is refused with its path', (_name, body, param) => {
     const { kind, options, message } = refusal(body);
     expect(kind).toBe('invalid-request');
     expect(options.param).toBe(param);
@@ -124,7 +124,7 @@ describe('decodeRequest', () => {
     });
   });
 
-  test('results that follow each other are one turn', () => {
+  test('adjacent results are one turn', () => {
     const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'x' });
     const { request } = decode({ model: 'm', messages: [user, result('a'), result('b'), user, result('c')] });
     expect(request.messages.map(({ role, content }) => [role, content.length])).toEqual([
@@ -156,7 +156,7 @@ describe('decodeRequest', () => {
     ]);
   });
 
-  test('words that only some servers know are kept for them', () => {
+  test('values that only some servers know are kept for them', () => {
     const { request } = decode({
       model: 'm',
       messages: [user],
@@ -174,7 +174,7 @@ describe('decodeRequest', () => {
 });
 
 describe('encodeRequest', () => {
-  test('asks for usage in a stream and for nothing of it in a single body', () => {
+  test('asks for usage in a stream, but not in a single body', () => {
     expect(encode({}).body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
     expect(encode({}).headers.accept).toBe('text/event-stream');
     const single = encode({}, { ...target, stream: false });
@@ -189,15 +189,15 @@ describe('encodeRequest', () => {
     ['o3-mini', 'max_completion_tokens'],
     ['gpt-5.2', 'max_completion_tokens'],
     ['openai/gpt-5', 'max_completion_tokens'],
-  ])('%s is told its limit as %s', (model, field) => {
+  ])('%s gets its limit as %s', (model, field) => {
     expect(encode({ sampling: { maxOutputTokens: 7 } }, { ...target, model }).body).toHaveProperty(field, 7);
   });
 
-  test('sets no limit where the client set none', () => {
+  test('sets no limit if the client set none', () => {
     expect(encode({}).body).not.toHaveProperty('max_tokens');
   });
 
-  test('says a failed call in words, and moves its pictures behind all results', () => {
+  test('marks a failed call in its text, and moves its images behind all results', () => {
     const image = {
       type: 'media' as const,
       mediaType: 'image/png',
@@ -241,7 +241,7 @@ describe('encodeRequest', () => {
     [1024, 'low'],
     [8000, 'medium'],
     [31_999, 'high'],
-  ])('a budget of %i tokens is said as %s effort', (budgetTokens, effort) => {
+  ])('a budget of %i tokens becomes %s effort', (budgetTokens, effort) => {
     expect(encode({ reasoning: { budgetTokens } }).body.reasoning_effort).toBe(effort);
   });
 
@@ -304,7 +304,7 @@ describe('encodeRequest', () => {
         ],
       },
     ],
-  ])('what the dialect can not say is refused at %s', (param, request) => {
+  ])('what the dialect cannot express is refused at %s', (param, request) => {
     expect(() => encode(request)).toThrow(
       expect.objectContaining({ kind: 'invalid-request', options: { param } }),
     );

@@ -37,7 +37,7 @@ const word = fc.stringMatching(/^[a-zA-Z0-9_-]{1,12}$/);
 const fragments = fc.array(fc.string({ unit: 'binary', maxLength: 5 }), { minLength: 1, maxLength: 4 });
 const visible = fragments.filter((pieces) => pieces.join('') !== '');
 const count = fc.nat(100_000);
-/** Through JSON text once, which knows no -0. */
+/** Through JSON text once, because JSON has no -0. */
 const json = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)));
 const fields = fc.dictionary(
   fc.constantFrom('x_a', 'x_b'),
@@ -53,12 +53,12 @@ const block: fc.Arbitrary<Block> = fc.oneof(
 );
 const usage = fc.oneof(
   fc.constant({}),
-  // No prompt has no tokens: that is how servers say that they did not count.
+  // Every prompt has tokens: 0 is how servers say that they did not count.
   fc.record({ inputTokens: fc.integer({ min: 1, max: 100_000 }), outputTokens: count }).chain((known) =>
     optional<Record<string, number>>({
       cacheReadTokens: count,
       cacheWriteTokens: count,
-      // A part of the output: servers that count it beside are read otherwise.
+      // A part of the output; counts of servers that report it beside the output are read otherwise.
       reasoningTokens: fc.nat(known.outputTokens),
     }).map((more) => ({ ...known, ...more })),
   ),
@@ -77,7 +77,7 @@ function eventsOf({ kind, ...rest }: Block, index: number): GenerationEvent[] {
   ];
 }
 
-/** Whole generations, as far as the dialect tells one from another: it has no border between texts. */
+/** Whole generations, as far as the dialect can express them: it has no border between texts. */
 const generation = fc
   .record({
     blocks: fc.array(block, { maxLength: 6 }),
@@ -114,7 +114,7 @@ function decode(pieces: readonly Uint8Array[]): GenerationEvent[] {
   return [...messages.flatMap((message) => decoder.push(message)), ...decoder.end()];
 }
 
-test('a streamed generation is read back as it was', () => {
+test('a streamed generation is read back unchanged', () => {
   fc.assert(
     fc.property(generation, fc.array(fc.nat(), { maxLength: 5 }), (events, places) => {
       expect(findGrammarError(events)).toBeUndefined();
@@ -172,7 +172,7 @@ const opaquePart = fields.map((value) => ({
   value: { type: 'x_part', ...value },
 }));
 
-/** Blank ones are none, which a server is told as an empty object. */
+/** Blank arguments are no arguments: a server gets an empty object. */
 const callArguments = text.filter((value) => value.trim() !== '');
 
 const assistant: fc.Arbitrary<AssistantMessage> = fc
@@ -249,14 +249,14 @@ const request: fc.Arbitrary<InferenceRequest> = fc
     own(fields),
   )
   .map(([messages, sampling, options, kept]) => {
-    // Results that follow each other are one turn.
+    // Adjacent results are one turn.
     const turns = messages.filter(
       ({ role }, index) => role !== 'tool' || messages[index - 1]?.role !== 'tool',
     );
     return { model: 'm', messages: turns, sampling, ...options, ...kept } as InferenceRequest;
   });
 
-test('a request is read back as it was by a server of the dialect', () => {
+test('a request is read back unchanged by a server of the dialect', () => {
   fc.assert(
     fc.property(request, (wanted) => {
       const { body, dropped } = client.encodeRequest(wanted, {

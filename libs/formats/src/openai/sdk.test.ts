@@ -11,7 +11,7 @@ interface Sent {
   body: unknown;
 }
 
-/** The official client against our codec: what it sends is decoded, and the answer is encoded as it asked. */
+/** The official client with our codec: its requests are decoded, and the answers are encoded as it asked. */
 function connect(choices: readonly (readonly GenerationEvent[])[], sent: Sent[] = []): OpenAI {
   return new OpenAI({
     apiKey: 'sk-test',
@@ -37,13 +37,13 @@ const answered = goldenCases('openai').filter(
 );
 
 test.each(answered.map((golden) => [golden.name, golden] as const))(
-  'the SDK adds the stream of %s up to its single body',
+  'the SDK accumulates the stream of %s to its single body',
   async (name, { events, wire }) => {
-    // The file is a request of this very dialect.
+    // Safe to cast: the file is a request of this very dialect.
     const body = wire?.body as OpenAI.ChatCompletionCreateParamsNonStreaming;
     const client = connect(events);
     const single = await client.chat.completions.create({ ...body, stream: false });
-    // A custom tool's answer has no place in the helper, which expects a function in every call.
+    // The SDK's helper expects a function in every call, so it has no place for a custom tool's answer.
     if (name.startsWith('custom-tool')) return;
     const { stream, ...rest } = body;
     const streamed = await client.chat.completions.stream(rest).finalChatCompletion();
@@ -64,7 +64,7 @@ test.each(answered.map((golden) => [golden.name, golden] as const))(
 
 const failure: ErrorInfo = { kind: 'unavailable', message: 'no worker answers' };
 
-test('an error in the middle of a stream is thrown by the SDK with its code', async () => {
+test('an error in mid-stream is thrown by the SDK with its code', async () => {
   const client = connect([
     [
       { type: 'start', id: 'a', model: 'm', createdAt: 1 },

@@ -33,7 +33,7 @@ describe('ChatStreamEncoder', () => {
     );
   });
 
-  test('an error is the last word: no reason to finish, no end marker, no keep-alive', () => {
+  test('an error is the last word: no finish reason, no end marker, no keep-alive', () => {
     const stream = encoder();
     stream.push(start, 0);
     const last = stream.push({ type: 'error', error: { kind: 'internal', message: 'internal error' } }, 0);
@@ -49,11 +49,11 @@ describe('ChatStreamEncoder', () => {
     expect(chunksOf(last)).toMatchObject([{ error: { code: 'server_saturated' } }]);
   });
 
-  test('a keep-alive is a comment, before the first event too', () => {
+  test('a keep-alive is a comment, even before the first event', () => {
     expect(encoder().keepAlive()).toMatch(/^: .*\n\n$/);
   });
 
-  test('the usage is told only where it was asked for, and the end marker comes after every choice', () => {
+  test('the usage is reported only if it was asked for, and the end marker follows every choice', () => {
     const plain = encoder();
     plain.push(start, 0);
     const last = plain.push(finish, 0);
@@ -132,7 +132,7 @@ describe('ChatStreamDecoder', () => {
     ]);
   });
 
-  test('a message of nothing and messages after the end are passed over', () => {
+  test('an empty message and messages after the end are ignored', () => {
     const decoder = new ChatStreamDecoder(context);
     expect(decoder.push({ data: '' })).toEqual([]);
     decoder.push({ data: 'oops' });
@@ -146,7 +146,7 @@ describe('ChatStreamDecoder', () => {
     expect(decoder.push({ data: ' [DONE] ' })).toEqual([{ type: 'finish', reason: 'stop', usage: {} }]);
   });
 
-  test('an end marker without a reason in the middle of a call, or of thinking, is none', () => {
+  test('an end marker without a reason inside of a call, or of thinking, is none', () => {
     const piece = (index: number, text: string) =>
       chunk({ tool_calls: [{ index, id: `call_${index}`, function: { name: 'rm', arguments: text } }] });
     const ended = (...chunks: Json[]) => {
@@ -179,13 +179,13 @@ describe('ChatStreamDecoder', () => {
     });
   });
 
-  test('says tool calls where there are some, and only there', () => {
+  test('reports tool calls as the reason if there are some, and only then', () => {
     const calls = { tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] };
     expect(decode(chunk(calls, 'stop')).at(-1)).toMatchObject({ reason: 'tool-calls' });
     expect(decode(chunk({ content: 'x' }, 'tool_calls')).at(-1)).toMatchObject({ reason: 'stop' });
   });
 
-  test('the first call flows while it comes, the next one waits', () => {
+  test('the first call is passed on while it comes, and the next one waits', () => {
     const decoder = new ChatStreamDecoder(context);
     const push = (index: number, args: string, name?: string) =>
       decoder
@@ -220,7 +220,7 @@ describe('ChatStreamDecoder', () => {
     ]);
   });
 
-  test('unknown parts of a delta pass by as they came and are added up for the single body', () => {
+  test('unknown parts of a delta pass by as they came and are merged for the single body', () => {
     const events = decode(
       chunk({ audio: { id: 'a', data: 'AA' } }),
       chunk({ audio: { data: 'BB' } }),
@@ -251,7 +251,7 @@ describe('ChatStreamDecoder', () => {
   });
 });
 
-test('reasoning that a server counts beside the completion is counted in', () => {
+test('reasoning that a server counts beside the completion is included', () => {
   const [, finished] = decodeResponse(
     {
       choices: [{ message: { content: '' }, finish_reason: 'stop' }],
