@@ -43,7 +43,7 @@ describe('events add up to', () => {
     });
   });
 
-  it('as many parts as there were blocks, also of one kind', () => {
+  it('as many parts as there were blocks, even if adjacent blocks are of the same kind', () => {
     expect(collect([start, text(0, 'a'), text(1, 'b'), finish]).content).toEqual([
       { type: 'text', text: 'a' },
       { type: 'text', text: 'b' },
@@ -65,7 +65,7 @@ describe('events add up to', () => {
     );
   });
 
-  it('the whole text of many deltas, whenever it is asked for', () => {
+  it('the whole text of many deltas, at whatever point it is read', () => {
     const collector = new Collector();
     const texts: string[] = [];
     for (let index = 0; index < 100; index += 1) {
@@ -95,7 +95,7 @@ describe('events add up to', () => {
     expect(collect([start, text(0, 'a'), finish])).not.toHaveProperty('logprobs');
   });
 
-  it('blocks with what was said about them: signatures, citations, a call’s own fields', () => {
+  it('blocks with their annotations: signatures, citations, a call’s own fields', () => {
     const generation = collect([
       start,
       text(0, 'a'),
@@ -112,7 +112,7 @@ describe('events add up to', () => {
     ]);
   });
 
-  it('an answer without the opaque events that stood in no block', () => {
+  it('an answer without the opaque events that belong to no block', () => {
     expect(collect([start, { type: 'opaque', format: 'openai', value: 1 }, finish]).content).toEqual([]);
   });
 
@@ -125,14 +125,14 @@ describe('events add up to', () => {
   });
 });
 
-describe('a generation that did not end well', () => {
-  it('is thrown as what ended it', () => {
+describe('a generation that failed', () => {
+  it('throws the error that ended it', () => {
     const error = { kind: 'rate-limited', message: 'too much', retryAfterMs: 5, retryable: true } as const;
     const thrown = catchError(() => collect([start, text(0, 'a'), { type: 'error', error }]));
     expect(thrown?.info).toEqual(error);
   });
 
-  it('is thrown as the upstream’s failure when it has no end, or no beginning', () => {
+  it('throws an upstream failure if it has no end or no beginning', () => {
     expect(() => collect([start, text(0, 'a')])).toThrow('the generation has no end');
     expect(() => collect([])).toThrow('the generation has no end');
     expect(() => collect([finish])).toThrow('the generation has no end');

@@ -37,7 +37,7 @@ describe('the estimate of input tokens', () => {
     expect(estimateInputTokens({ ...base, messages: [], tools })).toBeGreaterThan(10);
   });
 
-  it('counts thinking as text, and the schema of an answer as its JSON', () => {
+  it('counts thinking as text, and an answer’s schema as its JSON', () => {
     const base = { model: 'm', sampling: {} };
     const thinking = {
       role: 'assistant' as const,

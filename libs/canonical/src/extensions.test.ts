@@ -34,20 +34,20 @@ describe('later fields of a block', () => {
     expect(block.extensions).toEqual({ openai: { a: 2, b: [2] } });
   });
 
-  it('begin the record where there was none', () => {
+  it('start a record if there was none', () => {
     const block: Extensible = {};
     mergeExtensions(block, { openai: { a: 1 } });
     expect(block).toEqual({ extensions: { openai: { a: 1 } } });
   });
 
-  it('leave out one that would be the parent of the others', () => {
+  it('ignore a name that would set the prototype', () => {
     const block: Extensible = {};
     mergeExtensions(block, { openai: JSON.parse('{"__proto__":{"odd":1},"a":1}') });
     expect(Object.getPrototypeOf(block.extensions?.openai)).toBe(Object.prototype);
     expect(block).toEqual({ extensions: { openai: { a: 1 } } });
   });
 
-  it('change nobody who shares the earlier or the later record', () => {
+  it('do not change anyone who shares the earlier or the later record', () => {
     const earlier = { openai: { list: [1] } };
     const later = { openai: { list: [2] } };
     const block: Extensible = { extensions: earlier };
@@ -55,7 +55,7 @@ describe('later fields of a block', () => {
     expect([earlier, later]).toEqual([{ openai: { list: [1] } }, { openai: { list: [2] } }]);
   });
 
-  it('lists without end, and leaves those alone that it was given', () => {
+  it('extend long lists in place, and leave the given lists alone', () => {
     const part: Extensible = {};
     const first = { openai: { sources: [0] } };
     mergeExtensions(part, first);

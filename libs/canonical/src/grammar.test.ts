@@ -94,7 +94,7 @@ describe('a generation breaks a rule when', () => {
     expect(findGrammarError(events)).toBe(broken);
   });
 
-  it('and names it at the event itself', () => {
+  it('and is named at the event itself', () => {
     const checker = new GrammarChecker();
     expect(checker.check(start)).toBeUndefined();
     expect(checker.end()).toBe('no terminal event');

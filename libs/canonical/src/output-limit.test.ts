@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { outputLimit } from './output-limit.ts';
 import type { InferenceRequest } from './request.ts';
 
-/** A request with a prompt of so many tokens by our own estimate. */
+/** A request with a prompt of this many tokens, by our own estimate. */
 function ask(inputTokens: number, maxOutputTokens?: number): InferenceRequest {
   const text = 'word'.repeat(inputTokens - 4);
   return {
@@ -13,12 +13,12 @@ function ask(inputTokens: number, maxOutputTokens?: number): InferenceRequest {
 }
 
 describe('the limit of an answer', () => {
-  it('is absent where neither request nor model has one, whatever the context', () => {
+  it('is absent if neither request nor model has one, whatever the context', () => {
     expect(outputLimit(ask(10), {})).toBeUndefined();
     expect(outputLimit(ask(10), { contextTokens: 100 })).toBeUndefined();
   });
 
-  it('is the lower of what is asked for and what the model gives', () => {
+  it('is the lower of what is asked for and what the model allows', () => {
     expect(outputLimit(ask(10, 50), {})).toBe(50);
     expect(outputLimit(ask(10), { maxOutputTokens: 70 })).toBe(70);
     expect(outputLimit(ask(10, 50), { maxOutputTokens: 70 })).toBe(50);
@@ -34,13 +34,13 @@ describe('the limit of an answer', () => {
     expect(outputLimit(ask(5, 32_000), { contextTokens: 10_000 })).toBe(9995);
   });
 
-  it('keeps a part of the context for the answer where the estimate of the prompt leaves less', () => {
+  it('keeps a part of the context for the answer even if the estimated prompt leaves less', () => {
     for (const inputTokens of [9900, 50_000])
       expect(outputLimit(ask(inputTokens, 4000), { contextTokens: 10_000 })).toBe(625);
     expect(outputLimit(ask(50), { contextTokens: 7, maxOutputTokens: 7 })).toBe(1);
   });
 
-  it('takes the tokens of the prompt from who knows them', () => {
+  it('uses the prompt’s true token count if it is given', () => {
     expect(outputLimit(ask(10, 900), { contextTokens: 1000 }, 600)).toBe(400);
   });
 });

@@ -131,7 +131,7 @@ describe('parseCatalog', () => {
     ]);
   });
 
-  it('lists the mistakes of backends among its own, for whoever knows the engines', () => {
+  it('reports the mistakes of backends with its own, if somebody knows the engines', () => {
     const backend = { engine: 'upstream', baseUrl: 'nowhere' };
     const asked: unknown[] = [];
     const raw = { pools: { gpu: { backend, maxWaiting: -1 }, bare: {}, odd: { backend: 5 } }, models: {} };
@@ -171,7 +171,7 @@ describe('parseCatalog', () => {
     },
   );
 
-  it('does not mistake what all objects inherit for names in the file', () => {
+  it('does not take inherited properties of objects for names in the file', () => {
     const raw = { pools: { sim: pool }, models: { m: { pool: 'constructor' } }, aliases: { a: 'toString' } };
     expect(problemsOf(raw).map(({ path }) => path)).toEqual(['models.m.pool', 'aliases.a']);
     expect(
@@ -179,7 +179,7 @@ describe('parseCatalog', () => {
     ).toBeUndefined();
   });
 
-  it('warns of what is legal and probably not meant', () => {
+  it('warns of settings that are legal but probably not intended', () => {
     const { warnings } = parseCatalog({
       pools: { sim: pool, idle: pool },
       models: { m: { pool: 'sim', contextTokens: 10, maxOutputTokens: 20 } },
@@ -239,7 +239,7 @@ describe('resolve', () => {
     `gpt-${'y'.repeat(1_000)}`,
   ])('%.20s is nothing', (name) => expect(resolve(name)).toBeUndefined());
 
-  it('of two patterns with literal parts of equal length takes the first in the file', () => {
+  it('takes the first pattern in the file if two have literal parts of equal length', () => {
     const catalog = parseCatalog({
       pools: { sim: pool },
       models: { a: { pool: 'sim' }, b: { pool: 'sim' } },
@@ -248,7 +248,7 @@ describe('resolve', () => {
     expect(catalog.resolve('x-y')?.id).toBe('b');
   });
 
-  it('gives the same answer again, after thousands of other names too', () => {
+  it('gives the same answer again, even after thousands of other names', () => {
     for (let index = 0; index < 5_000; index++) expect(resolve(`gpt-${index}`)?.id).toBeDefined();
     expect(resolve('gpt-4o')?.id).toBe('large');
     expect(resolve('gpt-4o')?.id).toBe('large');
@@ -257,7 +257,7 @@ describe('resolve', () => {
   });
 });
 
-it('the built-in catalogue serves the vendors’ names by the simulated model', () => {
+it('the built-in catalogue serves every vendor’s names with the simulated model', () => {
   const catalog = parseCatalog(defaultCatalogSettings);
   expect(catalog.warnings).toEqual([]);
   for (const name of ['sim', 'gpt-5.2', 'o3-mini', 'claude-opus-4-5', 'gemini-2.5-flash']) {
@@ -275,12 +275,12 @@ it('the built-in catalogue serves the vendors’ names by the simulated model', 
   ]);
 });
 
-it('lists leave out what is not known', () => {
+it('lists leave out what is unknown', () => {
   const catalog = parseCatalog({ pools: { sim: pool }, models: { m: { pool: 'sim', requestTimeoutMs: 1 } } });
   expect(toPublicModels(catalog, () => true)).toEqual([{ id: 'm', displayName: 'm', createdAt: 0 }]);
 });
 
-it('lists show what a caller may use, and an alias where that is all that it may say', () => {
+it('lists show what a caller may use, and an alias only if its model’s own name is not allowed', () => {
   const catalog = parseCatalog({
     pools: { sim: pool },
     models: { one: { pool: 'sim', contextTokens: 9 }, two: { pool: 'sim' } },
@@ -294,7 +294,7 @@ it('lists show what a caller may use, and an alias where that is all that it may
   expect(listed('two').map(({ id }) => id)).toEqual(['two']);
 });
 
-it('every name of the settings is known to overrides', () => {
+it('every name of the settings can be overridden', () => {
   expect(catalogSpellings).toEqual(
     expect.arrayContaining(['pools', 'backend', 'maxWaiting', 'requestTimeoutMs', 'aliases']),
   );

@@ -20,7 +20,7 @@ function expected(ids: string[], aliases: string[], asked: string): string | und
   return best === undefined ? undefined : `alias ${best}`;
 }
 
-it('any names resolve by the rule, asked once or again', () => {
+it('any name resolves by the rule, asked once or again', () => {
   fc.assert(
     fc.property(fc.uniqueArray(name), fc.uniqueArray(alias), fc.array(name), (ids, aliases, asked) => {
       const resolver = new NameResolver(

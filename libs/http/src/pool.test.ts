@@ -47,7 +47,7 @@ afterEach(() => {
 });
 
 function open(listening: Server | TcpServer, maxConnections: number, host = 'http://127.0.0.1'): Pool {
-  // A TCP server that listens has an address with a port.
+  // Safe to cast: a listening TCP server has an address with a port.
   const { port } = listening.address() as AddressInfo;
   const origin = originOf(new URL(`${host}:${port}`));
   return new Pool({ origin, maxConnections, connectTimeoutMs: 10_000, now: () => now });
@@ -95,7 +95,7 @@ function ask(path: string, body = 'x'): Asked {
 /** Resolves with the whole body, or with the word for what went wrong. */
 const get = (path: string): Promise<string> => ask(path).over;
 
-/** Resolves when the server holds so many. */
+/** Resolves when the server holds this many connections. */
 async function holds(count: number): Promise<void> {
   while (held.length < count) {
     await new Promise<void>((resolve) => {
@@ -105,7 +105,7 @@ async function holds(count: number): Promise<void> {
 }
 
 describe('a pool', () => {
-  it('uses a connection again instead of opening another', async () => {
+  it('reuses a connection instead of opening another', async () => {
     for (let call = 0; call < 20; call++) {
       expect(await get('/')).toBe('answer');
     }
@@ -118,7 +118,7 @@ describe('a pool', () => {
     expect(sockets).toBe(1);
   });
 
-  it('opens one for each answer at the same time, and no more than the limit', async () => {
+  it('opens a connection for each concurrent answer, up to the limit', async () => {
     const answers = ['/hold', '/hold', '/hold', '/hold', '/'].map(get);
     await holds(3);
     expect(sockets).toBe(3);
@@ -132,7 +132,7 @@ describe('a pool', () => {
     expect(sockets).toBe(3);
   });
 
-  it('goes on after connections that were cut', async () => {
+  it('continues after connections that were cut', async () => {
     const cut = get('/hold');
     await holds(1);
     held[0]?.destroy();
@@ -140,7 +140,7 @@ describe('a pool', () => {
     expect(await Promise.all(['/', '/', '/', '/', '/', '/'].map(get))).toEqual(Array(6).fill('answer'));
   });
 
-  it('goes on when the server is there again', async () => {
+  it('continues when the server is back', async () => {
     const { port } = server.address() as AddressInfo;
     server.close();
     server.closeAllConnections();
@@ -151,28 +151,28 @@ describe('a pool', () => {
     expect(await Promise.all(['/', '/', '/', '/', '/'].map(get))).toEqual(Array(5).fill('answer'));
   });
 
-  it('does not blame the server for a connection that we came too late to see', async () => {
+  it('does not blame the server for a connection that we were too late to see', async () => {
     const { port } = server.address() as AddressInfo;
     const origin = originOf(new URL(`http://127.0.0.1:${port}`));
     pool = new Pool({ origin, maxConnections: 1, connectTimeoutMs: 20, now: () => now });
     const answer = get('/');
-    // The process stands still; the kernel connects meanwhile.
+    // The process stands still while the kernel connects.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60);
     expect(await answer).toBe('answer');
   });
 
-  it('leaves no address of several for our own standstill, which is no answer of its server', async () => {
+  it('leaves none of several addresses because of our own stall, which is no answer of the server', async () => {
     const { port } = server.address() as AddressInfo;
     const resolve = (_host: string, _options: object, found: (error: null, addresses: object[]) => void) =>
       process.nextTick(() => {
-        // Where nobody listens is second: what a host without IPv6 has of it.
+        // The address where nobody listens comes second, as on a host without IPv6.
         found(
           null,
           ['127.0.0.1', '::1'].map((address) => ({ address, family: isIP(address) })),
         );
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
       });
-    // Of its overloads this is the one that a socket calls.
+    // Of its overloads, this is the one that a socket calls.
     const lookup = vi.spyOn(dns, 'lookup').mockImplementation(resolve as typeof dns.lookup);
     const origin = originOf(new URL(`http://model.test:${port}`));
     pool = new Pool({ origin, maxConnections: 1, connectTimeoutMs: 30_000, now: () => now });
@@ -180,20 +180,20 @@ describe('a pool', () => {
     lookup.mockRestore();
   });
 
-  it('sends a request again that a connection lost which the server was just closing', async () => {
+  it('repeats a request that was lost with a connection that the server was just closing', async () => {
     expect(await get('/')).toBe('answer');
     server.closeAllConnections();
     expect(await get('/')).toBe('answer');
     expect(pool.repeated).toBe(1);
   });
 
-  it('sends no request again that a server began to work on', async () => {
+  it('repeats no request that a server has begun to work on', async () => {
     expect(await get('/')).toBe('answer');
     expect(await get('/working')).toBe('reset');
     expect(pool.repeated).toBe(0);
   });
 
-  it('takes no idle connection that the server may be closing', async () => {
+  it('reuses no idle connection that the server may be closing', async () => {
     expect(await get('/')).toBe('answer');
     now += 3_999;
     expect(await get('/')).toBe('answer');
@@ -210,7 +210,7 @@ describe('a pool', () => {
     expect(sockets).toBe(2);
   });
 
-  it('closes what nobody needs any more', async () => {
+  it('closes connections that nobody needs any more', async () => {
     const connected = once(server, 'connection');
     expect(await get('/')).toBe('answer');
     const [socket] = await connected;
@@ -218,7 +218,7 @@ describe('a pool', () => {
     await once(socket, 'close');
   });
 
-  it('leaves a call: its connection is closed, and those who wait go on', async () => {
+  it('gives up a call: its connection is closed, and the others still wait', async () => {
     const [left, ...others] = ['/hold', '/hold', '/hold'].map((path) => ask(path));
     const waiting = ask('/');
     const leaving = ask('/');
@@ -231,7 +231,7 @@ describe('a pool', () => {
     expect([left?.text, leaving.text]).toEqual(['begun', '']);
   });
 
-  it('sends no call that was left while it waited', async () => {
+  it('sends no call that was given up while it waited', async () => {
     pool = open(server, 1);
     ask('/hold');
     const [left, next] = [ask('/'), ask('/')];
@@ -242,7 +242,7 @@ describe('a pool', () => {
     expect(left.status).toBeUndefined();
   });
 
-  it('keeps everybody who waits when a call is left that was over', async () => {
+  it('keeps everybody who waits when a finished call is given up', async () => {
     pool = open(server, 1);
     const over = ask('/');
     await over.over;
@@ -275,7 +275,7 @@ describe('a connection to a server that', () => {
   let raw: TcpServer;
   let connections: number;
 
-  /** A server that writes these bytes for every piece that it reads. */
+  /** A server that writes the next of these answers for every piece that it reads. */
   async function serve(...answers: string[]): Promise<void> {
     connections = 0;
     raw = createTcpServer((socket) => {
@@ -293,7 +293,7 @@ describe('a connection to a server that', () => {
     raw?.close();
   });
 
-  it('says more than it was asked is not used again: nobody gets the answer of somebody else', async () => {
+  it('sends more than it was asked for is not reused, so that nobody gets another’s answer', async () => {
     const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n';
     await serve(`${answer}a1${answer}b1`, `${answer}a2`);
     const [first, second] = [get('/'), get('/')];
@@ -302,7 +302,7 @@ describe('a connection to a server that', () => {
     expect(connections).toBe(2);
   });
 
-  it('answers before it has read the request is not used again', async () => {
+  it('answers before it has read the request is not reused', async () => {
     connections = 0;
     raw = createTcpServer((socket) => {
       connections += 1;
@@ -324,7 +324,7 @@ describe('a connection to a server that', () => {
     expect(await get('/')).toBe('protocol');
   });
 
-  it('does not speak HTTP any more fails the request, which it may have worked on', async () => {
+  it('stops speaking HTTP fails the request, which it may have worked on', async () => {
     await serve('HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na', '220 mail ready\r\n\r\n');
     expect([await get('/'), await get('/')]).toEqual(['a', 'protocol']);
     expect(pool.repeated).toBe(0);
@@ -344,7 +344,7 @@ describe('a connection to a server that', () => {
     expect(await get('/')).toBe('reset');
   });
 
-  it('answers a new one by closing it fails the request, instead of being asked for ever', async () => {
+  it('answers a new connection by closing it fails the request, instead of being asked for ever', async () => {
     connections = 0;
     raw = createTcpServer((socket) => {
       connections += 1;
@@ -377,7 +377,7 @@ describe('a connection to a server that', () => {
     },
   );
 
-  it('closes it while nobody asks is not used again', async () => {
+  it('closes it while it is idle is not reused', async () => {
     connections = 0;
     const closed: Promise<unknown>[] = [];
     raw = createTcpServer((socket) => {
@@ -389,14 +389,14 @@ describe('a connection to a server that', () => {
     await once(raw, 'listening');
     pool = open(raw, 1);
     expect(await get('/')).toBe('all');
-    // We have closed our side, too.
+    // Wait until our side is closed, too.
     await closed[0];
     expect(await get('/')).toBe('all');
     expect([connections, pool.repeated]).toEqual([2, 0]);
   });
 
-  it('does not take a connection in time is not waited for', async () => {
-    // It takes TCP's, but never says a word of TLS.
+  it('does not accept a connection in time is given up', async () => {
+    // It accepts TCP connections, but never sends anything of TLS.
     await serve();
     const origin = { ...originOf(new URL('https://127.0.0.1')), port: (raw.address() as AddressInfo).port };
     pool = new Pool({ origin, maxConnections: 1, connectTimeoutMs: 20, now: () => now });

@@ -14,7 +14,7 @@ describe('a request', () => {
     expect(completeRequest(beginRequest(facts), '{}').isAscii).toBe(true);
   });
 
-  it('may have headers of its own beside those that it shares', () => {
+  it('may have its own headers besides those that it shares', () => {
     const { text } = completeRequest(beginRequest(facts), '{}', { 'x-request-id': 'r1-1' });
     expect(text).toMatch(/\r\ncontent-length: 2\r\nx-request-id: r1-1\r\n\r\n\{\}$/);
     expect(() => completeRequest(beginRequest(facts), '{}', { a: 'b\r\nc: d' })).toThrow(TypeError);

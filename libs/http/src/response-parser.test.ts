@@ -6,11 +6,11 @@ import { ResponseParser } from './response-parser.ts';
 interface Heard {
   heads: ResponseHead[];
   bodies: string[];
-  /** For each body whether nothing came behind it at once. */
+  /** For each body, whether nothing came directly after it. */
   alone: boolean[];
 }
 
-/** Feeds the pieces to a parser, which expects one response. */
+/** Feeds the pieces to a parser that expects one response. */
 function parse(pieces: readonly string[]): Heard & { parser: ResponseParser } {
   const heard: Heard = { heads: [], bodies: [], alone: [] };
   let body = '';
@@ -78,9 +78,9 @@ describe('the response parser', () => {
     ['the line end of a size', '1\r', '\na\r\n0\r\n\r\n', 'a'],
     ['the line end of a chunk', '1\r\na', '\r\n0\r\n\r\n', 'a'],
     ['half of the line end of a chunk', '1\r\na\r', '\n0\r\n\r\n', 'a'],
-  ])('takes nothing that an earlier read left in the buffer behind %s', (_, piece, rest, body) => {
+  ])('takes nothing that an earlier read left in the buffer after %s', (_, piece, rest, body) => {
     const first = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${piece}`;
-    // As if it had been there all the time: whoever takes it reads it twice.
+    // As if it had been there all the time: a parser that takes it reads it twice.
     const buffer = Buffer.from(`${first}${rest}`, 'latin1');
     const { bodies, parser } = parse([]);
     parser.push(buffer, first.length);
@@ -89,7 +89,7 @@ describe('the response parser', () => {
     expect(bodies).toEqual([body]);
   });
 
-  it('reads counted bodies and says when the connection ends with them', () => {
+  it('reads bodies with a length, and says if the connection ends with them', () => {
     const { heads, bodies } = parse([counted]);
     expect(bodies).toEqual(['busy']);
     expect(heads).toMatchObject([{ status: 429, keepsAlive: false }]);
@@ -101,7 +101,7 @@ describe('the response parser', () => {
     expect(bodies).toEqual(['']);
   });
 
-  it('reads a body whose coding is none by its length', () => {
+  it('reads a body with the coding `identity` by its length', () => {
     const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: Identity\r\ncontent-length: 5\r\n\r\n';
     expect(parse([`${head}hello`]).bodies).toEqual(['hello']);
   });
@@ -117,7 +117,7 @@ describe('the response parser', () => {
   it.each([
     ['counted', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'],
     ['chunked', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n'],
-  ])('does not take a %s body that was cut for a whole one', (_, text) => {
+  ])('does not take a %s body that was cut for a complete one', (_, text) => {
     const { parser, bodies } = parse([text]);
     parser.close();
     expect(bodies).toEqual([]);
@@ -127,7 +127,7 @@ describe('the response parser', () => {
     ['a counted body', counted],
     ['the last chunk', chunked],
     ['a head without a body', 'HTTP/1.1 204 No Content\r\n\r\n'],
-  ])('says when more came behind %s, and reads none of it', (_, text) => {
+  ])('says if more came after %s, and reads none of it', (_, text) => {
     const { heads, bodies, alone } = parse([`${text}HTTP/1.1 200 OK\r\n\r\nfor somebody else`]);
     expect(bodies).toEqual(parse([text]).bodies);
     expect(heads).toHaveLength(1);
@@ -191,13 +191,13 @@ describe('the head of a response', () => {
     'HTTP/1.1 200 OK\r\nX-Twice: A\r\nContent-Type:  Text/Plain; q="B" \r\nx-twice: C\r\n__proto__: d\r\n\r\n',
   ]).heads;
 
-  it('tells a header by its name in lower case, as it was spelled', () => {
+  it('returns a header by its lower-case name, with its value as it was spelled', () => {
     expect(head?.header('content-type')).toBe('Text/Plain; q="B"');
     expect(head?.header('x-twice')).toBe('A');
     expect(head?.header('type')).toBeUndefined();
   });
 
-  it('tells all of them', () => {
+  it('returns all of them', () => {
     expect(Object.entries(head?.headers() ?? {})).toEqual([
       ['x-twice', ['A', 'C']],
       ['content-type', 'Text/Plain; q="B"'],

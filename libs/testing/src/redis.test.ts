@@ -31,7 +31,7 @@ describe('startRedis', () => {
     two.disconnect();
   });
 
-  it('never takes a database of a shared server in which somebody has data', async () => {
+  it('never takes a database of a shared server that holds somebody’s data', async () => {
     await using shared = await startOwnRedis();
     const client = new Redis(shared.url);
     await client.select(1);
@@ -44,7 +44,7 @@ describe('startRedis', () => {
     client.disconnect();
   });
 
-  it('says that there is nobody at REDIS_URL', async () => {
+  it('says that nobody answers at REDIS_URL', async () => {
     const gone = await startOwnRedis();
     await gone.stop();
     vi.stubEnv('REDIS_URL', gone.url);
