@@ -12,10 +12,10 @@ export interface Sample {
   round: number;
   contender: string;
   measures: Measures;
-  /** Largest shares of the machine during its loads: ours, and anybody else's. */
+  /** The largest shares of the machine during its loads: used by us, and by anybody else. */
   ownShare: number;
   restShare: number;
-  /** What makes the figures doubtful: failures, a client at its limit. */
+  /** Why the figures are doubtful: failures, or a client at its limit. */
   findings: string[];
 }
 
@@ -37,11 +37,11 @@ export interface BenchOptions {
   rounds: number;
   /** Scales durations; 1 for a reference run. */
   pace: number;
-  /** Told what is measured, and each sample. */
+  /** Called with what is measured next, and with each sample. */
   say(sentence: string): void;
 }
 
-/** Upstream sockets, client sockets and what a process has open otherwise. */
+/** Files that a process has open besides idle streams: sockets of other loads, libraries, logs. */
 const spareFiles = 1500;
 const mostIdleStreams = 20_000;
 
@@ -56,7 +56,7 @@ export async function runBench(options: BenchOptions): Promise<BenchResult> {
     for (let round = 1; round <= rounds; round++) {
       for (const contender of taking) {
         const account = new Account(upstream, pace);
-        // What one contender can't do must not cost the results of all: its row stays empty.
+        // If one contender can't do a scenario, its row stays empty and the run goes on.
         const measures = await scenario.measure(contender, account).catch((error: Error): Measures => {
           account.findings.push(error.message);
           say(`${scenario.title}, round ${round}, ${contender.name}: ${error.message}`);
@@ -93,7 +93,7 @@ export class Account implements Bench {
   constructor(upstream: Upstream, pace: number) {
     this.upstream = upstream;
     this.pace = pace;
-    // A quick look leaves the longest part out.
+    // A quick run leaves out the longest part.
     this.mostIdle = pace < 1 ? 0 : Math.min(mostIdleStreams, openFilesLimit() - spareFiles);
   }
 

@@ -22,13 +22,13 @@ export interface CheckOptions {
 const model = 'paced-t0-n30-g1000-stamp';
 const rampMs = 10_000;
 const settleMs = 6_000;
-/** V8's young generation is at its full size by the first, so that the slope is the streams' own. */
+/** V8's young generation has its full size by the first step, so the slope between steps is that of the streams. */
 const idleSteps = [5000, 7500, 10_000];
 const gibibyte = 2 ** 30;
 
 /**
- * Many concurrent streams through one ingress and one worker, every text compared with the reference; then how
- * many idle ones an ingress holds in a gibibyte. Gives the exit code.
+ * Runs many concurrent streams through one ingress and one worker and compares every text with the reference. Then
+ * measures how many idle streams an ingress holds in a gibibyte. Returns the exit code.
  */
 export async function runCheck({ streams, redis, output, say, print }: CheckOptions): Promise<number> {
   const upstream = await startUpstream();
@@ -61,7 +61,7 @@ export async function runCheck({ streams, redis, output, say, print }: CheckOpti
 }
 
 async function measure(contender: Contender, upstream: Upstream, streams: number) {
-  // All have begun before the first one ends.
+  // All streams begin before the first one ends.
   const arrivals = Array.from({ length: streams }, (_, at) => Math.floor((at * rampMs) / streams));
   const { result, ownShare, restShare } = await runLoad(
     contender,
@@ -101,7 +101,7 @@ async function measureIdle(gateway: Contender, upstream: Upstream, say: (sentenc
     points.push({ streams, bytes });
     say(`${streams} idle streams: ingress ${(bytes / 1e6).toFixed(0)} MB`);
   }
-  // Each waits until only those are left that were there before it.
+  // In reverse: each `close` waits until only the streams are left that were open before it.
   for (const each of opened.reverse()) await each.close();
   const [first, last] = [points[0], points.at(-1)];
   if (!first || !last) throw new Error('no idle stream was measured');

@@ -17,7 +17,7 @@ import { openWorktree, type Worktree, WorktreeError } from './worktree.ts';
 interface Comparison {
   name: MeasureName;
   title: string;
-  /** Only CPU time hardly depends on what else the machine does; the rest is told, not judged. */
+  /** Only CPU time is judged, since it hardly depends on what else the machine does; the rest is only printed. */
   isJudged: boolean;
 }
 
@@ -109,7 +109,7 @@ async function compareGateways(both: readonly Worktree[]): Promise<Judgement[]> 
   const gateways: Gateway[] = [];
   try {
     for (const { root, name } of both) {
-      // The way that every checkout knows.
+      // By TCP, which every checkout supports.
       gateways.push(await startGateway({ upstream: upstream.url, redis: 'tcp', root, name }));
     }
     return await measureGateways(gateways, upstream);
@@ -138,7 +138,7 @@ async function measureGateways(gateways: readonly Gateway[], upstream: Upstream)
   return judgements.filter(({ isJudged }) => isJudged).map(({ judgement }) => judgement);
 }
 
-/** Measures both, the other one first in every second round, so that a drift of the machine favours neither. */
+/** Measures both, in alternating order, so that a drift of the machine favours neither. */
 async function inTurn<Side, Found>(
   round: number,
   sides: readonly Side[],

@@ -1,20 +1,20 @@
 import type { Role } from './processes.ts';
 
-/** `direct` is the fake upstream alone, `proxy` a bare proxy before it, `other` somebody's gateway at a URL. */
+/** `direct` is the fake upstream alone, `proxy` a bare proxy in front of it, `other` any gateway at a URL. */
 export type ContenderKind = 'direct' | 'proxy' | 'gateway' | 'other';
 
-/** Somebody that answers the load. */
+/** A server that is measured under the load. */
 export interface Contender {
   readonly kind: ContenderKind;
   readonly name: string;
   readonly url: string;
-  /** Absent: it wants none. */
+  /** Its API key; absent: it needs none. */
   readonly key?: string;
   /** Written as `name=value`, sent with every request; absent: none. */
   readonly headers?: readonly string[];
-  /** Its processes on this machine; empty when they are not known. */
+  /** Its processes on this machine; empty if they are not known. */
   readonly roles: readonly Role[];
-  /** Starts another of its kind, as a measurement needs that must not see what went before; absent: impossible. */
+  /** Starts a fresh one of its kind, for measurements that must not see what went before; absent: impossible. */
   startAnother?(options?: AnotherOptions): Promise<Contender>;
   stop(): Promise<void>;
 }

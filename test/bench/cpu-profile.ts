@@ -19,14 +19,14 @@ type Node = z.output<typeof node>;
 /** Microseconds by what they were spent on, largest first. */
 export type Costs = readonly (readonly [what: string, us: number])[];
 
-/** Where a process spent its CPU time in a window of the monotonic clock. */
+/** What a process spent its CPU time on during a window of the monotonic clock. */
 export interface ProfileSummary {
   busyUs: number;
   /** By package, or by file of ours. */
   modules: Costs;
   /** By function, with its file and line. */
   functions: Costs;
-  /** Functions of ours with all that they called. */
+  /** Our functions, each with everything that it called. */
   inclusive: Costs;
 }
 
@@ -70,7 +70,7 @@ export async function readProfile(
   };
 }
 
-/** Every function of ours on the stack, once. */
+/** Our functions on the stack, each once. */
 function ownCallers(
   found: Node,
   { byId, parents, root }: { byId: Map<number, Node>; parents: Map<number, number>; root: string },

@@ -1,6 +1,6 @@
 import type { Sample } from './bench-run.ts';
 
-/** How many measurements had failures or a client at its limit, and of what: a goal that they hold is held by chance. */
+/** Which measurements had failures or a client at its limit, and how many: a goal that they meet is met by chance. */
 export function describeDoubts(samples: readonly Pick<Sample, 'scenario' | 'findings'>[]): string {
   const doubtful = samples.filter(({ findings }) => findings.length > 0);
   if (doubtful.length === 0) return '';

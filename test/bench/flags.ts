@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util';
 import { knownNames, oneOf, wholeNumber } from '../support/command-line.ts';
 import { type RedisWay, redisWays } from './gateway.ts';
 
-/** What the user asked of the benchmark. */
+/** What the user asked the benchmark for. */
 export interface Flags {
-  /** Short loads, one round: to see that it runs, not to judge. */
+  /** Short loads, one round: shows that the benchmark runs, but its figures are not to be judged by. */
   quick: boolean;
   /** Names of scenarios; empty means all. */
   only: string[];
@@ -49,7 +49,7 @@ export function describeFlags(scenarios: readonly { name: string; title: string 
   return `${usage}\nScenarios:\n${names.join('')}`;
 }
 
-/** Reads the flags; `scenarios` are those that there are. Throws a sentence about the first that is wrong. */
+/** Reads the flags; `scenarios` are all that exist. Throws a sentence about the first wrong flag. */
 export function parseFlags(words: readonly string[], scenarios: readonly { name: string }[]): Flags {
   const { values } = parseArgs({
     args: [...words],
@@ -87,7 +87,7 @@ export function parseFlags(words: readonly string[], scenarios: readonly { name:
   };
 }
 
-/** A check and the loads past saturation are runs of their own: a flag that would change nothing of them is a mistake. */
+/** Refuses flags that would have no effect: `--check` and `--past-saturation` are runs of their own. */
 function refuseIdle(values: Readonly<Record<string, unknown>>): void {
   const ofScenarios = ['only', 'url', 'header', 'upstream-port', 'rounds'];
   const idle: Readonly<Record<string, readonly string[]>> = {

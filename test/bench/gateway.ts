@@ -46,12 +46,12 @@ const run = promisify(execFile);
 const manySlots = 40_000;
 const hourMs = 3_600_000;
 const keySecret = 'a secret of the benchmark, 32 bytes';
-/** Never reached, and asked for with every request: two policies, as a tenant in production has. */
+/** Two limits, as a tenant in production has: checked at every request, and never reached. */
 const policies = ['request-rate=100000000/1m', 'token-rate=100000000000/1m'];
 
 /**
- * Starts Redis, ingress and worker as they always are: a key, limits of its tenant, admission, usage, heartbeats
- * and resend are on. Logs are those of `npm start`: warnings.
+ * Starts Redis, ingress and worker as in production: with a key, limits of its tenant, admission, usage, heartbeats and
+ * resend. They log warnings, as under `npm start`.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { root = repository, processes = 1 } = options;
@@ -105,7 +105,7 @@ function settings({ upstream, slots = manySlots, waitBudgetMs = 600_000, ...rest
     engine: 'upstream',
     baseUrl: `${upstream}/v1`,
     slots,
-    // Idle streams are silent on purpose.
+    // Idle streams are silent on purpose and must not time out.
     firstEventTimeoutMs: hourMs,
     idleTimeoutMs: hourMs,
   };

@@ -2,9 +2,9 @@ import type { MeasureName, Measures } from './measures.ts';
 
 /** One figure of a row and its goals. */
 export interface Figure {
-  /** Told apart from its neighbour, as `p50`; empty where the row has one figure. */
+  /** Tells it apart from its neighbour, as `p50`; empty if the row has one figure. */
   label: string;
-  /** The figure of a contender, given those of the direct way; absent where it was not measured. */
+  /** The figure of a contender, given the measures of a direct call; absent if it was not measured. */
   read(own: Measures, direct: Measures): number | undefined;
   must?: number;
   moonshot?: number;
@@ -14,7 +14,7 @@ export interface Figure {
 export interface Row {
   title: string;
   unit: string;
-  /** Whether a figure shall be at most or at least its goal. */
+  /** Whether a figure has to be at most or at least its goal. */
   bound: 'most' | 'least';
   digits: number;
   figures: readonly Figure[];
@@ -130,7 +130,7 @@ export const rows: readonly Row[] = [
   ]),
 ];
 
-/** How a figure stands to its goals; absent without a goal or without a figure. */
+/** Whether a figure meets its goals; there is no verdict without a goal or without a figure. */
 export type Verdict = 'moonshot' | 'held' | 'missed';
 
 export function judge(row: Row, { must, moonshot }: Figure, value: number | undefined): Verdict | undefined {

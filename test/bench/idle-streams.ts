@@ -13,8 +13,7 @@ export interface IdleStreams {
 
 const openLimitMs = 120_000;
 const pauseMs = 100;
-/** Connections that one client process holds. */
-const rampPerSecond = 1000;
+const openedPerSecond = 1000;
 
 /** Opens `count` idle streams through a contender and resolves when the upstream holds them all. */
 export async function openIdleStreams(
@@ -24,11 +23,9 @@ export async function openIdleStreams(
 ): Promise<IdleStreams> {
   if (count === 0) return { close: async () => undefined };
   const before = (await upstream.count()).active;
-  const rampMs = Math.round((count / rampPerSecond) * 1000);
-  // Arrivals of an open loop: spread evenly, and never another one after them.
-  const rate = String(Math.max(1, Math.round((count * 1000) / rampMs)));
+  // An open loop with evenly spread arrivals: a closed one would open another stream for each that ends.
   const words = ['run', '-t', contender.url, '-m', models.idle, '-q', '--timeout', '3h', '--grace', '2h'];
-  const load = ['-r', rate, '--arrivals', 'constant', '-n', String(count), '-d', '1h'];
+  const load = ['-r', String(openedPerSecond), '--arrivals', 'constant', '-n', String(count), '-d', '1h'];
   const key = contender.key ? ['-k', contender.key] : [];
   const child = spawn(process.execPath, [loadtest, ...words, ...load, ...key], { stdio: 'ignore' });
   killWithUs(child);

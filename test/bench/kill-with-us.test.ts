@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 
 const folder = import.meta.dirname;
-/** Starts a child that ends with it, says its number and waits. */
+/** A program that starts a child which ends with it, prints the child's process id and waits. */
 const program = `
   import { spawn } from 'node:child_process';
   import { exitOnSignals } from '${folder}/../support/exit-on-signals.ts';
@@ -21,7 +21,7 @@ test('a child ends with a program that is told to end', async () => {
   });
   const [pid] = await once(createInterface({ input: parent.stdout }), 'line');
   expect(Number(pid)).toBeGreaterThan(0);
-  // The child has our end of the pipe, too: it closes when both are gone.
+  // The child holds the pipe open, too, so it closes when both have ended.
   const closed = once(parent, 'close');
   parent.kill('SIGTERM');
   expect(await closed).toEqual([143, null]);

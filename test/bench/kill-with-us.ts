@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** Lets a child not outlive this process, whatever ends it but a kill. */
+/** Ends the child when this process ends, however it does except by SIGKILL. */
 export function killWithUs(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): void {
   const kill = () => void child.kill(signal);
   process.once('exit', kill);

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { childrenOf } from './processes.ts';
 
-/** State of a socket that listens, as the kernel writes it. */
+/** How /proc writes the state of a listening socket. */
 const listening = '0A';
 
-/** The processes of this machine that listen at a TCP port, and all that they have started; none where /proc has no word of them. */
+/** Processes of this machine that listen at a TCP port, and all that they started; none if /proc does not show them. */
 export function findListeners(port: number): number[] {
   const sockets = new Set(listenersAt(port).map((inode) => `socket:[${inode}]`));
   if (sockets.size === 0) return [];
@@ -15,7 +15,7 @@ export function findListeners(port: number): number[] {
   return [...new Set(holders.flatMap((pid) => [pid, ...descendantsOf(pid)]))];
 }
 
-/** Inodes of the sockets that listen at a port, of both families. */
+/** Inodes of the sockets that listen at a port, by IPv4 and IPv6. */
 function listenersAt(port: number): string[] {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) => readFileSync(path, 'utf8').split('\n'));
@@ -25,7 +25,7 @@ function listenersAt(port: number): string[] {
   });
 }
 
-/** What a process has open; nothing of one that is gone or somebody else's. */
+/** The open files of a process; none if it has ended or belongs to another user. */
 function openFiles(pid: number): string[] {
   const folder = `/proc/${pid}/fd`;
   try {

@@ -10,21 +10,21 @@ import { type CpuByRole, cpuBetween, endedChildrenCpuMs, ownCpuMs, type Role, re
 import { openTemporaryFolder } from './temporary-folder.ts';
 import { loadtest } from './upstream.ts';
 
-/** What one run of the load test is asked to do, in its own flags. */
+/** One run of the load test, by its own flags. */
 export interface LoadPlan {
   model: string;
   /** Users in a closed loop. */
   users?: number;
   /** Users start evenly within this time; default 200 ms. */
   rampUpMs?: number;
-  /** Instants at which requests are due, in milliseconds: an open loop instead of users. */
+  /** Instants at which requests are due, in milliseconds: makes it an open loop instead of users. */
   arrivals?: readonly number[];
   /** Single bodies instead of streams. */
   single?: boolean;
   warmupMs: number;
   /** Warm-up included. */
   durationMs: number;
-  /** More flags, as they are. */
+  /** More flags, passed on unchanged. */
   flags?: readonly string[];
 }
 
@@ -68,7 +68,7 @@ const loadResult = z.looseObject({
 });
 export type LoadResult = z.output<typeof loadResult>;
 
-/** A metric's percentiles; absent where no answer had it, as when all failed. */
+/** A metric's percentiles; absent if no answer had the metric, for instance because all failed. */
 export function percentilesOf({ count, percentiles }: z.output<typeof metric>): {
   p50?: number;
   p99?: number;
@@ -76,7 +76,7 @@ export function percentilesOf({ count, percentiles }: z.output<typeof metric>): 
   return count === 0 ? {} : percentiles;
 }
 
-/** A run with what it cost. */
+/** A run and what it cost. */
 export interface LoadOutcome {
   result: LoadResult;
   /** Answers and tokens of the whole run, warm-up included: what the CPU time was spent on. */
@@ -89,7 +89,7 @@ export interface LoadOutcome {
   restShare: number;
 }
 
-/** Runs one load against a contender. `watched` are further processes that belong to the measurement. */
+/** Runs one load against a contender. `watched` are other processes that belong to the measurement. */
 export async function runLoad(
   contender: Contender,
   plan: LoadPlan,
@@ -121,7 +121,7 @@ export async function runLoad(
   }
 }
 
-/** Runs the load test's program and reads its result; its own last words go into the error when there is none. */
+/** Runs the load test's program and reads its result. If there is none, the error holds the program's last output. */
 export async function runLoadtest(
   contender: Contender,
   words: readonly string[],
@@ -161,7 +161,7 @@ async function planFlags(plan: LoadPlan, folder: string): Promise<string[]> {
   return [...flags, '--trace', trace];
 }
 
-/** This process and the clients that have ended, in milliseconds. */
+/** CPU time of this process and of the clients that have ended, in milliseconds. */
 function usedByUs(): number {
   return ownCpuMs() + endedChildrenCpuMs();
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 
-/** What a reader must know of the machine to judge a figure. */
+/** What a reader must know about the machine to judge a figure. */
 export interface Machine {
   processor: string;
   cores: number;
@@ -17,7 +17,7 @@ export interface MachineTimes {
 }
 
 const tickMs = 10;
-/** Positions in the first line of /proc/stat: idle, and waiting for a disk, are no work. */
+/** Positions in the first line of /proc/stat of the times that are no work: idle, and waiting for a disk. */
 const [idle, waiting] = [3, 4];
 
 export function describeMachine(): Machine {
@@ -30,10 +30,10 @@ export function describeMachine(): Machine {
   };
 }
 
-/** Reads it; time that a hypervisor gave to others counts as busy. */
+/** Reads the machine's CPU times. Time that the hypervisor gave to other guests counts as busy. */
 export function readMachineTimes(): MachineTimes {
   const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n');
-  // Guests' time, from the ninth field on, is part of the user's.
+  // The time of guests, from the ninth field on, is contained in user time.
   const fields = line.trim().split(/\s+/).slice(1, 9).map(Number);
   const totalMs = fields.reduce((sum, ticks) => sum + ticks * tickMs, 0);
   return { busyMs: totalMs - ((fields[idle] ?? 0) + (fields[waiting] ?? 0)) * tickMs, totalMs };

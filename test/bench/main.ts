@@ -43,7 +43,7 @@ const flags = readCommandLine(describeFlags(scenarios), () => parseFlags(process
 try {
   process.exitCode = await run(flags);
 } catch (thrown) {
-  // 1 is the verdict of a benchmark that ran.
+  // Exit code 1 means that the benchmark ran and missed a goal.
   process.exitCode = 2;
   const isExpected = thrown instanceof SluiceError || (thrown instanceof Error && 'syscall' in thrown);
   say(isExpected ? `bench: ${thrown.message}` : inspect(thrown));

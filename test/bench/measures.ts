@@ -1,4 +1,4 @@
-/** Everything that is measured of a contender. Milliseconds, microseconds of CPU, bytes; rates per second. */
+/** Everything that is measured of a contender. Times are milliseconds, CPU is microseconds, rates are per second. */
 const measureNames = [
   'ttft1P50',
   'ttft1P99',
@@ -41,10 +41,10 @@ const measureNames = [
   'fourPerToken',
 ] as const;
 export type MeasureName = (typeof measureNames)[number];
-/** What one measurement found; what it could not find is absent. */
+/** What one measurement found. What could not be measured is absent. */
 export type Measures = Partial<Record<MeasureName, number>>;
 
-/** The middle of several values; of an even number the mean of the middle two. Undefined without values. */
+/** The median; the mean of the middle two of an even number of values. Undefined without values. */
 export function median(values: readonly number[]): number | undefined {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

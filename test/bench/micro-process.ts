@@ -8,7 +8,9 @@ import { killWithUs } from './kill-with-us.ts';
 const cost = z.looseObject({ name: z.string(), cpuNs: z.number() });
 const program = fileURLToPath(new URL('./micro.ts', import.meta.url));
 
-/** Runs all micro-benchmarks over some checkout in a process of its own: microseconds of CPU by name. */
+/**
+ * Runs all micro-benchmarks on the code of a checkout, in a process of its own. Returns microseconds of CPU by name.
+ */
 export async function measureMicro(root: string): Promise<ReadonlyMap<string, number>> {
   const child = spawn(process.execPath, [program, '--json', '--root', root], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -13,7 +13,7 @@ import { openTemporaryFolder } from './temporary-folder.ts';
 const startLimitMs = 5_000;
 const pauseMs = 20;
 
-/** Starts nginx as a bare, unbuffered proxy with one worker; undefined where it is not installed. */
+/** Starts nginx as a bare, unbuffered proxy with one worker; undefined if it is not installed. */
 export async function startNginx(upstream: string): Promise<Contender | undefined> {
   if (spawnSync('nginx', ['-v']).status !== 0) return undefined;
   const temporary = openTemporaryFolder('nginx');
@@ -24,7 +24,7 @@ export async function startNginx(upstream: string): Promise<Contender | undefine
   const child = spawn('nginx', ['-c', config, '-p', folder, '-e', join(folder, 'error.log')], {
     stdio: ['ignore', 'inherit', 'inherit'],
   });
-  // Killed, it would leave its worker.
+  // SIGTERM, since SIGKILL would leave its worker behind.
   killWithUs(child, 'SIGTERM');
   const url = `http://127.0.0.1:${port}`;
   await awaitAnswer(`${url}/stats`);

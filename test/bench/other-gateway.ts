@@ -2,7 +2,7 @@ import type { Contender } from './contender.ts';
 import type { Flags } from './flags.ts';
 import { findListeners } from './listeners.ts';
 
-/** Somebody's gateway at a URL; one on this machine is known by who listens there, and its CPU time is measured. */
+/** Another gateway at a URL. If it runs on this machine, the CPU time of whoever listens at its port is measured. */
 export function openOtherGateway({ name, url, key, headers }: Flags['urls'][number]): Contender {
   const { hostname, port, protocol } = new URL(url);
   const isHere = hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
@@ -13,7 +13,7 @@ export function openOtherGateway({ name, url, key, headers }: Flags['urls'][numb
     url,
     ...(key !== undefined && { key }),
     headers,
-    // Asked anew before every load: some gateways replace their processes.
+    // Looked up before every load: some gateways replace their processes.
     get roles() {
       const pids = isHere ? findListeners(Number(port || defaultPort)) : [];
       return pids.map((pid) => ({ role: 'other', pid }));

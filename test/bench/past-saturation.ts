@@ -14,10 +14,10 @@ export interface PastSaturationOptions {
   print(text: string): void;
 }
 
-/** 125 ms in one of 32 slots, and no more: 256 requests/s is what the model can do. */
+/** A generation takes 125 ms in one of 32 slots: the model can do 256 requests/s. */
 const model = 'paced-t50-n16-g5';
 const slots = 32;
-/** A request may wait as long as its first token is still good. */
+/** A request may wait for as long as its first token still meets the objective. */
 const waitBudgetMs = 250;
 const slo = ['--slo', 'ttft=500ms,tpot=20ms', '--attainment', '0.99'];
 const factors = [1.5, 3];
@@ -25,8 +25,8 @@ const refusalLimitMs = 50;
 const goodputShare = 0.9;
 
 /**
- * Finds the highest load that meets the objective and offers 1.5 and 3 times as much: goodput must stay, those
- * who are admitted must be served in time, the others refused at once. Gives the exit code.
+ * Finds the highest load that meets the objective and offers 1.5 and 3 times as much. Goodput must stay, admitted
+ * requests must be served in time, the others refused at once. Returns the exit code.
  */
 export async function runPastSaturation(options: PastSaturationOptions): Promise<number> {
   const { quick, redis, output, say, print } = options;

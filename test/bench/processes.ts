@@ -20,7 +20,7 @@ export function readCpu(roles: readonly Role[]): CpuByRole {
   return sums;
 }
 
-/** What was used between two readings. */
+/** The CPU time between two readings. */
 export function cpuBetween(before: CpuByRole, after: CpuByRole): CpuByRole {
   return Object.fromEntries(Object.entries(after).map(([role, ms]) => [role, ms - (before[role] ?? 0)]));
 }
@@ -41,7 +41,7 @@ export function readMemory(roles: readonly Role[], role: string): number {
     }, 0);
 }
 
-/** Processes that were started by this one and live. */
+/** The living children of a process. */
 export function childrenOf(pid: number): number[] {
   const tasks = readdirSync(`/proc/${pid}/task`);
   const lists = tasks.map((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8'));
@@ -54,7 +54,7 @@ function cpuMsOf(pid: number | 'self'): number {
   return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
-/** The fields after the name, which may hold spaces itself. */
+/** The fields after the process's name, which may itself hold spaces. */
 function statFields(pid: number | 'self'): string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return text.slice(text.lastIndexOf(')') + 2).split(' ');

@@ -77,7 +77,7 @@ async function profileSubject(name: string, { plan, unit }: Subject, upstream: U
     const outcome = await load(words.seconds * 1000);
     const window = { fromUs, toUs: nowUs() };
     await idle.close();
-    // Profiles are written at the end of a process.
+    // A process writes its profile when it ends.
     await gateway.stop();
     isStopped = true;
     const units = unit === 'request' ? outcome.answers : outcome.tokens;

@@ -9,16 +9,16 @@ const readyMessage = z.looseObject({
   type: z.literal('ready'),
   pid: z.number(),
   port: z.number().optional(),
-  /** Of a program that only watches over others: those that work. */
+  /** From a supervisor: the processes that serve under it. */
   ingresses: z.array(seat).optional(),
   workers: z.array(seat).optional(),
 });
 type ReadyMessage = z.output<typeof readyMessage>;
 
-/** A program of the house that runs from some checkout. */
+/** One of our programs, running from a checkout. */
 export interface Program {
   readonly ready: ReadyMessage;
-  /** Those that do the work: its own, or those of the processes that it watches over. */
+  /** Ids of the processes that serve: its own, or those under a supervisor. */
   readonly pids: readonly number[];
   stop(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export interface Program {
 export interface ProgramOptions {
   /** Folder of the checkout. */
   root: string;
-  /** From there, as `apps/worker/src/main.ts`. */
+  /** Path from `root`, as `apps/worker/src/main.ts`. */
   entry: string;
   environment: Readonly<Record<string, string>>;
 }
@@ -34,13 +34,13 @@ export interface ProgramOptions {
 const readyLimitMs = 30_000;
 const stopLimitMs = 10_000;
 
-/** Starts a program and resolves when it serves. What it complains of goes to our stderr. */
+/** Starts a program and resolves when it serves. Its output goes to our stderr. */
 export async function startProgram({ root, entry, environment }: ProgramOptions): Promise<Program> {
   const child = fork(join(root, entry), [], {
     cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
     execArgv: [],
-    // Logs belong on stderr: stdout is the table's.
+    // Logs go to stderr: stdout is for the table.
     stdio: ['ignore', 2, 2, 'ipc'],
   });
   killWithUs(child);
@@ -72,7 +72,7 @@ async function waitForReady(child: ChildProcess, entry: string): Promise<ReadyMe
       if (parsed.success) return parsed.data;
     }
   })();
-  // Whoever loses the race rejects later and has nothing to add.
+  // The loser of the race rejects later, which must not end this process.
   ended.catch(() => undefined);
   said.catch(() => undefined);
   try {

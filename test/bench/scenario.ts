@@ -9,9 +9,9 @@ export interface Bench {
   readonly upstream: Upstream;
   /** Scales durations: 1 for a reference run, less for a quick look. */
   readonly pace: number;
-  /** Largest number of idle streams that open files and time allow here. */
+  /** The most idle streams that the limit of open files, and the pace, allow here. */
   readonly mostIdle: number;
-  /** Runs a load and keeps account of failures, a client at its limit and the rest of the machine. */
+  /** Runs a load and records failures, a client at its limit, and what others used of the machine. */
   load(contender: Contender, plan: LoadPlan): Promise<LoadOutcome>;
 }
 
@@ -20,15 +20,15 @@ export interface Scenario {
   readonly name: string;
   /** For people. */
   readonly title: string;
-  /** Who takes part. */
+  /** Which contenders take part. */
   readonly kinds: readonly ContenderKind[];
   measure(contender: Contender, bench: Bench): Promise<Measures>;
 }
 
 /**
- * Lets a contender's code be compiled and its connections be opened before anything is measured: a request costs a
- * fresh gateway twice as much in its first five seconds, and a tenth more until the fifteenth. Several processes of it
- * share the requests, and need as many times as long.
+ * Runs requests until a contender's code is compiled and its connections are open. In its first five seconds a request
+ * costs a fresh gateway twice as much, and until the fifteenth a tenth more. Several processes share the requests, so
+ * they need as many times as long.
  */
 export async function warmUp(contender: Contender, bench: Bench, processes = 1): Promise<void> {
   const durationMs = (1000 + 9000 * bench.pace) * processes;
@@ -39,7 +39,7 @@ export async function warmUp(contender: Contender, bench: Bench, processes = 1):
 
 export const everyKind: readonly ContenderKind[] = ['direct', 'proxy', 'gateway', 'other'];
 
-/** CPU microseconds of one role per unit; absent where the role is not there or nothing was done. */
+/** CPU microseconds of one role per unit; absent if there is no such role or nothing was done. */
 export function cpuPer(outcome: LoadOutcome, role: string, units: number): number | undefined {
   const ms = outcome.cpu[role];
   return ms === undefined || units === 0 ? undefined : (ms * 1000) / units;

@@ -16,10 +16,10 @@ export const fewestRounds = 4;
 /** From the middle deviation of rounds to the standard error of their median, for bell-shaped noise. */
 const errorFactor = 1.48 * 1.25;
 const certainty = 2.5;
-/** Of few rounds the middle deviation may be small by chance: fewer than this share may say the opposite. */
+/** With few rounds the median deviation may be small by chance, so fewer than this share of rounds may contradict. */
 const contradiction = 0.25;
 
-/** Judges costs: more is slower. A median must leave the noise of its own rounds behind to count. */
+/** Judges ratios of costs: above 1 is slower. A change counts only if its median exceeds the noise of its rounds. */
 export function judgeCosts(ratios: readonly number[]): Judgement {
   if (ratios.length === 0) return { ratio: Number.NaN, change: 'unclear' };
   const logs = ratios.map(Math.log);
@@ -37,7 +37,7 @@ export function judgeCosts(ratios: readonly number[]): Judgement {
   return { ratio, change: middle > 0 ? 'slower' : 'faster' };
 }
 
-/** The verdict over all that was compared, and the exit code that says it. */
+/** The verdict over everything that was compared, and its exit code. */
 export function judgeAll(judgements: readonly Judgement[]): { text: string; exitCode: number } {
   const has = (change: Change) => judgements.some((judgement) => judgement.change === change);
   if (judgements.length === 0) return { text: 'NOTHING WAS COMPARED', exitCode: 2 };

@@ -1,7 +1,7 @@
 import { type Figure, judge, type Row, rows, type Verdict } from './goals.ts';
 import type { Measures } from './measures.ts';
 
-/** A contender's medians. */
+/** A column of the table: the medians of a contender. */
 export interface Column {
   name: string;
   isGateway: boolean;
@@ -20,7 +20,7 @@ export function formatTable(columns: readonly Column[]): string {
   return alignColumns([head, ...lines]);
 }
 
-/** How many goals of the gateway are at least held, of how many that were measured. */
+/** How many of the goals that were measured the gateway held and missed. */
 export function countGoals(columns: readonly Column[]): { held: number; missed: number; moonshot: number } {
   const direct = columns.find(({ name }) => name === 'direct')?.measures ?? {};
   const own = columns.find(({ isGateway }) => isGateway)?.measures ?? {};

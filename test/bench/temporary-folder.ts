@@ -2,16 +2,16 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A folder for a while. */
+/** A folder that exists for a while. */
 export interface TemporaryFolder {
   readonly path: string;
-  /** Removes it with all that is in it. */
+  /** Removes it and everything in it. */
   remove(): void;
 }
 
 const open = new Set<string>();
 
-/** Makes an empty folder. Whatever ends this process but a kill takes it along. */
+/** Makes an empty folder, which is removed when this process ends, however it does except by SIGKILL. */
 export function openTemporaryFolder(purpose: string): TemporaryFolder {
   const path = mkdtempSync(join(realpathSync(tmpdir()), `sluice-bench-${purpose}-`));
   if (open.size === 0) process.on('exit', removeAll);

@@ -18,7 +18,7 @@ const statistics = z.looseObject({
   tokens: z.number(),
 });
 
-/** The fake upstream: the reference of all others, and what they stand before. */
+/** The fake upstream: the model server behind all contenders, and, called directly, their reference. */
 export interface Upstream extends Contender {
   /** What it has served so far. */
   count(): Promise<z.output<typeof statistics>>;

@@ -5,15 +5,15 @@ import { basename, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { openTemporaryFolder } from './temporary-folder.ts';
 
-/** A checkout of some commit beside this one. */
+/** A checkout of another commit beside this one. */
 export interface Worktree {
   readonly root: string;
-  /** The commit, as people write it; with a mark where something was applied to it. */
+  /** The commit, as people write it, marked if a patch was applied to it. */
   readonly name: string;
   remove(): Promise<void>;
 }
 
-/** A revision or a patch that git does not take; the message is git's. */
+/** Git refused a revision or a patch; the message is git's. */
 export class WorktreeError extends Error {}
 
 const run = promisify(execFile);
@@ -21,8 +21,8 @@ const run = promisify(execFile);
 const scope = '@sluice';
 
 /**
- * Checks a commit out into a temporary folder that runs with the packages installed here, applying a patch where
- * one is given; `.` is the checkout as it is.
+ * Checks a commit out into a temporary folder, where it runs with the packages installed here, and applies the patch if
+ * there is one. `.` is the checkout as it is.
  */
 export async function openWorktree(repository: string, revision: string, patch?: string): Promise<Worktree> {
   if (revision === '.' && patch === undefined) {
@@ -32,7 +32,7 @@ export async function openWorktree(repository: string, revision: string, patch?:
   const commit = await git(repository, 'rev-parse', '--verify', '--short', wanted).catch((cause) => {
     throw new WorktreeError(`there is no commit ${revision}`, { cause });
   });
-  // What an earlier run left, whose folder is gone.
+  // An earlier run may have left a worktree whose folder is gone.
   await git(repository, 'worktree', 'prune');
   const folder = openTemporaryFolder('tree');
   const root = join(folder.path, commit);
@@ -64,7 +64,7 @@ async function git(folder: string, ...words: string[]): Promise<string> {
   }
 }
 
-/** Links what is installed here; our own packages point into the new tree, not into this one. */
+/** Links the packages that are installed here; links of our own packages point into the new tree, not into this one. */
 async function linkPackages(repository: string, root: string): Promise<void> {
   await linkAll(join(repository, 'node_modules'), join(root, 'node_modules'));
   const own = join(root, 'node_modules', scope);
@@ -73,7 +73,7 @@ async function linkPackages(repository: string, root: string): Promise<void> {
     const folder = relative(repository, await realpath(join(repository, 'node_modules', scope, name)));
     if (existsSync(join(root, folder))) await symlink(join(root, folder), join(own, name));
   }
-  // Packages that have a version of something for themselves.
+  // Packages that have their own version of a dependency.
   for (const group of ['apps', 'libs', 'deploy']) {
     for (const name of await readdir(join(repository, group))) {
       const installed = join(repository, group, name, 'node_modules');

@@ -1,15 +1,15 @@
 import type { MeasureName } from './measures.ts';
 import type { Column } from './table.ts';
 
-/** What the bare proxy took on the machine for which the goals were written. */
+/** CPU time of the bare proxy on the machine for which the goals were set. */
 const whereGoalsWereSet: readonly { what: string; name: MeasureName; us: number }[] = [
   { what: 'per request', name: 'stackPerRequest', us: 17 },
   { what: 'per paced token', name: 'stackPerToken', us: 13 },
 ];
 
 /**
- * How fast this machine is beside the one of the goals, by what the bare proxy costs on both. The goals stay as they
- * are; absent where nothing of it was measured.
+ * How fast this machine is compared to the one of the goals, by what the bare proxy costs on both. The goals are not
+ * scaled by it. Absent if the proxy was not measured.
  */
 export function compareMachines(columns: readonly Column[]): string | undefined {
   const proxy = columns.find(({ name }) => name === 'nginx')?.measures;

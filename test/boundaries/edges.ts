@@ -1,7 +1,7 @@
 import type { Project } from './project.ts';
 import type { Rules } from './rules.ts';
 
-/** One sentence for every edge between projects, and every package from outside, that the rules forbid. */
+/** One sentence for every edge between projects, and for every external package, that the rules forbid. */
 export function findForbiddenEdges(projects: readonly Project[], rules: Rules): string[] {
   const byName = new Map(projects.map((project) => [project.name, project]));
   return projects.flatMap((project) => [
@@ -14,7 +14,7 @@ export function findForbiddenEdges(projects: readonly Project[], rules: Rules): 
   ]);
 }
 
-/** Every circle of projects, as `a → b → a`, once. */
+/** Every cycle of projects, as `a → b → a`, once. */
 export function findCycles(projects: readonly Project[]): string[] {
   const byName = new Map(projects.map((project) => [project.name, project]));
   const cycles = new Map<string, string>();

@@ -9,7 +9,8 @@ const lockFile = z.object({
   ),
 });
 
-// npm leaves out what the registry did not have for other platforms when it wrote the file, and `npm ci` refuses that.
+// When npm writes the file, it leaves out packages for other platforms that the registry does not offer at that moment;
+// `npm ci` then refuses the file.
 it('the lock file names the packages of every platform', () => {
   const text = readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8');
   const { packages } = lockFile.parse(JSON.parse(text));

@@ -5,17 +5,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** A package of the house, as its manifest and the Nx graph show it. */
+/** One of our packages, as its manifest and the Nx graph show it. */
 export interface Project {
   readonly name: string;
   /** From the repository's root, as `libs/formats`. */
   readonly root: string;
   readonly tags: readonly string[];
-  /** Names of the projects that it depends on, for production or tests. */
+  /** Names of the projects that it depends on, in production code or tests. */
   readonly projects: readonly string[];
   /** Names of all packages that production code may import. */
   readonly dependencies: readonly string[];
-  /** Names of all packages that tests may import besides. */
+  /** Names of all packages that its tests may import in addition. */
   readonly devDependencies: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export async function readProjects(): Promise<Project[]> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-graph-'));
   try {
     const file = join(folder, 'graph.json');
-    // Neither a daemon nor a cache: the answer must be about the files as they are now.
+    // Without a daemon and a cache, so that the answer is about the files as they are now.
     await promisify(execFile)(
       process.execPath,
       [join(repository, 'node_modules/nx/dist/bin/nx.js'), 'graph', `--file=${file}`],

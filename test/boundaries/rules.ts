@@ -2,9 +2,9 @@
 export interface Rules {
   readonly layers: Readonly<Record<string, readonly string[]>>;
   readonly sides: Readonly<Record<string, readonly string[]>>;
-  /** Packages from outside that production code with this tag must not use. */
+  /** External packages that production code with this tag must not use. */
   readonly banned: Readonly<Record<string, readonly string[]>>;
-  /** Projects that a ban does not concern, with the packages that they alone may use. */
+  /** Projects that are exempt from a ban, with the packages that they alone may use. */
   readonly exceptions: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -24,7 +24,7 @@ export const rules: Rules = {
   layers: {
     'layer:base': ['layer:base'],
     'layer:codec': ['layer:base'],
-    // Never another library of the same layer: transport and tenancy do not know each other.
+    // Not on each other: transport and tenancy do not know each other.
     'layer:infra': ['layer:base'],
     'layer:policy': ['layer:base', 'layer:infra'],
     'layer:engine': ['layer:base', 'layer:codec'],

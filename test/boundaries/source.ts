@@ -8,7 +8,7 @@ export interface Source {
   /** From the repository's root. */
   readonly path: string;
   readonly text: string;
-  /** Tests, conformance suites and fixtures: what no running service loads. */
+  /** True for tests, conformance suites and fixtures, which no running service loads. */
   readonly isTest: boolean;
 }
 
@@ -26,11 +26,11 @@ const importPatterns = [
   /\bimport\('([^'\n]+)'\)/g,
 ];
 
-/** Tests, and what only tests use: suites, fixtures, generators of arbitrary data, settings of test runners. */
+/** Names of tests and of files that only tests use: suites, fixtures, data generators, settings of test runners. */
 const testFile =
   /\.test\.ts$|-suite\.ts$|\.config\.ts$|\/(arbitrary|test-[a-z-]+)\.ts$|\/fixtures\/|^test\/|^libs\/testing\//;
 
-/** Reads every TypeScript file of a project, built files and installed packages aside. */
+/** Reads every TypeScript file of a project, except built files and installed packages. */
 export async function readSources(project: Project): Promise<Source[]> {
   const folder = join(repository, project.root);
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -47,7 +47,7 @@ export async function readSources(project: Project): Promise<Source[]> {
   );
 }
 
-/** One sentence for every import that leaves its project by another door than a declared dependency. */
+/** One sentence for every import that leaves its project other than by a declared dependency. */
 export function findForbiddenImports(project: Project, source: Source): string[] {
   const declared = new Set([
     ...project.dependencies,
@@ -59,7 +59,7 @@ export function findForbiddenImports(project: Project, source: Source): string[]
   });
 }
 
-/** One sentence for every word that must not stand in the code, and for a file that is too long. */
+/** One sentence for every forbidden word in the code, and for a file that is too long. */
 export function findFlaws({ path, text, isTest }: Source): string[] {
   const found = forbidden
     .filter(({ pattern }) => pattern.test(text))

@@ -21,7 +21,7 @@ const paths: Record<Format, string> = {
   anthropic: '/v1/messages',
   gemini: '/v1beta/models/sim:generateContent',
 };
-/** A header by which each format's client is known where the path does not tell. */
+/** A header by which each format's clients are recognized on paths that several formats share. */
 const signs: Record<Format, Record<string, string>> = {
   openai: {},
   anthropic: { 'anthropic-version': '2023-06-01' },
@@ -440,7 +440,7 @@ describe('a socket', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 400]);
   });
 
-  /** What a client reads that says garbage as soon as its stream has begun. */
+  /** What a client reads that sends garbage as soon as its stream has begun. */
   async function sayGarbage(path: string, directive: string): Promise<string> {
     const body = { ...Object(plain.openai(`[[sim tokens=9 ttft=0 gap=5ms ${directive}]]`)), stream: true };
     const socket = connect(Number(new URL(gateway.baseUrl).port), '127.0.0.1');

@@ -50,7 +50,7 @@ export const codingClients: readonly CodingClient[] = [
       GEMINI_API_KEY: apiKey,
       GEMINI_CLI_TRUST_WORKSPACE: 'true',
     }),
-    // Without a choice it takes the address for a gateway with a login of its own, which print mode refuses.
+    // Without this setting it takes the address for a gateway with a login of its own, which print mode refuses.
     files: () => ({
       '~/.gemini/settings.json': {
         security: { auth: { selectedType: 'gemini-api-key' } },

@@ -103,7 +103,7 @@ test.each(formats)(
     });
     await Promise.race([began.promise, answer]);
     expect(await worker?.stop()).toEqual({ code: 0, signal: null });
-    // Nobody else is there who could have gone on with it.
+    // There was no other worker that could have continued the stream.
     expect(await answer).toMatchObject({ isComplete: true });
     await gateway.startWorker();
   },

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Silent for so long, again and again, that keep-alives must come: before the first token and between others. */
+/** Silent for so long that keep-alives must come: before the first token, and between tokens. */
 const prompt = '[[sim tokens=2 seed=7 ttft=450ms gap=450ms]]';
 const text = referenceText(7, 0, 2);
 
@@ -180,7 +180,7 @@ describe('a probe', () => {
   it('is no request: it is neither counted nor logged, however often a balancer asks', async () => {
     const lines = () => gateway.ingresses[0]?.lines ?? [];
     const count = () => gateway.metric('sluice_requests_total');
-    /** Resolves when a request, and with it all before, is counted and logged. */
+    /** Resolves when a request has been counted and logged, and with it all requests before. */
     const call = async () => {
       const { headers } = await fetch(`${baseUrl}/v1/models`, {
         headers: { authorization: `Bearer ${apiKey}` },

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '@sluice/canonical';
 import type { Format } from '../support/call.ts';
 
-/** The way from the top of a JSON text to one of its values. */
+/** The path from the top of a JSON text to one of its values. */
 export type Place = readonly (string | number)[];
 
-/** Values that are rarely right, as JSON texts: some of them no JavaScript value could be written as. */
+/** Values that are rarely valid, as JSON texts, since some could not be written from a JavaScript value. */
 export const oddities: Readonly<Record<string, string>> = {
   null: 'null',
   true: 'true',
@@ -22,7 +22,7 @@ export const oddities: Readonly<Record<string, string>> = {
   'an object of prototypes': '{"__proto__":{"a":1},"constructor":1,"toString":1,"length":-1}',
 };
 
-/** Every value of a body, the body itself left out. */
+/** The places of all values in a body, except the body itself. */
 export function placesOf(value: Json, place: Place = []): Place[] {
   const own = place.length === 0 ? [] : [place];
   if (typeof value !== 'object' || value === null) return own;

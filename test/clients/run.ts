@@ -23,7 +23,7 @@ import { playTask } from './tool-loop.ts';
 const limitMs = 120_000;
 const run = promisify(execFile);
 
-/** Set for the half of the program that runs where there is no network but loopback. */
+/** Set for the second run of this program, which has no network but loopback. */
 const installedVariable = 'SLUICE_CLIENTS_FOLDER';
 
 const help = `Installs the latest coding clients from the registry and gives each a task, without a network.
@@ -39,7 +39,7 @@ process.exitCode = await (installed === undefined ? installAndIsolate() : tryAll
 async function installAndIsolate(): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-clients-'));
   const children: ChildProcess[] = [];
-  // Half a gigabyte, which has to go when the program is interrupted, too; after those who write there.
+  // Half a gigabyte, which has to go when the program is interrupted, too; the processes that write there end first.
   process.once('exit', () => {
     for (const child of children) child.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
@@ -51,7 +51,7 @@ async function installAndIsolate(): Promise<number> {
   children.push(installing.child);
   await installing;
   const shell = 'ip link set lo up && exec "$0" "$@"';
-  // Who is not root becomes it in a namespace of its own.
+  // A user who is not root becomes root in a namespace of its own.
   const flags = process.getuid?.() === 0 ? ['--net'] : ['--net', '--map-root-user'];
   const self = [process.execPath, fileURLToPath(import.meta.url)];
   const child = spawn('unshare', [...flags, 'sh', '-c', shell, ...self], {
@@ -66,8 +66,8 @@ async function installAndIsolate(): Promise<number> {
 }
 
 /**
- * Gives every client the task once for each dialect that is not its own. Resolves with the exit code: 0 when all
- * of them finished it.
+ * Gives every client the task once for each dialect that is not its own. Resolves to the exit code: 0 if all of them
+ * finished it.
  */
 async function tryAll(folder: string): Promise<number> {
   const redis = await startOwnRedis();
@@ -100,7 +100,9 @@ async function tryAll(folder: string): Promise<number> {
   }
 }
 
-/** A model for each dialect. The scripted server speaks one of them; the others are another gateway's in front of it. */
+/**
+ * A model for each dialect. The scripted server speaks one of them; another gateway in front of it speaks the others.
+ */
 function frontSettings(server: ChatServer, { baseUrl, apiKey: credential }: Gateway): object {
   const other = (dialect: Dialect) => ({ backend: { engine: 'upstream', dialect, baseUrl, credential } });
   return {
@@ -140,7 +142,7 @@ async function report(
   return complaint;
 }
 
-/** Resolves with what was wrong; absent when nothing was. */
+/** Resolves to what was wrong; absent if nothing was. */
 async function tryOne(
   client: CodingClient,
   dialect: Dialect,

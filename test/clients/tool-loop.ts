@@ -1,7 +1,7 @@
 import type { ChatExchange, ChatScript } from '@sluice/testing';
 import { z } from 'zod';
 
-/** What the scripted model does: writes this text into this file by the client's own tool, then says a last word. */
+/** The task of the scripted model: to write this text into this file by the client's own tool, then say a last word. */
 export interface Task {
   path: string;
   content: string;
@@ -32,7 +32,7 @@ export function playTask({ path, content, lastWord }: Task): ChatScript {
     const { messages, tools = [] } = bodyWire.parse(exchange.request.body);
     const tool = tools.find((candidate) => writers.has(candidate.function.name))?.function;
     if (!tool) {
-      // A side call: a title, a classification.
+      // A call beside the task, for a title or a classification.
       await finish(exchange, 'A small task');
       return;
     }

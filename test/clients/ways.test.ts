@@ -11,7 +11,7 @@ import { type Gateway, startGateway } from '../support/gateway.ts';
  */
 
 let gateway: Gateway;
-/** Connections of each way: the server's own keeps those that it has got. */
+/** Each way has its own connections: one that Node's server has taken over stays with it. */
 const agents = { plain: new Agent({ keepAlive: true }), escaped: new Agent({ keepAlive: true }) };
 beforeAll(async () => {
   gateway = await startGateway();
@@ -66,12 +66,12 @@ async function send({ path, headers = {}, body }: Call, agent: Agent): Promise<A
   let text = '';
   response.setEncoding('utf8');
   for await (const piece of response) text += piece;
-  // The one thing that shows who wrote it: how the names of the headers are spelled.
+  // Only the spelling of header names shows which of the two wrote the answer.
   const isFast = response.rawHeaders.includes('date');
   return { status: response.statusCode, headers: response.headers, body: text, isFast };
 }
 
-/** An answer without what no two answers share, and without how long its connection is kept. */
+/** An answer without what differs between any two answers, and without how long its connection is kept. */
 function comparable({ status, headers, body }: Answer): unknown {
   const id = String(headers['x-request-id']);
   const own = ['date', 'x-sluice-queue-wait-ms', 'keep-alive'];

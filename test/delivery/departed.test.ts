@@ -6,7 +6,7 @@ import { call } from '../support/call.ts';
 import { type ChatGateway, startChatGateway } from '../support/chat-gateway.ts';
 import { rawRequest } from '../support/raw-http.ts';
 
-/** Clients that leave before the end: nothing of theirs goes on, and they pay for what they had. */
+/** Clients that leave before the end: their generations stop, and they pay for what they received. */
 let chat: ChatGateway;
 beforeAll(async () => {
   chat = await startChatGateway({ SLUICE_STALL_LIMIT_MS: '1500' });
@@ -17,7 +17,7 @@ beforeEach(() => chat.renewBudget());
 const spent = async () => (await chat.budget()).spent;
 const atRest = () => until(async () => (await chat.gateway.metric('sluice_requests_in_flight')) === 0);
 
-/** Posts a stream and leaves when `isEnough` says so of the text so far. */
+/** Posts a stream and leaves when `isEnough` is true of the text so far. */
 async function leave(body: object, isEnough: (text: string) => boolean): Promise<void> {
   const leaving = new AbortController();
   const response = await fetch(`${chat.gateway.baseUrl}/v1/chat/completions`, {
@@ -84,7 +84,7 @@ test.each([true, false])(
     // Long enough for the client to leave, and shorter than the look-up may take.
     await chat.redis.call('CLIENT', 'PAUSE', 300, 'ALL');
     await new Promise<void>((resolve) => socket.write(request, () => resolve()));
-    // Two answers that need no Redis: the request before them has been read.
+    // These two answers need no Redis; when they have come, the request sent before them has been read.
     for (let turn = 0; turn < 2; turn += 1) await fetch(`${chat.gateway.baseUrl}/nothing`);
     socket.destroy();
     await until(
@@ -105,7 +105,7 @@ test.each([true, false])(
 
 test('who takes nothing of a single answer is dropped as a slow reader, not counted as gone', async () => {
   chat.server.answerWith(async (exchange) => {
-    // More than the kernel keeps for a client that does not read.
+    // More than the kernel buffers for a client that does not read.
     for (let part = 0; part < 24; part += 1) await exchange.text('x'.repeat(1024 * 1024));
     await exchange.finish('stop', { prompt_tokens: 7, completion_tokens: 1, total_tokens: 8 });
   });

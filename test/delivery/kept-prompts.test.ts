@@ -21,7 +21,7 @@ interface Stream {
   response: IncomingMessage;
 }
 
-/** Opens a stream with a prompt of 6 MB, which says a word and then nothing for long. */
+/** Opens a stream with a prompt of 6 MB that sends one word and is then silent. */
 async function open(): Promise<Stream> {
   const content = `${'x'.repeat(6_000_000)}[[sim tokens=2 ttft=0 gap=3600s]]`;
   const http = request(`${gateway.baseUrl}/v1/chat/completions`, {
@@ -36,7 +36,7 @@ async function open(): Promise<Stream> {
   return { http, response };
 }
 
-/** Opens streams until one is refused; those that are open. */
+/** Opens streams until one is refused. Returns those that are open. */
 async function fill(): Promise<Stream[]> {
   const streams: Stream[] = [];
   for (;;) {

@@ -25,7 +25,8 @@ const tokens = 120;
 
 /** Starts streams of every format and waits until each of them has shown some text. */
 async function openStreams(count: number): Promise<{ ended: Promise<(Answer & { seed: number })[]> }> {
-  // What the test before did to Redis may not be over: who comes then is refused, which is not what is asked here.
+  // The previous test's fault in Redis may not be over. A request would be refused then, which is not what is tested
+  // here.
   for (const url of gateway.baseUrls) {
     await until(async () => (await fetch(`${url}/readyz`)).ok, { what: 'the ingress to be ready' });
   }
@@ -48,7 +49,7 @@ async function openStreams(count: number): Promise<{ ended: Promise<(Answer & { 
       }).then((answer) => ({ ...answer, seed }));
     }),
   );
-  // One that is refused never begins: what became of it shows in the end.
+  // A refused stream never begins; `ended` then shows what became of it.
   await Promise.race([Promise.all(began), ended]);
   return { ended };
 }
@@ -82,7 +83,7 @@ test('streams go on without a seam when a worker drains at a limit that they exc
   await supervisor.stop();
   expectWhole(await ended);
   expect(await gateway.metric('sluice_attempts_total', { reason: 'drained' })).toBeGreaterThan(0);
-  // Who was told to go is no fault for somebody to look after.
+  // A worker that was asked to stop is no failure, so its end is logged as information.
   await until(() => told().length === toldBefore + 4, { what: 'both ingresses to tell of both' });
   expect(told().filter(({ level }) => level === 'info')).toEqual(
     gateway.ingresses.flatMap(() => [
@@ -144,7 +145,7 @@ test('streams go on without a seam when Redis restarts empty', async () => {
   expectWhole(await ended);
 });
 
-/** What the ingresses' logs say of workers that went. */
+/** The ingresses' log lines about workers that left. */
 function told() {
   const lines = gateway.ingresses
     .flatMap((ingress) => ingress.lines)

@@ -50,7 +50,7 @@ test('a flood is refused before its bodies are read, a count of tokens is not', 
     });
   const messages = { messages: [{ role: 'user', content: 'hello' }], model: 'sim', max_tokens: 5 };
   await until(async () => {
-    // Until the pool holds no more of them.
+    // One more each time, until the pool is full.
     blocked.push(ask(0, '[[sim tokens=5 ttft=0 stall@1]]', blocking.signal).catch(() => undefined));
     const [unread, counted] = await Promise.all([
       post('/v1/chat/completions', 'no JSON at all'),
@@ -62,7 +62,7 @@ test('a flood is refused before its bodies are read, a count of tokens is not', 
   blocking.abort();
   await Promise.all(blocked);
   await until(async () => (await gateway.metric('sluice_requests_in_flight')) === 0);
-  // The places come back a moment later, and a pool that was full is not asked at once again.
+  // The places come back a moment later, and an ingress does not at once ask again a pool that was full.
   await until(async () => (await ask(0, '[[sim tokens=1 ttft=0]]')).status === 200);
 });
 

@@ -15,7 +15,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** One pool, and models by what the server calls them. */
+/** Settings with one pool and these models, given by their names at the server. */
 function settingsWith(models: Record<string, string>): object {
   const backend = { engine: 'upstream', baseUrl: server.baseUrl };
   const entries = Object.entries(models).map(([id, backendModel]) => [id, { pool: 'chat', backendModel }]);

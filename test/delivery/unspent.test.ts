@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { call } from '../support/call.ts';
 import { type ChatGateway, startChatGateway } from '../support/chat-gateway.ts';
 
-/** Requests that no model has seen: they cost nothing, however long their prompts are. */
+/** Requests that no model has seen cost nothing, however long their prompts are. */
 let chat: ChatGateway;
 beforeAll(async () => {
   chat = await startChatGateway();

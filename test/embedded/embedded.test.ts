@@ -20,7 +20,7 @@ beforeAll(async () => {
     ...{ gpu: 'none', threads: 1, sampling: { temperature: 0 } },
   };
   gateway = await startGateway({
-    // So that one is there while the one that is killed starts again, however long that takes.
+    // Two, so that one is there while the killed one starts again, however long that takes.
     workers: 2,
     settings: { pools: { embedded: { backend } }, models: { sim: { pool: 'embedded' } } },
     environment: { NODE_OPTIONS: `--import=${redirect('node-llama-cpp', await findLlamaPackage())}` },
@@ -31,7 +31,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** A module that gives others another module under this name: users install the package where Node finds it. */
+/** A module hook that resolves this name to another module, in place of a package that users would install. */
 function redirect(name: string, url: string): string {
   const found = JSON.stringify({ url, shortCircuit: true });
   const code = `import { registerHooks } from 'node:module';
@@ -43,7 +43,7 @@ describe('a model in the worker, asked through the official SDK, while its worke
   it.each(formats)('%s', async (format) => {
     const before = await gateway.metric('sluice_attempts_total');
     const { promise: began, resolve: begin } = Promise.withResolvers<void>();
-    // More than there are slots: some are in the middle, the others wait.
+    // More streams than slots: some are in the middle, the others wait.
     const streams = Array.from({ length: 7 }, () =>
       streamThroughSdk(format, {
         port: Number(new URL(gateway.baseUrl).port),

@@ -11,7 +11,7 @@ export interface Call {
   stream: boolean;
   model?: string;
   signal?: AbortSignal;
-  /** Told the text so far after each event of a stream. */
+  /** Called after each event of a stream, with the text so far. */
   onText?(text: string): void;
 }
 
@@ -19,7 +19,7 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  /** Whether the format's own sign of a whole answer was there. */
+  /** Whether the answer had its format's sign of being whole. */
   isComplete: boolean;
   /** The error's message, whether it came as a status or in band. */
   error?: string;
@@ -37,7 +37,7 @@ export async function call(options: Call): Promise<Answer> {
   });
   const { status, headers } = response;
   if (status !== 200 || !stream) {
-    // Bodies are read by hand: what is missing shows as undefined in the assertion.
+    // Not validated: a missing field shows as undefined in the assertion.
     const json = (await response.json()) as Wire;
     const error = json.error?.message;
     const text = single[format](json) ?? '';

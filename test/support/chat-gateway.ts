@@ -4,14 +4,14 @@ import { type Gateway, startGateway } from './gateway.ts';
 
 const budgetKey = 'sluice:{t:tests}:token-budget:tenant';
 
-/** A gateway before a chat server of the test's, whose tenant has a budget that nobody uses up. */
+/** A gateway in front of the test's own chat server, whose tenant has a budget too large to be used up. */
 export interface ChatGateway {
   /** Answers the model `chat`; the model `sim` is simulated. */
   server: ChatServer;
   gateway: Gateway;
   redis: Redis;
   budget(): Promise<{ spent: number; reserved: number }>;
-  /** Lets the budget begin anew. */
+  /** Sets what was spent of the budget back to 0. */
   renewBudget(): Promise<void>;
   stop(): Promise<void>;
 }

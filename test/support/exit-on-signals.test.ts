@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 
-/** Is interrupted again while it takes along what it has started. */
+/** A program that is interrupted again while it ends what it has started. */
 const program = `
   import { writeSync } from 'node:fs';
   import { exitOnSignals } from '${import.meta.dirname}/exit-on-signals.ts';

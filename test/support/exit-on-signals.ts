@@ -1,8 +1,8 @@
 import { constants } from 'node:os';
 
 /**
- * Makes a signal an ordinary exit of this program, at which it takes along whatever it has started. One that comes again
- * meanwhile, as npm passes a terminal's on, changes nothing.
+ * Makes a signal an ordinary exit of this program, at which it ends whatever it has started. The same signal may come
+ * twice, since npm passes on the terminal's; the second changes nothing.
  */
 export function exitOnSignals(): void {
   for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {

@@ -39,7 +39,7 @@ export interface Gateway {
   cli(...words: string[]): Promise<string>;
   /** The value of a metric summed over its series and over all ingresses. */
   metric(name: string, labels?: Record<string, string>): Promise<number>;
-  /** The worker process that runs the most generations now: which of them got the jobs is nobody's choice. */
+  /** The worker process that runs the most generations now. Nobody can choose which worker gets a job. */
   busiestWorker(): Promise<{ supervisor: TestProcess; pid: number; generations: number }>;
   stop(): Promise<void>;
 }
@@ -123,7 +123,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   }
 }
 
-/** As the CLI does it, which would be two more processes for each gateway. */
+/** Does what the CLI does, which would be two more processes for each gateway. */
 async function mintKey(environment: Readonly<Record<string, string>>): Promise<string> {
   const { SLUICE_REDIS_URL: url = '', SLUICE_KEY_SECRET: secret = '' } = environment;
   const redis = openRedis(url, { profile: 'worker', name: 'tests', onError: () => undefined });
@@ -143,7 +143,7 @@ async function findBusiest(supervisors: readonly TestProcess[]): ReturnType<Gate
       servingIn(supervisor.lines).map(async ({ pid, opsPort }) => ({
         supervisor,
         pid,
-        // One that dies now has no metrics any more.
+        // A worker that has just died has no metrics.
         generations: await sumMetric([opsPort], 'sluice_slots_busy').catch(() => 0),
       })),
     ),

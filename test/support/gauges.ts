@@ -1,9 +1,9 @@
 import type { Gateway } from './gateway.ts';
 
-/** What reads something at rest: how much there is room for, whether a part is up, and the scrape's own socket. */
+/** Gauges that are not 0 at rest: room, whether a part is up, information, and the scrape's own connection. */
 const standing = /_(slots|up)$|^sluice_open_connections$|_info$/;
 
-/** Every gauge of every process that does not read 0 although nothing is at work, as `series value`. */
+/** Gauges of all processes that are not 0 although nothing is going on, as `series value`. */
 export async function busyGauges({ ingresses, workers }: Gateway): Promise<string[]> {
   const ports = [...ingresses, ...workers].flatMap(({ ready }) =>
     ready.workers ? ready.workers.map(({ opsPort }) => opsPort) : [ready.opsPort],

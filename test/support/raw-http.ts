@@ -9,8 +9,8 @@ export interface RawAnswer {
 }
 
 /**
- * Writes these pieces to a socket, each in a packet of its own, and reads until the server closes. Absent
- * `end`: our side stays open; with it, our side is closed after the last piece.
+ * Writes these pieces to a socket, each in a packet of its own, and reads until the server closes. With `end` our side
+ * closes after the last piece; else it stays open.
  */
 export async function exchangeRaw(
   baseUrl: string,

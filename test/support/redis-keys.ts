@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 
-/** Keys that belong to the installation and not to a request: queues' own, tenants, the service's memory. */
+/** Keys that belong to the installation and not to a request: those of queues, of tenants, and mean service times. */
 const lasting = [
   /^sluice:\{tenancy\}:/,
   /^sluice:\{t:[^}]+\}:/,

@@ -4,7 +4,7 @@ import { type Gateway, startGateway } from './gateway.ts';
 /** Every model that the gateway of the SDK tests lists, in order. */
 export const listedModels = ['sim', 'org/name:v1', 'secret'] as const;
 
-/** A gateway as SDKs meet it: several models, and keys that may less than everything. */
+/** A gateway for tests with SDKs: several models, and keys with restrictions. */
 export interface SdkGateway {
   readonly gateway: Gateway;
   readonly baseUrl: string;
@@ -78,7 +78,7 @@ export interface MintedKey {
   key: { id: string };
 }
 
-/** What a promise was rejected with; fails the test when it was fulfilled. */
+/** What a promise was rejected with. Fails the test if it was fulfilled. */
 export async function rejection(promise: PromiseLike<unknown>): Promise<unknown> {
   const outcome = await Promise.resolve(promise).then(
     () => ({ isFulfilled: true, error: undefined }),

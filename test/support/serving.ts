@@ -1,4 +1,4 @@
-/** Worker processes that their own log lines told of, the newest last, with the ports of their operations. */
+/** Worker processes that reported in the log that they serve, the newest last, with their operations ports. */
 export function servingIn(lines: readonly string[]): { pid: number; opsPort: number }[] {
   return (
     lines

@@ -54,7 +54,7 @@ async function open(root: string, tenant: Record<string, Json>): Promise<Ready> 
   };
 }
 
-/** How many scripts Redis has run, and the time it says they took. */
+/** How many scripts Redis has run, and how long it says that they took. */
 async function readUse(redis: Redis): Promise<{ calls: number; us: number }> {
   const text = await redis.info('commandstats');
   const found = [...text.matchAll(/^cmdstat_(?:evalsha|eval|fcall):calls=(\d+),usec=(\d+)/gm)];

@@ -18,7 +18,7 @@ const text = (at: number): GenerationEvent => ({
   tokens: 1,
 });
 
-/** Frames of one token each through the machine of one generation. */
+/** Frames of one token each through the attempt machine of one generation. */
 export const machine: Subject = {
   name: 'attempt',
   unit: 'frame',
@@ -67,7 +67,7 @@ export const relay: Subject = {
     await once(server, 'listening');
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
-    // The clients are of this process, too: they only throw away what comes.
+    // The clients run in this process, too, and discard what they receive.
     const sockets = await Promise.all(
       Array.from({ length: streams }, async () => {
         const socket = connect({

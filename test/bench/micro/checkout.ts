@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** The parts of the ingress that have no door of their own to the outside. */
+/** Parts of the ingress that its package does not export. */
 export interface IngressParts {
   openFastPath(server: Server, options: Record<string, unknown>): void;
   Relay: new (
@@ -20,13 +20,13 @@ export interface IngressParts {
   };
 }
 
-/** A library of some checkout, which need not be this one. */
+/** A library of a checkout, which need not be this one. */
 export async function importLibrary<Library>(root: string, name: string): Promise<Library> {
-  // Whoever compares commits takes it that both have this library's present interface.
+  // A comparison of commits assumes that both have this library's present interface.
   return (await importFile(join(root, 'libs', name, 'src/index.ts'))) as Library;
 }
 
-/** The reader of an upstream's answers, which its library keeps to itself. */
+/** The parser of an upstream's answers, which its library does not export. */
 export type ResponseParser = new (sink: {
   head(): void;
   body(bytes: Buffer, start: number, end: number): void;
@@ -41,7 +41,10 @@ export async function importResponseParser(root: string): Promise<ResponseParser
   return file.ResponseParser;
 }
 
-/** A part of the ingress of some checkout, by the name of its file, whose folder has changed; absent where it has none. */
+/**
+ * A part of a checkout's ingress, found by its file name, since its folder has changed between commits; absent if the
+ * checkout has none.
+ */
 export async function findIngressPart<Name extends keyof IngressParts>(
   root: string,
   file: string,

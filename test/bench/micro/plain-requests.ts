@@ -39,7 +39,7 @@ export const plainRequests: Subject = {
   name: 'request, fast path',
   unit: 'request',
   async open(root) {
-    // Checkouts from before it have none: Node's own server does the same there.
+    // Older checkouts have no fast path: Node's own server does the same there.
     return openServer(await findIngressPart(root, 'fast-path.ts', 'openFastPath'));
   },
 };
@@ -73,7 +73,7 @@ async function openServer(openFastPath?: IngressParts['openFastPath']) {
   if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
   let waiting = 0;
   let answered = Promise.withResolvers<void>();
-  // The clients are of this process, too: they only count what comes, each answer in one piece.
+  // The clients run in this process, too. They only count answers, each of which comes in one piece.
   const onAnswer = (): true => {
     waiting -= 1;
     if (waiting === 0) answered.resolve();

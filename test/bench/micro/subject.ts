@@ -4,7 +4,7 @@ export interface Subject {
   readonly name: string;
   /** What one operation is. */
   readonly unit: string;
-  /** Somebody else's work, for the eye: it says nothing of a checkout and is left out of comparisons. */
+  /** True for code that is not ours: it is shown for reference and left out of comparisons. */
   readonly isReference?: boolean;
   /** Prepares the piece of the checkout in `root`. */
   open(root: string): Promise<Ready>;
@@ -37,8 +37,8 @@ const batches = 12;
 const batchMs = 40;
 
 /**
- * Measures a subject: the quarter of its batches that were least disturbed counts, since other processes on the
- * machine only ever add to a cost.
+ * Measures a subject. Only the least disturbed quarter of its batches counts, since other processes on the machine can
+ * only add to a cost.
  */
 export async function measureSubject(subject: Subject, root: string): Promise<Cost> {
   const ready = await subject.open(root);

@@ -12,12 +12,12 @@ import { loadtest } from '../upstream.ts';
 const jobs = 5000;
 const pauseMs = 5;
 const limitMs = 60_000;
-/** Slower than connections can be opened. */
+/** Requests per second: slower than connections can be opened. */
 const fillRate = 1500;
 const quietMs = 3_000;
 const fewestJobs = 4000;
 
-/** How long a paused queue with 5,000 jobs needs to run empty once it goes on. */
+/** How long a paused queue with 5,000 jobs takes to run empty once it is resumed. */
 export const backlog: Scenario = {
   name: 'backlog',
   title: '5,000 queued jobs drained',
@@ -54,17 +54,17 @@ async function measureDrain(gateway: Gateway, bench: Bench): Promise<number> {
     );
     const drainedMs = performance.now() - startedAt;
     await ended;
-    // A machine that is short of time may have refused some; the rest stands for them.
+    // A busy machine may have refused some of the jobs; the time is scaled to all of them.
     return (drainedMs * jobs) / filled;
   } finally {
-    // It has ended by itself, unless something failed.
+    // The client has ended by itself, unless something failed.
     client?.kill('SIGKILL');
     await queue.close();
     redis.disconnect();
   }
 }
 
-/** Waits until all jobs are queued, or no more come; gives how many there are. */
+/** Waits until all jobs are queued, or no more come. Returns how many there are. */
 async function fill(queue: Queue): Promise<number> {
   let count = 0;
   for (let grewAt = performance.now(); count < jobs && performance.now() - grewAt < quietMs; ) {

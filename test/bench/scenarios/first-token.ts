@@ -71,9 +71,9 @@ export const oneBody: Scenario = {
   },
 };
 
-/** The load of `pacedStreams`, for whoever wants its cost beside something else, or of fewer users. */
+/** The load of `pacedStreams`, for scenarios that run it beside other loads or with fewer users. */
 export async function measurePaced(contender: Contender, bench: Bench, users = 256): Promise<Measures> {
-  // Starts are spread over the 2.5 s that a stream lasts, and stay so. Whoever starts in the first round is not measured.
+  // Starts are spread over the 2.5 s that a stream lasts, and stay spread. The first round of streams is not measured.
   const outcome = await bench.load(contender, {
     model: models.paced,
     users,

@@ -10,15 +10,15 @@ import { measureRequests } from './throughput.ts';
 
 const fewStreams = 1000;
 const manyStreams = 5000;
-/** Until garbage of the opening is collected and buffers have grown. */
+/** Time for the garbage of opening to be collected and for buffers to grow. */
 const settleMs = 6000;
-/** Of a proxy. */
+/** A proxy has two sockets per stream. */
 const filesPerStream = 2;
 const spareFiles = 2_000;
 
 /**
- * What one more idle stream costs, as the slope between 5,000 and 10,000 in processes that did nothing before. Below,
- * V8's young generation still grows, once per process and to 100 MB, whatever the number of streams will be.
+ * The memory of one more idle stream: the slope between 5,000 and 10,000 streams in fresh processes. Below 5,000, V8's
+ * young generation still grows, once per process and to 100 MB, however many streams there will be.
  */
 export const memory: Scenario = {
   name: 'memory',
@@ -41,7 +41,10 @@ export const memory: Scenario = {
   },
 };
 
-/** The usual loads beside open idle streams, and between those without any: a machine's speed drifts by more than they cost. */
+/**
+ * The usual loads beside open idle streams, each between two runs of the same loads without any, since the machine's
+ * speed drifts by more than the streams cost.
+ */
 export const besideIdle: Scenario = {
   name: 'idle',
   title: 'load beside idle streams',

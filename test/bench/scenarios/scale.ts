@@ -7,9 +7,9 @@ import { measureRequests } from './throughput.ts';
 const users = 256;
 
 /**
- * 1, 2 and 4 ingress and worker processes: what Redis pays per request and all pay per token. What is done in batches is
- * dearer in small ones, for one process, too; so several are compared with one that is as busy as each of them
- * (`…Alike`), and beside it with one that has all the load.
+ * 1, 2 and 4 ingress and worker processes: what Redis pays per request, and ingress and worker per token. Work in small
+ * batches costs more per item, also for one process. So several processes are compared with one that is as busy as each
+ * of them (`…Alike`), and also with one that has all the load.
  */
 export const scale: Scenario = {
   name: 'scale',
@@ -34,11 +34,11 @@ export const scale: Scenario = {
 
 interface Costs {
   redisPerRequest: number | undefined;
-  /** Of ingresses and workers together. */
+  /** CPU of ingresses and workers together. */
   perToken: number | undefined;
 }
 
-/** What so many processes of each pay, by the number of users. */
+/** The costs of so many processes of each, by the number of users. */
 async function costs(
   contender: Contender,
   bench: Bench,

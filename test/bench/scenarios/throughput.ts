@@ -3,7 +3,7 @@ import type { Measures } from '../measures.ts';
 import { models } from '../models.ts';
 import { type Bench, cpuPer, everyKind, present, type Scenario, stackPer } from '../scenario.ts';
 
-/** Single bodies of one token from 256 users: all cost is the request's. */
+/** Single bodies of one token from 256 users: the whole cost is that of the request. */
 export const requests: Scenario = {
   name: 'requests',
   title: 'requests/s at 256',
@@ -11,7 +11,7 @@ export const requests: Scenario = {
   measure: (contender, bench) => measureRequests(contender, bench),
 };
 
-/** Streams without a gap: as many tokens as go through. */
+/** Streams without a gap: the most tokens per second. */
 export const tokens: Scenario = {
   name: 'tokens',
   title: 'tokens/s, no gap',
@@ -24,7 +24,7 @@ export const tokens: Scenario = {
   },
 };
 
-/** The load of `requests`, for whoever wants its cost beside something else, or of fewer users. */
+/** The load of `requests`, for scenarios that run it beside other loads or with fewer users. */
 export async function measureRequests(contender: Contender, bench: Bench, users = 256): Promise<Measures> {
   const outcome = await bench.load(contender, {
     model: models.one,
