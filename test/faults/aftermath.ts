@@ -5,17 +5,17 @@ import type { Installation } from './installation.ts';
 import { seriesOf } from './member.ts';
 import type { BudgetSample, Leftovers } from './observation.ts';
 
-/** Gauges that are 0 in a process that nobody uses. */
+/** Gauges that are 0 in an idle process. */
 const restingGauges = [
   'sluice_requests_in_flight',
   'sluice_queue_depth',
   'sluice_slots_busy',
   'sluice_kept_frames_bytes',
 ];
-/** Kept frames of a dead ingress and leases of dead processes go within this. */
+/** Within this time, frames kept for a dead ingress and leases of dead processes are gone. */
 const restLimitMs = 75_000;
 
-/** Waits until nothing of the load is left, and tells what is when the wait is over. */
+/** Waits until nothing of the load is left, and returns what is still left when the wait is over. */
 export async function settleDown(installation: Installation): Promise<Leftovers> {
   let leftovers: Leftovers = { gauges: {}, redis: {}, keysWithoutExpiry: [] };
   const isClean = async (): Promise<boolean> => {
@@ -60,7 +60,9 @@ async function countHeld(operator: Redis): Promise<Record<string, number>> {
   return held;
 }
 
-/** What every tenant's budget says now; nothing was booked where there is none, or not since Redis lost its data. */
+/**
+ * The budget of every tenant now. A missing one means that nothing was booked, or nothing since Redis lost its data.
+ */
 export async function sampleBudgets({ operator, budget, apiKeys }: Installation): Promise<BudgetSample[]> {
   if (budget === undefined) return [];
   const keys = new Map((await budgetKeys(operator)).map((key) => [tenantOf(key), key]));
@@ -74,12 +76,12 @@ export async function sampleBudgets({ operator, budget, apiKeys }: Installation)
   );
 }
 
-/** Where the budgets of tenants are kept. */
+/** The keys of the tenants' budgets. */
 export function budgetKeys(operator: Redis): Promise<string[]> {
   return operator.keys('sluice:{t:*}:token-budget:tenant');
 }
 
-/** Whose key it is. */
+/** The tenant to whom a budget's key belongs. */
 export function tenantOf(key: string): string {
   return /\{t:([^}]+)\}/.exec(key)?.[1] ?? '';
 }
@@ -102,7 +104,7 @@ export async function dumpRedis(operator: Redis): Promise<string> {
   return texts.join('\n');
 }
 
-/** Every counter, summed over all processes that live. */
+/** Every counter, summed over all living processes. */
 export async function sumCounters({ members }: Installation): Promise<Record<string, number>> {
   const sums: Record<string, number> = {};
   for (const member of members)

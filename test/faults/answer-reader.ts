@@ -3,7 +3,7 @@ import { SseParser } from '@sluice/formats';
 import type { Format } from '../support/call.ts';
 import type { ReadAnswer } from './observation.ts';
 
-/** Reads what came of a body, whole or not, as strictly as its format allows. */
+/** Reads the part of a body that arrived, as strictly as its format allows. */
 export function readAnswer(format: Format, isStream: boolean, status: number, body: string): ReadAnswer {
   const answer: ReadAnswer = { text: '', finishes: 0, endMarks: 0, eventsAfterEnd: 0, malformed: [] };
   if (status === 200 && isStream) readStream(format, body, answer);

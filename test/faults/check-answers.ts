@@ -4,10 +4,10 @@ import type { Observation, RunLog } from './observation.ts';
 import { expectedText } from './plan.ts';
 import type { Violation, ViolationKind } from './violation.ts';
 
-/** Slack on the deadline: the ingress looks four times a second. */
+/** Slack on the deadline: the ingress checks it four times a second. */
 const deadlineSlackMs = 1_000;
 
-/** Invariants 1, 2 and 3, one client's observation at a time. */
+/** Checks invariants 1, 2 and 3 on each client's observation. */
 export function checkAnswers(log: RunLog): Violation[] {
   return log.observations.flatMap((observation) => [
     ...checkOutcome(observation, log),
@@ -73,7 +73,7 @@ function checkText(observation: Observation): Violation[] {
   return at < common ? report('duplicated', where) : report('gap', where);
 }
 
-/** Whether another request of the same run says this: then somebody's frames went to somebody else. */
+/** Whether another request of this run has this text: frames then went to the wrong request. */
 function isOlderText(sample: string, index: number): boolean {
   for (let seed = Math.max(0, index - 50); seed < index; seed += 1)
     if (referenceText(seed, 0, 300).includes(sample)) return true;

@@ -4,24 +4,24 @@ import { dataLoss } from './redis-faults.ts';
 import { type LoggedRequest, requestsLogged } from './request-lines.ts';
 import type { Violation } from './violation.ts';
 
-/** Whoever meets a lease that expired settles it within this. */
+/** Within this time, whoever meets an expired lease settles it. */
 const settleLimitMs = 30_000;
-/** No prompt of the workload is estimated higher. */
+/** The estimate of every prompt in the workload is at most this. */
 const inputLimit = 120;
 
-/** What a tenant was charged, and what it may have been. */
+/** What a tenant was charged, and the range in which that must lie. */
 export interface Charge {
   tenant: string;
   spent: number;
   least: number;
-  /** What lies between this and `spent` could be charged wrongly without being seen. */
+  /** The most that it may be. A wrong charge up to the difference from `spent` would not be seen. */
   most: number;
 }
 
 /**
- * The written rule: a complete answer costs its reported usage; one that broke off costs its input and what was
- * delivered, as its ingress logged it, or nothing if it never ran. Only where the ingress died there is no line, and
- * then anything up to the whole answer.
+ * The written rule: a complete answer costs its reported usage. One that broke off costs its input and what was
+ * delivered, as its ingress logged it, or nothing if it never ran. If the ingress died, there is no log line, and
+ * anything up to the cost of the whole answer is right.
  */
 export function chargesOf({ budgets, observations, lines, faults, lostCharges }: RunLog): Charge[] {
   const logged = requestsLogged(lines);
@@ -59,7 +59,7 @@ function mostOf({ status, plan }: Observation, line: LoggedRequest | undefined):
   return mayHaveRun ? inputLimit + plan.tokens : 0;
 }
 
-/** Invariant 5: nobody pays twice, and nobody too little. */
+/** Checks invariant 5: nobody pays twice, and nobody too little. */
 export function checkCharges(log: RunLog): Violation[] {
   return chargesOf(log).flatMap(({ tenant, spent, least, most }): Violation[] => {
     const detail = `${tenant} was charged ${spent} for ${least} to ${most} tokens`;

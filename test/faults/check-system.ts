@@ -4,17 +4,17 @@ import type { RunLog } from './observation.ts';
 import { attemptsByRequest } from './request-lines.ts';
 import type { Violation } from './violation.ts';
 
-/** Cancelled work ends within this, where no fault stands in the way. */
+/** Within this time, cancelled work ends if no fault is in the way. */
 const stopLimitMs = 500;
-/** Slack for a busy machine: what ignores a cancel goes on for ever and not for a little longer. */
+/** Slack for a busy machine. Work that ignores a cancel goes on for much longer. */
 const stopSlackMs = 2_500;
-/** What a request may be tried for failures of its upstream alone. */
+/** How often a request may be tried again for failures of its upstream alone. */
 const upstreamRetries = 2;
 const attemptLimit = 8;
-/** What a heap at rest may be after a load, as a multiple of what it was before. */
+/** The most that a heap at rest may be after a load, as a multiple of before. */
 const heapGrowthLimit = 1.1;
 
-/** Invariants 4 to 8: what clients can't see. */
+/** Checks invariants 4 to 8: what clients can't see. */
 export function checkSystem(log: RunLog): Violation[] {
   return [
     ...checkLeftovers(log),
@@ -39,7 +39,7 @@ function checkLeftovers({ leftovers }: RunLog): Violation[] {
   ];
 }
 
-/** A process that holds more than before, at rest, has kept something of those that it served. */
+/** A process that holds more memory at rest than before the load has kept something of its requests. */
 function checkHeaps({ heaps }: RunLog): Violation[] {
   if (!heaps) return [];
   const bytesBefore = new Map(heaps.before.map(({ pid, bytes }) => [pid, bytes]));
@@ -76,10 +76,10 @@ function checkRuns(log: RunLog): Violation[] {
     const tried = attempts.get(requestId ?? '') ?? 0;
     const ran = runs.get(plan.index) ?? 0;
     const detail = `${tried} attempts and ${ran} runs with ${faults} faults around`;
-    // A call that a kept-alive connection lost before its first byte is repeated once: see the upstream engine.
+    // The upstream engine repeats a call once if a kept-alive connection broke before the first byte.
     const isRepeated = plan.upstream?.kind === 'cut' && plan.upstream.at === 0;
     const runsExplained = Math.max(1, tried) * (isRepeated ? 2 : 1);
-    // Each attempt may be given out twice by a queue whose acknowledgement was lost, and only then.
+    // The queue may give out an attempt twice, but only if an acknowledgement was lost.
     if (tried <= allowed && ran <= runsExplained + Math.min(faults, 2)) return [];
     return [{ invariant: 6, kind: 'too-many-runs', request: plan.index, detail }];
   });
@@ -101,7 +101,7 @@ function checkStops(log: RunLog): Violation[] {
   });
 }
 
-/** Long suspensions make zombies: if no frame of theirs was ever dropped, the run has proved nothing. */
+/** Long suspensions make zombies. If none of their frames was ever dropped, the run has not tested the fence. */
 function checkFence({ faults, counters }: RunLog): Violation[] {
   const suspensions = faults.filter(
     ({ kind, startedAt, endedAt }) => kind === 'worker suspended' && endedAt - startedAt > 3_500,
@@ -115,7 +115,7 @@ function checkFence({ faults, counters }: RunLog): Violation[] {
   return [{ invariant: 7, kind: 'fence-untested', detail }];
 }
 
-/** So many suspensions hit a worker with streams almost surely. */
+/** With so many suspensions, at least one hits a worker with streams almost surely. */
 const fenceSample = 5;
 
 function checkCanaries({ canaries, haystacks, lines, observations }: RunLog): Violation[] {

@@ -3,7 +3,7 @@ import { check } from './checker.ts';
 import type { RunLog } from './observation.ts';
 import { createSoundLog, seededBugs } from './seeded-bugs.ts';
 
-/** What the checker says about the sound log after this was done to it. */
+/** What the checker says about the sound log after `doctor` has changed it. */
 function verdictOn(doctor: (log: RunLog) => void): string[] {
   const log = createSoundLog();
   doctor(log);

@@ -3,7 +3,7 @@ import { checkSystem } from './check-system.ts';
 import type { RunLog } from './observation.ts';
 import type { Violation } from './violation.ts';
 
-/** Holds the whole log of a run against the invariants. Pure: the same log gives the same verdict. */
+/** Checks the whole log of a run against the invariants. Pure: the same log gives the same verdict. */
 export function check(log: RunLog): Violation[] {
   return [...checkAnswers(log), ...checkSystem(log)];
 }

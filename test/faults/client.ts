@@ -10,11 +10,11 @@ export interface ClientOptions {
   apiKey: string;
   /** After this the client gives up: the gateway should have answered long before. */
   patienceMs: number;
-  /** Told about each piece of the body as it arrives. */
+  /** Called with each piece of the body as it arrives. */
   onPiece?(piece: Buffer): void;
 }
 
-/** Sends one request over a connection of its own, behaves as planned, and tells all that it saw. Never rejects. */
+/** Sends one request over a connection of its own, behaves as planned, and returns all that it saw. Never rejects. */
 export async function observeRequest(plan: RequestPlan, options: ClientOptions): Promise<Observation> {
   const startedAt = Date.now();
   const exchange = new ClientExchange(plan, options);

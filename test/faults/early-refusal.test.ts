@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Sends a body byte by byte over a connection that is to be closed; resolves with the status or the socket's error. */
+/** Sends a body byte by byte with `connection: close`; resolves to the status or the socket's error. */
 function sendBytewise(): Promise<number | string | undefined> {
   const body = Buffer.from(
     JSON.stringify({ model: 'sim', messages: [{ role: 'user', content: 'x'.repeat(400) }] }),
@@ -46,7 +46,7 @@ test('a refusal reaches a client that is still sending its request', async () =>
   expect(answers.filter((answer) => answer !== 401)).toEqual([]);
 });
 
-/** Reads nothing before all of its request is sent, as many clients do. Resolves with the status or the socket's error. */
+/** Like many clients, reads nothing before its whole request is sent. Resolves to the status or the socket's error. */
 function sendBeforeReading(bytes: number, key: string, connection: string): Promise<string> {
   const head = [
     'POST /v1/chat/completions HTTP/1.1',

@@ -1,6 +1,6 @@
 import type { FaultRecord, Observation, RunLog } from './observation.ts';
 
-/** A fault is felt for this long after it was undone: leases, reconnects, lost jobs. */
+/** A fault has effects for this long after it was undone: leases, reconnects, lost jobs. */
 const aftermathMs = 15_000;
 
 /** The faults that may have touched a request. */

@@ -6,32 +6,35 @@ import { type Entrance, openStreams, plainPlan, send } from './figures/scenario.
 import type { Observation } from './observation.ts';
 import { tenantName } from './plan.ts';
 
-/** What the death of a master did to streams and to those who came after it. */
+/** What the death of a master did to open streams and to new requests. */
 export interface Failover {
   /** Streams that were open when the master died. */
   readonly streams: readonly Observation[];
-  /** From the kill until a request that was sent after it is answered whole. */
+  /** Time from the kill until a request that was sent after it has its whole answer. */
   readonly servedAfterMs: number;
-  /** The longest silence that any of the streams had from the kill on. */
+  /** The longest silence of any stream after the kill. */
   readonly longestPauseMs: number;
 }
 
 /** A gateway on a Redis whose masters have replicas. */
 export interface FailoverBench {
-  /** Kills a master under so many streams; whom the call before has killed is back by then, as a replica. */
+  /**
+   * Kills a master while so many streams are open. The master killed by the previous call is back by then, as a
+   * replica.
+   */
   failOver(streams: number): Promise<Failover>;
   stop(): Promise<void>;
 }
 
-/** A sentinel that was short of time refuses to act for half a minute. */
+/** Long enough for a sentinel that was short of CPU, which refuses to act for half a minute. */
 const patienceMs = 90_000;
-/** Of every request: whatever happens, each ends by then, and no test waits for ever. */
+/** The deadline of every request: each ends by then whatever happens, so no test waits for ever. */
 const deadlineMs = 60_000;
 const streamTokens = 300;
 
 /**
- * A master, its replica and a sentinel; each failover makes the replica of before the next master. A sentinel of little
- * patience takes a machine that stands still for a dead master.
+ * A master, its replica and a sentinel; each failover makes the replica the next master. With a short `downAfterMs`,
+ * the sentinel takes a pause of the whole machine for a dead master.
  */
 export async function startSentinelBench({ downAfterMs = 500 } = {}): Promise<FailoverBench> {
   await using stack = new AsyncDisposableStack();
@@ -59,7 +62,7 @@ export async function startSentinelBench({ downAfterMs = 500 } = {}): Promise<Fa
   };
 }
 
-/** Three masters with a replica each; every failover hits the next of the three shards. */
+/** Three masters with a replica each; each failover hits the next of the three shards. */
 export async function startClusterBench(): Promise<FailoverBench> {
   await using stack = new AsyncDisposableStack();
   const cluster = await startCluster({ replicas: 1 });
@@ -81,7 +84,7 @@ export async function startClusterBench(): Promise<FailoverBench> {
   };
 }
 
-/** A gateway with two workers on a topology, which it leaves running when it stops. */
+/** Starts a gateway with two workers on a topology. Stopping the gateway leaves the topology running. */
 export function startGatewayOn({ nodes, url }: Topology): Promise<Gateway> {
   const [first] = nodes;
   if (!first) throw new TypeError('a topology has nodes');
@@ -104,7 +107,7 @@ export function entranceOf({ baseUrl, apiKey }: Gateway): Entrance {
   };
 }
 
-/** Resolves with the milliseconds until a new request is answered whole. */
+/** Resolves to the milliseconds until a new request has its whole answer. */
 export async function servedAfter(entrance: Entrance): Promise<number> {
   const askedAt = performance.now();
   const isServed = async (): Promise<boolean> =>

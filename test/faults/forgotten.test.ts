@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-/** Sends one request after the other until an answer is complete. */
+/** Sends requests, one after the other, until an answer is complete. */
 async function answerInTheEnd(seed: number): Promise<boolean> {
   const plans = planWorkload({
     ...{ requests: 1_000, tenants: 1, ingresses: 1, seed },

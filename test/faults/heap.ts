@@ -4,19 +4,19 @@ import type { Member } from './member.ts';
 import type { HeapSample } from './observation.ts';
 
 /**
- * For the environment of processes whose heap is to be measured: SIGUSR1 then opens Node's own inspector on a port of
- * the system's choice. Until that comes they run as they always do.
+ * Environment for processes whose heap is to be measured: SIGUSR1 makes them open Node's inspector on a port that the
+ * system chooses. Until then they run as they always do.
  */
 export const inspectable = { NODE_OPTIONS: '--inspect-port=0' };
 
 const answerLimitMs = 30_000;
-/** What one collection frees by finalizers is garbage for the next. */
+/** Several collections, since what finalizers free in one is garbage for the next. */
 const collections = 3;
 const collectionPauseMs = 200;
 
-/** Looks into the heaps of processes through the inspector, from outside: nothing in them knows of it. */
+/** Measures the heaps of processes from outside, through the inspector: their code knows nothing of it. */
 export class HeapGauge {
-  /** Where the inspector of each process listens; it says so once. */
+  /** Address of each process's inspector by process id. A process prints it only once. */
   private readonly addresses = new Map<number, string>();
 
   /** What all processes of an installation hold after forced collections. */
@@ -65,7 +65,7 @@ async function measure(address: string): Promise<number> {
 async function command(socket: WebSocket, method: string): Promise<{ result: { usedSize: number } }> {
   const answered = event(socket, 'message');
   socket.send(JSON.stringify({ id: 1, method }));
-  // Only one command is ever under way, and no domain is enabled that would tell anything of its own.
+  // Only one command is ever under way, and no domain is enabled that sends events: the next message is the answer.
   const { data } = (await answered) as Event & { data: string };
   return JSON.parse(data) as { result: { usedSize: number } };
 }

@@ -13,7 +13,7 @@ import { type MockUpstream, startMockUpstream } from './upstream.ts';
 
 export interface InstallationOptions {
   ingresses?: number;
-  /** Supervisors. */
+  /** Number of worker supervisors. */
   workers?: number;
   /** Worker processes under each supervisor; default 1. */
   processes?: number;
@@ -24,14 +24,14 @@ export interface InstallationOptions {
   slots?: number;
   /** Deadline of every request; default 30,000. */
   deadlineMs?: number;
-  /** More arguments of Redis. */
+  /** More arguments for Redis. */
   redisArguments?: readonly string[];
   environment?: Readonly<Record<string, string>>;
 }
 
 const keySecret = 'a secret of the fault tests, long enough';
 
-/** Real processes with a fault proxy between any two of them, and the means to break each. */
+/** Real processes with a fault proxy between any two of them, and ways to break each of them. */
 export class Installation {
   readonly ingresses: Member[] = [];
   readonly workers: Member[] = [];
@@ -39,14 +39,14 @@ export class Installation {
   readonly upstream: MockUpstream;
   readonly upstreamProxy: FaultProxy;
   readonly deadlineMs: number;
-  /** A connection past all proxies, for looking and for operators' commands. */
+  /** A connection to Redis past all proxies, for reading its state and for operators' commands. */
   readonly operator: Redis;
   readonly budget: number | undefined;
   /** Credential by tenant. */
   readonly apiKeys = new Map<string, string>();
   /** Every credential that was ever valid. */
   readonly credentials = new Set<string>();
-  /** What was charged when Redis lost its data, each time. */
+  /** What had been charged, each time that Redis lost its data. */
   readonly lostCharges: LostCharge[] = [];
   readonly heaps = new HeapGauge();
   private readonly folder: string;

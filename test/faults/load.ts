@@ -8,13 +8,13 @@ export interface LoadOptions {
   plans: Iterable<RequestPlan>;
   /** Requests under way at the same time. */
   concurrency: number;
-  /** Told about each that ended. */
+  /** Called with each request that has ended. */
   onObservation?(observation: Observation): void;
 }
 
 const refusalPauseMs = 250;
 
-/** Sends all planned requests, so many at a time, and returns what their clients saw. */
+/** Sends all planned requests, `concurrency` at a time, and returns what their clients saw. */
 export async function runLoad(
   installation: Installation,
   { plans, concurrency, onObservation }: LoadOptions,
@@ -22,7 +22,7 @@ export async function runLoad(
   const observations: Observation[] = [];
   const waiting = Iterator.from(plans);
   const sendNext = async (): Promise<void> => {
-    // One iterator for all: each takes the next plan that nobody has taken.
+    // All senders share one iterator, so each takes the next plan that nobody has taken.
     for (const plan of waiting) {
       const observation = await observeRequest(plan, {
         port: installation.ingresses[plan.ingress]?.clientProxy?.port ?? 0,
@@ -31,7 +31,8 @@ export async function runLoad(
       });
       observations.push(observation);
       onObservation?.(observation);
-      // Whoever finds nobody waits a little, as every SDK does: a dead ingress is not asked a thousand times.
+      // A client that can't connect waits a little, as every SDK does, so that a dead ingress does not get a thousand
+      // calls.
       if (observation.end === 'refused') await sleep(refusalPauseMs);
     }
   };

@@ -25,9 +25,9 @@ interface Words {
   faults: number;
   concurrency: number;
   seed: number;
-  /** Words of names; empty means all. */
+  /** Names of measurements; empty means all. */
   only: string[];
-  /** Milliseconds of each. */
+  /** Length of each outage of Redis, milliseconds. */
   outages: number[];
   /** Empty: nowhere. */
   logTo: string;

@@ -9,16 +9,16 @@ interface MemberOptions {
   role: Role;
   index: number;
   launch(): Promise<TestProcess>;
-  /** Between this process and Redis. */
+  /** The proxy between this process and Redis. */
   redisProxy: FaultProxy;
 }
 
-/** One seat of the installation: the process that sits there, its successors, and the proxies around it. */
+/** One place in the installation: the process there, its successors, and the proxies around them. */
 export class Member {
   readonly role: Role;
   readonly index: number;
   readonly redisProxy: FaultProxy;
-  /** Between clients and an ingress; its port stays when the process changes. Absent for workers. */
+  /** The proxy between clients and an ingress. Its port stays when the process changes. Absent for workers. */
   readonly clientProxy: FaultProxy | undefined;
   private current: TestProcess;
   private readonly former: TestProcess[] = [];
@@ -48,14 +48,14 @@ export class Member {
     return this.current;
   }
 
-  /** Every line of the process and those before it. */
+  /** Every line that this process and its predecessors wrote. */
   get lines(): ProcessLine[] {
     return [...this.former, this.current].flatMap(({ lines }) =>
       lines.map((text) => ({ process: this.name, text })),
     );
   }
 
-  /** Process ids of the workers under a supervisor that live now, the newest last. */
+  /** Process ids of the living workers under a supervisor, the newest last. */
   workerPids(): number[] {
     return servingIn(this.current.lines).map(({ pid }) => pid);
   }
@@ -71,7 +71,7 @@ export class Member {
     if (port !== undefined) this.clientProxy?.retarget(port);
   }
 
-  /** The metrics of the process, or of each worker under a supervisor that has told its port. */
+  /** The metrics of the process, or of each worker under a supervisor that has reported its port. */
   async metricsTexts(): Promise<string[]> {
     const ports =
       this.role === 'ingress'
@@ -95,7 +95,7 @@ export class Member {
   }
 
   async stop(): Promise<void> {
-    // A test may have left it suspended, and then no signal but this one is heard.
+    // A test may have left the process suspended: then it receives no other signal before SIGCONT.
     this.current.resume();
     await this.current.stop();
     await this.redisProxy.stop();

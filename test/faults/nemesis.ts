@@ -8,15 +8,15 @@ export interface NemesisOptions {
   installation: Installation;
   random: Random;
   kinds: readonly FaultKind[];
-  /** Faults that are under way at the same time; default 1. */
+  /** How many faults are under way at the same time; default 1. */
   lanes?: number;
   /** Pause after each fault, at most; default 400 ms. */
   pauseMs?: number;
-  /** Faults after which it rests; default: until it is stopped. */
+  /** How many faults it injects; default: as many as fit until it is stopped. */
   limit?: number;
 }
 
-/** Breaks one thing after the other until it is told to stop, and keeps the record. */
+/** Injects one fault after the other until it is stopped, and records them. */
 export class Nemesis {
   readonly faults: FaultRecord[] = [];
   private readonly options: NemesisOptions;
@@ -37,7 +37,7 @@ export class Nemesis {
     this.running = Promise.all(lanes).then(() => undefined);
   }
 
-  /** Resolves when everything that was broken works again. Rejects when something could not be mended. */
+  /** Resolves when every fault is undone. Rejects if one could not be undone. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
@@ -57,7 +57,7 @@ export class Nemesis {
     const { installation, random, kinds } = this.options;
     const kind = random.pick(kinds);
     const target = kind.target(installation, random);
-    // A thing that is broken already is left to whoever broke it.
+    // Another lane is breaking this target already.
     if (this.held.has(target)) return;
     this.held.add(target);
     const record: FaultRecord = {

@@ -1,37 +1,37 @@
 import type { RequestPlan } from './plan.ts';
 
-/** What an answer says in its format's own words, read strictly from its bytes. */
+/** The content of an answer, read strictly from its bytes in its own format. */
 export interface ReadAnswer {
   text: string;
-  /** Signs of a whole answer: a finish reason of a stream, or a body of status 200. */
+  /** How many signs of a whole answer there were: finish reasons of a stream, or a body with status 200. */
   finishes: number;
-  /** The format's end mark: `[DONE]`, `message_stop`, or where there is none the finish itself. */
+  /** How many end marks there were: `[DONE]`, `message_stop`, or, in a format without one, the finish itself. */
   endMarks: number;
   /** An error body, or an error in the stream. */
   error?: { status?: number; message: string };
-  /** Events that came after an end mark or an error. */
+  /** How many events came after an end mark or an error. */
   eventsAfterEnd: number;
   usage?: { inputTokens: number; outputTokens: number };
-  /** What is not legal in the format at all, in words. */
+  /** Whatever the format does not allow, in words. */
   malformed: string[];
 }
 
 /**
  * How the transport ended.
  * - `clean`: the body ended as HTTP says.
- * - `cut`: it broke off.
+ * - `cut`: the body broke off.
  * - `refused`: no connection, or it broke before a status line.
- * - `left`: the client went away on its own will.
+ * - `left`: the client went away on purpose.
  * - `hung`: the client gave up long after the deadline.
  */
 export type TransportEnd = 'clean' | 'cut' | 'refused' | 'left' | 'hung';
 
-/** All that a client saw of one request. Instants are epoch milliseconds of the runner. */
+/** All that a client saw of one request. Instants are epoch milliseconds by the runner's clock. */
 export interface Observation {
   plan: RequestPlan;
   startedAt: number;
   endedAt: number;
-  /** The status line; absent when there was none. */
+  /** Absent if there was no status line. */
   status?: number;
   requestId?: string;
   /** When pieces of the body arrived. */
@@ -42,13 +42,13 @@ export interface Observation {
   end: TransportEnd;
 }
 
-/** Something that the nemesis did. */
+/** One fault that the nemesis injected. */
 export interface FaultRecord {
   kind: string;
-  /** What it was done to, as `ingress 0` or `redis`. */
+  /** What it hit, as `ingress 0` or `redis`. */
   target: string;
   startedAt: number;
-  /** When the last of it was undone: processes serve again, connections pass. */
+  /** When all of it was undone: processes serve again, connections pass. */
   endedAt: number;
 }
 
@@ -69,7 +69,7 @@ export interface ProcessLine {
 
 /** What is left when the load has been gone for a while. */
 export interface Leftovers {
-  /** Gauge of a process → its value; only such as must be 0. */
+  /** Gauges that must be 0, and their values. */
   gauges: Record<string, number>;
   /** Jobs of BullMQ by state, leases and reservations by their key. */
   redis: Record<string, number>;
@@ -96,7 +96,7 @@ export interface LostCharge {
   spent: number;
 }
 
-/** What a tenant's budget said at one moment. */
+/** A tenant's budget at one moment. */
 export interface BudgetSample {
   at: number;
   tenant: string;
@@ -116,12 +116,12 @@ export interface RunLog {
   counters: Record<string, number>;
   leftovers: Leftovers;
   budgets: BudgetSample[];
-  /** What was charged and went with Redis's data, each time that it lost them on purpose. */
+  /** What had been charged, each time that a fault made Redis lose its data. */
   lostCharges: LostCharge[];
-  /** Absent when nobody looked. */
+  /** Absent if heaps were not measured. */
   heaps?: Heaps;
-  /** Strings that must not be found, by what they are. */
+  /** Strings that must not be found anywhere, and what each is. */
   canaries: { what: string; text: string }[];
-  /** Texts that must hold no canary, by where they were found. */
+  /** Texts that must hold no canary, and where each was found. */
   haystacks: { where: string; text: string }[];
 }

@@ -10,18 +10,18 @@ export type ClientBehaviour =
   | { kind: 'reads-slowly'; bytesPerSecond: number; forMs: number; leaves?: boolean }
   | { kind: 'writes-bytewise' };
 
-/** What the mock upstream does instead of answering well. `at` counts tokens. */
+/** How the mock upstream fails. `at` counts tokens. */
 export type UpstreamFault =
   | { kind: 'cut' | 'stall' | 'garbage' | 'half-close'; at: number }
   | { kind: 'status'; status: 429 | 500 };
 
-/** Everything about one request, known before it is sent: a checker needs no word from the system under test. */
+/** Everything about one request, known before it is sent, so the checker need not trust the system under test. */
 export interface RequestPlan {
   /** Counts from 0; also the seed of the reference text, so that every request has a text of its own. */
   index: number;
   format: Format;
   isStream: boolean;
-  /** `sim` resumes exactly; `up` is a mock upstream, which can't. */
+  /** `sim` resumes exactly; `up` is a mock upstream, which can't resume. */
   model: 'sim' | 'up';
   tokens: number;
   ttftMs: number;
@@ -42,13 +42,13 @@ export interface WorkloadOptions {
   upstreamShare?: number;
   /** Whether upstreams and clients misbehave; default true. */
   hasMisbehaviour?: boolean;
-  /** Tokens of a long answer at most; default 300. */
+  /** The most tokens of a long answer; default 300. */
   longestTokens?: number;
   /** Index of the first request; default 0. No two requests of a run may have the same. */
   firstIndex?: number;
 }
 
-/** Three formats × stream and single × short and long × tenants, with some clients and upstreams that misbehave. */
+/** Plans three formats × {stream, single} × {short, long} × tenants, with some clients and upstreams that misbehave. */
 export function planWorkload(options: WorkloadOptions): RequestPlan[] {
   const random = createRandom(options.seed);
   const { requests, firstIndex = 0 } = options;
@@ -102,7 +102,7 @@ export function tenantName(index: number): string {
   return `tenant-${index}`;
 }
 
-/** Stands in every prompt and must never be seen outside of a waiting job. */
+/** Part of every prompt; must never be found outside of a waiting job. */
 export const canaryPrompt = 'canary-prompt-f7c1e09b';
 
 export function promptOf(plan: RequestPlan): string {

@@ -7,7 +7,7 @@ import type { Random } from './random.ts';
 
 type Deed = (member: Member, random: Random) => Promise<void>;
 
-/** SIGSTOP lasts this long, so that it falls on both sides of every silence limit. */
+/** How long a SIGSTOP lasts: sometimes shorter and sometimes longer than each silence limit. */
 const suspension = (random: Random): number => random.between(200, 6_000);
 
 const deeds: readonly { name: string; role: Role; deed: Deed }[] = [
@@ -34,7 +34,7 @@ function membersOf(installation: Installation, role: Role): Member[] {
   return role === 'ingress' ? installation.ingresses : installation.workers;
 }
 
-/** Its supervisor lives, tells of the death and starts the next one. */
+/** Kills one worker process. Its supervisor lives, reports the death and starts the next one. */
 async function killWorkerProcess(member: Member, random: Random): Promise<void> {
   const pids = member.workerPids();
   if (pids.length === 0) return;
@@ -49,7 +49,7 @@ async function killWorkerProcess(member: Member, random: Random): Promise<void> 
   );
 }
 
-/** Nobody is left who could tell of the deaths. */
+/** Kills a supervisor and all its workers, so that nobody is left to report the deaths. */
 export async function killHost(member: Member): Promise<void> {
   const pids = member.workerPids();
   const restarted = member.restart('SIGKILL');

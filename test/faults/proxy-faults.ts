@@ -21,12 +21,12 @@ const faults: Readonly<Record<string, (random: Random) => ProxyFault | 'reset' |
   forget: () => 'forget',
 };
 
-/** So long it takes at most until a connection that nobody answers is given up. */
+/** The longest time until a connection that nobody answers is given up. */
 const forgottenMs = 5_000;
 
 /** Every fault of the proxy, between any two processes. */
 export const proxyFaults: readonly FaultKind[] = places.flatMap((place) =>
-  // A client that is forgotten waits for ever: nobody but itself could help it.
+  // Not between clients and ingress: only the client itself could end its wait on a forgotten connection.
   Object.entries(faults)
     .filter(([name]) => !(place === 'client-ingress' && name === 'forget'))
     .map(([name, create]) => ({

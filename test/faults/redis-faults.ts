@@ -25,7 +25,7 @@ const deeds: readonly { name: string; deed: Deed }[] = [
   { name: dataLoss, deed: loseData },
 ];
 
-/** What operators, load and bad luck do to Redis. */
+/** Faults of Redis, as operators, load and bad luck cause them. */
 export const redisFaults: readonly FaultKind[] = deeds.map(({ name, deed }) => ({
   name,
   target: () => 'redis',
@@ -46,14 +46,14 @@ function pauseClients(whom: 'ALL' | 'WRITE'): Deed {
   };
 }
 
-/** It answers, and takes nothing: so Redis guards itself against losing what only it has. */
+/** Makes Redis answer but refuse writes, as it does when it has too few replicas. */
 async function refuseWrites({ operator }: Installation, random: Random): Promise<void> {
   await operator.config('SET', 'min-replicas-to-write', '1');
   await sleep(random.between(200, 4_000));
   await operator.config('SET', 'min-replicas-to-write', '0');
 }
 
-/** Redis cuts off who is subscribed, and refuses to let them subscribe again. */
+/** Takes the channels from our user: Redis cuts off its subscribers and refuses new subscriptions. */
 async function takeChannels({ operator }: Installation, random: Random): Promise<void> {
   await operator.call('ACL', 'SETUSER', 'default', 'resetchannels');
   await sleep(random.between(200, 4_000));
@@ -70,7 +70,7 @@ async function suspendRedis({ redis }: Installation, random: Random): Promise<vo
   redis.resume();
 }
 
-/** Subscribers that are behind by a little are cut: what was in their buffer is lost. */
+/** Makes Redis cut off subscribers that are only a little behind: what was in their buffers is lost. */
 async function shrinkBuffers({ operator }: Installation): Promise<void> {
   const set = (limit: string) =>
     operator.config('SET', 'client-output-buffer-limit', `pubsub ${limit}`).catch(() => undefined);
@@ -79,15 +79,15 @@ async function shrinkBuffers({ operator }: Installation): Promise<void> {
   await set('33554432 8388608 60');
 }
 
-/** SIGKILL, then a start on the append-only file. */
+/** Ends Redis by SIGKILL and starts it again with its append-only file. */
 async function restartRedis({ redis, operator }: Installation): Promise<void> {
   await redis.restart();
   await until(async () => (await operator.ping()) === 'PONG', { what: 'Redis to answer again' });
 }
 
 /**
- * Redis forgets everything and restarts; then the operator mints keys and sets budgets again, as after a disaster.
- * What had been charged is read in the same instant in which it is lost, so that no charge escapes the checker.
+ * Makes Redis lose everything and restart; then the operator mints keys and sets budgets again, as after a disaster.
+ * What had been charged is read at the same instant in which it is lost, so that no charge escapes the checker.
  */
 async function loseData(installation: Installation): Promise<void> {
   const { operator, lostCharges, apiKeys } = installation;

@@ -9,7 +9,7 @@ export function pathOf({ format, model, isStream }: RequestPlan): string {
   return `/v1beta/models/${model}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
 }
 
-/** The body of a request in its format; usage is asked for wherever it must be. */
+/** The body of a request in its format. It asks for usage if the format tells usage only on demand. */
 export function bodyOf({ format, model, isStream, tokens }: RequestPlan, prompt: string): JsonObject {
   const builders: Readonly<Record<Format, () => JsonObject>> = {
     openai: () => ({

@@ -13,13 +13,13 @@ export function attemptsByRequest(lines: readonly ProcessLine[]): Map<string, nu
 
 /** What an ingress logged of a request that ended there. */
 export interface LoggedRequest {
-  /** 0 when it was refused before the queue. */
+  /** 0 if it was refused before the queue. */
   attempts: number;
   inputTokens?: number;
   outputTokens?: number;
 }
 
-/** The ingresses' own lines by request id. A request whose ingress was killed has none. */
+/** The ingresses' lines by request id. A request whose ingress was killed has none. */
 export function requestsLogged(lines: readonly ProcessLine[]): Map<string, LoggedRequest> {
   const requests = new Map<string, LoggedRequest>();
   const number = (text: string, name: string): number | undefined => {

@@ -11,17 +11,17 @@ export interface RunOptions {
   plans: readonly RequestPlan[];
   concurrency: number;
   kinds: readonly FaultKind[];
-  /** Faults after which the nemesis rests; default: as many as fit into the load. */
+  /** How many faults to inject; default: as many as fit into the load. */
   faults?: number;
   lanes?: number;
   pauseMs?: number;
   seed: number;
-  /** Goes on with requests of the same plans under new numbers until `faults` have happened; default false. */
+  /** Repeats the same plans under new indices until `faults` have happened; default false. */
   repeatUntilFaultsAreOver?: boolean;
   onObservation?(observation: Observation): void;
   /**
-   * Afterwards this load under faults that no process dies of, with a look into the heaps before and after it. The
-   * one before comes after a warm-up: what a process needs once is no leak. Absent: nobody looks.
+   * A load that follows, under faults of which no process dies; heaps are measured before and after it. It is preceded
+   * by a warm-up, since what a process needs once is no leak. Absent: heaps are not measured.
    */
   heapLoad?: HeapLoad;
 }
@@ -34,7 +34,7 @@ export interface HeapLoad {
 
 const budgetSampleMs = 1_000;
 
-/** Load and faults at the same time, then peace; returns everything that is needed to judge it. */
+/** Runs load and faults at the same time, waits until all is quiet, and returns everything that the checker needs. */
 export async function runUnderFaults(installation: Installation, options: RunOptions): Promise<RunLog> {
   const { plans, concurrency, kinds, seed, faults, lanes = 1, pauseMs = 400, onObservation } = options;
   const nemesis = new Nemesis({
@@ -47,7 +47,7 @@ export async function runUnderFaults(installation: Installation, options: RunOpt
   });
   const budgets: BudgetSample[] = [];
   const sample = async (): Promise<void> => {
-    // Redis is away now and then; what it says when it is back is what counts.
+    // Redis is away now and then; samples that fail are left out.
     budgets.push(...(await sampleBudgets(installation).catch(() => [])));
   };
   const sampling = setInterval(() => void sample(), budgetSampleMs);
@@ -92,7 +92,7 @@ export async function runUnderFaults(installation: Installation, options: RunOpt
   };
 }
 
-/** Looks into the heaps around a load that all processes live through. */
+/** Measures the heaps before and after a load that all processes survive. */
 async function measureHeaps(
   installation: Installation,
   { concurrency, seed }: RunOptions,
@@ -111,7 +111,7 @@ async function measureHeaps(
   return { heaps: { before, after }, observations, faults: nemesis.faults, leftovers };
 }
 
-/** The plans, and again with new numbers (and so new texts) until it is over. */
+/** Repeats the plans, with new indices and so with new texts, until `isOver`. */
 function* repeated(plans: readonly RequestPlan[], isOver: () => boolean): Generator<RequestPlan> {
   yield* plans;
   for (let round = 1; !isOver(); round += 1)

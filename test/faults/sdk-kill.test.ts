@@ -27,7 +27,7 @@ describe('kill -9 of a worker in the middle of a stream is invisible to the offi
     });
     await Promise.all(streams.map(({ began }) => began));
     const before = (await ingress?.metric('sluice_attempts_total')) ?? 0;
-    // Which of them got the jobs is nobody's choice, and the one that died last may still be starting.
+    // Nobody can choose which worker gets the jobs, and the one that died last may still be starting.
     const busy = await installation.busiestWorker();
     for (const pid of busy.workerPids()) process.kill(pid, 'SIGKILL');
     const answers = await Promise.all(streams.map(({ ended }) => ended));

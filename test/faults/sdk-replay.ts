@@ -60,7 +60,7 @@ async function replay(observation: Observation, baseUrl: string): Promise<Violat
 
 type Reader = (baseUrl: string, isStream: boolean) => Promise<string>;
 
-/** The text of an answer, as an application with the official SDK gets it. Rejects where the SDK throws. */
+/** The text of an answer, as an application with the official SDK gets it. Rejects if the SDK throws. */
 const readers: Readonly<Record<Format, Reader>> = {
   openai: async (baseURL, isStream) => {
     const client = new OpenAI({ baseURL, apiKey: 'sk-replay', maxRetries: 0 });

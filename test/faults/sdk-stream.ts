@@ -7,19 +7,19 @@ export interface SdkCall {
   port: number;
   apiKey: string;
   prompt: string;
-  /** Told each time that text has come. */
+  /** Called each time that text has come. */
   onText(): void;
 }
 
-/** What an application with the official SDK gets of a stream. */
+/** What an application with the official SDK receives from a stream. */
 export interface SdkAnswer {
   text: string;
   outputTokens: number;
-  /** Finish reasons that it was given. */
+  /** How many finish reasons it received. */
   finishes: number;
 }
 
-/** Streams an answer of the model `sim` through the official SDK of a format. Rejects where the SDK throws. */
+/** Streams an answer of the model `sim` through the official SDK of a format. Rejects if the SDK throws. */
 export function streamThroughSdk(format: Format, call: SdkCall): Promise<SdkAnswer> {
   return streams[format](call);
 }

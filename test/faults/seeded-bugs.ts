@@ -4,7 +4,7 @@ import type { FaultRecord, HeapSample, Observation, RunLog } from './observation
 import { canaryPrompt, type RequestPlan, tenantName } from './plan.ts';
 import type { ViolationKind } from './violation.ts';
 
-/** A defect that somebody could build into the gateway, as its effect on the log of a run. */
+/** A defect that the gateway could have, by its effect on the log of a run. */
 export interface SeededBug {
   name: string;
   /** What the checker must say about it. */
@@ -16,7 +16,7 @@ const deadlineMs = 30_000;
 const inputTokens = 10;
 const tokens = 60;
 
-/** The log of a small run in which everything went well, with one worker's death in the middle. */
+/** The log of a small run in which everything went well, with the death of one worker in the middle. */
 export function createSoundLog(): RunLog {
   const observations = Array.from({ length: 9 }, (_, index) => observe(planOf(index)));
   const spent = (inputTokens + tokens) * 3;
@@ -44,7 +44,7 @@ export function createSoundLog(): RunLog {
   };
 }
 
-/** The twelve bugs that the checker must know, in the order of the design, and three of its other invariants. */
+/** The twelve bugs that the checker must catch, in the order of the design, and three against other invariants. */
 export const seededBugs: readonly SeededBug[] = [
   {
     name: 'no fence: an older attempt goes on beside the new one',
@@ -190,7 +190,7 @@ function observe(plan: RequestPlan, body?: string, endedAt = 2_000): Observation
   };
 }
 
-/** Says the tokens of these positions, and then that the answer is whole. */
+/** Replaces an answer by the tokens of these positions and a whole end. */
 function retell(log: RunLog, index: number, positions: readonly number[]): void {
   const words = positions.map((position) => referenceToken(index, position));
   change(log, index, ({ plan }) => observe(plan, sse(words) + ending));

@@ -10,7 +10,7 @@ const accepted: Socket[] = [];
 const clients: Socket[] = [];
 
 beforeEach(async () => {
-  // It says back what it hears.
+  // An echo server.
   server = createServer((socket) => {
     accepted.push(socket);
     socket.on('error', () => undefined);
@@ -91,7 +91,7 @@ test('a connection that lost bytes in a black hole is reset and never goes on wi
   await until(() => accepted.length === 1);
   await proxy.set({ kind: 'blackhole' });
   socket.write('vanishes');
-  // Another one shows that the proxy has seen what came before.
+  // When another connection is open, the proxy has seen everything that came before.
   await open();
   await until(() => proxy.connections === 2);
   await until(async () => {

@@ -5,11 +5,11 @@ import { Wire } from './wire.ts';
 /**
  * What a proxy does to the connections through it.
  * - `pass`: nothing.
- * - `refuse`: nobody listens; connections that stand are left alone.
+ * - `refuse`: nobody listens; open connections are left alone.
  * - `drop`: new connections are closed as soon as they are made.
- * - `stall`: bytes wait, in both directions, and arrive when it is over.
- * - `half-open`: as `stall`, but only for what comes from the server: requests arrive, answers don't.
- * - `blackhole`: bytes vanish. Connections that lost some are reset when it is over.
+ * - `stall`: bytes wait, in both directions, and arrive when the fault is over.
+ * - `half-open`: as `stall`, but only for bytes from the server: requests arrive, answers don't.
+ * - `blackhole`: bytes vanish. Connections that lost some are reset when the fault is over.
  * - `latency`: every byte is late by so much.
  * - `throttle`: so many bytes per second in each direction.
  * - `cut-after`: a connection is reset once so many more bytes have come from its server.
@@ -23,15 +23,15 @@ export type ProxyFault =
 /** A TCP relay to one server that can be made faulty while it runs. */
 export interface FaultProxy {
   readonly port: number;
-  /** Connections that stand now. */
+  /** Number of open connections. */
   readonly connections: number;
-  /** Replaces the fault of all connections, those that stand and those to come. */
+  /** Replaces the fault of all connections, open and future. */
   set(fault: ProxyFault): Promise<void>;
-  /** Where connections to come lead. */
+  /** Makes future connections lead to another port. */
   retarget(port: number): void;
   /** Resets every connection. */
   resetAll(): void;
-  /** Forgets every connection, as a middlebox does after a while: neither end hears of it. New ones pass. */
+  /** Forgets every open connection, as a middlebox does after a while: neither end is told. New connections pass. */
   forgetAll(): void;
   stop(): Promise<void>;
 }

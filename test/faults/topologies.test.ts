@@ -14,7 +14,7 @@ import { type Entrance, openStreams, plainPlan } from './figures/scenario.ts';
 import type { Observation } from './observation.ts';
 import { expectedText } from './plan.ts';
 
-/** What was started, in the order in which it stands on each other. */
+/** What was started; it is disposed of in reverse order. */
 let stack = new AsyncDisposableStack();
 afterEach(async () => {
   await stack.disposeAsync();
@@ -32,7 +32,7 @@ function openMany(entrance: Entrance): Promise<{ ended: Promise<Observation[]> }
   return openStreams(entrance, plans);
 }
 
-/** What a failing test shows: how those ended that are not whole. */
+/** What a failing test shows: how the incomplete answers ended. */
 function brokenOf(observations: readonly Observation[]): string[] {
   return observations
     .filter((each) => !isComplete(each) || each.answer.text !== expectedText(each.plan))
@@ -81,7 +81,7 @@ describe('a gateway on a Redis Cluster', () => {
     stack.defer(() => gateway.stop());
     for (const node of cluster.nodes) {
       const { ended } = await openMany(entranceOf(gateway));
-      // Longer than a worker may be silent. The master answers pings, and ends it by itself.
+      // Longer than a worker may be silent. The master answers pings meanwhile, and the pause ends by itself.
       await ask(node.port, 'CLIENT', 'PAUSE', '5000', 'WRITE');
       expect(brokenOf(await ended)).toEqual([]);
     }

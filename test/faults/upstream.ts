@@ -5,7 +5,7 @@ import { type ChatExchange, type ChatServer, startChatServer } from '@sluice/tes
 import type { UpstreamRun } from './observation.ts';
 import type { UpstreamFault } from './plan.ts';
 
-/** A mock model server that says the reference text, or breaks as the prompt orders. */
+/** A mock model server that answers with the reference text, or fails as the prompt tells it to. */
 export interface MockUpstream {
   readonly server: ChatServer;
   readonly port: number;
@@ -22,7 +22,7 @@ interface Order {
   fault?: UpstreamFault;
 }
 
-/** What the mock says it read of every prompt. */
+/** The input tokens that the mock reports for every prompt. */
 const inputTokens = 25;
 
 export async function startMockUpstream(): Promise<MockUpstream> {

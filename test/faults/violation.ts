@@ -41,7 +41,7 @@ export type ViolationKind =
 export interface Violation {
   invariant: Invariant;
   kind: ViolationKind;
-  /** `RequestPlan.index`; absent where it is nobody's in particular. */
+  /** `RequestPlan.index`; absent if it concerns no particular request. */
   request?: number;
   detail: string;
 }

@@ -30,7 +30,7 @@ export class Wire {
     this.closed = listener;
   }
 
-  /** Passes nothing any more, not even the end of one side, whatever is set later. */
+  /** From now on passes nothing, not even the end of one side, whatever fault is set later. */
   forget(): void {
     this.set({ kind: 'blackhole' });
     this.isForgotten = true;
@@ -65,12 +65,12 @@ export class Wire {
 
   private closeIfDone(): void {
     if (this.isForgotten) {
-      // The server keeps its half, as it would behind a real middlebox; nobody counts it as a connection.
+      // The server keeps its half, as behind a real middlebox; it does not count as a connection.
       if (this.client.destroyed) this.closed();
       return;
     }
     if (this.client.destroyed && this.server.destroyed) this.reset();
-    // One side is gone for good: what it left in the lanes still goes to the other, then that ends, too.
+    // One side is gone for good: what it left in the lanes still goes to the other side, which then ends, too.
     else if (this.client.destroyed) this.server.end();
   }
 }
@@ -106,7 +106,7 @@ class Lane {
     this.waiting.length = 0;
   }
 
-  /** `undefined` is the end of what this side has to say. */
+  /** Takes what this side sent; `undefined` is its end. */
   private take(bytes: Buffer | undefined): void {
     if (this.fault.kind === 'blackhole') {
       this.hasLost = true;
@@ -139,7 +139,7 @@ class Lane {
     this.resume();
   }
 
-  /** Reads on when nothing waits here and the other side takes bytes. */
+  /** Resumes reading if nothing waits here and the other side takes bytes. */
   private resume(): void {
     if (this.waiting.length === 0 && !this.to.writableNeedDrain) this.from.resume();
   }

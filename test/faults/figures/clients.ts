@@ -10,7 +10,7 @@ import type { Observation } from '../observation.ts';
 import { formatMs, percentile } from '../percentile.ts';
 import { keepBusy, openStreams, plainPlan, send } from './scenario.ts';
 
-/** Clients leave in the middle of a stream: how long until the upstream's socket is closed. */
+/** Clients leave in the middle of a stream: measures how long until the upstream's socket is closed. */
 export async function measureAborts(count: number): Promise<Figure[]> {
   await using stack = new AsyncDisposableStack();
   const installation = await Installation.start({ ingresses: 1, workers: 1, tenants: 1 });
@@ -40,7 +40,7 @@ function leftAt(observations: readonly Observation[], index: number): number {
   return observations.find(({ plan }) => plan.index === index)?.endedAt ?? 0;
 }
 
-/** Many at once on a budget for a few. */
+/** Sends many requests at once on a budget for a few. */
 export async function measureBudget(parallel: number, admitted: number): Promise<Figure[]> {
   await using stack = new AsyncDisposableStack();
   const installation = await Installation.start({ ingresses: 2, workers: 1, tenants: 1 });
@@ -63,7 +63,7 @@ export async function measureBudget(parallel: number, admitted: number): Promise
   ];
 }
 
-/** Readers that read next to nothing, and what it costs the others. */
+/** Runs readers that read next to nothing, and measures what they cost the others. */
 export async function measureSlowReaders(readers: number): Promise<Figure[]> {
   await using stack = new AsyncDisposableStack();
   const installation = await Installation.start({

@@ -4,13 +4,13 @@ import type { Figure } from '../figure.ts';
 import type { Observation } from '../observation.ts';
 import { formatMs, percentile } from '../percentile.ts';
 
-/** How a topology of Redis is called in the table, and how it is started. */
+/** Topologies of Redis: what the table calls each, and how to start it. */
 const benches = {
   'Sentinel failover': startSentinelBench,
   'failover of each master of a Cluster in turn': startClusterBench,
 } as const;
 
-/** Masters die by SIGKILL, one after the other, with streams open. */
+/** Kills masters by SIGKILL, one after the other, while streams are open. */
 export async function measureFailovers(rounds: number, streamsEach: number): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const [name, start] of Object.entries(benches)) figures.push(await measure(name, start));

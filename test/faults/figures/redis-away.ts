@@ -11,7 +11,7 @@ import { keepBusy, openStreams, plainPlan, send } from './scenario.ts';
 
 const keepsData = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
-/** Redis is gone: how fast new requests hear of it, and how fast they are served when it is back. */
+/** Stops Redis: measures how fast new requests get a 503, and how fast they are served when Redis is back. */
 export async function measureOutage(outages: readonly number[]): Promise<Figure[]> {
   await using stack = new AsyncDisposableStack();
   const installation = await Installation.start({
@@ -54,7 +54,7 @@ export async function measureOutage(outages: readonly number[]): Promise<Figure[
   ];
 }
 
-/** Redis restarts with its data while streams run and new requests come. */
+/** Restarts Redis with its data while streams run and new requests come. */
 export async function measureRestarts(times: number): Promise<Figure[]> {
   await using stack = new AsyncDisposableStack();
   const installation = await Installation.start({
@@ -81,7 +81,7 @@ export async function measureRestarts(times: number): Promise<Figure[]> {
   ];
 }
 
-/** Every subscriber is cut once a second while streams run. */
+/** Cuts every subscriber once a second while streams run. */
 export async function measureSubscriberKills(durationMs: number): Promise<Figure[]> {
   await using stack = new AsyncDisposableStack();
   const installation = await Installation.start({ ingresses: 1, workers: 2, tenants: 1 });

@@ -6,8 +6,8 @@ import { Installation } from '../installation.ts';
 import { keepBusy, plainPlan } from './scenario.ts';
 
 /**
- * Every process is restarted with SIGTERM, one after the other, under load. Clients go to an ingress that is
- * ready, as a load balancer sends them.
+ * Restarts every process with SIGTERM, one after the other, under load. Clients go to an ingress that is ready, as a
+ * load balancer would send them.
  */
 export async function measureRollingRestart(): Promise<Figure[]> {
   await using stack = new AsyncDisposableStack();
@@ -25,7 +25,7 @@ export async function measureRollingRestart(): Promise<Figure[]> {
   await sleep(1_000);
   for (const member of installation.members) {
     if (member.role === 'ingress') restarting = member.index;
-    // The load balancer hears first, then the process is told.
+    // The load balancer learns of it first, then the process gets the signal.
     await sleep(100);
     await member.restart('SIGTERM');
     restarting = -1;

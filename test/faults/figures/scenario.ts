@@ -2,7 +2,7 @@ import { observeRequest } from '../client.ts';
 import type { Observation } from '../observation.ts';
 import { type RequestPlan, tenantName } from '../plan.ts';
 
-/** A plain streaming request to the simulated model, changed as the scenario needs it. */
+/** A plain streaming request to the simulated model, with the changes that the scenario needs. */
 export function plainPlan(index: number, changes: Partial<RequestPlan> = {}): RequestPlan {
   return {
     index,
@@ -28,7 +28,7 @@ export interface Entrance {
   readonly deadlineMs: number;
 }
 
-/** Sends one request past the fault proxies' records: what the client saw, and nothing else. */
+/** Sends one request and resolves to what its client saw. */
 export function send(
   entrance: Entrance,
   plan: RequestPlan,
@@ -42,7 +42,7 @@ export function send(
   });
 }
 
-/** Starts requests and resolves when each has received something or has ended; `ended` resolves with all of them. */
+/** Starts requests and resolves when each has received something or has ended; `ended` resolves to all observations. */
 export async function openStreams(
   entrance: Entrance,
   plans: readonly RequestPlan[],
@@ -59,7 +59,7 @@ export async function openStreams(
   return { ended };
 }
 
-/** Clients that send one request after the other until they are told to stop. */
+/** Runs clients that send one request after the other until they are told to stop. */
 export function keepBusy(
   entrance: Entrance,
   clients: number,

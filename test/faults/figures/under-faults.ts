@@ -23,14 +23,14 @@ export interface FaultRunOptions {
 }
 
 const keepsData = ['--appendonly', 'yes', '--appendfsync', 'always', '--enable-debug-command', 'yes'];
-/** Redis is not touched, and a slow disk must not look like a lost worker. */
+/** These faults do not touch Redis, so it need not persist; a slow disk could look like a lost worker. */
 const keepsNothing = ['--appendonly', 'no'];
-/** So much that no tenant reaches it: the run is about what is booked and not about refusals. */
+/** More than any tenant spends: the run is about charges, not about refusals. */
 const budget = 50_000_000;
-/** Far beyond the requests of any run. */
+/** Beyond the indices of the requests of any run. */
 const heapLoadIndex = 1_000_000;
 
-/** All faults between all processes under the whole workload. */
+/** Injects all faults between all processes under the whole workload. */
 export async function measureAllFaults(options: FaultRunOptions): Promise<Figure[]> {
   const { log, violations } = await runOnce(options, allFaults, { ingresses: 2, workers: 2, lanes: 2 });
   const kinds = new Set(log.faults.map(({ kind }) => kind));
@@ -58,7 +58,7 @@ export async function measureAllFaults(options: FaultRunOptions): Promise<Figure
   ];
 }
 
-/** Worker processes die and freeze, one at a time, with an engine that resumes exactly. */
+/** Kills and freezes worker processes, one at a time, with an engine that resumes exactly. */
 export async function measureWorkerFaults(options: FaultRunOptions): Promise<Figure[]> {
   const { log, violations } = await runOnce(options, workerFaults, { ingresses: 1, workers: 3, lanes: 1 });
   const whole = log.observations.filter(isComplete).length / log.observations.length;
@@ -105,7 +105,7 @@ async function runOnce(
   return { log, violations };
 }
 
-/** The load around which heaps are compared, and one before it of the same size. */
+/** The load around which heaps are compared, and a warm-up of the same size before it. */
 export function planHeapLoad({ requests, seed }: { requests: number; seed: number }): HeapLoad {
   const shape = { requests, seed, tenants: 50, ingresses: 2 };
   return {
@@ -115,7 +115,7 @@ export function planHeapLoad({ requests, seed }: { requests: number; seed: numbe
   };
 }
 
-/** The share of complete answers among those that a server was there for and that their client waited for. */
+/** The share of complete answers among requests that found a server and whose client waited. */
 function completeShare({ observations }: RunLog): string {
   const counted = observations.filter(
     ({ end, plan }) => end !== 'left' && end !== 'refused' && !plan.upstream,
@@ -139,7 +139,7 @@ function describe({ observations, faults }: RunLog): string[] {
   ];
 }
 
-/** How much this run could have missed: what its zeros are worth. */
+/** Describes what this run could have missed, and so what its zeros are worth. */
 function describePower(log: RunLog): string[] {
   const charges = chargesOf(log);
   const sum = (pick: (charge: (typeof charges)[number]) => number): number =>

@@ -14,7 +14,7 @@ import { openStreams, plainPlan } from './scenario.ts';
 const streams = 30;
 const rounds = 5;
 
-/** kill -9 of a worker process in the middle of streams: how long until the client has the next token. */
+/** Kills a worker process by SIGKILL in the middle of streams: measures how long until clients have the next token. */
 export async function measureWorkerKill(): Promise<Figure[]> {
   await using stack = new AsyncDisposableStack();
   const installation = await Installation.start({ ingresses: 1, workers: 2, tenants: 1 });
@@ -66,7 +66,7 @@ async function measureKills(
     const observations = await ended;
     const lines = installation.ingresses.flatMap((ingress) => ingress.lines);
     const attempts = attemptsByRequest(lines);
-    // The others were at a worker that lived.
+    // Streams without a second attempt were at a worker that lived.
     const hit = observations.filter(({ requestId }) => (attempts.get(requestId ?? '') ?? 1) > 1);
     const lostAt = lossAfter(killedAt, lines);
     gaps.push(...hit.map(({ arrivedAt }) => (arrivedAt.find((at) => at > lostAt) ?? Infinity) - killedAt));
@@ -93,7 +93,7 @@ function onlyLog(observation: Observation): Parameters<typeof check>[0] {
   };
 }
 
-/** When the ingress knew of the loss: what arrives later comes from the next attempt. */
+/** When the ingress knew of the loss. Whatever arrives later comes from the next attempt. */
 function lossAfter(killedAt: number, lines: readonly ProcessLine[]): number {
   for (const { text } of lines) {
     if (!text.includes('"worker lost"')) continue;
