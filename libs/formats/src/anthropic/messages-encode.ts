@@ -16,7 +16,7 @@ import { parseArguments } from '../call-arguments.ts';
 import { isClaude } from './claude-models.ts';
 import { type Encoding, ownFields, ownValue, unsayable } from './encoding.ts';
 import { encodeMedia } from './media.ts';
-import { unsigned } from './rephrase.ts';
+import { unsigned } from './thinking-block.ts';
 import { format } from './wire.ts';
 
 /** The conversation for a server of this dialect: `system` and the turns. */

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { isThinkingBlock, unsigned } from './thinking-block.ts';
 
 /**
  * Refusals by servers that know only user and assistant turns: older Claude, Ollama, llama.cpp and schema validators.
@@ -77,7 +78,7 @@ function byUser(turn: JsonObject): JsonObject[] | undefined {
 
 function withThought(turn: JsonObject): JsonObject[] | undefined {
   const { role, content } = turn;
-  if (role !== 'assistant' || !Array.isArray(content) || isThinking(content[0])) return undefined;
+  if (role !== 'assistant' || !Array.isArray(content) || isThinkingBlock(content[0])) return undefined;
   if (!content.some((block) => isJsonObject(block) && block.type === 'tool_use')) return undefined;
   return [{ ...turn, content: [unsigned(''), ...content] }];
 }
@@ -90,18 +91,6 @@ function withoutUnsigned(turn: JsonObject): JsonObject[] | undefined {
   return rest.length === 0 ? [] : [{ ...turn, content: rest }];
 }
 
-/**
- * Unsigned thinking. The dialect demands the field `signature`: servers that sign nothing accept it empty, and some
- * accept nothing else.
- */
-export function unsigned(thinking: string): JsonObject {
-  return { type: 'thinking', thinking, signature: '' };
-}
-
-function isThinking(block: Json | undefined): block is JsonObject {
-  return isJsonObject(block) && (block.type === 'thinking' || block.type === 'redacted_thinking');
-}
-
 function isUnsigned(block: Json): boolean {
-  return isThinking(block) && block.signature === '';
+  return isThinkingBlock(block) && block.signature === '';
 }

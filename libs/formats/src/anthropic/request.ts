@@ -12,20 +12,13 @@ import { isForeign } from '../foreign-client.ts';
 import { answerSchema, functionSchema, isRecursive } from './answer-schema.ts';
 import { isClaude } from './claude-models.ts';
 import { compactionOrder, takeCompaction } from './compaction.ts';
-import { createEncoding, ownFields, unsayable } from './encoding.ts';
+import { createEncoding, type Encoding, ownFields, unsayable } from './encoding.ts';
 import { decodeMessages, decodePrefill, decodeSystem } from './messages-decode.ts';
 import { encodeMessages } from './messages-encode.ts';
 import { decodeSampling, encodeSampling } from './sampling.ts';
 import { decodeThinking, effortAlone, encodeThinking, limitBudget } from './thinking.ts';
 import { isMidLoop } from './tool-loop.ts';
-import {
-  calledTools,
-  decodeToolChoice,
-  decodeTools,
-  encodeToolChoice,
-  encodeTools,
-  type ToolSteering,
-} from './tools.ts';
+import { calledTools, decodeToolChoice, decodeTools, encodeToolChoice, encodeTools } from './tools.ts';
 import {
   format,
   invalid,
@@ -141,47 +134,36 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const { messages: conversation, compaction } = takeCompaction(request.messages);
   const { system, messages } = encodeMessages(conversation, encoding);
   if (messages.length === 0) throw unsayable('messages', 'hold nothing but blank text');
-  const foreign = isForeign(target, format);
-  const isStranger = foreign && isClaude(target.model);
-  const fitted = (wanted: JsonObject) => (isStranger ? answerSchema(wanted) : wanted);
-  const offered = encodeTools(request, deferred_tools, encoding, (schema, isStrict) =>
-    isStranger ? functionSchema(schema, isStrict) : schema,
-  );
-  const isUntold = offered.length === 0 && isStranger;
-  const tools = isUntold ? calledTools(request.messages) : offered;
+  const reader = { model: target.model, isForeign: isForeign(target, format) };
+  const isFitted = reader.isForeign && isClaude(target.model);
   const { sampling, output, endUser } = request;
   const maxTokens = sampling.maxOutputTokens ?? target.maxOutputTokens;
-  const choice: ToolSteering = isUntold ? { toolChoice: { type: 'none' } } : request;
-  const toolChoice = tools.length === 0 ? undefined : encodeToolChoice(choice);
-  const isToolForced = toolChoice?.type === 'any' || toolChoice?.type === 'tool';
+  const { tools, toolChoice } = encodeToolFields(request, deferred_tools, encoding, isFitted);
   const asked = encodeThinking(request.reasoning, {
-    ...{ model: target.model, maxTokens, isToolForced, isForeign: foreign },
-    isMidLoop: isMidLoop(request.messages, messages, { model: target.model, isForeign: foreign }),
+    ...{ ...reader, maxTokens },
+    isToolForced: toolChoice?.type === 'any' || toolChoice?.type === 'tool',
+    isMidLoop: isMidLoop(request.messages, messages, reader),
   });
   const { effort } = thinking === null ? effortAlone(request.reasoning) : asked;
   const chosenThinking = thinking === undefined ? asked.thinking : limitBudget(thinking, maxTokens);
-  const wanted = output?.type === 'json' ? output.schema : undefined;
-  const isTold = wanted !== undefined && isStranger && isRecursive(wanted);
-  const schema = wanted && !isTold ? fitted(wanted) : undefined;
+  const schema = enforcedSchema(output, isFitted);
   const config = {
     ...(effort !== undefined && { effort }),
     ...(schema && { format: { type: 'json_schema', schema } }),
     ...fieldsOf(output_config),
   };
-  if (output?.type === 'json' && !schema) system.push({ type: 'text', text: jsonInstruction(wanted) });
+  if (output?.type === 'json' && !schema) {
+    system.push({ type: 'text', text: jsonInstruction(output.schema) });
+  }
   const user = { ...(endUser !== undefined && { user_id: endUser }), ...fieldsOf(metadata) };
   const body: JsonObject = {
     model: target.model,
     max_tokens: maxTokens,
     ...(system.length > 0 && { system }),
     messages,
-    ...(tools.length > 0 && { tools }),
+    ...(tools && { tools }),
     ...(toolChoice && { tool_choice: toolChoice }),
-    ...encodeSampling(sampling, {
-      model: target.model,
-      isThinking: isThinking(chosenThinking),
-      isForeign: foreign,
-    }),
+    ...encodeSampling(sampling, { ...reader, isThinking: isThinking(chosenThinking) }),
     ...(isJsonObject(chosenThinking) && { thinking: chosenThinking }),
     ...(compaction !== undefined && { compaction }),
     ...(Object.keys(config).length > 0 && { output_config: config }),
@@ -191,6 +173,35 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   };
   const headers = Array.isArray(betas) ? { 'anthropic-beta': betas.join(',') } : {};
   return { path: '/v1/messages', headers: { ...headers }, body, dropped: encoding.dropped };
+}
+
+interface ToolFields {
+  /** Absent if there are none. */
+  tools?: Json[];
+  toolChoice?: JsonObject | undefined;
+}
+
+/** `isFitted`: the tools are adapted to Claude, for a client of another format that cannot know what it refuses. */
+function encodeToolFields(
+  request: InferenceRequest,
+  deferred: Json | undefined,
+  encoding: Encoding,
+  isFitted: boolean,
+): ToolFields {
+  const tools = encodeTools(request, deferred, encoding, (schema, isStrict) =>
+    isFitted ? functionSchema(schema, isStrict) : schema,
+  );
+  if (tools.length > 0) return { tools, toolChoice: encodeToolChoice(request) };
+  // Claude refuses a conversation with calls if no tools are declared.
+  const called = isFitted ? calledTools(request.messages) : [];
+  return called.length === 0 ? {} : { tools: called, toolChoice: { type: 'none' } };
+}
+
+/** The schema that the server enforces; absent if there is none, or if Claude has no grammar for it. */
+function enforcedSchema(output: OutputFormat | undefined, isFitted: boolean): JsonObject | undefined {
+  if (output?.type !== 'json' || output.schema === undefined) return undefined;
+  if (!isFitted) return output.schema;
+  return isRecursive(output.schema) ? undefined : answerSchema(output.schema);
 }
 
 function jsonInstruction(schema: JsonObject | undefined): string {

@@ -6,6 +6,7 @@ import {
   type Message,
 } from '@sluice/canonical';
 import { isClaude } from './claude-models.ts';
+import { isThinkingBlock } from './thinking-block.ts';
 
 /** Which model continues, and for whom. */
 interface Reader {
@@ -33,15 +34,11 @@ export function isMidLoop(
   const hasChanged = answer?.role === 'assistant' && answer.content.some(isNotItsOwn);
   if (!isForeign && !hasChanged) return false;
   const content = encoded.findLast(({ role }) => role === 'assistant')?.content;
-  return Array.isArray(content) && !isThinking(content[0]) && content.some(isCall);
+  return Array.isArray(content) && !isThinkingBlock(content[0]) && content.some(isCall);
 }
 
 /** Matches the ids of calls made by Claude, wherever it runs. */
 const ownId = /^toolu_/;
-
-function isThinking(block: Json | undefined): boolean {
-  return isJsonObject(block) && (block.type === 'thinking' || block.type === 'redacted_thinking');
-}
 
 function isCall(block: Json): boolean {
   return isJsonObject(block) && block.type === 'tool_use';

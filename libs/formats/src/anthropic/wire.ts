@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
+import { fieldPath } from '../field-path.ts';
 import { firstMistake } from '../first-mistake.ts';
 import { mostStops } from '../stop-limit.ts';
 import { boundTokens } from '../token-count.ts';
@@ -87,7 +88,7 @@ export function parseWire<Shape extends z.ZodRawShape>(
   const parsed = schema.safeParse(value, firstMistake);
   if (parsed.success) return { known: parsed.data, rest: restOf(value, schema.shape) };
   const issue = parsed.error.issues[0];
-  throw invalid(joinPath(path, issue?.path ?? []), issue === undefined ? 'is not valid' : reasonOf(issue));
+  throw invalid(fieldPath(path, issue?.path ?? []), issue === undefined ? 'is not valid' : reasonOf(issue));
 }
 
 /** A client's mistake at `path`. */
@@ -118,15 +119,6 @@ export function listBlocks(content: Json | undefined, path: string): { block: Js
     if (typeof block.type !== 'string') throw invalid(`${at}.type`, 'must be a string');
     return { block, path: at };
   });
-}
-
-function joinPath(path: string, segments: readonly PropertyKey[]): string {
-  let joined = path;
-  for (const segment of segments) {
-    if (typeof segment === 'number') joined += `[${segment}]`;
-    else joined += joined === '' ? String(segment) : `.${String(segment)}`;
-  }
-  return joined;
 }
 
 function reasonOf(issue: z.core.$ZodIssue): string {

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
+import { fieldPath } from '../field-path.ts';
 import { firstMistake } from '../first-mistake.ts';
 import { mostStops } from '../stop-limit.ts';
 import { boundTokens, tokenCount } from '../token-count.ts';
@@ -162,7 +163,7 @@ export function parseRequestBody(body: unknown, isCounting: boolean): WireReques
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const path = [...(counted === undefined ? [] : ['generateContentRequest']), ...(issue?.path ?? [])];
-  throw invalidField(pathText(path), describe(issue?.message));
+  throw invalidField(fieldPath('', path), describe(issue?.message));
 }
 
 /** Parses a part that is nested in another one. `path` is its place in the client's body. */
@@ -170,7 +171,7 @@ export function parsePart(value: JsonObject, path: string): WirePart {
   const parsed = part.safeParse(normalizeFields(value), firstMistake);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw invalidField(`${path}.${pathText(issue?.path ?? [])}`, describe(issue?.message));
+  throw invalidField(`${path}.${fieldPath('', issue?.path ?? [])}`, describe(issue?.message));
 }
 
 /** Parses an upstream's answer; absent if it does not have the shape of one. */
@@ -192,11 +193,4 @@ export function invalidField(param: string, fact: string): SluiceError {
 function describe(message: string | undefined): string {
   const fact = message?.replace(/^Invalid input: /, '') ?? 'not valid';
   return fact.charAt(0).toLowerCase() + fact.slice(1);
-}
-
-function pathText(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((text, step) => {
-    if (typeof step === 'number') return `${text}[${step}]`;
-    return text === '' ? String(step) : `${text}.${String(step)}`;
-  }, '');
 }

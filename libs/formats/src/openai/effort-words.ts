@@ -1,16 +1,16 @@
 import type { JsonObject, ReasoningEffort } from '@sluice/canonical';
+import { effortsByStrength, nearestEffort } from './efforts.ts';
 
-const byStrength: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
-
-const word = `["'\`]?\\b(?:${byStrength.join('|')}|default)\\b["'\`]?`;
+const anyEffort = effortsByStrength.join('|');
+const word = `["'\`]?\\b(?:${anyEffort}|default)\\b["'\`]?`;
 /** Two or more efforts in a row: those that a server accepts. */
 const lists = new RegExp(`${word}(?:(?:\\s*,\\s*(?:or |and )?|\\s+(?:or|and)\\s+)${word})+`, 'g');
-const words = new RegExp(`\\b(?:${byStrength.join('|')})\\b`, 'g');
-const quoted = new RegExp(`["'\`](${byStrength.join('|')})["'\`]`, 'g');
+const words = new RegExp(`\\b(?:${anyEffort})\\b`, 'g');
+const quoted = new RegExp(`["'\`](${anyEffort})["'\`]`, 'g');
 
 /**
- * Ollama does not name the parameter in its refusals: of an unknown effort, of an effort for a model without efforts,
- * and for a model that does not think.
+ * Whether a refusal is about an effort. Ollama does not name the parameter when it refuses an unknown effort, an effort
+ * for a model that takes none, or any thinking.
  */
 const isOfEffort = /reasoning_?effort|invalid reasoning value|\bthink value\b|does not support thinking/i;
 
@@ -25,15 +25,14 @@ export function withKnownEffort(body: JsonObject, refusal: string): JsonObject |
   if (/\btools\b/i.test(refusal)) {
     return body.tools === undefined || wanted === 'none' ? undefined : { ...body, reasoning_effort: 'none' };
   }
-  const asked = byStrength.find((known) => known === wanted);
+  const asked = effortsByStrength.find((known) => known === wanted);
   if (asked === undefined) return undefined;
-  const strength = byStrength.indexOf(asked);
   const taken = namedIn(refusal);
   if (taken.length === 0) return speaksOf(refusal, asked) ? rest : undefined;
   if (taken.includes(asked)) return undefined;
   // No thinking at all is no substitute for some thinking.
   const similar = taken.filter((effort) => effort !== 'none');
-  const nearest = similar.find((effort) => byStrength.indexOf(effort) > strength) ?? similar.at(-1);
+  const nearest = nearestEffort(asked, similar);
   return nearest === undefined ? rest : { ...rest, reasoning_effort: nearest };
 }
 
@@ -41,7 +40,7 @@ export function withKnownEffort(body: JsonObject, refusal: string): JsonObject |
 function namedIn(refusal: string): ReasoningEffort[] {
   const longest = [...refusal.matchAll(lists)].map(([list]) => list).sort((a, b) => b.length - a.length)[0];
   const named = new Set<string>(longest?.match(words) ?? []);
-  return byStrength.filter((effort) => named.has(effort));
+  return effortsByStrength.filter((effort) => named.has(effort));
 }
 
 /** Whether a refusal without a list is about this effort or about efforts in general. */

@@ -1,5 +1,6 @@
 import type { JsonObject, ReasoningEffort, Sampling, Tool } from '@sluice/canonical';
 import { plainParameters } from '../plain-parameters.ts';
+import { nearestEffort } from './efforts.ts';
 import { detailsField } from './sealed-thoughts.ts';
 
 /** Which settings a model of OpenAI's accepts. Its open models (`gpt-oss`) behave like any other vendor's. */
@@ -52,8 +53,6 @@ export function takesStops(model: string): boolean {
   return kindOf(model) !== 'reasoning';
 }
 
-const byStrength: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
-
 /** The efforts that older reasoning models know; later models know all. */
 const knownEfforts: readonly [model: RegExp, efforts: readonly ReasoningEffort[]][] = [
   [/(?:^|\/|:)o[1-9](?:-|$)/, ['low', 'medium', 'high']],
@@ -81,7 +80,5 @@ export function acceptedEffort(
   if (kind === 'reasoning' && hasTools && callsUnreasoned.test(model)) return 'none';
   if (effort === undefined || kind === 'plain') return undefined;
   const known = kind === 'other' ? undefined : knownEfforts.find(([pattern]) => pattern.test(model))?.[1];
-  if (!known || known.includes(effort)) return effort;
-  const strength = byStrength.indexOf(effort);
-  return known.find((other) => byStrength.indexOf(other) > strength) ?? known.at(-1);
+  return !known || known.includes(effort) ? effort : nearestEffort(effort, known);
 }

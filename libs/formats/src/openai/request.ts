@@ -11,6 +11,7 @@ import {
 import type { z } from 'zod';
 import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
+import { effortsByStrength } from './efforts.ts';
 import { ownFields } from './foreign.ts';
 import { acceptedEffort, acceptedMessages, acceptedSampling, acceptedTools } from './gpt-models.ts';
 import { decodeMessages } from './messages.ts';
@@ -51,7 +52,7 @@ export function decodeRequest({ body, requestId }: WireRequest): DecodedRequest 
 
 function decodeBody(wire: Body): InferenceRequest {
   const output = wire.response_format && decodeOutput(wire.response_format);
-  const effort = efforts.find((known) => known === wire.reasoning_effort);
+  const effort = effortsByStrength.find((known) => known === wire.reasoning_effort);
   return {
     model: wire.model,
     messages: decodeMessages(wire.messages),
@@ -64,8 +65,6 @@ function decodeBody(wire: Body): InferenceRequest {
     ...extend(FORMAT, decodeRest(wire, { output: output != null, effort: effort !== undefined })),
   };
 }
-
-const efforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 function decodeToolFields(wire: Body): Pick<InferenceRequest, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
   const tools = decodeTools(wire.tools ?? [], 'tools');

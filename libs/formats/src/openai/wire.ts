@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
+import { fieldPath } from '../field-path.ts';
 import { firstMistake } from '../first-mistake.ts';
 import { mostStops } from '../stop-limit.ts';
 import { boundTokens } from '../token-count.ts';
@@ -111,7 +112,7 @@ export function parseWire<T>(schema: z.ZodType<T>, value: unknown, path: string)
   const result = schema.safeParse(value, firstMistake);
   if (result.success) return result.data;
   const { path: inner, message } = deepest(result.error.issues);
-  throw invalid(joinPath(path, inner), message.replace(/^Invalid input: /, ''));
+  throw invalid(fieldPath(path, inner), message.replace(/^Invalid input: /, ''));
 }
 
 export interface Read<Shape extends z.ZodRawShape> {
@@ -181,15 +182,6 @@ function deepest(issues: readonly z.core.$ZodIssue[]): Found {
     message.replace(/^.*?expected (.*?)(?:, received \w+)?$/, '$1'),
   );
   return { path: issue.path, message: `expected ${wanted.join(' or ')}` };
-}
-
-function joinPath(base: string, path: readonly PropertyKey[]): string {
-  let joined = base;
-  for (const step of path) {
-    if (typeof step === 'number') joined += `[${step}]`;
-    else joined += joined === '' ? String(step) : `.${String(step)}`;
-  }
-  return joined;
 }
 
 /** Fields that we do not read, to be kept. Null means absent in this dialect. */

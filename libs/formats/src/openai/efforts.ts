@@ -1,0 +1,21 @@
+import type { ReasoningEffort } from '@sluice/canonical';
+
+/** All efforts, the weakest first. */
+export const effortsByStrength: readonly ReasoningEffort[] = [
+  'none',
+  'minimal',
+  'low',
+  'medium',
+  'high',
+  'xhigh',
+  'max',
+];
+
+/** The weakest of the known efforts that is stronger than this one, or else the strongest; absent if none is known. */
+export function nearestEffort(
+  effort: ReasoningEffort,
+  known: readonly ReasoningEffort[],
+): ReasoningEffort | undefined {
+  const strength = effortsByStrength.indexOf(effort);
+  return known.find((other) => effortsByStrength.indexOf(other) > strength) ?? known.at(-1);
+}
