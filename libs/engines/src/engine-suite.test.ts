@@ -5,9 +5,9 @@ import { engineKinds } from './registry.ts';
 import { SimulatedEngine } from './simulated/engine.ts';
 import { askFor } from './test-runs.ts';
 import { quietServices } from './test-services.ts';
-import { ChatServer } from './upstream/chat-server.ts';
 import { createUpstreamEngine } from './upstream/engine.ts';
 import { upstreamOptions } from './upstream/options.ts';
+import { ChatServer } from './upstream/test-chat-server.ts';
 
 async function simulated(): Promise<EngineSubject> {
   return {

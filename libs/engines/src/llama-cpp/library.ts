@@ -70,11 +70,13 @@ export interface ChatWrapper {
   readonly settings: {
     readonly segments?: { readonly thought?: { readonly openOnResponseStart?: boolean } };
   };
-  generateContextState(options: {
-    chatHistory: readonly HistoryItem[];
-    availableFunctions?: Functions;
-    documentFunctionParams?: boolean;
-  }): ContextState;
+  generateContextState(options: ContextStateOptions): ContextState;
+}
+
+export interface ContextStateOptions {
+  chatHistory: readonly HistoryItem[];
+  availableFunctions?: Functions;
+  documentFunctionParams?: boolean;
 }
 export interface ContextState {
   readonly contextText: ContextText;

@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type {
   ChatWrapper,
   ContextState,
+  ContextStateOptions,
   ContextValue,
   HistoryItem,
   LlamaLibrary,
   Model,
   ResponseItem,
 } from './library.ts';
-
-type Ask = Parameters<ChatWrapper['generateContextState']>[0];
 
 /**
  * The same way to write chats, except that calls, their results and the declarations of tools are always plain text.
@@ -36,7 +35,7 @@ export function keepCallsPlain(wrapper: ChatWrapper, model: Model, library: Llam
     });
   };
   // Called on the object itself, whose settings may differ from those of `wrapper`.
-  function generateContextState(this: ChatWrapper, ask: Ask): ContextState {
+  function generateContextState(this: ChatWrapper, ask: ContextStateOptions): ContextState {
     let isCovering = false;
     const covered = coverCalls(ask, (json) =>
       json.replace(anyMark, (mark) => {
@@ -62,7 +61,10 @@ function controlTexts(model: Model): string[] {
 }
 
 /** `cover` takes JSON and returns it with other words in its strings. */
-function coverCalls({ chatHistory, availableFunctions, ...rest }: Ask, cover: (json: string) => string): Ask {
+function coverCalls(
+  { chatHistory, availableFunctions, ...rest }: ContextStateOptions,
+  cover: (json: string) => string,
+): ContextStateOptions {
   const coverAll = <T>(value: T): T => JSON.parse(cover(JSON.stringify(value)));
   const coverCall = (part: ResponseItem): ResponseItem => {
     if (typeof part === 'string' || part.type !== 'functionCall') return part;

@@ -5,11 +5,9 @@ import {
   type Json,
   SluiceError,
 } from '@sluice/canonical';
+import { mostCalls } from '../most-calls.ts';
 import { Effort, type GrammarPlan, planGrammar } from './grammar-schema.ts';
 import type { Functions } from './library.ts';
-
-/** Clients of chat completions accept call indices from 0 to 127 and fail at the next. */
-const mostCalls = 128;
 
 /** What the model may call in one answer. */
 export interface Calls {

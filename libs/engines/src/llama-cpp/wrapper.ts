@@ -1,7 +1,5 @@
 import type { ReasoningEffort } from '@sluice/canonical';
-import type { ChatWrapper, ContextState, HistoryItem } from './library.ts';
-
-type Ask = Parameters<ChatWrapper['generateContextState']>[0];
+import type { ChatWrapper, ContextState, ContextStateOptions, HistoryItem } from './library.ts';
 
 const efforts = {
   ...{ none: 'low', minimal: 'low', low: 'low', medium: 'medium' },
@@ -37,7 +35,7 @@ function keepBeginning(state: ContextState): ContextState {
 
 function changing(wrapper: ChatWrapper, change: (state: ContextState) => ContextState): ChatWrapper {
   return Object.create(wrapper, {
-    generateContextState: { value: (ask: Ask) => change(wrapper.generateContextState(ask)) },
+    generateContextState: { value: (ask: ContextStateOptions) => change(wrapper.generateContextState(ask)) },
   });
 }
 

@@ -1,4 +1,5 @@
 import { type ErrorKind, type FinishReason, SluiceError } from '@sluice/canonical';
+import { mostCalls } from '../most-calls.ts';
 
 /** What a prompt orders with `[[sim …]]`; what it does not mention is absent. */
 export interface Directive {
@@ -18,8 +19,6 @@ export interface Directive {
 
 const maxTokens = 1_000_000;
 const maxDurationMs = 3_600_000;
-/** Clients of chat completions accept call indices from 0 to 127 and fail at the next. */
-const maxTools = 128;
 /** A blank or the end must follow, so that [[similar]] is just text. */
 const opening = /\[\[sim(?=[\s\]])/;
 const closing = ']]';
@@ -173,6 +172,6 @@ function flag({ name, value }: Item): true {
 function addTools(known: readonly string[], { value = '' }: Item): string[] {
   const names = value.split(',').filter((name) => name !== '');
   if (names.length === 0) throw bad('tool needs a name, as in tool=get_weather');
-  if (known.length + names.length > maxTools) throw bad(`tool names more than ${maxTools} calls`);
+  if (known.length + names.length > mostCalls) throw bad(`tool names more than ${mostCalls} calls`);
   return [...known, ...names];
 }

@@ -10,7 +10,7 @@ import { quietServices } from '../test-services.ts';
 import { SimulatedEngine } from './engine.ts';
 import { referenceText } from './reference.ts';
 import { parseStamps } from './stamp.ts';
-import { VirtualTiming } from './virtual-timing.ts';
+import { VirtualTiming } from './test-timing.ts';
 
 function ask(text: string, rest: Partial<InferenceRequest> = {}): InferenceRequest {
   return {

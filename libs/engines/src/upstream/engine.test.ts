@@ -8,9 +8,9 @@ import type { EngineServices } from '../engine.ts';
 import { referenceText } from '../simulated/reference.ts';
 import { askFor, record, runOf, textOf } from '../test-runs.ts';
 import { quietServices } from '../test-services.ts';
-import { ChatServer } from './chat-server.ts';
 import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
 import { upstreamOptions } from './options.ts';
+import { ChatServer } from './test-chat-server.ts';
 
 const credential = 'sk-operator-secret';
 const dropped: [string, string][] = [];

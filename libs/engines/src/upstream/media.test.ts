@@ -5,9 +5,9 @@ import type { InferenceRequest } from '@sluice/canonical';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { askFor, runOf, textOf } from '../test-runs.ts';
 import { quietServices } from '../test-services.ts';
-import { ChatServer } from './chat-server.ts';
 import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
 import { upstreamOptions } from './options.ts';
+import { ChatServer } from './test-chat-server.ts';
 
 const png = Buffer.from('\x89PNG\r\n\x1a\n and the rest', 'latin1');
 const signature = 'signature=not-for-anyone';

@@ -3,10 +3,10 @@ import { findClientCodec } from '@sluice/formats';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { askFor, runOf, textOf } from '../test-runs.ts';
 import { quietServices } from '../test-services.ts';
-import { ChatServer, type SeenRequest } from './chat-server.ts';
 import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
 import { upstreamOptions } from './options.ts';
 import { Refusals } from './refusals.ts';
+import { ChatServer, type SeenRequest } from './test-chat-server.ts';
 
 let server: ChatServer;
 let engine: UpstreamEngine | undefined;

@@ -5,11 +5,11 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { askFor, record, runOf, textOf } from '../test-runs.ts';
 import { quietServices } from '../test-services.ts';
-import { ChatServer } from './chat-server.ts';
 import { createUpstreamEngine, type UpstreamEngine } from './engine.ts';
 import { upstreamOptions } from './options.ts';
 import { cutAt } from './stop-cut.ts';
 import { shareStops } from './stop-strings.ts';
+import { ChatServer } from './test-chat-server.ts';
 
 const asked = (stopSequences: string[]): InferenceRequest => askFor('hi', { sampling: { stopSequences } });
 

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { askFor, runOf } from '../test-runs.ts';
 import { quietServices } from '../test-services.ts';
-import { ChatServer } from './chat-server.ts';
 import { createUpstreamEngine } from './engine.ts';
 import { upstreamOptions } from './options.ts';
+import { ChatServer } from './test-chat-server.ts';
 import { fitToolNames } from './tool-names.ts';
 
 const traits = (dialect: string) => {
