@@ -5,44 +5,44 @@ import { type RedisClient, resubscribed } from './redis/connection.ts';
 import { askForSigns } from './signs-of-life.ts';
 
 const askPauseMs = 250;
-/** ioredis tries a command again for some 2 s while a cluster finds its new master. */
+/** Longer than the about 2 s for which ioredis retries a command while a cluster finds its new master. */
 const askLimitMs = 5_000;
 
 /**
- * Pub/sub over one command and one subscriber connection. In a cluster it is sharded pub/sub, so that a
- * message visits one master and not all of them. Who uses another database hears nothing of it, as with keys.
+ * Pub/sub over one command and one subscriber connection. In a cluster it is sharded pub/sub, so that a message visits
+ * one master and not all of them. Databases are kept apart, as they are for keys.
  */
 export interface Bus {
   /** Resolves with the number of receivers, which is 0 while a subscriber reconnects. */
   publish(channel: string, text: string): Promise<number>;
   /** Resolves when Redis has acknowledged the subscription. One listener per channel. */
   subscribe(channel: string, listener: (text: string) => void): Promise<void>;
-  /** Told each time the subscriptions stand again after a cut: what came in between is lost. */
+  /** Called each time the subscriptions stand again after a cut. Messages in between are lost. */
   onResubscribed(listener: () => void): void;
-  /** Whether what is said would reach us now: the subscriber is connected, and Redis answers. */
+  /** Whether messages can reach us now: the subscriber is connected, its subscriptions stand, and Redis answers. */
   isUp(): boolean;
   /** Whether a message would be sent at once. */
   canPublish(): boolean;
 }
 
 /**
- * `commands` sends, `subscriber` listens and does nothing else. Neither is closed here. What a listener throws
- * (a message that is none of ours, a defect) goes to `onError`: one message must not end the process.
+ * `commands` publishes; `subscriber` listens and does nothing else. Neither is closed here. What a listener throws (for
+ * a foreign message, or by a defect) goes to `onError`, because one message must not end the process.
  */
 export function createBus(
   commands: RedisClient,
   subscriber: RedisClient,
   onError: (error: unknown) => void,
 ): Bus {
-  /** By the channel's name in Redis. */
+  /** Listeners by the channel's name in Redis. */
   const listeners = new Map<string, (text: string) => void>();
   const whenResubscribed: (() => void)[] = [];
   const scope = scopeOf(subscriber);
   const isSharded = subscriber instanceof Cluster;
-  // Who only speaks has no subscriber of its own.
+  // A bus that only publishes has no subscriber of its own.
   const isAnswered = subscriber === commands ? () => true : askForSigns(subscriber, () => listeners.keys());
   let wasUp = false;
-  /** Whether the subscriptions were made anew on this connection. */
+  /** Whether the subscriptions have been made on the current connection. */
   let stands = true;
   let readies = 0;
 
@@ -86,7 +86,7 @@ export function createBus(
         stands = ready === readies;
       } catch (error) {
         if (!isCurrent()) return;
-        // Our user has lost a right, say. The connection stands, so nobody would ask again.
+        // For example, our user has lost the right. The connection stands, so nothing else would try again.
         subscriber.emit('error', error);
         await sleep(askPauseMs, undefined, { ref: false });
       }
@@ -98,7 +98,7 @@ export function createBus(
 
   return {
     publish: async (channel, text) =>
-      // ioredis leaves the reply of SPUBLISH untyped; it is the number of receivers as for PUBLISH.
+      // ioredis leaves the reply of SPUBLISH untyped; as for PUBLISH, it is the number of receivers.
       Number(await (isSharded ? commands.spublish(channel, text) : commands.publish(channel + scope, text))),
     subscribe: async (channel, listener) => {
       listeners.set(channel + scope, listener);
@@ -111,7 +111,7 @@ export function createBus(
   };
 }
 
-/** Databases are for keys alone: Redis brings a message to the subscribers of all of them. */
+/** A suffix of channel names for a database other than 0, because Redis delivers messages across databases. */
 function scopeOf(client: RedisClient): string {
   // A cluster has one database.
   const database = client instanceof Cluster ? 0 : (client.options.db ?? 0);
@@ -119,9 +119,9 @@ function scopeOf(client: RedisClient): string {
 }
 
 /**
- * A cluster's subscriber has one connection per master, stays 'ready' when it loses one of them, and renews them
- * without saying which subscriptions stand. So after every loss each channel is asked for again until Redis has
- * acknowledged it; that costs nothing where it stands. `onAgain` is called when all do.
+ * Keeps a cluster's subscriptions up. Its subscriber has one connection per master, stays 'ready' when it loses one,
+ * and renews them without telling which subscriptions stand. So after every loss each channel is subscribed again until
+ * Redis has acknowledged it, which does nothing if it still stands. `onAgain` is called when all stand.
  */
 function watchShards(
   subscriber: Cluster,
@@ -149,7 +149,7 @@ function watchShards(
     if (missing.size === 0) onAgain();
   };
   const subscribeAgain = async (channel: string, hasFailed: boolean): Promise<boolean> => {
-    // ioredis notes a channel once more with every attempt, and forgets all of them with this.
+    // With every attempt, ioredis notes the channel once more; unsubscribing makes it forget all of them.
     if (hasFailed) await succeedsInTime(subscriber.sunsubscribe(channel));
     return succeedsInTime(subscriber.ssubscribe(channel));
   };
@@ -158,20 +158,23 @@ function watchShards(
     for (const channel of channels()) missing.add(channel);
     if (missing.size > 0) void ask();
   };
-  // Only a subscriber's loss names the node; the same event without a name is about commands.
+  // The event names the node only if a subscriber was lost; without a name it is about the connections for commands.
   subscriber.on('-node', (_node: unknown, key?: string) => {
     if (key !== undefined) lose();
   });
   subscriber.on('ready', lose);
-  // A slot has gone to another master, and what was subscribed in it is over. ioredis looks once where it is now, at a node
-  // that may not have heard of it, and subscribes once there, where they may not have heard of it either. Private in
-  // ioredis, whose version is pinned; a test moves a slot.
+  // A slot has moved to another master, which ends the subscriptions in it. ioredis asks once where the slot is now,
+  // possibly a node that has not heard of the move, and subscribes once there, possibly at a node that has not heard of
+  // it either. The emitter is private to ioredis, whose version is pinned; a test moves a slot.
   const { subscriberGroupEmitter } = subscriber as unknown as { subscriberGroupEmitter?: EventEmitter };
   subscriberGroupEmitter?.on('moved', lose);
   return { areAllUp: () => missing.size === 0 };
 }
 
-/** One that ioredis has lost on its way must not hold the others. */
+/**
+ * Resolves with whether the command succeeded within the limit. A command that ioredis has lost must not hold up
+ * others.
+ */
 async function succeedsInTime(command: Promise<unknown>): Promise<boolean> {
   const succeeded = command.then(
     () => true,

@@ -3,7 +3,7 @@ import type { Bus } from './bus.ts';
 import { controlChannel } from './names.ts';
 
 /**
- * What an ingress tells a worker about one attempt.
+ * An order of an ingress to a worker about one attempt.
  * - `cancel`: stop it; nobody wants it.
  * - `resend`: publish its frames again from `sequence` on.
  * - `acknowledge`: all frames below `sequence` have arrived and need not be kept.
@@ -29,7 +29,10 @@ export function encodeOrders(ingress: string, orders: readonly Order[]): string 
   return JSON.stringify({ v: 1, i: ingress, o: wire });
 }
 
-/** Reads what `encodeOrders` wrote; throws `internal` for another version. Unknown kinds of a newer version are skipped. */
+/**
+ * Reads the text of `encodeOrders`; throws `internal` for another version. Unknown kinds, of newer ingresses, are
+ * skipped.
+ */
 export function decodeOrders(text: string): { ingress: string; orders: Order[] } {
   const wire: unknown = JSON.parse(text);
   if (!isJsonObject(wire) || wire.v !== 1) throw new SluiceError('internal', 'orders of an unknown version');
@@ -43,7 +46,7 @@ export function decodeOrders(text: string): { ingress: string; orders: Order[] }
   return { ingress: i, orders };
 }
 
-/** Sends orders to workers: all of one event-loop turn for one worker in one message. */
+/** Sends orders to workers. All orders of one event-loop turn to one worker go in one message. */
 export interface OrderSender {
   send(worker: string, order: Order): void;
 }
@@ -57,7 +60,7 @@ export function createOrderSender(
   const outbox = new Map<string, Order[]>();
   const flush = (): void => {
     for (const [worker, orders] of outbox) {
-      // A lost order repairs itself: the worker's next heartbeat makes the ingress give it again.
+      // A lost order needs no repair here: at the worker's next heartbeat the ingress gives it again.
       bus.publish(controlChannel(worker), encodeOrders(ingress, orders)).catch(() => undefined);
     }
     outbox.clear();
@@ -72,7 +75,7 @@ export function createOrderSender(
   };
 }
 
-/** Listens to the orders for this worker. Resolves when the subscription stands. */
+/** Subscribes to the orders for this worker. Resolves when the subscription stands. */
 export async function subscribeOrders(
   bus: Bus,
   worker: string,

@@ -1,9 +1,9 @@
 import type { Bus } from './bus.ts';
 
-/** A bus within the process: what is published arrives at once, and the test decides who is there. */
+/** A bus within the process. Messages arrive at once, and the test decides who is subscribed. */
 export class FakeBus implements Bus {
   readonly published: { channel: string; text: string }[] = [];
-  /** What `publish` resolves with; absent: as many as have subscribed. */
+  /** What `publish` resolves with; absent means the real number of subscribers. */
   receivers: number | undefined;
   isConnected = true;
   private readonly listeners = new Map<string, (text: string) => void>();

@@ -1,15 +1,15 @@
 import type { Attempt } from './replies/frame.ts';
 
 /**
- * Every Redis name of the transport. Pool names are `[a-z0-9-]+` (the catalog checks it), so they need no
- * encoding. A pool's queue carries a hash tag, so that in a cluster the pools spread over the masters and
- * each queue's scripts stay on one of them.
+ * The first part of every Redis name of the transport. Pool names are `[a-z0-9-]+` (the catalog checks that), so they
+ * need no encoding. The names of a pool's queue have a hash tag, so that in a cluster the pools spread over the masters
+ * and the scripts of each queue stay on one of them.
  */
 const root = 'sluice';
 
 export const queueName = (pool: string): string => `inference-${pool}`;
 export const queuePrefix = (pool: string): string => `${root}:{p:${pool}}`;
-/** A worker that waits for jobs waits for this, too, so that it can be woken alone. */
+/** A consumer that waits for jobs also waits for this key of its own, so that it alone can be woken. */
 export const bellKey = (pool: string, consumer: string): string => `${root}:{p:${pool}}:bell:${consumer}`;
 
 /** Frames from all workers to one ingress process. */
@@ -18,15 +18,15 @@ export const replyChannel = (ingress: string): string => `${root}:reply:${ingres
 export const controlChannel = (worker: string): string => `${root}:control:${worker}`;
 /** Presence of workers, to all ingresses. */
 export const workersChannel = `${root}:workers`;
-/** An ingress that starts asks here who is there; all workers listen. */
+/** Hellos of ingresses that start, to all workers, which answer with their presence. */
 export const ingressesChannel = `${root}:ingresses`;
-/** Lives as long as an ingress renews it. */
+/** Exists for as long as an ingress renews it. */
 export const ingressKey = (ingress: string): string => `${root}:ingress:${ingress}`;
-/** Never there: commands about it tell only whether Redis takes writes. */
+/** Never exists: a command on it only shows whether Redis takes writes. */
 export const probeKey = `${root}:probe`;
 
 /**
- * One attempt and no other, as the queue names it and a server that is asked. Request ids hold neither `:` nor are they
- * integers, which BullMQ refuses.
+ * The unique id of one attempt, in the queue and towards model servers. BullMQ refuses ids that contain `:` or are
+ * integers, which request ids never do.
  */
 export const attemptId = ({ requestId, attempt }: Attempt): string => `${requestId}-${attempt}`;

@@ -1,4 +1,4 @@
-/** Absent for what is no JSON: it may hold a prompt or an answer, and the parser's error would repeat some of it. */
+/** Parses JSON; absent if it is none. It throws no error, which would repeat parts of a prompt or an answer. */
 export function readJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -2,15 +2,18 @@ import slotOf from 'cluster-key-slot';
 import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from './redis/connection.ts';
 
-/** Who asks nothing would notice nothing. */
+/** A subscriber sends nothing by itself, so only these questions show whether Redis answers. */
 const askIntervalMs = 500;
-/** Questions in a row after which it is Redis that says nothing, and nobody else. Counted, since our process may stand still, too. */
+/**
+ * After so many questions in a row without an answer, Redis counts as silent. They are counted and not timed, because
+ * our own process may stand still, too.
+ */
 const unansweredLimit = 2;
 
 /**
- * Asks Redis for a sign of life, again and again until the connection ends, and returns what tells whether it gives any.
- * In a cluster the questions go to the masters that carry these channels, and not through the subscriptions, which TCP's
- * keep-alive watches.
+ * Keeps asking Redis for a sign of life until the connection ends. Returns a function that tells whether Redis answers.
+ * In a cluster the questions go to the masters of these channels, on other connections than those of the
+ * subscriptions, which TCP keep-alive watches.
  */
 export function askForSigns(subscriber: RedisClient, channels: () => Iterable<string>): () => boolean {
   const { ask, isAnswered } =
@@ -33,10 +36,10 @@ function askServer(server: Redis): Questions {
   };
   return {
     ask: () => {
-      // What is on its way is asked for its role by itself.
+      // A connection that is being made asks for the server's role by itself.
       if (server.status !== 'ready') return;
       unanswered += 1;
-      // An answer that does not come closes the connection, and then it is opened again.
+      // If the answer does not come, the connection is closed and opened again.
       server.ping().then(answered, answered);
     },
     isAnswered: () => server.status !== 'connect' && unanswered < unansweredLimit,
@@ -44,21 +47,21 @@ function askServer(server: Redis): Questions {
 }
 
 /**
- * A master is known by its address: a connection that is closed for its silence leaves the cluster's, and the one after it
- * has not been answered either.
+ * Asks masters. The counts are kept by address and not by connection: a connection that is closed for its silence
+ * leaves the cluster's list, and the one after it has not been answered either.
  */
 function askMasters(cluster: Cluster, channels: () => Iterable<string>): Questions {
   const unanswered = new Map<string, number>();
   const ask = (address: string): void => {
     const node = nodeAt(cluster, address);
-    // It is made anew if this is still the master, and another one is asked if not.
+    // The refresh makes a new connection if this is still the master; if not, its successor is asked from then on.
     if (!node) cluster.refreshSlotsCache();
-    // What is on its way counts, too: it may be given up before it was asked anything.
+    // A connection that is being made counts as unanswered, too: it may be given up before it was asked anything.
     unanswered.set(address, (unanswered.get(address) ?? 0) + 1);
-    // It is asked for its role by itself; a node waits for its first command.
+    // Such a connection asks for the role by itself. In state `wait`, the question is what makes it connect.
     if (node && node.status !== 'ready' && node.status !== 'wait') return;
     const answered = (): void => void unanswered.delete(address);
-    // A script waits where a message would, unlike PING. Who refuses to run it has answered, too.
+    // A script waits wherever a message would, unlike PING. A refusal to run it is an answer, too.
     node?.eval('return 1', 0).then(answered, (error: Error) => error.name === 'ReplyError' && answered());
   };
   return {
@@ -73,7 +76,7 @@ function askMasters(cluster: Cluster, channels: () => Iterable<string>): Questio
   };
 }
 
-/** The addresses of those that carry these channels, as far as it is known. */
+/** The addresses of the masters of these channels, as far as they are known. */
 function mastersOf({ slots }: Cluster, channels: Iterable<string>): Set<string> {
   const addresses = new Set<string>();
   for (const channel of channels) {

@@ -3,11 +3,11 @@ import { ingressKey, replyChannel } from '../names.ts';
 import type { RedisClient } from '../redis/connection.ts';
 import { decodeBatch, type ReplyBatch } from '../replies/frame.ts';
 
-/** A key that an ingress did not renew for this long says that the process is gone. */
+/** An ingress whose key has not been renewed for this long counts as gone. */
 const lifetimeMs = 10_000;
 const renewIntervalMs = 2_500;
 
-/** Listens on the reply channel of this ingress. Resolves when the subscription stands. */
+/** Subscribes to the reply channel of this ingress. Resolves when the subscription stands. */
 export function subscribeReplies(
   bus: Bus,
   ingress: string,
@@ -16,7 +16,7 @@ export function subscribeReplies(
   return bus.subscribe(replyChannel(ingress), (text) => receive(decodeBatch(text)));
 }
 
-/** Keeps this ingress's sign of life in Redis until the returned function is called, which takes it away. */
+/** Keeps this ingress's sign of life in Redis. The returned function stops that and deletes it. */
 export async function announceIngress(redis: RedisClient, ingress: string): Promise<() => Promise<void>> {
   const renew = () => redis.set(ingressKey(ingress), '1', 'PX', lifetimeMs);
   await renew();

@@ -4,22 +4,22 @@ import { ingressesChannel, workersChannel } from '../names.ts';
 
 /** What a worker process serves in one pool. */
 export interface PoolPresence {
-  /** 0 where it takes no jobs now. */
+  /** 0 if it takes no jobs now. */
   slots: number;
-  /** Whether a generation that another worker lost can go on here. */
+  /** Whether and how it can resume a generation that another worker has lost. */
   resume: ResumeAbility;
 }
 
-/** A worker's word about itself, repeated twice a second. */
+/** What a worker announces about itself, twice a second. */
 export interface WorkerPresence {
   type: 'presence';
   worker: string;
-  /** `draining` takes no further jobs and hands over what it can't finish. */
+  /** A `draining` worker takes no more jobs, and hands over those that it cannot finish. */
   state: 'ready' | 'draining';
   pools: Record<string, PoolPresence>;
 }
 
-/** A supervisor's word that a worker process has died: it will never speak again. */
+/** The news that a worker process has exited, from its supervisor or from the worker as its last message. */
 export interface WorkerExited {
   type: 'exited';
   worker: string;
@@ -33,12 +33,12 @@ export function publishNews(bus: Bus, news: WorkerNews): Promise<number> {
   return bus.publish(workersChannel, JSON.stringify({ v: 1, ...news }));
 }
 
-/** An ingress whose subscription has just come up asks all workers who they are and what they run for it. */
+/** Asks all workers who they are and what they run for this ingress, whose subscription has just been made. */
 export function publishHello(bus: Bus, ingress: string): Promise<number> {
   return bus.publish(ingressesChannel, JSON.stringify({ v: 1, type: 'hello', ingress }));
 }
 
-/** Calls `answer` for each ingress whose subscription comes up. Resolves when our own stands. */
+/** Calls `answer` with each ingress that asks by a hello. Resolves when our own subscription stands. */
 export function subscribeHello(bus: Bus, answer: (ingress: string) => void): Promise<void> {
   return bus.subscribe(ingressesChannel, (text) => {
     const hello: unknown = JSON.parse(text);
@@ -46,7 +46,9 @@ export function subscribeHello(bus: Bus, answer: (ingress: string) => void): Pro
   });
 }
 
-/** Resolves when the subscription stands. News of an unknown version is skipped: such a worker does not exist for us. */
+/**
+ * Subscribes to the news of workers. Resolves when the subscription stands. Workers of an unknown version are ignored.
+ */
 export function subscribeNews(bus: Bus, receive: (news: WorkerNews) => void): Promise<void> {
   return bus.subscribe(workersChannel, (text) => {
     const news: unknown = JSON.parse(text);

@@ -9,8 +9,8 @@ export interface DirectoryOptions {
   /** A worker that says nothing for this long is lost. */
   silenceLimitMs: number;
   /**
-   * Called once per loss; a worker that speaks again later is a new one. `draining` means: take your requests away.
-   * `isExpected`: the worker has said that it goes.
+   * Called once per loss; a worker that is heard again later counts as a new one. On `draining`, requests should be
+   * taken away from the worker. `isExpected`: the worker had announced that it leaves.
    */
   onLost(worker: string, reason: LostReason, isExpected: boolean): void;
 }
@@ -23,18 +23,18 @@ interface Entry {
   beats: number;
 }
 
-/** What an ingress knows of the workers: who lives, what they serve, who fell silent. */
+/** What an ingress knows about the workers: which live, what they serve, which have fallen silent. */
 export class WorkerDirectory {
   private readonly workers = new Map<string, Entry>();
   /**
-   * Of each pool the slots of those who take jobs of it. Everything that waits asks for them, four times a second: counted
-   * for each, they cost as much as all that wait times all workers.
+   * Slots of each pool, by the workers that take its jobs. The sums are kept because every waiting generation asks for
+   * them four times a second; adding them up each time would cost generations × workers.
    */
   private readonly slots = new Map<string, number>();
   private readonly exited = new Set<string>();
-  /** What the worker that last spoke could do in each pool. */
+  /** For each pool, the ability to resume that was announced last. */
   private readonly lastResume = new Map<string, ResumeAbility>();
-  /** Workers of each pool that were lost without a word of going. */
+  /** For each pool, how many workers were lost without having announced it. */
   private readonly deaths = new Map<string, number>();
   private checkedAt: number;
   private readonly options: DirectoryOptions;
@@ -46,7 +46,7 @@ export class WorkerDirectory {
 
   receive(news: WorkerNews): void {
     if (news.type === 'exited') {
-      // Its supervisor says it once more.
+      // The worker itself has already said it; this is its supervisor's message.
       if (this.exited.has(news.worker)) return;
       this.remember(news.worker);
       this.lose(news.worker, 'exited');
@@ -61,7 +61,7 @@ export class WorkerDirectory {
     if (isDraining && !before?.isDraining) this.options.onLost(news.worker, 'draining', true);
   }
 
-  /** Any message of a worker shows that it lives, and starts the watch over its silence. */
+  /** Notes a sign of life. Any message of a worker is one, and an unknown worker is watched from then on. */
   heard(worker: string): void {
     const entry = this.workers.get(worker);
     const heardAt = this.options.now();
@@ -72,8 +72,8 @@ export class WorkerDirectory {
   }
 
   /**
-   * Declares silent workers lost. Call it a few times a second. `isListening` false means that we could not
-   * have heard anybody: then, and after a pause of our own event loop, everybody's silence starts again.
+   * Declares silent workers lost. Call it a few times a second. `isListening` must be false if no worker could have
+   * been heard. Then, and after a pause of our own event loop, the silence of every worker is counted anew.
    */
   check(isListening: boolean): void {
     const now = this.options.now();
@@ -90,7 +90,7 @@ export class WorkerDirectory {
     return this.workers.has(worker);
   }
 
-  /** Whether its supervisor has said that it is dead. What it had sent before may still arrive. */
+  /** Whether the worker is known to have exited. Messages that it had sent before may still arrive. */
   hasExited(worker: string): boolean {
     return this.exited.has(worker);
   }
@@ -100,24 +100,24 @@ export class WorkerDirectory {
     return this.slots.get(pool) ?? 0;
   }
 
-  /** How often each living worker that may hold jobs of this pool has announced itself. */
+  /** For each living worker that may have jobs of this pool, how often it has announced itself. */
   beatsOf(pool: string): ReadonlyMap<string, number> {
     const beats = new Map<string, number>();
     for (const [worker, entry] of this.workers) {
-      // Who takes no further jobs names no pools, but still runs what it has.
+      // A worker that takes no more jobs names no pools, but still runs the jobs that it has.
       if (entry.pools[pool] || Object.keys(entry.pools).length === 0) beats.set(worker, entry.beats);
     }
     return beats;
   }
 
-  /** How many workers that took jobs of this pool have died or fallen silent so far. */
+  /** How many workers that took jobs of this pool have died or fallen silent. */
   deathsOf(pool: string): number {
     return this.deaths.get(pool) ?? 0;
   }
 
   /**
-   * How a generation of this pool can go on elsewhere: what every living worker of it can do. Without any, what
-   * the last one could: its successor is on the way, and if it is not, the request ends for want of workers.
+   * How a lost generation of this pool can be resumed: what all its living workers can do. Without living workers, what
+   * the last one could do: its successor is probably on the way, and if not, the request ends for want of workers.
    */
   resumeOf(pool: string): ResumeAbility {
     let common: ResumeAbility | undefined;
@@ -131,7 +131,7 @@ export class WorkerDirectory {
   }
 
   private lose(worker: string, reason: LostReason): void {
-    // Who goes in order has named no pools any more.
+    // A worker that leaves in order names no pools any more, so it is not counted.
     const pools = this.workers.get(worker)?.pools ?? {};
     for (const pool of Object.keys(pools)) this.deaths.set(pool, this.deathsOf(pool) + 1);
     const before = this.workers.get(worker);
@@ -139,7 +139,7 @@ export class WorkerDirectory {
     if (before || reason === 'exited') this.options.onLost(worker, reason, before?.isDraining ?? false);
   }
 
-  /** Replaces what is known of a worker; without an entry it is forgotten. */
+  /** Replaces what is known about a worker; without an entry, the worker is forgotten. */
   private put(worker: string, entry: Entry | undefined): void {
     this.count(this.workers.get(worker), -1);
     if (entry) this.workers.set(worker, entry);
@@ -153,7 +153,7 @@ export class WorkerDirectory {
       this.slots.set(pool, (this.slots.get(pool) ?? 0) + sign * slots);
   }
 
-  // A presence message may arrive after the supervisor's word; it must not bring the dead back.
+  // A presence message may arrive after the news of the exit, and must not bring the worker back.
   private remember(worker: string): void {
     this.exited.add(worker);
     if (this.exited.size > 1_000) {

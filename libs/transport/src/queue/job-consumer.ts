@@ -9,7 +9,7 @@ import { type ClaimedJob, claimJobs, poolQueueKeys } from './queue-scripts.ts';
 /** The worker's end of one pool's queue. */
 export interface JobConsumer {
   start(): void;
-  /** Takes no further job. Resolves when no fetch is under way; generations that run are not awaited. */
+  /** Stops taking jobs. Resolves when no claim is under way; running generations are not awaited. */
   stop(): Promise<void>;
   /** Generations that hold a slot now. */
   readonly busy: number;
@@ -19,35 +19,36 @@ export interface ConsumerOptions {
   pool: string;
   /** How many generations may run at once. */
   slots: number;
-  /** A connection of the `worker` profile; its twin waits for jobs. */
+  /** A connection of the `worker` profile. A second one like it is opened, to wait for jobs on. */
   redis: RedisClient;
   /** Runs a job; its slot is free again when the promise settles. Must not reject. */
   run(job: InferenceJob): Promise<void>;
-  /** Whether jobs may be taken now; asked before each fetch. Default: always. */
+  /** Whether jobs may be taken now; asked before each claim. Default: always. */
   isOpen?(): boolean;
-  /** Told about the first error of Redis after a fetch, and about jobs that could not be read; fetching goes on. */
+  /** Called with the first error of Redis in a row, and for each job that cannot be parsed; the consumer goes on. */
   onError(error: Error): void;
-  /** Epoch milliseconds, in which deadlines are told to `run`. Default: the host's. */
+  /** Epoch milliseconds, the clock of the deadlines that `run` gets. Default: the host's. */
   now?(): number;
 }
 
-/** Jobs per script: more would keep Redis from others. */
+/** The most jobs per script run, so that Redis is not kept from others. */
 const claimLimit = 32;
-/** What a worker takes that has waited: others wait as well, and wake up while it comes for more. */
+/** The most jobs of the first claim after a wait. Other workers have waited, too, and wake up before it claims more. */
 const firstClaimLimit = 2;
-/** How long a stop waits for commands that are under way; without Redis they would never come back. */
+/** How long a stop waits for commands that are under way. Without Redis, they would never return. */
 const stopLimitMs = 1_000;
 const errorPauseMs = 250;
-/** How soon a consumer that is not open is asked again. */
+/** How soon a consumer that is not open asks again whether it is. */
 const closedPauseMs = 25;
-/** Seconds. A wait that Redis forgot in a failover costs at most this. */
+/** Seconds. A wait that Redis has forgotten in a failover lasts no longer than this. */
 const waitLimitSeconds = 1;
 const bellLifeMs = 2_000;
 
 /**
- * Takes jobs, as many at once as there is room for, and out of Redis with the same step ("finish at claim"): from then
- * on the reply protocol protects the generation. What is lost between the claim and its announcement, because a
- * process died or a connection broke, is missed by its ingress and comes again as the next attempt.
+ * Claims jobs, as many at once as there is room for. A claim removes its jobs from Redis in the same step ("finish at
+ * claim"); from then on the reply protocol protects the generation. If a job is lost between the claim and its
+ * announcement, because a process died or a connection broke, its ingress notices and sends it again as the next
+ * attempt.
  */
 export function createJobConsumer(options: ConsumerOptions): JobConsumer {
   const { pool, slots, redis, run, onError, isOpen = () => true, now = Date.now } = options;
@@ -80,7 +81,8 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
       return;
     }
     const leftMs = timeLeft(job, lifeMs, now());
-    // Its ingress has ended it by now, or died. If it is Redis' clock that was set, the ingress misses it and sends it again.
+    // Its ingress has ended it by now, or has died. If it only seems so because the clock of Redis was set, the ingress
+    // finds the job missing and sends it again.
     if (leftMs <= 0) return;
     job.deadlineAt = now() + leftMs;
     busy += 1;
@@ -90,7 +92,10 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
     });
   };
 
-  /** Waits for a job and claims in one go: the second command is with Redis already when the first one ends. */
+  /**
+   * Waits for a job and claims it in one go: both commands are sent at once, and the second runs when the first
+   * returns.
+   */
   const claimNext = async (count: number): Promise<ClaimedJob[]> => {
     const waited = waiting.bzpopmin(keys.marker, bell, waitLimitSeconds).then(
       () => undefined,
@@ -114,11 +119,12 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
         await sleep(closedPauseMs);
         continue;
       }
-      // Half of the room, so that the workers of a pool fill up together.
+      // Only half of the free slots are filled at once, so that the workers of a pool fill up evenly.
       const count = Math.min(isEmpty ? firstClaimLimit : claimLimit, Math.ceil((slots - busy) / 2));
       try {
         const claimed: ClaimedJob[] = await (isEmpty ? claimNext(count) : claimJobs(redis, keys, count));
-        // One job that wakes a worker is mostly all that there is; a queue that was long may be filling up again.
+        // After a wait, a claim that is not full has most likely emptied the queue. A queue that was busy may be
+        // filling up again, so it counts as empty only if nothing was claimed.
         isEmpty = claimed.length < (isEmpty ? count : 1);
         isRefused = false;
         for (const job of claimed) begin(job);
@@ -131,13 +137,13 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
     }
   };
 
-  /** Without cutting the connection, on which a claim may be coming. */
+  /** Wakes the waiting command. The connection is not simply cut, because a claim may be arriving on it. */
   const endWait = async (): Promise<void> => {
     try {
       await redis.zadd(bell, 0, 'stop');
       await redis.pexpire(bell, bellLifeMs);
     } catch {
-      // Redis is away: then the limit of the stop ends it.
+      // Redis is away: then the stop ends at its limit.
     }
   };
 
@@ -159,9 +165,10 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
 }
 
 /**
- * How much of its time a job has, milliseconds. The clocks of two hosts differ, so none is left when Redis says so. But
- * that of Redis may be set, and that of a replica which takes over may differ, too: before that, whoever says more is
- * believed, up to all that there was. To end a job too early fails its request; one that is late is cancelled anyway.
+ * How much time a job has left, milliseconds. The clocks of hosts differ, so Redis decides when no time is left. But
+ * the clock of Redis may be set, and that of a replica that takes over may differ. So until then, the longer of the
+ * times by Redis and by our clock counts, up to the whole time of the job: ending a job too early fails its request,
+ * while a job that runs too long is cancelled by its ingress anyway.
  */
 function timeLeft({ deadlineAt, enqueuedAt }: InferenceJob, lifeMs: number | undefined, now: number): number {
   const wholeMs = deadlineAt - enqueuedAt;

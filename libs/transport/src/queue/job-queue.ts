@@ -27,9 +27,9 @@ export interface JobQueue {
 
 interface PoolQueue {
   readonly keys: PoolQueueKeys;
-  /** What one event-loop turn enqueues goes in one script run. */
+  /** Puts all jobs of one event-loop turn into the queue with one script run. */
   readonly entrance: TurnBatch<QueuedJob, true>;
-  /** For what is rare. */
+  /** For rare operations. */
   readonly bullmq: Queue;
 }
 
@@ -74,7 +74,7 @@ export function createJobQueue(redis: RedisClient): JobQueue {
   };
 }
 
-/** What the queue keeps of an attempt. */
+/** The form in which the queue keeps an attempt. */
 export function queueEntry(job: InferenceJob): QueueEntry {
   const leftMs = Math.max(0, Math.ceil(job.deadlineAt - job.enqueuedAt));
   return {
@@ -90,10 +90,10 @@ function openPoolQueue(redis: RedisClient, pool: string): PoolQueue {
     connection: redis,
     prefix: queuePrefix(pool),
     skipVersionCheck: true,
-    // Its log of events serves nobody here.
+    // Nobody reads BullMQ's log of events.
     streams: { events: { maxLen: 100 } },
   });
-  // Every command's own promise rejects, too; the connection's owner logs its errors.
+  // These errors also reject the promises of their commands, or are logged by the owner of the connection.
   bullmq.on('error', () => undefined);
   const entrance = new TurnBatch<QueuedJob, true>(async (jobs) => {
     await enqueueJobs(redis, keys, jobs);

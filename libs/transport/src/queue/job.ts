@@ -3,22 +3,23 @@ import { isJsonObject, SluiceError } from '@sluice/canonical';
 import { readJson } from '../read-json.ts';
 
 /**
- * How long Redis keeps a job past its deadline where nobody takes it: its ingress takes back what it does not want any
- * more, unless it died. The same for all versions, since a worker tells by it how far away the deadline is.
+ * How long Redis keeps an unclaimed job past its deadline. This matters only if its ingress has died, which otherwise
+ * removes the jobs that it no longer wants. All versions must use the same value, because workers compute the time left
+ * from it.
  */
 export const keptAfterDeadlineMs = 60_000;
 
 /** One attempt at one generation, as it waits in a pool's queue. */
 export interface InferenceJob {
   version: 1;
-  /** Id of the generation: the request's id, with a suffix where one request wants several answers. */
+  /** Id of the generation: the request's id, with a suffix if the request asks for several answers. */
   requestId: string;
   /** Counts from 1; decided by the ingress alone. */
   attempt: number;
   /** The id of the ingress process that waits for the frames. */
   replyTo: string;
   tenant: string;
-  /** The configured model's id (the request holds the name that the client used). */
+  /** Id of the configured model (the request has the name that the client used). */
   model: string;
   /** Epoch milliseconds, by the clock of the ingress. */
   enqueuedAt: number;
@@ -28,17 +29,17 @@ export interface InferenceJob {
    */
   deadlineAt: number;
   request: InferenceRequest;
-  /** The format of the caller; absent in jobs of ingresses that did not say it. */
+  /** The format of the caller; absent in jobs of older ingresses. */
   clientFormat?: FormatId;
-  /** What an earlier attempt had delivered; absent for a start from nothing. */
+  /** What earlier attempts have delivered; absent if this one begins from the start. */
   resume?: Resume;
-  /** W3C trace context; absent when the caller sent none. */
+  /** W3C trace context; absent if the caller sent none. */
   traceparent?: string;
 }
 
 /**
- * Reads a stored job at pickup. The envelope is checked because another version may have written it; the
- * request inside was built by our own ingress from validated input. Throws `internal` for anything else.
+ * Parses a stored job when it is claimed. The envelope is checked, because another version may have written it; the
+ * request inside was built by one of our ingresses from validated input. Throws `internal` for anything else.
  */
 export function parseJob(data: string): InferenceJob {
   const job = readJson(data);
@@ -47,11 +48,11 @@ export function parseJob(data: string): InferenceJob {
     const cause = new TypeError(`${fault} is not what it is in version 1`);
     throw new SluiceError('internal', 'a job of an unknown version', { cause });
   }
-  // The envelope's fields are as they were checked; the request's inner types are the writer's promise by `version`.
+  // The fields of the envelope have been checked; by `version`, the writer vouches for the inner types of the request.
   return job as InferenceJob;
 }
 
-/** The first field of the envelope that is not as it must be. Checked by hand: a schema took 0.6 µs more, and 1.6 KB. */
+/** The first invalid field of the envelope. Checked by hand, because a schema took 0.6 µs more per job, and 1.6 KB. */
 function findFault(job: unknown): string | undefined {
   if (!isJsonObject(job)) return 'the job';
   if (job.version !== 1) return 'version';

@@ -4,17 +4,17 @@ import { queueName, queuePrefix } from '../names.ts';
 import type { RedisClient } from '../redis/connection.ts';
 import { readLuaScript, runLuaScript } from '../redis/lua-script.ts';
 
-/** Where BullMQ keeps a pool's queue. `putJobs` of the scripts reads it under these names. */
+/** The keys in which BullMQ keeps a pool's queue. `putJobs` in the scripts reads them under these names. */
 export interface PoolQueueKeys {
-  /** What the jobs' keys begin with. */
+  /** Prefix of the keys of jobs. */
   readonly jobPrefix: string;
   /** Tells whether the queue is paused. */
   readonly meta: string;
-  /** The jobs that wait: every job has a priority, so there is no other such place. */
+  /** The waiting jobs. All of them are here, because every job has a priority. */
   readonly prioritized: string;
-  /** Counts the order within a priority. */
+  /** Counter that orders the jobs of one priority. */
   readonly order: string;
-  /** Gets a member when there is something to take. */
+  /** Gets a member when there is a job to take. */
   readonly marker: string;
 }
 
@@ -23,7 +23,7 @@ export interface QueueEntry {
   id: string;
   /** JSON. */
   data: string;
-  /** How long Redis keeps the data where nobody takes it, whole milliseconds. */
+  /** How long Redis keeps the data if nobody takes the job, whole milliseconds. */
   lifeMs: number;
 }
 
@@ -36,15 +36,15 @@ export interface QueuedJob extends QueueEntry {
 export interface ClaimedJob {
   /** JSON. */
   data: string;
-  /** How long Redis would have kept it yet, milliseconds; absent for one that was put in without such a time. */
+  /** How much longer Redis would have kept it, milliseconds; absent if it was put in without an expiry. */
   lifeMs?: number;
 }
 
-/** Defines `putJobs`, for every script that has something to put into a queue. */
+/** The file that defines `putJobs`, for every script that puts jobs into a queue. */
 export const putJobsFile = new URL('./scripts/put-jobs.lua', import.meta.url);
 const enqueueScript = readLuaScript(putJobsFile, new URL('./scripts/enqueue.lua', import.meta.url));
 const claimScript = readLuaScript(new URL('./scripts/claim.lua', import.meta.url));
-/** What a claim takes at least before it leaves the rest. */
+/** A claim takes no further job once it has this much. */
 const enoughBytes = 1024 * 1024;
 const claimedSchema = z.array(z.union([z.string(), z.number()]));
 
@@ -64,14 +64,14 @@ export function poolQueueKeys(pool: string): PoolQueueKeys {
   };
 }
 
-/** As enqueue.lua and claim.lua number them. */
+/** The keys in the order in which enqueue.lua and claim.lua expect them. */
 function numbered({ meta, prioritized, order, marker }: PoolQueueKeys): string[] {
   return [meta, prioritized, order, marker];
 }
 
 /*
- * BullMQ's own scripts take one job at a time, and two runs to claim it; these take many in one run. The queue stays
- * BullMQ's in every key: what one side puts in, the other can see, pause, remove and take (`queue-scripts.test.ts`).
+ * BullMQ's own scripts handle one job at a time, and need two runs to claim it; ours handle many in one run. The keys
+ * keep BullMQ's layout: each side can see, pause, remove and take what the other puts in (`queue-scripts.test.ts`).
  */
 
 /** Puts jobs into the queue. A job that waits there already stays as it is. */
@@ -86,8 +86,8 @@ export async function enqueueJobs(
 }
 
 /**
- * Takes up to `count` jobs in the queue's order; none while the queue is paused. Who has taken a megabyte comes again
- * for more: to read dozens of large prompts at once would hold up a worker until it is taken for dead.
+ * Takes up to `count` jobs in the queue's order; none while the queue is paused. It stops after a megabyte, because
+ * parsing dozens of large prompts at once would block a worker until it is taken for dead.
  */
 export async function claimJobs(
   redis: RedisClient,

@@ -7,10 +7,10 @@ const tokens = fc.option(fc.nat({ max: 5 }), { nil: undefined });
 const text = fc.string({ unit: 'binary', maxLength: 12 });
 const extensions = fc.dictionary(fc.constantFrom('openai', 'anthropic'), fc.dictionary(fc.string(), json));
 
-/** Leaves out what is `undefined`: our types tell absent from undefined. */
+/** Leaves out fields that are `undefined`, because our types distinguish absent from undefined. */
 function compact<Value extends object>(value: Value): GenerationEvent {
   const entries = Object.entries(value).filter(([, field]) => field !== undefined);
-  // Its arbitrary names the fields of one event.
+  // Each record below has the fields of one event.
   return Object.fromEntries(entries) as unknown as GenerationEvent;
 }
 

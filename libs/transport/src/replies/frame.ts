@@ -16,20 +16,20 @@ export interface Attempt {
   attempt: number;
 }
 
-/** Where an attempt stands: `next` is the sequence that its next frame will have. */
+/** The position of an attempt: `next` is the sequence number that its next frame will have. */
 export interface Running extends Attempt {
   next: number;
 }
 
-/** Frames that were asked for, from a sequence on, and are no longer kept. */
+/** An answer to a resend order whose frames, from `from` on, are no longer kept. */
 export interface Gone extends Attempt {
   from: number;
 }
 
-/** All that one PUBLISH on a reply channel carries. */
+/** The contents of one message on a reply channel. */
 export interface ReplyBatch {
   worker: string;
-  /** What the worker has taken in hand. */
+  /** Attempts that the worker has claimed. */
   claims: Attempt[];
   frames: Frame[];
   running: Running[];
@@ -39,8 +39,8 @@ export interface ReplyBatch {
 type WireEvent = GenerationEvent | [block: number, text: string, tokens: number];
 
 /**
- * The JSON text of one frame. A plain text delta, which is nearly all traffic, travels as
- * `[block, text, tokens]`; -1 tokens says that the engine did not count.
+ * The JSON text of one frame. A plain text delta, which is nearly all traffic, travels as `[block, text, tokens]`, with
+ * -1 for tokens that the engine has not counted.
  */
 export function encodeFrame(frame: Frame): string {
   const events: WireEvent[] = frame.events.map((event) =>
@@ -51,7 +51,7 @@ export function encodeFrame(frame: Frame): string {
   return JSON.stringify([frame.requestId, frame.attempt, frame.sequence, events]);
 }
 
-/** The JSON text of a batch, around frames that are encoded already (they are kept in that form for a resend). */
+/** The JSON text of a batch. Its frames are already encoded, because they are kept in that form for resends. */
 export function encodeBatch(batch: {
   worker: string;
   claims?: readonly Attempt[];
@@ -72,9 +72,9 @@ export function encodeBatch(batch: {
 }
 
 /**
- * Reads a batch. Our own processes are trusted by the version (no schema per token: a property test holds
- * encode and decode together); throws `internal` for another version or text that is no batch. A frame with an event
- * that only a newer version knows ends there, with an error.
+ * Reads a batch. A batch of our version is trusted without a schema, which would cost time per token; a property test
+ * checks that encoding and decoding fit. Throws `internal` for another version or text that is no batch. A frame with
+ * an event that only a newer worker knows ends there, with an error.
  */
 export function decodeBatch(text: string): ReplyBatch {
   const wire = readJson(text);
@@ -116,7 +116,7 @@ const knownEvents: Readonly<Record<GenerationEvent['type'], true>> = {
   error: true,
 };
 
-/** As if the worker had failed there: an answer without what nobody here understands would be a cut one. */
+/** Ends the answer as if the worker had failed there: without the unknown event, the answer would be incomplete. */
 const notUnderstood: ErrorEvent = {
   type: 'error',
   error: { kind: 'unavailable', message: 'the worker is of a newer version and says what is not known here' },

@@ -4,41 +4,54 @@ import { type Attempt, encodeBatch, type Gone, type Running } from './frame.ts';
 import { AttemptFrames, type ReplyWriter } from './reply-writer.ts';
 
 const beatIntervalMs = 500;
-/** Every so many beats all attempts are listed, else only those that moved: a lost beat costs this many at most. */
+/**
+ * Every tenth heartbeat lists all attempts, the others only those that moved. So a lost one is repaired by the tenth.
+ */
 const fullBeatEvery = 10;
+/** How long the frames of an ended attempt are kept for an ingress that says nothing about it. */
 const keepLimitMs = 60_000;
-/** How long a channel must have had no receiver. An ingress renews its key in less, also in a Redis that restarted empty. */
+/**
+ * How long a channel must have had no receiver before its ingress is checked. An ingress renews its key within this
+ * time, also in a Redis that restarted empty.
+ */
 const missLimitMs = 3_000;
-/** A Redis that went away meanwhile must not hold up the end of the process. */
+/** How long a flush waits: a Redis that has gone away must not hold up the end of the process. */
 const flushLimitMs = 500;
 const batchLimitBytes = 256 * 1024;
-/** Bytes repeated in one turn, for one attempt and for one ingress; it asks for the rest, so its buffer never overflows. */
+/**
+ * Bytes resent in one event-loop turn, per attempt and per ingress. The ingress asks for the rest, so that the buffer
+ * that Redis keeps for it never overflows.
+ */
 const resendLimitBytes = 256 * 1024;
 const resendTurnLimitBytes = 2 * 1024 * 1024;
 
-/** The worker's end of the reply path: frames out in batches, kept until acknowledged, repeated on demand. */
+/**
+ * The worker's end of the reply path: publishes frames in batches, keeps them until acknowledged, resends on demand.
+ */
 export interface ReplyPublisher {
+  /** Starts the heartbeats. */
   start(): void;
   /**
-   * Announces the claim of an attempt to its ingress and opens its frames. Absent for an attempt that is open or
-   * kept here already: the queue gave it out twice, and a second run would number its frames as the first did.
+   * Announces the claim of an attempt to its ingress and opens its frames. Absent if the attempt is already open or
+   * kept here: the queue gave it out twice, and a second run would give the same numbers to other frames.
    */
   open(attempt: Attempt & { replyTo: string }): ReplyWriter | undefined;
-  /** Publishes kept frames again and how far the attempt is, or says to `ingress` that they are gone. */
+  /** Publishes kept frames again, with the position of the attempt, or tells `ingress` that they are gone. */
   resend(attempt: Attempt, from: number, ingress: string): void;
+  /** Drops the frames below `sequence`, which have arrived. */
   acknowledge(attempt: Attempt, sequence: number): void;
   /**
-   * Tells an ingress at once how far each of its attempts is, when either end has just subscribed: what was said
-   * before is lost. Absent means every ingress.
+   * Tells an ingress at once the position of each of its attempts. Call it when either end has just subscribed, because
+   * earlier messages are lost. Absent means every ingress.
    */
   tell(ingress?: string): void;
-  /** Forgets an attempt that nobody wants; its frames are not kept. */
+  /** Forgets an attempt that nobody wants, with its frames. */
   forget(attempt: Attempt): void;
   /** Bytes of frames kept for all attempts. */
   readonly keptBytes: number;
-  /** Publishes what is pending at once. Resolves when Redis has it, or when it can't be reached in time. */
+  /** Publishes what is pending at once. Resolves when Redis has taken it, or after 500 ms. */
   flush(): Promise<void>;
-  /** Publishes what is pending and stops beating. */
+  /** Publishes what is pending and stops the heartbeats. */
   close(): Promise<void>;
 }
 
@@ -47,7 +60,7 @@ export interface PublisherOptions {
   worker: string;
   /** Monotonic milliseconds. */
   now(): number;
-  /** Whether the ingress process lives; asked when its channel has no receiver. */
+  /** Whether the ingress process lives; asked when its channel has had no receiver for a while. */
   isIngressAlive(ingress: string): Promise<boolean>;
   onPublished?(batch: { frames: number; bytes: number }): void;
   onAbandoned?(attempts: number): void;
@@ -57,13 +70,13 @@ export interface PublisherOptions {
   every?(intervalMs: number, callback: () => void): () => void;
 }
 
-/** What waits for one ingress in this event-loop turn. */
+/** What will be published to one ingress after this event-loop turn. */
 interface Outbox {
   opened: AttemptFrames[];
   dirty: AttemptFrames[];
   asked: Map<string, Gone>;
   isScheduled: boolean;
-  /** When a publish first reached nobody; absent while somebody listens. */
+  /** When a message first had no receiver; absent while the ingress listens. */
   missedAt: number | undefined;
 }
 
@@ -110,7 +123,7 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
       if (attempt.isEnded) attempt.finishedAt = now();
     }
     if (claims.length + frames.length + found.length + gone.length > 0) {
-      // How far each is goes last: whoever got less than that asks for the rest at once.
+      // The positions go last: an ingress that got fewer frames than its position says asks for the rest at once.
       const running = found.map(({ claim, next }) => ({ ...claim, next }));
       publish(ingress, outbox, encodeBatch({ worker, claims, frames, running, gone }), frames.length);
     }
@@ -139,7 +152,7 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
   };
 
   const publish = (ingress: string, outbox: Outbox, text: string, frames: number): void => {
-    // While Redis is away nothing is queued up: the frames are kept, and the next beat makes the ingress ask.
+    // While Redis is away nothing is sent: the frames are kept, and the next heartbeat makes the ingress ask for them.
     if (!bus.canPublish()) return;
     options.onPublished?.({ frames, bytes: text.length });
     lastPublish = bus.publish(replyChannel(ingress), text).then(
@@ -151,7 +164,7 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     );
   };
 
-  /** What nobody heard was not told: each heartbeat says it again until somebody does. */
+  /** A message had no receiver. Positions count as not told, so heartbeats repeat them until the ingress listens. */
   const missed = (ingress: string, outbox: Outbox): void => {
     for (const attempt of attempts.values()) if (attempt.ingress === ingress) attempt.toldNext = -1;
     if (outbox.missedAt === undefined) outbox.missedAt = now();
@@ -181,15 +194,15 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     const isFull = beats % fullBeatEvery === 0;
     const told = list((attempt) => isFull || attempt.toldNext !== attempt.next);
     if (!isFull || !told) return;
-    // A full beat has named every ingress that anything is kept for; the others may be gone for good.
+    // A full heartbeat has told every ingress for which anything is kept. The others may be gone for good.
     for (const [ingress, { isScheduled }] of outboxes) {
       if (!isScheduled && !told.has(ingress)) outboxes.delete(ingress);
     }
   };
 
   /**
-   * Publishes how far the attempts are that `isWanted`, and returns the ingresses that were told; absent while Redis is
-   * away, when nothing counts as told.
+   * Publishes the positions of the attempts that `isWanted` selects, and returns them by ingress. Absent while Redis is
+   * away: then none counts as told.
    */
   const list = (
     isWanted: (attempt: AttemptFrames) => boolean,

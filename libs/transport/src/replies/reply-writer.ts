@@ -1,12 +1,12 @@
 import { type ErrorEvent, type GenerationEvent, isTerminal } from '@sluice/canonical';
 import { type Attempt, encodeFrame } from './frame.ts';
 
-/** Bytes of frames that one generation may keep for a resend; older ones are let go and can't be asked for. */
+/** Bytes of frames that are kept per generation for resends. Beyond that, the oldest are dropped. */
 export const keptLimitBytes = 4 * 1024 * 1024;
 
 /**
- * The most that a frame may have: Redis cuts off a subscriber that is 32 MiB behind, as it is by default, so that what is
- * larger would never arrive, and take the subscription of its ingress down with each try.
+ * Largest frame. By default, Redis cuts off a subscriber that is 32 MiB behind. A larger frame would never arrive, and
+ * would cut the subscription of its ingress with each try.
  */
 const largestFrameBytes = 30 * 1024 * 1024;
 
@@ -19,13 +19,15 @@ const tooLarge: ErrorEvent = {
   },
 };
 
-/** What the worker's run sees of the reply path. */
+/** The reply path as a worker's run of one attempt uses it. */
 export interface ReplyWriter {
-  /** Takes the event over (it may be merged into others) and publishes it with this event-loop turn's batch. */
+  /**
+   * Publishes the event with the batch of this event-loop turn. It takes the event over, and may merge others into it.
+   */
   write(event: GenerationEvent): void;
-  /** Resolves when the claim is on its way to the ingress: from now on it knows whom the work would take down. */
+  /** Resolves when the claim has been sent: from then on the ingress knows which worker the attempt may take down. */
   readonly announced: Promise<void>;
-  /** Has this called when no one listens on the reply channel any more. One callback; a signal took 0.2 µs and 0.9 KB. */
+  /** Sets the one callback for when the ingress is gone. An abort signal per attempt took 0.2 µs and 0.9 KB more. */
   whenAbandoned(callback: () => void): void;
 }
 
@@ -33,21 +35,21 @@ export interface ReplyWriter {
 export class AttemptFrames implements ReplyWriter {
   readonly claim: Attempt;
   readonly announced: Promise<void>;
-  /** The claim has been handed to the connection, or there is none. */
+  /** Call it when the claim has been handed to the connection, or cannot be because there is none. */
   readonly announce: () => void;
   readonly ingress: string;
-  /** Sequence of the next frame. */
+  /** Sequence number of the next frame. */
   next = 0;
-  /** Value of `next` that the last heartbeat told; -1 before the first. */
+  /** The value of `next` in the last heartbeat; -1 if it has to be told again. */
   toldNext = -1;
-  /** Set when the terminal event was written, renewed when the ingress speaks of it again. */
+  /** When the terminal event was written, or the ingress last asked for or acknowledged frames after that. */
   finishedAt: number | undefined;
   keptBytes = 0;
   private pending: GenerationEvent[] = [];
   private kept: string[] = [];
   private keptFrom = 0;
   private hasEnded = false;
-  /** Whether the pending events are the rest of what was too large for one frame. */
+  /** Whether the pending events are the rest of a batch that was too large for one frame. */
   private isSpread = false;
   private onAbandoned: (() => void) | undefined;
   private readonly onWrite: (frames: AttemptFrames) => void;
@@ -78,7 +80,7 @@ export class AttemptFrames implements ReplyWriter {
     if (this.pending.length === 1) this.onWrite(this);
   }
 
-  /** The text of a frame with the pending events, or with the first of several large ones; absent when nothing is pending. */
+  /** The text of the next frame: all pending events, or as many as fit into one; absent if none is pending. */
   takeFrame(): string | undefined {
     if (this.pending.length === 0) return undefined;
     const belongsToLast = this.isSpread;
@@ -86,12 +88,15 @@ export class AttemptFrames implements ReplyWriter {
     this.next += 1;
     this.kept.push(text);
     this.keptBytes += text.length;
-    // What is spread over frames is likely to be asked for again: all of it would have to be generated a second time.
+    // A part spread over frames is kept: it is likely to be asked for again, and would have to be generated anew.
     while (!belongsToLast && this.keptBytes > keptLimitBytes && this.kept.length > 1) this.dropOldest();
     return text;
   }
 
-  /** Kept frames from `sequence` on, at most `limitBytes` of them (but one at least); absent when they are gone. */
+  /**
+   * Kept frames from `sequence` on, at most `limitBytes` of them (but at least one); absent if they are not kept any
+   * more.
+   */
   framesFrom(sequence: number, limitBytes: number): string[] | undefined {
     if (sequence < this.keptFrom) return undefined;
     const frames: string[] = [];
@@ -105,7 +110,7 @@ export class AttemptFrames implements ReplyWriter {
     return frames;
   }
 
-  /** Lets go of frames below `sequence`. True when nothing is left to keep. */
+  /** Drops the frames below `sequence`. Returns whether the attempt has ended and nothing of it is left. */
   acknowledge(sequence: number): boolean {
     const count = Math.min(Math.max(0, sequence - this.keptFrom), this.kept.length);
     for (const text of this.kept.splice(0, count)) this.keptBytes -= text.length;
@@ -145,11 +150,11 @@ export class AttemptFrames implements ReplyWriter {
   }
 }
 
-/** Three bytes are the most that a character takes here, so nearly no text is measured. */
+/** A UTF-16 unit takes at most three bytes of UTF-8, so hardly any text has to be measured. */
 const isTooLarge = (text: string): boolean =>
   text.length > largestFrameBytes / 3 && Buffer.byteLength(text) > largestFrameBytes;
 
-/** Joins a delta to the one before it. Returns false when they must stay apart. */
+/** Merges a delta into the one before it. Returns false if they must stay apart. */
 function merge(last: GenerationEvent, event: GenerationEvent): boolean {
   if (last.type === 'text-delta' && event.type === 'text-delta') {
     if (last.block !== event.block || last.logprobs || event.logprobs) return false;

@@ -1,7 +1,8 @@
--- Takes the first jobs of a pool's queue, and takes them out of Redis: from here on they belong to their worker.
+-- Takes the first jobs of a pool's queue and deletes them from Redis: from here on they belong to their worker.
 --   KEYS[1] meta   KEYS[2] prioritized   KEYS[3] counter of the order within a priority   KEYS[4] marker
---   ARGV[1] what the jobs' keys begin with   ARGV[2] how many at most   ARGV[3] bytes after which no further one is taken
--- Answer: for each its data, and for how many ms more it would have been kept; negative means for ever.
+--   ARGV[1] prefix of the keys of jobs   ARGV[2] how many jobs at most
+--   ARGV[3] bytes after which no further job is taken
+-- Answer: for each job, its data and for how many more ms it would have been kept; negative means for ever
 
 if redis.call('HEXISTS', KEYS[1], 'paused') == 1 then return {} end
 
@@ -9,12 +10,12 @@ local popped = redis.call('ZPOPMIN', KEYS[2], ARGV[2])
 local keys, claimed, bytes, limit = {}, {}, 0, tonumber(ARGV[3])
 for index = 1, #popped, 2 do
   if bytes >= limit then
-    -- Back to its place.
+    -- This job goes back to its place.
     redis.call('ZADD', KEYS[2], popped[index + 1], popped[index])
   else
     local key = ARGV[1] .. popped[index]
     keys[#keys + 1] = key
-    -- Absent when its time was over, or somebody deleted the job and left its place.
+    -- The data is gone if its time was over, or if somebody deleted the job and left its place in the queue.
     local data = redis.call('HGET', key, 'data')
     if data then
       bytes = bytes + #data

@@ -1,7 +1,7 @@
--- Puts jobs into a pool's queue, as BullMQ lays out jobs with a priority: its own script takes one job a run, at
--- twice the cost, and keeps a log of events that serves nobody here. A job that waits already stays as it is.
---   queue: what the jobs' keys begin with, and the keys of meta, prioritized, the order within a priority, marker
---   now: epoch ms   jobs: for each its id, its data, for how many ms it is kept, its priority
+-- Puts jobs into a pool's queue, in BullMQ's layout of jobs with a priority. BullMQ's own script takes one job per run,
+-- at twice the cost, and keeps a log of events that nobody reads. A job that already waits stays as it is.
+--   queue: the fields of `PoolQueueKeys`   now: epoch ms
+--   jobs: for each job, its id, its data, for how many ms it is kept, its priority
 local function putJobs(queue, now, jobs)
   local added = #jobs / 4
   local order = redis.call('INCRBY', queue.order, added) - added
@@ -17,6 +17,6 @@ local function putJobs(queue, now, jobs)
       redis.call('PEXPIRE', key, lifeMs)
     end
   end
-  -- A worker that waits is woken by the marker; one that is busy looks by itself.
+  -- The marker wakes a waiting worker; a busy one looks by itself.
   if redis.call('HEXISTS', queue.meta, 'paused') == 0 then redis.call('ZADD', queue.marker, 0, '0') end
 end
