@@ -8,6 +8,12 @@ import { bookKeys, type Slot } from './names.ts';
 import { Numbering } from './numbering.ts';
 import { readScript } from './script.ts';
 
+/**
+ * No ingress has a lease, or promises to look after a slot, for longer: what ends later was written before the clock of
+ * Redis was set back.
+ */
+export const longestLeaseMs = 60_000;
+
 export interface Reservation {
   requestId: string;
   inputTokens: number;
@@ -101,6 +107,7 @@ export class Ledger {
     await runLuaScript(this.redis, this.scripts.renew, bookKeys(slot), () => [
       this.leaseMs,
       JSON.stringify(renewals()),
+      longestLeaseMs,
     ]);
   }
 
@@ -110,6 +117,8 @@ export class Ledger {
   async inspect(slot: Slot, holds: readonly Hold[] = []): Promise<Holdings> {
     const reply = await runLuaScript(this.redis, this.scripts.inspect, bookKeys(slot), [
       JSON.stringify(holds),
+      this.leaseMs,
+      longestLeaseMs,
     ]);
     return holdingsSchema.parse(JSON.parse(String(reply)));
   }

@@ -89,6 +89,22 @@ it('a living ingress looks after what a dead one left, though their clocks are h
   expect(await living.redis.keys('*')).toEqual(['sluice:{t:acme}:token-budget:tenant']);
 });
 
+it('a living ingress looks after what a dead one left, though the clock of Redis was set back by hours since', async () => {
+  const [dying, living] = [await bed.admission({ leaseMs: 100 }), await bed.admission(short)];
+  await dying.admit(bed.claim({ limits }));
+  dying.redis.disconnect();
+  const { redis } = living;
+  const [open] = bookKeys('sluice:{t:acme}');
+  const [openInPool] = bookKeys('sluice:{p:gpu}');
+  const leases = [countKey('sluice:{t:acme}', 'concurrency', 'tenant'), 'sluice:{p:gpu}:leases:all'];
+  for (const key of ['sluice:admission:slots', open, openInPool, ...leases]) {
+    for (const member of await redis.zrange(key, '0', '-1')) await redis.zincrby(key, 7_200_000, member);
+  }
+  await living.start();
+  await until(async () => (await redis.exists('sluice:admission:slots')) === 0);
+  expect(await redis.keys('*')).toEqual(['sluice:{t:acme}:token-budget:tenant']);
+});
+
 it('an ingress whose clock is fast leaves what another one holds to that one', async () => {
   const [holder, fast] = [
     await bed.admission(),

@@ -3,7 +3,7 @@ import { runLuaScript } from '@sluice/transport';
 import { Cluster, type Redis } from 'ioredis';
 import { type Part, slotsOf } from './check-list.ts';
 import type { Claim, Outcome, Ticket } from './claim.ts';
-import type { Ledger, Renewal, Settlement } from './ledger.ts';
+import { type Ledger, longestLeaseMs, type Renewal, type Settlement } from './ledger.ts';
 import type { Slot } from './names.ts';
 import { readSlotScript } from './script.ts';
 
@@ -256,7 +256,8 @@ export class TicketBook {
   /** Cleans up slots that dead processes have left: those whose promise nobody has renewed. */
   private async settleAbandoned(): Promise<void> {
     const { redis, slotsInUse, ledger } = this.options;
-    const found = await runLuaScript(redis, abandonedScript, [slotsInUse], [abandonedPerRound]);
+    const values = [abandonedPerRound, longestLeaseMs];
+    const found = await runLuaScript(redis, abandonedScript, [slotsInUse], values);
     const slots = Array.isArray(found) ? found.map(String) : [];
     await this.eachSlot(slots, async (slot) => {
       // A slot that does not answer gets a new promise, too, so that the next look at it is not immediate.

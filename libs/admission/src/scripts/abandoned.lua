@@ -1,6 +1,12 @@
--- Finds slots whose promise nobody has renewed, so that nobody looks after them any more; the oldest come first.
---   KEYS[1] slots in use, see promise.lua   ARGV[1] how many at most
+-- Finds slots whose promise nobody has renewed, so that nobody looks after them any more; the oldest come first. Behind them
+-- come those whose promise was made before the clock was set back, and not renewed since.
+--   KEYS[1] slots in use, see promise.lua   ARGV[1] how many of either at most   ARGV[2] the longest promise, ms
 
 local time = redis.call('TIME')
-local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
-return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
+local at = time[1] * 1000 + math.floor(time[2] / 1000)
+local slots = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', at), 'LIMIT', 0, ARGV[1])
+local latest = string.format('(%.0f', at + ARGV[2])
+for _, slot in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], latest, '+inf', 'LIMIT', 0, ARGV[1])) do
+  slots[#slots + 1] = slot
+end
+return slots

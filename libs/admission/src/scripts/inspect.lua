@@ -1,8 +1,10 @@
 -- Tells what a slot holds now, after settling expired requests.
---   ARGV[1] the checks, as JSON, whose levels are wanted
+--   ARGV[1] the checks, as JSON, whose levels are wanted   ARGV[2] lease ms   ARGV[3] the longest that anybody's lease
+--   lasts, ms
 -- Answer, JSON: { requests, reserved: tokens held for them, levels: per check }
 
 local book = books[1]
+shortenLeases(book, tonumber(ARGV[3]), tonumber(ARGV[2]))
 sweep(book)
 local reservedTokens = 0
 for _, text in ipairs(redis.call('HVALS', book.recordsKey)) do

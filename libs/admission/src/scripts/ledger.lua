@@ -178,6 +178,17 @@ local function settle(book, id, charge)
   return holds
 end
 
+-- A lease that ends later than any that is taken now was taken before the clock was set back: it ends as one that is,
+-- and not when the clock is where it was. One that is still looked after is renewed before.
+local function shortenLeases(book, longestLeaseMs, leaseMs)
+  local latest = string.format('(%.0f', at + longestLeaseMs)
+  local diesAt = string.format('%.0f', at + leaseMs)
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', book.openKey, latest, '+inf', 'LIMIT', 0, 1000)) do
+    addMember(book.openKey, diesAt, id)
+  end
+  writeCounts()
+end
+
 -- Settles expired requests, whose ingress is gone. Every script that meets them charges the input estimate plus the
 -- output that was seen.
 local function sweep(book)
