@@ -87,7 +87,7 @@ function describeTale(engine: () => Engine, tale: () => Tale): void {
     expect(collect(events).finish).toMatchObject({ reason: 'length', usage: { outputTokens: 7 } });
   });
 
-  it('stops at the limit of the model where the request has none or asks for more', async () => {
+  it('stops at the model’s limit if the request has none or asks for more', async () => {
     for (const sampling of [{}, { maxOutputTokens: 20 }]) {
       const events = await runOf(engine(), tale().ask(30, sampling), { maxOutputTokens: 7 });
       expect(textOf(events)).toBe(tale().text(7));
@@ -104,7 +104,7 @@ function describeTale(engine: () => Engine, tale: () => Tale): void {
 }
 
 function describeAborts(engine: () => Engine, tale: () => Tale): void {
-  it('emits nothing where it is aborted beforehand', async () => {
+  it('emits nothing if it is aborted beforehand', async () => {
     expect(await runOf(engine(), tale().ask(3), { signal: AbortSignal.abort() })).toEqual([]);
   });
 
@@ -130,7 +130,7 @@ function describeAborts(engine: () => Engine, tale: () => Tale): void {
 }
 
 function describeResume(engine: () => Engine, tale: () => Tale): void {
-  it('goes on after what was delivered, or says that it cannot', async () => {
+  it('continues after what was delivered, or says that it cannot', async () => {
     const whole = await runOf(engine(), tale().ask(20));
     const content = [{ type: 'text' as const, text: tale().text(8) }];
     const events = await runOf(engine(), tale().ask(20), { resume: { content, outputTokens: 8 } });
@@ -144,7 +144,7 @@ function describeResume(engine: () => Engine, tale: () => Tale): void {
     expect(collect(events).finish.usage).toMatchObject({ inputTokens, outputTokens });
   });
 
-  it('starts afresh where nothing was delivered', async () => {
+  it('starts afresh if nothing was delivered', async () => {
     const events = await runOf(engine(), tale().ask(8), { resume: { content: [], outputTokens: 0 } });
     expect(textOf(events)).toBe(tale().text(8));
   });

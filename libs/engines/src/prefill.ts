@@ -13,8 +13,8 @@ export function prefillText({ prefill, messages }: InferenceRequest): string | u
 }
 
 /** The error for a last turn of the assistant that an engine cannot continue. */
-export function cannotGoOn({ prefill }: InferenceRequest, why: string): SluiceError {
-  const fact = `the model cannot go on with a turn of the assistant ${why}`;
+export function cannotContinue({ prefill }: InferenceRequest, why: string): SluiceError {
+  const fact = `the model cannot continue an assistant turn ${why}`;
   return prefill
     ? new SluiceError('invalid-request', `${prefill.path}: ${fact}`, { param: prefill.path })
     : new SluiceError('invalid-request', fact);

@@ -26,7 +26,7 @@ function describeAnswers(engine: () => Engine): void {
     expect(collect(events).content).toEqual([]);
   });
 
-  it('emits reasoning and text as blocks of their own', async () => {
+  it('emits reasoning and text as separate blocks', async () => {
     const events = await runOf(engine(), askFor(`[[sim tokens=4 reasoning=5 seed=3 ${fast}]]`));
     expect(findGrammarError(events)).toBeUndefined();
     expect(collect(events).content).toMatchObject([
@@ -46,7 +46,7 @@ function describeAnswers(engine: () => Engine): void {
     for (const call of calls) expect(JSON.parse(call.arguments)).toEqual({ city: expect.any(String) });
   });
 
-  it('emits JSON where a schema asks for it', async () => {
+  it('emits JSON if a schema asks for it', async () => {
     const schema = {
       type: 'object',
       properties: { n: { type: 'integer' } },
@@ -95,7 +95,7 @@ function describeFailures(engine: () => Engine): void {
     expect(events).toMatchObject([{ type: 'error', error: { kind, message: expect.any(String) } }]);
   });
 
-  it('reports a failure in the middle after what was said', async () => {
+  it('reports a failure in mid-stream after what was said', async () => {
     const events = await runOf(engine(), askFor('[[sim tokens=9 seed=3 error=502@4 ttft=0 gap=0]]'));
     expect(findGrammarError(events)).toBeUndefined();
     expect(textOf(events)).toBe(referenceText(3, 0, 4));

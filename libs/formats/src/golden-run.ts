@@ -22,7 +22,7 @@ export function formatNamed(name: string): Format {
 /** Decodes the request of a case as the ingress would. */
 export function decodeCase({ format, wire }: GoldenCase): DecodedRequest {
   const { server } = formatNamed(format);
-  if (!wire) throw new SluiceError('internal', 'a case without request.json can not be decoded');
+  if (!wire) throw new SluiceError('internal', 'a case without request.json cannot be decoded');
   return server.decodeRequest({ ...wire, path: wire.path || (server.routes[0] ?? '') });
 }
 

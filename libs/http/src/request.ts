@@ -47,8 +47,8 @@ function linesOf(headers: Readonly<Record<string, string>>): string {
   let lines = '';
   for (const [name, value] of Object.entries(headers)) {
     if (!isHeaderName(name) || isConnectionHeader(name))
-      throw new TypeError('a header has a name that it may not have');
-    if (!isHeaderValue(value)) throw new TypeError(`the header ${name} holds what no header may`);
+      throw new TypeError('a header has a name that is not allowed');
+    if (!isHeaderValue(value)) throw new TypeError(`the header ${name} holds a character that no header may`);
     lines += `${name}: ${value}\r\n`;
   }
   return lines;

@@ -32,7 +32,9 @@ export class ResponseHead {
     this.text = text;
     this.lowerCase = text.toLowerCase();
     if (oddLine.test(this.lowerCase))
-      throw new ProtocolError('a header that goes on, has no end or no plain name');
+      throw new ProtocolError(
+        'a header that is folded, ends in a bare CR or LF, or has a blank after its name',
+      );
     this.status = Number(line[2]);
     this.framing = this.readFraming();
     const connection = this.values('connection').join();
@@ -79,7 +81,7 @@ export class ResponseHead {
     const [length, second] = this.values('content-length');
     if (length === undefined) return { kind: 'until-close' };
     if (second !== undefined || !bodyLength.test(length))
-      throw new ProtocolError('not one length of the body');
+      throw new ProtocolError('not a single content-length of the body');
     const bytes = Number(length);
     return bytes === 0 ? { kind: 'none' } : { kind: 'length', bytes };
   }

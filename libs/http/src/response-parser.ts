@@ -116,7 +116,7 @@ export class ResponseParser {
       if (joined.length > headLimit) throw new ProtocolError('the head of the response is too long');
       // The head has ended by bare line feeds. The proper end need not come before the server gives up.
       if (joined.includes('\n\n') || joined.includes('\n\r\n'))
-        throw new ProtocolError('a head whose lines end in half of an end');
+        throw new ProtocolError('a head whose lines end in bare line feeds');
       this.rest = joined;
       return end;
     }

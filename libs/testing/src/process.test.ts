@@ -33,6 +33,6 @@ describe('startProcess', () => {
 
   it('shows what a program wrote that ended too soon', async () => {
     const start = startProcess(program, { environment: { FAIL: 'yes' } });
-    await expect(start).rejects.toThrow(/did not get ready\ncan not start/);
+    await expect(start).rejects.toThrow(/did not become ready\ncan not start/);
   });
 });

@@ -93,7 +93,7 @@ export async function startProcess(entry: string, options: StartProcessOptions =
     };
   } catch (thrown) {
     await end('SIGKILL');
-    throw new Error(`${entry} did not get ready\n${lines.join('\n')}`, { cause: thrown });
+    throw new Error(`${entry} did not become ready\n${lines.join('\n')}`, { cause: thrown });
   }
 }
 

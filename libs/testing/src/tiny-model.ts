@@ -28,7 +28,7 @@ export function writeTinyModel(path: string, says: readonly string[], template =
   let previous = vocabulary.byte('\n');
   for (const piece of says) {
     const token = vocabulary.add(piece);
-    if (next.has(previous)) throw new Error('the model would say one piece twice');
+    if (next.has(previous)) throw new Error('the model would say the same piece twice');
     next.set(previous, token);
     previous = token;
   }

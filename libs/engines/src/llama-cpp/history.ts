@@ -178,5 +178,5 @@ function parsed(text: string): Json {
 }
 
 function textOnly(): SluiceError {
-  return new SluiceError('invalid-request', 'the model takes text only, no pictures and no documents');
+  return new SluiceError('invalid-request', 'the model accepts text only, no images and no documents');
 }

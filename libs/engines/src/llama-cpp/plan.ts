@@ -7,7 +7,7 @@ import {
 } from '@sluice/canonical';
 import type { GenerationRun } from '../engine.ts';
 import { lost } from '../lost.ts';
-import { cannotGoOn } from '../prefill.ts';
+import { cannotContinue } from '../prefill.ts';
 import { planGrammar } from './grammar-schema.ts';
 import { skipThought, writeDelivered, writeHistory } from './history.ts';
 import type { ChatOptions, ChatWrapper, Grammar, HistoryItem, ModelTurn } from './library.ts';
@@ -134,13 +134,13 @@ async function createGrammar(
 ): Promise<Grammar | undefined> {
   if (output?.type !== 'json') return undefined;
   if (calls.functions) {
-    throw new SluiceError('invalid-request', 'the model takes either tools or a JSON format, not both');
+    throw new SluiceError('invalid-request', 'the model accepts either tools or a JSON format, not both');
   }
   const { schema } = planGrammar(output.schema ?? { type: 'object' }, false);
   try {
     return await model.llama.createGrammarForJsonSchema(schema);
   } catch (cause) {
-    throw new SluiceError('invalid-request', 'the model cannot generate by this JSON schema', { cause });
+    throw new SluiceError('invalid-request', 'the model cannot follow this JSON schema', { cause });
   }
 }
 
@@ -158,7 +158,7 @@ function assertPrefillable(request: InferenceRequest, grammar?: Grammar): void {
   const last = request.messages.at(-1);
   const content = last?.role === 'assistant' ? last.content : [];
   if (!isProse(content) || content.at(-1)?.type !== 'text' || grammar) {
-    throw cannotGoOn(request, 'but in text, without JSON');
+    throw cannotContinue(request, 'except in text, without JSON');
   }
 }
 
@@ -187,7 +187,7 @@ function tokenize(history: readonly HistoryItem[], calls: Calls, model: LoadedMo
       .contextText.tokenize(model.tokenizer);
   } catch (cause) {
     // Thrown by the model's own template: many refuse an order of roles that others accept.
-    throw new SluiceError('invalid-request', "the model's chat template does not take this conversation", {
+    throw new SluiceError('invalid-request', "the model's chat template does not accept this conversation", {
       cause,
     });
   }

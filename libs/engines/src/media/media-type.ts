@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 
 /** What servers say of a file whose type they do not know. */
-const untold: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
+const unknownTypes: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
 const pdf = 'application/pdf';
 const pdfTypes: ReadonlySet<string> = new Set([pdf, 'application/x-pdf']);
 /** A PDF need not begin with its first byte. */
@@ -12,19 +12,19 @@ const pdfSearchBytes = 1024;
  * `image/*` if none was given.
  */
 export function mayBe(expected: string, contentType: string): boolean {
-  const told = essenceOf(contentType);
+  const claimed = essenceOf(contentType);
   const kind = kindOf(expected);
-  if (untold.has(told)) return kind !== 'text';
+  if (unknownTypes.has(claimed)) return kind !== 'text';
   switch (kind) {
     case 'image':
-      return told.startsWith('image/');
+      return claimed.startsWith('image/');
     case 'pdf':
-      return pdfTypes.has(told);
+      return pdfTypes.has(claimed);
     case 'text':
       // An expired link often leads to a page instead of the file.
-      return told.startsWith('text/') && (told !== 'text/html' || essenceOf(expected) === told);
+      return claimed.startsWith('text/') && (claimed !== 'text/html' || essenceOf(expected) === claimed);
     case 'other':
-      return told === essenceOf(expected);
+      return claimed === essenceOf(expected);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { InferenceRequest } from '@sluice/canonical';
-import { cannotGoOn, prefillText } from '../prefill.ts';
+import { cannotContinue, prefillText } from '../prefill.ts';
 import type { Passage } from './script.ts';
 
 /**
@@ -10,11 +10,11 @@ import type { Passage } from './script.ts';
 export function goOn(passages: readonly Passage[], request: InferenceRequest): readonly Passage[] {
   if (!request.prefill) return passages;
   const begun = prefillText(request);
-  if (begun === undefined) throw cannotGoOn(request, 'but in plain text');
+  if (begun === undefined) throw cannotContinue(request, 'except in plain text');
   const [first, ...others] = passages.filter(({ type }) => type !== 'reasoning');
   if (first?.type !== 'text') return first ? [first, ...others] : [];
   const rest = restOf(first, begun);
-  if (!rest && request.output?.type === 'json') throw cannotGoOn(request, 'that begins another JSON');
+  if (!rest && request.output?.type === 'json') throw cannotContinue(request, 'that begins another JSON');
   return [rest ?? first, ...others];
 }
 

@@ -21,7 +21,7 @@ export function chooseTools(
   if (choice.type === 'required' && chosen.length === 0) {
     const first = functionTools(request).find(permitted);
     if (!first)
-      throw new SluiceError('invalid-request', 'a call is required but no function tool may be called');
+      throw new SluiceError('invalid-request', 'a call is required, but no function tool may be called');
     chosen.push(first);
   }
   return request.parallelToolCalls === false ? chosen.slice(0, 1) : chosen;

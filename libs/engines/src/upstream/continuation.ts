@@ -8,7 +8,7 @@ import type {
 } from '@sluice/canonical';
 import type { ServerTraits } from '@sluice/formats';
 import { lost } from '../lost.ts';
-import { cannotGoOn, prefillText } from '../prefill.ts';
+import { cannotContinue, prefillText } from '../prefill.ts';
 
 /** A request for the rest of an answer, and how to read what comes. */
 export interface Continuation {
@@ -62,9 +62,9 @@ export function continuePrefill(
 ): Continuation {
   if (!request.prefill || continuation?.isUnasked) return { request };
   const text = prefillText(request);
-  if (ability !== 'prefix') throw cannotGoOn(request, 'that stands last');
+  if (ability !== 'prefix') throw cannotContinue(request, 'that comes last');
   if (text === undefined || !isPlain(request)) {
-    throw cannotGoOn(request, 'but in plain text, without tools, JSON and thinking');
+    throw cannotContinue(request, 'except in plain text, without tools, JSON and thinking');
   }
   return { request: withLastTurn(request, text), flags: continuation?.flags ?? {} };
 }

@@ -14,23 +14,24 @@ const plain: ReadonlySet<string> = new Set(['$ref', 'enum', 'const', 'type', 'ti
  * into the description, as the vendor's own SDK does it. Keys keep their order.
  */
 export function answerSchema(schema: JsonObject): JsonObject {
-  const said: [string, Json][] = [];
-  const untold: [string, Json][] = [];
+  const accepted: [string, Json][] = [];
+  const unsupported: [string, Json][] = [];
   let description = '';
   for (const [name, value] of Object.entries(schema)) {
     if (name === 'description' && typeof value === 'string') description = value;
-    else if (name === 'oneOf' || lists.has(name)) said.push([name === 'oneOf' ? 'anyOf' : name, each(value)]);
-    else if (maps.has(name) && isJsonObject(value)) said.push([name, ofEach(value)]);
-    else if (name === 'items') said.push([name, within(value)]);
-    else if (plain.has(name) || isTaken(name, value)) said.push([name, value]);
-    else if (name !== '$schema' && name !== 'additionalProperties') untold.push([name, value]);
+    else if (name === 'oneOf' || lists.has(name))
+      accepted.push([name === 'oneOf' ? 'anyOf' : name, each(value)]);
+    else if (maps.has(name) && isJsonObject(value)) accepted.push([name, ofEach(value)]);
+    else if (name === 'items') accepted.push([name, within(value)]);
+    else if (plain.has(name) || isTaken(name, value)) accepted.push([name, value]);
+    else if (name !== '$schema' && name !== 'additionalProperties') unsupported.push([name, value]);
   }
-  if (untold.length > 0) {
-    const told = untold.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join(', ');
-    description = `${description}${description && '\n\n'}{${told}}`;
+  if (unsupported.length > 0) {
+    const listed = unsupported.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join(', ');
+    description = `${description}${description && '\n\n'}{${listed}}`;
   }
   return {
-    ...Object.fromEntries(said),
+    ...Object.fromEntries(accepted),
     ...(description !== '' && { description }),
     ...(isObject(schema) && { additionalProperties: false }),
   };

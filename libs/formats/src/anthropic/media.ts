@@ -59,10 +59,7 @@ export function encodeMedia(part: MediaPart, path: string, encoding: Encoding): 
   const isImage = part.mediaType.startsWith('image/');
   const source = encodeSource(part, isImage);
   if (source === undefined) {
-    throw unsayable(
-      path,
-      "this model's server takes pictures, PDF and text, and media of this type by no means",
-    );
+    throw unsayable(path, "this model's server accepts images, PDF and text, but no media of this type");
   }
   return {
     type: isImage ? 'image' : 'document',

@@ -150,7 +150,7 @@ function encodeAssistantPart(part: AssistantPart, path: string, encoding: Encodi
       return [{ type: 'tool_use', id: encoding.ids.ofCall(part.id), name: part.name, input, ...own }];
     }
     case 'media':
-      throw unsayable(path, "this model's server does not take media in an assistant turn");
+      throw unsayable(path, "this model's server accepts no media in an assistant turn");
     default:
       return encodePart(part, path, encoding);
   }

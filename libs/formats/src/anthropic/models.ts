@@ -26,7 +26,7 @@ export function encodeModel(model: PublicModel): JsonObject {
 export function encodeModelList(models: readonly PublicModel[], query: Query): Json {
   const limit = readLimit(query.limit);
   const { after_id: after, before_id: before } = query;
-  if (after && before) throw invalid('before_id', 'can not stand beside after_id');
+  if (after && before) throw invalid('before_id', 'cannot be combined with after_id');
   const lifecycle = query.lifecycle ?? query['lifecycle[]'];
   const listed = lifecycle && !lifecycle.split(',').includes('active') ? [] : models;
   const start = after ? place(listed, after, 'after_id') + 1 : 0;

@@ -141,7 +141,7 @@ describe('what another dialect asks for and this one cannot express is refused w
     [{ logprobs: { alternatives: 0 } }, `logprobs: ${noSetting}`],
     [
       { messages: [{ role: 'user', content: [{ type: 'text', text: ' \n' }] }] },
-      'messages: hold nothing but blank text',
+      'messages: must not hold blank text only',
     ],
     [
       { messages: [user, { role: 'user', content: [opaque] }] },
@@ -150,11 +150,11 @@ describe('what another dialect asks for and this one cannot express is refused w
     [{ tools: [opaque] }, "tools[0]: this model's server does not understand a part of the openai format"],
     [
       media('audio/wav', { type: 'base64', data: 'AA' }),
-      "messages[0].content[0]: this model's server takes pictures, PDF and text, and media of this type by no means",
+      "messages[0].content[0]: this model's server accepts images, PDF and text, but no media of this type",
     ],
     [
       media('text/plain', { type: 'url', url: 'https://x.test' }),
-      "messages[0].content[0]: this model's server takes pictures, PDF and text, and media of this type by no means",
+      "messages[0].content[0]: this model's server accepts images, PDF and text, but no media of this type",
     ],
     [
       {
@@ -165,7 +165,7 @@ describe('what another dialect asks for and this one cannot express is refused w
           },
         ],
       },
-      "messages[0].content[0]: this model's server does not take media in an assistant turn",
+      "messages[0].content[0]: this model's server accepts no media in an assistant turn",
     ],
   ])('%j', (request, message) => {
     expect(refusal(() => encode(request))).toBe(message);
@@ -610,7 +610,7 @@ describe('pages of models', () => {
     }
     expect(refused({ after_id: 'x' })).toBe('after_id: no such model');
     expect(refused({ before_id: 'x' })).toBe('before_id: no such model');
-    expect(refused({ after_id: 'a', before_id: 'b' })).toBe('before_id: can not stand beside after_id');
+    expect(refused({ after_id: 'a', before_id: 'b' })).toBe('before_id: cannot be combined with after_id');
   });
 
   test('show a model with every key', () => {

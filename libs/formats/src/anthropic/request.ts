@@ -133,7 +133,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const { betas, deferred_tools, thinking, output_config, metadata, ...own } = ownFields(request, encoding);
   const { messages: conversation, compaction } = takeCompaction(request.messages);
   const { system, messages } = encodeMessages(conversation, encoding);
-  if (messages.length === 0) throw unsayable('messages', 'hold nothing but blank text');
+  if (messages.length === 0) throw unsayable('messages', 'must not hold blank text only');
   const reader = { model: target.model, isForeign: isForeign(target, format) };
   const isFitted = reader.isForeign && isClaude(target.model);
   const { sampling, output, endUser } = request;

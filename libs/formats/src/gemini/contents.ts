@@ -97,7 +97,7 @@ function decodeUserTurn(parts: readonly WirePart[], calls: CallLedger, path: str
   for (const [index, part] of parts.entries()) {
     const place = `${path}.parts[${index}]`;
     if (part.functionCall)
-      throw invalidField(`${place}.functionCall`, 'a call must stand in a turn of role model');
+      throw invalidField(`${place}.functionCall`, 'a call must be in a turn of role model');
     const last = messages[messages.length - 1];
     if (part.functionResponse) {
       const result: ToolResultPart = decodeResult(part, calls, place);

@@ -49,7 +49,7 @@ function routesUnder(version: string, suffix: string): RouteDocument[] {
       operationId: `generateContent${suffix}`,
       isGeneration: true,
       summary: 'Answer a conversation',
-      description: 'The model’s name may hold slashes and colons; the action stands behind the last colon.',
+      description: 'The model’s name may hold slashes and colons; the action follows the last colon.',
       request,
       response,
     },

@@ -47,7 +47,7 @@ describe('a bad field is refused with its place and what was expected:', () => {
     ],
     [
       { contents: [{ role: 'user', parts: [{ text: 'a' }, { functionCall: { name: 'f' } }] }] },
-      'contents[0].parts[1].functionCall: a call must stand in a turn of role model',
+      'contents[0].parts[1].functionCall: a call must be in a turn of role model',
     ],
     [
       { systemInstruction: { parts: [{ text: 'a' }, { fileData: { fileUri: 'b' } }] } },

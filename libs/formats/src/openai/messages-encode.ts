@@ -113,7 +113,7 @@ function encodeAssistant(message: AssistantMessage, path: string, dropped: Forma
         else text.push(part);
         break;
       case 'media':
-        throw invalid(at, "media in an assistant message, which chat completions can't say");
+        throw invalid(at, 'media in an assistant message, which chat completions cannot express');
       default:
         assertNever(part);
     }

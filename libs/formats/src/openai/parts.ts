@@ -210,7 +210,10 @@ export function encodeMedia(part: MediaPart, path: string, dropped: FormatId[]):
   }
   if (source.type === 'file-id') return said('file', { file_id: source.id, ...(filename && { filename }) });
   if (source.type === 'url' && judgeReference({ mediaType, url: source.url }) === 'refused') {
-    throw invalid(`${path}.source`, "a file other than a picture by URL, which chat completions can't say");
+    throw invalid(
+      `${path}.source`,
+      'a file other than an image by URL, which chat completions cannot express',
+    );
   }
   if (source.type === 'url' || mediaType.startsWith('image/')) {
     const url = source.type === 'url' ? source.url : `data:${mediaType};base64,${source.data}`;
