@@ -1,4 +1,4 @@
-/** Where time comes from. Everything that waits or measures takes one, so that tests own the time. */
+/** The source of time. Everything that waits or measures takes a clock, so that tests control the time. */
 export interface Clock {
   /** Epoch milliseconds; may jump when the host's clock is set. */
   now(): number;
@@ -31,8 +31,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * Epoch milliseconds as they were when the process started, counted on: a step of the host's clock, which would end
- * everything that has a deadline or put it off, is not followed. What it tells is for durations between two calls.
+ * Epoch milliseconds, counted on from the start of the process. Steps of the host's clock are not followed, because
+ * they would end or put off everything that has a deadline. Use it only for durations between two calls.
  */
 export function steadyNow(): number {
   return Math.floor(performance.timeOrigin + performance.now());

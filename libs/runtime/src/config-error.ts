@@ -1,19 +1,22 @@
 import { SluiceError } from '@sluice/canonical';
 
-/** One mistake in a configuration. `path` is an environment name, a dotted path or `file:line:column`, '' all of it. */
+/**
+ * One mistake in a configuration. `path` is an environment name, a dotted path, `file:line:column`, or '' for all of
+ * it.
+ */
 export interface Problem {
   path: string;
   message: string;
 }
 
 /**
- * A configuration that can't be used, with every mistake in it. Its message lists them, one per line, but for the one
- * that stands for the whole of it.
+ * An unusable configuration, with every mistake in it. Its message lists them, one per line; a single mistake about the
+ * whole configuration is a plain sentence.
  */
 export class ConfigError extends SluiceError {
   readonly problems: readonly Problem[];
 
-  /** `source` says what was read: a file's path, `environment`. */
+  /** `source` is what was read: the path of a file, or `environment`. */
   constructor(source: string, problems: readonly Problem[]) {
     super('internal', describeProblems(source, problems));
     this.name = 'ConfigError';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A whole number within bounds; the lower one is 0 unless given. `1e3` and `0x10` are refused: digits only. */
+/** A whole number within bounds, at least 0 by default. Digits only: `1e3` and `0x10` are refused. */
 export function wholeNumber({ min = 0, max = Number.MAX_SAFE_INTEGER }: { min?: number; max?: number } = {}) {
   return z
     .string()
@@ -9,10 +9,10 @@ export function wholeNumber({ min = 0, max = Number.MAX_SAFE_INTEGER }: { min?: 
     .pipe(z.number().int().min(min).max(max));
 }
 
-/** What a timer can wait at most, some 24 days: it fires at once for more. */
+/** The longest time that a timer can wait, about 24 days. For more, it fires at once. */
 const longestMs = 2_147_483_647;
 
-/** Milliseconds, as many as a timer can wait; at least 0 unless given. */
+/** Milliseconds that a timer can wait, at least 0 by default. */
 export function durationMs({ min = 0 }: { min?: number } = {}) {
   return wholeNumber({ min, max: longestMs });
 }
@@ -22,7 +22,7 @@ export function port() {
   return wholeNumber({ max: 65_535 });
 }
 
-/** Names or addresses with commas between; spaces around them and empty ones don't count. */
+/** Names or addresses with commas between. Spaces around them and empty items are ignored. */
 export function list() {
   return z
     .string()

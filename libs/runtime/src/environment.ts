@@ -5,24 +5,24 @@ import { settingNames } from './setting-names.ts';
 import { nearestSpelling } from './spelling.ts';
 import { problemsOf } from './zod-problems.ts';
 
-/** An environment as `process.env` has it. */
+/** An environment in the form of `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ParsedEnvironment<Values> {
   values: Values;
-  /** Sentences about names that start with the prefix and mean nothing here. */
+  /** Sentences about names that start with `SLUICE_` and that no process reads. */
   warnings: string[];
 }
 
-/** How settings inside the settings file are overridden; such names are `applyOverrides`'s, never unknown. */
+/** Prefix of overrides of the settings file. `applyOverrides` checks such names, so they are never unknown here. */
 export const overridePrefix = 'SLUICE_SET__';
 
 const prefix = 'SLUICE_';
 
 /**
- * Reads flat settings whose schema keys are the names of the environment. An empty value counts as absent, as
- * compose files write it; a secret may stand in a file that `NAME_FILE` points to, as orchestrators mount it.
- * Throws `ConfigError` with all mistakes; a name that no process of ours reads becomes a warning.
+ * Reads flat settings, by a schema whose keys are names of the environment. An empty value counts as absent, because
+ * compose files write absent values so. A secret may be in a file that `NAME_FILE` points to, because orchestrators
+ * mount secrets so. Throws `ConfigError` with all mistakes; names that no process of ours reads become warnings.
  */
 export function parseEnvironment<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
@@ -85,7 +85,7 @@ function unknownNames(environment: Environment, known: readonly string[]): strin
     });
 }
 
-/** A row of the configuration table. `defaultValue` is absent where the setting must be given or stays unset. */
+/** A row of the configuration table. `defaultValue` is absent if the setting is required or unset by default. */
 export interface SettingDescription {
   name: string;
   type: string;
@@ -94,7 +94,7 @@ export interface SettingDescription {
   description: string;
 }
 
-/** The settings as rows, in the order of the schema, from its types, defaults and `describe` texts. */
+/** Describes the settings of a schema, in its order, by their types, defaults and `describe` texts. */
 export function describeEnvironment(schema: z.ZodObject): SettingDescription[] {
   return Object.entries(schema.shape).map(([name, field]) => {
     const json: z.core.JSONSchema.BaseSchema = z.toJSONSchema(field as z.ZodType, {
@@ -102,7 +102,7 @@ export function describeEnvironment(schema: z.ZodObject): SettingDescription[] {
       unrepresentable: 'any',
     });
     const isRequired = !(field as z.ZodType).safeParse(undefined).success;
-    // An empty list prints as nothing, which is what not setting it means.
+    // An empty list prints as nothing, like an unset default, and means the same.
     const defaultValue = json.default === undefined ? '' : String(json.default);
     return {
       name,

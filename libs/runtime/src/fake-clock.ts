@@ -11,12 +11,12 @@ export class FakeClock implements Clock {
   private readonly startAt: number;
   private readonly pending = new Set<Pending>();
 
-  /** `startAt` is what `now` says first, epoch milliseconds. */
+  /** `startAt` is the first value of `now`, epoch milliseconds. */
   constructor(startAt = 1_700_000_000_000) {
     this.startAt = startAt;
   }
 
-  /** How many callbacks wait; 0 proves that no timer leaked. */
+  /** How many callbacks are pending; 0 proves that no timer has leaked. */
   get timers(): number {
     return this.pending.size;
   }
@@ -40,7 +40,9 @@ export class FakeClock implements Clock {
     return sleepOn(this, delayMs, signal);
   }
 
-  /** Lets `durationMs` pass: runs what falls due in order and, after each, everything that it woke. */
+  /**
+   * Lets `durationMs` pass: runs the callbacks that become due, in order, and after each everything that it has woken.
+   */
   async advance(durationMs: number): Promise<void> {
     const until = this.elapsedMs + durationMs;
     await settle();
@@ -53,7 +55,7 @@ export class FakeClock implements Clock {
     this.elapsedMs = until;
   }
 
-  /** Lets `durationMs` pass in which nothing could run: what fell due meanwhile runs late, at its end. */
+  /** Lets `durationMs` pass as if the process stood still: callbacks that became due meanwhile run late, at its end. */
   async stall(durationMs: number): Promise<void> {
     this.elapsedMs += durationMs;
     await this.advance(0);
@@ -68,7 +70,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** One turn of the event loop: promises that were resolved have run their continuations. */
+/** Waits for one turn of the event loop, in which resolved promises run their continuations. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

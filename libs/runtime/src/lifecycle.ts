@@ -2,7 +2,7 @@ import { SluiceError } from '@sluice/canonical';
 import { type Clock, systemClock, type Timer } from './clock.ts';
 import type { Logger } from './logger.ts';
 
-/** The part of `process` that a lifecycle needs. `send` exists where the process has an IPC channel. */
+/** The part of `process` that a lifecycle needs. `send` exists if the process has an IPC channel. */
 export interface ProcessEvents {
   on(event: string, listener: (...args: unknown[]) => void): unknown;
   send?: ((message: object) => unknown) | undefined;
@@ -12,9 +12,11 @@ export interface LifecycleOptions {
   logger: Logger;
   /** How long work in flight may go on after the first signal, milliseconds. */
   drainLimitMs: number;
-  /** How long steps may take after the limit aborted them, before the process exits with 1; 2,000 when absent. */
+  /** How long steps may take after the limit aborted them, before the process exits with 1; default 2,000. */
   closeLimitMs?: number;
-  /** The drain limit after an uncaught exception, whose state nobody knows; at most 5,000 when absent. */
+  /**
+   * The drain limit after an uncaught exception, which leaves an unknown state; default the usual one, at most 5,000.
+   */
   fatalDrainLimitMs?: number;
   exit?: (code: number) => void;
   processEvents?: ProcessEvents;
@@ -22,34 +24,37 @@ export interface LifecycleOptions {
 }
 
 /**
- * Finishes or closes one thing. When `signal` aborts the drain limit is over: end what is left at once
- * (errors in band, sockets closed) and resolve within the close limit.
+ * Finishes or closes one thing. When `signal` aborts, the drain limit has been reached: the step must end what is left
+ * at once (in-band errors, sockets closed) and resolve within the close limit.
  */
 export type DrainStep = (signal: AbortSignal) => Promise<void>;
 
 export interface Lifecycle {
-  /** Aborts when the drain begins: readiness checks and accept loops look at it. */
+  /** Aborts when the drain begins, for readiness checks and accept loops. */
   readonly draining: AbortSignal;
   /**
-   * Registers a step. Steps run one after another in reverse order of registration, as things close that were
-   * opened upon each other: open Redis first, register its close first, and it is closed last. A step that
-   * fails is logged and the next one runs. Call it right after the thing was opened.
+   * Registers a step. Steps run one after another, in reverse order of registration: Redis is opened first, registers
+   * its close first, and is closed last. A step that fails is logged, and the next one runs. Call it right after
+   * opening a thing.
    */
   onDrain(name: string, step: DrainStep): void;
-  /** Tells the parent, where there is an IPC channel, that the process serves: `{ type: 'ready', ...info }`. */
+  /** Tells the parent process, if there is an IPC channel, that this one serves: `{ type: 'ready', ...info }`. */
   announceReady(info: object): void;
-  /** Begins the drain as a signal would; a second call changes nothing. */
+  /** Begins the drain as a signal would. Further calls change nothing. */
   drain(reason: string): void;
 }
 
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
-/** One Ctrl-C reaches a process twice, from the terminal and from the parent that passes it on: not an impatient user. */
+/**
+ * Signals within this time count as one. A single Ctrl-C reaches a process twice, from the terminal and from its
+ * parent, and must not be taken for the second one of an impatient user.
+ */
 const sameKeypressMs = 500;
 
 /**
- * Ties the process to its signals: the first SIGTERM, SIGINT, SIGHUP or loss of the parent drains and exits
- * with 0 if every step succeeded, else 1; a second signal exits with 1 at once; an uncaught exception or
- * rejection is logged, drained briefly and exits with 1.
+ * Connects the process to its signals. The first SIGTERM, SIGINT or SIGHUP, or the loss of the parent, drains the
+ * process, which exits with 0 if every step succeeded, else with 1. A second signal exits with 1 at once. An uncaught
+ * exception or rejection is logged, and the process drains briefly and exits with 1.
  */
 export function createLifecycle(options: LifecycleOptions): Lifecycle {
   const lifecycle = new ProcessLifecycle(options);

@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 
-/** What an operator reads when a listener was not opened: for what, where, and what is in the way. */
+/** The error for an operator when a port cannot be opened: its purpose, its address, and what is in the way. */
 export function listenFailure(what: string, host: string, port: number, cause: unknown): SluiceError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
   return new SluiceError('unavailable', `can't listen on ${host}:${port} for ${what}: ${explain(code)}`, {

@@ -1,16 +1,16 @@
 import { SluiceError } from '@sluice/canonical';
 import { maskText } from './secrets.ts';
 
-/** What a log line says of an error. */
+/** The part of an error that is logged. */
 export interface LoggedError {
   name: string;
   message: string;
-  /** Where it was thrown; absent of a failure that is no defect, which its message tells. */
+  /** Where it was thrown; absent for expected failures, whose message says enough. */
   stack?: string;
-  /** Of our own errors. */
+  /** Only for our own errors. */
   kind?: string;
   detail?: string;
-  /** Of the system's and drivers' errors: `ECONNREFUSED`. */
+  /** Only for errors of the system and of drivers: `ECONNREFUSED`. */
   code?: string;
   cause?: LoggedError;
   /** The members of an `AggregateError`, at most 5. */
@@ -21,8 +21,8 @@ const maxCauses = 4;
 const maxMessage = 2_000;
 
 /**
- * Message, kind, causes and, of a defect, stack of anything that was thrown, and nothing else of it: drivers hang commands,
- * requests and bodies on their errors, which hold prompts and credentials.
+ * Describes anything that was thrown by its message, kind, causes and, for a defect, its stack. Everything else is left
+ * out, because drivers attach commands, requests and bodies to their errors, with prompts and credentials in them.
  */
 export function describeError(thrown: unknown, depth = 0): LoggedError {
   if (!(thrown instanceof Error))
@@ -46,12 +46,12 @@ export function describeError(thrown: unknown, depth = 0): LoggedError {
   return described;
 }
 
-/** What our own code refuses and what the system says of sockets and files: its place in the code mends nothing. */
+/** Whether the error is a refusal by our own code or a failure of a socket or file, for which a stack is of no help. */
 function isExpected(error: Error): boolean {
   return error instanceof SluiceError ? error.kind !== 'internal' : 'syscall' in error;
 }
 
-/** JSON.parse quotes its input, which is a stranger's text. */
+/** The message without secrets. JSON.parse quotes its input, which may be a prompt, so its message is replaced. */
 function safeMessage(error: Error): string {
   if (error instanceof SyntaxError && /JSON/.test(error.message)) return 'text is not valid JSON';
   return maskText(error.message.slice(0, maxMessage));

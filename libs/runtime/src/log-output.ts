@@ -1,21 +1,22 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 
-/** Takes log lines and never stands in the way of the process: not while their reader stalls, not when they can't be written. */
+/** Takes log lines without ever blocking the process, even if their reader stalls or they cannot be written. */
 export interface LogOutput {
-  /** Writes the line when those before it are written. It is lost where that fails, and where too much waits. */
+  /** Writes the line after those before it. The line is lost if that fails, or if too much already waits. */
   write(line: string): void;
-  /** Writes what waits at once, as far as it can be, for a process that may not live on. */
+  /** Writes the waiting lines at once, as far as possible, for a process that is about to end. */
   flushSync(): void;
 }
 
-/** A pipe that holds 64 KiB and is emptied each time takes 13 MB a second. */
+/** Pause before a full pipe is tried again. A pipe of 64 KiB that is emptied each time still takes 13 MB per second. */
 const busyPauseMs = 5;
-/** How long a flush waits for a reader that takes nothing. */
+/** How long a flush waits for a reader that reads nothing. */
 const flushLimitMs = 1_000;
 
 /**
- * Lines to a file descriptor, in the background. It stands beside pino's own destination, whose flush repeats for ever
- * what fails: a full disk or a pipe without a reader would hang the process. At most `maxWaiting` characters wait.
+ * Writes lines to a file descriptor in the background. It replaces pino's own destination, whose flush repeats a
+ * failing write for ever: a full disk or a pipe without a reader would hang the process. At most `maxWaiting`
+ * characters wait.
  */
 export function openLogOutput(target: number, maxWaiting: number): LogOutput {
   const fd = withoutBlocking(target);
@@ -36,7 +37,7 @@ export function openLogOutput(target: number, maxWaiting: number): LogOutput {
   const put = (bytes: Buffer): void => {
     write(fd, bytes, (error, written) => {
       if (error && isBusy(error)) setTimeout(put, busyPauseMs, bytes);
-      // What can't be written now is given up: later lines tell whether there is room again.
+      // Text that cannot be written is given up; later lines will show whether writing works again.
       else if (error || written === bytes.length) next();
       else put(bytes.subarray(written));
     });
@@ -47,7 +48,8 @@ export function openLogOutput(target: number, maxWaiting: number): LogOutput {
       if (underWay + waiting.length + line.length > maxWaiting) return;
       waiting += line;
       if (underWay > 0 || isScheduled) return;
-      // Not yet: what is under way when the process ends may come too late, or behind what is flushed.
+      // Writing begins only after this turn. If the process ends in this turn, a write that was already under way could
+      // come too late, or after the flushed lines.
       isScheduled = true;
       process.nextTick(begin);
     },
@@ -60,15 +62,15 @@ export function openLogOutput(target: number, maxWaiting: number): LogOutput {
 }
 
 /**
- * A pipe whose reader stalls would hold the thread that writes to it for ever, and with it the end of the process: opened
- * anew for this process alone, it says that it is full. Anything else stays as it is.
+ * Opens a pipe anew for this process, in non-blocking mode. A pipe whose reader stalls would otherwise block the
+ * writing thread for ever, and with it the end of the process. Anything that is not a pipe is returned as it is.
  */
 function withoutBlocking(fd: number): number {
   try {
     if (!fstatSync(fd).isFIFO()) return fd;
     return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
   } catch {
-    // Not everywhere is there such a file, and not everybody may open it.
+    // Not every system has such a file, and not every user may open it.
     return fd;
   }
 }
@@ -85,7 +87,7 @@ function writeAtOnce(fd: number, bytes: Buffer): void {
   }
 }
 
-/** Whether the other end only takes nothing at the moment. */
+/** Whether the pipe is only full at the moment. */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EAGAIN';
 }

@@ -9,28 +9,28 @@ export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 's
 export type LogLevel = (typeof logLevels)[number];
 
 export interface LoggerOptions {
-  /** The process: `ingress`, `worker`. */
+  /** Name of the process: `ingress`, `worker`. */
   name: string;
-  /** The least level that is written; `info` when absent. */
+  /** The least severe level that is written; default `info`. */
   level?: LogLevel;
-  /** Where lines go; standard output when absent. */
+  /** Where lines go; default standard output. */
   destination?: DestinationStream;
 }
 
-/** Fields that hold what people wrote or models answered; nobody may log them, and if somebody does they are masked. */
+/** Fields with texts of people or models. Nobody may log them, and if it happens they are masked. */
 const contentNames: ReadonlySet<string> = new Set([
   ...['body', 'completion', 'content', 'contents', 'messages', 'prompt', 'request', 'text'],
 ]);
 const maxDepth = 6;
-/** A reader of the log that stalls must not stall the streams: past so many characters, lines are dropped instead. */
+/** Characters that may wait for a stalled reader of the log. Beyond that, lines are dropped, so that streams go on. */
 const maxWaiting = 16 * 1024 * 1024;
 
 let standardOutput: LogOutput | undefined;
 
 /**
- * A logger that writes one JSON object per line: level as a word, ISO time, process name, fields, `msg`.
- * Credentials, prompts and completions are masked by name and by shape, as a second net under the rule that
- * nobody passes them; of errors only message, stack, kind, code and causes are written.
+ * Creates a logger that writes one JSON object per line: level as a word, ISO time, process name, fields, `msg`. The
+ * rule is that nobody logs credentials, prompts or completions; as a second net, they are masked by field name and by
+ * shape. Of errors, only message, stack, kind, code and causes are written.
  */
 export function createLogger({ name, level = 'info', destination }: LoggerOptions): Logger {
   const logger = pino(
@@ -46,7 +46,7 @@ export function createLogger({ name, level = 'info', destination }: LoggerOption
       },
       hooks: {
         streamWrite: maskText,
-        // pino would make the message of a bare error the line's message, unread by the redaction.
+        // pino would use the message of a bare error as the message of the line, bypassing the redaction.
         logMethod(args, method) {
           if (args[0] instanceof Error && args[1] === undefined) args[1] = describeError(args[0]).message;
           method.apply(this, args);
@@ -56,7 +56,7 @@ export function createLogger({ name, level = 'info', destination }: LoggerOption
     destination ?? openStandardOutput(),
   );
   const { child } = logger;
-  // Children inherit every formatter of pino but the one of bindings.
+  // In pino, children inherit every formatter except that of bindings.
   Object.defineProperty(logger, 'child', {
     value(this: Logger, bindings: Bindings, options?: ChildLoggerOptions) {
       return Reflect.apply(child, this, [redactFields(bindings), options]);
@@ -65,7 +65,7 @@ export function createLogger({ name, level = 'info', destination }: LoggerOption
   return logger;
 }
 
-/** One for all loggers of the process, which writes its last lines before it ends. */
+/** The one output of all loggers of the process. It is flushed when the process exits. */
 function openStandardOutput(): LogOutput {
   if (!standardOutput) {
     standardOutput = openLogOutput(1, maxWaiting);
@@ -88,7 +88,7 @@ function redact(name: string, value: unknown, depth: number): unknown {
   if (value instanceof Error) return describeError(value);
   if (depth >= maxDepth) return '…';
   if (Array.isArray(value)) return value.map((item) => redact(name, item, depth + 1));
-  // A request, a socket or a client of a driver holds far more than its logger meant.
+  // An instance of a class, such as a request or a socket, holds far more than was meant to be logged.
   if (!isPlain(value)) return 'toJSON' in value ? value : `[${value.constructor.name}]`;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key, redact(key, inner, depth + 1)]),

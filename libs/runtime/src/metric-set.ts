@@ -1,11 +1,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { DurationHistogram, type DurationSeries } from './duration-histogram.ts';
 
-/** Values of a label: a closed list, or the source that closes it. */
+/** The values of a label: a closed list, or a description of where they come from. */
 export type LabelSource = readonly string[] | { readonly from: string };
 export type LabelSources = Readonly<Record<string, LabelSource>>;
 
-/** One metric as data. `bucketsMs` belongs to durations only. */
+/** The definition of one metric. Only durations have `bucketsMs`. */
 export interface MetricDefinition<Kind extends MetricKind, Sources extends LabelSources> {
   kind: Kind;
   name: string;
@@ -19,7 +19,7 @@ export type MetricDefinitions = Readonly<Record<string, MetricDefinition<MetricK
 type LabelsOf<Sources extends LabelSources> = {
   [Name in keyof Sources]: Sources[Name] extends readonly (infer Value)[] ? Value : string;
 };
-/** The labels argument, which a metric without labels doesn't have. */
+/** The argument for labels, which metrics without labels do not take. */
 type Labelled<Sources extends LabelSources> = keyof Sources extends never ? [] : [labels: LabelsOf<Sources>];
 
 export interface CounterOf<Sources extends LabelSources> {
@@ -30,13 +30,13 @@ export interface GaugeOf<Sources extends LabelSources> {
   set(...args: [...Labelled<Sources>, value: number]): void;
   inc(...args: [...Labelled<Sources>, by?: number]): void;
   dec(...args: [...Labelled<Sources>, by?: number]): void;
-  /** Asks `read` for the value at every scrape, in place of `set`. */
+  /** Reads the value from `read` at every scrape, instead of by `set`. */
   readFrom(...args: [...Labelled<Sources>, read: () => number]): void;
 }
 export interface DurationsOf<Sources extends LabelSources> {
   /** Counts one duration in milliseconds; it is exported in seconds. */
   observe(...args: [...Labelled<Sources>, durationMs: number]): void;
-  /** The series of these labels, for whoever observes more than once. */
+  /** The series of these labels, for a caller that observes more than once. */
   child(...args: Labelled<Sources>): DurationSeries;
 }
 
@@ -80,7 +80,10 @@ export function createRegistry(): Registry {
   return registry;
 }
 
-/** Registers one instrument per definition. Series whose labels are closed lists start at 0, so that rates see the first event. */
+/**
+ * Creates one instrument per definition. Counters whose labels are closed lists start at 0, so that rates see the first
+ * event.
+ */
 export function createMetricSet<Definitions extends MetricDefinitions>(
   definitions: Definitions,
   registry: Registry,
@@ -89,7 +92,7 @@ export function createMetricSet<Definitions extends MetricDefinitions>(
     name,
     create(definition, registry),
   ]);
-  // Each name got the instrument of its definition's kind; prom-client's methods have the shapes promised here.
+  // Each name has the instrument of its definition's kind, and prom-client's methods have the shapes of our types.
   return { ...Object.fromEntries(instruments), registry } as MetricSet<Definitions>;
 }
 
@@ -127,7 +130,7 @@ function createGauge(config: {
   });
   const isLabelled = config.labelNames.length > 0;
   const readFrom = (first: unknown, second?: unknown) => {
-    // By `GaugeOf`, labels come first where there are some.
+    // By `GaugeOf`, the labels come first if there are any.
     const [labels, read] = (isLabelled ? [first, second] : [{}, first]) as [
       Record<string, string>,
       () => number,
@@ -146,7 +149,7 @@ function createDurations(histogram: DurationHistogram, isLabelled: boolean): unk
   };
 }
 
-/** For a counter with labels that are known only at the start: its series begin at 0, too. */
+/** Starts the series of a counter at 0 whose label values are known only when the process starts. */
 export function beginAtZero<Labels extends Record<string, string>>(
   counted: { inc(labels: Labels, by: number): void },
   values: { readonly [Name in keyof Labels]: Iterable<Labels[Name]> },
@@ -155,11 +158,11 @@ export function beginAtZero<Labels extends Record<string, string>>(
   for (const labels of combinationsOf(values)) counted.inc(labels as Labels, 0);
 }
 
-/** Every combination of labels that are all closed lists; none where one of them is open. */
+/** Every combination of values of labels that are all closed lists; none if one of them is open. */
 function closedCombinations(labels: LabelSources): Record<string, string>[] {
   const closed = Object.entries(labels).filter(([, source]) => Array.isArray(source));
   if (closed.length < Object.keys(labels).length) return [];
-  // What is left are lists.
+  // All sources are lists here.
   return combinationsOf(Object.fromEntries(closed) as Record<string, readonly string[]>);
 }
 
@@ -176,7 +179,7 @@ export interface RenderedMetrics {
   body: string;
 }
 
-/** The text that a Prometheus server scrapes. */
+/** Renders the text that a Prometheus server scrapes. */
 export async function renderMetrics(registry: Registry): Promise<RenderedMetrics> {
   return { contentType: registry.contentType, body: await registry.metrics() };
 }

@@ -11,7 +11,7 @@ import {
   type MetricSet,
 } from './metric-set.ts';
 
-/** How a request or generation ended: well, with an error of this kind, or with its connection cut. */
+/** How a request or generation ended: successfully, with an error of this kind, or with its connection cut. */
 export type Outcome = 'ok' | 'cut' | ErrorKind;
 
 const outcomeRecord: Readonly<Record<Outcome, true>> = {
@@ -33,7 +33,7 @@ const outcomeRecord: Readonly<Record<Outcome, true>> = {
   unavailable: true,
   internal: true,
 };
-// A total record of outcomes has no other keys.
+// The keys of a total record of outcomes are the outcomes.
 export const outcomes = Object.keys(outcomeRecord) as Outcome[];
 
 /** Why a request got another attempt. */
@@ -44,7 +44,7 @@ export type AttemptReason = (typeof attemptReasons)[number];
 const droppedFrameReasons = ['old-attempt', 'duplicate', 'unknown', 'paused'] as const;
 export type DroppedFrameReason = (typeof droppedFrameReasons)[number];
 
-/** How the fetching of media by URL ended. `refused` is an address that must not be fetched; clients see it as unreachable. */
+/** How a fetch of media by URL ended. `refused`: the address must not be fetched, which clients see as unreachable. */
 const mediaFetchOutcomes = [
   'ok',
   'refused',
@@ -57,7 +57,7 @@ const mediaFetchOutcomes = [
 ] as const;
 export type MediaFetchOutcome = (typeof mediaFetchOutcomes)[number];
 
-/** Label values come from here and nowhere else: never a tenant, a key, a path or a name that a client made up. */
+/** The only sources of open label values: never a tenant, a key, a path or a name that a client has made up. */
 const format = { from: 'the registered formats' } as const;
 const model = { from: 'the configured model ids' } as const;
 const pool = { from: 'the configured pools' } as const;
@@ -66,13 +66,14 @@ const limit = {
 } as const;
 const version = { from: 'the version that runs' } as const;
 
-// The bounds of OpenTelemetry's gen_ai conventions, carried on to where queues and slow or fast models reach. Between them
-// stand more where most answers lie: a percentile is read off the two bounds around it, and theirs are twice each other.
+// The bounds of OpenTelemetry's gen_ai conventions, extended to the range of queues and of slow or fast models. Where
+// most answers lie, further bounds are put between them: a percentile is interpolated between the two bounds around it,
+// and those of the conventions double from one to the next.
 const firstTokenMs = [
   1, 2, 5, 10, 20, 40, 60, 80, 100, 150, 200, 250, 350, 500, 750, 1_000, 1_500, 2_000, 2_500, 3_500, 5_000,
   7_500, 10_000, 15_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000,
 ];
-/** Searched for every token: no more than the conventions have. */
+/** These are searched for every token, so there are no more than in the conventions. */
 const perTokenMs = [
   1, 2, 5, 10, 25, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000,
 ];
@@ -89,7 +90,7 @@ const queueWaitMs = [
 
 const redisRoundTrip = durations(
   'sluice_redis_round_trip_seconds',
-  'Question to answer of Redis, asked once a second',
+  'Round trip of a command to Redis, measured once a second',
   {},
   roundTripMs,
 );
@@ -126,7 +127,7 @@ const ingressDefinitions = {
   ),
   queueWait: durations(
     'sluice_queue_wait_seconds',
-    'Enqueued to picked up by a worker',
+    'From entering the queue to the claim by a worker',
     { pool },
     queueWaitMs,
   ),
@@ -137,7 +138,7 @@ const ingressDefinitions = {
   requestsInFlight: gauge('sluice_requests_in_flight', 'Requests admitted and not ended', { format }),
   tokens: counter(
     'sluice_tokens_total',
-    'Tokens charged: reported ones, and where nobody reports the estimate of the prompt and what was delivered',
+    'Tokens charged: those reported, or else the estimate of the prompt and the tokens delivered',
     { model, direction: ['input', 'output'] },
   ),
   refusals: counter('sluice_refusals_total', 'Requests refused before the queue, by what refused', {
@@ -177,7 +178,7 @@ const workerDefinitions = {
   ),
   engineTimeToFirstToken: durations(
     'sluice_engine_time_to_first_token_seconds',
-    'Engine called to its first content event',
+    'Call of the engine to its first content event',
     { pool },
     firstTokenMs,
   ),
@@ -190,7 +191,7 @@ const workerDefinitions = {
   ),
   mediaFetchDuration: durations(
     'sluice_media_fetch_duration_seconds',
-    'Fetching one picture or document, redirects included and the wait for a turn not',
+    'Fetch of one picture or document, with its redirects and without the wait for its turn',
     {},
     requestMs,
   ),
@@ -200,7 +201,7 @@ const workerDefinitions = {
   keptFrameBytes: gauge('sluice_kept_frames_bytes', 'Bytes of frames kept until they are acknowledged', {}),
   extensionsDropped: counter(
     'sluice_extensions_dropped_total',
-    'Vendor fields that the backend has no word for',
+    'Vendor fields dropped because the dialect of the backend cannot express them',
     { from: format, to: format },
   ),
   workerRestarts: counter(
@@ -208,7 +209,7 @@ const workerDefinitions = {
     'Worker processes started again after an unplanned end',
     {},
   ),
-  abandoned: counter('sluice_abandoned_total', 'Generations stopped because nobody listened', {}),
+  abandoned: counter('sluice_abandoned_total', 'Generations stopped because their ingress was gone', {}),
   engineUp: gauge('sluice_engine_up', '1 while the engine can generate', { pool }),
   redisUp: gauge(
     'sluice_redis_up',
@@ -221,12 +222,12 @@ const workerDefinitions = {
 export type IngressMetrics = MetricSet<typeof ingressDefinitions>;
 export type WorkerMetrics = MetricSet<typeof workerDefinitions>;
 
-/** The metrics of an ingress. Without a registry a new one is made, with the metrics of the process in it. */
+/** Creates the metrics of an ingress. The default registry is a new one that also has the metrics of the process. */
 export function createIngressMetrics(registry: Registry = createRegistry()): IngressMetrics {
   return createMetricSet(ingressDefinitions, registry);
 }
 
-/** The metrics of a worker. Without a registry a new one is made, with the metrics of the process in it. */
+/** Creates the metrics of a worker. The default registry is a new one that also has the metrics of the process. */
 export function createWorkerMetrics(registry: Registry = createRegistry()): WorkerMetrics {
   return createMetricSet(workerDefinitions, registry);
 }
@@ -240,7 +241,7 @@ export interface MetricDescription {
   help: string;
 }
 
-/** Every metric of ours, ingress first, in the order of definition; those of both processes stand once. */
+/** Every metric of ours, those of the ingress first, in order of definition; metrics of both processes appear once. */
 export function describeMetrics(): MetricDescription[] {
   const ingressNames = new Set<string>(Object.values(ingressDefinitions).map(({ name }) => name));
   const workerNames = new Set<string>(Object.values(workerDefinitions).map(({ name }) => name));

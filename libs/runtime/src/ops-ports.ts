@@ -1,8 +1,8 @@
 import { ConfigError } from './config-error.ts';
 
 /**
- * The operations ports of several processes, which follow each other from the first; 0 lets the system choose each. Throws
- * `ConfigError` where they leave the range of ports, or meet `apiPort`.
+ * The operations ports of several processes, consecutive from the first; 0 lets the system choose each. Throws
+ * `ConfigError` if they leave the range of ports or include `apiPort`.
  */
 export function opsPorts(first: number, processes: number, apiPort?: number): string[] {
   if (first === 0) return Array.from({ length: processes }, () => '0');

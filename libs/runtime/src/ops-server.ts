@@ -12,15 +12,15 @@ export interface OpsServerOptions {
   host: string;
   /** 0 lets the system choose one. */
   port: number;
-  /** Asked at every `/readyz`: cheap, synchronous. */
+  /** Called at every `/readyz`, so it has to be cheap. */
   isReady: () => Readiness;
   metrics: () => Promise<RenderedMetrics>;
 }
 
 export interface OpsServer extends AsyncDisposable {
-  /** The port it really listens on. */
+  /** The port on which it really listens. */
   readonly port: number;
-  /** Stops listening and cuts what is open. Calling it again is harmless. */
+  /** Stops listening and cuts open connections. Calling it again is harmless. */
   close(): Promise<void>;
 }
 
@@ -31,8 +31,8 @@ interface Answer {
 }
 
 /**
- * Opens the operators' port: `GET /livez` (the event loop turns), `/readyz` (200, or 503 with the reasons),
- * `/metrics`. Rejects with `unavailable` when the address can't be had.
+ * Opens the operations port: `GET /livez` (200 as long as the event loop turns), `/readyz` (200, or 503 with the
+ * reasons) and `/metrics`. Rejects with `unavailable` if the address is not available.
  */
 export async function openOpsServer(options: OpsServerOptions): Promise<OpsServer> {
   const server = createServer(
@@ -89,7 +89,7 @@ async function route(
     if (path === '/metrics') return { status: 200, ...(await metrics()) };
     return readiness(isReady());
   } catch {
-    // A probe needs an answer whatever broke; a broken gauge must not look like a dead process.
+    // A probe needs an answer whatever is broken: a broken gauge must not look like a dead process.
     return path === '/metrics'
       ? plain(500, 'metrics are not available')
       : readiness({ ready: false, reasons: ['the check itself fails'] });

@@ -5,17 +5,17 @@ import { printPath } from './zod-problems.ts';
 
 export interface OverriddenSettings {
   settings: unknown;
-  /** Dotted paths that the environment set, in the order of their names; for the log line at start. */
+  /** The dotted paths that the environment has set, in the order of the variables' names; for the log line at start. */
   applied: string[];
 }
 
 type Group = Record<string, unknown>;
 
 /**
- * Puts `SLUICE_SET__POOLS__SIM__BACKEND__SLOTS=8` into settings read from a file: `__` divides the path; a
- * segment means the existing name that it equals without case and punctuation (`WAIT_BUDGET_MS` is
- * `waitBudgetMs`), else one of `spellings`, else itself. Values are JSON, or text where they aren't JSON.
- * The settings given are not changed. Throws `ConfigError` with every override that leads nowhere.
+ * Applies overrides such as `SLUICE_SET__POOLS__SIM__BACKEND__SLOTS=8` to settings from a file. `__` separates the
+ * segments of the path. A segment means the existing name that it equals but for case and punctuation (`WAIT_BUDGET_MS`
+ * is `waitBudgetMs`), else one of `spellings`, else itself. Values are JSON, or else text. The given settings are not
+ * changed. Throws `ConfigError` with every override that leads nowhere.
  */
 export function applyOverrides(
   settings: unknown,
@@ -73,7 +73,7 @@ function findName(group: Group, segment: string, spellings: readonly string[]): 
   const matches = Object.keys(group).filter((name) => bare(name) === bare(segment));
   if (matches.length > 1) return { message: `${segment} could mean ${matches.join(' or ')}` };
   const spelt = matches[0] ?? spellings.find((name) => bare(name) === bare(segment));
-  // A shout is how environments are written, not how names are.
+  // Variables are written in upper case, names in settings are not.
   return spelt ?? (segment === segment.toUpperCase() ? segment.toLowerCase() : segment);
 }
 
@@ -83,7 +83,7 @@ function findIndex(items: readonly unknown[], segment: string): number | { messa
   return { message: `${segment} is not a position in a list of ${items.length}` };
 }
 
-/** Defines instead of assigning, so that a segment named `__proto__` or `constructor` is a name like any other. */
+/** Defines the property instead of assigning it, so that `__proto__` or `constructor` are names like any other. */
 function define(container: Group | unknown[], name: string | number, value: unknown): void {
   Object.defineProperty(container, name, { value, writable: true, enumerable: true, configurable: true });
 }

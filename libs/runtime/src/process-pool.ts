@@ -5,9 +5,9 @@ import type { Logger } from './logger.ts';
 
 const firstRestartMs = 100;
 const lastRestartMs = 5_000;
-/** A process that lived this long has earned a restart without delay. */
+/** A process that has lived this long is restarted without delay when it dies. */
 const healthyAfterMs = 10_000;
-/** Beyond a process's own drain limit. */
+/** How long after its own drain limit a process is killed. */
 const killAfterMs = 5_000;
 
 const readyMessage = z.looseObject({
@@ -16,37 +16,37 @@ const readyMessage = z.looseObject({
   opsPort: z.number(),
   port: z.number().optional(),
 });
-/** What a process says when it serves, see `Lifecycle.announceReady`. */
+/** What a process announces when it serves, see `Lifecycle.announceReady`. */
 export type ReadyProcess = z.output<typeof readyMessage>;
 
 export interface ProcessPoolOptions {
-  /** The program's file; it runs with an IPC channel and this process's standard output and error. */
+  /** The program's file. It runs with an IPC channel and with the standard output and error of this process. */
   entry: string;
-  /** The environment of the process that is about to start in a seat, after so many that ended there unasked. */
+  /** The environment of the next process in a seat, in which `restarts` processes have ended unexpectedly. */
   environmentOf(seat: number, restarts: number): Environment;
   /** How long a process may drain before it is killed, milliseconds. */
   drainLimitMs: number;
   logger: Logger;
-  /** Told the moment a process is dead, planned or not, with the environment that it had. */
+  /** Called as soon as a process has ended, planned or not, with its environment. */
   onExit?(environment: Environment): void;
 }
 
-/** Processes of one program under this one, each in a seat where a successor takes its place when it dies. */
+/** Processes of one program under this one. Each has a seat, in which it is replaced when it dies. */
 export class ProcessPool {
   private readonly seats: Seat[] = [];
   private readonly options: ProcessPoolOptions;
 
   constructor(options: ProcessPoolOptions) {
     this.options = options;
-    // An impatient operator ends this process at once, and must not be left with those under it.
+    // If an operator ends this process at once, the processes under it must not be left behind.
     process.once('exit', () => {
       for (const seat of this.seats) seat.leave();
     });
   }
 
   /**
-   * Starts one more process and resolves when it serves. If it ends before, this process exits with 1: the
-   * child has said why on the same standard error, and a restart does not mend a mistake.
+   * Starts another process and resolves when it serves. If it ends before that, this process exits with 1: the child
+   * has given the reason on the shared standard error, and a restart would not mend it.
    */
   add(): Promise<ReadyProcess> {
     const seat = new Seat(this.seats.length, this.options);
@@ -54,7 +54,7 @@ export class ProcessPool {
     return seat.start();
   }
 
-  /** Lets all processes drain and resolves when they have ended. */
+  /** Makes all processes drain, and resolves when they have ended. */
   async stop(): Promise<void> {
     await Promise.all(this.seats.map((seat) => seat.stop()));
   }
@@ -107,7 +107,10 @@ class Seat {
     });
   }
 
-  /** This process goes: one that drains already was given its time, any other begins. */
+  /**
+   * Called when this process exits: a child that already drains has had its time and is killed, any other begins to
+   * drain.
+   */
   leave(): void {
     this.child?.kill(this.isStopping ? 'SIGKILL' : 'SIGTERM');
   }
@@ -130,7 +133,7 @@ class Seat {
     if (this.isStopping) return;
     const delayMs = this.failures === 0 ? 0 : Math.min(lastRestartMs, firstRestartMs * 2 ** this.failures);
     this.failures += 1;
-    // `pid` is the writer's own in every line.
+    // The field is not named `pid`, because that is the logging process's own in every line.
     const ended = { process: child.pid, code, signal, restartInMs: delayMs };
     this.options.logger.error(ended, 'process ended');
     this.restart = setTimeout(() => {

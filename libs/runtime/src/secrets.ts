@@ -1,4 +1,4 @@
-/** What stands in the place of a secret. */
+/** The text that replaces a secret. */
 export const mask = '***';
 
 const secretWords: ReadonlySet<string> = new Set([
@@ -18,7 +18,9 @@ const secretWords: ReadonlySet<string> = new Set([
 ]);
 const knownNames = new Map<string, boolean>();
 
-/** Whether a field of this name holds a secret: its last word (`x-api-key`, `apiKey`, `SLUICE_API_KEY`) decides. */
+/**
+ * Whether a field of this name holds a secret, which its last word decides (`x-api-key`, `apiKey`, `SLUICE_API_KEY`).
+ */
 export function isSecretName(name: string): boolean {
   const known = knownNames.get(name);
   if (known !== undefined) return known;
@@ -27,7 +29,7 @@ export function isSecretName(name: string): boolean {
     .toLowerCase()
     .split(/[^a-z0-9]+/);
   const isSecret = secretWords.has(words[words.length - 1] ?? '');
-  // Bounded, because names can come from strangers' JSON.
+  // The cache is bounded, because names can come from strangers' JSON.
   if (knownNames.size < 1000) knownNames.set(name, isSecret);
   return isSecret;
 }
@@ -36,7 +38,7 @@ const credential =
   /\b(Bearer\s+)[^\s"'\\,]+|\b(sk-)[\w-]{8,}|\b(AIza)[\w-]{20,}|([?&](?:(?:api[-_]?)?key|(?:sentinel)?password)=)[^&\s"'\\]+/gi;
 const passwordInUrl = /\b([a-z][a-z0-9+.-]*:\/\/[^\s/:@"]*):[^\s/@"]+@/gi;
 
-/** The text with everything that has the shape of a credential masked. */
+/** The text, with everything masked that looks like a credential. */
 export function maskText(text: string): string {
   return text
     .replace(credential, (_all, bearer, sk, google, query) => `${bearer ?? sk ?? google ?? query}${mask}`)
@@ -44,8 +46,8 @@ export function maskText(text: string): string {
 }
 
 /**
- * A copy fit for printing: strings under secret names, and under every name in `secrets`, are masked, and so
- * are credentials inside other strings. Numbers and booleans stay, whatever their name.
+ * A copy that may be printed: strings under secret names and under the names in `secrets` are masked, and so are
+ * credentials inside other strings. Numbers and booleans stay, whatever their name.
  */
 export function maskSecrets(value: unknown, secrets: ReadonlySet<string> = new Set()): unknown {
   return maskNamed('', value, secrets);
@@ -63,7 +65,7 @@ function maskNamed(name: string, value: unknown, secrets: ReadonlySet<string>): 
   );
 }
 
-/** Whether the object is a mere record of fields, not an instance of a class. */
+/** Whether the object is a plain record of fields, and not an instance of a class. */
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;

@@ -1,6 +1,6 @@
 /**
- * Every name of the environment that means something to some process of the house, or to its compose file. Shells, compose
- * files and config maps share one environment among several: what one of them reads is no mistake before another.
+ * Every name of the environment that any process of ours or the compose file reads. Shells, compose files and config
+ * maps share one environment among several processes, so a name that another process reads is no mistake.
  */
 export const settingNames: readonly string[] = [
   'SLUICE_BIND',

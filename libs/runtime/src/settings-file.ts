@@ -13,7 +13,7 @@ export async function readSettingsFile(path: string): Promise<unknown> {
   return parseSettings(text, path);
 }
 
-/** Parses the text of a settings file; `path` names it in mistakes. An empty document is `undefined`. */
+/** Parses the text of a settings file, whose `path` is named in mistakes. An empty document is `undefined`. */
 export function parseSettings(text: string, path: string): unknown {
   const lines = new LineCounter();
   const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, merge: true });
@@ -29,7 +29,8 @@ export function parseSettings(text: string, path: string): unknown {
   try {
     return documents[0]?.toJS() ?? undefined;
   } catch (error) {
-    // Aliases are resolved here, not while parsing: an unknown or exploding one has no position.
+    // YAML aliases are resolved here and not while parsing, so the mistake of an unknown or exploding one has no
+    // position.
     const message = error instanceof Error ? lowerFirst(error.message) : 'is not valid';
     throw new ConfigError(path, [{ path, message }]);
   }

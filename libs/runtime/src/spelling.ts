@@ -1,4 +1,4 @@
-/** The candidate that `word` was probably meant to be; absent when none is close. Case and `-_` don't count. */
+/** The candidate that was probably meant by `word`; absent if none is close. Case and punctuation are ignored. */
 export function nearestSpelling(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = bare(word);
   let nearest: string | undefined;
@@ -13,7 +13,7 @@ export function nearestSpelling(word: string, candidates: Iterable<string>): str
   return nearest;
 }
 
-/** `; did you mean slots?`, or the names that exist where nothing is close and they are few; '' for no names. */
+/** `; did you mean slots?`. If none is close, the names that exist, if they are few; else ''. */
 export function spellingHint(word: string, candidates: Iterable<string>): string {
   const names = [...candidates].filter((name) => /^\S+$/.test(name));
   const nearest = nearestSpelling(word, names);

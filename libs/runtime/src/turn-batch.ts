@@ -1,15 +1,15 @@
-/** More in one script would keep Redis from others for too long. */
+/** Most items in a batch. More in one script run would keep Redis from others for too long. */
 const batchLimit = 64;
 
 /**
- * Gathers what is asked in one event-loop turn and asks it together. Each asker gets its own answer; when the
- * batch fails, all of its askers fail with the same error. Order is kept.
+ * Collects the items of one event-loop turn and asks for them together. Each `add` gets its own reply; if the batch
+ * fails, all of them reject with the same error. Order is kept.
  */
 export class TurnBatch<Item, Reply> {
   private pending: { item: Item; resolve(reply: Reply): void; reject(error: unknown): void }[] = [];
   private readonly ask: (items: readonly Item[]) => Promise<readonly Reply[]>;
 
-  /** `ask` answers every item, in order. */
+  /** `ask` must reply to every item, in order. */
   constructor(ask: (items: readonly Item[]) => Promise<readonly Reply[]>) {
     this.ask = ask;
   }

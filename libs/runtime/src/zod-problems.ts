@@ -4,7 +4,7 @@ import { spellingHint } from './spelling.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** Parses settings and collects every mistake; `value` is absent when there is one. */
+/** Parses settings and collects every mistake; `value` is absent if there are any. */
 export function checkSettings<Schema extends z.ZodType>(
   schema: Schema,
   raw: unknown,
@@ -16,8 +16,8 @@ export function checkSettings<Schema extends z.ZodType>(
 }
 
 /**
- * The mistakes that zod found, by dotted path, in words for an operator. Values are never quoted: they may be
- * secret. `raw` is what was parsed; `schema` lets unknown names be answered with the nearest known one.
+ * The mistakes that zod has found, by dotted path, in words for an operator. Values are never quoted, because they may
+ * be secret. `raw` is the parsed value; with `schema`, the nearest known name is suggested for an unknown one.
  */
 export function problemsOf(
   error: z.core.$ZodError,
@@ -35,7 +35,7 @@ export function problemsOf(
   });
 }
 
-/** `pools.sim.slots`; names that hold a dot are quoted: `models["llama-3.1"].pool`. */
+/** Prints a path as `pools.sim.slots`; names with a dot are quoted: `models["llama-3.1"].pool`. */
 export function printPath(path: readonly PropertyKey[], basePath = ''): string {
   return path.reduce<string>((printed, segment) => {
     const name = String(segment);
@@ -45,7 +45,9 @@ export function printPath(path: readonly PropertyKey[], basePath = ''): string {
   }, basePath);
 }
 
-/** How zod's own messages begin; any other was written for the schema and says more than we know here. */
+/**
+ * The beginnings of zod's own messages. Any other message was written for its schema, and is better than one made here.
+ */
 const zodMessage = /^(Invalid|Too (small|big)|Unrecognized)/;
 
 function describeIssue(issue: Issue, raw: unknown): string {
@@ -93,7 +95,7 @@ function describeBound(origin: string, words: string, numberWords: string, bound
   return `must be ${numberWords} ${bound}`;
 }
 
-/** The names that an object at this place of the schema may have; none where anything is allowed. */
+/** The names that an object at this place of the schema may have; none if any are allowed. */
 function namesAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   let current: unknown = unwrap(schema);
   for (const segment of path) {
