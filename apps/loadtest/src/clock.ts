@@ -14,5 +14,5 @@ export function createHostClock(): Clock {
   return { now: () => performance.now() + offsetMs };
 }
 
-/** The longest that a timer waits, in milliseconds; a longer one would be over at once. */
+/** The longest time of a timer, in milliseconds; a longer one would fire at once. */
 export const longestTimerMs = 2 ** 31 - 1;

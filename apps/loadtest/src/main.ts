@@ -34,12 +34,12 @@ const outputFlags = {
 
 type CommandLine = ReturnType<typeof parseCommandLine>;
 
-/** What shells report of a program that an interrupt ended. */
+/** The exit code that shells report for a program ended by an interrupt. */
 const interruptedCode = 130;
 
 /** Runs the command line and sets the process's exit code. Never throws. */
 export async function main(args: string[]): Promise<void> {
-  // Who reads along may leave first, as `tee` does at an interrupt: the files are still to be written.
+  // A reader of our output may end first, as `tee` does at an interrupt. Results must still be written.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
     const line = parseCommandLine(args);
@@ -148,12 +148,12 @@ async function bench(flags: CommandLine['values']): Promise<number> {
 }
 
 /**
- * A terminal interrupts all that it runs, and whoever started this program, such as npx, passes it on: still one. On a
- * machine that a load keeps busy it comes late, and must not end the program while it writes what it measured.
+ * One interrupt may arrive twice: from the terminal, and passed on by a parent such as npx. On a busy machine the
+ * second comes late, and must not end the program while it writes results.
  */
 const sameInterruptMs = 2_000;
 
-/** Aborts at the first interrupt; one more, after that time, ends the process at once. */
+/** Aborts at the first interrupt. A second one after `sameInterruptMs` ends the process at once. */
 function interrupts(): AbortSignal {
   const controller = new AbortController();
   let abortedAt = 0;

@@ -9,13 +9,13 @@ import { writeResult } from './report/result-file.ts';
 
 /** Where results go; absent files are not written. */
 export interface Outputs {
-  /** The first result alone: a report has read the others from such files. */
+  /** Holds the first result alone; the others of a report were read from such files. */
   json?: string | undefined;
   csv?: string | undefined;
   html?: string | undefined;
 }
 
-/** Throws `invalid-request` for all files that can't be written: better before a long run than after it. */
+/** Throws `invalid-request` if files can't be written, naming all of them: better before a long run than after it. */
 export async function checkOutputs({ json, csv, html }: Outputs): Promise<void> {
   const paths = [json, csv, html].filter((path) => path !== undefined);
   if (new Set(paths.map((path) => resolve(path))).size < paths.length)
@@ -25,7 +25,7 @@ export async function checkOutputs({ json, csv, html }: Outputs): Promise<void> 
   if (found.length > 0) throw new SluiceError('invalid-request', found.join('\n'));
 }
 
-/** Writes all that it can. Throws `unavailable` with what it could not. */
+/** Writes all files that it can. Throws `unavailable` with those that it could not write. */
 export async function writeOutputs(results: readonly RunResult[], outputs: Outputs): Promise<void> {
   const { json, csv, html } = outputs;
   const [first] = results;
@@ -38,7 +38,7 @@ export async function writeOutputs(results: readonly RunResult[], outputs: Outpu
   if (found.length > 0) throw new SluiceError('unavailable', found.join('\n'));
 }
 
-/** Why this file could not be written, in words: a full disk does not say which one it was. */
+/** Why this file could not be written, with its name: the error of a full disk does not name the file. */
 async function failureOf(
   path: string | undefined,
   write: (path: string) => Promise<void>,
@@ -56,7 +56,7 @@ async function problemOf(path: string): Promise<string | undefined> {
   try {
     const found = await stat(path).catch(() => undefined);
     if (found?.isDirectory()) return `${path} is a folder: no result can be written to it`;
-    // The dot asks for a folder.
+    // The dot makes sure that it is a folder.
     await access(found ? path : `${dirname(path)}/.`, constants.W_OK);
     return undefined;
   } catch (error) {

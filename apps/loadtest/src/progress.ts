@@ -5,7 +5,10 @@ import type { Scenario } from './scenario/scenario.ts';
 /** Where progress is written. */
 export interface ProgressOptions {
   scenario: Scenario;
-  /** Width of the terminal, whose lines are redrawn. Absent: it is none, and gets a line per second. */
+  /**
+   * Width of the terminal, on which the live lines are redrawn. Absent: not a terminal, so a line per second is
+   * printed.
+   */
   columns?: () => number;
   write(text: string): void;
 }
@@ -43,7 +46,7 @@ export class Progress {
     }
     const lines = [`${this.title === '' ? '' : `${this.title}  `}${bar} ${time}`, ...facts];
     this.erase();
-    // A line that the terminal wraps would be two to erase; one that nobody told its size says 0.
+    // A wrapped line would be two lines to erase. A terminal whose size is unknown reports 0 columns.
     const width = (this.options.columns() || usualColumns) - 1;
     this.options.write(`${lines.map((line) => line.slice(0, width)).join('\n')}\n`);
     this.drawn = lines.length;
@@ -65,13 +68,13 @@ export class Progress {
     this.options.write(`${parts.filter((part) => part !== '').join('  ')}\n`);
   }
 
-  /** Takes the live lines away. */
+  /** Erases the live lines. */
   erase(): void {
     if (this.drawn > 0) this.options.write(`\u001b[${this.drawn}A\u001b[J`);
     this.drawn = 0;
   }
 
-  /** Until the time is over or, at the rate so far, the asked requests have come. */
+  /** The time left until the duration is over or, at the rate so far, the requests of `-n` have come. */
   private leftMs(elapsedMs: number): number {
     const { durationMs, requests = Infinity } = this.options.scenario;
     const pace = Math.max(this.offered, 1) / elapsedMs;

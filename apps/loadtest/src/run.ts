@@ -19,7 +19,7 @@ import type { Load, Scenario } from './scenario/scenario.ts';
 import { readScenarioFiles } from './scenario/scenario-files.ts';
 import { shownScenario } from './scenario/shown-scenario.ts';
 
-/** What watches a run. */
+/** How a caller follows and ends a run. */
 export interface RunOptions {
   /** Called once a second, when all processes have reported it. */
   onInterval?(interval: IntervalResult): void;
@@ -28,7 +28,7 @@ export interface RunOptions {
   clock?: Clock;
 }
 
-/** Runs a scenario and sums it up. Throws `invalid-request` when one of its files can't be read. */
+/** Runs a scenario and sums it up. Throws `invalid-request` if one of its files can't be read. */
 export async function runScenario(asked: Scenario, options: RunOptions): Promise<RunResult> {
   const startedAt = new Date().toISOString();
   const { trace, ...files } = await readScenarioFiles(asked);
@@ -87,7 +87,7 @@ class Timeline {
     if (parts.length >= this.processes) this.close(interval.index, parts);
   }
 
-  /** One process less will report. */
+  /** A process died, so one less will report. */
   lose(): void {
     this.processes -= 1;
   }
@@ -135,7 +135,7 @@ interface Measured {
   keys: number;
   shards: readonly ShardResult[];
   intervals: IntervalResult[];
-  /** What a reader should know of the load, in words. */
+  /** What a reader should know about the load, in words. */
   notes: readonly string[];
   /** Client processes that died, in words. */
   losses: readonly string[];
@@ -186,7 +186,7 @@ function summarize(measured: Measured): RunResult {
     totals,
     rates: {
       offered: asked(totals.offered),
-      // The rounds of a closed loop are whole, answers included.
+      // A closed loop is counted in whole rounds, including their answers.
       ok: isClosed ? asked(totals.ok) : perSecond(done.ok, done.ms),
       good: isClosed ? asked(totals.good) : perSecond(done.good, done.ms),
       refused: asked(totals.refused),
@@ -210,7 +210,9 @@ function summarize(measured: Measured): RunResult {
   };
 }
 
-/** Users of an unpaced closed loop wait for answers, so a stall hides the callers who would have come meanwhile. */
+/**
+ * Users of a closed loop without a pace wait for answers, so a stall hides the callers who would have come meanwhile.
+ */
 function correctionOf(load: Load, { ttft, endToEnd }: Record<MetricName, LatencyHistogram>): Correction {
   if (load.kind !== 'closed' || load.paceMs !== undefined) return { by: 'intended-instant' };
   const intervalMs = endToEnd.percentile(50) + meanOf(load.thinkMs);
@@ -229,7 +231,7 @@ function notesOfText(expected: string | undefined, shards: readonly ShardResult[
   return ['the expected text ends in a newline, as editors write it: an answer without one differs from it'];
 }
 
-/** A check that compares little says little. */
+/** Notes for a repetition check that compared only few answers. */
 function notesOfRepetition({ verify }: Scenario, shards: readonly ShardResult[]): string[] {
   const read = shards.reduce((sum, { texts }) => sum + texts.read, 0);
   const compared = shards.reduce((sum, { texts }) => sum + texts.compared, 0);
@@ -244,7 +246,7 @@ function notesOfContent(shards: readonly ShardResult[]): string[] {
   return empty === 0 ? [] : [`${empty} streams ended well, but brought no content`];
 }
 
-/** Of fewer, less than ten are beyond the 99th percentile: chance moves it. */
+/** With fewer answers, less than ten lie beyond the 99th percentile, so chance moves it. */
 const answersOfTail = 1000;
 
 function notesOfTail({ count }: LatencyHistogram): string[] {
@@ -254,12 +256,12 @@ function notesOfTail({ count }: LatencyHistogram): string[] {
   return [`too few for a tail: of ${count} answers p99 ${rests}`];
 }
 
-/** What came at one instant has no rate. */
+/** A rate; 0 for what came at one instant, which has none. */
 function perSecond(count: number, ms: number): number {
   return ms > 0 ? (count * 1000) / ms : 0;
 }
 
-/** Processes work side by side: counts add up, times do not. */
+/** The sum over processes. They run side by side, so counts add up and times do not. */
 function sumOf(parts: readonly Done[]): Done {
   const sum = { ok: 0, good: 0, tokens: 0, ms: 0 };
   for (const { ok, good, tokens, ms } of parts) {

@@ -13,13 +13,13 @@ export interface SearchOptions<Result> {
   /** Tries a load; `isMet` tells whether it met the objective. */
   probe(rate: number): Promise<Result>;
   isMet(result: Result): boolean;
-  /** Whether a load that did not meet it shows that no lower one will. Absent: none does. */
+  /** Whether a load that missed the objective shows that no lower one will meet it. Absent: no load shows that. */
   isHopeless?(result: Result): boolean;
 }
 
 /** What a search found. */
 export interface Saturation<Result> {
-  /** The highest rate that met the objective; absent when none did. */
+  /** The highest rate that met the objective; absent if none did. */
   best: Trial<Result> | undefined;
   trials: Trial<Result>[];
 }
@@ -28,9 +28,9 @@ export interface Saturation<Result> {
 const lowestShare = 1 / 128;
 
 /**
- * Finds the highest rate that meets the objective: doubles while it is met (halves while it is not), then
- * halves the ratio between the bounds. It takes the objective as falling with the load, and needs about
- * log2(rate / fromRate) + log2(1 / precision) trials.
+ * Finds the highest rate that meets the objective: doubles the rate while it is met (halves it while it is not), then
+ * halves the ratio between the bounds. Assumes that a higher load never meets an objective that a lower one missed.
+ * Needs about log2(rate / fromRate) + log2(1 / precision) trials.
  */
 export async function findSaturation<Result>(options: SearchOptions<Result>): Promise<Saturation<Result>> {
   const trials: Trial<Result>[] = [];

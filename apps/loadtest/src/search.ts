@@ -6,7 +6,7 @@ import { type RunOptions, runScenario } from './run.ts';
 import { findSaturation } from './saturation.ts';
 import type { Scenario } from './scenario/scenario.ts';
 
-/** What watches a search. */
+/** How a caller follows a search. */
 export interface SearchRunOptions extends RunOptions {
   /** A load was tried. */
   onPoint?(point: SearchPoint): void;
@@ -15,9 +15,9 @@ export interface SearchRunOptions extends RunOptions {
 }
 
 /**
- * Finds the highest rate that meets the scenario's objective, then loads past it to show what a saturated
- * server does. The result is the run at the found rate, with all points in `search`; when no rate met the
- * objective, it is the run at the lowest that asked anything.
+ * Finds the highest rate that meets the scenario's objective, then tries higher loads to show what a saturated server
+ * does. The result is the run at the found rate, with all points in `search`. If no rate met the objective, it is the
+ * run at the lowest rate that sent any request.
  */
 export async function searchSaturation(scenario: Scenario, options: SearchRunOptions): Promise<RunResult> {
   const { load, search } = scenario;
@@ -30,13 +30,13 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   const probe = async (rate: number, phase: SearchPoint['phase'], isRepeated = false): Promise<RunResult> => {
     options.onLoad?.(rate, phase);
     const profile = { kind: 'constant' as const, rate };
-    // The same draw for every load would make the search repeat its luck.
+    // A new seed for every load: with the same draw, the search would repeat its luck.
     const seed = scenario.seed + loads;
     loads += 1;
     const result = await runScenario({ ...scenario, seed, load: { ...load, profile } }, options);
-    // What was cut off says nothing about its load: its late requests were left, and count for nobody.
+    // An interrupted load says nothing: its last requests were abandoned and count for nothing.
     options.signal.throwIfAborted();
-    // A miss that the client may have caused itself is no news of the server: once more.
+    // A miss that the client may have caused itself says nothing about the server: try once more.
     if (!result.meetsSlo && result.client.isBottleneck && phase === 'search' && !isRepeated) {
       return probe(rate, phase, true);
     }
@@ -56,7 +56,7 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
     });
     if (best) for (const factor of search.beyond) await probe(best.rate * factor, 'beyond');
   } catch (error) {
-    // An interrupted search reports the loads it has tried.
+    // An interrupted search reports the loads that it has tried.
     if (!options.signal.aborted) throw error;
     if (runs.length === 0) throw new SluiceError('cancelled', 'interrupted before the first load was over');
   }
@@ -64,7 +64,7 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   const best = met[0] ?? runs.findLast((run) => run.result.totals.asked > 0) ?? runs.at(-1);
   if (!best) throw new SluiceError('internal', 'a search without a trial');
   const { result } = best;
-  // What was really offered: over a short Poisson run it may differ from what was meant.
+  // The rate that was really offered, which in a short Poisson run may differ from the intended one.
   const rate = met[0]?.result.rates.offered ?? 0;
   points.sort((a, b) => a.offeredRate - b.offeredRate);
   const name = scenario.name ?? `saturation search at ${new URL(scenario.target).host}`;
@@ -73,14 +73,14 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   return options.signal.aborted ? interrupted(found) : found;
 }
 
-/** What a server has too little time for is not among it: of less, it may do some. */
-const whateverTheLoad =
+/** Classes of errors that a lower load would not cure; those of an overloaded server are not among them. */
+const errorsAtAnyLoad =
   /^(?:http (?:3|4(?!08|29))|connection: connect(?: |$)|connection: protocol|encoded body|not a stream|malformed|wrong text)/;
 
-/** Whether a lower load would tell no more: nothing was asked, or nothing succeeded, for reasons that are none of load. */
+/** Whether a lower load would show nothing new: nothing was asked, or nothing succeeded for reasons other than load. */
 function isHopeless({ totals, errors }: RunResult): boolean {
   if (totals.asked === 0) return true;
-  return totals.ok === 0 && Object.keys(errors).every((error) => whateverTheLoad.test(error));
+  return totals.ok === 0 && Object.keys(errors).every((error) => errorsAtAnyLoad.test(error));
 }
 
 interface Tried {
@@ -88,7 +88,7 @@ interface Tried {
   result: RunResult;
 }
 
-/** The client's part of the best load, with what kept the search from a higher one if that was not the server. */
+/** The client's part of the best load; if something other than the server bounded the search, that is added. */
 function withBounds(
   runs: readonly Tried[],
   best: Tried | undefined,

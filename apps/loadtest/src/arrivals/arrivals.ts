@@ -1,7 +1,7 @@
 import { assertNever } from '@sluice/canonical';
 import { exponential, type Random } from '../random.ts';
 
-/** How the offered rate, in requests per second, changes over a run. After its last part it stays as it is. */
+/** How the offered rate, in requests per second, changes over a run. After the last part it stays constant. */
 export type RateProfile =
   | { kind: 'constant'; rate: number }
   | { kind: 'ramp'; from: number; to: number; overMs: number }
@@ -18,13 +18,13 @@ interface Segment {
 }
 
 /**
- * The instants at which requests are due, in milliseconds since the start, in order, without an end. A
- * process of unit rate (even or exponential gaps) is stretched by the inverse of the rate's integral, so any
- * profile keeps exact Poisson statistics.
+ * The endless sequence of instants at which requests are due, in milliseconds since the start. It stretches a process
+ * of unit rate (even or exponential gaps) by the inverse of the rate's integral, so any profile keeps exact Poisson
+ * statistics.
  */
 export function* arrivalInstants(profile: RateProfile, spacing: Spacing, random: Random): Generator<number> {
   let startMs = 0;
-  // Half a gap, so that shards and ends of steps never meet an arrival exactly on the border.
+  // Even arrivals begin after half a gap, so that none lies exactly at the end of a step.
   let need = spacing === 'poisson' ? exponential(random) : 0.5;
   for (const segment of segmentsOf(profile)) {
     let elapsed = 0;
@@ -79,7 +79,7 @@ function segmentsOf(profile: RateProfile): Segment[] {
   }
 }
 
-/** The time in which a rate that changes by `slope` brings `need` arrivals; NaN or infinite when it never does. */
+/** The time in which a rate that changes by `slope` produces `need` arrivals; NaN or infinite if it never does. */
 function solve(rate: number, slope: number, need: number): number {
   if (slope === 0) return need / rate;
   // The stable form of the quadratic formula: exact for slopes near zero and for rates that start at zero.

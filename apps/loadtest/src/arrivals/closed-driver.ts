@@ -5,15 +5,15 @@ import type { Scenario } from '../scenario/scenario.ts';
 import type { DriverOptions, LoadDriver, LoadEnd } from './load-driver.ts';
 
 interface User {
-  /** When his next request is due; he waits for it or for an answer. */
+  /** When the user's next request is due. The user waits for that, or for an answer. */
   dueAt: number;
-  /** When he had the answer to the one before. */
+  /** When the user had the previous answer. */
   freeAt: number;
-  /** There while he waits for `dueAt`. */
+  /** Set while the user waits for `dueAt`. */
   timer?: NodeJS.Timeout;
-  /** When his first measured request began. */
+  /** When the user's first measured request began. */
   since?: number;
-  /** When he would have begun another one. */
+  /** When the user would have begun the next request after the last measured one. */
   until?: number;
 }
 
@@ -41,12 +41,12 @@ export class ClosedDriver implements LoadDriver {
 
   start(): void {
     const { startAt, scenario, clock } = this.options;
-    // Not when the users notice: one of them may wait for an answer that never comes.
+    // By a timer, not when users notice: one of them may wait for an answer that never comes.
     const leftMs = startAt + scenario.durationMs - clock.now();
     this.endTimer = setTimeout(() => this.end('time'), Math.min(leftMs, longestTimerMs));
     if (this.users.length === 0) this.end('used-up');
     this.users.forEach((user, at) => {
-      // A paced user starts somewhere in its first period: all at once would be a burst nobody asked for.
+      // A paced user starts at some point of its first period; all at once would be an unintended burst.
       const { paceMs, rampUpMs } = this.load;
       const offset = paceMs === undefined ? (rampUpMs * at) / this.users.length : this.random() * paceMs;
       this.wait(user, startAt + offset);
@@ -58,9 +58,9 @@ export class ClosedDriver implements LoadDriver {
   }
 
   /**
-   * Of a user in the middle, from his first request to the one that he would have begun next: whole rounds, so that a
-   * load is not counted for more than it was because it ended while answers were still coming, and a few users who
-   * never got theirs change nothing.
+   * The median over users of the time from a user's first request to the one that would have come next. These are whole
+   * rounds: else the load would count for more than it was, since answers still come after its end. By the median, a
+   * few users who never get an answer change nothing.
    */
   measuredMs(): number {
     const now = this.options.clock.now();
@@ -87,14 +87,14 @@ export class ClosedDriver implements LoadDriver {
       this.leave(user);
       return;
     }
-    // Without a pace nobody intends an instant: a late timer is no wait of the user's.
+    // Without a pace there is no intended instant, so a late timer must not count as waiting.
     const intendedAt = this.load.paceMs === undefined ? now : user.dueAt;
     const arrival = this.arrival;
     this.arrival += share.of;
     const over = (retryWaitMs: number) => {
-      // Who was not asked to wait keeps the instant that he intended, however late it is.
+      // A user that was not asked to wait keeps the intended instant, however late it is.
       const retryAt = retryWaitMs > 0 ? this.options.clock.now() + retryWaitMs : Number.NEGATIVE_INFINITY;
-      // Only after the connection is back in its pool, or each request would open another.
+      // In a microtask, after the connection is back in its pool; else each request would open another.
       queueMicrotask(() => this.wait(user, Math.max(retryAt, this.nextAt(intendedAt))));
     };
     const readyAt = Math.max(intendedAt, user.freeAt);
@@ -109,7 +109,7 @@ export class ClosedDriver implements LoadDriver {
       : intendedAt + paceMs;
   }
 
-  /** Whoever waits for an answer goes on until it is there or given up. */
+  /** Begins no more requests. A user that waits for an answer goes on until it has come or is given up. */
   private end(end: LoadEnd): void {
     if (this.isEnded) return;
     this.isEnded = true;

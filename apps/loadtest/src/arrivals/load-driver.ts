@@ -8,12 +8,12 @@ export interface Share {
   of: number;
 }
 
-/** Why no further request begins: its time is over, all that it had to begin has begun, or it was told to stop. */
+/** Why no further request begins: the time is over, all requests have begun, or the load was stopped. */
 export type LoadEnd = 'time' | 'used-up' | 'stopped';
-/** A request is over, and its caller was asked to wait so long, in milliseconds, before the next one. */
+/** Called when a request is over; `retryWaitMs` is how long its caller was asked to wait before the next one. */
 export type Over = (retryWaitMs: number) => void;
 
-/** What a driver starts requests with. */
+/** What a driver needs. */
 export interface DriverOptions {
   scenario: Scenario;
   share: Share;
@@ -22,8 +22,8 @@ export interface DriverOptions {
   /** Instant of the host's clock at which the run starts. */
   startAt: number;
   /**
-   * Begins a request and tells whether it is measured; `over` is called at its end. Before `readyAt` it could not have
-   * been sent, for its user still waited for an answer; absent: it could at its intended instant.
+   * Begins a request and returns whether it is measured; `over` is called at its end. `readyAt` is the instant before
+   * which it could not be sent, since its user still waited for an answer; absent: its intended instant.
    */
   begin(
     arrival: number,
@@ -41,6 +41,6 @@ export interface LoadDriver {
   start(): void;
   /** No further request is begun. */
   stop(): void;
-  /** How long measured requests kept coming, in milliseconds: what rates are counted over. Asked when all are over. */
+  /** How long measured requests kept coming, in milliseconds: the time that rates refer to. Valid when all are over. */
   measuredMs(): number;
 }

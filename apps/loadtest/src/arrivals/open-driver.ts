@@ -1,23 +1,23 @@
 import { longestTimerMs } from '../clock.ts';
 import type { DriverOptions, LoadDriver, LoadEnd } from './load-driver.ts';
 
-/** Below this rate a process polls for the exact instant; above it, that would burn a core for nothing. */
+/** Below this rate a process polls for the exact instant of sending. Above it, polling would waste a core. */
 const preciseBelowRate = 250;
 const timerSlackMs = 1.5;
-/** Whoever has more to begin than he can must still hear answers, timers and interrupts. */
+/** A driver that is behind yields after this time, so that answers, timers and interrupts are still handled. */
 const longestTurnMs = 5;
 
 /** When the requests of an open loop are due. */
 export interface Arrivals {
   /** Milliseconds since the start, in order. */
   instants: Iterator<number>;
-  /** Arrivals per second of this process at most. */
+  /** The most arrivals per second of this process. */
   rate: number;
-  /** Whether each arrival stands in the middle of its gap. */
+  /** Whether each arrival lies in the middle of its gap. */
   isEven: boolean;
 }
 
-/** Starts requests at their instants, whatever became of those before. */
+/** Starts requests at their instants, whatever became of earlier ones. */
 export class OpenDriver implements LoadDriver {
   private readonly options: DriverOptions;
   private readonly arrivals: Arrivals;
@@ -85,12 +85,15 @@ export class OpenDriver implements LoadDriver {
     }
   }
 
-  /** How and at which instant the load ends if it does before its next arrival; that is absent when there is none. */
+  /**
+   * How and when the load ends, if it ends before the arrival at `nextMs`; absent `nextMs`: there is no further
+   * arrival.
+   */
   private endBefore(nextMs: number | undefined): [LoadEnd, number] | undefined {
     const { durationMs, load, requests = Infinity } = this.options.scenario;
     const isWhole = this.arrival >= requests;
     if (nextMs === undefined) {
-      // A rate may fall to nothing before the time is over; a trace that has no more is all there was.
+      // A rate may fall to 0 before the time is over. A trace without further arrivals is finished.
       if (isWhole || load.kind === 'trace') return ['used-up', this.lastMs + this.meanGapMs()];
       return ['time', durationMs];
     }

@@ -5,7 +5,7 @@ import { formatMs } from '../scenario/duration.ts';
 export interface TraceEntry {
   /** Milliseconds since the first arrival of the trace. */
   atMs: number;
-  /** Absent means the traffic's own distribution decides. */
+  /** Absent: drawn from the traffic's own distribution. */
   promptTokens?: number;
   outputTokens?: number;
 }
@@ -14,7 +14,7 @@ export interface TraceEntry {
 export interface Trace {
   /** In order of arrival. */
   entries: TraceEntry[];
-  /** What its columns were taken for: a wrong guess is then seen. */
+  /** How its columns were understood, so that a wrong guess is seen. */
   meaning: string;
 }
 
@@ -25,11 +25,11 @@ const instantColumns: Readonly<Record<string, 1 | 1000>> = {
   at: 1000,
   seconds: 1000,
 };
-/** Dates, seconds or milliseconds: the first entry tells. */
+/** Columns that hold dates, seconds or milliseconds; the first entry decides. */
 const guessedColumns = ['timestamp', 'time'];
 const promptColumns = ['prompt_tokens', 'contexttokens', 'input_tokens', 'request_tokens'];
 const outputColumns = ['output_tokens', 'generatedtokens', 'response_tokens'];
-/** In seconds this is the year 5138, in milliseconds 1973. */
+/** Larger numbers are milliseconds: as seconds this is the year 5138, as milliseconds 1973. */
 const largestSeconds = 1e11;
 
 /**
@@ -96,7 +96,7 @@ function instantMs(cell: string, unit: Unit, at: number): number {
   return value;
 }
 
-/** Public traces say 0 where a request had failed; no server takes that for a length. */
+/** Public traces say 0 for a request that failed, which no server takes as a length. */
 function count(cell: string | undefined, at: number): number | undefined {
   if (cell === undefined || cell === '') return undefined;
   if (Number.isFinite(Number(cell))) return Math.max(1, Math.round(Number(cell)));

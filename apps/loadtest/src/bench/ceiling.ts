@@ -7,7 +7,7 @@ import { runScenario } from '../run.ts';
 import { parseScenario } from '../scenario/scenario.ts';
 import { tokensPerStream } from './trivial-server.ts';
 
-/** What a load client must reach before its findings about a gateway can be believed. */
+/** What the client must reach before its findings about a gateway can be trusted. */
 export const goals = { requestsPerSecond: 20_000, tokensPerSecond: 500_000 } as const;
 
 /** The client's own limits against a server that does nothing. */
@@ -17,7 +17,7 @@ export interface Ceiling {
   /** CPU time of the client, in microseconds. */
   cpuPerRequestUs: number;
   cpuPerTokenUs: number;
-  /** Largest share of the machine that was busy: near 1, server and client shared its limit. */
+  /** Largest busy share of the machine. Near 1, client and server together were limited by the machine. */
   machineShare: number;
 }
 
@@ -68,7 +68,7 @@ async function measure(target: string, streamShare: number, options: CeilingOpti
   return result;
 }
 
-/** Half a measurement is no ceiling. */
+/** An interrupted measurement gives no result: half of it would not show the ceiling. */
 function refuseInterrupt(): never {
   throw new SluiceError('cancelled', 'interrupted before the client was measured');
 }

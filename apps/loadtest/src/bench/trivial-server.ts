@@ -6,9 +6,9 @@ export const tokensPerStream = 256;
 const headEnd = '\r\n\r\n';
 
 /**
- * The least work a server can do: it finds the end of a request and writes a prepared chat-completions
- * answer, a single body or a whole stream at once. It stands for an infinitely fast gateway, so what is
- * measured against it is the client. No part of it is fit for anything else.
+ * Does the least work that a server can do: it finds the end of a request and writes a prepared chat-completions
+ * answer, a single body or a whole stream at once. It stands for an infinitely fast gateway, so a load against it
+ * measures the client. It is fit for nothing else.
  */
 export function createTrivialServer(): Server {
   const single = response('application/json', JSON.stringify(answer('ok')));

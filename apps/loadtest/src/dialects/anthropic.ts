@@ -42,7 +42,7 @@ function usage(event: unknown): EventFacts {
   return outputTokens === undefined ? {} : { outputTokens };
 }
 
-/** A call begins with its name; text and thinking may begin with some of theirs. */
+/** The text that the start of a block already holds: the name of a call, or the beginning of text or thinking. */
 function startText(block: unknown): string {
   return digText(block, 'name') ?? digText(block, 'text') ?? digText(block, 'thinking') ?? '';
 }

@@ -6,22 +6,22 @@ export type FormatName = (typeof formatNames)[number];
 export interface Ask {
   model: string;
   prompt: string;
-  /** Absent leaves the limit to the server, or takes 4096 where the format demands one. */
+  /** Absent: the server decides; 4096 in a format that demands a limit. */
   maxTokens?: number;
   isStream: boolean;
 }
 
 /** What one event of a stream, or a whole answer, says to a load test. */
 export interface EventFacts {
-  /** Text that a reader would see: answer, reasoning or arguments of a call. Absent or empty means no content. */
+  /** Text that a reader would see: the answer, reasoning or arguments of a call. Absent or empty: no content. */
   text?: string;
-  /** True when some of the text is thinking that is shown. */
+  /** True if some of the text is thinking that is shown. */
   isThought?: boolean;
-  /** True when the format's own end of the answer was said. */
+  /** True if this is the format's own end of the answer. */
   isEnd?: boolean;
   /** All output tokens so far, as the server counts them. */
   outputTokens?: number;
-  /** Those of them that were thinking, shown or not. */
+  /** How many of them were thinking, shown or not. */
   thoughtTokens?: number;
   /** The format's own error type. */
   error?: string;
@@ -30,17 +30,17 @@ export interface EventFacts {
 /** A format as its client sees it. Pure; knows nothing of connections and clocks. */
 export interface Dialect {
   readonly format: FormatName;
-  /** What stands right before the text of the usual delta, white space left out: the scanner's shortcut. */
+  /** The JSON right before the text of a usual delta, without white space: for the scanner's shortcut. */
   readonly textKey: string;
   /** The whole path with its query. */
   path(model: string, isStream: boolean): string;
-  /** What its clients send beside what every client sends. */
+  /** Headers that clients of this format send in addition. */
   headers(key: string | undefined): Record<string, string>;
   body(ask: Ask): Record<string, unknown>;
-  /** `data` is the text of one `data:` line. Throws a SyntaxError when it is not JSON. */
+  /** `data` is the text of one `data:` line. Throws a SyntaxError if it is not JSON. */
   readEvent(data: string): EventFacts;
-  /** A single answer's facts; `isEnd` false when it is not an answer of this format. */
+  /** The facts of a single answer; without `isEnd`, it is not an answer of this format. */
   readAnswer(body: unknown): EventFacts;
-  /** The error type in a body of status 400 or above; absent when it is not the format's. */
+  /** The error type in a body of status 400 or above; absent if the body is not an error of this format. */
   readError(body: unknown): string | undefined;
 }

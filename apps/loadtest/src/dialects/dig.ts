@@ -1,4 +1,4 @@
-/** What stands at a path of untrusted JSON; undefined where the path does not lead. */
+/** The value at a path of untrusted JSON; undefined if there is none. */
 export function dig(value: unknown, ...path: readonly (string | number)[]): unknown {
   let current = value;
   for (const step of path) {
@@ -9,19 +9,19 @@ export function dig(value: unknown, ...path: readonly (string | number)[]): unkn
   return current;
 }
 
-/** The string at a path; undefined when there is something else. */
+/** The string at a path; undefined if there is anything else. */
 export function digText(value: unknown, ...path: readonly (string | number)[]): string | undefined {
   const found = dig(value, ...path);
   return typeof found === 'string' ? found : undefined;
 }
 
-/** The number at a path; undefined when there is something else. */
+/** The number at a path; undefined if there is anything else. */
 export function digNumber(value: unknown, ...path: readonly (string | number)[]): number | undefined {
   const found = dig(value, ...path);
   return typeof found === 'number' ? found : undefined;
 }
 
-/** The list at a path; empty when there is something else. */
+/** The list at a path; empty if there is anything else. */
 export function digList(value: unknown, ...path: readonly (string | number)[]): readonly unknown[] {
   const found = dig(value, ...path);
   return Array.isArray(found) ? found : [];

@@ -28,7 +28,7 @@ function facts(event: unknown): EventFacts {
   return {
     text: parts.map(partText).join(''),
     ...(parts.some((part) => dig(part, 'thought') === true) && { isThought: true }),
-    // A prompt that is blocked has its whole answer in that.
+    // For a blocked prompt, the reason of the block is the whole answer.
     isEnd:
       (digText(event, 'candidates', 0, 'finishReason') ?? digText(event, 'promptFeedback', 'blockReason')) !==
       undefined,

@@ -5,7 +5,7 @@ import {
   type Histogram as Hdr,
 } from 'hdr-histogram-js';
 
-/** The largest duration that is told apart from longer ones: an hour. */
+/** The largest duration that is recorded: an hour. Longer ones count as an hour. */
 const maximumUs = 3_600_000_000;
 
 /** Percentiles that every result lists. */
@@ -60,8 +60,8 @@ export class LatencyHistogram {
   }
 
   /**
-   * What independent callers arriving every `intervalMs` would have seen: a sample of n intervals stands also
-   * for the callers that would have come and waited meanwhile, had the client not been waiting itself.
+   * What independent callers arriving every `intervalMs` would have seen: a sample of n intervals also stands for the
+   * callers that would have arrived and waited meanwhile, if the client had not been waiting itself.
    */
   corrected(intervalMs: number): LatencyHistogram {
     const digits = this.hdr.numberOfSignificantValueDigits === 2 ? 2 : 3;

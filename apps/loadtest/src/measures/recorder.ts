@@ -17,14 +17,14 @@ export const metricNames = [
 ] as const;
 export type MetricName = (typeof metricNames)[number];
 
-/** Requests by how they ended; all counted at their arrival's time. */
+/** Requests by how they ended, all counted at the time of their arrival. */
 export interface Totals {
   /** Arrivals that were due. */
   offered: number;
   ok: number;
-  /** Those of whom the objective was asked: not who left on purpose or read slowly on purpose. */
+  /** Requests that the objective applies to: without clients that left or read slowly on purpose. */
   asked: number;
-  /** Of these, ok and within the objective. */
+  /** Of those asked, how many were ok and met the objective. */
   good: number;
   /** Answered with 429. */
   refused: number;
@@ -32,11 +32,11 @@ export interface Totals {
   failed: number;
   /** Left by the client on purpose, or given up by one that reads slowly on purpose. */
   aborted: number;
-  /** In flight when the run was interrupted: no part of latencies and of the objective. */
+  /** In flight when the run was interrupted; left out of latencies and of the objective. */
   interrupted: number;
-  /** Read slowly on purpose, however they ended: no part of latencies. */
+  /** Read slowly on purpose, however they ended; left out of latencies. */
   slow: number;
-  /** Tokens of answers: by the server's own count where it says more than were seen, of which each event is one. */
+  /** Tokens of answers. Each content event is one, unless the server's own count is higher. */
   tokens: number;
   bytes: number;
 }
@@ -47,7 +47,7 @@ export interface Interval extends Totals {
   index: number;
   /** False for the second in which the run ended. */
   isWhole: boolean;
-  /** Unfinished requests at its end. */
+  /** Requests in flight at its end. */
   inFlight: number;
   /** Encoded histograms of the requests that ended in it. */
   ttft: string;
@@ -65,7 +65,7 @@ export type Outcome =
 /** A finished request. Instants are in milliseconds of the host's clock; 0 means it did not happen. */
 export interface Finished {
   intendedAt: number;
-  /** From when on the client could have sent it: later where its user still waited for an answer. */
+  /** When the client could first have sent it: later than intended if its user still waited for an answer. */
   readyAt: number;
   sentAt: number;
   firstAt: number;
@@ -81,7 +81,7 @@ export interface Finished {
 
 const maximumErrorClasses = 50;
 
-/** Collects what the requests of one process tell. */
+/** Collects the measurements of one process's requests. */
 export class Recorder {
   readonly metrics: Record<MetricName, LatencyHistogram>;
   readonly totals = emptyTotals();
@@ -110,7 +110,7 @@ export class Recorder {
     if (isSlow) this.totals.slow += 1;
   }
 
-  /** Content came: `tokens` at one instant, `gapMs` after the ones before; negative for the first. */
+  /** Content came: `tokens` at one instant, `gapMs` after the previous ones; a negative `gapMs` means the first. */
   tokens(tokens: number, at: number, gapMs: number, isMeasured: boolean): void {
     this.wholeTokens(tokens, at, isMeasured);
     if (!isMeasured) return;
@@ -118,7 +118,7 @@ export class Recorder {
     this.metrics.interToken.recordMany(0, tokens - 1);
   }
 
-  /** Tokens came, or became known, that had no instants of their own. */
+  /** Tokens came, or became known, whose own instants are not known. */
   wholeTokens(tokens: number, at: number, isMeasured: boolean): void {
     this.interval.tokens += tokens;
     this.throughput.token(tokens, at);
@@ -151,7 +151,7 @@ export class Recorder {
     if (request.isStream && request.firstAt === 0) this.emptyStreams += 1;
   }
 
-  /** Closes the current second, or what there is of it. */
+  /** Closes the current second, which may be only a part of one. */
   takeInterval(index: number, isWhole: boolean): Interval {
     const taken: Interval = {
       ...this.interval,
@@ -185,7 +185,7 @@ export class Recorder {
   }
 }
 
-/** Zero of everything. */
+/** All counts at 0. */
 export function emptyTotals(): Totals {
   return {
     offered: 0,
@@ -240,7 +240,7 @@ function count(totals: Totals, outcome: Outcome, isSlow: boolean, good: boolean)
   if (good) totals.good += 1;
 }
 
-/** Times as a caller saw them who arrived at the intended instant, whether or not we were in time to send. */
+/** Times as seen by a caller that arrived at the intended instant, even if the client sent the request late. */
 function timesOf(request: Finished): RequestTimes {
   const hasFirst = request.firstAt > 0;
   return {

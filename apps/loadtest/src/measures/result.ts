@@ -9,44 +9,44 @@ export interface RunResult {
   name: string;
   /** ISO 8601. */
   startedAt: string;
-  /** Present when somebody ended the run or the search before its time. */
+  /** Present if the run or the search was interrupted. */
   isInterrupted?: true;
   /** The scenario after defaults; credentials are left out. */
   scenario: ShownScenario;
-  /** How long requests were offered in the measured part, in milliseconds; 0 when all came at once. */
+  /** How long requests were offered in the measured part, in milliseconds; 0 if all came at once. */
   measuredMs: number;
   /** Requests that arrived in the measured part. */
   totals: Totals;
   /**
-   * Per second. `offered`, `refused` and `failed` go by arrival, over `measuredMs`, and are 0 when that is 0; `ok` and
-   * `good` of an open loop and `tokens` go by when answers came.
+   * Per second. `offered`, `refused` and `failed` are counted by arrival, over `measuredMs`, and are 0 if that is 0.
+   * `tokens`, and in an open loop `ok` and `good`, are counted by when answers came.
    */
   rates: { offered: number; ok: number; good: number; refused: number; failed: number; tokens: number };
-  /** Share of requests that were good, among those that the objective was asked of. */
+  /** Share of good requests among those that the objective applies to. */
   attainment: number;
   meetsSlo: boolean;
   metrics: Record<MetricName, MetricResult>;
-  /** How latencies were freed of coordinated omission. */
+  /** How coordinated omission was dealt with. */
   correction: Correction;
   /** Failed and refused requests by class. */
   errors: Record<string, number>;
   intervals: IntervalResult[];
   client: ClientResult;
-  /** Present where a saturation search made this result. */
+  /** Present if a saturation search made this result. */
   search?: SearchResult;
 }
 
 /**
- * Where requests had intended instants, latencies count from them. Users who wait for answers have none: what callers
- * who come regardless of answers would have seen is estimated beside what was measured. The estimate takes all that
- * is longer than the interval for a stall, so it says something only where answers should take about the same time.
+ * If requests had intended instants, latencies count from these. Users who wait for answers have none; for them, what
+ * independent callers would have seen is estimated beside what was measured. The estimate takes every answer longer
+ * than the interval for a stall, so it is meaningful only where answers should all take about the same time.
  */
 export type Correction =
   | { by: 'intended-instant' }
   | {
       by: 'expected-interval';
       intervalMs: number;
-      /** Absent where no request ended well. */
+      /** Absent if no request ended well. */
       estimate?: { ttft: MetricResult; endToEnd: MetricResult };
     };
 
@@ -55,7 +55,7 @@ export interface MetricResult extends LatencySummary {
   hdr: string;
 }
 
-/** One second of a run; latencies in milliseconds, absent when nothing ended in it. */
+/** One second of a run. Latencies are in milliseconds, and absent if nothing ended in it. */
 export interface IntervalResult extends Totals {
   second: number;
   isMeasured: boolean;
@@ -73,13 +73,13 @@ export interface ClientResult {
   /** Requests sent again because the server had closed an idle connection. */
   requestsRepeated: number;
   isBottleneck: boolean;
-  /** What makes the figures doubtful, in words. */
+  /** Why the figures are doubtful, in words. */
   findings: string[];
 }
 
 /** The highest load that met the objective, and the loads that were tried. */
 export interface SearchResult {
-  /** Requests per second; 0 when no load met the objective. */
+  /** Requests per second; 0 if no load met the objective. */
   saturationRate: number;
   points: SearchPoint[];
 }
@@ -94,10 +94,10 @@ export interface SearchPoint {
   failedRate: number;
   attainment: number;
   meetsSlo: boolean;
-  /** Absent when no answer had a first token. */
+  /** Absent if no answer had a first token. */
   ttftP50?: number;
   ttftP99?: number;
-  /** Absent when nothing was answered. */
+  /** Absent if nothing was answered. */
   endToEndP50?: number;
   endToEndP99?: number;
   isClientBottleneck: boolean;

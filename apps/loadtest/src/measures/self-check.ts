@@ -6,30 +6,30 @@ const busyShare = 0.9;
 const machineShare = 0.95;
 const lateLoopMs = 20;
 const lateSendMs = 5;
-/** Of fewer, the 99th percentile is the slowest one: the first, which found everything cold. */
+/** With fewer samples, the 99th percentile is the slowest one, which is usually the first: it found everything cold. */
 const samplesOfTail = 100;
 
-/** What the system refuses a client that asks for too much, by its word for it. */
+/** What the client ran out of, by the system's error code. */
 const exhausted: Readonly<Record<string, string>> = {
   EMFILE: 'a process may open no more files (ulimit -n)',
   ENFILE: 'the machine may open no more files',
   EADDRNOTAVAIL: 'no port was left for them',
 };
 
-/** What a client can tell of itself after a run. */
+/** What a client knows about itself after a run. */
 export interface SelfFacts {
   processes: readonly SelfLoad[];
   sendDelay: LatencyHistogram;
   endToEndFromSend: LatencyHistogram;
   /** Failed requests by class. */
   errors: Readonly<Record<string, number>>;
-  /** The most that a process may have in flight, if it had. */
+  /** The most requests that a process may have in flight; present if one reached it. */
   overrunAt?: number | undefined;
-  /** The most that a process may open, and how many requests waited for one. Absent: none did. */
+  /** The most connections that a process may open, and how many requests waited for one. Absent: none waited. */
   connections?: { maximum: number; waited: number };
 }
 
-/** Says whether the client was itself the bottleneck, and by which signs; empty findings mean a clean run. */
+/** Tells whether the client was itself the bottleneck, and why; empty findings mean a clean run. */
 export function checkSelf(facts: SelfFacts): { isBottleneck: boolean; findings: string[] } {
   const own: string[] = [];
   facts.processes.forEach((load, at) => {

@@ -9,7 +9,7 @@ export interface SelfLoad {
   loopShare: number;
   /** 99th percentile of how late the event loop was, in milliseconds. */
   loopDelayP99Ms: number;
-  /** Share of the whole machine's CPU that anybody used. */
+  /** Share of the whole machine's CPU that was used, by whomever. */
   machineShare: number;
 }
 
@@ -40,7 +40,7 @@ export class SelfWatch {
     return {
       cpuShare: (cpu.user + cpu.system) / 1000 / elapsedMs,
       loopShare: performance.eventLoopUtilization(this.loop).utilization,
-      // The monitor's own period is part of what it measures.
+      // The monitor's values include its own period of 10 ms.
       loopDelayP99Ms: Math.max(0, this.delay.percentile(99) / 1e6 - 10),
       machineShare: machineMs > 0 ? (machine.busy - this.machine.busy) / machineMs : 0,
     };

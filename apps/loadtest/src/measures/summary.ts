@@ -82,7 +82,7 @@ function latencyRow(result: RunResult, name: MetricName): string[] {
   return estimate ? [...rows, ...metricRow('  estimate, see below', estimate)] : rows;
 }
 
-/** What independent callers would have seen of a metric, where that had to be estimated. */
+/** A metric's estimate for independent callers; undefined if there was nothing to estimate. */
 export function estimateOf({ correction }: RunResult, name: MetricName): MetricResult | undefined {
   if (correction.by === 'intended-instant' || (name !== 'ttft' && name !== 'endToEnd')) return undefined;
   return correction.estimate?.[name];

@@ -1,4 +1,4 @@
-/** What one process got done within the measured part of a run. */
+/** What was completed for one process within the measured part of a run. */
 export interface Done {
   ok: number;
   good: number;
@@ -8,8 +8,8 @@ export interface Done {
 }
 
 /**
- * Counts answers and tokens by when they came, whenever they were asked for: what a server gets done is not what was
- * asked of it, and under overload most answers come after the load.
+ * Counts answers and tokens by when they came, whenever they were asked for. What a server completes is not what was
+ * asked of it: under overload most answers come after the load.
  */
 export class Throughput {
   private readonly from: number;
@@ -19,7 +19,7 @@ export class Throughput {
   private tokens = 0;
   private lastAt = 0;
 
-  /** Instants at which the measured part begins and at which the load shall end. */
+  /** `from` and `until`: the instants at which the measured part begins and at which the load is to end. */
   constructor(from: number, until: number) {
     this.from = from;
     this.until = until;
@@ -38,12 +38,12 @@ export class Throughput {
     this.lastAt = at;
   }
 
-  /** The load was over before its time: all there is to count is what comes until the last answer. */
+  /** The load ended before its time: everything up to the last answer counts. */
   usedUp(): void {
     this.until = Number.POSITIVE_INFINITY;
   }
 
-  /** The run was ended. */
+  /** The run has ended. */
   stop(at: number): void {
     this.until = Math.min(this.until, at);
   }

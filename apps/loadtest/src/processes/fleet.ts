@@ -11,7 +11,7 @@ export interface FleetOptions {
   clock: Clock;
   /** Called with each process's part of each second. */
   onInterval(interval: Interval): void;
-  /** A process died: its part of further seconds will not come. */
+  /** A process died: its parts of further seconds will not come. */
   onLost(): void;
   signal: AbortSignal;
 }
@@ -29,8 +29,8 @@ export interface FleetResult {
 const bootMs = 50;
 
 /**
- * Runs a load test in as many processes as the scenario says; one runs in this very process. Of several, what the
- * others measured is kept when one dies. Throws when nothing is left.
+ * Runs a load test in as many processes as the scenario says; a single one is this process. If one of several dies,
+ * what the others measured is kept. Throws if none is left.
  */
 export async function runFleet(plan: FleetPlan, options: FleetOptions): Promise<FleetResult> {
   const of = plan.scenario.processes;
@@ -47,7 +47,7 @@ export async function runFleet(plan: FleetPlan, options: FleetOptions): Promise<
     for (const run of runs) run.catch(options.onLost);
     const outcomes = await Promise.allSettled(runs);
     const results = outcomes.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-    // All have failed: the first one says why.
+    // All have failed: rejects with the reason of the first.
     if (results.length === 0) await Promise.all(runs);
     const losses = outcomes.flatMap((each, at) =>
       each.status === 'fulfilled'
@@ -80,7 +80,7 @@ class ShardChild {
     this.finished.promise.catch(() => {});
     this.child = fork(fileURLToPath(new URL('./shard-process.ts', import.meta.url)), {
       serialization: 'advanced',
-      // A group of its own: a terminal's interrupt would end it while it starts, and heeds nothing yet.
+      // A process group of its own: while it starts, before it handles signals, a terminal's interrupt would end it.
       detached: true,
     });
     this.child.on('message', (message: FromShard) => this.hear(message));
@@ -97,7 +97,7 @@ class ShardChild {
 
   close(): void {
     this.options.signal.removeEventListener('abort', this.stop);
-    // It heeds no other signal; whatever it had to say has been said.
+    // It ignores other signals, and has sent its result by now.
     this.child.kill('SIGKILL');
   }
 

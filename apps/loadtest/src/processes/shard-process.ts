@@ -14,7 +14,7 @@ export type FromShard =
 const stopping = new AbortController();
 
 function tell(message: FromShard): void {
-  // Whose parent is gone has nobody to tell, and none to complain to.
+  // Errors are ignored: if the parent is gone, there is nobody to report to.
   process.send?.(message, undefined, undefined, () => {});
 }
 
@@ -29,7 +29,7 @@ async function run(plan: ShardPlan): Promise<void> {
   if (process.connected) process.disconnect();
 }
 
-// A supervisor's stop is heard by all that it watches: the parent alone reacts, and tells its shards.
+// A supervisor may signal all processes of a group. The parent alone reacts, and tells its shards.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 process.on('disconnect', () => stopping.abort());
 process.on('message', (message: ToShard) => {

@@ -25,7 +25,7 @@ export interface ShardPlan {
   keys: readonly string[];
   promptFiles: Readonly<Record<string, readonly string[]>>;
   trace: readonly TraceEntry[] | undefined;
-  /** What every answer must say; absent checks nothing. */
+  /** The text that every answer must have; absent: not checked. */
   expectedText: string | undefined;
 }
 
@@ -42,9 +42,9 @@ export interface ShardResult {
   connectionWaits: number;
   /** Measured streams that ended well without any content. */
   emptyStreams: number;
-  /** Whole answers whose text was looked at, and those that there was something to compare with. */
+  /** Whole answers whose text was read, and how many of them could be compared with a reference. */
   texts: { read: number; compared: number };
-  /** More was in flight than it bears, and the load ended early. */
+  /** Whether too many requests were in flight, so that the load ended early. */
   isOverrun: boolean;
   /** How long measured requests kept coming, in milliseconds. */
   measuredMs: number;
@@ -55,7 +55,7 @@ export interface ShardResult {
 export interface ShardOptions {
   clock: Clock;
   onInterval(interval: Interval): void;
-  /** Ends the run early: nothing more arrives and what is in flight is left. */
+  /** Ends the run early: no more requests arrive, and those in flight are abandoned. */
   signal: AbortSignal;
 }
 
@@ -161,7 +161,7 @@ class ShardRun {
     const request = this.factory(arrival, trace);
     const { scenario } = this.plan;
     const { warmupMs } = scenario;
-    // A timer may be a little early: without a warm-up that must not leave the first request out.
+    // A timer may fire a little early; without a warm-up the first request must still be measured.
     const isMeasured = warmupMs === 0 || intendedAt >= this.plan.startAt + warmupMs;
     const exchange = new Exchange(request, this.context, intendedAt, readyAt, isMeasured);
     this.inFlight.add(exchange);
@@ -192,7 +192,7 @@ class ShardRun {
     this.isExhausted = true;
     if (end === 'used-up') this.throughput.usedUp();
     this.timers.push(
-      // Whatever is under way or waits then fails as closed by us.
+      // Requests that are in flight or wait then fail as closed by us.
       setTimeout(() => this.pool.close(), this.plan.scenario.graceMs),
     );
     this.endIfDone();
@@ -223,7 +223,7 @@ class ShardRun {
     this.intervalTimer = setTimeout(
       () => {
         this.options.onInterval(this.recorder.takeInterval(this.interval, true));
-        // A client that could not keep up has skipped seconds; they stay empty.
+        // A client that could not keep up has skipped seconds, which stay empty.
         const now = this.options.clock.now();
         this.interval = Math.max(this.interval + 1, Math.floor((now - this.plan.startAt) / intervalMs));
         this.scheduleInterval();

@@ -31,9 +31,9 @@ export interface Chart {
   formatY(value: number): string;
   /** Vertical lines with names. */
   marks?: readonly Mark[];
-  /** What lies left of an x, with a name: no part of what the chart is about. */
+  /** The part of the chart left of an x that is not its subject, such as a warm-up, with a name. */
   shade?: { to: number; name: string };
-  /** Values that the y axis shall hold too, so that charts side by side can be compared. */
+  /** Values that the y axis must include, too, so that charts side by side can be compared. */
   yIncludes?: readonly number[];
 }
 
@@ -50,7 +50,7 @@ const dashes: Readonly<Record<Stroke, string>> = {
   'long-dashed': '14 4',
   sparse: '1.5 9',
 };
-/** Those of a run's second line in a chart. */
+/** The strokes of a run's second line in a chart. */
 const hollow: ReadonlySet<Stroke> = new Set(['dashed', 'dotted', 'sparse']);
 const maximumDots = 40;
 
@@ -87,7 +87,7 @@ ${series.map((line, at) => renderLine(line, placed[at] ?? [], at)).join('\n')}
 </figure>`;
 }
 
-/** A piece of a line, to stand before its name. */
+/** A short piece of a line, shown before its name in the legend. */
 export function renderSample(line: Pick<Series, 'color' | 'stroke'>): string {
   return `<svg class="sample" viewBox="0 0 26 8" aria-hidden="true"><line x1="1" x2="25" y1="4" y2="4" ${strokeOf(line)}/></svg>`;
 }
@@ -123,7 +123,7 @@ function renderLine(line: Series, points: readonly (readonly [number, number])[]
   const path = points
     .map(([px, py], i) => `${i === 0 ? 'M' : 'L'}${px.toFixed(1)} ${py.toFixed(1)}`)
     .join('');
-  // Where there is but one dot, and no line to tell by.
+  // Tells the second line apart where it is a single dot.
   const fill = hollow.has(line.stroke) ? ' style="fill:var(--card);stroke:currentColor"' : '';
   const dots =
     points.length <= maximumDots && line.color > 0
@@ -140,7 +140,7 @@ function renderShade(name: string, at: number): string {
   return `${area}<text x="${plot.left}" y="${plot.top - 3}">${escapeHtml(name)}</text>`;
 }
 
-/** Names stand under each other, as their lines may be near, and have the colours of what they are about. */
+/** A named vertical line. Names stand below each other, since lines may be close, in the colour of their series. */
 function renderMark(mark: Mark, at: number, row: number): string {
   const isRight = at > plot.left + plotWidth / 2;
   const label = `<text style="fill:var(--series-${mark.color})" x="${at + (isRight ? -6 : 6)}" y="${plot.top + 12 + 18 * row}" text-anchor="${isRight ? 'end' : 'start'}">${escapeHtml(mark.name)}</text>`;

@@ -1,7 +1,7 @@
 import { metricNames } from '../measures/recorder.ts';
 import type { RunResult } from '../measures/result.ts';
 
-/** One row per run, metric and statistic: `run,metric,statistic,unit,value`. Made for data frames. */
+/** One row per run, metric and statistic: `run,metric,statistic,unit,value`, as data frames want it. */
 export function renderCsv(runs: readonly RunResult[]): string {
   const lines = ['run,metric,statistic,unit,value'];
   for (const run of runs) {

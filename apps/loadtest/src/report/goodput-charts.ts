@@ -3,7 +3,7 @@ import { formatRate } from '../progress.ts';
 import type { Chart, Series } from './chart.ts';
 import { lineOf, quiet } from './run-line.ts';
 
-/** Goodput over offered load, to and past saturation: one chart for all searches, none without one. */
+/** Goodput over offered load, up to and past saturation: one chart for all searches, none if there was no search. */
 export function goodputCharts(runs: readonly RunResult[]): Chart[] {
   const searches = runs.flatMap(({ name, search }, at) =>
     search ? [{ name, ...search, line: lineOf(at) }] : [],

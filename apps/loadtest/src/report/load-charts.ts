@@ -15,7 +15,7 @@ const quantiles = [
   { key: 'p99', stroke: 'tailStroke' },
 ] as const;
 
-/** Latency over offered load, a chart per metric; none where all runs had one load. */
+/** Latency over offered load, a chart per metric; none if all runs had the same load. */
 export function loadCharts(runs: readonly RunResult[]): Chart[] {
   const lines = loadLines(runs);
   return metrics.flatMap(({ key, title }) => {

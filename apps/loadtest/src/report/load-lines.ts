@@ -7,14 +7,14 @@ export interface Quantiles {
   p99: number;
 }
 
-/** What was measured at one load, in requests per second; absent latencies were not. */
+/** What was measured at one load, in requests per second; latencies that were not measured are absent. */
 export interface LoadPoint {
   rate: number;
   ttft: Quantiles | undefined;
   endToEnd: Quantiles | undefined;
 }
 
-/** Loads of one system, which may be joined. */
+/** The loads of one system, whose points may be joined by a line. */
 export interface LoadLine {
   name: string;
   line: RunLine;
@@ -48,7 +48,7 @@ export function spansLoads(points: readonly { rate: number }[]): boolean {
   return points.some((point) => !isSameLoad(point.rate, points[0]?.rate ?? 0));
 }
 
-/** One line; or a point per run where loads repeat, for then the runs differ in something that no result tells. */
+/** One line; or, if loads repeat, a point per run, since such runs differ in something that results do not show. */
 function linesOf(group: readonly Numbered[], groups: readonly (readonly Numbered[])[]): LoadLine[] {
   const sorted = group.toSorted((a, b) => intendedRate(a.run) - intendedRate(b.run));
   const isRepeated = sorted.some(
@@ -61,7 +61,7 @@ function linesOf(group: readonly Numbered[], groups: readonly (readonly Numbered
   return [{ name, line: first.line, points: sorted.map(({ run }) => pointOfRun(run)) }];
 }
 
-/** What makes a system: where it is, and what is asked of it. */
+/** What identifies a system: its address, and what is asked of it. */
 function traits({ scenario }: RunResult): string[] {
   const distinct = (values: readonly string[]) => [...new Set(values)].join('+');
   return [
@@ -78,7 +78,7 @@ function systemName(run: RunResult, groups: readonly (readonly Numbered[])[]): s
   return telling.join(', ') || 'runs';
 }
 
-/** Poisson arrivals come at a rate near the asked one only. */
+/** The intended rate, since the measured rate of Poisson arrivals is only near it. */
 function intendedRate({ scenario: { load }, rates }: RunResult): number {
   return load.kind === 'open' && load.profile.kind === 'constant' ? load.profile.rate : rates.offered;
 }
@@ -104,7 +104,7 @@ function pointOfSearch(point: SearchPoint): LoadPoint {
   };
 }
 
-/** Where nothing was measured a result may say 0, which no answer takes. */
+/** Undefined if nothing was measured: results then say 0, which no answer takes. */
 function quantiles(p50 = 0, p99 = 0): Quantiles | undefined {
   return p99 > 0 ? { p50, p99 } : undefined;
 }

@@ -121,7 +121,7 @@ for (const figure of document.querySelectorAll('figure')) {
     cursor.setAttribute('x1', nearest[0]);
     cursor.setAttribute('x2', nearest[0]);
     cursor.setAttribute('visibility', 'visible');
-    // What is said while it is hidden is not heard.
+    // A screen reader ignores changes of a hidden element.
     readout.hidden = false;
     readout.replaceChildren();
     const head = document.createElement('b');

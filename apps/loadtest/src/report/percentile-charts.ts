@@ -33,7 +33,9 @@ export function percentileCharts(runs: readonly RunResult[]): Chart[] {
 
 const shallowest = -Math.log10(0.9);
 
-/** From the 10th percentile, below which nobody looks, up to the one that the number of samples can carry. */
+/**
+ * The curve from the 10th percentile (lower ones do not matter) up to the highest that the number of samples supports.
+ */
 function percentileCurve(run: RunResult, name: MetricName): [number, number][] {
   const metric = run.metrics[name];
   if (metric.count === 0) return [];

@@ -25,7 +25,7 @@ export async function readResult(path: string): Promise<RunResult> {
   const parsed = shape.safeParse(value);
   const issue = parsed.error?.issues[0];
   if (issue) throw refusal(new TypeError(`${issue.path.join('.') || 'all of it'}: ${issue.message}`));
-  // Our own file: what the check above leaves open was written by the type itself.
+  // It is our own file, so the fields that the check above leaves open have this type.
   return parsed.data as unknown as RunResult;
 }
 

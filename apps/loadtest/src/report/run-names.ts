@@ -1,8 +1,9 @@
 import { basename } from 'node:path';
 import type { RunResult } from '../measures/result.ts';
 
-/** What tells runs of one name apart, the best first. */
+/** A trait that may tell runs of the same name apart. */
 type Trait = (run: RunResult, file: string) => string;
+/** The traits to try, the most telling first. */
 const traits: readonly Trait[] = [
   (run) => run.scenario.target.replace(/^https?:\/\//, ''),
   (run) => [...new Set(run.scenario.traffic.map(({ model }) => model))].join('+'),
@@ -10,7 +11,7 @@ const traits: readonly Trait[] = [
   (_, file) => file,
 ];
 
-/** The runs under names that differ; those of one name get what tells them apart added to it. */
+/** The runs under distinct names: runs of the same name get a trait added that tells them apart. */
 export function distinctNames(runs: readonly RunResult[], files: readonly string[]): RunResult[] {
   const numbered = runs.map((run, at) => ({ run, file: files[at] ?? '' }));
   const named = Map.groupBy(numbered, ({ run }) => run.name);

@@ -1,4 +1,4 @@
-/** How values lie along an axis. */
+/** How values are spread along an axis. */
 export type ScaleKind = 'linear' | 'log' | 'percentile';
 
 /** An axis: places values from 0 to 1 and names some of them. */
@@ -24,7 +24,7 @@ export function fitScale(values: readonly number[]): ScaleKind {
 function linearScale(values: readonly number[]): Scale {
   const step = niceStep(Math.max(...values, 0) / 5 || 0.2);
   const top = Math.max(step, Math.ceil(Math.max(...values, 0) / step - 1e-9) * step);
-  // Three times 0.2 is no number to print.
+  // Rounded, since 3 × 0.2 is 0.6000000000000001.
   const tick = (at: number) => Number((at * step).toPrecision(12));
   const ticks = Array.from({ length: Math.round(top / step) + 1 }, (_, at) => tick(at));
   return { place: (value) => value / top, ticks };

@@ -10,9 +10,9 @@ interface Row {
   /** Absent means the run has no such value. */
   value(run: RunResult): number | undefined;
   format(value: number): string;
-  /** Which direction is better; absent compares nothing. */
+  /** Which direction is better; absent: runs are not compared. */
   better?: 'higher' | 'lower';
-  /** Not worth a row where all runs have 0. */
+  /** True: no row if all runs have 0. */
   isRare?: boolean;
 }
 
@@ -74,13 +74,13 @@ export function figuresTable(runs: readonly RunResult[]): string {
   return table('figure', namesOf(runs), body);
 }
 
-/** Latencies: a block per metric, in it a row per run, so that runs stand under each other; empty when there were none. */
+/** Latencies: a block per metric with a row per run, so that runs stand below each other; empty if there are none. */
 export function latencyTable(runs: readonly RunResult[]): string {
   const body = metricNames.map((name) => latencyGroup(name, runs)).join('');
   return body === '' ? '' : table('latency', [...statistics, 'samples'], body);
 }
 
-/** Failures and refusals by class, a column per run; empty when there were none. */
+/** Failures and refusals by class, a column per run; empty if there were none. */
 export function errorTable(runs: readonly RunResult[]): string {
   const classes = [...new Set(runs.flatMap((run) => Object.keys(run.errors)))].sort();
   if (classes.length === 0) return '';
@@ -94,7 +94,7 @@ export function errorTable(runs: readonly RunResult[]): string {
 
 const namesOf = (runs: readonly RunResult[]) => runs.map((run) => run.name);
 
-/** It may be wider than its page: then it is scrolled, also by the keyboard. `rows` is what its rows are. */
+/** A table that scrolls, also by keyboard, if it is wider than the page. `rows` names what its rows are. */
 function table(rows: string, columns: readonly string[], body: string): string {
   const head = [rows, ...columns].map((name) => `<th scope="col">${escapeHtml(name)}</th>`).join('');
   return `<div class="table" role="region" tabindex="0" aria-label="by ${rows}"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
@@ -121,7 +121,7 @@ function estimateRow(label: string, name: MetricName, run: RunResult): string {
   return estimate ? latencyRow(`${label} for independent callers`, estimate) : '';
 }
 
-/** Absent `first` compares nothing. */
+/** A row of latencies, compared with those of `first` if given. */
 function latencyRow(label: string, metric: MetricResult, first?: MetricResult): string {
   const cells = statistics.map((statistic) => {
     const value = statisticOf(metric, statistic);
@@ -135,7 +135,7 @@ function statisticOf(metric: MetricResult, statistic: (typeof statistics)[number
   return statistic === 'max' ? metric.max : (metric.percentiles[statistic] ?? 0);
 }
 
-/** What other tools would call by the metric's name is told apart from it. */
+/** Metrics that are also shown as counted from the send, which is what other tools call by the same name. */
 const sameFromSend: Partial<Record<MetricName, MetricName>> = {
   ttftFromSend: 'ttft',
   endToEndFromSend: 'endToEnd',

@@ -64,7 +64,7 @@ interface Unit {
   seconds: number;
 }
 
-/** The unit in which the axis says no more than three digits. */
+/** The unit in which the numbers at the axis have at most three digits. */
 function unitOf(points: readonly TimePoint[]): Unit {
   const seconds = points.at(-1)?.second ?? 0;
   if (seconds > 3 * 3600) return { name: 'h', seconds: 3600 };

@@ -1,13 +1,15 @@
 import type { IntervalResult, RunResult } from '../measures/result.ts';
 
-/** A run's seconds as a chart draws them. */
+/** A run's seconds, joined into the points that a chart draws. */
 export interface Timeline {
   points: readonly TimePoint[];
   /** How many seconds are in a point. */
   secondsPerPoint: number;
 }
 
-/** Some seconds in one: rates are their mean, `p50` the mean and `p99` the highest of those that have one. */
+/**
+ * Several seconds in one: rates are their mean; `p50` is the mean and `p99` the highest of the seconds that have one.
+ */
 export interface TimePoint {
   /** Start of the first, in seconds of the run. */
   second: number;
@@ -25,10 +27,10 @@ interface Latency {
 }
 
 const maximumPoints = 600;
-/** Lengths of a point that a reader knows. */
+/** Round lengths of a point, in seconds. */
 const lengths = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600];
 
-/** The run's whole seconds, put together where they are too many to be told apart. */
+/** The run's whole seconds, joined if there are too many to be told apart. */
 export function timelineOf(run: RunResult): Timeline {
   const seconds = run.intervals.filter((interval) => isWhole(interval, run));
   const rough = seconds.length / maximumPoints;
@@ -40,7 +42,7 @@ export function timelineOf(run: RunResult): Timeline {
   };
 }
 
-/** The last second is a fraction of one, whose counts would read as a fall, unless it ended as planned. */
+/** Whether an interval is a whole second. The last may be a fraction, whose counts would look like a drop. */
 function isWhole(interval: IntervalResult, { intervals, scenario }: RunResult): boolean {
   return interval !== intervals.at(-1) || (interval.second + 1) * 1000 === scenario.durationMs;
 }

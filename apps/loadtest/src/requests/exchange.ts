@@ -10,7 +10,7 @@ import { isTokenText, type TextProblem, TokenReader } from './token-text.ts';
 
 /** The last of the bytes that are blank. */
 const blank = 32;
-/** What begins JSON, or a page for people. */
+/** First bytes of JSON, or of an HTML page: a body that begins so is not a stream. */
 const nothingOfStreams = Buffer.from('{[<');
 
 /** What all exchanges of a process share. */
@@ -18,19 +18,19 @@ export interface ExchangeContext {
   clock: Clock;
   recorder: Recorder;
   shapes: Readonly<Record<string, LineShape>>;
-  /** Problems of numbered text make an answer fail. */
+  /** Whether a problem in numbered text makes an answer fail. */
   verifiesTokens: boolean;
-  /** Absent checks no text against a reference. */
+  /** Absent: no text is compared with a reference. */
   checker: TextChecker | undefined;
   /** The client of this exchange leaves: end its connection. */
   leave(exchange: Exchange): void;
-  /** Why the run ends that ends this exchange. */
+  /** Why the run has ended, if that ends an exchange. */
   runEnd(): 'interrupted' | 'unfinished';
   /** The exchange is over, for whatever reason; called once. */
   over(exchange: Exchange): void;
 }
 
-/** One request from its arrival to its end, and all that was measured on the way. */
+/** One request from its arrival to its end, and all that is measured on the way. */
 export class Exchange implements Call, ScannerSink, Finished {
   readonly request: WireRequest;
   readonly readBytesPerSecond: number | undefined;
@@ -102,7 +102,7 @@ export class Exchange implements Call, ScannerSink, Finished {
     this.retryWaitMs = retryWaitMs(head.status, head.header('retry-after'), Date.now());
     if (head.status !== 200 || !this.plan.isStream) this.parts = [];
     const coding = head.header('content-encoding') ?? 'identity';
-    // None was asked for.
+    // No encoding was asked for.
     if (head.status === 200 && coding !== 'identity') this.errorClass = `encoded body: ${printable(coding)}`;
   }
 
@@ -155,7 +155,7 @@ export class Exchange implements Call, ScannerSink, Finished {
       return;
     }
     const isCut = this.status > 0 && !this.parts && failure === 'reset';
-    // The end of a connection is one class, whoever noticed it; why there was none at all is worth a word.
+    // All ends of connections are one class. A connection that could not be made also names the system's reason.
     if (failure === 'connect') this.retryWaitMs = unreachableWaitMs;
     const cause = failure === 'connect' && code !== undefined ? ` ${code}` : '';
     this.errorClass ??= isCut ? 'cut stream' : `connection: ${failure}${cause}`;
@@ -167,7 +167,7 @@ export class Exchange implements Call, ScannerSink, Finished {
     if (this.isOver) return;
     const { abortAfterMs, abortAfterTokens } = this.plan;
     if (this.isSlow || (abortAfterMs ?? abortAfterTokens) !== undefined) {
-      // The time that a slow reader or a leaver needs is his own.
+      // A slow reader, or a client that leaves on purpose, took this long by intent: no failure.
       this.abandon();
       return;
     }
@@ -184,7 +184,7 @@ export class Exchange implements Call, ScannerSink, Finished {
     this.close({ kind });
   }
 
-  /** Goes by how a body begins that should be a stream: not every server names a type, or the right one. */
+  /** Decides by the first byte whether a body is a stream: not every server sends a content type, or the right one. */
   private openStream(bytes: Buffer, start: number, end: number): void {
     const { dialect } = this.plan;
     const shape = this.context.shapes[dialect.format];
@@ -266,10 +266,10 @@ export class Exchange implements Call, ScannerSink, Finished {
     if (this.isOver) return;
     const { errorClass } = this;
     const { outputTokens = 0, context } = this;
-    // Servers put several tokens into one event, and do not show all that they thought.
+    // Servers put several tokens into one event, and do not show all of their thoughts.
     const unseen = outputTokens - this.tokens;
     if (unseen > 0) context.recorder.wholeTokens(unseen, context.clock.now(), this.isMeasured);
-    // What was thought in silence was over when the first token came.
+    // Thoughts that are not shown came before the first token, so they are no part of the time per token.
     this.tokens = Math.max(this.tokens, outputTokens - (this.showsThoughts ? 0 : this.thoughtTokens));
     if (errorClass === undefined) this.close({ kind: 'ok' });
     else this.close({ kind: this.status === 429 ? 'refused' : 'failed', errorClass });

@@ -7,7 +7,7 @@ export interface PromptFacts {
   arrival: number;
   /** Asked output tokens, `{tokens}`; absent reads as 0. */
   limit: number | undefined;
-  /** Words to generate; absent lets the distribution decide. */
+  /** Words to generate; absent: drawn from the distribution. */
   words: number | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface PromptOptions {
   random: Random;
 }
 
-/** Of one prompt: far past what any model reads, and far from what a text can hold. */
+/** The most words of one prompt: far more than any model reads, and far less than a string can hold. */
 export const mostWords = 1_000_000;
 
 const vocabulary = (
@@ -51,7 +51,7 @@ export function createPrompts(options: PromptOptions): PromptSource {
   };
 }
 
-/** Text of any length cut from one long text at a random place: cheap, and no two prompts alike. */
+/** Cuts text of any length out of one long text at a random place: cheap, and prompts differ. */
 function createWords(random: Random): (count: number) => string {
   const block = 8192;
   let text = '';

@@ -15,11 +15,11 @@ export interface PlannedRequest {
   dialect: Dialect;
   isStream: boolean;
   wire: WireRequest;
-  /** What was asked, whatever the format: equal questions may be expected to get equal answers. */
+  /** What is asked, independent of the format. Equal questions can be expected to get equal answers. */
   question: string;
-  /** The client leaves after so many tokens. */
+  /** The client leaves after this many tokens. */
   abortAfterTokens?: number;
-  /** The client leaves so long after it sent the request. */
+  /** The client leaves this long after it sent the request. */
   abortAfterMs?: number;
   readBytesPerSecond?: number;
 }
@@ -131,7 +131,7 @@ function withQuery(path: string, query: string): string {
 
 type BodyTemplate = (prompt: string, limit: number | undefined) => string;
 
-/** The body cut at the prompt and at the limit, both put in by marks that no scenario writes. */
+/** Cuts a body at the prompt and at the limit, which are first put in as marks that no scenario contains. */
 function bodyTemplate(dialect: Dialect, traffic: Traffic, isStream: boolean): BodyTemplate {
   const ask = { model: traffic.model, prompt: promptMark, isStream };
   const cut = (maxTokens?: number) => {
@@ -139,7 +139,7 @@ function bodyTemplate(dialect: Dialect, traffic: Traffic, isStream: boolean): Bo
     const body = overlayFields(asked, traffic.body);
     return JSON.stringify(body).split(JSON.stringify(promptMark));
   };
-  // A body of the scenario's own messages has no place for the prompt.
+  // If the scenario's `body` has its own messages, there is no place for the prompt.
   const parts = cut();
   const limitedParts = cut(limitMark);
   return (prompt, limit) => {

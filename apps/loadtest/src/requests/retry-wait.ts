@@ -1,7 +1,7 @@
 /** The longest that a user waits because a server asks for it. */
 const longestMs = 30_000;
 
-/** How long a user waits who could not even connect: at once, a dead server would be asked as often as we can. */
+/** How long a user that could not connect waits. Without it, a dead server would be called as fast as possible. */
 export const unreachableWaitMs = 100;
 
 /**

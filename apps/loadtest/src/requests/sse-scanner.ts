@@ -1,6 +1,6 @@
 import type { Dialect, EventFacts } from '../dialects/dialect.ts';
 
-/** Where the scanner brings what it found. */
+/** Receives what the scanner finds. */
 export interface ScannerSink {
   /** The text of one event: `bytes[start, end)` is JSON string content, still escaped. Valid during the call only. */
   text(bytes: Buffer, start: number, end: number): void;
@@ -18,15 +18,18 @@ const marker = Buffer.from('data:');
 const byteOrderMark = Buffer.from('\ufeff');
 
 /**
- * What the last parsed content line looked like. One server writes all its deltas alike, so the text of the
- * next one is found by comparing a few bytes at a known place, without parsing JSON: 0.2 µs per token
- * instead of 0.9. Shared by all streams of a format in one process.
+ * The shape of the last parsed content line. A server writes all its deltas alike, so the text of the next one is found
+ * by comparing a few bytes at a known place, without parsing JSON: 0.2 µs per token instead of 0.9. Shared by all
+ * streams of a format in one process.
  */
 export class LineShape {
   readonly key: Buffer;
   /** Bytes from the start of the line to the key; negative before the first content line. */
   offset = -1;
-  /** From the closing quote to the end of the line. One with any other tail is parsed: it may say more than text. */
+  /**
+   * The bytes from the closing quote to the end of the line. A line with another tail is parsed: it may hold more than
+   * text.
+   */
   tail = Buffer.alloc(0);
 
   constructor(dialect: Dialect) {
@@ -34,7 +37,7 @@ export class LineShape {
   }
 }
 
-/** Longer than any event: who never ends a line shall not fill the memory. */
+/** Longer than any event. A server that never ends a line must not fill our memory. */
 const longestLineBytes = 64 * 1024 * 1024;
 
 /** Splits a body into lines (LF, CRLF or CR) at any byte and tells events apart. One per answer. */
@@ -43,9 +46,9 @@ export class SseScanner {
   private readonly shape: LineShape;
   private readonly sink: ScannerSink;
   private readonly longestBytes: number;
-  /** The byte that ends lines, as the first line shows; 0 until then. */
+  /** The byte that ends lines, known from the first line; 0 until then. */
   private lineEnd = 0;
-  /** A line so far. Joined once, at its end: to join at every read would cost the square of its length. */
+  /** The pieces of an unfinished line. They are joined once, at its end: joining at every read would be quadratic. */
   private parts: Buffer[] = [];
   private partBytes = 0;
   private isSkipping = false;
@@ -84,13 +87,15 @@ export class SseScanner {
     }
   }
 
-  /** The body is over: a last line may lack its end. */
+  /** The body has ended. Its last line may lack a line end. */
   end(): void {
     if (this.partBytes > 0) this.joined(Buffer.alloc(0), 0, 0);
     if (this.data) this.flush();
   }
 
-  /** Whether it is known by now what ends lines; what was held before holds no end but perhaps as its last byte. */
+  /**
+   * Learns what ends lines; returns whether that is known now. Bytes held so far contain no end, except maybe the last.
+   */
   private learnLineEnd(bytes: Buffer, start: number, end: number): boolean {
     const held = this.parts.at(-1);
     if (held?.at(-1) === carriageReturn) {
@@ -117,7 +122,7 @@ export class SseScanner {
     this.sink.malformed();
   }
 
-  /** The line that was held is complete with these bytes. */
+  /** Completes the held line with these bytes. */
   private joined(bytes: Buffer, start: number, end: number): void {
     const { parts, isSkipping } = this;
     this.parts = [];
@@ -147,13 +152,13 @@ export class SseScanner {
       this.data = [data];
       return;
     }
-    // Of the lines of an end, the next one would be heard as text alone.
+    // A line with an end, or with a thought, is no model for later lines: they would be read as text alone.
     const mayLearn = facts.isThought !== true && facts.isEnd !== true;
     if (facts.text) this.told(bytes, start, end, facts.text, mayLearn);
     this.sink.facts(facts);
   }
 
-  /** Absent when the data is no JSON, or not all of it. */
+  /** Absent if the data is not JSON, or not complete. */
   private read(data: string): EventFacts | undefined {
     try {
       return this.dialect.readEvent(data);
@@ -162,11 +167,11 @@ export class SseScanner {
     }
   }
 
-  /** An event is over whose first line of data said nothing by itself. */
+  /** Ends an event whose data goes over several lines. */
   private flush(): void {
     const data = this.data?.join('\n') ?? '';
     this.data = undefined;
-    // Who says nothing has sent no event.
+    // Blank data is no event.
     if (data.trim() === '') return;
     const facts = this.read(data);
     if (!facts) {
@@ -193,7 +198,7 @@ export class SseScanner {
     return true;
   }
 
-  /** Reports the text of a parsed line, and remembers where it stood when it may and the plain delta brought it. */
+  /** Reports the text of a parsed line. If `mayLearn`, and it is a plain delta, also remembers where the text stood. */
   private told(bytes: Buffer, start: number, end: number, text: string, mayLearn: boolean): void {
     const found = bytes.indexOf(this.shape.key, start);
     const from = found + this.shape.key.length;
@@ -212,7 +217,7 @@ export class SseScanner {
   private other(bytes: Buffer, start: number, end: number): void {
     if (end === start && this.data) this.flush();
     if (end === start || bytes[start] === 58) return;
-    // Some bodies begin with it, and it says nothing.
+    // Some bodies begin with a byte order mark, which means nothing here.
     if (end > start + byteOrderMark.length && holds(bytes, start, byteOrderMark)) {
       this.line(bytes, start + byteOrderMark.length, end);
       return;
@@ -227,7 +232,7 @@ function holds(bytes: Buffer, from: number, expected: Buffer): boolean {
   return true;
 }
 
-/** Where the string that is open at `from` ends; `end` when it does not. */
+/** Where the string that is open at `from` ends; `end` if it does not end before. */
 function closingQuote(bytes: Buffer, from: number, end: number): number {
   let at = from;
   while (at < end && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;

@@ -5,16 +5,16 @@ import type { TextProblem } from './token-text.ts';
 export interface TextCheck {
   /** JSON string content, still escaped. */
   push(bytes: Buffer, start: number, end: number): void;
-  /** What is wrong with the whole text; absent means nothing. */
+  /** What is wrong with the whole text; absent if nothing is. */
   end(): TextProblem | undefined;
 }
 
 /** Checks the answers of one process. */
 export interface TextChecker {
-  /** Whole answers so far, and those of them that there was something to compare with. */
+  /** Whole answers so far, and how many of them could be compared with a reference. */
   readonly read: number;
   readonly compared: number;
-  /** For the answer to a request; equal `question`s must get equal answers. */
+  /** Opens the check of one answer; equal `question`s must get equal answers. */
   open(question: string): TextCheck;
 }
 
@@ -24,7 +24,7 @@ export function expectText(text: string): TextChecker {
   return new DigestChecker(() => expected);
 }
 
-/** A check is no reason to fill the memory: further questions have no reference. */
+/** Bounds the memory of the check: further questions get no reference. */
 const mostReferences = 250_000;
 
 /**
@@ -34,7 +34,7 @@ const mostReferences = 250_000;
 export function expectRepetition(): TextChecker {
   const references = new Map<string, string>();
   return new DigestChecker((question, digest) => {
-    // A prompt may be long.
+    // Only a digest is kept, since prompts may be long.
     const asked = digestOf(question);
     const reference = references.get(asked);
     if (reference === undefined && references.size < mostReferences) references.set(asked, digest);

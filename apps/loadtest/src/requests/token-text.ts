@@ -1,7 +1,7 @@
 /**
- * The text that the fake upstream speaks: `tok0 tok1 tok2 …`, or with the instant of emission
- * `tok0@81234567890 …` in microseconds of the host's clock. Numbered words show every gap, double and
- * stranger, whatever lies between; the instant gives each token's way through it.
+ * The text of the fake upstream: `tok0 tok1 tok2 …`, or with the instant of emission `tok0@81234567890 …` in
+ * microseconds of the host's clock. Numbered words show every gap, duplicate and foreign word, whatever lies between;
+ * the instant gives each token's time on the way.
  */
 export function formatToken(position: number, emittedAt: number | undefined): string {
   return emittedAt === undefined ? `tok${position} ` : `tok${position}@${Math.round(emittedAt * 1000)} `;
@@ -61,7 +61,7 @@ export class TokenReader {
     return ended;
   }
 
-  /** The text is over: how many tokens that brought, which is one when the last lacks its space. */
+  /** Ends the text. Returns how many tokens that completed: one if the last token lacked its space. */
   end(): number {
     return (this.place !== 'prefix' || this.matched > 0) && this.complete() ? 1 : 0;
   }

@@ -6,7 +6,7 @@ export type CommandName = (typeof commandNames)[number];
 
 const reports = ['csv', 'html'];
 const outputs = ['json', ...reports, 'quiet', 'enforce'];
-/** A search tries rates of its own. */
+/** Flags that a search does not take, since it chooses the rates itself. */
 const rates = ['rate', 'ramp', 'steps'];
 const search = ['search-from', 'search-max', 'precision', 'beyond', 'settle'];
 const scenario = Object.keys(scenarioFlags);
@@ -28,8 +28,8 @@ const filesOf: Readonly<Record<CommandName, { most: number; words: string }>> = 
 };
 
 /**
- * The command of this name. Throws `invalid-request` when there is none, and for files and flags that it does not
- * take: what would change nothing is a mistake of whoever gave it.
+ * The command of this name. Throws `invalid-request` if there is none, and for files and flags that it does not take:
+ * what would have no effect is a mistake.
  */
 export function checkCommand(name: string, files: readonly string[], flags: readonly string[]): CommandName {
   const command = commandNames.find((known) => known === name);

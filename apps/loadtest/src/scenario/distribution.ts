@@ -78,7 +78,7 @@ export function sampleCount(distribution: Distribution, random: Random, minimum:
   return Math.max(minimum, Math.round(sample(distribution, random)));
 }
 
-/** What the samples average to; a normal's cut at zero is left out of account. */
+/** The mean of the samples, ignoring that a normal distribution is cut at zero. */
 export function meanOf(distribution: Distribution): number {
   switch (distribution.kind) {
     case 'fixed':

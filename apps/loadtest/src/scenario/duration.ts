@@ -2,7 +2,7 @@ import { SluiceError } from '@sluice/canonical';
 
 const unitMs: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Milliseconds of `250ms`, `1.5s`, `2m`, `1h`, `80us` or a bare number, which is taken as milliseconds. */
+/** The milliseconds of `250ms`, `1.5s`, `2m`, `1h`, `80us` or a bare number, which means milliseconds. */
 export function parseDurationMs(text: string): number {
   const match = /^\s*(\d+(?:\.\d+)?)\s*(us|ms|s|m|h)?\s*$/.exec(text);
   if (!match?.[1]) throw new SluiceError('invalid-request', `not a duration: ${text}`);

@@ -1,7 +1,7 @@
 import { SluiceError } from '@sluice/canonical';
 import { parseDurationMs } from './duration.ts';
 
-/** The whole number that a flag gives. Throws `invalid-request` for all else. */
+/** The whole number of a flag. Throws `invalid-request` for anything else. */
 export function wholeNumber(name: string, text: string, bounds: { from: number; to: number }): number {
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (value >= bounds.from && value <= bounds.to) return value;
@@ -11,13 +11,16 @@ export function wholeNumber(name: string, text: string, bounds: { from: number; 
   );
 }
 
-/** The milliseconds that a flag gives, whose name, unlike a file's field, names no unit. Throws `invalid-request`. */
+/**
+ * The milliseconds of a flag. It must have a unit, since a flag's name, unlike a field's, names none. Throws
+ * `invalid-request`.
+ */
 export function timeMs(name: string, text: string): number {
   const isClear = text.trim() === '0' || /[a-z]\s*$/.test(text);
   try {
     if (isClear) return parseDurationMs(text);
   } catch {
-    // Told below, with the flag's name.
+    // Thrown below, with the flag's name.
   }
   throw new SluiceError(
     'invalid-request',

@@ -4,11 +4,11 @@ import { formatMs } from './duration.ts';
 import { stepsMs } from './natural-length.ts';
 import type { Scenario } from './scenario.ts';
 
-/** The scenario with a finite duration: that of its trace when nobody said one. Throws `invalid-request`. */
+/** The scenario with a finite duration: that of its trace if none was given. Throws `invalid-request`. */
 export function fitDuration(scenario: Scenario, trace: Trace | undefined): Scenario {
   if (!trace || Number.isFinite(scenario.durationMs)) return scenario;
   const lastMs = trace.entries.at(-1)?.atMs ?? 0;
-  // Its last arrival is a part of it, and has its gap like all others.
+  // The last arrival counts as well, with the mean gap after it.
   const durationMs = lastMs + Math.max(1, lastMs / Math.max(1, trace.entries.length - 1));
   if (durationMs <= scenario.warmupMs) {
     throw new SluiceError(
@@ -19,7 +19,7 @@ export function fitDuration(scenario: Scenario, trace: Trace | undefined): Scena
   return { ...scenario, durationMs };
 }
 
-/** What of the load its duration cuts off, in words; empty when all of it is played. */
+/** The part of the load that the duration cuts off, in words; empty if all of it is played. */
 export function notesOfCut({ load, durationMs }: Scenario, trace: Trace | undefined): string[] {
   const limit = `the duration of ${formatMs(durationMs)}`;
   if (trace) {

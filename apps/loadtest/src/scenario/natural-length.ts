@@ -1,4 +1,4 @@
-/** What of a load says how long it lasts. */
+/** The part of a load that determines how long it lasts. */
 type Lasting =
   | { kind: 'trace' }
   | { kind: 'closed' }
@@ -10,7 +10,7 @@ type Steps = readonly { forMs: number }[];
 
 const usualMs = 30_000;
 
-/** How long a load lasts where nobody says it. Infinite for a trace: `fitDuration` knows once it is read. */
+/** How long a load lasts if no duration is given. Infinite for a trace, until `fitDuration` has read it. */
 export function naturalDurationMs(load: Lasting): number {
   if (load.kind === 'trace') return Number.POSITIVE_INFINITY;
   if (load.kind === 'closed' || load.profile.kind === 'constant') return usualMs;

@@ -3,9 +3,9 @@ import { SluiceError } from '@sluice/canonical';
 import { parseTrace, type Trace } from '../arrivals/trace.ts';
 import type { Scenario } from './scenario.ts';
 
-/** What the files hold that a scenario names. */
+/** The contents of the files that a scenario names. */
 export interface ScenarioFiles {
-  /** Those of the scenario itself included. */
+  /** All keys, including those in the scenario itself. */
   keys: readonly string[];
   /** Lines by the file's name. */
   promptFiles: Record<string, readonly string[]>;
@@ -13,7 +13,7 @@ export interface ScenarioFiles {
   expectedText: string | undefined;
 }
 
-/** Reads the files that a scenario names. Throws `invalid-request` when one can't be read. */
+/** Reads the files that a scenario names. Throws `invalid-request` if one can't be read. */
 export async function readScenarioFiles(scenario: Scenario): Promise<ScenarioFiles> {
   const keys = [...scenario.keys.values];
   if (scenario.keys.file !== undefined) keys.push(...lines(await readText(scenario.keys.file)));

@@ -56,13 +56,13 @@ export const scenarioFlags = {
 } as const;
 
 type Name = keyof typeof scenarioFlags;
-/** Flags as they were given; absent ones were not. */
+/** The flags that were given. */
 export type ScenarioFlagValues = { [N in Name]?: string | boolean | string[] | undefined };
 type Fields = Record<string, unknown>;
 
 /**
- * A scenario file's content with flags laid over it; flags win, and those about traffic apply to every entry.
- * What comes out is still to be parsed by `parseScenario`. Throws `invalid-request`.
+ * Lays flags over a scenario file's content: flags win, and those about traffic apply to every entry. The result still
+ * has to be parsed by `parseScenario`. Throws `invalid-request`.
  */
 export function overlay(file: Fields, flags: ScenarioFlagValues): Fields {
   const durationMs = time('duration', flags) ?? file.durationMs;
@@ -122,21 +122,21 @@ function load(flags: ScenarioFlagValues, file: Fields | undefined, durationMs: u
   return merged(same ?? { profile: { kind: 'constant', rate: 10 } }, 'open', values);
 }
 
-/** The kind of load that the flags ask for; absent when they leave it to the file. */
+/** The kind of load that the flags ask for; absent if they leave it to the file. */
 function kindOf(flags: ScenarioFlagValues): string | undefined {
   if (flags.trace !== undefined) return 'trace';
   if (flags.users !== undefined) return 'closed';
   return (flags.rate ?? flags.ramp ?? flags.steps) === undefined ? undefined : 'open';
 }
 
-/** Flags that say something about one kind of load only, and how one asks for that kind. */
+/** Flags that apply to one kind of load only, and how that kind is asked for. */
 const loadFlags: readonly { names: readonly Name[]; kind: string; asked: string }[] = [
   { names: ['think', 'pace', 'ramp-up', 'burst'], kind: 'closed', asked: '--users' },
   { names: ['trace-speed'], kind: 'trace', asked: '--trace' },
   { names: ['arrivals'], kind: 'open', asked: '--rate, --ramp and --steps' },
 ];
 
-/** A flag that would change nothing is a mistake of whoever gave it. */
+/** Refuses flags that would have no effect on this kind of load: such a flag is a mistake. */
 function refuseIdle(flags: ScenarioFlagValues, kind: unknown): void {
   for (const { names, kind: own, asked } of loadFlags) {
     const idle = names.find((name) => flags[name] !== undefined);
@@ -145,7 +145,7 @@ function refuseIdle(flags: ScenarioFlagValues, kind: unknown): void {
   }
 }
 
-/** Who has a pace begins by it and does not think; a burst is no slow start. */
+/** Refuses flags that contradict each other: a pace excludes thinking and a ramp-up, a burst excludes a slow start. */
 function refuseRivals(flags: ScenarioFlagValues, file: Fields | undefined): void {
   const starts = (['think', 'ramp-up', 'burst'] as const).filter((name) => flags[name] !== undefined);
   const rivals =
@@ -242,7 +242,7 @@ function slo(flag: unknown): Fields {
   return Object.fromEntries(pairs);
 }
 
-/** A part of the scenario with its flags laid over; nothing when no flag was given. */
+/** A part of the scenario with its flags laid over it; empty if no flag was given. */
 function section(name: string, file: Fields, flags: Fields): Fields {
   const changes = given(flags);
   return Object.keys(changes).length === 0 ? {} : { [name]: { ...fields(file[name]), ...changes } };
@@ -253,7 +253,7 @@ function given(values: Fields): Fields {
 }
 
 function fields(value: unknown): Fields | undefined {
-  // An object of unknown fields; the schema looks at each of them later.
+  // An object with unknown fields; the schema checks each of them later.
   return typeof value === 'object' && value !== null ? (value as Fields) : undefined;
 }
 
@@ -261,7 +261,7 @@ function list(flag: unknown): string[] | undefined {
   return typeof flag === 'string' ? flag.split(',') : undefined;
 }
 
-/** Not a number where the flag is none, which the schema tells with the field's name. */
+/** The number of a flag. NaN if it is none, which the schema then reports with the field's name. */
 function number(flag: unknown): number | undefined {
   if (flag === undefined) return undefined;
   return String(flag).trim() === '' ? Number.NaN : Number(flag);

@@ -12,11 +12,11 @@ import { parseTarget } from './target.ts';
 
 const text = z.union([z.string(), z.number()]).transform(String);
 const count = z.number().int().positive();
-/** More is a slip of the hand, and beyond any client. */
+/** A higher rate is a typing mistake, and beyond any client. */
 const rate = z.number().nonnegative().max(1_000_000);
 const share = z.number().min(0).max(1);
 const durationMs = parsed(parseDurationMs);
-/** A time that a timer waits in one piece. */
+/** A time that one timer can wait. */
 const waitMs = durationMs.refine((ms) => ms <= longestTimerMs, 'at most 596h');
 const counts = parsed(parseCounts);
 const times = parsed(parseTimes).refine((each) => meanOf(each) <= longestTimerMs, 'at most 596h');
@@ -36,13 +36,13 @@ const traffic = z.strictObject({
       tokens: counts
         .refine((words) => meanOf(words) <= mostWords, `at most ${mostWords} words`)
         .default({ kind: 'fixed', value: 32 }),
-      /** One prompt per line; lines are used in turn. Absent generates words. */
+      /** One prompt per line; lines are used in turn. Absent: words are generated. */
       file: z.string().optional(),
       /** `{seed}` is a number below this. Few seeds repeat questions. */
       seeds: count.default(2 ** 31),
     })
     .prefault({}),
-  /** The limit that requests ask for, `{tokens}` in templates. Absent sends none. */
+  /** The limit that requests ask for, `{tokens}` in templates. Absent: none is sent. */
   outputTokens: counts.optional(),
   /** Further fields of every body, laid over the format's own, also within objects. */
   body: z.record(z.string(), z.json()).default({}),
@@ -107,7 +107,7 @@ const fields = z.strictObject({
   /** How long unfinished requests may go on after the last arrival. */
   graceMs: waitMs.default(30_000),
   timeoutMs: waitMs.refine((ms) => ms > 0, 'must be above 0').default(120_000),
-  /** Stop after this many arrivals; absent means only time ends the run. */
+  /** Stop after this many arrivals; absent: only time ends the run. */
   requests: count.optional(),
   /** Connections per process. */
   maxConnections: count.default(20_000),
@@ -115,7 +115,7 @@ const fields = z.strictObject({
   maxInFlight: count.default(250_000),
   processes: count.max(256).default(1),
   traffic: z.array(traffic).min(1).prefault([{}]),
-  /** Further headers of every request, before those of the formats; results tell their names alone. */
+  /** Further headers of every request, which override those of the formats; results show their names alone. */
   headers: z.record(z.string(), text).transform(checkedHeaders).default({}),
   keys: z
     .strictObject({
@@ -163,20 +163,20 @@ const scenarioSchema = fields
     path: ['slo'],
     message: 'bounds the tokens of streams, and every answer is a single body: bound endToEndMs (e2e)',
   })
-  // What one read of the socket brought is handed over decrypted, whether or not it is wanted: most answers are whole then.
+  // Over TLS, everything that one read brought is delivered decrypted, wanted or not: most answers are whole by then.
   .refine(({ target, traffic }) => !/^https:/i.test(target) || traffic.every(({ slow }) => !slow?.share), {
     path: ['target'],
     message: 'https is read ahead, and has no slow readers: give them an http address of the server',
   });
 
-/** A whole load test, as it is after defaults. */
+/** A whole load test, with defaults applied. */
 export type Scenario = z.output<typeof scenarioSchema>;
-/** A load test as a file or flags say it: all fields may be left out. */
+/** A load test as a file or flags describe it: all fields may be left out. */
 export type ScenarioInput = z.input<typeof scenarioSchema>;
 export type Traffic = Scenario['traffic'][number];
 export type Load = z.output<typeof fields>['load'];
 
-/** Applies defaults and says all that is wrong at once. Throws `invalid-request`. */
+/** Applies defaults. Throws `invalid-request` with everything that is wrong. */
 export function parseScenario(input: unknown): Scenario {
   const result = scenarioSchema.safeParse(input);
   if (result.success) return result.data;
@@ -186,7 +186,7 @@ export function parseScenario(input: unknown): Scenario {
   throw new SluiceError('invalid-request', `the scenario is wrong:\n  ${problems.join('\n  ')}`);
 }
 
-/** By names in lower case. A complaint leaves values out, which may be credentials. */
+/** Checks headers and puts their names in lower case. Complaints leave out values, which may be credentials. */
 function checkedHeaders(headers: Record<string, string>, context: z.RefinementCtx): Record<string, string> {
   const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   for (const [name, value] of entries) {
@@ -197,7 +197,7 @@ function checkedHeaders(headers: Record<string, string>, context: z.RefinementCt
   return Object.fromEntries(entries);
 }
 
-/** Text or a number, read by `parse`, whose complaint becomes the field's. */
+/** Schema for text or a number that is read by `parse`; what `parse` throws becomes the field's complaint. */
 function parsed<T>(parse: (text: string) => T) {
   return text.transform((value, context): T => {
     try {

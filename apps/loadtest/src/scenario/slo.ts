@@ -1,6 +1,6 @@
-/** What a request must meet to count as good, in milliseconds; absent means no bound. */
+/** The bounds that a good request must meet, in milliseconds; absent: no bound. */
 export interface Slo {
-  /** Time to first token; a single body has none and is not asked for it, a stream without one misses. */
+  /** Time to first token. It does not apply to single bodies; a stream without any token misses it. */
   ttftMs?: number | undefined;
   /** Time per output token after the first. */
   tpotMs?: number | undefined;
@@ -10,7 +10,7 @@ export interface Slo {
   attainment: number;
 }
 
-/** A finished request's times, in milliseconds; absent means the answer had none. */
+/** A finished request's times, in milliseconds; absent: the answer had none. */
 export interface RequestTimes {
   ttftMs?: number | undefined;
   tpotMs?: number | undefined;
@@ -22,7 +22,7 @@ export interface RequestTimes {
 export function isGood(slo: Slo, times: RequestTimes): boolean {
   const isEmptyStream = times.isStream && times.ttftMs === undefined;
   return (
-    // Who waits for a first token that never comes waits for longer than any bound.
+    // The wait for a first token that never comes is longer than any bound.
     !(isEmptyStream && boundsTokens(slo)) &&
     within(times.ttftMs, slo.ttftMs) &&
     within(times.tpotMs, slo.tpotMs) &&
@@ -30,7 +30,7 @@ export function isGood(slo: Slo, times: RequestTimes): boolean {
   );
 }
 
-/** Whether it asks something of the tokens of streams, which single bodies do not have. */
+/** Whether it bounds the times of tokens, which single bodies do not have. */
 export function boundsTokens({ ttftMs, tpotMs }: Pick<Slo, 'ttftMs' | 'tpotMs'>): boolean {
   return (ttftMs ?? tpotMs) !== undefined;
 }

@@ -6,7 +6,7 @@ export interface Target {
   origin: Origin;
   /** Put before every path of a format; empty or starting with `/`, without a slash at its end. */
   prefix: string;
-  /** Sent with every request; empty when there is none. */
+  /** Sent with every request; empty if there is none. */
   query: string;
 }
 
@@ -30,7 +30,7 @@ export function parseTarget(address: string): Target {
   return { origin: originOf(url), prefix, query: url.search.slice(1) };
 }
 
-/** The address as results may say it: a query may hold a key, so that its values are left out. */
+/** The address as results may show it: without the query's values, since a query may hold a key. */
 export function shownTarget(address: string): string {
   const [base = '', query] = address.split('?', 2);
   if (query === undefined) return base;

@@ -1,7 +1,7 @@
 import { assertNever } from '@sluice/canonical';
 import type { FormatName } from '../dialects/dialect.ts';
 
-/** What the formats call a status, where that is not what they call any other of its hundred. */
+/** The formats' error types for single statuses; other statuses have the type of their class (4xx or 5xx). */
 const openaiTypes: ReadonlyMap<number, string> = new Map([[429, 'rate_limit_error']]);
 const anthropicTypes: ReadonlyMap<number, string> = new Map([
   [401, 'authentication_error'],

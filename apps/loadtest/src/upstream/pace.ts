@@ -3,18 +3,18 @@ export interface Pace {
   /** From the request to the first token. */
   firstTokenMs: number;
   tokens: number;
-  /** Between two writes; 0 writes as fast as the reader takes it, one write per turn of the event loop. */
+  /** Time between two writes. 0: as fast as the reader takes them, one write per turn of the event loop. */
   gapMs: number;
   tokensPerWrite: number;
   /** Whether every token carries the instant of its emission. */
   isStamped: boolean;
-  /** Cut the connection after so many tokens; absent cuts none. */
+  /** Cut the connection after this many tokens; absent: it is not cut. */
   cutAfter?: number;
-  /** Answer with this status instead. Absent answers well. */
+  /** Answer with this status instead. Absent: the answer is good. */
   errorStatus?: number;
-  /** Answers of this model at the same time; further ones are refused with 429. Absent refuses none. */
+  /** How many answers of this model may run at the same time; more are refused with 429. Absent: none is refused. */
   slots?: number;
-  /** Of 100 requests, how many are cut or refused. */
+  /** How many of 100 requests are cut or refused. */
   troublePercent: number;
 }
 
@@ -28,10 +28,10 @@ const defaults: Pace = {
 };
 
 /**
- * Reads a model name such as `paced-t50-n64-g10-b4-stamp`: first token after 50 ms, 64 tokens, a gap of 10 ms,
- * 4 tokens per write, each stamped. Further: `x8` cuts after 8 tokens, `e503` answers with that status, `p5`
- * does either to 5 % of the requests only, `q32` serves 32 at a time and refuses more with 429. Numbers may have a fraction where they are milliseconds. What the
- * name leaves out, and any other name: first token at once, 16 tokens, no gap, 1 token per write.
+ * Reads a model name such as `paced-t50-n64-g10-b4-stamp`: first token after 50 ms, 64 tokens, a gap of 10 ms, 4 tokens
+ * per write, each stamped. Also: `x8` cuts after 8 tokens, `e503` answers with that status, `p5` does either to 5 % of
+ * the requests only, `q32` serves 32 at a time and refuses more with 429. Milliseconds may have a fraction. What a name
+ * leaves out has its default, as in any other name: first token at once, 16 tokens, no gap, 1 token per write.
  */
 export function parsePace(model: string): Pace {
   const pace: Pace = { ...defaults };

@@ -4,24 +4,24 @@ import { formatToken } from '../requests/token-text.ts';
 import type { Pace } from './pace.ts';
 import type { End, Voice } from './voice.ts';
 
-/** One answer that is spoken at a pace. */
+/** One answer that is written at a pace. */
 export interface PacedAnswerOptions {
   response: ServerResponse;
   voice: Voice;
   pace: Pace;
-  /** Tokens to say: the pace's, or fewer by the caller's limit. */
+  /** Number of tokens: the pace's, or the caller's limit if that is lower. */
   tokens: number;
   end: End;
   clock: Clock;
-  /** So many tokens were written. */
+  /** Called with the number of tokens that were just written. */
   wrote(tokens: number): void;
-  /** Called once; `isWhole` is false when the client left or the pace cut the connection. */
+  /** Called once; `isWhole` is false if the client left or the pace cut the connection. */
   over(isWhole: boolean): void;
 }
 
 /**
- * Streams tokens by an absolute timetable: a write that a busy moment delayed does not delay those after it.
- * Waits for readers that are slower than the timetable, and stops when the client leaves.
+ * Streams tokens by an absolute timetable: a write that is late does not delay the next ones. Waits for readers that
+ * are slower than the timetable, and stops when the client leaves.
  */
 export class PacedAnswer {
   private readonly options: PacedAnswerOptions;

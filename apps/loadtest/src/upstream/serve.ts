@@ -14,7 +14,7 @@ export interface ServeOptions {
   print(text: string): void;
 }
 
-/** Serves the fake upstream until the signal; gives the exit code. */
+/** Serves the fake upstream until the signal aborts. Resolves to the exit code. */
 export async function serveUpstream(options: ServeOptions): Promise<number> {
   const { port, host, signal } = options;
   const { server, stats } = createFakeUpstream({

@@ -8,7 +8,7 @@ import { type Pace, parsePace } from './pace.ts';
 import { PacedAnswer } from './paced-answer.ts';
 import { createVoice, type End, type Voice } from './voice.ts';
 
-/** What the fake upstream counted since its start. */
+/** What the fake upstream has counted since its start. */
 export interface UpstreamStats {
   requests: number;
   active: number;
@@ -20,12 +20,12 @@ export interface UpstreamStats {
 
 /** What the server depends on. */
 export interface UpstreamOptions {
-  /** Stamps tokens: must be the host's clock for transit to be measured. */
+  /** The clock of stamps; it must be the host's, so that transit can be measured. */
   clock: Clock;
   random: Random;
 }
 
-/** A server of all three formats whose model names say how it behaves (see `parsePace`), and its counters. */
+/** A server of all three formats whose behaviour is given by the model's name (see `parsePace`), and its counters. */
 export function createFakeUpstream(options: UpstreamOptions): { server: Server; stats: UpstreamStats } {
   const stats: UpstreamStats = { requests: 0, active: 0, finished: 0, abandoned: 0, tokens: 0 };
   const active = new Map<string, number>();
@@ -96,7 +96,7 @@ function answer(ask: UpstreamAsk, response: ServerResponse, running: Running): v
     if (status === undefined) reply(response, 200, whole(voice, tokens, end));
     else reply(response, status, errorBody(ask.format, status, `the model's name asks for status ${status}`));
   };
-  // A timer waits for a millisecond at least.
+  // No timer for 0: a timer waits at least a millisecond.
   const timer = waitMs > 0 ? setTimeout(speak, waitMs) : undefined;
   const turn = waitMs > 0 ? undefined : setImmediate(speak);
   response.on('close', () => {
@@ -106,7 +106,7 @@ function answer(ask: UpstreamAsk, response: ServerResponse, running: Running): v
   });
 }
 
-/** The pace of this very request: only the named percentage of requests is in trouble. */
+/** The pace of one request: only `troublePercent` of the requests are cut or refused. */
 function troubled(pace: Pace, random: Random): Pace {
   if (random() * 100 < pace.troublePercent) return pace;
   const { cutAfter: _cut, errorStatus: _status, ...well } = pace;

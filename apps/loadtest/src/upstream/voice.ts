@@ -1,10 +1,10 @@
 import { assertNever } from '@sluice/canonical';
 import type { FormatName } from '../dialects/dialect.ts';
 
-/** Why an answer ended: all tokens were said, or the caller's limit was reached. */
+/** Why an answer ended: all tokens were written, or the caller's limit was reached. */
 export type End = 'stop' | 'length';
 
-/** One answer in the words of a format. Token text must need no JSON escape. */
+/** Writes one answer in a format. Token text must not need JSON escapes. */
 export interface Voice {
   /** What precedes the first token of a stream. */
   start(): string;
@@ -140,7 +140,7 @@ function geminiVoice({ id, model, inputTokens }: VoiceOptions): Voice {
   };
 }
 
-/** Stands for a token's text in a prepared event; no model name holds it. */
+/** Placeholder for a token's text in a prepared event; no model's name contains it. */
 const mark = '~text~';
 
 function json(value: object): string {
