@@ -119,7 +119,7 @@ export const engines: Row = {
 
 /** What was lost and mended. */
 export const repair: Row = {
-  title: 'Repair: all of it should be zero in peace',
+  title: 'Repair: all zero while nothing is wrong',
   panels: [
     {
       title: 'Further attempts',
@@ -164,7 +164,7 @@ export const processes: Row = {
   panels: [
     {
       title: 'Processes that answer',
-      description: 'Of those that Prometheus knows. Everything else on this page is told by these alone.',
+      description: 'Of those that Prometheus knows. Everything else on this page comes from these alone.',
       unit: 'short',
       queries: [{ expression: `sum by (job) (up${ofSluice})`, legend: '{{job}}' }],
     },
@@ -176,7 +176,7 @@ export const processes: Row = {
       queries: [{ expression: 'count by (job, version) (sluice_build_info)', legend: '{{job}} {{version}}' }],
     },
     {
-      title: 'Processes that began anew',
+      title: 'Processes that restarted',
       description: 'In ten minutes, planned or not. Each end of an ingress cuts the streams that it had.',
       unit: 'short',
       queries: [

@@ -67,7 +67,7 @@ async function install() {
   });
 }
 
-/** Empty where none is to be served. A file that is not there is spoken of by those who read the flags. */
+/** The model file of --gguf; empty if there is none. That a file is missing is reported when the flags are parsed. */
 function modelFileOf(flags) {
   if (flags.includes('--help') || flags.includes('-h')) return '';
   const index = flags.findIndex((flag) => flag === '--gguf' || flag.startsWith('--gguf='));
@@ -75,7 +75,7 @@ function modelFileOf(flags) {
   return flags[index].slice('--gguf='.length) || (flags[index + 1] ?? '');
 }
 
-/** No dependency of ours, and gone after each `npm install`, which knows nothing of it. */
+/** Installs node-llama-cpp. It is no dependency of ours, so each `npm install` removes it. */
 async function installLlamaCpp() {
   const isThere = () => existsSync(join(root, 'node_modules', 'node-llama-cpp'));
   return onlyOne(isThere, () => {
@@ -84,7 +84,7 @@ async function installLlamaCpp() {
   });
 }
 
-/** Installs what is not there yet, one process at a time. Resolves with an exit code. */
+/** Installs what is missing, in one process at a time. Resolves to an exit code. */
 async function onlyOne(isThere, installIt) {
   if (isThere()) return 0;
   await takeLock();
@@ -116,7 +116,9 @@ function fingerprint() {
   return hash.digest('hex');
 }
 
-/** Two installs into one folder would break each other. A lock whose owner is dead is void. */
+/**
+ * Takes the lock of installing: two installs into one folder would break each other. A lock of a dead process is void.
+ */
 async function takeLock() {
   mkdirSync(stateFolder, { recursive: true, mode: 0o700 });
   for (;;) {
@@ -140,23 +142,23 @@ function isOwnerGone() {
   }
 }
 
-/** Not `npm ci`, which begins by deleting everything, also what a model file needs. */
+/** `npm install` and not `npm ci`, which first deletes everything, including the package for model files. */
 function npmInstall(packages) {
   const npmWords = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', ...packages];
-  // npm's talk goes to stderr: stdout may be a machine's.
+  // npm's output goes to stderr: a program may read our stdout.
   return runNpm(npmWords, 2);
 }
 
 function runNpm(npmWords, stdout) {
   const script = process.env.npm_execpath;
   const stdio = ['inherit', stdout, 'inherit'];
-  // The npm that started this run, where there is one.
+  // The npm that started this run, if there is one.
   return script?.endsWith('.js') || script?.endsWith('.cjs')
     ? run(process.execPath, [script, ...npmWords], stdio)
     : run('npm', npmWords, stdio);
 }
 
-/** Runs a program to its end, passes on every signal and resolves with its exit code as a shell would say it. */
+/** Runs a program to its end and passes on every signal. Resolves to its exit code, as a shell would report it. */
 function run(program, programWords, stdio = 'inherit') {
   return new Promise((resolve) => {
     const child = spawn(program, programWords, { cwd: root, env: environment, stdio });
@@ -176,7 +178,7 @@ function run(program, programWords, stdio = 'inherit') {
 }
 
 /**
- * npm has no channel to its scripts: that it was killed shows only in who the parent is. Where npm's shell stays in
+ * npm has no channel to its scripts: a killed npm shows only by a change of the parent process. If npm's shell stays
  * between, the shell's parent is watched, too.
  */
 function watchParent(onGone) {
@@ -196,7 +198,7 @@ function parentOf(pid) {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1];
 }
 
-/** Empty where the system has no such files. */
+/** A file of a process in /proc; empty if the system has none. */
 function readProcess(pid, file) {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
