@@ -1,3 +1,4 @@
+/** Why something failed. Each format maps every kind to a status and to words of its own. */
 export type ErrorKind =
   | 'invalid-request'
   | 'unauthenticated'
@@ -43,6 +44,7 @@ export interface ErrorInfo {
   retryable?: boolean;
 }
 
+/** What an error may carry besides its kind and message. `cause` never leaves the process. */
 export interface SluiceErrorOptions extends Omit<ErrorInfo, 'kind' | 'message'> {
   cause?: unknown;
 }

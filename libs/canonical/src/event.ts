@@ -18,6 +18,7 @@ export type GenerationEvent =
   | FinishEvent
   | ErrorEvent;
 
+/** The first event of every generation that was not refused. */
 export interface StartEvent extends Extensible {
   type: 'start';
   /** The generation's bare id, letters and digits; each format adds its own prefix. */
@@ -38,37 +39,48 @@ interface Delta {
   /** Output tokens that this delta stands for; absent when the engine does not say. */
   tokens?: number;
 }
+
+/** A piece of the answer's text. */
 export interface TextDelta extends Delta {
   type: 'text-delta';
   text: string;
   /** Log probabilities of this delta's tokens, in the chat dialect's `content[]` shape. */
   logprobs?: Json[];
 }
+
+/** A piece of the model's visible thinking. */
 export interface ReasoningDelta extends Delta {
   type: 'reasoning-delta';
   text: string;
 }
+
+/** Opens a block with one tool call. */
 export interface ToolCallStart extends Extensible {
   type: 'tool-call-start';
   block: number;
   id: string;
   name: string;
 }
+
 /** A fragment of the call's JSON text. */
 export interface ToolCallDelta extends Delta {
   type: 'tool-call-delta';
   arguments: string;
 }
+
+/** The call's arguments are complete. */
 export interface ToolCallEnd extends Extensible {
   type: 'tool-call-end';
   block: number;
 }
+
 /** Fields that belong to the open block (a signature, citations); merged by `mergeExtensions`. */
 export interface BlockAnnotation {
   type: 'block-annotation';
   block: number;
   extensions: Record<FormatId, JsonObject>;
 }
+
 /**
  * A whole content block (with `block`), or a separate wire event (without), that only `format` understands. A block is
  * content and appears in the collected answer; a separate event appears in streams only.
@@ -76,6 +88,8 @@ export interface BlockAnnotation {
 export interface OpaqueEvent extends Opaque {
   block?: number;
 }
+
+/** Terminal: the generation ended without an error. */
 export interface FinishEvent extends Extensible {
   type: 'finish';
   reason: FinishReason;
@@ -85,6 +99,7 @@ export interface FinishEvent extends Extensible {
   stopSequence?: string;
   usage: Usage;
 }
+
 /** Terminal. `usage` is what the run had spent before it failed, if known, so that the quota is settled honestly. */
 export interface ErrorEvent {
   type: 'error';
@@ -92,6 +107,7 @@ export interface ErrorEvent {
   usage?: Usage;
 }
 
+/** `stop` is a natural end or a stop string, `length` a limit; `tool-calls` asks the client to run the calls. */
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'other';
 
 /** Totals are inclusive: input counts cached tokens, output counts reasoning tokens. Absent = not reported. */
@@ -103,6 +119,7 @@ export interface Usage extends Extensible {
   reasoningTokens?: number;
 }
 
+/** The last event of a generation; exactly one of the two. */
 export type TerminalEvent = FinishEvent | ErrorEvent;
 
 /** The usage of a request that no model has seen. */

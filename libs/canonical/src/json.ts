@@ -1,3 +1,4 @@
+/** Whatever `JSON.parse` can return. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 

@@ -28,20 +28,28 @@ export interface InferenceRequest extends Extensible {
   endUser?: string;
 }
 
+/** One message of a conversation; `role` tells the four kinds apart. */
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
+
 /** May stand at any position; codecs keep the position where their dialect allows it. */
 export interface SystemMessage extends Extensible {
   role: 'system';
   content: (TextPart | Opaque)[];
 }
+
+/** What the end user says or shows. */
 export interface UserMessage extends Extensible {
   role: 'user';
   content: (TextPart | MediaPart | Opaque)[];
 }
+
+/** What the model said in an earlier turn. */
 export interface AssistantMessage extends Extensible {
   role: 'assistant';
   content: AssistantPart[];
 }
+
+/** The results of tool calls. */
 export interface ToolMessage extends Extensible {
   role: 'tool';
   content: ToolResultPart[];
@@ -53,11 +61,14 @@ export interface TextPart extends Extensible {
   type: 'text';
   text: string;
 }
+
 /** Thinking that the model showed. Signatures belong to the format that issued them and live in `extensions`. */
 export interface ReasoningPart extends Extensible {
   type: 'reasoning';
   text: string;
 }
+
+/** An image, document, sound or other file, given by its bytes, its URL or its id at the server. */
 export interface MediaPart extends Extensible {
   type: 'media';
   /** An IANA media type; `image/*` for a URL that came without one. */
@@ -65,6 +76,7 @@ export interface MediaPart extends Extensible {
   filename?: string;
   source: { type: 'base64'; data: string } | { type: 'url'; url: string } | { type: 'file-id'; id: string };
 }
+
 /** `arguments` is JSON text exactly as the model wrote it, so it may be malformed. Empty text means no arguments. */
 export interface ToolCallPart extends Extensible {
   type: 'tool-call';
@@ -72,6 +84,8 @@ export interface ToolCallPart extends Extensible {
   name: string;
   arguments: string;
 }
+
+/** The result of one tool call. */
 export interface ToolResultPart extends Extensible {
   type: 'tool-result';
   toolCallId: string;
@@ -82,6 +96,8 @@ export interface ToolResultPart extends Extensible {
 }
 
 export type Tool = FunctionTool | Opaque;
+
+/** A function that the client runs when the model calls it. */
 export interface FunctionTool extends Extensible {
   type: 'function';
   name: string;
@@ -97,6 +113,7 @@ export type ToolChoice =
   | { type: 'none' }
   | { type: 'tool'; name: string };
 
+/** How the answer is sampled and limited. Absent settings are the backend's to choose. */
 export interface Sampling {
   maxOutputTokens?: number;
   temperature?: number;
@@ -108,11 +125,14 @@ export interface Sampling {
   stopSequences?: string[];
 }
 
+/** The form of the answer. JSON without a schema is any JSON. */
 export type OutputFormat =
   | { type: 'text' }
   | { type: 'json'; schema?: JsonObject; name?: string; description?: string; strict?: boolean };
 
 export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+
+/** How much the model is to think. Effort and budget may both be given. */
 export interface Reasoning {
   effort?: ReasoningEffort;
   budgetTokens?: number;

@@ -62,6 +62,7 @@ export interface Catalog {
 /** Finds the mistakes in a pool's backend, which only someone who knows its engine can see. `path` is its place. */
 export type CheckBackend = (backend: unknown, path: string, pool: string) => Problem[];
 
+/** How `parseCatalog` reports mistakes and checks backends. */
 export interface ParseOptions {
   /** Where the settings come from, for the message about mistakes in them. Default: `settings`. */
   source?: string;

@@ -2,6 +2,7 @@ import { applyOverrides, ConfigError, type Environment, readSettingsFile } from 
 import { type Catalog, type CheckBackend, parseCatalog } from './catalog.ts';
 import { catalogSpellings, defaultCatalogSettings } from './settings.ts';
 
+/** A catalogue, with the settings that the environment has changed. */
 export interface LoadedCatalog extends Catalog {
   /** Dotted paths of the settings that the environment has set. */
   readonly overridden: readonly string[];

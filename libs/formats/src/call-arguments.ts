@@ -3,6 +3,7 @@ import { isTooDeep } from './argument-depth.ts';
 import { ArgumentScanner } from './argument-scanner.ts';
 import { parseExactly } from './exact-numbers.ts';
 
+/** A call's arguments as an object, and how reliable it is. */
 export interface ParsedArguments {
   input: JsonObject;
   /** False if the text could not be understood; then `input` is empty. */

@@ -49,6 +49,7 @@ export interface ServerCodec {
   encodeModelList(models: readonly PublicModel[], query: Query): Json;
 }
 
+/** Query parameters; of a repeated one, the first value. */
 export type Query = Readonly<Record<string, string | undefined>>;
 /** Header names in lower case. */
 export type HttpHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -60,12 +61,14 @@ export interface HttpFacts {
   query: Query;
 }
 
+/** A client's call as it arrived. */
 export interface WireRequest extends HttpFacts {
   /** The parsed JSON body. */
   body: unknown;
   requestId: string;
 }
 
+/** A client's call in canonical terms, and what its reply needs to know. */
 export interface DecodedRequest {
   operation: 'generate' | 'count-tokens';
   request: InferenceRequest;
@@ -85,10 +88,12 @@ export interface ClientCall {
   wire: JsonObject;
 }
 
+/** What an error's body needs to know of its call. */
 export interface ReplyContext {
   requestId: string;
 }
 
+/** An error as an HTTP answer. */
 export interface EncodedError {
   status: number;
   /** Only headers that the error itself demands (`retry-after`, `x-should-retry`). The ingress adds request ids. */
@@ -184,6 +189,7 @@ export interface MediaReference {
  */
 export type ReferenceHandling = 'own' | 'read' | 'perhaps-read' | 'refused';
 
+/** For which server and client a request is encoded. */
 export interface UpstreamTarget {
   /** The model's name at the server. */
   model: string;
@@ -198,6 +204,7 @@ export interface UpstreamTarget {
   clientFormat?: FormatId;
 }
 
+/** A request as it is sent to a server. */
 export interface EncodedRequest {
   path: string;
   headers: Record<string, string>;
@@ -220,6 +227,7 @@ export interface GenerationContext {
   isSingleCall?: boolean;
 }
 
+/** One message of a server-sent event stream. */
 export interface SseMessage {
   /** Absent if the message had no `event:` line. */
   event?: string;
@@ -261,6 +269,7 @@ export interface RouteDocument {
   stream?: NamedSchema & { contentType: string };
 }
 
+/** A format's part of the OpenAPI document. */
 export interface FormatDocument {
   title: string;
   description: string;

@@ -13,6 +13,7 @@ export const formats: readonly Format[] = [gemini, anthropic, openai].map((forma
   client: withWholeCharacters(format.client),
 }));
 
+/** The server halves of all formats, in the same order. */
 export const serverCodecs: readonly ServerCodec[] = formats.map((format) => format.server);
 
 /** The format that a caller of a shared or unknown path speaks. */

@@ -2,6 +2,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { type Json, SluiceError } from '@sluice/canonical';
 import type { SseMessage } from './codec.ts';
 
+/** How much the parser accepts. */
 export interface SseParserOptions {
   /** Largest message to accept, in bytes of its text. The default holds an image of 12 MB. */
   maxMessageBytes?: number;

@@ -8,6 +8,7 @@ const defaultKeepAliveMs = 4_000;
 const keepAliveMarginMs = 1_000;
 const sweepMs = 1_000;
 
+/** Where to connect, and how often at a time. */
 export interface PoolOptions {
   origin: Origin;
   /** Connections open at the same time; further calls wait in order. */

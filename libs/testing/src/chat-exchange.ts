@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Json, JsonObject } from '@sluice/canonical';
 
+/** A call as the fake server received it. */
 export interface RecordedRequest {
   readonly method: string;
   readonly path: string;
@@ -9,6 +10,7 @@ export interface RecordedRequest {
   readonly body: JsonObject;
 }
 
+/** A tool call for a script to make. */
 export interface ScriptedToolCall {
   /** Counted from 0 within one answer. */
   index: number;

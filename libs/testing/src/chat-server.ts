@@ -6,6 +6,7 @@ import { ChatExchange, type RecordedRequest } from './chat-exchange.ts';
 /** Plays one answer. A script that rejects, or returns before it has ended the answer, cuts the connection. */
 export type ChatScript = (exchange: ChatExchange) => void | Promise<void>;
 
+/** What the fake server lists and says, and where it listens. */
 export interface ChatServerOptions {
   /** What `GET /v1/models` lists: names, or objects with more fields. Default: `['fake-model']`. */
   models?: readonly (string | { id: string; [field: string]: unknown })[];

@@ -4,6 +4,7 @@ import { type Encryption, encryptionArguments, prepareEncryption } from './redis
 import { ask, syncAtOnce, type Topology } from './topology.ts';
 import { until } from './until.ts';
 
+/** What kind of Cluster to start. */
 export interface StartClusterOptions {
   /**
    * Replicas of each of the three masters. Default: 0, with which nobody takes over the slots of a master that dies.

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
+/** How a program is started. */
 export interface StartProcessOptions {
   /** Added to PATH, HOME and NODE_COMPILE_CACHE, which are all that the child inherits. */
   environment?: Readonly<Record<string, string>>;
@@ -25,6 +26,7 @@ export interface ReadyMessage {
   readonly workers?: readonly { readonly pid: number; readonly opsPort: number }[];
 }
 
+/** How a program ended. */
 export interface ProcessExit {
   /** Null if a signal ended it. */
   readonly code: number | null;

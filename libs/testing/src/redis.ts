@@ -6,6 +6,7 @@ import { findFreePort, openRedis, type RedisServer, startRedisServer } from '@sl
 import { Redis } from 'ioredis';
 import { claimDatabase } from './redis-database.ts';
 
+/** What kind of Redis a test needs. */
 export interface StartRedisOptions {
   /** Additional server arguments, such as `['--maxmemory', '10mb']`. They imply a server of its own. */
   arguments?: readonly string[];

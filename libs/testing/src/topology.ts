@@ -35,6 +35,7 @@ export async function startSocket(): Promise<Topology> {
   return { name: 'socket', url: node.url, nodes: [node], stop: () => node.stop() };
 }
 
+/** What kind of sentinel to start. */
 export interface StartSentinelOptions {
   /** Encrypts all traffic, except on each server's plain port, which is its `port`. Default: false. */
   isEncrypted?: boolean;

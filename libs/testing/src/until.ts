@@ -1,3 +1,4 @@
+/** How long to wait, and for what. */
 export interface UntilOptions {
   /** How long the condition may take. Default: 10,000. */
   timeoutMs?: number;

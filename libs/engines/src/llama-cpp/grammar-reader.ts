@@ -3,6 +3,8 @@ import type { GrammarSchema } from './library.ts';
 
 /** Precedes the name of a definition. */
 export const definitionPrefix = '#/$defs/';
+
+/** A schema that allows any JSON value. */
 export const anything: GrammarSchema = {
   oneOf: [
     { type: ['string', 'number', 'boolean', 'null'] },

@@ -18,12 +18,14 @@ export interface LlamaLibrary {
   resolveChatWrapper(model: Model, options: { type: string }): ChatWrapper;
 }
 
+/** The loaded bindings of llama.cpp. */
 export interface Llama {
   loadModel(options: { modelPath: string; gpuLayers?: number; loadSignal: AbortSignal }): Promise<Model>;
   createGrammarForJsonSchema(schema: GrammarSchema): Promise<Grammar>;
   dispose(): Promise<void>;
 }
 
+/** A model file in memory. */
 export interface Model {
   readonly trainContextSize: number;
   readonly tokenizer: Tokenizer;
@@ -40,6 +42,7 @@ export interface Model {
 
 export type Tokenizer = (text: string) => readonly number[];
 
+/** Memory for a number of sequences, which are evaluated in shared batches. */
 export interface Context {
   /** Tokens of one sequence. */
   readonly contextSize: number;
@@ -52,6 +55,8 @@ export interface Sequence {
   compareContextTokens(tokens: readonly number[]): { firstDifferentIndex: number };
   clearHistory(): Promise<void>;
 }
+
+/** Tokens evaluated so far. */
 export interface MeterState {
   readonly usedInputTokens: number;
   readonly usedOutputTokens: number;
@@ -73,11 +78,14 @@ export interface ChatWrapper {
   generateContextState(options: ContextStateOptions): ContextState;
 }
 
+/** What a chat's prompt is made of. */
 export interface ContextStateOptions {
   chatHistory: readonly HistoryItem[];
   availableFunctions?: Functions;
   documentFunctionParams?: boolean;
 }
+
+/** A chat's prompt, and how to read what the model adds to it. */
 export interface ContextState {
   readonly contextText: ContextText;
   readonly stopGenerationTriggers: unknown;
@@ -86,10 +94,12 @@ export interface ContextState {
   readonly functionCall?: { initiallyEngaged: boolean; disengageInitiallyEngaged: readonly never[] };
 }
 
+/** A prompt before it is tokenized: plain text and control tokens. */
 export interface ContextText {
   readonly values: readonly ContextValue[];
   tokenize(tokenizer: Tokenizer): number[];
 }
+
 /** A string is plain text, whatever it contains. */
 export type ContextValue = string | MarkedText;
 /** Text in which control tokens count, or the name of a control token. */
@@ -97,20 +107,28 @@ export interface MarkedText {
   readonly value: string;
 }
 
+/** Generates answers in one sequence. */
 export interface Chat {
   generateResponse(history: readonly HistoryItem[], options: ChatOptions): Promise<ChatResult>;
   dispose(): void;
 }
 
+/** One turn of a conversation. */
 export type HistoryItem = { type: 'system' | 'user'; text: string } | ModelTurn;
+
+/** A turn of the model: what it said, thought and called. */
 export interface ModelTurn {
   type: 'model';
   response: ResponseItem[];
 }
+
+/** A text, a thought, or a call with its result. */
 export type ResponseItem =
   | string
   | { type: 'segment'; segmentType: 'thought'; text: string; ended: boolean }
   | FunctionCall;
+
+/** A call that the model made, together with its result. */
 export interface FunctionCall {
   type: 'functionCall';
   name: string;
@@ -120,6 +138,7 @@ export interface FunctionCall {
   startsNewChunk?: boolean;
 }
 
+/** The functions that the model may call, by name. */
 export type Functions = Readonly<Record<string, { description?: string; params?: GrammarSchema }>>;
 
 /**
@@ -142,12 +161,14 @@ export interface GrammarArray {
   minItems?: number;
   maxItems?: number;
 }
+
 export interface GrammarObject {
   type: 'object';
   properties?: Readonly<Record<string, GrammarSchema>>;
   additionalProperties?: boolean | GrammarSchema;
 }
 
+/** How one answer is generated. */
 export interface ChatOptions {
   signal: AbortSignal;
   /** An abort is an ordinary end if something was said already. */
@@ -171,11 +192,15 @@ export interface ChatOptions {
   /** `params` is absent for a function without parameters. */
   onFunctionCall?(call: { functionName: string; params: Json | undefined }): void;
 }
+
+/** A piece of an answer. */
 export interface ResponseChunk {
   readonly segmentType: 'thought' | 'comment' | undefined;
   readonly text: string;
   readonly tokens: readonly number[];
 }
+
+/** Why an answer ended. */
 export interface ChatResult {
   readonly metadata: {
     readonly stopReason: 'eogToken' | 'stopGenerationTrigger' | 'functionCalls' | 'maxTokens' | 'abort';

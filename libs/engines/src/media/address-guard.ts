@@ -71,6 +71,7 @@ function isPrivateAddress(address: string): boolean {
   return privateHosts.check(address, family) && !metadataHosts.check(address, family);
 }
 
+/** Where an operator lets the fetcher go. */
 export interface AddressRules {
   /** Only these public hosts. Absent: all of them. */
   hosts?: HostList;

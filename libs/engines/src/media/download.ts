@@ -10,6 +10,7 @@ export interface WebAnswer {
   body: AsyncIterable<Buffer>;
 }
 
+/** One GET of a file. */
 export interface WebRequest {
   url: URL;
   /** The only addresses to connect to; at least one. */

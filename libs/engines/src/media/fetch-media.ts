@@ -35,6 +35,7 @@ type Failure = Exclude<MediaFetch, { outcome: 'ok' }>;
 /** Where an answer redirects the fetch, or how the fetch ends. */
 type Step = MediaFetch | { outcome: 'redirected'; location: string };
 
+/** What a fetcher needs from its surroundings. */
 export interface MediaFetcherServices {
   /** Monotonic milliseconds. */
   now(): number;

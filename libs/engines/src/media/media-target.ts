@@ -5,6 +5,7 @@ export interface MediaTarget {
   host: string;
 }
 
+/** Which URLs may be fetched, as far as a URL alone tells. */
 export interface TargetRules {
   allowsHttp: boolean;
   ports: readonly number[];

@@ -6,6 +6,7 @@ const stepsPerTurn = 32;
 /** A step that only repeats what was delivered costs next to nothing. */
 const silentStepsPerTurn = 512;
 
+/** What is played, and how fast. */
 export interface Performance {
   teller: Teller;
   ttftMs: number;

@@ -3,9 +3,9 @@ import { cannotContinue, prefillText } from '../prefill.ts';
 import type { Passage } from './script.ts';
 
 /**
- * What the simulated model says where the client has begun its answer: the rest, where these are its own words, and
- * else all of it after them. No thoughts come before it any more. Throws `invalid-request` for a beginning that is
- * not text, and for JSON that would not be valid with it.
+ * What the simulated model says if the client has begun its answer: only the rest if the beginning is in its own words,
+ * otherwise its whole answer after the beginning. No thoughts precede it any more. Throws `invalid-request` for a
+ * beginning that is not text, and for JSON that would not be valid after it.
  */
 export function goOn(passages: readonly Passage[], request: InferenceRequest): readonly Passage[] {
   if (!request.prefill) return passages;

@@ -14,6 +14,7 @@ import { stampToken } from './stamp.ts';
 /** What a step was: one more token, silence from here on, or the terminal event. */
 export type Beat = 'token' | 'stall' | 'end';
 
+/** A script, and the limits under which it is told. */
 export interface Telling {
   script: Script;
   start: StartEvent;

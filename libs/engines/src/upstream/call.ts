@@ -38,6 +38,7 @@ export interface CallServices {
   onContact(status: number | undefined, why?: string): void;
 }
 
+/** What is special about one call. */
 export interface CallPlan {
   context: GenerationContext;
   signal: AbortSignal;

@@ -16,6 +16,7 @@ const refusalDoubtMs = 2 * retryMs;
 /** After how many failed probes in a row a server counts as gone. */
 const goneLimit = 2;
 
+/** How a server is probed, and who is told of changes. */
 export interface ProbeOptions {
   /** Scheme, host and port; used in messages for operators. */
   origin: string;

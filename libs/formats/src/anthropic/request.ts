@@ -29,6 +29,7 @@ import {
   requestBody,
 } from './wire.ts';
 
+/** Whether a call of this raw path wants its tokens counted instead of a generation. */
 export function countsTokens(path: string): boolean {
   return /\/count_tokens\/*$/.test(path);
 }

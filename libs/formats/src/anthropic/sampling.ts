@@ -17,6 +17,7 @@ export function decodeSampling(known: RequestBody): Sampling {
   };
 }
 
+/** For which model and client the settings are meant. */
 export interface SamplingTarget {
   /** The model's name at the server. */
   model: string;

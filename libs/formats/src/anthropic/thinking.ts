@@ -86,6 +86,7 @@ function budgetOf(thinking: JsonObject): number {
   throw invalid('thinking.budget_tokens', 'must be a whole number above 0');
 }
 
+/** For which model and request the thinking is meant. */
 export interface ThinkingTarget {
   /** The model's name at the server. */
   model: string;

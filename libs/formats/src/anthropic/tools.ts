@@ -13,6 +13,7 @@ import { placed } from '../places.ts';
 import { type Encoding, ownFields, ownValue } from './encoding.ts';
 import { customTool, format, invalid, parseWire, toolChoice as toolChoiceBody } from './wire.ts';
 
+/** The tools of a request. */
 export interface DecodedTools {
   tools: Tool[];
   /** Tools that the model must not see until it has searched for them; kept for servers that can search. */

@@ -36,11 +36,13 @@ export const requestBody = z.object({
 });
 export type RequestBody = z.infer<typeof requestBody>;
 
+/** A turn. */
 export const messageBody = z.object({ role: z.enum(['user', 'assistant', 'system']), content: anything });
 export const metadataBody = z.object({ user_id: optional(z.string()) });
 export const jsonFormat = z.object({ type: z.literal('json_schema'), schema: object });
 
 const type = z.string();
+/** The blocks of a turn. Like the body, they name only what is read here. */
 export const textBlock = z.object({ type, text: z.string() });
 export const mediaBlock = z.object({ type, source: object });
 export const base64Source = z.object({ type, media_type: z.string(), data: z.string() });
@@ -69,6 +71,7 @@ export const toolChoice = z.object({
   disable_parallel_tool_use: optional(z.boolean()),
 });
 
+/** A stranger's object, split into what is known and the rest. */
 export interface Parsed<Known> {
   known: Known;
   /** The fields that the schema does not name and that are not null. */

@@ -1,5 +1,6 @@
 import type { Task } from './tasks.ts';
 
+/** How long to measure. */
 export interface MeasureOptions {
   rounds: number;
   /** Length of a round in milliseconds. */

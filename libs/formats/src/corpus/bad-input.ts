@@ -16,6 +16,7 @@ export type BadInput = { id: string; format: string } & (
   | { kind: 'stream'; bytes: Uint8Array }
 );
 
+/** How many inputs to make, and from which seed. */
 export interface CorpusOptions {
   seed: number;
   /** How many inputs are made by mutation. Those from the lists are added to them. */

@@ -10,6 +10,7 @@ export interface HttpAnswer {
   tookMs: number;
 }
 
+/** The gateway to call. */
 export interface HttpTarget {
   url: URL;
   key: string;

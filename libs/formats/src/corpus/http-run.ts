@@ -5,6 +5,7 @@ import { httpOddities } from './http-oddities.ts';
 import { readKept } from './kept.ts';
 import { canary } from './oddities.ts';
 
+/** The gateway, and how much to send to it. */
 export interface HttpRunOptions extends HttpTarget {
   /** A model that the gateway serves; it replaces the model of the golden cases. */
   model: string;

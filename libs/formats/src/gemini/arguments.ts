@@ -1,6 +1,7 @@
 import type { JsonObject } from '@sluice/canonical';
 import { parseArguments as completeArguments } from '../call-arguments.ts';
 
+/** A call's arguments as an object. */
 export interface CallArguments {
   args: JsonObject;
   /** True if the text was beyond repair; then `args` is empty. */

@@ -15,6 +15,7 @@ export interface DecodedConfig {
   kept: JsonObject;
 }
 
+/** Decodes `generationConfig`. */
 export function decodeConfig(config: WireGenerationConfig): DecodedConfig {
   const { candidateCount, responseLogprobs, logprobs, thinkingConfig, ...others } = config;
   const { responseMimeType, responseSchema, responseJsonSchema, ...rest } = others;

@@ -5,6 +5,7 @@ import { keptOn, noteForeign } from './kept.ts';
 import { encodeCall, encodePart, withoutName } from './parts.ts';
 import { asModelsTake, encodeResult } from './results.ts';
 
+/** The conversation as a server reads it. */
 export interface EncodedContents {
   systemInstruction?: JsonObject;
   contents: JsonObject[];

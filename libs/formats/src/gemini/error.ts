@@ -33,6 +33,7 @@ const rpcStatus: Readonly<Record<ErrorKind, string>> = {
   'deadline-exceeded': 'DEADLINE_EXCEEDED',
 };
 
+/** The answer to a call that failed before its stream began. */
 export function encodeError(error: ErrorInfo, { requestId }: ReplyContext): EncodedError {
   const requestInfo = { '@type': `${rpc}.RequestInfo`, requestId };
   return {

@@ -4,6 +4,7 @@ import type { PublicModel, Query } from '../codec.ts';
 const defaultPageSize = 50;
 const largestPageSize = 1000;
 
+/** One model, as both the list and the retrieval show it. */
 export function encodeModel(model: PublicModel): JsonObject {
   return {
     name: `models/${model.id}`,

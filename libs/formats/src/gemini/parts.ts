@@ -94,10 +94,12 @@ function standardBase64(data: string): string {
   return /[-_]/.test(data) ? data.replaceAll('-', '+').replaceAll('_', '/') : data;
 }
 
+/** A text part, with this format's own fields. */
 export function encodeText(part: TextPart): JsonObject {
   return { text: part.text, ...keptOn(part) };
 }
 
+/** A thought, with this format's own fields. */
 export function encodeReasoning(part: ReasoningPart): JsonObject {
   return { text: part.text, thought: true, ...keptOn(part) };
 }

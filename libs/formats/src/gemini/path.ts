@@ -1,5 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 
+/** What a path asks a model to do. */
 export type Action = 'generateContent' | 'streamGenerateContent' | 'countTokens';
 
 const beginning = /^\/+v1(?:beta)?\/+(?:models|tunedModels)\/+/;

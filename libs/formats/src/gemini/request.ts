@@ -29,6 +29,7 @@ export interface ReplyFacts {
   textOnly: boolean;
 }
 
+/** Decodes a client's call. Throws `invalid-request` with the first bad field, or `not-found` for an unknown action. */
 export function decodeRequest(wire: WireRequest): DecodedRequest {
   const { model, action } = parsePath(wire.path);
   const body = parseRequestBody(wire.body, action === 'countTokens');
@@ -104,6 +105,7 @@ function isMedia(type: string): boolean {
   return type === 'media' || type === 'opaque';
 }
 
+/** The request for a server. Throws `invalid-request` for what the dialect cannot express. */
 export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
   const dropped: FormatId[] = [];
   noteForeign(request, dropped);

@@ -20,6 +20,7 @@ import { addUsage, encodeUsage } from './usage.ts';
  * feedback on the prompt and whatever else was beside the candidates).
  */
 
+/** The single body, with one candidate for each generation. */
 export function encodeResponse(generations: readonly Generation[], call: ClientCall): Json {
   const [first] = generations;
   if (!first) throw new SluiceError('internal', 'an answer of no generation');

@@ -2,6 +2,7 @@ import { type GenerationEvent, isJsonObject, type Json } from '@sluice/canonical
 import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
 import { AnswerDecoder } from './answer-decode.ts';
 
+/** Decodes a server's stream. */
 export function createStreamDecoder(context: GenerationContext): StreamDecoder {
   const answer = new AnswerDecoder(context);
   return {

@@ -27,6 +27,7 @@ const textHead = '{"candidates":[{"content":{"role":"model","parts":[{"text":';
 const textTail = '}]}';
 const thoughtTail = ',"thought":true}]}';
 
+/** Encodes a stream of chunks, framed as the call asks. */
 export function createStreamEncoder(call: ClientCall): StreamEncoder {
   return new GeminiStreamEncoder(call);
 }

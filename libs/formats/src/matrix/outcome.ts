@@ -23,6 +23,7 @@ export interface CellOutcome {
   answer?: LegOutcome;
 }
 
+/** Whether a client wants a stream or a single body. */
 export type Mode = 'stream' | 'single';
 
 /** The state of the whole cell: the worst of its legs. */

@@ -7,6 +7,7 @@ import { createSandbox, type Mutant } from './test-sandbox.ts';
  */
 export type Verdict = 'noticed' | 'timeout' | 'missed' | 'excused';
 
+/** A mutant, and whether a test noticed it. */
 export interface JudgedMutant extends Mutant {
   verdict: Verdict;
 }
@@ -21,6 +22,7 @@ const startLimitMs = 180_000;
 const parallel = 2;
 const tellEveryMs = 30_000;
 
+/** Which mutants to judge. */
 export interface JudgeOptions {
   folder: string;
   /** Names of the files to judge; empty means all. */

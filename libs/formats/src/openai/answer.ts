@@ -4,6 +4,7 @@ import { detailsField } from './sealed-thoughts.ts';
 import { deltaEvents, type OpenCall, startEvents, ToolCalls } from './tool-calls.ts';
 import { FORMAT } from './wire.ts';
 
+/** What a text in an answer is. */
 export type TextKind = 'text' | 'refusal' | 'reasoning';
 interface TextPiece {
   kind: TextKind;

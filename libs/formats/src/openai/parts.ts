@@ -24,6 +24,7 @@ import {
   textPart,
 } from './wire.ts';
 
+/** The content of a message: a text, or parts. */
 export type WireContent = string | unknown[];
 
 /** Decodes text and refusals. A part of any other type is kept as it is, for servers of this dialect. */

@@ -44,6 +44,7 @@ const content = z.union([z.string(), z.array(z.unknown())]);
 const role = z.string();
 const type = z.string();
 
+/** Messages and their parts. Like the body, they name only what is read here. */
 export const anyMessage = z.object({ role });
 export const systemMessage = z.object({ role, content });
 export const userMessage = z.object({ role, content });
@@ -115,6 +116,7 @@ export function parseWire<T>(schema: z.ZodType<T>, value: unknown, path: string)
   throw invalid(fieldPath(path, inner), message.replace(/^Invalid input: /, ''));
 }
 
+/** A stranger's object, split into what is known and the rest. */
 export interface Read<Shape extends z.ZodRawShape> {
   known: z.infer<z.ZodObject<Shape>>;
   /** The fields that the schema does not name. */
