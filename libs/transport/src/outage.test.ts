@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isIngressAlive } from './presence/ingress-presence.ts';
 import { createJobConsumer } from './queue/job-consumer.ts';
 import { createJobQueue } from './queue/job-queue.ts';
-import { openRedis } from './redis/connection.ts';
+import { openRedis, type RedisClient } from './redis/connection.ts';
 import { Connections, createJob } from './transport-suite.ts';
 
 // Servers die and come back here, on machines that may be busy.
@@ -350,6 +350,49 @@ describe('when one master of a cluster is away', () => {
     for (const pool of pools) {
       await until(() => queue.enqueue(pool, createJob('after'), 1).then(() => true), { timeoutMs: 30_000 });
     }
+  });
+
+  describe('that is told of as an outage, once, and that it is over', () => {
+    const told: string[] = [];
+    let commands: RedisClient;
+    beforeEach(async () => {
+      told.length = 0;
+      commands = openRedis(topology.url, {
+        profile: 'command',
+        name: 'told',
+        onError: (error) => told.push(error.message),
+        onRecovery: () => told.push('back'),
+      });
+      await until(() => commands.status === 'ready');
+    });
+    afterEach(() => commands.disconnect());
+
+    it('where it refuses to write', async () => {
+      await ask(first().port, 'CONFIG', 'SET', 'min-replicas-to-write', '1');
+      await until(() => told.length > 0);
+      await ask(first().port, 'CONFIG', 'SET', 'min-replicas-to-write', '0');
+      await until(() => told.length > 1);
+      expect(told).toEqual([
+        expect.stringMatching(`^the master at 127.0.0.1:${first().port}: NOREPLICAS`),
+        'back',
+      ]);
+    });
+
+    it('where it is dead', async () => {
+      await first().down();
+      await until(() => told.length > 0);
+      await first().up();
+      await until(() => told.length > 1, { timeoutMs: 30_000 });
+      expect(told).toEqual([expect.stringContaining(`the master at 127.0.0.1:${first().port}: `), 'back']);
+    });
+
+    it('where it stands still', async () => {
+      first().suspend();
+      await until(() => told.length > 0, { timeoutMs: 30_000 });
+      first().resume();
+      await until(() => told.length > 1, { timeoutMs: 30_000 });
+      expect(told).toEqual([expect.stringContaining(`the master at 127.0.0.1:${first().port}: `), 'back']);
+    });
   });
 
   it('many commands to one that stands still all give up before the last of the redirections', async () => {

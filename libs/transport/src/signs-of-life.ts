@@ -1,5 +1,6 @@
 import slotOf from 'cluster-key-slot';
 import { Cluster, type Redis } from 'ioredis';
+import { masterAt } from './redis/cluster-master.ts';
 import type { RedisClient } from './redis/connection.ts';
 
 /** A subscriber sends nothing by itself, so only these questions show whether Redis answers. */
@@ -53,7 +54,7 @@ function askServer(server: Redis): Questions {
 function askMasters(cluster: Cluster, channels: () => Iterable<string>): Questions {
   const unanswered = new Map<string, number>();
   const ask = (address: string): void => {
-    const node = nodeAt(cluster, address);
+    const node = masterAt(cluster, address);
     // The refresh makes a new connection if this is still the master; if not, its successor is asked from then on.
     if (!node) cluster.refreshSlotsCache();
     // A connection that is being made counts as unanswered, too: it may be given up before it was asked anything.
@@ -69,7 +70,7 @@ function askMasters(cluster: Cluster, channels: () => Iterable<string>): Questio
     isAnswered: () => {
       for (const address of mastersOf(cluster, channels())) {
         if ((unanswered.get(address) ?? 0) >= unansweredLimit) return false;
-        if (nodeAt(cluster, address)?.status === 'connect') return false;
+        if (masterAt(cluster, address)?.status === 'connect') return false;
       }
       return true;
     },
@@ -84,8 +85,4 @@ function mastersOf({ slots }: Cluster, channels: Iterable<string>): Set<string> 
     if (master !== undefined) addresses.add(master);
   }
   return addresses;
-}
-
-function nodeAt(cluster: Cluster, address: string): Redis | undefined {
-  return cluster.nodes('master').find(({ options }) => `${options.host}:${options.port}` === address);
 }

@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { probeKey } from '../names.ts';
+import { keepAsking } from './ask-to-write.ts';
 import { coalesceWrites } from './coalesce-writes.ts';
 import { isRefusedByReplica, leaveReplaced, shunReplicas } from './follow-master.ts';
 import { ImpatientCluster } from './impatient-cluster.ts';
@@ -29,8 +29,6 @@ const commandSilenceMs = 800;
  * blocking fetch.
  */
 const deadAfterMs = 3_000;
-/** How often a server that takes what we write is asked whether it does. */
-const askIntervalMs = 1_000;
 
 /** Emitted on a subscriber by its owner when the subscriptions stand again after a `ready`. */
 export const resubscribed = 'resubscribed';
@@ -99,8 +97,8 @@ export function openRedis(url: string, options: ConnectionOptions): RedisClient 
     if (isOut) onRecovery?.();
     isOut = false;
   };
-  if (client instanceof Cluster) client.on('ready', served);
-  else if (profile !== 'subscriber') keepAsking(client, served);
+  if (profile !== 'subscriber') keepAsking(client, served);
+  else if (client instanceof Cluster) client.on('ready', served);
   else client.once('ready', served).on(resubscribed, served);
   if (client instanceof Redis) keepToMaster(client);
   const silenceMs = profile === 'command' ? commandSilenceMs : deadAfterMs;
@@ -157,25 +155,6 @@ function eachNode(client: RedisClient, visit: (node: Redis) => void): void {
   }
   for (const node of client.nodes()) visit(node);
   client.on('+node', visit);
-}
-
-/**
- * Asks whether the server takes what we write, by a command that finds nothing to write: it may have become a replica, of
- * which nobody hears who only publishes, miss its own replicas or its disk, or refuse it to our user. `served` is told
- * that it does, a refusal is an error of the connection.
- */
-function keepAsking(client: Redis, served: () => void): void {
-  const ask = (): void => {
-    if (client.status !== 'ready') return;
-    client.persist(probeKey).then(served, (error: Error) => {
-      // An answer that does not come closes the connection, and then it is opened again.
-      if (error.name === 'ReplyError') client.emit('error', error);
-    });
-  };
-  client.on('ready', ask);
-  const timer = setInterval(ask, askIntervalMs);
-  timer.unref();
-  client.once('end', () => clearInterval(timer));
 }
 
 /**
