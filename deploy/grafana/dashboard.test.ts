@@ -38,7 +38,7 @@ describe('the dashboard', () => {
     }
   });
 
-  it('is red where something is wrong, and nowhere because much is going on', () => {
+  it('is red where something is wrong, and not where much is going on', () => {
     const colours = (title: string, value: number) => {
       const panel = buildDashboard().panels?.find((each) => each.title === title);
       const steps =
@@ -78,7 +78,7 @@ describe('the dashboard', () => {
     expect(missing).toEqual([]);
   });
 
-  it('draws no line without the label that its legend names', () => {
+  it('draws no line without a label that its legend names', () => {
     const nameless = queries.filter(
       ({ expression, legend }) => legend.includes('{{') && expression.includes('vector('),
     );

@@ -80,7 +80,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     await areGone(announcement.processes);
   });
 
-  it('takes away what its Redis has when it is told to stop while that starts', async () => {
+  it('removes what its Redis has made when it is stopped while Redis starts', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sluice-'));
     const child = spawnStart(['--port', String(await findFreePort())], { environment: { TMPDIR: folder } });
     await until(() => readdirSync(folder).length > 0, { what: 'the folder of Redis', intervalMs: 1 });
@@ -249,7 +249,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     ]);
   });
 
-  it('says in one sentence that the given Redis would throw requests away', async () => {
+  it('says in one sentence that the given Redis would evict requests', async () => {
     await using redis = await startOwnRedis({ arguments: ['--maxmemory-policy', 'allkeys-lru'] });
     const child = await spawnStartOn(redis.url);
     expect(await child.exited).toBe(1);
@@ -285,7 +285,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(answer).toMatchObject({ choices: [{}] });
   });
 
-  it('meets a Redis of its own at a socket, which it takes away in the end', async () => {
+  it('reaches a Redis of its own by a socket, which it removes in the end', async () => {
     const { child, announcement } = await start();
     const folder = dirname(fileURLToPath(announcement.redisUrl.replace('unix:', 'file:')));
     expect(statSync(folder).mode & 0o777).toBe(0o700);

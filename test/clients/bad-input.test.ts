@@ -456,7 +456,7 @@ describe('a socket', () => {
     return text;
   }
 
-  it('that says garbage in the middle of its stream is refused behind the end of it', async () => {
+  it('that sends garbage in the middle of its stream is refused after the end of the stream', async () => {
     const text = await sayGarbage(paths.openai, '');
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
     expect(text).toMatch(/data: \[DONE\]\s+0\r\n\r\nHTTP\/1\.1 400/);

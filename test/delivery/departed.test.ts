@@ -35,7 +35,7 @@ async function leave(body: object, isEnough: (text: string) => boolean): Promise
   await atRest();
 }
 
-test('who leaves a stream of an upstream pays for the prompt and what was said', async () => {
+test('a client that leaves a stream of an upstream pays for the prompt and what was delivered', async () => {
   chat.server.answerWith(async (exchange) => {
     for (let word = 0; word < 50; word += 1) await exchange.text(`word${word} `);
     await exchange.closed;
@@ -103,7 +103,7 @@ test.each([true, false])(
   },
 );
 
-test('who takes nothing of a single answer is dropped as a slow reader, not counted as gone', async () => {
+test('a client that takes nothing of a single answer is dropped as a slow reader, not counted as gone', async () => {
   chat.server.answerWith(async (exchange) => {
     // More than the kernel buffers for a client that does not read.
     for (let part = 0; part < 24; part += 1) await exchange.text('x'.repeat(1024 * 1024));

@@ -31,7 +31,7 @@ test('500 concurrent streams of all formats end complete and equal to the refere
   expect(answers.filter((answer) => !answer.isComplete || !answer.isEqual)).toEqual([]);
 });
 
-test('afterwards every gauge reads 0 and no key of a request is left without an expiry', async () => {
+test('after the load every gauge reads 0 and no key of a request is left without an expiry', async () => {
   await until(async () => (await busyGauges(gateway)).length === 0, { what: 'the end of all work' });
   expect(await gateway.metric('sluice_requests_total')).toBe(500);
   await until(async () => (await leftoverKeys(gateway.redisUrl)).length === 0);

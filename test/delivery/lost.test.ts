@@ -110,7 +110,7 @@ test('streams go on without a seam when every subscription is cut again and agai
   expectWhole(await ended);
 });
 
-test('no worker is taken for lost while it is Redis that stands still', async () => {
+test('no worker is taken for lost while Redis is frozen', async () => {
   const lost = () => gateway.metric('sluice_attempts_total', { reason: 'silent' });
   const lostBefore = await lost();
   const { ended } = await openStreams(20);

@@ -94,7 +94,7 @@ test('a client that leaves while it streams frees its slot for one that waits', 
   expect((await gateway.metric('sluice_requests_total', { outcome: 'cancelled' })) - cancelledBefore).toBe(4);
 });
 
-test('what an operator says a tenant weighs counts for its next request that waits', async () => {
+test('a new weight of a tenant counts from its next waiting request on', async () => {
   await gateway.cli('tenants', 'create', 'heavy', '--weight', '2.5');
   const minted = await gateway.cli('keys', 'mint', '--tenant', 'heavy', '--json');
   const apiKey: string = JSON.parse(minted).credential;

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => chat?.stop());
 
-it.each(formats)('a single answer of %s whose worker dies in its middle is said anew', async (format) => {
+it.each(formats)('a single answer of %s whose worker dies midway is generated anew', async (format) => {
   const { gateway, server } = chat;
   const usage = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };
   let calls = 0;

@@ -45,7 +45,7 @@ function expectWhole({ streams: observed }: Failover): void {
 }
 
 describe('a gateway on a Redis with sentinels', () => {
-  it('carries its streams over a failover and serves on', { timeout: testLimitMs }, async () => {
+  it('keeps its streams through a failover and serves on', { timeout: testLimitMs }, async () => {
     const bench = await startSentinelBench({ downAfterMs: 5_000 });
     stack.defer(() => bench.stop());
     expectWhole(await bench.failOver(streams));
@@ -53,13 +53,15 @@ describe('a gateway on a Redis with sentinels', () => {
 });
 
 describe('a gateway on a Redis Cluster', () => {
-  it('carries its streams over the death of any master and serves on', { timeout: testLimitMs }, async () => {
+  it('keeps its streams through the death of any master and serves on', {
+    timeout: testLimitMs,
+  }, async () => {
     const bench = await startClusterBench();
     stack.defer(() => bench.stop());
     for (let shard = 0; shard < 3; shard += 1) expectWhole(await bench.failOver(streams));
   });
 
-  it('carries its streams over the death of a worker', { timeout: testLimitMs }, async () => {
+  it('keeps its streams through the death of a worker', { timeout: testLimitMs }, async () => {
     const cluster = await startCluster();
     stack.defer(() => cluster.stop());
     const gateway = await startGatewayOn(cluster);
@@ -72,7 +74,7 @@ describe('a gateway on a Redis Cluster', () => {
     await servedAfter(entranceOf(gateway));
   });
 
-  it('takes no worker for lost while a master makes those wait who write', {
+  it('takes no worker for lost while a master makes writers wait', {
     timeout: testLimitMs,
   }, async () => {
     const cluster = await startCluster();
@@ -92,7 +94,7 @@ describe('a gateway on a Redis Cluster', () => {
     expect(told.filter((line) => line.includes('worker lost'))).toEqual([]);
   });
 
-  it('carries its streams over a restart of every master with its data', {
+  it('keeps its streams through a restart of every master with its data', {
     timeout: testLimitMs,
   }, async () => {
     const cluster = await startCluster();

@@ -271,7 +271,7 @@ describe.each(generations)('the messages SDK $version', ({ Sdk, version }) => {
   });
 
   describe('a thread', () => {
-    it('goes on with what was said before, turn by turn', async () => {
+    it('continues a conversation, turn by turn', async () => {
       // The older SDK has none.
       if (version !== '1') return;
       const thread = client().beta.messages.thread({ model: 'sim', max_tokens: 100 });

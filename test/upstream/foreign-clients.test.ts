@@ -40,7 +40,7 @@ async function post(path: string, body: object): Promise<number> {
   return response.status;
 }
 
-it('tells a server what its own client said, and nothing that another could not know to be refused', async () => {
+it('sends a server what a client of its own format said, and nothing that another could not know to be refused', async () => {
   const hello = [{ role: 'user', content: 'Hello' }];
   const said = { model: 'claude', temperature: 0.5, messages: hello };
   expect(await post('/v1/messages', { ...said, max_tokens: 9 })).toBe(400);

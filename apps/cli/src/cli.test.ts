@@ -155,7 +155,7 @@ it('a key of another secret is not minted by accident', async () => {
   });
 });
 
-it('keys of a tenant that is not there are no empty list', async () => {
+it('listing the keys of an unknown tenant is an error, not an empty list', async () => {
   await run('tenants', 'create', 'acme');
   expect(await run('keys', 'list', '--tenant', 'acme')).toMatchObject({
     code: 0,
@@ -322,7 +322,7 @@ it.skipIf(!existsSync('/dev/full'))(
   },
 );
 
-it('who reads only the beginning of a list is told of no mistake', async () => {
+it('a reader that leaves after the beginning of a list causes no error', async () => {
   const errors: string[] = [];
   const closed = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
   const surroundings: Surroundings = {

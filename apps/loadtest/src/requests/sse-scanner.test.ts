@@ -91,7 +91,7 @@ describe.each(formatNames)('the scanner of %s', (format) => {
     });
   });
 
-  it('joins a long line once, however many reads it took', () => {
+  it('joins the pieces of a long line once, however many reads it took', () => {
     const long = 'x'.repeat(100_000);
     const bytes = stream(format, [long]);
     const cuts = Array.from({ length: 1000 }, (_, at) => at * 100);
