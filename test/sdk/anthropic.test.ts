@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-// The older one sends x-api-key and another version of the API; what is used here has the same types in both.
+// The older SDK sends x-api-key and another version of the API. What is used here has the same types in both.
 const generations = [
   { version: '1', Sdk: Anthropic },
   { version: '0.137', Sdk: Anthropic0 as unknown as typeof Anthropic },
@@ -94,7 +94,7 @@ describe.each(generations)('the messages SDK $version', ({ Sdk, version }) => {
       const message = await ask('', conversation);
       expect(message.content).toMatchObject([{ type: 'text', text: referenceText(3, 0, 5) }]);
       expect(message.model).toBe('claude-sonnet-5');
-      // What the model was given shows in what it counts: every turn, and every system prompt.
+      // The token count shows what the model was given: every turn, and every system prompt.
       const { system, messages } = conversation;
       const counted = await Promise.all(
         [

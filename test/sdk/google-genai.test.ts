@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-// The older one calls /v1beta, the newer one /v1; what is used here has the same types in both.
+// The older SDK calls /v1beta, the newer one /v1. What is used here has the same types in both.
 const generations = [
   { version: '3', Sdk: GoogleGenAI },
   { version: '1', Sdk: GoogleGenAI1 as unknown as typeof GoogleGenAI },
@@ -66,7 +66,7 @@ describe.each(generations)('the generate-content SDK $version', ({ Sdk, version 
       ];
       const answer = await ask(contents, { systemInstruction: 'Be brief.' });
       expect(answer.text).toBe(referenceText(3, 0, 5));
-      // What the model was given shows in what it counts: every turn, and the instruction.
+      // The token count shows what the model was given: every turn, and the instruction.
       const others = await Promise.all([ask(contents.slice(2)), ask(contents)]);
       const counted = [...others, answer].map(({ usageMetadata }) => usageMetadata?.promptTokenCount ?? NaN);
       expect(counted).toEqual([...new Set(counted)].sort((left, right) => left - right));
@@ -394,7 +394,7 @@ describe.each(generations)('the generate-content SDK $version', ({ Sdk, version 
     it('in the middle of a stream are thrown with their status, by the SDK that reads them', async () => {
       const { items, error } = await drain(await stream('[[sim tokens=9 seed=7 error=unavailable@3]]'));
       expect(items.map((chunk) => chunk.text ?? '').join('')).toBe(referenceText(7, 0, 3));
-      // The older one yields the error as a chunk without candidates: the missing reason is all that tells.
+      // The older SDK yields the error as a chunk without candidates; only the missing finish reason shows it.
       expect(items.some((chunk) => chunk.candidates?.[0]?.finishReason)).toBe(false);
       if (version === '3') expect(error).toMatchObject({ name: 'ApiError', status: 503 });
     });

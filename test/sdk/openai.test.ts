@@ -78,7 +78,7 @@ describe('text', () => {
     ];
     const completion = await client.chat.completions.create({ model: 'sim', messages });
     expect(completion.choices[0]?.message.content).toBe(referenceText(3, 0, 5));
-    // What the model was given shows in what it counts: every turn, and every system message.
+    // The token count shows what the model was given: every turn, and every system message.
     const turns = messages.filter(({ role }) => role === 'user' || role === 'assistant');
     const counted = await Promise.all(
       [messages.slice(4, 5), turns, turns.concat(messages.slice(0, 1)), messages].map(async (part) => {
@@ -500,7 +500,7 @@ const counted: OpenAI.ChatCompletionCreateParamsNonStreaming = {
   messages: [user('[[sim tokens=3]]')],
 };
 
-/** The most and what is left, by what is counted. */
+/** The limit and what is left of it, for requests and for tokens. */
 function ratesOf({ headers }: Response): Record<'requests' | 'tokens', number[]> {
   const read = (what: string) =>
     ['limit', 'remaining'].map((name) => Number(headers.get(`x-ratelimit-${name}-${what}`)));

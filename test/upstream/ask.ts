@@ -4,14 +4,14 @@ import OpenAI from 'openai';
 import type { Format } from '../support/call.ts';
 import { weatherSchema } from '../support/sdk-gateway.ts';
 
-/** What is asked, in no format's words. */
+/** A question, independent of any format. */
 export interface Question {
   prompt: string;
   /** Declares `get_weather` and `get_time`; `get_weather` must be called where it is `forced`. */
   tools?: 'auto' | 'forced';
-  /** Takes one call at most, which the generate-content format has no word for. */
+  /** Wants one call at most, which generate content can't say. */
   isSingleCall?: boolean;
-  /** The prompt was answered by a call whose result is there now. */
+  /** The conversation goes on: the prompt was answered by a call, whose result is included. */
   hasResult?: boolean;
   /** Wants JSON of `weatherSchema`. */
   isJson?: boolean;
@@ -20,7 +20,7 @@ export interface Question {
   stop?: string;
 }
 
-/** What came, with the finish reason in the format's own words. */
+/** The answer, with the finish reason in the format's own words. */
 export interface Told {
   text: string;
   reasoning: string;
@@ -36,7 +36,7 @@ export interface Target {
   model: string;
 }
 
-/** Asks by the format's own SDK, which is also what reads the answer. */
+/** Asks by the official SDK of each format, which also reads the answer. */
 export const ask: Record<Format, (target: Target, question: Question, stream: boolean) => Promise<Told>> = {
   openai: askChat,
   anthropic: askMessages,
@@ -87,7 +87,7 @@ async function askChat(target: Target, question: Question, isStream: boolean): P
         .finalChatCompletion()
     : await client.chat.completions.create(body);
   const [choice] = completion.choices;
-  // An extension that the SDK keeps in bodies and, being unknown to it, overwrites in streams.
+  // An extension that the SDK does not know: it keeps it in bodies and overwrites it in streams.
   const reasoning = (choice?.message as { reasoning_content?: string } | undefined)?.reasoning_content;
   return {
     text: choice?.message.content ?? '',

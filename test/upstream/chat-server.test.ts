@@ -40,7 +40,7 @@ function say(format: Format, stream: boolean, more: { model?: string; signal?: A
   return call({ baseUrl, apiKey, model: 'chat', format, prompt: 'hello', stream, ...more });
 }
 
-/** Runs a call against a script and tells the answer with the exchanges that it caused. */
+/** Runs a call against a script and returns the answer with the exchanges that it caused. */
 async function play<Result>(script: ChatScript, run: () => Promise<Result>) {
   const before = server.exchanges.length;
   server.answerWith(script);
@@ -163,7 +163,7 @@ describe.each(ways)('a chat-completions server behind $format $way', ({ format, 
     expect(result).toMatchObject({ status: seen, error: expect.stringContaining(says) });
     expect(result.error).not.toContain(credential);
     if (status === 429 || status === 503) expect(result.headers.get('retry-after')).toBe('7');
-    // Who says when to come again is asked once, and the client may come again then.
+    // A server that says when to come again is asked once; the client may come again then.
     expect(exchanges).toHaveLength(1);
     if (status === 503) expect(result.headers.get('x-should-retry')).toBeNull();
   });

@@ -4,7 +4,7 @@ import { call, formats } from '../support/call.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { ask, type Question, type Target, type Told } from './ask.ts';
 
-/** The gateway whose model is simulated, and the one that has it for an upstream in every dialect. */
+/** A gateway whose model is simulated, and one that has the first as its upstream in every dialect. */
 let origin: Gateway;
 let front: Gateway;
 beforeAll(async () => {
@@ -71,7 +71,7 @@ describe.each(formats.flatMap((format) => formats.map((dialect) => ({ format, di
       }
     });
 
-    // Generate content has no word for it.
+    // Generate content can't say it.
     it.skipIf(format === 'gemini')('makes one call where the client takes no more', async () => {
       const prompt = '[[sim tokens=2 seed=1 tool=get_weather,get_time]]';
       for (const isStream of [false, true]) {
@@ -87,7 +87,7 @@ describe.each(formats.flatMap((format) => formats.map((dialect) => ({ format, di
       for (const isStream of [false, true]) {
         const [direct, relayed] = await both(question, isStream);
         expect(relayed).toMatchObject({ text: words.slice(0, 3).join(' ') });
-        // Only messages tell that it was a stop sequence.
+        // Only the messages format tells that it was a stop sequence.
         if (format !== 'anthropic' || dialect === 'anthropic') expect(relayed).toEqual(direct);
       }
     });

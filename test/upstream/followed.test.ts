@@ -34,7 +34,7 @@ async function ask(): Promise<string> {
   return response.headers.get('x-request-id') ?? '';
 }
 
-/** The line of that message about a request, as soon as a process has written it. */
+/** The log line with this message about a request, as soon as a process has written it. */
 async function lineOf(lines: readonly string[] | undefined, msg: string, requestId: string) {
   let found: Record<string, unknown> | undefined;
   await until(() => {

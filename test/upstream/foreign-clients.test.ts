@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 
-/** The bodies that a server of messages was sent; it refuses them all. */
+/** The bodies that a server of messages received; it refuses them all. */
 const asked: unknown[] = [];
 const server = createServer(async (request, response) => {
   if (request.method === 'POST') asked.push(await json(request));

@@ -31,7 +31,7 @@ it('one pool is served while the server of another is still to come, and that on
     call({ ...gateway, model, format: 'openai', prompt, stream: false });
   const environment = { ...gateway.environment, SLUICE_POOLS: 'sim,chat' };
   const starting = startProcess('apps/worker/src/main.ts', { environment });
-  // A process that has to start first.
+  // The worker process has to start first.
   await until(async () => (await ask('sim', '[[sim tokens=2]]')).status === 200, { timeoutMs: 30_000 });
   expect(await ask('chat', 'hi')).toMatchObject({ status: 503 });
   late = await startChatServer({ port });

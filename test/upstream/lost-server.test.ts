@@ -12,7 +12,7 @@ let port: number;
 let gateway: Gateway;
 const workers: TestProcess[] = [];
 
-/** A server that is there, as far as its list of models tells. */
+/** Starts a server that answers with a list of models and nothing else. */
 async function listen(at: number): Promise<void> {
   dying = createServer((_request, response) => response.end('{"object":"list","data":[]}'));
   await new Promise<void>((resolve) => dying.listen(at, '127.0.0.1', resolve));
@@ -55,7 +55,8 @@ it('leaves its jobs to the workers whose server is there, offers no slots, and d
   const { baseUrl, apiKey } = gateway;
   const say = () => call({ baseUrl, apiKey, model: 'chat', format: 'openai', prompt: 'hi', stream: false });
   await close();
-  // More than the living server takes at once: they wait, and a worker without a server would have room for all.
+  // More requests than the living server takes at once: some wait, while a worker without a server would have free
+  // slots.
   for (let round = 0; round < 5; round += 1) {
     const answers = await Promise.all(Array.from({ length: 3 * slots }, say));
     expect(answers.map(({ status, text }) => [status, text])).toEqual(answers.map(() => [200, 'here']));

@@ -10,7 +10,7 @@ const png = Buffer.from('\x89PNG\r\n\x1a\n and the rest', 'latin1');
 const pdf = Buffer.from('%PDF-1.7 and the rest');
 const signature = 'signature=not-for-anyone';
 
-/** What a server of each dialect answers in one body. */
+/** The single body that a server of each dialect answers. */
 const answers: Record<Format, object> = {
   openai: {
     id: 'c',
@@ -121,7 +121,7 @@ beforeAll(async () => {
   const upstreams = await Promise.all(
     formats.map(async (dialect) => {
       const baseUrl = await open(async (request) => {
-        // The servers are ours; what is missing shows as undefined in the assertion.
+        // Not validated: a missing field shows as undefined in the assertion.
         if (request.method === 'POST') bodies.push((await json(request)) as Body);
         return ['application/json', JSON.stringify(answers[dialect])];
       });
@@ -210,7 +210,7 @@ describe('pictures and documents by URL', () => {
   it('are counted by the worker, by how it ended', async () => {
     const opsPort = gateway.workers[0]?.ready.workers?.[0]?.opsPort;
     const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
-    // By then every pair was served once and refused once.
+    // By now every pair was served once and refused once.
     expect(text).toMatch(/^sluice_media_fetches_total\{outcome="ok"\} 15$/m);
     expect(text).toMatch(/^sluice_media_fetches_total\{outcome="refused"\} [1-9]\d*$/m);
     expect(text).toMatch(/^sluice_media_fetch_duration_seconds_count [1-9]\d*$/m);

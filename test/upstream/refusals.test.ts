@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 
-/** Servers of the three dialects, which are never asked: what they can't be told is refused before. */
+/** Servers of the three dialects, which are never called: what can't be said to them is refused before. */
 const server = createServer((request, response) => {
   request.resume();
   response.writeHead(404).end();
