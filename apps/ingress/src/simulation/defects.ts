@@ -8,8 +8,7 @@ import type { GenerationServices } from '../dispatch/generation.ts';
 export type CreateMachine = NonNullable<GenerationServices['createMachine']>;
 
 /**
- * Machines with one safeguard taken out. The simulation has to find each: one that it misses would be a
- * promise that nobody holds.
+ * Machines with one safeguard removed. The simulation has to find each defect; one that it misses is not covered by it.
  */
 export const defects: Readonly<Record<string, CreateMachine>> = {
   'no fence between attempts': (effects, facts) => new Unfenced(effects, facts),
@@ -34,7 +33,7 @@ export const defects: Readonly<Record<string, CreateMachine>> = {
     ),
 };
 
-/** The effects in a form of which single ones can be replaced. */
+/** The effects as a plain object, of which single ones can be replaced. */
 function passing(effects: AttemptEffects): AttemptEffects {
   return {
     enqueue: (attempt, resume, reason) => effects.enqueue(attempt, resume, reason),
@@ -54,11 +53,11 @@ class Unfenced extends AttemptMachine {
 
 class Unnumbered extends AttemptMachine {
   private counted = 0;
-  private of = 1;
+  private countedAttempt = 1;
 
   override frame(worker: string, attempt: number, _sequence: number, events: GenerationEvent[]): void {
-    if (this.of !== this.attempt) this.counted = 0;
-    this.of = this.attempt;
+    if (this.countedAttempt !== this.attempt) this.counted = 0;
+    this.countedAttempt = this.attempt;
     super.frame(worker, attempt, this.counted, events);
     this.counted += 1;
   }
@@ -84,11 +83,11 @@ class Endless extends AttemptMachine {
 
 class Faithful extends AttemptMachine {
   override workerLost(): void {
-    // It hopes.
+    // This defect ignores the loss.
   }
 }
 
-/** Waits for no worker's word: a job that two looks have missed counts as lost. */
+/** A directory without signs of life, so that a job counts as lost as soon as two looks have missed it. */
 export class HastyDirectory extends WorkerDirectory {
   override beatsOf(): ReadonlyMap<string, number> {
     return new Map();

@@ -3,25 +3,25 @@ import type { Schedule } from './schedule.ts';
 import type { SimulatedClient } from './simulated-client.ts';
 import type { Run, SimulatedWorker } from './simulated-worker.ts';
 
-/** The first presence has arrived by then, where no fault came first. */
+/** By then the first presence has arrived, unless a fault came first. */
 const firstPresenceMs = 150;
 
-/** How everything stands when a play is over. */
+/** The state of everything when a play is over. */
 export interface Scene {
   readonly schedule: Schedule;
   readonly clients: readonly SimulatedClient[];
   readonly runs: readonly Run[];
   readonly workers: readonly SimulatedWorker[];
   readonly dispatcher: Pick<Dispatcher, 'count'>;
-  /** Workers that the ingress gave up for dead. */
+  /** Workers that the ingress has given up as dead. */
   readonly lostWorkers: number;
-  /** Jobs that Redis took without saying so. */
+  /** Jobs that Redis took while its reply was lost. */
   readonly lostAnswers: number;
 }
 
 /**
- * Names the first promise that was broken in the end; absent when all were kept. What every single event has to
- * keep, the clients watch over while it plays.
+ * Names the first promise that was broken at the end; absent if all were kept. The promises about single events are
+ * checked by the clients during the play.
  */
 export function findBrokenPromise(scene: Scene): string | undefined {
   for (const client of scene.clients) {
@@ -41,7 +41,7 @@ function findBrokenTo(client: SimulatedClient, scene: Scene): string | undefined
 
   const count = runs.filter(({ requestId }) => requestId === id).length;
   const twice = faults.filter(({ kind }) => kind === 'job-given-out-twice').length;
-  // A command that Redis executed and whose answer was lost is sent again: its attempt can run twice, too.
+  // A command whose reply was lost is sent again although Redis has executed it, so its attempt can run twice, too.
   const explained = (machine?.attempt ?? 0) + twice + scene.lostAnswers;
   if (count > explained) return `ran ${count} times in ${machine?.attempt} attempts`;
 
@@ -49,11 +49,11 @@ function findBrokenTo(client: SimulatedClient, scene: Scene): string | undefined
   if (killed !== undefined) return killed;
 
   if (outcome !== 'error' || request.oddity) return undefined;
-  // Who drains says so in a message that can be lost, and in an error that can't.
+  // A drain is announced in a message that can be lost, and in an error that cannot.
   const hasLosses = lostWorkers > 0 || faults.some(({ kind }) => kind === 'drain' || kind === 'crash');
   if (!hasLosses) return 'failed though no worker was lost';
-  // A generation that goes on exactly, as the ingress has heard, or of which nobody has seen anything, is given up only when
-  // it took two workers along.
+  // A generation may be given up only after it has lost two workers, if it can be resumed exactly (and the ingress
+  // knows that) or if its client has seen nothing of it yet.
   const isPresenceHeard = bus.loss === 0 && !faults.some(({ at }) => at < firstPresenceMs);
   const goesOn = resume === 'exact' || !request.isStream;
   if (goesOn && isPresenceHeard && lostWorkers < 2) return 'failed with its first worker';
@@ -64,7 +64,7 @@ function findBrokenTo(client: SimulatedClient, scene: Scene): string | undefined
 function findKilled({ id, request }: SimulatedClient, { schedule, runs }: Scene): string | undefined {
   const { oddity } = request;
   if (oddity !== 'kills-its-worker' && oddity !== 'kills-at-once') return undefined;
-  // Where messages are lost a death may go to another's account, or to nobody's.
+  // If messages are lost, a death may be counted against another request or against none.
   const isHeard = schedule.bus.loss === 0 && schedule.faults.every(({ kind }) => kind === 'crash');
   const killed = runs.filter((run) => run.requestId === id && run.endedAt === undefined).length;
   const most = oddity === 'kills-at-once' ? 2 : 3;

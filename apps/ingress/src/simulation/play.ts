@@ -18,7 +18,7 @@ import { SimulatedRedis } from './simulated-redis.ts';
 import { type Run, SimulatedWorker, type WorkerServices } from './simulated-worker.ts';
 import { World } from './world.ts';
 
-/** Everything that is not lost for good must have come to an end this long after the last fault. */
+/** By this long after the last fault, everything must have come to an end. */
 const patienceMs = 20_000;
 const ingress = 'ingress';
 const pool = 'pool';
@@ -27,11 +27,11 @@ const silenceLimitMs = 2_000;
 export interface PlayOptions {
   /** Default: the real machine. */
   createMachine?: CreateMachine;
-  /** The defect of an ingress that asks nothing after a reconnect. Default: false. */
+  /** The defect of an ingress that does not ask for missed frames after a reconnect. Default: false. */
   isIncurious?: boolean;
   /** The defect of an ingress that takes a late claim for a lost job. Default: false. */
   isHasty?: boolean;
-  /** Told what happens, one line each. Absent: nobody listens, and nothing is put into words. */
+  /** Called with one line for each thing that happens. Absent: no lines are made. */
   trace?(line: string): void;
 }
 
@@ -70,13 +70,13 @@ class Play {
   readonly runs: Run[] = [];
   readonly clients: SimulatedClient[];
   readonly workers: SimulatedWorker[] = [];
-  /** Who sits where; a dead worker is followed by a new one. */
+  /** The current worker of each seat, in which a dead one is replaced. */
   private readonly seats: SimulatedWorker[] = [];
   private fencedFrames = 0;
   lostWorkers = 0;
   /** The machine that the dispatcher made last. */
   private newest: AttemptMachine | undefined;
-  /** What was thrown where no caller could catch it. */
+  /** The first error that was thrown where no caller could catch it. */
   private broken: unknown;
 
   constructor(schedule: Schedule, options: PlayOptions) {
@@ -178,7 +178,7 @@ class Play {
           replyTo: ingress,
           tenant: 'tenant',
           model: 'simulated',
-          // Far behind the end of the play: nothing may need the deadline to come to an end.
+          // Far after the end of the play, because nothing may need the deadline in order to end.
           deadlineAt: 3_600_000,
           request: promptless,
         },

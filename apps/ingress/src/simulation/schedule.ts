@@ -1,7 +1,7 @@
 import type { ResumeAbility } from '@sluice/canonical';
 import { between, createRandom, type Random } from './random.ts';
 
-/** Something that goes wrong at `at`; what lasts is over after `forMs`. */
+/** Something that goes wrong at the time `at`, and lasts for `forMs` if it has a duration. */
 export type Fault =
   | { kind: 'crash'; at: number; worker: number; isAnnounced: boolean }
   | { kind: 'stall'; at: number; worker: number; forMs: number }
@@ -12,7 +12,7 @@ export type Fault =
   | { kind: 'job-lost'; at: number }
   | { kind: 'job-given-out-twice'; at: number; againAfterMs: number };
 
-/** `kills-its-worker` after its first events, `kills-at-once` the moment that its engine is called. */
+/** `kills-its-worker` kills it after its first events, `kills-at-once` as soon as the engine is called. */
 export type Oddity = 'kills-its-worker' | 'kills-at-once' | 'refuses-at-first';
 
 export interface SimulatedRequest {
@@ -21,17 +21,17 @@ export interface SimulatedRequest {
   tokens: number;
   /** Whether its client sees the answer before its end. */
   isStream: boolean;
-  /** When its client leaves; absent: it stays. */
+  /** When its client leaves; absent if it stays. */
   leavesAt?: number;
-  /** When its client stops reading, and for how long; absent: it reads. */
+  /** When its client stops reading, and for how long; absent if it always reads. */
   pauses?: { at: number; forMs: number };
-  /** What its engine does beside answering; absent: nothing. */
+  /** What its engine does besides answering; absent means nothing. */
   oddity?: Oddity;
 }
 
 /** One play of the simulation, as data: the same schedule always gives the same course of events. */
 export interface Schedule {
-  /** Of everything that is drawn while it plays: delays, losses, gaps between tokens. */
+  /** Seed of everything that is drawn during the play: delays, losses, gaps between tokens. */
   seed: number;
   workers: number;
   slots: number;
@@ -51,7 +51,7 @@ export interface Schedule {
   faults: Fault[];
 }
 
-/** No fault begins or lasts after this instant: from here on everything has to come to an end. */
+/** From this time on no fault begins or lasts, and everything has to come to an end. */
 export const calmAt = 2_500;
 
 const faultKinds: readonly Fault['kind'][] = [
@@ -91,7 +91,7 @@ export function drawSchedule(seed: number): Schedule {
   };
 }
 
-/** A schedule in which nothing is lost but what passes while the ingress's subscription is cut. */
+/** A schedule in which only messages to the ingress are lost, while its subscription is cut. */
 export function drawCuts(seed: number): Schedule {
   const schedule = drawSchedule(seed);
   const random = createRandom(seed ^ 0x5bd1e995);
@@ -108,13 +108,15 @@ export function drawCuts(seed: number): Schedule {
   };
 }
 
-/** A schedule in which nothing is lost, and the workers hardly get any time: what they have to say comes late. */
+/**
+ * A schedule in which nothing is lost, but the workers hardly get any time to run, so that their messages come late.
+ */
 export function drawStarvation(seed: number): Schedule {
   const schedule = drawSchedule(seed);
   const random = createRandom(seed ^ 0x1b873593);
   const faults: Fault[] = [];
   for (let worker = 0; worker < schedule.workers; worker += 1) {
-    // Shorter than what makes a worker count as silent, one after the other.
+    // Stalls, one after the other, each shorter than the silence after which a worker counts as lost.
     for (let at = between(random, 0, 200); at < 12_000; ) {
       const forMs = between(random, 400, 1_400);
       faults.push({ kind: 'stall', at, worker, forMs });
@@ -126,7 +128,7 @@ export function drawStarvation(seed: number): Schedule {
     slots: 1,
     tokenMs: 20,
     bus: { loss: 0, duplication: 0, delayMs: 5, isOrdered: true },
-    // More than there are slots: some wait for long, and may be looked for the moment that they are taken.
+    // There are more requests than slots, so some wait for long, and may be looked for just when they are claimed.
     requests: Array.from({ length: between(random, 3, 6) }, (_, index) => ({
       at: between(random, 0, 300),
       tokens: between(random, 1, 4),

@@ -1,7 +1,7 @@
 import { type Outcome, type PlayOptions, play } from './play.ts';
 import { type Schedule, smallerSchedules } from './schedule.ts';
 
-/** A schedule that fails, made as small as single steps can make it, with everything that happens in it. */
+/** A failing schedule, as small as single steps can make it, with a trace of everything that happens in it. */
 export interface Counterexample {
   schedule: Schedule;
   failure: string;
@@ -31,7 +31,7 @@ async function firstFailing(schedule: Schedule, options: PlayOptions): Promise<S
   return undefined;
 }
 
-/** A counterexample as text for a person. */
+/** Describes a counterexample for people. */
 export function describeCounterexample({ schedule, failure, trace }: Counterexample): string {
   return [
     `${failure}`,

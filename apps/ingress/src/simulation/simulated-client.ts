@@ -4,12 +4,12 @@ import type { Dispatched } from '../dispatch/generation.ts';
 import type { SimulatedRequest } from './schedule.ts';
 import type { Run } from './simulated-worker.ts';
 
-/** The client of one request, which believes nothing: it holds every event against the promises. */
+/** The client of one request, which checks every event against the promises. */
 export class SimulatedClient {
   readonly id: string;
   readonly request: SimulatedRequest;
   handle: Dispatched | undefined;
-  /** Set when the dispatcher makes it. */
+  /** Set when the dispatcher has created it. */
   machine: AttemptMachine | undefined;
   hasLeft = false;
   /** How it ended; absent while it is open. */
@@ -39,7 +39,7 @@ export class SimulatedClient {
     this.handle?.cancel();
   }
 
-  /** The gateway did not take the request. */
+  /** The gateway has refused the request. */
   refuse(): void {
     if (this.outcome !== undefined) throw new Error(`${this.id}: refused after its end`);
     this.outcome = 'refused';
@@ -65,7 +65,7 @@ export class SimulatedClient {
     }
   }
 
-  /** Only who has seen nothing can be answered anew. */
+  /** Begins the answer, or begins it anew, which is possible only for a client that has seen nothing. */
   private start(): void {
     if (this.hasStarted && !this.request.isStream) {
       this.grammar = new GrammarChecker();

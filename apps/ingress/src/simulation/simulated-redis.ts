@@ -6,9 +6,9 @@ import type { World } from './world.ts';
 
 const keyRenewalMs = 2_500;
 
-/** A process as Redis sees it: it hears nothing while it is cut off. */
+/** A process that is connected to Redis. */
 export interface Peer {
-  /** Runs a callback in this process, unless it has died; later, when it stands still. */
+  /** Runs a callback in this process: not at all if it has died, and later if it stands still. */
   run(callback: () => void): void;
 }
 
@@ -18,17 +18,19 @@ interface Line extends Peer {
   isCut: boolean;
 }
 
-/** One Redis: a bus that delivers at most once in the best case, and one queue. */
+/** One Redis: a bus that may lose and double messages, and one queue. */
 export class SimulatedRedis {
   isDown = false;
-  /** Whether the ingress's sign of life is there; a Redis that lost everything has none until it is renewed. */
+  /**
+   * Whether the ingress's sign of life is there. After Redis has lost everything, it is missing until it is renewed.
+   */
   knowsIngress = true;
-  /** Jobs that were put into the queue without their ingress hearing of it: it sends them again. */
+  /** Jobs that were put into the queue while the reply to their ingress was lost, which sends them again. */
   lostAnswers = 0;
   /** Called when a job waits or may be taken again. */
   onWaiting: () => void = () => undefined;
   private readonly lines: Line[] = [];
-  /** Waiting jobs in order; what a failover gave back is not listed as waiting. */
+  /** Waiting jobs in order. A job that came back in a failover is not listed as waiting. */
   private jobs: { job: InferenceJob; priority: number; isListed: boolean }[] = [];
   private giveOutAgainAfterMs: number | undefined;
   private readonly world: World;
@@ -84,7 +86,7 @@ export class SimulatedRedis {
     this.jobs.shift();
   }
 
-  /** That the next job was taken gets lost in a failover: it comes back after this long. */
+  /** Lets a failover lose the claim of the next job, which then comes back after this long. */
   giveOutAgain(afterMs: number): void {
     this.giveOutAgainAfterMs = afterMs;
   }
@@ -110,12 +112,12 @@ export class SimulatedRedis {
       const id = attemptId(job);
       if (!this.jobs.some((entry) => attemptId(entry.job) === id)) {
         const behind = this.jobs.findIndex((entry) => entry.priority > priority);
-        // A job is text in Redis: what the ingress changes later does not reach it.
+        // A job is text in Redis, so later changes by the ingress do not reach it.
         const entry = { job: JSON.parse(JSON.stringify(job)), priority, isListed: true };
         this.jobs.splice(behind < 0 ? this.jobs.length : behind, 0, entry);
         this.onWaiting();
       }
-      // The answer to a command that was executed can be lost, too.
+      // The reply to a command that was executed can be lost, too.
       if (this.world.now < calmAt && this.random() < this.settings.loss / 4) {
         this.lostAnswers += 1;
         throw new SluiceError('unavailable', 'the queue is not reachable');

@@ -36,7 +36,7 @@ export interface WorkerServices {
   runs: Run[];
   requestOf(requestId: string): SimulatedRequest;
   trace(text: string): void;
-  /** The process has ended; it takes no part any more. */
+  /** Called when the process has ended. */
   onDead(worker: SimulatedWorker, isAnnounced: boolean): void;
 }
 
@@ -48,15 +48,15 @@ interface Generation {
   isOver: boolean;
 }
 
-/** What Redis answers takes this long at most. */
+/** The longest time that a reply of Redis takes. */
 const replyMs = 3;
 
-/** The text of one token: its place in the answer, which never varies, and the run that produced it. */
+/** The text of one token: its position in the answer, and the run that has produced it. */
 const tokenText = (position: number, run: number): string => `${position}:${run} `;
 
 /**
- * A worker process: the real publisher around an engine whose answer is a function of the position. It can
- * die, stand still (and go on later as if nothing had happened) and drain.
+ * A worker process: the real publisher around an engine whose answer is a function of the position. It can die, stand
+ * still (and later go on as if nothing had happened) and drain.
  */
 export class SimulatedWorker implements Peer {
   readonly id: string;
@@ -69,7 +69,7 @@ export class SimulatedWorker implements Peer {
   private isDead = false;
   private isStopped = false;
   private state: 'ready' | 'closing' | 'draining' = 'ready';
-  /** Jobs that Redis has given out and that are on their way here. */
+  /** Jobs that Redis has given out and that have not arrived yet. */
   private arriving = 0;
 
   constructor(id: string, services: WorkerServices) {
@@ -102,7 +102,7 @@ export class SimulatedWorker implements Peer {
     this.wake();
   }
 
-  /** Whether a slot is held or frames are kept. */
+  /** Whether no slot is held and no frames are kept. */
   get isIdle(): boolean {
     return this.isDead || (this.running.size === 0 && this.publisher.keptBytes === 0);
   }
@@ -117,7 +117,7 @@ export class SimulatedWorker implements Peer {
     else callback();
   }
 
-  /** Looks for a job soon. */
+  /** Makes the worker look for jobs soon. */
   wake(): void {
     this.after(between(this.services.random, 0, 4), () => this.fetch());
   }
@@ -164,7 +164,7 @@ export class SimulatedWorker implements Peer {
     this.services.world.after(delayMs, () => this.run(callback));
   }
 
-  /** As the timer of a real process, which does not make up for what it missed while it stood still. */
+  /** Like a real process's timer, it does not catch up on the calls that it missed while the process stood still. */
   private every(intervalMs: number, callback: () => void): () => void {
     let isDue = false;
     return this.services.world.every(intervalMs, () => {
@@ -222,7 +222,7 @@ export class SimulatedWorker implements Peer {
     );
     const generation: Generation = { run, job, writer, position: resume?.outputTokens ?? 0, isOver: false };
     this.running.set(attemptId(job), generation);
-    // The engine is called when the claim is out, as in the real one.
+    // As in a real worker, the engine is called only once the claim has been sent.
     this.after(0, () => this.begin(generation));
   }
 

@@ -3,16 +3,19 @@ interface Happening {
   run(): void;
 }
 
-/** Continuations that one happening may need before the next: the longest chain of awaits in what is simulated. */
+/**
+ * Turns of continuations that one happening may need before the next: the longest chain of awaits in the simulated
+ * code.
+ */
 const turnsPerHappening = 6;
 
-/** Simulated time: nothing passes but what is put on the calendar, and always in the same order. */
+/** Simulated time: only what is put on the calendar happens, and always in the same order. */
 export class World {
   /** Milliseconds since the schedule began. */
   now = 0;
-  /** Set by whatever settles a promise: its continuations run before the next happening. */
+  /** Must be set by whatever settles a promise, so that its continuations run before the next happening. */
   hasContinuations = false;
-  /** Latest first, so that the next one is taken from the end. */
+  /** The latest comes first, so that the next happening can be taken from the end. */
   private readonly calendar: Happening[] = [];
 
   after(delayMs: number, run: () => void): void {
@@ -22,7 +25,7 @@ export class World {
     let high = calendar.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      // Of two at the same instant the one that was put in first comes first.
+      // Of two happenings at the same time, the one that was added first comes first.
       if ((calendar[middle]?.at ?? 0) > at) low = middle + 1;
       else high = middle;
     }
@@ -43,7 +46,7 @@ export class World {
     };
   }
 
-  /** Lets time pass until `isOver` says so, or until `limitMs`. */
+  /** Lets time pass until `isOver` returns true, or until `limitMs`. */
   async run(limitMs: number, isOver: () => boolean): Promise<void> {
     await this.settle();
     for (let next = this.calendar.pop(); next && next.at <= limitMs; next = this.calendar.pop()) {
