@@ -59,7 +59,7 @@ describe('an exchange', () => {
     expect(await sampleOf('sluice_inter_token_latency_seconds_sum{format="openai"}')).toBe(0.07);
   });
 
-  it('tells its end once in the log, with times and tokens and none of its text', async () => {
+  it('is logged once at its end, with times and tokens and none of its text', async () => {
     note(30, start, text('secret words'));
     note(10, text('more'), finish);
     exchange.usage = usage;
@@ -76,7 +76,7 @@ describe('an exchange', () => {
     expect(await sampleOf('sluice_request_duration_seconds_sum{format="openai",outcome="ok"}')).toBe(0.04);
   });
 
-  it('says nothing of the time between tokens where there is one', async () => {
+  it('reports no time between tokens if there is only one', async () => {
     note(30, start, text('a'), finish);
     exchange.usage = { inputTokens: 7, outputTokens: 1 };
     closeExchange(exchange, 200, services());
@@ -90,7 +90,7 @@ describe('an exchange', () => {
     expect(lines[0]).toMatchObject({ attempts: 3, worker: 'w2' });
   });
 
-  it('tells apart in the log which tokens have prices of their own, and whose they are', async () => {
+  it('logs separately the tokens that have prices of their own, and the key that they belong to', async () => {
     const limits = { tenant: {}, key: {} };
     exchange.caller = { tenant: 'acme', keyId: 'key_1', weight: 1, limits, allows: () => true };
     const parts = { cacheReadTokens: 60, cacheWriteTokens: 20, reasoningTokens: 5 };
@@ -113,7 +113,7 @@ describe('an exchange', () => {
     expect(lines[0]).not.toHaveProperty('ttftMs');
   });
 
-  it('has the outcome of an error, whatever was said before, and else of how it was cut', () => {
+  it('has the kind of its error as outcome, whatever came before; otherwise it tells whether it was cut', () => {
     note(1, start, text('a'), { type: 'error', error: { kind: 'upstream-failed', message: 'gone' } });
     closeExchange(exchange, 200, services());
     exchange = { requestId: 'r2', facts: exchange.facts, arrivedAt: at, format: 'openai' };
@@ -121,7 +121,7 @@ describe('an exchange', () => {
     expect(lines.map(({ outcome }) => outcome)).toEqual(['upstream-failed', 'cut']);
   });
 
-  it('names in the log what refused it, or what was lost, and counts refusals by that', async () => {
+  it('logs what refused it, or what was lost, and counts refusals by that', async () => {
     noteError(exchange, { kind: 'rate-limited', refusedBy: 'request-rate' });
     closeExchange(exchange, 429, services());
     note(1, start, {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createRequestIds } from './request-ids.ts';
 
-it('every request has an id of its own, also when another pool of randomness has begun', () => {
+it('every request has an id of its own, even across refills of the random bytes', () => {
   const [one, other] = [createRequestIds(), createRequestIds()];
   const ids = Array.from({ length: 1_000 }, () => [one(), other()]).flat();
   expect(new Set(ids).size).toBe(2_000);

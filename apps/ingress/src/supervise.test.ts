@@ -1,7 +1,7 @@
 import { startProcess, startRedis, until } from '@sluice/testing';
 import { expect, it } from 'vitest';
 
-it('several processes on one port warn once of what they all read', async () => {
+it('several processes on one port report the warnings of their settings once', async () => {
   await using redis = await startRedis();
   await using supervisor = await startProcess('apps/ingress/src/main.ts', {
     environment: {
@@ -14,7 +14,7 @@ it('several processes on one port warn once of what they all read', async () => 
     },
   });
   const linesWith = (text: string) => supervisor.lines.filter((line) => line.includes(text));
-  // What is said of a process may come before what it writes.
+  // What the supervisor logs about a process may come before that process writes anything.
   await until(() => linesWith('"serving"').length === 2, { what: 'the lines of both processes' });
   expect(linesWith('is not a setting')).toEqual([
     expect.stringContaining('SLUICE_STALL_LIMIT is not a setting; did you mean SLUICE_STALL_LIMIT_MS?'),

@@ -20,7 +20,7 @@ function add() {
   return ticking;
 }
 
-it('everything is called once a period, and who came at another time is called at another time', () => {
+it('every member is called once a period, at a time that depends on when it joined', () => {
   const all = Array.from({ length: 4 }, () => {
     const ticking = add();
     vi.advanceTimersByTime(periodMs / 4);
@@ -35,7 +35,7 @@ it('everything is called once a period, and who came at another time is called a
   expect(new Set(all.map(({ calledAt: [first = 0] }) => first % periodMs)).size).toBe(4);
 });
 
-it('who was taken out, or was there when it closed, is not called again', () => {
+it('a member that was removed, or that is there at the close, is not called again', () => {
   const [gone, kept] = [add(), add()];
   vi.advanceTimersByTime(periodMs);
   ticker.delete(gone);

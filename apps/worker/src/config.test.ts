@@ -15,7 +15,7 @@ it('a list of no pools is refused: its worker would be ready, and serve nobody',
   expect(() => poolsOf(' , ')).toThrow(/SLUICE_POOLS: names no pool/);
 });
 
-it('a worker hears of a Redis that is none with its other mistakes', () => {
+it('a bad Redis URL is reported together with the other mistakes', () => {
   const environment = { SLUICE_REDIS_URL: 'redis.example', SLUICE_PROCESSES: '0' };
   expect(() => parseEnvironment(workerEnvironment, environment)).toThrow(
     /2 mistakes\n {2}SLUICE_REDIS_URL: a Redis URL .*\n {2}SLUICE_PROCESSES: /,

@@ -5,9 +5,9 @@ import { drainGenerations } from './drain.ts';
 import type { PoolWorker } from './pool-worker.ts';
 import type { Presence } from './presence.ts';
 
-it('a worker that goes tells of it in an order in which nobody waits in vain, or loses a last word', async () => {
+it('a drain announces itself in an order in which no ingress waits in vain or loses the last frames', async () => {
   const told: string[] = [];
-  /** Told when it has been done, which takes so many turns. */
+  /** Called when it is done, which takes this many turns. */
   const note = (what: string, turns: number) => async () => {
     for (let turn = 0; turn < turns; turn += 1) await setImmediate();
     told.push(what);
@@ -40,7 +40,7 @@ it('a worker that goes tells of it in an order in which nobody waits in vain, or
   await clock.advance(60_000);
   expect(told).toEqual(takesNoMore);
   running.resolve();
-  // Its last words are out before the news that takes away what it ran, and the news has time to arrive.
+  // Its last frames are out before the news by which ingresses take its jobs away, and the news has time to arrive.
   const tellsOfIt = ['flush', 'draining'];
   await expect.poll(() => told.slice(3)).toEqual(tellsOfIt);
   await clock.advance(249);

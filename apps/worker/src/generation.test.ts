@@ -10,7 +10,7 @@ const start: GenerationEvent = { type: 'start', id: 'r1', model: 'm', createdAt:
 const word: GenerationEvent = { type: 'text-delta', block: 0, text: 'word' };
 const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
 
-/** A generation whose engine the test plays. */
+/** A generation whose engine the test controls. */
 function begin(
   play: (run: GenerationRun) => Promise<void> | void,
   { lifeMs = 60_000, announced = Promise.resolve(), more = {} as Partial<InferenceJob> } = {},
@@ -56,14 +56,14 @@ function begin(
   return { generation, clock, abandon, written, outcome };
 }
 
-/** A generation whose engine has said one word and waits for its signal. */
+/** A generation whose engine has sent one event and waits for its signal. */
 async function beginStalled(options?: { lifeMs: number }) {
   const begun = begin(stall, options);
   await until(() => begun.written.length === 2);
   return begun;
 }
 
-/** An engine that says one word and then waits for its signal. */
+/** An engine that sends one event and then waits for its signal. */
 async function stall(run: GenerationRun): Promise<void> {
   run.emit(start);
   run.emit(word);
@@ -74,7 +74,7 @@ async function stall(run: GenerationRun): Promise<void> {
 }
 
 describe('a generation', () => {
-  test('reaches the engine only when its ingress is told who runs it', async () => {
+  test('reaches the engine only once its claim has been announced', async () => {
     const { promise: announced, resolve } = Promise.withResolvers<void>();
     let isRunning = false;
     const { outcome } = begin(
@@ -108,7 +108,7 @@ describe('a generation', () => {
     expect(clock.timers).toBe(0);
   });
 
-  test('has a name of its own at the server that is asked, and the trace of its client', async () => {
+  test('has an id of its own at the model server, and the trace of its client', async () => {
     let told: Partial<GenerationRun> = {};
     const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     const play = (run: GenerationRun) => {
@@ -201,7 +201,7 @@ describe('a generation', () => {
     expect(written).toEqual([start, word]);
   });
 
-  test('is over for who waits for it when the engine has let go, and not before', async () => {
+  test('has ended only once the engine has returned', async () => {
     const { promise: letGo, resolve } = Promise.withResolvers<void>();
     const play = vi.fn(() => letGo);
     const { generation } = begin(play);
@@ -217,7 +217,7 @@ describe('a generation', () => {
     await over;
   });
 
-  test('that nobody listens to any more is aborted', async () => {
+  test('whose ingress is gone is aborted', async () => {
     const { abandon, outcome, written } = await beginStalled();
     abandon();
     expect(await outcome).toMatchObject({ kind: 'cancelled' });

@@ -25,7 +25,7 @@ it('a pool offers its slots once its engine stands, forgets what was cancelled, 
       }),
   };
   const pool = new PoolWorker({
-    // All that it asks of them.
+    // Only these members are used.
     pool: { name: 'chat' } as Pool,
     catalog: {
       models: new Map([['m', { backendModel: 'm', contextTokens: 9, maxOutputTokens: 9 }]]),

@@ -35,7 +35,7 @@ it('offers no slots once it takes no further jobs, and is gone with its last wor
   expect(told[1]?.pools).toEqual({});
 });
 
-it('is told twice a second, and not queued up for later while Redis is away', async () => {
+it('is announced twice a second, and not queued for later while Redis is away', async () => {
   const told: string[] = [];
   let isUp = true;
   const bus: Bus = {

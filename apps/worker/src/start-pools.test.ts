@@ -38,7 +38,7 @@ it('a pool takes jobs while another one still waits for its server', async () =>
   expect(told).toEqual(['early starts', 'told', 'late starts', 'told']);
 });
 
-it('whoever is started has told of itself', async () => {
+it('every started pool has been announced', async () => {
   const { told, pool, options } = createBench();
   const heard = Promise.withResolvers<void>();
   const started = startPools([pool('a')], { ...options, onStarted: () => heard.promise });
@@ -61,14 +61,14 @@ it('a pool that did not start is tried again beside the others until it does', a
   await expect.poll(() => told.slice(4)).toEqual(['bad starts', 'told', 'bad is logged']);
 });
 
-it('where no pool starts there is nothing to go on for', async () => {
+it('if no pool starts, the start is rejected', async () => {
   const { told, pool, options } = createBench();
   const start = startPools([pool('a', fails('no server')), pool('b', fails('no model'))], options);
   await expect(start).rejects.toThrow('no server');
   expect(told).toEqual([]);
 });
 
-it('a worker that is told to go tries nothing again', async () => {
+it('a worker that is told to stop retries nothing', async () => {
   const { clock, ending, told, pool, options } = createBench();
   await startPools([pool('bad', fails('no server')), pool('good')], options);
   ending.abort();

@@ -45,7 +45,7 @@ it('a worker process says once what it runs with, and shows no password', async 
   });
   const lineOf = (msg: string) =>
     supervisor.lines.map((line) => JSON.parse(line)).filter((line) => line.msg === msg);
-  // What is said of a process may come before what it writes.
+  // What the supervisor logs about a process may come before that process writes anything.
   await until(() => lineOf('serving').length > 0, { what: 'the line of a process that serves' });
   expect(lineOf('starting')).toEqual([
     expect.objectContaining({
@@ -67,7 +67,7 @@ it('a worker whose id is empty in the environment is a supervisor, as one withou
   expect(supervisor.ready.role).toBe('supervisor');
 });
 
-/** Undefined while nobody answers: the killed process is gone and the next one not yet there. */
+/** Undefined while nobody answers, because the killed process is gone and the next one is not there yet. */
 async function restartsOf(opsPort: number): Promise<number | undefined> {
   const text = await fetch(`http://127.0.0.1:${opsPort}/metrics`).then(
     (response) => response.text(),

@@ -187,7 +187,7 @@ it('a spent request rate says when the next request fits', async () => {
   expect(retryAfterMs).toBeLessThanOrEqual(40_000);
 });
 
-it('of several limits that refuse, the one speaks that will do so longest', async () => {
+it('of several limits that refuse, the one that refuses for longest answers', async () => {
   const ingress = await bed.admission();
   const limits = {
     key: { concurrency: { max: 1 }, 'request-rate': { max: 1, periodMs: 40_000 } },
@@ -195,7 +195,7 @@ it('of several limits that refuse, the one speaks that will do so longest', asyn
   };
   const ask = () => ingress.admit(bed.claim({ limits })).catch((error) => error);
   const ticket = await ingress.admit(bed.claim({ limits }));
-  // Its budget is only reserved, and the tenant's rate has room.
+  // Its budget is refused only for reservations, and the tenant's rate has room.
   const first = await ask();
   expect(first.message).toMatch(/^request-rate of this key/);
   expect(first.options.retryAfterMs).toBeGreaterThan(30_000);
@@ -241,7 +241,7 @@ it('other pools do not count for the place in this one', async () => {
   expect((await ingress.admit(bed.claim())).priorityOf(0)).toBe(1);
 });
 
-it('what comes in one turn costs one script to admit and one to settle, whoever it is and whatever binds him', async () => {
+it('the requests of one turn cost one script to admit and one to settle, whatever their callers and limits', async () => {
   const ingress = await bed.admission();
   const scripts = async (work: () => Promise<unknown>) => {
     await ingress.redis.config('RESETSTAT');

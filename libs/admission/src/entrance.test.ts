@@ -59,7 +59,7 @@ describe.each([
     }
   });
 
-  it('stands in fair order there, and its ticket tells the priority', async () => {
+  it('has a fair place there, and its ticket tells the priority', async () => {
     const poolPolicy = { slots: 1, waitBudgetMs: 100_000 };
     const tickets = [];
     for (const id of ['b1', 'b2', 'b3']) {
@@ -86,7 +86,7 @@ describe.each([
     expect([0, 1, 2].map((job) => wide.priorityOf(job))).toEqual(priorities);
   });
 
-  it('of one turn enters together, in the order of asking', async () => {
+  it('of one turn enters together, in the order of the claims', async () => {
     const ids = Array.from({ length: 100 }, (_, index) => `r${index}`);
     await Promise.all(ids.map((id) => admission.admit(bed.claim({ tenant: id }), jobs(id))));
     expect(await waiting()).toEqual(ids);

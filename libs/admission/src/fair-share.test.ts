@@ -101,21 +101,21 @@ it('a weight counts from the next request on', async () => {
   expect(await redis.hgetall('sluice:{p:gpu}:busy:weights')).toEqual({});
 });
 
-it('who asks for one at a time beside a hundred has a slot as good as for himself', async () => {
+it('a tenant that asks for one at a time beside one with a hundred nearly has a slot of its own', async () => {
   const pool = new SimulatedPool(redis, { slots: 4, waitBudgetMs: 40_000 });
   const [one] = await pool.run([tenant('one', 1), tenant('hundred', 100)], { warmMs: 20_000, forMs: 60_000 });
   expect(one?.share).toBeGreaterThan(0.18);
   expect(one?.waitsMs.at(-1)).toBeLessThan(1000);
 });
 
-it('who was there before all others came waits little longer than the room takes', async () => {
+it('a tenant that was there before all others waits little longer than the wait budget and one generation', async () => {
   const pool = new SimulatedPool(redis, { slots: 8, waitBudgetMs: 5000 });
   const others = Array.from({ length: 7 }, (_, index) => tenant(`late${index}`, 8, { fromMs: 10_000 }));
   const [old] = await pool.run([tenant('old', 60), ...others], { warmMs: 0, forMs: 30_000 });
   expect(old?.waitsMs.at(-1)).toBeLessThan(2 * (5000 + 1000));
 });
 
-it('what tenants share leaves no key behind that stays', async () => {
+it('every key about the shares of tenants expires', async () => {
   const pool = new SimulatedPool(redis, { slots: 4, waitBudgetMs: 5000 });
   await pool.run([tenant('few', 5, { weight: 2 }), tenant('many', 30)], { warmMs: 0, forMs: 5000 });
   const keys = await redis.keys('*busy:*');

@@ -57,7 +57,7 @@ it('one request in ten milliseconds finds out whether the pool is still full', (
   expect(pools.refusal('gpu', 'acme', 1)).toBeUndefined();
 });
 
-it('who has had his share is refused with the same words, and others are asked for', () => {
+it('a tenant that has had its share is refused with the same words, and others are asked for', () => {
   pools.refused('gpu', 1, refusal, 'acme');
   expect(pools.refusal('gpu', 'acme', 1)).toBe(refusal);
   expect([pools.refusal('gpu', 'other', 1), pools.ask('gpu', 'other', 1)]).toEqual([undefined, 'open']);

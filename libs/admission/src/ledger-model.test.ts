@@ -93,7 +93,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ type: fc.constant('die'), id }) },
 );
 
-it('the books say what a simple model says, whatever is asked in one turn, settled, renewed and left behind', async () => {
+it('the books agree with a simple model, whatever is reserved in one turn, settled, renewed or left behind', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), async (steps) => {
       await redis.flushall();
@@ -139,7 +139,7 @@ it('the books say what a simple model says, whatever is asked in one turn, settl
           case 'die': {
             const held = model.open.get(each.id);
             if (!held) break;
-            // What the time does to a lease that nobody renews.
+            // As if the lease had expired because nobody renewed it.
             for (const slot of slots) await redis.zadd(bookKeys(slot)[0], 1, each.id);
             model.settle(each.id, held.input + held.seen);
             break;

@@ -141,7 +141,7 @@ it('a renewal that Redis has to be sent twice does not bring back what was settl
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 15_000);
   const lease = { primitive: 'lease', amount: 1, key: `${slot}:lease` } as const;
-  // Redis knows how to settle, and not yet how to renew.
+  // Redis has the settle script cached, but not yet the renew script, which therefore has to be sent twice.
   await redis.script('FLUSH');
   for (const requestId of ['before', 'r']) await ledger.reserve(request(requestId, lease));
   await ledger.settle({ requestId: 'before', slots: [slot], charge: 0 });

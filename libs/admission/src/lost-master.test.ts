@@ -19,7 +19,7 @@ beforeAll(async () => {
   bed = new TestBed(cluster);
 });
 beforeEach(async () => {
-  // As our documentation advises operators; a server that came back has forgotten it.
+  // Set as our documentation advises; a restarted server has forgotten it.
   for (const { port } of cluster.nodes) {
     await ask(port, 'CONFIG', 'SET', 'cluster-require-full-coverage', 'no');
     await ask(port, 'FLUSHALL');

@@ -34,7 +34,7 @@ it('their leases are renewed together', async () => {
   expect(await redis.zcard(lease.key)).toBe(count * jobs);
 });
 
-it('whoever comes by settles them when their ingress has died', async () => {
+it('the next request settles them when their ingress has died', async () => {
   const ledger = new Ledger(await bed.connect(), 1);
   await Promise.all(ids.map((requestId) => ledger.reserve({ requestId, inputTokens: 40, parts })));
   const holdings = await until(async () => {

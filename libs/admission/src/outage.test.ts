@@ -191,7 +191,7 @@ it('a Redis that comes back empty learns the running leases again, and nothing i
   const ticket = await ingress.admit(claim);
   await bed.server.restart();
   await until(async () => (await ingress.usage(claim))[0]?.used === 1);
-  // Should this process die now, nobody would ever look after what has no end.
+  // If this process died now, keys without an expiry would stay for ever.
   const names = await ingress.redis.keys('*');
   const lives = await Promise.all(names.map((name) => ingress.redis.pttl(name)));
   expect(names.filter((_, index) => lives[index] === -1)).toEqual([]);
@@ -218,7 +218,7 @@ it('a swept request that is still running gets its places back and is not charge
   expect((await other.usage(claim)).map(({ used }) => used)).toEqual([0, 40]);
 });
 
-/** What was asked is sent before: the server reads it when it goes on, and its answer finds nobody. */
+/** The command is sent before the pause: the server reads it afterwards, and nobody receives the reply. */
 function hangUp(redis: Redis): void {
   setImmediate(() => redis.disconnect(true));
 }

@@ -16,7 +16,7 @@ afterAll(() => bed.close());
 /** So long that nothing runs empty while a test runs. */
 const periodMs = 30 * 86_400_000;
 
-/** What a claim was told of its rates, admitted or not; absent where it was told nothing. */
+/** The rates that a claim was told, admitted or not; absent if it was told none. */
 async function askedOf(admission: Admission, claim: Claim): Promise<RateState[] | undefined> {
   let told: RateState[] | undefined;
   await admission
@@ -71,7 +71,7 @@ it('tells when all will be there again, and never more than there is', async () 
   expect(rate?.fullAt).toBeLessThanOrEqual(Date.now() + 120_000);
 });
 
-it('who is refused by a full pool is told what he has, and who has no rates nothing', async () => {
+it('a caller that a full pool refuses is told its rates, and one without rates nothing', async () => {
   const admission = await bed.admission();
   const poolPolicy = { slots: 1, waitBudgetMs: 0, maxWaiting: 0 };
   const limits: ScopedLimits = { tenant: { 'request-rate': { max: 3, periodMs } }, key: {} };

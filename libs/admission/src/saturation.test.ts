@@ -140,7 +140,7 @@ it('a full pool is asked once per place that came back, and refuses the others b
   await ingress.admit(claim());
 });
 
-it('who has policies is refused by a full pool without asking, too, and opens it again', async () => {
+it('a caller with policies is refused by a full pool without asking, too, and can find it open again', async () => {
   const ingress = await bed.admission({ clock: new FakeClock() });
   const limits = { tenant: { concurrency: { max: 5 } }, key: {} };
   const claim = () => bed.claim({ limits, poolPolicy: { slots: 1, waitBudgetMs: 0, maxWaiting: 0 } });
@@ -172,7 +172,7 @@ it('places go to those whom no policy of their own refuses', async () => {
   await ingress.admit(bed.claim({ poolPolicy }));
 });
 
-it('whoever comes later to a busy pool stands behind, though he finds it emptier', async () => {
+it('a request that comes later to a busy pool waits behind the others, even if the pool is emptier by then', async () => {
   const ingress = await bed.admission();
   const busySince = async () => Number(await ingress.redis.get('sluice:{p:gpu}:busy:since'));
   const poolPolicy = { slots: 2, waitBudgetMs: 10_000 };
@@ -190,14 +190,14 @@ it('whoever comes later to a busy pool stands behind, though he finds it emptier
   expect(await ingress.redis.pttl('sluice:{p:gpu}:busy:since')).toBeGreaterThan(0);
 });
 
-/** Lets the pool's memory of being busy grow older, as far as Redis is concerned. */
+/** Ages the key that remembers since when the pool is busy, in its value and in its expiry. */
 async function letPass(redis: Redis, durationMs: number): Promise<void> {
   const key = 'sluice:{p:gpu}:busy:since';
   await redis.set(key, Number(await redis.get(key)) - durationMs, 'KEEPTTL');
   await redis.pexpire(key, (await redis.pttl(key)) - durationMs);
 }
 
-it('whoever waits for slow generations is not overtaken by those who come minutes later', async () => {
+it('a request that waits for slow generations is not overtaken by those that come minutes later', async () => {
   const ingress = await bed.admission();
   await ingress.redis.set(meanKey, 300_000);
   const poolPolicy = { slots: 1, waitBudgetMs: 1_000_000 };
@@ -208,7 +208,7 @@ it('whoever waits for slow generations is not overtaken by those who come minute
   expect(later.priorityOf(0)).toBeGreaterThan(waiting.priorityOf(0));
 });
 
-it('who waits in a pool keeps his place when the clock of Redis is set back', async () => {
+it('a waiting request keeps its place when the clock of Redis is set back', async () => {
   const ingress = await bed.admission();
   const poolPolicy = { slots: 1, waitBudgetMs: 100_000 };
   const admit = () => ingress.admit(bed.claim({ poolPolicy }));
@@ -259,7 +259,7 @@ it('a flood of one tenant leaves places to others, and none of these takes them 
   );
 });
 
-it('no tenant passes where an operator said how many may wait', async () => {
+it("the operator's maximum of waiting requests holds for every tenant", async () => {
   const ingress = await bed.admission();
   const poolPolicy = { slots: 2, waitBudgetMs: 60_000, maxWaiting: 1 };
   for (let index = 0; index < 3; index += 1) await ingress.admit(bed.claim({ poolPolicy }));

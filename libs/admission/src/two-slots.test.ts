@@ -55,7 +55,7 @@ describe.each([
     return [requests, ...levels];
   };
 
-  it('both are taken, and every check says what it saw', async () => {
+  it('both parts are taken, and every check answers its level', async () => {
     expect(await ledger.reserve(request('first'))).toEqual({ levels: [0, 0, 0, 0], priorities: [] });
     const { levels, refused } = await ledger.reserve(request('second'));
     // The rate is running empty meanwhile.

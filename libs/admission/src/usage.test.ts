@@ -23,7 +23,7 @@ it('what a tenant has used is forgotten on demand, also by its keys, and nothing
   ]);
 });
 
-it('what was in flight when all was forgotten is booked to nobody when it ends', async () => {
+it('what was in flight when its counts were deleted is charged to nobody when it ends', async () => {
   const ingress = await bed.admission();
   const limits = { tenant: { 'token-budget': { max: 1000 } }, key: { 'token-budget': { max: 1000 } } };
   const [ended, died] = [bed.claim({ limits }), bed.claim({ limits })];

@@ -78,7 +78,7 @@ describe('the steady clock', () => {
 
   it('tells the time of day, and does not follow a step of the host’s clock', () => {
     const before = steadyNow();
-    // A host that is set while it runs is off by what it was set by, and no more.
+    // They differ only if the host's clock has been set since the process started.
     expect(Math.abs(before - Date.now())).toBeLessThan(24 * 3600 * 1000);
     vi.spyOn(Date, 'now').mockReturnValue(before + 48 * 3600 * 1000);
     const after = steadyNow();

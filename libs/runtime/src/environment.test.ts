@@ -82,7 +82,7 @@ describe('parseEnvironment', () => {
     expect(values.SLUICE_PORT).toBe(8080);
   });
 
-  it('warns of names that mean nothing and suggests the near one', () => {
+  it('warns of unknown names and suggests the nearest one', () => {
     const { warnings } = parseEnvironment(schema, {
       SLUICE_REDIS_URL: 'redis://h',
       SLUICE_PROT: '1',
@@ -98,7 +98,7 @@ describe('parseEnvironment', () => {
     ]);
   });
 
-  it('takes no offence at what another process of ours reads', () => {
+  it('accepts names that another process of ours reads', () => {
     const { warnings } = parseEnvironment(schema, { SLUICE_REDIS_URL: 'redis://h', SLUICE_POOLS: 'sim' });
     expect(warnings).toEqual([]);
   });

@@ -41,7 +41,7 @@ it('a process that loses its parent ends with 0', async () => {
   expect(await once(child, 'exit')).toEqual([0, null]);
 });
 
-it('a process whose promise nobody caught drains and ends with 1', async () => {
+it('a process with an unhandled rejection drains and ends with 1', async () => {
   const child = await start(`
     lifecycle.onDrain('tell', async () => void process.send('drained'));
     process.on('message', () => void Promise.reject(new Error('lost')));`);

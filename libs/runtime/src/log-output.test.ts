@@ -50,7 +50,7 @@ it.runIf(existsSync('/dev/full'))('a disk that is full costs the lines and nothi
   expect(await told).toBe('ends');
 });
 
-it('neither does a reader that is gone', async () => {
+it('a reader that is gone does not hang the process either', async () => {
   const { child, stdin, ended, told } = run('pipe');
   const stdout = outputOf(child);
   await once(stdout, 'data');
@@ -72,7 +72,7 @@ it.runIf(existsSync('/proc/self/fd'))('nor does one that stalls', async () => {
   expect(await told).toBe('ends');
 });
 
-it('lines come in their order, and those of the end are not lost', async () => {
+it('lines keep their order, and the last ones are not lost', async () => {
   const { child, stdin, ended } = run('pipe');
   const stdout = outputOf(child);
   const lines: string[] = [];

@@ -78,7 +78,7 @@ describe('the second net', () => {
     expect(line).toMatchObject({ url: '/v1beta/models?key=***', note: 'Bearer ***', msg: 'key sk-***' });
   });
 
-  it('names an object that is no record instead of printing what it holds; dates and addresses are printed', () => {
+  it('prints only the class of an instance; dates and addresses are printed', () => {
     const [line] = capture((logger) =>
       logger.info(
         { map: new Map([['a', 'canary-prompt']]), at: new Date(0), url: new URL('http://host/') },
@@ -88,7 +88,7 @@ describe('the second net', () => {
     expect(line).toMatchObject({ map: '[Map]', at: '1970-01-01T00:00:00.000Z', url: 'http://host/' });
   });
 
-  it('stops at a depth instead of following a circle for ever', () => {
+  it('stops at a depth instead of following a cycle for ever', () => {
     const circle: Record<string, unknown> = {};
     circle.self = circle;
     expect(JSON.stringify(capture((logger) => logger.info({ circle }, 'x')))).toContain('…');
@@ -112,7 +112,7 @@ describe('an error', () => {
     });
   });
 
-  it('says where it was thrown when it is a defect, and else its sentence alone', () => {
+  it('is logged with its stack if it is a defect, and otherwise only with its message', () => {
     const defects = [new TypeError('x is not a function'), new SluiceError('internal', 'the books differ')];
     // Made by the system, as all of its kind.
     const refused = Object.assign(new Error('connect ECONNREFUSED'), {
@@ -128,7 +128,7 @@ describe('an error', () => {
     for (const { err } of lines.slice(2)) expect(err).not.toHaveProperty('stack');
   });
 
-  it('loses whatever else hangs on it, under any field name', () => {
+  it('loses all other properties, under any field name', () => {
     const error = Object.assign(new Error('ERR'), {
       command: { args: ['canary-prompt'] },
       body: 'canary-prompt',
@@ -156,7 +156,7 @@ describe('an error', () => {
     expect(lines[0]).toMatchObject({ msg: 'text is not valid JSON', err: { name: 'SyntaxError' } });
   });
 
-  it('of any other type says its type only', () => {
+  it('of any other type is logged by its type only', () => {
     const [line] = capture((logger) =>
       logger.error({ err: new Error('x', { cause: 'canary-prompt' }) }, 'x'),
     );

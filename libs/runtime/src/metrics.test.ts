@@ -71,7 +71,7 @@ describe('gauges', () => {
 });
 
 describe('durations', () => {
-  it('are told apart as far as requests may wait, beyond which a percentile would stand still', async () => {
+  it('have buckets up to the longest time that requests may wait', async () => {
     const metrics = createIngressMetrics(new Registry());
     metrics.timeToFirstToken.observe({ format: 'openai', model: 'x' }, 599_000);
     metrics.queueWait.observe({ pool: 'x' }, 599_000);
@@ -88,7 +88,7 @@ describe('durations', () => {
     ]).toEqual([1, 1, 1, 1]);
   });
 
-  it('have labels as the text format spells them, whatever they hold', async () => {
+  it('print their labels as the text format demands, whatever they contain', async () => {
     const metrics = createIngressMetrics(new Registry());
     metrics.timeToFirstToken.observe({ format: 'openai', model: 'a "b" \\ c\nd' }, 1_500);
     const seen = await samples(metrics.registry);
@@ -98,7 +98,7 @@ describe('durations', () => {
     expect(seen.get(`sluice_time_to_first_token_seconds_count{${labels}}`)).toBe(1);
   });
 
-  it('are taken in milliseconds and told in seconds, in cumulative buckets whose bound is inclusive', async () => {
+  it('are observed in milliseconds and exported in seconds, in cumulative buckets with inclusive bounds', async () => {
     const metrics = createIngressMetrics(new Registry());
     const series = metrics.interTokenLatency.child({ format: 'openai' });
     for (const durationMs of [0, 5, 5.1, 2_500, 9_000]) series.observe(durationMs);
@@ -111,14 +111,14 @@ describe('durations', () => {
     expect(seen.get('sluice_inter_token_latency_seconds_sum{format="openai"}')).toBeCloseTo(11.5111, 9);
   });
 
-  it('that make no sense are left out', async () => {
+  it('that make no sense are ignored', async () => {
     const metrics = createIngressMetrics(new Registry());
     const series = metrics.queueWait.child({ pool: 'a' });
     for (const durationMs of [-1, Number.NaN, Number.POSITIVE_INFINITY]) series.observe(durationMs);
     expect((await samples(metrics.registry)).get('sluice_queue_wait_seconds_count{pool="a"}')).toBe(0);
   });
 
-  it('of other labels are counted apart', async () => {
+  it('of different labels are counted separately', async () => {
     const metrics = createIngressMetrics(new Registry());
     metrics.timeToFirstToken.observe({ format: 'openai', model: 'a' }, 1);
     metrics.timeToFirstToken.observe({ model: 'b', format: 'openai' }, 1);

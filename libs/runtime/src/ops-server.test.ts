@@ -37,7 +37,7 @@ it('is ready, or not with the reasons', async () => {
   expect(await response.json()).toEqual({ ready: false, reasons: ['redis does not answer', 'draining'] });
 });
 
-it('is not ready when the check itself breaks, and does not tell how', async () => {
+it('is not ready when the check itself fails, and does not tell why', async () => {
   readiness = () => {
     throw new Error('secret');
   };

@@ -8,7 +8,7 @@ import { ProcessPool } from './process-pool.ts';
 import { openTestFolder } from './test-folder.ts';
 
 const started: ChildProcess[] = [];
-/** Those that heed nothing else: one that a test left would outlive all of them. */
+/** Ids of processes that ignore SIGTERM. They are killed after each test; one left behind would outlive all tests. */
 const deaf: number[] = [];
 afterEach(() => {
   vi.useRealTimers();
@@ -23,7 +23,9 @@ const head = `
   const logger = createLogger({ name: 'test', level: 'silent' });
   const lifecycle = createLifecycle({ logger, drainLimitMs: 60_000 });`;
 
-/** A supervisor with one process under it that never ends its drain, however often it is told, and that process's id. */
+/**
+ * A supervisor with one process under it that never ends its drain, however often it is told, and that process's id.
+ */
 async function startPool(): Promise<{ supervisor: ChildProcess; child: number }> {
   const folder = openTestFolder();
   const entry = join(folder, 'child.mjs');
@@ -60,7 +62,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-it('a supervisor that is told twice to go takes those along that still drain', async () => {
+it('a supervisor that is told twice to stop kills the processes that still drain', async () => {
   const { supervisor, child } = await startPool();
   const drains = once(supervisor.stdout ?? supervisor, 'data');
   supervisor.kill('SIGTERM');
@@ -120,7 +122,7 @@ describe('a process of a pool', () => {
       lives,
       told,
       exits,
-      /** Begins the next life, and resolves when that has ended as well. */
+      /** Starts the next process of the seat, and resolves when that has ended as well. */
       next: async () => {
         const ended = once(exits, 'told');
         vi.advanceTimersByTime(told.at(-1) ?? 0);
@@ -152,7 +154,7 @@ describe('a process of a pool', () => {
     expect(lives).toHaveLength(8);
   });
 
-  it('is forgiven by a life of ten seconds, and not by less', async () => {
+  it('is restarted without delay after a life of ten seconds, and not after a shorter one', async () => {
     for (const [lifeMs, pauseMs] of [
       [9_999, 400],
       [10_000, 0],
@@ -173,7 +175,7 @@ describe('a process of a pool', () => {
     }
   });
 
-  it('is killed when it has not gone five seconds after its drain, and has no successor', async () => {
+  it('is killed if it has not ended five seconds after its drain limit, and is not replaced', async () => {
     const { pool, lives, told, exits, staying } = createPool(1);
     await pool.add();
     const pid = await staying();

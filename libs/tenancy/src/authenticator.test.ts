@@ -10,7 +10,7 @@ const credential = `sk-${'x'.repeat(43)}`;
 const key: Key = { id: 'k1', tenant: 'acme', prefix: 'sk-xxxx', limits: {}, createdAt: 0 };
 const tenant: Tenant = { id: 'acme', limits: {}, createdAt: 0 };
 
-/** A connection that is there, and whose events a test makes. */
+/** A connection that is up, and whose events the test emits. */
 class FakeSubscriber extends EventEmitter {
   readonly status = 'ready';
   subscribe = async () => 1;
@@ -41,7 +41,7 @@ beforeEach(async () => {
   authenticator = new Authenticator(directory, {
     secret: 'a secret of the tests',
     now: () => 0,
-    // What it does with it is all here.
+    // Only these members are used by the authenticator.
     subscriber: subscriber as unknown as Redis,
     changes,
     cacheSize: 10,
@@ -52,7 +52,7 @@ beforeEach(async () => {
   await authenticator.start();
 });
 
-/** Has a look-up under way while something happens, and ends it. */
+/** Makes something happen during a look-up, and lets that end. */
 async function during(happening: () => Promise<void> | void): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   held = promise;
@@ -120,7 +120,7 @@ describe('what was found', () => {
     expect(await asks()).toBe(true);
   });
 
-  it('was nobody for want of a tenant, who may come', async () => {
+  it('is forgotten when a tenant appears for whose lack a key was refused', async () => {
     tenants.clear();
     await expect(authenticator.authenticate([credential])).rejects.toMatchObject({ kind: 'unauthenticated' });
     tenants.set('acme', tenant);

@@ -100,7 +100,7 @@ it('a minted key tells its tenant, its limits and what it may use', async () => 
   expect(['qwen-7b', 'phi', 'llama'].map(caller.allows)).toEqual([true, true, false]);
 });
 
-it('a tenant weighs as much as was said last, also where its key is cached', async () => {
+it('the last weight of a tenant counts, even where its key is cached', async () => {
   const { here, there, credential } = await openWithCachedKey();
   expect((await there.authenticate([credential])).weight).toBe(1);
   await here.directory.upsertTenant('acme', { weight: 2.5 });
@@ -209,7 +209,7 @@ it('a revocation that was missed while the subscriber was cut is seen', async ()
   await expect(there.authenticate([credential])).rejects.toMatchObject({ kind: 'unauthenticated' });
 });
 
-it('a user who may not hear of changes for a while asks Redis each time, and no longer than that', async () => {
+it('while our Redis user may not subscribe, Redis is asked each time, and the cache works again afterwards', async () => {
   const { here, there, credential } = await openWithCachedKey();
   expect(there.recall([credential])).toBeDefined();
   const allow = (rule: string) => here.redis.call('ACL', 'SETUSER', 'default', rule);
@@ -273,7 +273,7 @@ it('a tenant is listed and deleted however many keys it has had', async () => {
   const store = await openStore();
   const { directory, redis } = store;
   const { key } = await mintFor(store);
-  // Only their ids: to write and to read whole records takes a minute.
+  // Only their ids, because writing and reading whole records would take a minute.
   const others = `for i = 1, 150000 do redis.call('SADD', KEYS[1], 'key_' .. i) end`;
   await redis.eval(others, 1, 'sluice:{tenancy}:keys-of:acme');
   expect(await directory.listKeys('acme')).toEqual([key]);
@@ -334,7 +334,7 @@ it('a caller is recalled without asking while nothing speaks against it', async 
   expect(here.recall([credential])).toBeUndefined();
   expect(there.recall([credential])?.tenant).toBe('acme');
   expect(there.recall(['not a key', credential])?.tenant).toBe('acme');
-  // One that was never looked for might be good, and would come first.
+  // A credential that was never looked up might be valid, and would come first.
   expect(there.recall([unheardOf, credential])).toBeUndefined();
   await here.directory.revoke(key.id);
   await until(() => there.recall([credential]) === undefined);

@@ -13,7 +13,7 @@ it.each([
   expect([recent.get('a'), recent.get('b'), recent.get('c'), recent.size]).toEqual([1, undefined, 3, 2]);
 });
 
-it('an entry dies at its instant and is not kept alive by being asked for', () => {
+it('an entry expires at its time, even if it is in use', () => {
   let now = 0;
   const recent = new Recent<number>(2, () => now);
   recent.set('a', 1, 10);

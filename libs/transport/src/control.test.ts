@@ -12,7 +12,7 @@ const order: fc.Arbitrary<Order> = fc.record({
 });
 
 describe('orders', () => {
-  it('say after their way exactly what was put in', () => {
+  it('are decoded to exactly what was encoded', () => {
     fc.assert(
       fc.property(fc.string(), fc.array(order), (ingress, orders) => {
         expect(decodeOrders(encodeOrders(ingress, orders))).toEqual({ ingress, orders });
@@ -20,7 +20,7 @@ describe('orders', () => {
     );
   });
 
-  it('of a kind that a newer version knows are passed over', () => {
+  it('of a kind that only a newer version knows are skipped', () => {
     const text = '{"v":1,"i":"mine","o":[["z","r",1,0],["c","r",1,0]]}';
     expect(decodeOrders(text).orders).toEqual([{ kind: 'cancel', requestId: 'r', attempt: 1, sequence: 0 }]);
   });
@@ -54,7 +54,7 @@ describe('orders', () => {
     expect(turns).toHaveLength(1);
   });
 
-  it('that Redis does not take are let go: the next heartbeat makes them be given again', () => {
+  it('that Redis does not take are dropped: after the next heartbeat they are given again', () => {
     const bus: Bus = { ...new FakeBus(), publish: () => Promise.reject(new Error('away')) };
     const sender = createOrderSender(bus, 'mine', (callback) => callback());
     expect(() => sender.send('a', { kind: 'cancel', requestId: 'r', attempt: 1, sequence: 0 })).not.toThrow();

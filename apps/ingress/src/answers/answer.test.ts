@@ -28,7 +28,7 @@ const longPrompt = 'x'.repeat(50_000);
 const limits = { key: {}, tenant: { 'token-budget': { max: 1_000_000 } } };
 const nothing = () => undefined;
 
-/** An ingress with a queue in the test's hands, whose time stands still until the test lets it pass. */
+/** An ingress with a queue and a clock that the test controls. */
 function createBench(enqueue: () => Promise<void> = async () => undefined) {
   const queue = { enqueue, remove: async () => undefined };
   const defects: unknown[] = [];
@@ -58,7 +58,7 @@ function createBench(enqueue: () => Promise<void> = async () => undefined) {
     monotonic: now,
   } as unknown as Services;
   return {
-    /** `pool` and `tenant` are its own ones. */
+    /** Each request has a `pool` and a `tenant` of its own. */
     ask: (
       requestId: string,
       prompt: string,
@@ -85,12 +85,12 @@ function createBench(enqueue: () => Promise<void> = async () => undefined) {
     },
     /** What was thrown by `onEvents`. */
     defects,
-    /** The worker that has said everything dies. */
+    /** Makes the worker exit after it has sent everything. */
     loseWorker: () => dispatcher.workerLost('w', 'exited'),
     pass: (durationMs: number) => {
       at += durationMs;
     },
-    /** A worker takes the request and says these events. */
+    /** Makes a worker claim the request and send these events. */
     say: (requestId: string, events: GenerationEvent[], sequence = 0, attempt = 1) => {
       const frames = [{ requestId, attempt, sequence, events }];
       const claims = [{ requestId, attempt }];
@@ -110,7 +110,7 @@ async function spentBy(tenant: string): Promise<number | undefined> {
 
 const meanKeyOf = (pool: string) => `sluice:{p:${pool}}:service:mean`;
 
-it('nothing stays reserved of a long prompt whose client leaves while its admission is asked for', async () => {
+it('a client that leaves during the admission of a long prompt leaves nothing reserved', async () => {
   let entered = 0;
   const { ask } = createBench(() => {
     entered += 1;
@@ -125,7 +125,7 @@ it('nothing stays reserved of a long prompt whose client leaves while its admiss
   expect((await admission.inspect()).open).toBe(0);
 });
 
-it('a long prompt that runs already goes on, though nobody heard that it was in the queue', async () => {
+it('a long prompt that already runs goes on, although the reply to its enqueueing was lost', async () => {
   const failing = Promise.withResolvers<void>();
   const { ask, say } = createBench(() => failing.promise);
   const told: GenerationEvent[] = [];
@@ -139,12 +139,12 @@ it('a long prompt that runs already goes on, though nobody heard that it was in 
   await until(async () => (await spentBy('unheard')) === 12);
 });
 
-it('an answer without a report is charged by what was delivered, also when it ends before its admission is heard', async () => {
+it('an answer without a usage report is charged by what was delivered, even if it ends before its admission is known', async () => {
   const { ask, say } = createBench();
   const exchange = { requestId: 'quick', format: 'openai' } as Exchange;
   const begun = ask('quick', 'hi', nothing, exchange).begin();
   say('quick', [start, text, finish({ inputTokens: 2 })]);
-  // Its line may be written before its admission is heard.
+  // Its log line may be written before the reply of admission arrives.
   expect(exchange).toMatchObject({ usage: { inputTokens: 2, outputTokens: 5 }, attempts: 1, worker: 'w' });
   await begun;
   await until(async () => (await admission.inspect()).open === 0);
@@ -175,7 +175,7 @@ it.each([
   },
 );
 
-it('what the engine said of the prompt before it answered is charged when nothing more is reported', async () => {
+it('the prompt usage that the engine reported at the start is charged when nothing more is reported', async () => {
   const { ask, say } = createBench();
   const exchange = { requestId: 'early', format: 'openai' } as Exchange;
   const answer = ask('early', 'hi', nothing, exchange);
@@ -193,7 +193,7 @@ const refused: GenerationEvent = {
   usage: { inputTokens: 0, outputTokens: 0 },
 };
 
-it('a run that was refused costs nothing, but for what was said before it', async () => {
+it('a refused run costs nothing, except for what was delivered before it', async () => {
   const { ask, say } = createBench();
   const begun = [ask('refused', 'hi').begin(), ask('midway', 'hi').begin()];
   say('refused', [refused]);
@@ -204,7 +204,7 @@ it('a run that was refused costs nothing, but for what was said before it', asyn
   expect(await spentBy('midway')).toBeGreaterThan(5);
 });
 
-it('a run that breaks down midway is paid for as it says itself', async () => {
+it('a run that fails midway is charged by its own report', async () => {
   const { ask, say } = createBench();
   await ask('reported', 'hi').begin();
   const usage = { inputTokens: 7, outputTokens: 9 };
@@ -240,7 +240,7 @@ it('several answers that were refused cost nothing either, unless one of them ha
   expect(await spentBy('one')).toBeGreaterThan(0);
 });
 
-it('a pool takes as long for a generation as each of several took, and not as all of them together', async () => {
+it('the service time of a request with several answers is their mean, not their sum', async () => {
   const { ask, say, pass } = createBench();
   const answer = ask('several', 'hi', nothing, { requestId: 'several', format: 'openai' } as Exchange, 3);
   await answer.begin();
@@ -252,7 +252,7 @@ it('a pool takes as long for a generation as each of several took, and not as al
   expect(Number(await until(() => redis.get(meanKeyOf('several'))))).toBe(200);
 });
 
-it('how long a pool takes is told by what ran to its end, and not by what failed at once', async () => {
+it('service times come from generations that ran to their end, not from those that failed at once', async () => {
   const { ask, say, pass } = createBench();
   await ask('failing', 'hi').begin();
   say('failing', [start]);
@@ -262,7 +262,7 @@ it('how long a pool takes is told by what ran to its end, and not by what failed
   expect(await redis.get(meanKeyOf('failing'))).toBe(null);
 });
 
-it('several answers whose prompts are together larger than a request may be are refused at once', async () => {
+it('several answers whose prompts together exceed the body limit are refused at once', async () => {
   const { ask } = createBench();
   const prompt = 'x'.repeat(400_000);
   await expect(ask('greedy', prompt, nothing, undefined, 3).begin()).rejects.toThrow(
@@ -293,7 +293,7 @@ it.each([
   },
 );
 
-it('the place of a worker that is done is free though its client does not read, and the answer is charged at its end', async () => {
+it('a place is freed when its worker is done, although the client still reads, and the answer is charged at its end', async () => {
   const { ask, say, pass } = createBench();
   const answer = ask('reader', 'hi');
   await answer.begin();
@@ -312,7 +312,7 @@ it('the place of a worker that is done is free though its client does not read, 
   expect(await spentBy('reader')).toBe(7);
 });
 
-it('a defect that an event meets ends its request, and leaves nothing reserved', async () => {
+it('a defect in handling an event ends only its request, and leaves nothing reserved', async () => {
   const { ask, say, defects } = createBench();
   const defect = new TypeError('not encoded');
   const onEvents = () => {

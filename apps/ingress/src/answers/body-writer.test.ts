@@ -28,7 +28,7 @@ describe.each(ways)('BodyWriter, over %s', (way) => {
   });
   afterEach(() => server.close());
 
-  it('brings any pieces whole and in order, answer after answer on one connection', async () => {
+  it('delivers pieces of any size, whole and in order, for several answers on one connection', async () => {
     const piece = fc.oneof(
       fc.string({ minLength: 1, unit: 'grapheme' }),
       fc.integer({ min: 4_000, max: 100_000 }).map((length) => 'é'.repeat(length)),
@@ -51,7 +51,7 @@ describe.each(ways)('BodyWriter, over %s', (way) => {
     );
   });
 
-  it('tells of a client that does not read, and of one that reads again', async () => {
+  it('tells when a client stops reading, and when it reads again', async () => {
     const told: string[] = [];
     const answered = new Promise<ResponseWriter>((resolve) => {
       answer = resolve;
@@ -72,7 +72,7 @@ describe.each(ways)('BodyWriter, over %s', (way) => {
     socket.destroy();
   });
 
-  it('writes no chunks to a client that does not know them', async () => {
+  it('writes no chunks to a client of HTTP/1.0', async () => {
     answer = (response) => {
       response.writeHead(200, {});
       const body = new BodyWriter(response);

@@ -33,7 +33,7 @@ describe.each(ways)('the last of an answer, over %s', (way) => {
     server.close();
   });
 
-  it('is waited for no longer than the limit when the client takes nothing of it', async () => {
+  it('is cut at the limit when the client reads nothing of it', async () => {
     answer = { text: long, stallLimitMs: 50 };
     client.write(plainRequest);
     await until(() => responses.length === 1);
@@ -57,7 +57,7 @@ describe.each(ways)('the last of an answer, over %s', (way) => {
     expect(stalled).toBe(0);
   });
 
-  it('needs no timer where the kernel has taken it', async () => {
+  it('needs no timer once the kernel has taken it', async () => {
     answer = { text: 'short', stallLimitMs: 50 };
     client.write(plainRequest);
     await until(() => responses[0]?.writableFinished);

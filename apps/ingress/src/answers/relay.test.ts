@@ -47,7 +47,7 @@ class Client {
     return /^HTTP\/1\.1 (\d+)/.exec(this.received)?.[1];
   }
 
-  /** The body, out of its chunks. */
+  /** The body, decoded from its chunks. */
   get body(): string {
     const [, chunks = ''] = this.received.split('\r\n\r\n', 2);
     return this.received.includes('\r\n\r\n')
@@ -58,7 +58,7 @@ class Client {
       : chunks;
   }
 
-  /** Whether the body ended as HTTP says it must, so that the client can take it for whole. */
+  /** Whether the body ended as HTTP demands, so that the client can take it for complete. */
   get isWhole(): boolean {
     return this.received.endsWith('0\r\n\r\n');
   }
@@ -82,7 +82,7 @@ function serve(way: Way): void {
 const closeOf = (response: ResponseWriter): Promise<void> =>
   new Promise((resolve) => response.on('close', resolve));
 
-/** A relay to a client that has asked. */
+/** A relay to a client that has sent its request. */
 async function createBench(changes: Partial<RelayOptions> = {}, request = plainRequest) {
   let now = 0;
   const refused: ErrorInfo[] = [];
@@ -160,7 +160,7 @@ describe.each(ways)('the status line, over %s', (way) => {
     expect(refused).toHaveLength(1);
   });
 
-  it('waits no longer than until a sign of life is due; then errors are part of the body', async () => {
+  it('is written at the latest with the first keep-alive; later errors are part of the body', async () => {
     const { relay, advance, response, refused } = await createBench();
     relay.push(0, [start]);
     advance(9_999);
@@ -215,7 +215,7 @@ describe.each(ways)('the body, over %s', (way) => {
     expect(client.body).toBe('0 a\n0 finish\n');
   });
 
-  it('takes nothing when the client is gone', async () => {
+  it('takes nothing once the client is gone', async () => {
     const { relay, response } = await createBench();
     relay.push(0, [text('a')]);
     await until(() => client.body.length > 0);
@@ -232,7 +232,7 @@ describe.each(ways)('the body, over %s', (way) => {
 describe.each(ways)('signs of life, over %s', (way) => {
   serve(way);
 
-  it('come after every silence, and not while there is something to say', async () => {
+  it('come after every silence, and not while events come', async () => {
     const { relay, advance } = await createBench();
     relay.push(0, [text('a')]);
     advance(10_000);
@@ -247,7 +247,7 @@ describe.each(ways)('signs of life, over %s', (way) => {
 describe.each(ways)('a client that reads slowly, over %s', (way) => {
   serve(way);
 
-  it('is told of once each time, gets no signs of life, and goes on when it has read', async () => {
+  it('pauses its answer once each time, gets no keep-alives, and goes on when it has read', async () => {
     const bench = await createBench();
     for (const before of [0, 2]) {
       fill(bench);
@@ -263,13 +263,13 @@ describe.each(ways)('a client that reads slowly, over %s', (way) => {
     expect(client.received).not.toContain('\nalive');
   });
 
-  it('never has more than the limit and one piece waiting here', async () => {
+  it('never has more than the limit plus one piece waiting for it', async () => {
     const bench = await createBench();
     while (!bench.told.includes('full')) bench.relay.push(0, [large]);
     expect(bench.response.writableLength).toBeLessThanOrEqual((256 + 2 * 64) * 1024);
   });
 
-  it('is dropped, and not told that all is well, when it takes nothing for too long', async () => {
+  it('is dropped without a clean end when it reads nothing for too long', async () => {
     const bench = await createBench({ stallLimitMs: 50 });
     fill(bench);
     await closeOf(bench.response);
@@ -279,7 +279,7 @@ describe.each(ways)('a client that reads slowly, over %s', (way) => {
     expect(client.isWhole).toBe(false);
   });
 
-  it('is dropped when it does not take the end', async () => {
+  it('is dropped when it does not read the end', async () => {
     const bench = await createBench({ stallLimitMs: 50 });
     fill(bench);
     bench.relay.push(0, [finish]);
@@ -287,7 +287,7 @@ describe.each(ways)('a client that reads slowly, over %s', (way) => {
     expect(bench.told).toEqual(['full', 'stalled']);
   });
 
-  it('is not dropped for a silence that is not its own, once it has read', async () => {
+  it('is not dropped for a silence of the worker, once it has read', async () => {
     const limits: number[] = [];
     const bench = await createBench();
     const { setTimeout: limit } = bench.response;
@@ -302,7 +302,7 @@ describe.each(ways)('a client that reads slowly, over %s', (way) => {
     expect(limits).toEqual([60_000, 0]);
   });
 
-  it('is asked for nothing more after the end that it reads late', async () => {
+  it('does not resume its answer when it reads the end late', async () => {
     const bench = await createBench();
     fill(bench);
     bench.relay.push(0, [finish]);
@@ -311,7 +311,7 @@ describe.each(ways)('a client that reads slowly, over %s', (way) => {
     expect(bench.told).toEqual(['full']);
   });
 
-  it('is dropped when it does not take an end that is all that waits', async () => {
+  it('is dropped when it does not read an end that is all that waits', async () => {
     const bench = await createBench({ stallLimitMs: 50 });
     client.socket.pause();
     // Until the system's own buffers hold no more.
@@ -325,11 +325,11 @@ describe.each(ways)('a client that reads slowly, over %s', (way) => {
     expect(bench.told).toEqual(['stalled']);
   });
 
-  it('is not dropped as long as it takes something', async () => {
+  it('is not dropped as long as it reads something', async () => {
     const [stallLimitMs, turnMs] = [2_500, 50];
     const bench = await createBench({ stallLimitMs });
     fill(bench);
-    // A quarter of a mebibyte at a time, which is slower in all than the limit, yet never silent for so long.
+    // It reads a quarter of a mebibyte at a time: all of it takes longer than the limit, but no pause does.
     let wanted = 0;
     let turns = 0;
     client.socket.on('data', (chunk: string) => {
@@ -351,7 +351,7 @@ describe.each(ways)('a client that reads slowly, over %s', (way) => {
 describe('a client of HTTP/1.0, for which the end of the connection is the end of the body', () => {
   serve("Node's own server");
 
-  it('is reset where the body is not whole', async () => {
+  it('gets a reset if the body is not whole', async () => {
     const bench = await createBench({ stallLimitMs: 50 }, plainRequest.replace('HTTP/1.1', 'HTTP/1.0'));
     fill(bench);
     await closeOf(bench.response);
@@ -360,7 +360,7 @@ describe('a client of HTTP/1.0, for which the end of the connection is the end o
     expect(client.hasEnded).toBe(false);
   });
 
-  it('gets a whole one to its end', async () => {
+  it('gets a whole body with a clean end', async () => {
     const { relay } = await createBench({}, plainRequest.replace('HTTP/1.1', 'HTTP/1.0'));
     relay.push(0, [start, text('a'), finish]);
     await until(() => client.isClosed);

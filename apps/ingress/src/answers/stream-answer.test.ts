@@ -15,7 +15,7 @@ import { streamAnswer } from './stream-answer.ts';
 const nothing = () => undefined;
 const keepAliveMs = 100;
 
-/** Asks for a stream whose admission is in the test's hands, and whose time passes when the test lets it. */
+/** Asks for a stream. The test controls its admission and the time. */
 async function ask(way: Way, codec: ServerCodec) {
   const admission = Promise.withResolvers<Ticket>();
   const began = Promise.withResolvers<{ thrown: Promise<unknown> }>();
@@ -48,7 +48,7 @@ async function ask(way: Way, codec: ServerCodec) {
     began.resolve({ thrown });
   });
   const answered = fetch(`http://127.0.0.1:${server.port}/`, { method: 'POST', body: '{}' });
-  // A test that looks at nothing but what was thrown lets it be cut.
+  // Tests that look only at the error do not mind that the connection is cut.
   answered.catch(nothing);
   const { thrown } = await began.promise;
   return {
@@ -77,13 +77,13 @@ it.each(cases)(
     expect(response.status).toBe(200);
     asked.refuse(refusal);
     expect(await asked.thrown).toBeUndefined();
-    // Read to its end, which is a clean one: what is cut rejects.
+    // Reading to the end shows that the end is clean: a cut body would reject.
     expect(await response.text()).toContain(refusal.message);
     expect(asked.exchange.outcome).toBe('unavailable');
   },
 );
 
-it('a refusal is left to a true status until something was written', async () => {
+it('a refusal gets a true status as long as nothing has been written', async () => {
   for (const { way, codec } of cases) {
     using asked = await ask(way, codec);
     asked.refuse(refusal);

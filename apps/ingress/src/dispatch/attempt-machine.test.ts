@@ -17,7 +17,7 @@ interface Facts {
   isStream?: boolean;
 }
 
-/** A machine with everything that it did to the world. */
+/** A machine, and a record of all its effects. */
 function createBench({ resume = 'none', isPlainText = true, isStream = true }: Facts = {}) {
   const delivered: GenerationEvent[] = [];
   const enqueued: { attempt: number; resume: Resume | undefined; reason: string }[] = [];
@@ -297,7 +297,7 @@ describe('a worker that is lost', () => {
     expect(ordersOf('cancel')).toEqual([{ worker: 'a', kind: 'cancel', attempt: 1, sequence: 0 }]);
   });
 
-  it('twice before a word is poison, however well the request could go on', () => {
+  it('that dies twice before any output makes the request poison, however well it could be resumed', () => {
     const { machine, enqueued, last } = createBench({ resume: 'exact' });
     machine.claimed('a', 1);
     machine.workerLost('a', 'exited');
@@ -312,7 +312,7 @@ describe('a worker that is lost', () => {
 });
 
 describe('a job that vanishes', () => {
-  it('three times while a worker died is poison: it takes down who takes it before he can say so', () => {
+  it('three times while a worker died is poison: it kills its worker before that can announce the claim', () => {
     const { machine, enqueued, last } = createBench({ resume: 'exact' });
     for (let time = 1; time <= 3; time += 1) machine.jobLost(true);
     expect(enqueued).toHaveLength(2);
@@ -350,7 +350,7 @@ describe('a bystander', () => {
     expect(enqueued).toHaveLength(4);
   });
 
-  it('that had got on is given up all the same when nothing comes of it any more', () => {
+  it('that had made progress is still given up when it makes none any more', () => {
     const { machine, last } = createMidway({ resume: 'exact' });
     for (const [index, worker] of ['a', 'b', 'c', 'd'].entries()) {
       machine.claimed(worker, index + 1);
@@ -444,7 +444,7 @@ describe('an attempt that fails', () => {
     machine.frame('b', 2, 0, [busy]);
     machine.frame('c', 3, 0, [busy]);
     expect(enqueued.map(({ attempt }) => attempt)).toEqual([2, 3]);
-    // Nor should the client try again what all of them refused.
+    // The client should not retry what all engines have refused.
     expect(delivered).toEqual([start, failure({ kind: 'unavailable', retryable: false })]);
     expect(machine.phase).toBe('closed');
   });
@@ -531,7 +531,7 @@ describe('frames that the worker no longer keeps', () => {
     expect(last()).not.toHaveProperty('error.retryable');
   });
 
-  it('mean nothing when they have arrived meanwhile', () => {
+  it('need no new attempt when they have arrived meanwhile', () => {
     const { machine, enqueued, last } = createMidway();
     machine.gone('a', 1, 0);
     expect([enqueued, last()]).toEqual([[], text('one ')]);
@@ -562,14 +562,14 @@ describe('the end', () => {
     expect(enqueued).toEqual([]);
   });
 
-  it('of our own making comes once, and stops the worker', () => {
+  it('by an error of the ingress comes once, and stops the worker', () => {
     const { machine, last, ordersOf } = createMidway();
     machine.fail({ kind: 'deadline-exceeded', message: 'late' });
     expect(last()).toEqual({ type: 'error', error: { kind: 'deadline-exceeded', message: 'late' } });
     expect(ordersOf('cancel')).toHaveLength(1);
   });
 
-  it('of our own making takes a waiting job out of the queue', () => {
+  it('by an error of the ingress takes a waiting job out of the queue', () => {
     const { machine, withdrawn, last } = createBench();
     machine.fail({ kind: 'deadline-exceeded', message: 'late' });
     expect([withdrawn, last()?.type]).toEqual([[1], 'error']);
@@ -600,7 +600,7 @@ describe('a cancel', () => {
     expect(withdrawn).toEqual([]);
   });
 
-  it('out of a delivery is heeded at once', () => {
+  it('from within a delivery takes effect at once', () => {
     const { machine, delivered, onDeliver } = createMidway();
     machine.frame('a', 1, 2, [text('three')]);
     onDeliver(() => machine.cancel());
@@ -634,7 +634,7 @@ describe('a client that reads too slowly', () => {
     expect(delivered).not.toContainEqual(finish);
   });
 
-  it('still wants what its worker has said and keeps: it says so when that does not move any more', () => {
+  it('keeps its worker from dropping frames: they are acknowledged when the worker has stopped moving', () => {
     const { machine, ordersOf } = createMidway();
     machine.pause();
     for (const next of [4, 9]) machine.running('a', 1, next);
@@ -658,7 +658,7 @@ describe('a client that reads too slowly', () => {
     });
   });
 
-  it('once is not to blame for a worker that is lost later', () => {
+  it('that has caught up is not blamed for a worker that is lost later', () => {
     const { machine, last } = createMidway();
     machine.pause();
     machine.resume();

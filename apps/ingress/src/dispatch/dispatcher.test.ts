@@ -18,7 +18,7 @@ const text = (value: string): GenerationEvent => ({ type: 'text-delta', block: 0
 /** A queue in memory that can be away, and can lose what it holds. */
 class MemoryQueue implements JobQueue {
   isAway = false;
-  /** While it is there, what is sent stays on its way until the test lets it fail. */
+  /** While this is set, commands stay pending until the test lets them fail. */
   onItsWay: ((error: Error) => void)[] | undefined;
   readonly jobs = new Map<string, { job: InferenceJob; priority: number }>();
   readonly sent: { job: InferenceJob; priority: number }[] = [];
@@ -102,7 +102,7 @@ function createBench() {
     claim: (attempt = 1, worker = 'w1') => say({ claims: [{ requestId: 'r', attempt }] }, worker),
     frame: (sequence: number, events: GenerationEvent[], attempt = 1, worker = 'w1') =>
       say({ frames: [{ requestId: 'r', attempt, sequence, events }] }, worker),
-    /** Workers that live, and say so at every step. */
+    /** Workers that live, and announce themselves at every step. */
     advance: (durationMs: number, living: readonly string[] = ['w1']) => {
       for (const end = now + durationMs; now < end; ) {
         now += 250;
@@ -129,7 +129,7 @@ async function createWaiting(changes?: Partial<GenerationPlan>) {
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it('who can hear nobody refuses after a while, and not one moment longer', () => {
+it('an ingress that cannot hear replies refuses requests after a while, until it can again', () => {
   const { dispatcher, advance, listen } = createBench();
   listen(false);
   advance(2_000);
@@ -221,7 +221,7 @@ describe('a generation', () => {
 });
 
 describe('a generation that asks whether it may enter', () => {
-  it('and may not leaves nothing, and takes nothing out of the queue', async () => {
+  it('and is refused leaves nothing, and removes nothing from the queue', async () => {
     const { dispatcher, plan, queue } = createBench();
     const removed = vi.spyOn(queue, 'remove');
     const enter = async (): Promise<void> => {
@@ -231,7 +231,7 @@ describe('a generation that asks whether it may enter', () => {
     expect([dispatcher.count, removed.mock.calls]).toEqual([0, []]);
   });
 
-  it('and hears nothing is taken out, since it may be there', async () => {
+  it('and gets no reply is removed from the queue, because it may be there', async () => {
     const { dispatcher, plan, queue } = createBench();
     const enter = async (job: InferenceJob): Promise<void> => {
       await queue.enqueue('chat', job, 7);
@@ -242,7 +242,7 @@ describe('a generation that asks whether it may enter', () => {
     expect([dispatcher.count, queue.jobs.size]).toEqual([0, 0]);
   });
 
-  it('is taken out, and not before it is there, when its client left meanwhile', async () => {
+  it('is removed, but not before it is there, if its client has left meanwhile', async () => {
     const { dispatcher, plan, queue } = createBench();
     const removed = vi.spyOn(queue, 'remove');
     const answer = Promise.withResolvers<void>();
@@ -258,7 +258,7 @@ describe('a generation that asks whether it may enter', () => {
     expect([queue.sent.length, queue.jobs.size, dispatcher.count]).toEqual([1, 0, 0]);
   });
 
-  it('can be answered, and held back, before it hears that it may', async () => {
+  it('can be answered and paused before its admission is known', async () => {
     const bench = createBench();
     const answer = Promise.withResolvers<void>();
     const dispatched = bench.dispatcher.open(bench.plan({ enter: () => answer.promise }));
@@ -295,7 +295,7 @@ describe('a client that leaves', () => {
     expect(delivered).toEqual([]);
   });
 
-  it('harms nobody when it has had everything', async () => {
+  it('changes nothing when it has had the whole answer', async () => {
     const { dispatched, frame, orders } = await createWaiting();
     frame(0, [start, finish]);
     dispatched.cancel();
@@ -404,7 +404,7 @@ describe('a job that neither waits nor runs', () => {
     const bench = await createWaiting();
     bench.queue.jobs.clear();
     bench.advance(1_000, ['w1', 'w2']);
-    // From here on w2 is short of time: it is still heard, and its own announcements are not.
+    // From here on w2 is starved: its frames still arrive, but not its announcements.
     for (let second = 0; second < 4; second += 1) {
       bench.say({}, 'w2');
       await look(bench, 1);
@@ -462,7 +462,7 @@ describe('a job that neither waits nor runs', () => {
     expect(bench.queue.sent).toHaveLength(1);
   });
 
-  it('is not missed by what a look says of the attempt before', async () => {
+  it('is not missed by a look at the attempt before it', async () => {
     const bench = await createWaiting();
     bench.queue.jobs.clear();
     bench.advance(2_250);
@@ -528,7 +528,7 @@ describe('a job that neither waits nor runs', () => {
     await settle();
     bench.claim(2);
     expect(bench.waits).toHaveLength(1);
-    // What failed is not sent again behind its back.
+    // The failed command is not sent again, because the attempt has been claimed.
     bench.queue.onItsWay = undefined;
     bench.directory.receive({ type: 'exited', worker: 'w1' });
     bench.advance(250, ['w2']);
@@ -543,7 +543,7 @@ describe('a job that neither waits nor runs', () => {
     bench.directory.receive({ type: 'exited', worker: 'w1' });
     const [fail] = bench.queue.onItsWay;
     bench.queue.onItsWay = undefined;
-    // The second attempt is on its way; it was executed, taken and lost with its worker before its answer came.
+    // The second attempt was enqueued, claimed and lost with its worker before the reply to its enqueueing came.
     bench.claim(2, 'w2');
     bench.say({ gone: [{ requestId: 'r', attempt: 2, from: 0 }] }, 'w2');
     await settle();
@@ -579,16 +579,16 @@ describe('a pool without workers', () => {
     expect(delivered).toMatchObject([{ type: 'error', error: { kind: 'unavailable', retryAfterMs: 5_000 } }]);
   });
 
-  it('is forgiven when one comes', async () => {
+  it('starts its time anew when one comes', async () => {
     const { advance, delivered } = await createWaiting();
     advance(9_000, []);
     advance(1_000, ['w1']);
-    // It falls silent, and ten more seconds begin when that is noticed.
+    // The worker falls silent; ten more seconds begin when that is noticed.
     advance(11_000, []);
     expect(delivered).toEqual([]);
   });
 
-  it('lets whatever its last worker hands over wait as long, also when somebody has waited in vain before', async () => {
+  it('lets what its last worker hands over wait as long, even if another has waited in vain before', async () => {
     const { directory, dispatcher, plan, advance, claim, frame, delivered } = await createWaiting();
     advance(250);
     claim();
@@ -627,7 +627,7 @@ describe('a worker', () => {
     expect(queue.sent[1]).toMatchObject({ priority: 1, job: { attempt: 2, resume: { outputTokens: 1 } } });
   });
 
-  it('whose last words come after its death gives what it claimed to the next', async () => {
+  it('whose last message comes after its death passes what it claimed on to the next', async () => {
     const { directory, claim, queue } = await createWaiting();
     directory.receive({ type: 'exited', worker: 'w1' });
     claim();
@@ -646,7 +646,7 @@ describe('a worker', () => {
     expect(orders).toHaveLength(2);
   });
 
-  it('whom we can not hear is not asked', async () => {
+  it('that cannot be heard is not asked', async () => {
     const { claim, advance, listen, orders } = await createWaiting();
     claim();
     listen(false);
@@ -657,7 +657,7 @@ describe('a worker', () => {
     expect(orders).toHaveLength(1);
   });
 
-  it('that speaks of it is not', async () => {
+  it('that mentions the request is not asked', async () => {
     const { say, claim, advance, orders } = await createWaiting();
     claim();
     for (let beat = 0; beat < 6; beat += 1) {

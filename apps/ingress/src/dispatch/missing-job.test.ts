@@ -8,7 +8,7 @@ test('a job that one look has missed may be on its way', () => {
   expect(new MissingJob().miss(0, beats({}))).toBe(false);
 });
 
-test('a job is lost when two looks have missed it and nobody lives who could have it', () => {
+test('a job is lost when two looks have missed it and no living worker could have it', () => {
   const job = new MissingJob();
   job.miss(0, beats({}));
   expect(job.miss(1_000, beats({}))).toBe(true);
@@ -28,14 +28,14 @@ test('a worker that is lost is not waited for', () => {
   expect(job.miss(1_000, beats({ a: 9 }))).toBe(true);
 });
 
-test('a worker that was not known before may have it, too', () => {
+test('a worker that has only just appeared may have it, too', () => {
   const job = new MissingJob();
   job.miss(0, beats({ a: 7 }));
   expect(job.miss(1_000, beats({ a: 9, b: 1 }))).toBe(false);
   expect(job.miss(2_000, beats({ a: 11, b: 2 }))).toBe(true);
 });
 
-test('a job that waits again is missed from the beginning', () => {
+test('a job that was seen waiting in between is counted anew', () => {
   const job = new MissingJob();
   job.miss(0, beats({ a: 1 }));
   job.reset();
@@ -50,7 +50,7 @@ test('a worker whose signs of life go astray does not keep a job for ever', () =
   expect(job.miss(6_000, beats({ a: 7 }))).toBe(true);
 });
 
-test('counts are read when the look is made, whatever becomes of them', () => {
+test('the counts of a look are those of its time, even if they change later', () => {
   const job = new MissingJob();
   const counts = new Map([['a', 7]]);
   job.miss(0, counts);

@@ -14,9 +14,9 @@ let server: Server;
 let fastPath: FastPath;
 let isClosing: boolean;
 let handedOver: number;
-/** Who was asked for what, in order. */
+/** The requests that were handled, in order. */
 let asked: string[];
-/** Responses that wait for their answer, when they are not answered at once. */
+/** Responses that the test answers later. */
 let held: FastResponse[] | undefined;
 /** The server's ends of the connections. */
 let connections: Socket[];
@@ -155,11 +155,11 @@ describe('a plain request', () => {
     expect(asked).toEqual(['fast a', 'fast b', 'fast c']);
   });
 
-  it('waits in the kernel, when a client asks ahead without end', async () => {
+  it('stays in the kernel when a client sends ahead without end', async () => {
     held = [];
     await client.send(post('a'));
     await until(() => asked.length === 1);
-    // More than what is kept here and what the kernel keeps.
+    // More than our buffer and the kernel's hold.
     const ahead = post('x'.repeat(1_000)).repeat(20_000);
     const isThrough = client.send(ahead);
     const [first] = held;
@@ -173,7 +173,7 @@ describe('a plain request', () => {
 });
 
 describe('a request that is whole late', () => {
-  it('is read on, when more had come than is kept', async () => {
+  it('is read on after a pause for too many waiting bytes', async () => {
     held = [];
     await client.send(post('a'));
     await until(() => asked.length === 1);
@@ -221,13 +221,13 @@ describe("everything else is the server's own", () => {
     }
   });
 
-  it('what is no HTTP, which it refuses', async () => {
+  it('bytes that are not HTTP, which it refuses', async () => {
     await client.send('GARBAGE\r\n\r\n');
     await until(() => client.isClosed);
     expect(client.received).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  it('from there on, also what would be plain', async () => {
+  it('all later requests of the connection, even plain ones', async () => {
     await client.send('GET /fast HTTP/1.1\r\nhost: test\r\n\r\n');
     await until(() => client.bodies.length === 1);
     await client.send(post('a'));
@@ -246,7 +246,7 @@ describe("everything else is the server's own", () => {
     expect(client.bodies).toEqual(['fast a', 'node GET 0']);
   });
 
-  it('a request that dawdles, with every byte of it', async () => {
+  it('a request that arrives too slowly, with every byte of it', async () => {
     await client.send(post('abc').slice(0, -2));
     await until(() => (connections[0]?.bytesRead ?? 0) > 0);
     await until(() => {
@@ -294,7 +294,7 @@ describe("everything else is the server's own", () => {
 });
 
 describe('a connection', () => {
-  it('is kept for the next request longer than was said, and not for ever', async () => {
+  it('is kept for the next request longer than promised, but not for ever', async () => {
     await client.send(post('a'));
     await until(() => client.bodies.length === 1);
     look(9);
@@ -358,7 +358,7 @@ describe('a connection', () => {
     expect([response?.writableFinished, asked]).toEqual([false, ['fast a']]);
   });
 
-  it('forgets with an answer how long that one might have taken', async () => {
+  it('drops the stall limit of an answer when that has ended', async () => {
     held = [];
     await client.send(post('a'));
     await until(() => asked.length === 1);
@@ -388,7 +388,7 @@ describe('a connection', () => {
 });
 
 describe('a server that closes', () => {
-  it('cuts who waits for nothing, and lets what is answered end', async () => {
+  it('cuts idle connections, and lets answers end', async () => {
     await client.send(post('a'));
     await until(() => client.bodies.length === 1);
     held = [];
@@ -405,7 +405,7 @@ describe('a server that closes', () => {
     expect(busy.bodies).toEqual(['fast b']);
   });
 
-  it('answers what has begun to arrive, and no more', async () => {
+  it('answers requests that have begun to arrive, and no others', async () => {
     await client.send(post('abc').slice(0, -1));
     await until(() => (connections[0]?.bytesRead ?? 0) > 0);
     held = [];
@@ -455,13 +455,13 @@ describe('a response', () => {
     expect(() => response.writeHead(200, {})).toThrow(TypeError);
   });
 
-  it('says at once that the client has it all, when the kernel took it', async () => {
+  it('is finished as soon as the kernel has taken all of it', async () => {
     const response = await open();
     reply(response, 'fast a');
     expect(response.writableFinished).toBe(true);
   });
 
-  it('is in chunks where its length is not known, and takes nothing after its end', async () => {
+  it('is chunked if its length is not known, and takes nothing after its end', async () => {
     const response = await open();
     response.writeHead(200, {});
     response.write('é');

@@ -85,7 +85,7 @@ describe('a plain request', () => {
     expect(read(changes)).toBeUndefined();
   });
 
-  it('is none while its head is not whole', () => {
+  it('is not read before its head is complete', () => {
     const bytes = bytesOf(plain.line, plain.headers);
     for (let end = 0; end < bytes.length - 2; end += 1) {
       expect(readRequestHead(bytes.subarray(0, end))).toBeUndefined();
@@ -93,7 +93,7 @@ describe('a plain request', () => {
   });
 });
 
-it('a head of thousands of blanks that is none costs no more to read than another', () => {
+it('a malformed head with thousands of blanks takes no longer to read than another', () => {
   const blanks = `x:${' '.repeat(16_000)}\x01`;
   // One of them took 200 ms.
   for (let times = 0; times < 300; times += 1)

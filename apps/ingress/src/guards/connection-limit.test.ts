@@ -26,7 +26,7 @@ afterEach(() => {
   server.close();
 });
 
-/** What a client hears until it hears something or is turned away. */
+/** What a client receives until it receives something or is turned away. */
 async function welcome(): Promise<string> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8');
   sockets.push(socket);
@@ -48,7 +48,7 @@ it('as many clients are served as files are left, and others when those have gon
   await until(async () => (await welcome()) === 'welcome');
 });
 
-it('who is turned away is told of once a minute', async () => {
+it('clients that are turned away are reported once a minute', async () => {
   for (let client = 0; client < 4; client += 1) await welcome();
   expect(told).toEqual([2]);
   now = 60_000;

@@ -36,7 +36,7 @@ it('a delay that stays refuses more and more, but never all, and is over soon af
   expect(refusedOf(shedder, 100)).toBe(0);
 });
 
-it('an overload that is over leaves nothing to be refused by the next one', () => {
+it('an overload that is over does not add to the next one', () => {
   const untilRefused = (shedder: Shedder): number => {
     for (let requests = 1; ; requests += 1) if (shedder.refusesNext()) return requests;
   };
@@ -75,7 +75,7 @@ it('a process whose turns stay long refuses, and says when to come back', async 
   while (refusal === undefined) {
     const end = performance.now() + 40;
     while (performance.now() < end);
-    // Timers and what they lead to get their turn.
+    // Lets timers and their continuations run.
     await new Promise(setImmediate);
     try {
       overload.check();
@@ -119,7 +119,7 @@ it.each([
   expect(refused > 0).toBe(isRefusing);
 });
 
-/** A process that can do so much work per second: what it can't do at once waits, and that is the delay. */
+/** A process with a limited capacity of work per second: the work that waits makes the delay. */
 function run({ offered, workMs, refusalMs }: { offered: number; workMs: number; refusalMs: number }) {
   const shedder = new Shedder(limitMs);
   let backlogMs = 0;

@@ -18,7 +18,7 @@ const saturated = expect.objectContaining({
   options: { refusedBy: 'prompts', retryAfterMs: 1_000 },
 });
 
-it('is full for a tenant that leaves no more for others than it has, and has room for these', () => {
+it('is full for a tenant that holds as much as is left free, and has room for others', () => {
   take('greedy', 400);
   const last = take('greedy', 100);
   expect(() => take('greedy', 1)).toThrow(saturated);
@@ -28,7 +28,7 @@ it('is full for a tenant that leaves no more for others than it has, and has roo
   take('other', 50);
 });
 
-it('has what was given back, and nothing of a request that took nothing', () => {
+it('gets back what a request has reserved, and nothing from a request that reserved nothing', () => {
   for (let round = 0; round < 5; round += 1) {
     const exchange = take('a', 500);
     const late = { requestId: 'r' } as Exchange;
@@ -39,7 +39,7 @@ it('has what was given back, and nothing of a request that took nothing', () => 
   }
 });
 
-it('refuses for good what no tenant could ever have', () => {
+it('refuses for good a prompt for which there can never be room', () => {
   take('a', 500);
   expect(() => take('b', 501)).toThrow(expect.objectContaining({ kind: 'too-large', options: {} }));
 });

@@ -71,13 +71,13 @@ async function keepConnection(path: string): Promise<Client> {
   return { socket, ask, received: () => text };
 }
 
-/** That there was one answer, after which nothing comes. */
+/** Expects one answer, and nothing after it. */
 async function expectLastAnswer({ socket, received }: Client): Promise<void> {
   await until(() => socket.closed);
   expect(received()).toMatch(/^HTTP\/1\.1 200 [\s\S]*^connection: close\r$[\s\S]*whole$/im);
 }
 
-/** Until nobody new is let in. */
+/** Resolves when no new connections are accepted. */
 async function untilRefused(): Promise<void> {
   await until(async () => {
     const late = connect(port, '127.0.0.1');
@@ -88,7 +88,7 @@ async function untilRefused(): Promise<void> {
 }
 
 describe.each(['/fast', '/node'])('a kept connection of a server that closes (%s)', (path) => {
-  it('has what is still sent on it answered, as its last', async () => {
+  it('still gets one answer, which is its last', async () => {
     await serve(600_000);
     const client = await keepConnection(path);
     const closed = connections.close(never, () => undefined);
@@ -135,7 +135,7 @@ describe.each(['/fast', '/node'])('a kept connection of a server that closes (%s
     await Promise.all([once(socket, 'close'), closed]);
   });
 
-  it('is cut soon after the limit where its stream does not end by what it is told', async () => {
+  it('is cut soon after the limit if its stream does not end by itself', async () => {
     await serve(1);
     const { socket } = await keepConnection(`${path}/stream`);
     const limit = new AbortController();

@@ -73,13 +73,13 @@ it('one that asks behind another request is told so behind the answer to that', 
   expect(heard()).toBe('HTTP/1.1 200 firstHTTP/1.1 100 HTTP/1.1 200 read bodyHTTP/1.1 200 last');
 });
 
-it('one that was answered meanwhile gets its answer in one piece, and nothing behind it', async () => {
+it('one that was answered meanwhile gets its answer in one piece, and nothing after it', async () => {
   const ended = once(client, 'end');
   client.write(`${get('/first')}${post('/refused')}body${get('/last')}`);
   await until(() => asked.length === 3);
   answerFirst();
   await ended;
-  // Whether the body would still come, the server need not know.
+  // The server need not know whether the body would still come.
   expect(heard()).toBe('HTTP/1.1 200 firstHTTP/1.1 401 refused');
   expect(received.toLowerCase()).toContain('connection: close\r\n');
 });

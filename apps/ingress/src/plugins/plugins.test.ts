@@ -278,7 +278,7 @@ describe('an error', () => {
     await expect.poll(() => logged).toMatchObject([{ msg: 'broken request', status }]);
   });
 
-  it('counts and logs once what turns out to be no HTTP behind its head', async () => {
+  it('counts and logs once a request that is broken after a valid head', async () => {
     const socket = connect(await listen(), '127.0.0.1').resume();
     const head = 'POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n';
     socket.write(`${head}transfer-encoding: chunked\r\n\r\nno length\r\n`);
@@ -287,7 +287,7 @@ describe('an error', () => {
     expect(await requestsTold()).toBe(1);
   });
 
-  it('says nothing to a client that has asked nothing yet', async () => {
+  it('sends nothing to a client that has not asked anything yet', async () => {
     const port = await listen();
     const accepted = once(app.server, 'connection');
     const socket = connect(port, '127.0.0.1');

@@ -11,7 +11,7 @@ it('the simulation plays what its flags say', () => {
   expect(status).toBe(0);
 });
 
-it('it explains its flags, and refuses what it can not use without a stack', () => {
+it('it explains its flags, and refuses bad ones without a stack trace', () => {
   expect(run('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--count N') });
   for (const flags of [['--counts', '3'], ['--count', 'many'], ['--seed']]) {
     const { status, stderr } = run(...flags);

@@ -5,9 +5,9 @@ import { drawCuts, drawSchedule, drawStarvation, type Schedule } from './schedul
 import { describeCounterexample, shrink } from './shrink.ts';
 
 const schedules = 100_000;
-/** A defect that shows in fewer than one of so many schedules would go unnoticed in review, too. */
+/** Every defect has to show in at least one of this many schedules. */
 const enoughForADefect = 5_000;
-/** After a reconnect the missing frames need two trips of 5 ms and whatever shares their way. */
+/** After a reconnect, the missing frames need two trips of 5 ms, and some time for what shares the way. */
 const repairMs = 50;
 
 async function firstFailure(
@@ -22,12 +22,12 @@ async function firstFailure(
   return undefined;
 }
 
-/** How long after the worker had written the end, and the connection stood, the client got it. */
+/** How long it took, once the worker had written the end and the connection stood, until the client had it. */
 function repairTime({ clients, runs }: Outcome, { faults }: Schedule): number {
   let longest = 0;
   for (const client of clients) {
     const run = runs.find(({ requestId }) => requestId === client.id);
-    // Cuts overlap: the connection stands when the last that had begun is over.
+    // Cuts may overlap: the connection stands when all that have begun are over.
     let possibleAt = run?.endedAt ?? 0;
     for (const fault of faults) {
       if (fault.kind === 'ingress-cut' && fault.at <= client.endedAt)
@@ -48,7 +48,7 @@ describe('the delivery protocol under faults', () => {
       totals.fenced += fencedFrames;
       totals.lostWorkers += lostWorkers;
     }
-    // A net without holes proves nothing where no fish came by.
+    // Kept promises prove something only if everything that could break them has happened often enough.
     expect(totals.fenced).toBeGreaterThan(schedules / 100);
     expect(totals.lostWorkers).toBeGreaterThan(schedules / 10);
     for (const outcome of ['complete', 'error', 'refused', 'left'] as const) {

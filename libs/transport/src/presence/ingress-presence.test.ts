@@ -21,7 +21,7 @@ it('an ingress is never without its sign of life while it lives, though Redis mi
       diesAt = 0;
     },
   };
-  // All that it asks of a connection.
+  // Only these members of a connection are used.
   const stop = await announceIngress(redis as unknown as RedisClient, 'mine');
   const live = async (durationMs: number): Promise<void> => {
     for (let passedMs = 0; passedMs < durationMs; passedMs += 100) {

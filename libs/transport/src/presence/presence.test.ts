@@ -3,7 +3,7 @@ import { FakeBus } from '../fake-bus.ts';
 import { ingressesChannel, workersChannel } from '../names.ts';
 import { publishHello, publishNews, subscribeHello, subscribeNews, type WorkerNews } from './presence.ts';
 
-it('what another version says of itself is passed over', async () => {
+it('the news of a worker of another version is ignored', async () => {
   const bus = new FakeBus();
   const heard: (WorkerNews | string)[] = [];
   await subscribeNews(bus, (news) => heard.push(news));

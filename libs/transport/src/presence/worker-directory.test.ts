@@ -25,7 +25,7 @@ function createBench() {
         directory.check(isListening);
       }
     },
-    /** Our own process stands still. */
+    /** Lets time pass as if our own process stood still. */
     freeze: (durationMs: number) => {
       now += durationMs;
     },
@@ -42,7 +42,7 @@ const presence = (worker: string, changes: Partial<WorkerPresence> = {}): Worker
 const serving = (resume: 'exact' | 'prefix' | 'none') => ({ chat: { slots: 4, resume } });
 
 describe('deaths of a pool', () => {
-  it('count who died or fell silent while it took jobs of it, once', () => {
+  it('count each worker once that died or fell silent while it took its jobs', () => {
     const { directory, advance } = createBench();
     for (const worker of ['w1', 'w2', 'w3']) directory.receive(presence(worker));
     directory.receive({ type: 'exited', worker: 'w1' });
@@ -52,7 +52,7 @@ describe('deaths of a pool', () => {
     expect(directory.deathsOf('chat')).toBe(3);
   });
 
-  it('leave out who takes no further jobs and goes', () => {
+  it('leave out workers that stop taking jobs before they leave', () => {
     const { directory } = createBench();
     directory.receive(presence('w1'));
     directory.receive(presence('w1', { pools: {} }));
@@ -62,7 +62,7 @@ describe('deaths of a pool', () => {
 });
 
 describe('slots of a pool', () => {
-  it('are not counted anew for each who asks', () => {
+  it('are not added up anew at each question', () => {
     const { directory } = createBench();
     let looks = 0;
     const chat = {
@@ -79,7 +79,7 @@ describe('slots of a pool', () => {
     expect(looks).toBe(before);
   });
 
-  it('are those of who lives and takes jobs of it', () => {
+  it('are those of the living workers that take its jobs', () => {
     const { directory, advance } = createBench();
     for (const worker of ['w1', 'w2', 'w3']) directory.receive(presence(worker));
     directory.receive(presence('w1', { pools: { chat: { slots: 7, resume: 'exact' } } }));
@@ -133,7 +133,7 @@ describe('a worker', () => {
     expect(lost).toHaveLength(2);
   });
 
-  it('whose death was told is lost at once, and what it had said before does not bring it back', () => {
+  it('whose exit was announced is lost at once, and its earlier messages do not bring it back', () => {
     const { directory, lost, advance } = createBench();
     directory.receive(presence('w1'));
     directory.receive({ type: 'exited', worker: 'w1' });
@@ -144,13 +144,13 @@ describe('a worker', () => {
     expect([directory.has('w1'), directory.hasExited('w1')]).toEqual([false, true]);
   });
 
-  it('of which nothing was known can die: its claims may have come', () => {
+  it('that was not known can exit: its claims may have arrived', () => {
     const { directory, lost } = createBench();
     directory.receive({ type: 'exited', worker: 'w1' });
     expect(lost).toEqual([['w1', 'exited']]);
   });
 
-  it('whose death is told by itself and by its supervisor dies once', () => {
+  it('that announces its exit, as does its supervisor, is lost once', () => {
     const { directory, lost } = createBench();
     directory.receive(presence('w1'));
     directory.receive({ type: 'exited', worker: 'w1' });
@@ -158,7 +158,7 @@ describe('a worker', () => {
     expect(lost).toEqual([['w1', 'exited']]);
   });
 
-  it('is expected to go when it has said so, and not otherwise', () => {
+  it('is expected to leave if it has announced that, and not otherwise', () => {
     const { directory, lost, expected, advance } = createBench();
     for (const worker of ['w1', 'w2', 'w3']) directory.receive(presence(worker));
     directory.receive(presence('w1', { state: 'draining' }));
@@ -173,7 +173,7 @@ describe('a worker', () => {
     ]);
   });
 
-  it('that drains hands over once and counts no more, and its exit is told still', () => {
+  it('that drains hands over once and no longer counts, and its exit is still reported', () => {
     const { directory, lost } = createBench();
     directory.receive(presence('w1'));
     directory.receive(presence('w1', { state: 'draining' }));
@@ -211,7 +211,7 @@ describe('silence is forgiven', () => {
 });
 
 describe('a pool', () => {
-  it('has the slots of all who take its jobs', () => {
+  it('has the slots of all workers that take its jobs', () => {
     const { directory } = createBench();
     directory.receive(presence('w1'));
     directory.receive(
@@ -225,7 +225,7 @@ describe('a pool', () => {
     ]);
   });
 
-  it('goes on after a loss as everybody in it can', () => {
+  it('resumes after a loss in the way that all its workers can', () => {
     const { directory } = createBench();
     expect(directory.resumeOf('chat')).toBe('none');
     directory.receive(presence('w1', { pools: serving('exact') }));
@@ -238,7 +238,7 @@ describe('a pool', () => {
     expect(directory.resumeOf('chat')).toBe('exact');
   });
 
-  it('whose only worker died goes on with its successor', () => {
+  it('whose only worker died resumes with its successor', () => {
     const { directory } = createBench();
     directory.receive(presence('w1', { pools: serving('exact') }));
     directory.receive({ type: 'exited', worker: 'w1' });

@@ -27,7 +27,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** A pool of its own, whose generations end when the test says so. */
+/** A pool whose generations end when the test decides. */
 async function createBench(pool: string, slots: number) {
   const queue = createJobQueue(await connections.connect(server.url, 'command'));
   const running = new Map<string, () => void>();
@@ -99,7 +99,7 @@ describe('slots', () => {
     expect(new Set(bench.taken).size).toBe(30);
   });
 
-  it('of one that is closed stay free: what waits is for others, and for itself when it opens', async () => {
+  it('of a closed consumer stay free: the jobs are for others, and for itself once it opens', async () => {
     const bench = await createBench('closed', 2);
     let isOpen = false;
     (await bench.createConsumer(() => isOpen)).start();
@@ -147,7 +147,7 @@ describe('slots', () => {
   });
 });
 
-it('a Redis that refuses claims is told of once, and again when it has given out a job', async () => {
+it('a Redis that refuses claims is reported once, and again only after it has given out a job', async () => {
   const bench = await createBench('refused', 2);
   const set = (replicas: string) => ask(server.port, 'CONFIG', 'SET', 'min-replicas-to-write', replicas);
   const refusals = async () =>
@@ -186,7 +186,7 @@ describe('a job that is taken', () => {
     await until(() => consumers.every((consumer) => consumer.busy <= 1));
   });
 
-  it('leaves its neighbours to workers that wait, too', async () => {
+  it('leaves jobs to other workers that wait, too', async () => {
     const bench = await createBench('spread', 64);
     const [one, other] = [await bench.createConsumer(), await bench.createConsumer()];
     one.start();
@@ -201,9 +201,9 @@ describe('a job that is taken', () => {
     }
   });
 
-  it('of an unknown version is passed over and told, and its slot is free again', async () => {
+  it('of an unknown version is skipped and reported, and its slot is free again', async () => {
     const bench = await createBench('versions', 1);
-    // It stands for one that a newer ingress has written.
+    // It stands for a job that a newer ingress has written.
     await bench.queue.enqueue('versions', { ...createJob('new'), version: 2 } as unknown as InferenceJob, 1);
     await bench.queue.enqueue('versions', createJob('known'), 2);
     (await bench.createConsumer()).start();
@@ -312,26 +312,26 @@ describe('the deadline of a job', () => {
     }
   });
 
-  it('is past when Redis has kept the job for so long: then it is passed over', async () => {
+  it('has passed when Redis has kept the job for that long: then the job is skipped', async () => {
     const fresh = new Set([`${poolQueueKeys('clocks').jobPrefix}c-1`]);
     const late = (key: string): Promise<unknown> | undefined =>
       fresh.has(key) ? undefined : raw.pexpire(key, 55_000);
     expect((await takenAfter(async (key) => late(key), 1)).map(({ requestId }) => requestId)).toEqual(['c']);
   });
 
-  it('is not brought nearer by a clock of Redis that was set forward, where the hosts agree', async () => {
+  it('does not come earlier when the clock of Redis is set forward, if the hosts agree', async () => {
     const change = (key: string): Promise<unknown> => raw.pexpire(key, 63_000);
     const taken = await takenAfter(change, ids.length, () => now - 2_000);
     for (const { deadlineAt } of taken) expect(deadlineAt).toBe(now + 8_000);
   });
 
-  it('is not put off by one that was set back', async () => {
+  it('does not come later when that clock is set back', async () => {
     for (const { deadlineAt } of await takenAfter((key) => raw.pexpire(key, 3_600_000))) {
       expect(deadlineAt).toBe(now + 10_000);
     }
   });
 
-  it('of an older ingress is as far away as it was at the entrance: it cancels what is late itself', async () => {
+  it('of a job without expiry, by an older ingress, starts anew at the claim: that ingress cancels late jobs itself', async () => {
     for (const { deadlineAt } of await takenAfter((key) => raw.persist(key))) {
       expect(deadlineAt).toBe(now + 10_000);
     }

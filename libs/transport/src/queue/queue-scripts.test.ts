@@ -61,7 +61,7 @@ describe('jobs that we put in', () => {
     expect(idsOf(await claimJobs(redis, keys, 9))).toEqual(['a', 'b']);
   });
 
-  it('leave a sign for the next worker while there are more', async () => {
+  it('leave a marker for the next worker while there are more', async () => {
     await enqueueJobs(redis, keys, [jobOf('a'), jobOf('b')]);
     await redis.del(keys.marker);
     await claimJobs(redis, keys, 1);
@@ -71,7 +71,7 @@ describe('jobs that we put in', () => {
     expect(await redis.exists(keys.marker)).toBe(0);
   });
 
-  it('do not outlive their time where nobody takes them', async () => {
+  it('expire if nobody takes them', async () => {
     await enqueueJobs(redis, keys, [jobOf('a'), { ...jobOf('b'), lifeMs: 1_000_000 }]);
     const [a, b] = [await redis.pttl(`${keys.jobPrefix}a`), await redis.pttl(`${keys.jobPrefix}b`)];
     expect(a).toBeGreaterThan(0);
@@ -79,7 +79,7 @@ describe('jobs that we put in', () => {
     expect(b).toBeGreaterThan(lifeMs);
   });
 
-  it('tell at their claim how much of their time is left, where they have one', async () => {
+  it('tell at their claim how much of their time is left, if they have an expiry', async () => {
     await enqueueJobs(redis, keys, [jobOf('a'), { ...jobOf('b'), lifeMs: 1_000_000 }, jobOf('c')]);
     // As an older ingress, and BullMQ itself, put one in.
     await redis.persist(`${keys.jobPrefix}c`);
@@ -90,9 +90,9 @@ describe('jobs that we put in', () => {
     expect(c).toEqual({ data: '{"is":"c"}' });
   });
 
-  it('are passed over when their time is over, and leave no place behind', async () => {
+  it('are skipped once they have expired, and leave no place behind', async () => {
     await enqueueJobs(redis, keys, [jobOf('dead'), jobOf('a'), jobOf('gone'), jobOf('b')]);
-    // What their time does to them.
+    // As if their time had passed.
     await redis.del(`${keys.jobPrefix}dead`, `${keys.jobPrefix}gone`);
     expect(idsOf(await claimJobs(redis, keys, 9))).toEqual(['a', 'b']);
     expect(await redis.keys('*')).toEqual([keys.marker]);

@@ -54,7 +54,7 @@ const look = async (times: number): Promise<void> => {
 };
 
 describe('a command that Redis takes slowly', () => {
-  it('is waited for, however long it is', async () => {
+  it('is waited for, however large it is', async () => {
     allowed = 0;
     const answer = client.set('long', 'x'.repeat(4 * portion));
     answer.catch(() => undefined);

@@ -13,7 +13,7 @@ const gone = fc.record({ requestId: id, attempt: number, from: number });
 const plain = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value));
 
 describe('a reply batch', () => {
-  it('says after its way exactly what was put in', () => {
+  it('is decoded to exactly what was encoded', () => {
     const batch = fc.record({
       worker: id,
       claims: fc.array(claim),
@@ -29,14 +29,14 @@ describe('a reply batch', () => {
     );
   });
 
-  it('is short where a token is all there is to say', () => {
+  it('is short if it has only tokens', () => {
     const event = { type: 'text-delta', block: 0, text: 'hi', tokens: 1 } as const;
     const text = encodeFrame({ requestId: 'r', attempt: 1, sequence: 4, events: [event] });
     expect(text).toBe('["r",1,4,[[0,"hi",1]]]');
     expect(encodeBatch({ worker: 'w', frames: [text] })).toBe('{"v":1,"w":"w","f":[["r",1,4,[[0,"hi",1]]]]}');
   });
 
-  it('tells tokens that were not counted from none', () => {
+  it('distinguishes uncounted tokens from zero tokens', () => {
     const events = [
       { type: 'text-delta', block: 0, text: 'a' } as const,
       { type: 'text-delta', block: 0, text: 'b', tokens: 0 } as const,
@@ -48,7 +48,7 @@ describe('a reply batch', () => {
     expect(decodeBatch(text).frames[0]?.events).toEqual(events);
   });
 
-  it('ends an attempt of a newer version where it says what is not known here, and leaves the others whole', () => {
+  it('ends an attempt of a newer worker at the first unknown event, and leaves the others whole', () => {
     const text =
       '{"v":1,"w":"w","f":[["r",1,0,[[0,"a",1],{"type":"hologram"},[0,"c",1]]],["s",1,0,[[0,"x",1]]]]}';
     const [newer, other] = decodeBatch(text).frames;
@@ -56,7 +56,7 @@ describe('a reply batch', () => {
     expect(other?.events).toMatchObject([{ text: 'x' }]);
   });
 
-  it('that was mangled on its way is refused in words that repeat nothing of it', () => {
+  it('that is damaged is refused with an error that repeats nothing of it', () => {
     const text = '{"v":1,"w":"w","f":[["r",1,0,[[0,secret answer",1]]]]}';
     expect(() => decodeBatch(text)).toThrow('a reply batch of an unknown version');
   });

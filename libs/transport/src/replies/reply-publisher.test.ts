@@ -9,7 +9,7 @@ const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
 const r1 = { requestId: 'r1', attempt: 1 };
 const r2 = { requestId: 'r2', attempt: 1 };
 
-/** A publisher whose turns and time are the test's, and everything that ingress `mine` was told. */
+/** A publisher whose turns and time the test controls, with a record of all that ingress `mine` was told. */
 async function createBench() {
   const bus = new FakeBus();
   const turns: (() => void)[] = [];
@@ -71,7 +71,7 @@ async function createBench() {
 }
 
 describe('an attempt', () => {
-  it('knows when its ingress was told of it, before any event and also without Redis', async () => {
+  it('is announced before any event, and counts as announced even without Redis', async () => {
     for (const isUp of [true, false]) {
       const { bus, open, endTurn, told, publisher } = await createBench();
       bus.isConnected = isUp;
@@ -158,7 +158,7 @@ it('a flush has come to its end when Redis has what was pending', async () => {
 });
 
 describe('a heartbeat', () => {
-  it('tells of what has moved, and every five seconds of everything', async () => {
+  it('tells the attempts that have moved, and every five seconds all of them', async () => {
     const { open, endTurn, told, advance } = await createBench();
     const writer = open();
     await endTurn();
@@ -224,7 +224,7 @@ describe('frames that are asked for again', () => {
     expect(batch?.running).toEqual([{ ...r1, next: 3 }]);
   });
 
-  it('that are none still say that the attempt lives', async () => {
+  it('that do not exist still bring the position of the attempt', async () => {
     const { publisher, open, endTurn, told } = await createBench();
     open();
     await endTurn();
@@ -236,7 +236,7 @@ describe('frames that are asked for again', () => {
     ]);
   });
 
-  it('are told to be gone when they are: unknown, acknowledged or too many', async () => {
+  it('are reported as gone if they are unknown, acknowledged or too many', async () => {
     const { publisher, open, endTurn, told } = await createBench();
     const writer = open();
     for (const value of ['a', 'b']) {
@@ -293,7 +293,7 @@ describe('frames that are asked for again', () => {
 });
 
 describe('what is kept', () => {
-  it('is let go when the end is acknowledged', async () => {
+  it('is dropped when the end is acknowledged', async () => {
     const { publisher, open, endTurn } = await createBench();
     const writer = open();
     writer.write(text('a'));
@@ -304,7 +304,7 @@ describe('what is kept', () => {
     expect(publisher.keptBytes).toBe(0);
   });
 
-  it('is let go a minute after the end when nobody answers, and a question starts the minute again', async () => {
+  it('is dropped a minute after the end if nobody answers; a resend order starts the minute anew', async () => {
     const { publisher, open, endTurn, advance } = await createBench();
     open().write(finish);
     await endTurn();
@@ -317,7 +317,7 @@ describe('what is kept', () => {
     expect(publisher.keptBytes).toBe(0);
   });
 
-  it('stays for as long as its ingress says now and then what it has', async () => {
+  it('stays for as long as its ingress acknowledges something now and then', async () => {
     const { publisher, open, endTurn, advance } = await createBench();
     const writer = open();
     writer.write(text('a'));
@@ -333,7 +333,7 @@ describe('what is kept', () => {
     expect(publisher.keptBytes).toBe(0);
   });
 
-  it('stays for as long as the attempt runs, whatever it says and is asked', async () => {
+  it('stays for as long as the attempt runs', async () => {
     const { publisher, open, endTurn, advance } = await createBench();
     open().write(text('a'));
     await endTurn();
@@ -344,7 +344,7 @@ describe('what is kept', () => {
     expect(publisher.keptBytes).toBeGreaterThan(0);
   });
 
-  it('is let go when nobody wants it', async () => {
+  it('is dropped when nobody wants it', async () => {
     const { publisher, open, endTurn } = await createBench();
     open().write(text('a'));
     await endTurn();
@@ -369,7 +369,7 @@ describe('while Redis is away', () => {
     expect(told()[0]?.frames).toHaveLength(1);
   });
 
-  it('what could not be told then is told at the first heartbeat after', async () => {
+  it('what could not be told then is told by the first heartbeat afterwards', async () => {
     const { bus, open, endTurn, told, advance, publisher } = await createBench();
     const writer = open();
     await advance(500);
@@ -386,7 +386,7 @@ describe('while Redis is away', () => {
 });
 
 describe('what nobody heard', () => {
-  it('is told by every heartbeat until somebody hears it', async () => {
+  it('is told by every heartbeat until the ingress hears it', async () => {
     const { bus, open, endTurn, told, advance } = await createBench();
     const writer = open();
     writer.write(finish);
@@ -405,7 +405,7 @@ describe('what nobody heard', () => {
 });
 
 describe('an ingress that nobody hears of', () => {
-  it('is given up when its channel is deaf and its sign of life is gone', async () => {
+  it('is given up when its channel has no receiver and its sign of life is gone', async () => {
     const { bus, open, endTurn, advance, killIngress, abandoned, publisher } = await createBench();
     const writer = open();
     const onAbandoned = vi.fn();
@@ -422,7 +422,7 @@ describe('an ingress that nobody hears of', () => {
     expect(publisher.keptBytes).toBe(0);
   });
 
-  it('takes along nothing that is for another one', async () => {
+  it('takes no attempts of another ingress along', async () => {
     const { bus, open, endTurn, advance, killIngress, abandoned, publisher } = await createBench();
     const other = publisher.open({ ...r2, replyTo: 'other' });
     const onAbandoned = vi.fn();
@@ -458,7 +458,7 @@ describe('an ingress that nobody hears of', () => {
     expect(onAbandoned).not.toHaveBeenCalled();
   });
 
-  it('is not given up for the moment in which a Redis that lost everything knows nobody', async () => {
+  it('is not given up while a Redis that lost everything does not know it yet', async () => {
     const { bus, open, endTurn, advance, killIngress } = await createBench();
     const writer = open();
     const onAbandoned = vi.fn();

@@ -167,7 +167,7 @@ describe('kept frames', () => {
     expect(sequences(frames.framesFrom(0, 2 * size))).toEqual([0, 1]);
   });
 
-  it('are let go when they are acknowledged, and then are gone', () => {
+  it('are dropped when they are acknowledged, and then are gone', () => {
     const frames = createKept(4);
     const before = frames.keptBytes;
     expect(frames.acknowledge(3)).toBe(false);
@@ -178,7 +178,7 @@ describe('kept frames', () => {
     expect(sequences(frames.framesFrom(3, unlimited))).toEqual([3]);
   });
 
-  it('are all let go only after the end', () => {
+  it('are complete only when all are dropped after the end', () => {
     const frames = createKept(1);
     frames.write(finish);
     expect(frames.acknowledge(1)).toBe(false);
