@@ -15,16 +15,16 @@ import { checkRedis } from './redis/redis-policy.ts';
 const connectLimitMs = 5_000;
 const measureIntervalMs = 1_000;
 
-/** What a serving process has of Redis: a connection for commands, one that listens, and the bus over both. */
+/** The connections of a process to Redis: one for commands, one for subscriptions, and the bus over both. */
 export interface Links {
   commands: RedisClient;
   subscriber: RedisClient;
   bus: Bus;
-  /** Whether commands go out at once, and those that write are not refused. */
+  /** Whether commands are sent at once, and writes are not refused. */
   isUp(): boolean;
   /**
-   * Whether what others say would reach us now. A Redis that makes writers wait (`CLIENT PAUSE … WRITE`, a managed failover)
-   * carries no message either, and answers a subscriber all the same.
+   * Whether messages from others would reach us now. A Redis that makes writers wait (`CLIENT PAUSE … WRITE`, a managed
+   * failover) delivers no messages either, although it answers a subscriber's ping.
    */
   isListening(): boolean;
   close(): void;
@@ -35,19 +35,21 @@ export interface LinksOptions {
   profile: Exclude<ConnectionProfile, 'subscriber'>;
   /** Shown by `CLIENT LIST`. */
   name: string;
-  /** Told about the first error of each outage of each connection. */
+  /** Called with the first error of each outage of each connection. */
   onConnectionError(error: Error): void;
-  /** Told that such an outage is over. Default: nobody. */
+  /** Called when such an outage is over. Default: none. */
   onConnectionRecovery?(): void;
-  /** Told once a second after how many milliseconds Redis answered; nothing while it is away. Default: nobody. */
+  /**
+   * Called once a second with the time that Redis took to answer, milliseconds; not while it is away. Default: none.
+   */
   onRoundTrip?(durationMs: number): void;
-  /** Told what a listener of the bus threw. */
+  /** Called with what a listener of the bus threw. */
   onBadMessage(error: unknown): void;
 }
 
 /**
- * Connects to Redis and checks that it is one we can work with. Rejects with a sentence for the operator, and then
- * nothing is left open.
+ * Connects to Redis and checks that we can work with it. Otherwise rejects with a sentence for the operator, and leaves
+ * nothing open.
  */
 export async function openLinks(url: string, options: LinksOptions): Promise<Links> {
   const {
@@ -60,7 +62,7 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
   } = options;
   const told = { onError, ...(onRecovery && { onRecovery }) };
   const subscriber = openRedis(url, { profile: 'subscriber', name: `${name}-subscriber`, ...told });
-  // Who listens is told nothing of it, and hears nobody any more: the others speak on the new master.
+  // The server does not tell a subscriber that it was demoted, and messages now go through the new master.
   const onDemoted = (): void => reconnect(subscriber);
   let outage: 'refused' | 'unanswered' | undefined;
   const commands = openRedis(url, {
@@ -68,7 +70,7 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     name,
     onDemoted,
     onError: (error) => {
-      // In a cluster one master may refuse and the others not.
+      // In a cluster, a single master's error says nothing about the others.
       if (commands instanceof Redis) outage = error.name === 'ReplyError' ? 'refused' : 'unanswered';
       onError(error);
     },
@@ -115,8 +117,8 @@ function measure(commands: RedisClient, onRoundTrip: (durationMs: number) => voi
 }
 
 /**
- * Resolves when all connections to the Redis of `url` can take commands. Rejects with `unavailable` when `signal` aborts
- * first: the address, without its password, and what is in the way.
+ * Resolves when all connections to the Redis of `url` can take commands. If `signal` aborts first, rejects with
+ * `unavailable`, which names the address (without its password) and the reason.
  */
 export async function reached(
   url: string,
@@ -133,7 +135,7 @@ export async function reached(
   }
 }
 
-/** The words of Redis, of its client and of TLS for these are about themselves. */
+/** Rewords errors of Redis, of its client and of TLS so that they say what the operator has to do. */
 function explain(complaint: string): string {
   return complaint
     .replace(/^All sentinels are unreachable\..*?Last error: /, 'no sentinel is reachable: ')

@@ -3,17 +3,18 @@ import { Cluster, type Redis } from 'ioredis';
 import { probeKey } from '../names.ts';
 import { masterAt } from './cluster-master.ts';
 
-/** How often a server that takes what we write is asked whether it does. */
+/** How often each server is asked whether it takes writes. */
 const askIntervalMs = 1_000;
-/** Questions to a cluster after which a master without a connection counts as away: a connection may just be renewed. */
+/** How many questions in a row may fail for want of a connection, which may just be being renewed. */
 const awayAfterQuestions = 2;
-/** What one master of a cluster says of another, or of all of them, and not of itself. */
+/** Errors in which a master speaks about the cluster and not about itself. */
 const isAboutTheCluster = /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN) /;
 
 /**
- * Asks whether the server, or each master of a cluster, takes what we write, by a command that finds nothing to write: it
- * may have become a replica, of which nobody hears who only publishes, miss its own replicas or its disk, or refuse it to
- * our user. Each refusal is an error of the connection; `served` is told each time that all of them take it.
+ * Asks the server, or each master of a cluster, again and again whether it takes writes, by a write command that finds
+ * nothing to write. It may have become a replica (which a connection that only publishes does not notice), lack
+ * replicas or disk of its own, or refuse our user. A refusal is emitted as an error of the connection; `served` is
+ * called each time that every one of them takes writes.
  */
 export function keepAsking(client: Redis | Cluster, served: () => void): void {
   const ask = client instanceof Cluster ? askMasters(client, served) : () => askServer(client, served);
@@ -27,13 +28,13 @@ export function keepAsking(client: Redis | Cluster, served: () => void): void {
 
 function askServer(server: Redis, served: () => void): void {
   server.persist(probeKey).then(served, (error: Error) => {
-    // An answer that does not come closes the connection, and then it is opened again.
+    // Without an answer, the connection is closed and opened again, which is reported by itself.
     if (error.name === 'ReplyError') server.emit('error', error);
   });
 }
 
 function askMasters(cluster: Cluster, served: () => void): () => void {
-  /** By the master's address: how often in a row it took nothing. */
+  /** Failed questions in a row, by the master's address. */
   const failures = new Map<string, number>();
   const failed = (address: string, allowed: number, reason: string): void => {
     const times = (failures.get(address) ?? 0) + 1;
@@ -57,7 +58,7 @@ function askMasters(cluster: Cluster, served: () => void): () => void {
     }
   };
   let keys: ReadonlyMap<string, string> = new Map();
-  // To look through all slots takes milliseconds, so it is done only once they may have moved.
+  // Looking through all slots takes milliseconds, so it is done only when they may have moved.
   let areKeysOld = true;
   cluster.on('refresh', () => {
     areKeysOld = true;
@@ -72,7 +73,7 @@ function askMasters(cluster: Cluster, served: () => void): () => void {
   };
 }
 
-/** For each master a key that it would keep, which is never there. */
+/** For each master's address a key in one of its slots, which never exists. */
 function keysOfMasters({ slots }: Cluster): Map<string, string> {
   const missing = new Set(slots.flatMap(([master]) => master ?? []));
   const keys = new Map<string, string>();

@@ -1,13 +1,13 @@
 import type { Redis } from 'ioredis';
 
 /**
- * Sends the commands of one step (a callback with all its promises) with one system call: at 256 concurrent requests a
- * command was a `write` of its own, 23 % of the ingress and of the worker. Waiting for the end of the event-loop turn
- * gains nothing more, since what can be gathered over a turn is gathered before. ioredis' own auto-pipelining does not
- * survive our scripts (6.0.0).
+ * Sends all commands of one step (a callback with its promises) with one system call. At 256 concurrent requests each
+ * command used to be a `write` of its own, which took 23 % of the ingress and of the worker. Waiting for the end of the
+ * event-loop turn gains nothing more, because our callers already gather their commands over a turn. The
+ * auto-pipelining of ioredis 6.0.0 breaks with our scripts.
  */
 export function coalesceWrites(node: Redis): void {
-  // Every reconnect brings a stream of its own.
+  // Every reconnect creates a new stream.
   node.on('connect', () => {
     const { stream } = node;
     const write = stream.write;

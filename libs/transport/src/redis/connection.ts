@@ -13,24 +13,26 @@ export type RedisClient = Redis | Cluster;
 
 /**
  * How a connection behaves when Redis is away.
- * - `command`: fails fast, for a caller who waits: nothing is queued while offline, a command gives up in time.
- * - `worker`: waits for ever; what it writes must not be lost.
- * - `subscriber`: as `worker`, for subscriptions and nothing else. After each `ready` its owner makes them anew: ioredis
- *   would, too, and leave it to nobody that one is refused, which ends the process.
+ * - `command`: fails fast, because a caller waits. Nothing is queued while offline, and commands give up in time.
+ * - `worker`: waits for ever, because what a worker writes must not be lost.
+ * - `subscriber`: as `worker`, but only for subscriptions. Its owner renews them after each `ready`. ioredis could do
+ *   that itself, but a refused subscription would then be an unhandled rejection, which ends the process.
  */
 export type ConnectionProfile = 'command' | 'worker' | 'subscriber';
 
 const reconnectLimitMs = 500;
-/** How long a command of somebody who waits may see nothing of Redis: within a second, looks included, he is told. */
+/**
+ * How long Redis may be silent while a caller waits for it. With the checks' interval, the caller is told within a
+ * second.
+ */
 const commandSilenceMs = 800;
 /**
- * Who says nothing for so long while a command waits for its answer is dead, whatever TCP believes: behind a
- * middlebox that forgot the connection it would take a quarter of an hour to find out. Longer than every
- * blocking fetch.
+ * A Redis that is silent for so long while a command waits counts as dead, whatever TCP believes: if a middlebox has
+ * forgotten the connection, TCP needs a quarter of an hour to find out. It is longer than every blocking fetch.
  */
 const deadAfterMs = 3_000;
 
-/** Emitted on a subscriber by its owner when the subscriptions stand again after a `ready`. */
+/** The owner of a subscriber emits this on it once all subscriptions are renewed after a `ready`. */
 export const resubscribed = 'resubscribed';
 
 type Settings = Omit<RedisOptions, 'replyMapping'>;
@@ -49,26 +51,26 @@ export interface ConnectionOptions {
   profile: ConnectionProfile;
   /** Shown by `CLIENT LIST`. */
   name: string;
-  /** Told about the first error of each outage, not about every attempt; reconnecting goes on by itself. */
+  /** Called with the first error of each outage, not with every attempt's. Reconnecting goes on by itself. */
   onError(error: Error): void;
-  /** Told that an outage is over which `onError` was told of: that Redis takes what we write. Default: nobody. */
+  /** Called when an outage is over that `onError` was called for: Redis takes what we write again. Default: none. */
   onRecovery?(): void;
   /**
-   * Told that the server has refused a command because it has become a replica; this connection looks for the master
-   * by itself. Default: nobody.
+   * Called when the server has refused a command because it has become a replica. This connection then looks for the
+   * master by itself. Default: none.
    */
   onDemoted?(): void;
 }
 
 /**
- * Opens a connection to the Redis of a URL, which may be one server or a group. It connects in the background and for
- * ever, at least twice a second. Throws `invalid-request` for a URL that names none.
+ * Opens a connection to the Redis of a URL, which may be one server or a group. It connects in the background, retries
+ * for ever, and does so at least twice a second. Throws `invalid-request` for a URL that does not name a Redis.
  */
 export function openRedis(url: string, options: ConnectionOptions): RedisClient {
   const { profile, name, onError, onRecovery, onDemoted } = options;
   const address = parseRedisAddress(url);
-  // What opens further connections by itself (a cluster for its subscriptions, a twin) hands on its options and
-  // nothing else: there ioredis' own limit must do, which counts the time.
+  // A cluster opens further connections for its subscriptions, and a worker opens a twin. They inherit the options but
+  // not our listeners, so they rely on the time limit of ioredis.
   const isWatchedHere = profile === 'command' || (profile === 'subscriber' && address.kind !== 'cluster');
   const settings: Settings = {
     ...byProfile[profile],
@@ -76,9 +78,9 @@ export function openRedis(url: string, options: ConnectionOptions): RedisClient 
     connectionName: name,
     keepAlive: deadAfterMs,
     retryStrategy: (times) => Math.min(50 * times, reconnectLimitMs),
-    // A twin has this, too, so that it takes the first connection along, which may only publish.
+    // A twin inherits this callback, so it also reconnects the first connection, which may only publish.
     reconnectOnError: (error) => {
-      // In a cluster who is no master says who is.
+      // In a cluster, a replica redirects us to its master by itself.
       if (address.kind === 'cluster' || !isRefusedByReplica(error)) return false;
       reconnect(client);
       onDemoted?.();
@@ -105,25 +107,25 @@ export function openRedis(url: string, options: ConnectionOptions): RedisClient 
   eachNode(client, (node) => {
     if (client instanceof Cluster) passReasonOfNode(node);
     if (isWatchedHere) watchSilence(node, silenceMs, profile === 'command');
-    // A subscriber has nothing to say.
+    // A subscriber sends next to nothing.
     if (profile !== 'subscriber') coalesceWrites(node);
   });
   return client;
 }
 
-/** Opens a second connection like this one, for commands that block. Its owner closes it. */
+/** Opens a second connection like this one, for commands that block. The caller closes it. */
 export function openTwin(client: RedisClient): RedisClient {
   const twin =
     client instanceof Cluster ? client.duplicate([], { shardedSubscribers: false }) : client.duplicate();
   keepToDatabase(twin);
-  // Each command rejects by itself, and the owner of the first connection hears of outages.
+  // Each command rejects by itself, and the first connection already reports outages.
   twin.on('error', () => undefined);
   eachNode(twin, coalesceWrites);
   if (twin instanceof Redis) keepToMaster(twin);
   return twin;
 }
 
-/** ioredis would go on in the first database, among the data of somebody else, where it is refused the one it is to use. */
+/** If the database may not be selected, ioredis would go on in database 0, among the data of somebody else. */
 function keepToDatabase(client: RedisClient): void {
   // A cluster has one database.
   if (client instanceof Cluster) return;
@@ -142,12 +144,12 @@ function keepToMaster(client: Redis): void {
   else shunReplicas(client);
 }
 
-/** Closes a connection that stands, and opens it again; one that does not is being opened already. */
+/** Closes a connection that is open, and opens it again. Any other is being opened already. */
 export function reconnect(client: RedisClient): void {
   if (client.status === 'ready') client.disconnect(true);
 }
 
-/** One of a cluster's nodes is a connection of its own, and comes and goes. */
+/** Visits a single connection, or those to all nodes of a cluster, also those that are made later. */
 function eachNode(client: RedisClient, visit: (node: Redis) => void): void {
   if (client instanceof Redis) {
     visit(client);
@@ -158,8 +160,8 @@ function eachNode(client: RedisClient, visit: (node: Redis) => void): void {
 }
 
 /**
- * Resolves when the connection can take commands. Rejects with `unavailable` when `signal` aborts first, in the words of
- * the last error.
+ * Resolves when the connection can take commands. Rejects with `unavailable` when `signal` aborts first, in the words
+ * of the last error.
  */
 export async function connected(client: RedisClient, signal: AbortSignal): Promise<void> {
   if (client.status === 'ready') return;
@@ -173,9 +175,9 @@ export async function connected(client: RedisClient, signal: AbortSignal): Promi
     };
     const ready = settle(resolve);
     const failed = (error: Error): void => {
-      // What fails after it fails because the connection is given up then.
+      // After a refused database the connection is closed, and what that breaks would hide the reason.
       if (isRefusedDatabase(last)) return;
-      // A cluster says only that all its nodes failed; a node knows why.
+      // The cluster's own error only says that all nodes failed. The error of a node says why.
       const ofNode = 'lastNodeError' in error ? error.lastNodeError : undefined;
       last = ofNode instanceof Error ? ofNode : error;
     };
@@ -219,7 +221,7 @@ function openTopology(address: RedisAddress, options: Settings): RedisClient {
       const Kind = enableOfflineQueue ? Cluster : ImpatientCluster;
       const cluster = new Kind(nodes, {
         redisOptions: { ...redisOptions, ...credentials, ...(isEncrypted && { tls: groupTls(nodes) }) },
-        // A certificate is for the name of a host; ioredis would take the address, and demand one of every name.
+        // Certificates name hosts. Without this, ioredis would resolve names first and check against the address.
         ...(isEncrypted && { dnsLookup: (host, found) => found(null, host) }),
         enableOfflineQueue,
         shardedSubscribers: true,
@@ -232,8 +234,8 @@ function openTopology(address: RedisAddress, options: Settings): RedisClient {
 }
 
 /**
- * ioredis 6.0.0 waits for ever for a subscriber that it was connecting when it lost the whole cluster, and then renews
- * none of them any more: the process would stay deaf. When everything is closed there is nothing to wait for.
+ * If ioredis 6.0.0 loses the whole cluster while it connects a subscriber, it waits for that one for ever and renews no
+ * other: the process would stay deaf. Once everything is closed, there is nothing left to wait for.
  */
 function freeSubscribers(cluster: Cluster): void {
   // Private in ioredis, whose version is pinned; a test takes the whole cluster away.

@@ -1,22 +1,23 @@
 import { Redis, type SentinelAddress } from 'ioredis';
 
-/** Redis 6 puts what a command of a script was told behind words of its own. */
+/** Redis 6 prefixes the errors of commands in a script with words of its own. */
 const refusal = /^(?:ERR .*-)?(?:READONLY|MASTERDOWN|LOADING) /;
 
 /**
- * Whether a command was refused because its server is no master any more: a managed failover moves the address and
- * may leave the old connections where they are.
+ * Whether a command was refused because its server is no longer a master. A managed failover moves the address to the
+ * new master, and may leave old connections open to the old one.
  */
 export function isRefusedByReplica(error: Error): boolean {
   return refusal.test(error.message);
 }
 
 /**
- * Gives a connection up that was made to a replica, and says so as an error: it is tried again until there is a master
- * behind its address, and is not ready before.
+ * Closes a connection that turns out to lead to a replica, and emits an error. It is not `ready` before a master
+ * answers at its address, which is tried again and again.
  */
 export function shunReplicas(node: Redis): void {
-  // Private in ioredis, whose version is pinned; it asks this of sentinels' servers, and a test demotes one of ours.
+  // Private in ioredis, whose version is pinned. Its sentinel connector uses it for this purpose; a test demotes a
+  // server.
   const { connector } = node as unknown as { connector: { check(info: { role?: string }): boolean } };
   const check = connector.check;
   connector.check = function checkRole(this: typeof connector, info) {
@@ -30,9 +31,9 @@ const switchChannel = '+switch-master';
 const sentinelRetryMs = 500;
 
 /**
- * Leaves a master that the sentinels have replaced as soon as one of them says so: whom they don't reach, and who stood
- * still meanwhile, takes commands for seconds or hours yet, and nobody else hears them. Unlike ioredis' own detector,
- * which ends a connection for good that is on its way in that moment, it only cuts what there is.
+ * Leaves a master as soon as a sentinel says that it was replaced. A master that the sentinels cannot reach, or that
+ * was frozen, may take commands for seconds or hours after that, and they are lost. Unlike the failover detector of
+ * ioredis, which ends for good a connection that is being made at that moment, this only cuts the present one.
  */
 export function leaveReplaced(client: Redis, sentinels: readonly Partial<SentinelAddress>[]): void {
   const { name, sentinelUsername, sentinelPassword, sentinelTLS, keepAlive, connectionName } = client.options;
@@ -49,12 +50,12 @@ export function leaveReplaced(client: Redis, sentinels: readonly Partial<Sentine
       autoResubscribe: false,
       enableReadyCheck: false,
     });
-    // Whoever asks the sentinels for the master tells what is wrong with them.
+    // The connection that asks the sentinels for the master reports what is wrong with them.
     listener.on('error', () => undefined);
     listener.on('message', (_channel: string, text: string) => {
       if (text.startsWith(`${name} `)) client.stream?.destroy();
     });
-    // By itself ioredis would leave what becomes of it to nobody, which ends the process.
+    // With `autoResubscribe`, a failed subscription would be an unhandled rejection, which ends the process.
     listener.on('ready', () => void listener.subscribe(switchChannel).catch(() => undefined));
     client.once('end', () => listener.disconnect());
   }

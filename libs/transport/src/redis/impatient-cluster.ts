@@ -1,15 +1,15 @@
 import { Cluster } from 'ioredis';
 
-/** What ioredis counts of one command: an object per command, which is all that tells commands apart here. */
+/** The counter that ioredis keeps per command. Here, its identity stands for the command. */
 type Redirections = Parameters<Cluster['handleError']>[1];
 type Ways = Parameters<Cluster['handleError']>[2];
 
-/** How long a command of somebody who waits is sent again because nobody takes it, after it failed first. */
+/** How long after its first failure a command may be sent again while no master takes it. */
 const patienceMs = 800;
 
 /**
- * A cluster that gives a command up in time. ioredis sends one 16 times when connections close under it, and one to a
- * master that stands still closes only after it was waited for: many commands at once took 6 to 16 s until they failed.
+ * A cluster client that gives a command up in time. If the connection closes, ioredis sends the command again, 16
+ * times, and a connection to a frozen master closes only after a wait: many commands at once took 6 to 16 s to fail.
  */
 export class ImpatientCluster extends Cluster {
   readonly #failedFirstAt = new WeakMap<Redirections, number>();
@@ -18,7 +18,7 @@ export class ImpatientCluster extends Cluster {
     const now = performance.now();
     const failedFirstAt = this.#failedFirstAt.get(redirections);
     if (failedFirstAt === undefined) this.#failedFirstAt.set(redirections, now);
-    else if (saysNobodyIsThere(error) && now - failedFirstAt > patienceMs) {
+    else if (saysThatNoMasterIsThere(error) && now - failedFirstAt > patienceMs) {
       ways.defaults();
       return;
     }
@@ -26,6 +26,6 @@ export class ImpatientCluster extends Cluster {
   }
 }
 
-function saysNobodyIsThere({ message }: Error): boolean {
+function saysThatNoMasterIsThere({ message }: Error): boolean {
   return message === 'Connection is closed.' || message.startsWith('CLUSTERDOWN');
 }

@@ -18,8 +18,8 @@ export function readLuaScript(...files: readonly URL[]): LuaScript {
 }
 
 /**
- * Runs a script by its digest, and sends its text only to a Redis that doesn't know it (yet, or any more). Where values
- * are a function it is asked each time: commands that were sent meanwhile have gone before.
+ * Runs a script by its digest, and sends its source only to a Redis that does not know it (yet, or any more). If
+ * `values` is a function, it is called again for that second try, because other commands were sent in between.
  */
 export async function runLuaScript(
   redis: RedisClient,

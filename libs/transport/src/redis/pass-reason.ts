@@ -1,12 +1,12 @@
 import { type Redis, SentinelConnector } from 'ioredis';
 
 /**
- * Lets a connection to sentinels fail in the words of the sentinel that was asked last: by itself ioredis says only that
- * it was closed.
+ * Lets a connection to sentinels fail with the error of the sentinel that was asked last. By itself, ioredis only says
+ * that the connection was closed.
  */
 export class SentinelReasons extends SentinelConnector {
   constructor(options: unknown) {
-    // What the connection was opened with.
+    // ioredis passes the options of the connection.
     super(options as ConstructorParameters<typeof SentinelConnector>[0]);
     // Private in ioredis, whose version is pinned; tests show certificates that are not trusted.
     const asking = this as unknown as { connectToSentinel(...words: unknown[]): Redis };
@@ -15,7 +15,7 @@ export class SentinelReasons extends SentinelConnector {
   }
 }
 
-/** The same for a node of a cluster, which is asked for the slots by a connection that it opens for that. */
+/** Does the same for a node of a cluster, which opens a second connection to be asked for the slots. */
 export function passReasonOfNode(node: Redis): void {
   const duplicate = node.duplicate;
   node.duplicate = function duplicateTeller(this: Redis, ...words: Parameters<typeof duplicate>) {
@@ -23,7 +23,7 @@ export function passReasonOfNode(node: Redis): void {
   };
 }
 
-/** What waits for the connection fails by what it failed of. */
+/** Rejects the commands that wait for this connection with the error that it failed with. */
 function passReason(asker: Redis): Redis {
   // Private, too.
   const { flushQueue } = asker as unknown as { flushQueue(error: Error): void };

@@ -23,22 +23,22 @@ export type RedisAddress =
       group: string;
       db: number;
       credentials: RedisCredentials;
-      /** For the sentinels, which know those of the servers and take them from nobody. */
+      /** For the sentinels themselves, which do not accept the credentials of the servers. */
       sentinelCredentials: RedisCredentials;
     }
   | { kind: 'cluster'; isEncrypted: boolean; nodes: RedisNode[]; credentials: RedisCredentials };
 
 const redisPort = 6_379;
 const sentinelPort = 26_379;
-/** The kinds of URL, for a sentence. */
+/** The schemes that a URL may have, as the end of a sentence. */
 export const redisSchemes =
   'redis://, rediss://, unix://, redis+sentinel://, rediss+sentinel://, redis+cluster:// or rediss+cluster://';
 
 /**
  * Reads the URL of a Redis: `redis[s]://[user:password@]host:port[/db]`, `unix://[user:password@]/path[?db=N]`,
  * `redis[s]+sentinel://[user:password@]host:port,host:port/group[/db][?sentinelPassword=…&sentinelUsername=…]` (group:
- * `mymaster`) or `redis[s]+cluster://[user:password@]host:port,host:port`. Throws `invalid-request` for one of another kind, and
- * repeats nothing of it: it may hold a password.
+ * `mymaster`) or `redis[s]+cluster://[user:password@]host:port,host:port`. Throws `invalid-request` for any other URL,
+ * without repeating any of it, because it may hold a password.
  */
 export function parseRedisAddress(url: string): RedisAddress {
   const [prefix = '', scheme] = /^([a-z+]+):\/\//.exec(url) ?? [];
@@ -157,13 +157,13 @@ function parseSentinelCredentials(query = ''): RedisCredentials {
   return credentials;
 }
 
-/** ioredis reads the URL by itself, and takes the first database for a name that is no number. */
+/** Checks the database, because ioredis reads the URL by itself and takes database 0 for a name that is no number. */
 function checkDatabase({ pathname, searchParams }: URL): void {
   parseDatabase(pathname.slice(1));
   parseDatabase(searchParams.get('db') ?? '');
 }
 
-/** Absent means the first. */
+/** Absent or empty: database 0. */
 function parseDatabase(text = ''): number {
   if (/^\d*$/.test(text)) return Number(text);
   throw invalid('names its database by a number');

@@ -3,12 +3,12 @@ import { Cluster } from 'ioredis';
 import type { RedisClient } from './connection.ts';
 
 const oldestVersion = [6, 2] as const;
-/** The first with sharded pub/sub. */
+/** The first version with sharded pub/sub. */
 const oldestOfCluster = [7, 0] as const;
 
 /**
- * Refuses a Redis that would lose what we put there: an eviction policy deletes queued jobs when memory is
- * full, and old servers lack commands that we use. Throws `unavailable` with a sentence for the operator.
+ * Refuses a Redis that we cannot work with: an eviction policy deletes queued jobs when memory is full, and old servers
+ * lack commands that we use. Throws `unavailable` with a sentence for the operator.
  */
 export async function checkRedis(redis: RedisClient): Promise<void> {
   const isCluster = redis instanceof Cluster;
@@ -32,7 +32,7 @@ export async function checkRedis(redis: RedisClient): Promise<void> {
   }
 }
 
-/** The policy by which this server would delete what we put there, in the text of its INFO memory; absent where it keeps it. */
+/** The eviction policy in the text of `INFO memory`; absent if the server evicts nothing. */
 export function evictionIn(info: string): string | undefined {
   const policy = fieldOf(info, 'maxmemory_policy');
   return policy === 'noeviction' ? undefined : policy;

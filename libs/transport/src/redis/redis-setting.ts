@@ -1,7 +1,7 @@
 import { secretText } from '@sluice/runtime';
 import { parseRedisAddress } from './redis-address.ts';
 
-/** The URL of a Redis in an environment: read as all other settings are, and masked wherever they are printed. */
+/** The setting for the URL of a Redis. It may come from a file, and is masked wherever settings are printed. */
 export function redisUrl() {
   return secretText().superRefine((url, context) => {
     try {
@@ -12,5 +12,5 @@ export function redisUrl() {
   });
 }
 
-/** Where a process looks that is told nothing: the port that every Redis has. */
+/** The default: Redis' usual port on this machine. */
 export const usualRedis = 'redis://127.0.0.1:6379';

@@ -2,7 +2,10 @@ import { isIP } from 'node:net';
 import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
 import type { RedisNode } from './redis-address.ts';
 
-/** How a single server is reached by TLS, where its URL asks for that: proxies before many servers choose by its name. */
+/**
+ * The TLS options for a single server, if its URL asks for TLS. Proxies choose among many servers by the name sent
+ * (SNI).
+ */
 export function serverTls(url: string): { tls?: ConnectionOptions } {
   const { protocol, hostname } = new URL(url);
   if (protocol !== 'rediss:') return {};
@@ -11,9 +14,9 @@ export function serverTls(url: string): { tls?: ConnectionOptions } {
 }
 
 /**
- * How the certificates of a group's servers are checked. Its authorities are those of Node. Sentinels and clusters often
- * tell of a server by its IP address, which few certificates name: such a server may show one for a host among `nodes`,
- * which the operator has named.
+ * Checks the certificates of a group's servers against Node's authorities. Sentinels and clusters often announce
+ * servers by IP address, which few certificates name. Such a server may show the certificate of any host in `nodes`,
+ * because the operator has named those.
  */
 export function groupTls(nodes: readonly RedisNode[]): ConnectionOptions {
   return {

@@ -1,11 +1,11 @@
 import { reached } from '../links.ts';
 import { openRedis } from './connection.ts';
 
-/** For tests: what an operator reads when the Redis of `url` has failed once and is given up then. */
+/** For tests: the sentence that an operator reads after the first failure to reach the Redis of `url`. */
 export async function refusalOf(url: string): Promise<string> {
   const limit = new AbortController();
   const client = openRedis(url, { profile: 'worker', name: 'process', onError: () => undefined });
-  // Whoever waits for it hears of the failure first.
+  // The abort is delayed so that `reached` has seen the error before.
   client.once('error', () => setImmediate(() => limit.abort()));
   try {
     await reached(url, [client], limit.signal);

@@ -2,16 +2,16 @@ import type { Socket } from 'node:net';
 import { SluiceError } from '@sluice/canonical';
 import type { Redis } from 'ioredis';
 
-/** How often a connection is looked at. */
+/** How often a connection is checked. */
 const lookIntervalMs = 100;
 
 /**
- * Cuts a connection on which Redis says nothing for `limitMs` while a command waits for its answer; what waits fails
- * where it `failsFast`, and is sent again elsewhere, as ioredis has it. While Redis takes what it is sent it is heard, too: a
- * prompt of many megabytes needs longer than the limit, and would take the commands of everybody else down with it.
+ * Cuts a connection on which Redis is silent for `limitMs` while a command waits for its answer. The waiting commands
+ * fail if `failsFast`; otherwise ioredis sends them again. A Redis that still takes what we send does not count as
+ * silent: a prompt of many megabytes takes longer than the limit, and cutting it would fail everybody else's commands.
  *
- * It counts looks and not time: a process that stood still itself has answers in its socket that it has not read
- * yet, and timers run before them. ioredis' own limits take that for silence, and cost a timer per command.
+ * It counts checks and does not measure time. If our own process stood still, answers may lie unread in its socket, and
+ * timers run before they are read. The limits of ioredis take that for silence, and cost a timer per command.
  */
 export function watchSilence(node: Redis, limitMs: number, failsFast: boolean): void {
   const silentLooksAllowed = Math.ceil(limitMs / lookIntervalMs);
@@ -32,8 +32,8 @@ export function watchSilence(node: Redis, limitMs: number, failsFast: boolean): 
     if (silentLooks <= silentLooksAllowed) return;
     heard();
     const silence = new SluiceError('unavailable', `redis said nothing for ${limitMs} ms`);
-    // A cluster would send again 15 times what a lost connection took along, and each time wait for as long.
-    // Not by the same error, which callers would take for their own refusal.
+    // A cluster would send the commands of a lost connection again, up to 15 times, and wait as long each time. They
+    // get an error of their own, because callers read a `SluiceError` as their own refusal.
     if (failsFast) failWaiting(node, new Error(silence.message));
     node.stream?.destroy(silence);
   }, lookIntervalMs);
@@ -41,12 +41,15 @@ export function watchSilence(node: Redis, limitMs: number, failsFast: boolean): 
   node.once('end', () => clearInterval(timer));
 }
 
-/** Private in ioredis, whose version is pinned; a test counts the tries. */
+/** `flushQueue` is private in ioredis, whose version is pinned; a test counts the tries. */
 function failWaiting(node: Redis, error: Error): void {
   (node as unknown as { flushQueue(error: Error): void }).flushQueue(error);
 }
 
-/** What the kernel has not taken yet. Private in Node, whose streams tell of whole writes only; beneath TLS lies a socket. */
+/**
+ * Bytes that the kernel has not taken yet. Private in Node, whose streams only report whole writes. Below TLS
+ * there is another socket.
+ */
 function bytesUnsent(stream: SocketWithHandle | undefined): number {
   const handle = stream?._handle;
   return (handle?._parent ?? handle)?.writeQueueSize ?? 0;
