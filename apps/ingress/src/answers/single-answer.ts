@@ -36,6 +36,7 @@ export function singleAnswer(
     );
     const settle = (failed: number | undefined): void => {
       try {
+        // The collector of a failed choice throws its error.
         if (failed !== undefined) collectors[failed]?.generation();
         resolve(collectors.map((collector) => collector.generation()));
       } catch (error) {

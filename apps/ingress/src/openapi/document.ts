@@ -128,17 +128,17 @@ function parametersOf({ path, query = {}, isGeneration }: RouteDocument): JsonOb
   return [...inPath, ...inQuery, ...(isGeneration ? [traced] : [])];
 }
 
+/** What the description of a shared operation adds, once, however many formats share it. */
+const sharedShape = ' The shape of the answer is that of the caller’s SDK, told by its headers.';
+
 /** Merges an operation that formats share: all their tags and parameters, and any of their answers. */
 function share(left: JsonObject, right: JsonObject): JsonObject {
+  const description = String(left.description);
   const names = new Set(listOf(left.parameters).map((parameter) => JSON.stringify(nameOf(parameter))));
   const more = listOf(right.parameters).filter((parameter) => !names.has(JSON.stringify(nameOf(parameter))));
   return {
     ...left,
-    description:
-      `${String(left.description)} The shape of the answer is that of the caller’s SDK, told by its headers.`.replace(
-        /( The shape of the answer.*)\1$/,
-        '$1',
-      ),
+    description: description.endsWith(sharedShape) ? description : description + sharedShape,
     tags: [...listOf(left.tags), ...listOf(right.tags)],
     parameters: [...listOf(left.parameters), ...more],
     responses: shareResponses(left.responses, right.responses),
