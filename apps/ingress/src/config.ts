@@ -60,4 +60,5 @@ export const ingressEnvironment = z.object({
     ),
 });
 
+/** The parsed environment of an ingress process. */
 export type IngressConfig = z.output<typeof ingressEnvironment>;

@@ -47,6 +47,7 @@ export interface Exchange {
   failure?: Pick<ErrorInfo, 'detail' | 'refusedBy'>;
 }
 
+/** Where the facts of a request are reported. */
 export interface ExchangeServices {
   metrics: IngressMetrics;
   logger: Logger;

@@ -13,6 +13,7 @@ export interface Ticker {
 /** The calls are spread over this many parts of a period, so that thousands do not come at once. */
 const shares = 4;
 
+/** Starts a ticker, which runs until it is closed. */
 export function createTicker(periodMs: number): Ticker {
   const wheel = Array.from({ length: shares }, () => new Set<Ticking>());
   let at = 0;

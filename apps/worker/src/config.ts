@@ -42,4 +42,5 @@ export const workerEnvironment = z.object({
     ),
 });
 
+/** The parsed environment of a worker. */
 export type WorkerConfig = z.output<typeof workerEnvironment>;

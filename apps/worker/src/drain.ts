@@ -6,6 +6,7 @@ import type { Presence } from './presence.ts';
 /** How long ingresses have to take away what can go on elsewhere, before the rest is ended. */
 const handOverMs = 250;
 
+/** The parts of a worker that a drain ends. */
 export interface Drained {
   pools: readonly PoolWorker[];
   publisher: Pick<ReplyPublisher, 'flush'>;

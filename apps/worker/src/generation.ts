@@ -14,6 +14,7 @@ import { attemptId, type InferenceJob, type ReplyWriter } from '@sluice/transpor
 /** Why a generation is stopped from outside. */
 export type StopReason = 'cancelled' | 'abandoned' | 'deadline' | 'drained';
 
+/** What one generation is run with. */
 export interface GenerationServices {
   engine: Engine;
   writer: ReplyWriter;
@@ -23,6 +24,7 @@ export interface GenerationServices {
   clock: Clock;
 }
 
+/** How a generation ended, for metrics and logs. */
 export interface GenerationOutcome {
   kind: Outcome;
   /** From the call of the engine to its first content; absent if there was none. */

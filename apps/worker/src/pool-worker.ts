@@ -22,6 +22,7 @@ import {
 } from '@sluice/transport';
 import { Generation, type GenerationOutcome, type StopReason } from './generation.ts';
 
+/** A pool, and what its jobs are run with. */
 export interface PoolWorkerOptions {
   pool: Pool;
   engine: Engine;

@@ -12,6 +12,7 @@ const newsLimitMs = 500;
  */
 export type WorkerState = 'ready' | 'closing' | 'draining';
 
+/** What a worker announces, and where. */
 export interface PresenceOptions {
   bus: Bus;
   /** Id of this process. */

@@ -4,6 +4,7 @@ import type { PoolWorker } from './pool-worker.ts';
 /** How long to wait before an engine that did not start is tried again. */
 const retryMs = 10_000;
 
+/** What the start of pools reports to and waits with. */
 export interface StartOptions {
   logger: Pick<Logger, 'error' | 'info'>;
   clock: Clock;

@@ -22,6 +22,7 @@ import {
 } from './saturation.ts';
 import { TicketBook } from './ticket-book.ts';
 
+/** How the admission of one process works. */
 export interface AdmissionOptions {
   /** Connection for commands. It should fail fast, because requests wait for its replies. */
   redis: Redis | Cluster;

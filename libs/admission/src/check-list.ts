@@ -22,6 +22,7 @@ export interface Part {
   readonly amounts: readonly number[];
 }
 
+/** Encodes the checks of a slot. */
 export function checkList(slot: Slot, holds: readonly Hold[]): CheckList {
   const kept = holds.map((hold) => keptOf(hold, hold.key.slice(slot.length + 1)));
   return { slot, holds, asked: JSON.stringify(holds), kept: JSON.stringify(kept) };
@@ -33,6 +34,7 @@ function keptOf(hold: Hold, key: string): readonly unknown[] {
   return hold.periodMs === undefined ? ['budget', key] : ['budget', key, hold.periodMs];
 }
 
+/** The slots of a request's parts, in their order. */
 export function slotsOf(parts: readonly Part[]): Slot[] {
   return parts.map(({ list }) => list.slot);
 }

@@ -14,6 +14,7 @@ import { readScript } from './script.ts';
  */
 export const longestLeaseMs = 60_000;
 
+/** All that one request wants to reserve. */
 export interface Reservation {
   requestId: string;
   inputTokens: number;
@@ -37,12 +38,14 @@ export interface Answer {
   priorities: number[];
 }
 
+/** What a renewal writes for one ticket: the output seen, and its leases. */
 export interface Renewal {
   id: string;
   seen: number;
   leases: readonly { primitive: 'lease'; key: string; amount: number }[];
 }
 
+/** How one request, or a part of it, is settled. */
 export interface Settlement {
   requestId: string;
   /** The slots in which the request has parts; that of its pool comes last. */
@@ -53,6 +56,7 @@ export interface Settlement {
   durationMs?: number | undefined;
 }
 
+/** What a slot holds. */
 export interface Holdings {
   requests: number;
   /** Tokens that are reserved and not yet spent. */

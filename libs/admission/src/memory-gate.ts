@@ -6,6 +6,7 @@ import { Cluster, type Redis } from 'ioredis';
 /** The `refusedBy` of the gate's error. */
 export const memoryRefusal = 'memory';
 
+/** How the memory of Redis is watched. */
 export interface MemoryGateOptions {
   redis: Redis | Cluster;
   /** Default: the host's. */
@@ -33,6 +34,7 @@ export interface MemoryGate {
   close(): Promise<void>;
 }
 
+/** Creates a gate that is open until its first look. */
 export function createMemoryGate(options: MemoryGateOptions): MemoryGate {
   return new PollingMemoryGate(options);
 }

@@ -5,8 +5,9 @@ import type { Check } from './limit.ts';
 import { countKey, meanKey, type Slot } from './names.ts';
 import { saturationRetryAfterMs } from './retry-after.ts';
 
-/** The `refusedBy` of the two errors below. */
+/** The `refusedBy` of a full pool. */
 export const saturationRefusal = 'saturation';
+/** The `refusedBy` of a pool without workers. */
 export const workersRefusal = 'workers';
 
 /** The mean service time until the first generation has been measured: that of a short answer of a mid-sized model. */
@@ -37,6 +38,7 @@ export function tenantShareCheck(weight: number): Check {
   return { primitive: 'lease', ...(weight !== 1 && { weight }) };
 }
 
+/** The refusal of a full pool. `inFlight`: its generations, waiting or running. */
 export function refuseSaturated(claim: Claim, inFlight: number, meanMs: number): SluiceError {
   const { slots } = claim.poolPolicy;
   if (inFlight === 0) {
@@ -56,6 +58,7 @@ export function refuseSaturated(claim: Claim, inFlight: number, meanMs: number):
   );
 }
 
+/** The refusal of a pool that no worker serves. */
 export function refuseWithoutWorkers({ pool }: Claim): SluiceError {
   return new SluiceError('unavailable', `no worker serves pool ${pool} at the moment`, {
     refusedBy: workersRefusal,

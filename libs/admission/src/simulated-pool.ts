@@ -17,6 +17,7 @@ export interface SimulatedTenant {
   fromMs?: number;
 }
 
+/** What one tenant got. */
 export interface Served {
   /** Its share of the time of all slots. */
   share: number;

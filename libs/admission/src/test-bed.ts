@@ -91,6 +91,7 @@ export class TestBed<Given extends Server = Server> {
 /** A check and how much is asked of it. */
 export type Asked = Hold & { readonly amount: number };
 
+/** A part of a request, from its checks and amounts. */
 export function partOf(slot: Slot, asked: readonly Asked[]): Part {
   const holds = asked.map(({ amount: _, ...hold }) => hold);
   return { list: checkList(slot, holds), amounts: asked.map(({ amount }) => amount) };

@@ -54,6 +54,7 @@ class OpenTicket implements Ticket {
   }
 }
 
+/** How the tickets of one process are kept alive. */
 export interface TicketBookOptions {
   redis: Redis | Cluster;
   ledger: Ledger;

@@ -8,6 +8,7 @@ import { problemsOf } from './zod-problems.ts';
 /** An environment in the form of `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The settings that an environment holds. */
 export interface ParsedEnvironment<Values> {
   values: Values;
   /** Sentences about names that start with `SLUICE_` and that no process reads. */

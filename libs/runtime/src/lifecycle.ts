@@ -8,6 +8,7 @@ export interface ProcessEvents {
   send?: ((message: object) => unknown) | undefined;
 }
 
+/** How long the stages of a drain may take, and what a test may replace. */
 export interface LifecycleOptions {
   logger: Logger;
   /** How long work in flight may go on after the first signal, milliseconds. */
@@ -29,6 +30,7 @@ export interface LifecycleOptions {
  */
 export type DrainStep = (signal: AbortSignal) => Promise<void>;
 
+/** The life of a process from its start to its exit. */
 export interface Lifecycle {
   /** Aborts when the drain begins, for readiness checks and accept loops. */
   readonly draining: AbortSignal;

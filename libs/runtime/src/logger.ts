@@ -5,9 +5,12 @@ import { isPlain, isSecretName, mask, maskText } from './secrets.ts';
 
 export type { Logger } from 'pino';
 
+/** The levels of log lines, the least severe first; `silent` writes none. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+/** One of the levels. */
 export type LogLevel = (typeof logLevels)[number];
 
+/** What a logger writes, and where. */
 export interface LoggerOptions {
   /** Name of the process: `ingress`, `worker`. */
   name: string;

@@ -3,6 +3,7 @@ import { DurationHistogram, type DurationSeries } from './duration-histogram.ts'
 
 /** The values of a label: a closed list, or a description of where they come from. */
 export type LabelSource = readonly string[] | { readonly from: string };
+/** The labels of a metric, by name. */
 export type LabelSources = Readonly<Record<string, LabelSource>>;
 
 /** The definition of one metric. Only durations have `bucketsMs`. */
@@ -13,7 +14,9 @@ export interface MetricDefinition<Kind extends MetricKind, Sources extends Label
   labels: Sources;
   bucketsMs?: readonly number[];
 }
+/** What a metric measures. */
 export type MetricKind = 'counter' | 'gauge' | 'duration';
+/** The metrics of one process, by the names that its code uses. */
 export type MetricDefinitions = Readonly<Record<string, MetricDefinition<MetricKind, LabelSources>>>;
 
 type LabelsOf<Sources extends LabelSources> = {
@@ -22,10 +25,12 @@ type LabelsOf<Sources extends LabelSources> = {
 /** The argument for labels, which metrics without labels do not take. */
 type Labelled<Sources extends LabelSources> = keyof Sources extends never ? [] : [labels: LabelsOf<Sources>];
 
+/** A counter with these labels. */
 export interface CounterOf<Sources extends LabelSources> {
   /** Adds 1, or `by`. */
   inc(...args: [...Labelled<Sources>, by?: number]): void;
 }
+/** A gauge with these labels. */
 export interface GaugeOf<Sources extends LabelSources> {
   set(...args: [...Labelled<Sources>, value: number]): void;
   inc(...args: [...Labelled<Sources>, by?: number]): void;
@@ -33,6 +38,7 @@ export interface GaugeOf<Sources extends LabelSources> {
   /** Reads the value from `read` at every scrape, instead of by `set`. */
   readFrom(...args: [...Labelled<Sources>, read: () => number]): void;
 }
+/** A histogram of durations with these labels. */
 export interface DurationsOf<Sources extends LabelSources> {
   /** Counts one duration in milliseconds; it is exported in seconds. */
   observe(...args: [...Labelled<Sources>, durationMs: number]): void;
@@ -49,6 +55,7 @@ type Instrument<Definition> =
         ? DurationsOf<Sources>
         : never;
 
+/** The instruments of these definitions, and the registry that renders them. */
 export type MetricSet<Definitions extends MetricDefinitions> = {
   readonly [Name in keyof Definitions]: Instrument<Definitions[Name]>;
 } & { readonly registry: Registry };
@@ -174,6 +181,7 @@ function combinationsOf(values: Readonly<Record<string, Iterable<string>>>): Rec
   );
 }
 
+/** Metrics as text, with the content type of their format. */
 export interface RenderedMetrics {
   contentType: string;
   body: string;

@@ -33,15 +33,17 @@ const outcomeRecord: Readonly<Record<Outcome, true>> = {
   unavailable: true,
   internal: true,
 };
-// The keys of a total record of outcomes are the outcomes.
+/** Every outcome. They are the keys of a total record, whose type names them all. */
 export const outcomes = Object.keys(outcomeRecord) as Outcome[];
 
 /** Why a request got another attempt. */
 const attemptReasons = ['exited', 'silent', 'unclaimed', 'drained', 'frames-gone', 'failed'] as const;
+/** One of these reasons. */
 export type AttemptReason = (typeof attemptReasons)[number];
 
 /** Why a frame was not delivered. */
 const droppedFrameReasons = ['old-attempt', 'duplicate', 'unknown', 'paused'] as const;
+/** One of these reasons. */
 export type DroppedFrameReason = (typeof droppedFrameReasons)[number];
 
 /** How a fetch of media by URL ended. `refused`: the address must not be fetched, which clients see as unreachable. */
@@ -55,6 +57,7 @@ const mediaFetchOutcomes = [
   'timed-out',
   'stopped',
 ] as const;
+/** One of these outcomes. */
 export type MediaFetchOutcome = (typeof mediaFetchOutcomes)[number];
 
 /** The only sources of open label values: never a tenant, a key, a path or a name that a client has made up. */
@@ -219,7 +222,9 @@ const workerDefinitions = {
   redisRoundTrip,
 } as const satisfies MetricDefinitions;
 
+/** The instruments of an ingress. */
 export type IngressMetrics = MetricSet<typeof ingressDefinitions>;
+/** The instruments of a worker. */
 export type WorkerMetrics = MetricSet<typeof workerDefinitions>;
 
 /** Creates the metrics of an ingress. The default registry is a new one that also has the metrics of the process. */

@@ -8,6 +8,7 @@ export interface Readiness {
   reasons: string[];
 }
 
+/** Where the operations port is opened, and what it serves. */
 export interface OpsServerOptions {
   host: string;
   /** 0 lets the system choose one. */
@@ -17,6 +18,7 @@ export interface OpsServerOptions {
   metrics: () => Promise<RenderedMetrics>;
 }
 
+/** An open operations port. */
 export interface OpsServer extends AsyncDisposable {
   /** The port on which it really listens. */
   readonly port: number;

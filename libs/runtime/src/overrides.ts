@@ -3,6 +3,7 @@ import { type Environment, overridePrefix } from './environment.ts';
 import { bare } from './spelling.ts';
 import { printPath } from './zod-problems.ts';
 
+/** Settings after their overrides. */
 export interface OverriddenSettings {
   settings: unknown;
   /** The dotted paths that the environment has set, in the order of the variables' names; for the log line at start. */

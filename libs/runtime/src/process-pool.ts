@@ -19,6 +19,7 @@ const readyMessage = z.looseObject({
 /** What a process announces when it serves, see `Lifecycle.announceReady`. */
 export type ReadyProcess = z.output<typeof readyMessage>;
 
+/** What the processes of a pool run, and how they end. */
 export interface ProcessPoolOptions {
   /** The program's file. It runs with an IPC channel and with the standard output and error of this process. */
   entry: string;

@@ -10,6 +10,7 @@ const hashLifeMs = 60_000;
 /** How soon a refused subscription is tried again. */
 const retryMs = 1_000;
 
+/** How long findings are trusted, and how changes are heard. */
 export interface AuthenticatorOptions {
   secret: string;
   now: () => number;

@@ -26,6 +26,7 @@ const keyIdLetters = 16;
 /** Ids per command: a tenant may have more keys than one command takes arguments. */
 const idsAtOnce = 1_000;
 
+/** Where the records are, and what a test may replace. */
 export interface DirectoryOptions {
   redis: Redis | Cluster;
   /** Secret of the keyed hash, at least 16 characters; without it, no keys can be minted. */

@@ -5,6 +5,7 @@ import type { RandomBytes } from './credential.ts';
 import { Directory } from './directory.ts';
 import { tenancyNames } from './names.ts';
 
+/** Where the records are, and how long they are cached. */
 export interface KeyStoreOptions {
   /** Connection for commands. It should fail fast, because requests wait for its replies. */
   redis: Redis | Cluster;

@@ -19,6 +19,7 @@ export interface Order {
 const codes: Readonly<Record<Order['kind'], string>> = { cancel: 'c', resend: 'r', acknowledge: 'a' };
 const kinds: Readonly<Record<string, Order['kind']>> = { c: 'cancel', r: 'resend', a: 'acknowledge' };
 
+/** The text of several orders to one worker. */
 export function encodeOrders(ingress: string, orders: readonly Order[]): string {
   const wire = orders.map(({ kind, requestId, attempt, sequence }) => [
     codes[kind],

@@ -7,7 +7,9 @@ import type { Attempt } from './replies/frame.ts';
  */
 const root = 'sluice';
 
+/** Name of a pool's queue, as BullMQ is given it. */
 export const queueName = (pool: string): string => `inference-${pool}`;
+/** Prefix of all keys of a pool's queue, as BullMQ is given it. */
 export const queuePrefix = (pool: string): string => `${root}:{p:${pool}}`;
 /** A consumer that waits for jobs also waits for this key of its own, so that it alone can be woken. */
 export const bellKey = (pool: string, consumer: string): string => `${root}:{p:${pool}}:bell:${consumer}`;

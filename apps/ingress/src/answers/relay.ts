@@ -9,6 +9,7 @@ import { breakOff, type ResponseWriter } from './response-writer.ts';
  */
 const bufferLimitBytes = 160 * 1024;
 
+/** What a relay writes with, and what it calls. */
 export interface RelayOptions {
   response: ResponseWriter;
   encoder: StreamEncoder;

@@ -24,6 +24,7 @@ const unheardLimitMs = 11_000;
  */
 const deafLimitMs = 2_000;
 
+/** What the dispatcher of an ingress works with. */
 export interface DispatcherOptions
   extends Omit<GenerationServices, 'deathsOf' | 'resumeAbility' | 'onClosed'> {
   directory: WorkerDirectory;

@@ -4,6 +4,7 @@ import { FastConnection, type FastPathServices } from './fast-connection.ts';
 
 const lookIntervalMs = 1_000;
 
+/** How the fast path serves its connections, and what it calls. */
 export interface FastPathOptions
   extends Pick<
     FastPathServices,
@@ -15,6 +16,7 @@ export interface FastPathOptions
   onHandOver(socket: Socket): void;
 }
 
+/** The connections of the fast path. */
 export interface FastPath {
   /** Closes the connections that are idle. A request that has begun to arrive is still answered. */
   retire(): void;

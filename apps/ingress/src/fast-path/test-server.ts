@@ -5,8 +5,10 @@ import { openFastPath } from './fast-path.ts';
 
 /** What can read a request and write its answer. */
 export const ways = ["Node's own server", 'the fast path'] as const;
+/** One of the two ways. */
 export type Way = (typeof ways)[number];
 
+/** A server that listens, until it is closed. */
 export interface TestServer {
   port: number;
   close(): void;

@@ -7,6 +7,7 @@ import { type FastPathOptions, openFastPath } from '../fast-path/fast-path.ts';
 /** How long an in-band error has to reach a client before the connection is cut, milliseconds. */
 const flushMs = 500;
 
+/** What the fast path needs, except what the server itself decides. */
 export type ConnectionOptions = Omit<FastPathOptions, 'isClosing' | 'onHandOver'>;
 
 /** All connections of a server. */

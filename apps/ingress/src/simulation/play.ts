@@ -24,6 +24,7 @@ const ingress = 'ingress';
 const pool = 'pool';
 const silenceLimitMs = 2_000;
 
+/** Defects to play with, and a listener. */
 export interface PlayOptions {
   /** Default: the real machine. */
   createMachine?: CreateMachine;

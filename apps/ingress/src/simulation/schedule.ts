@@ -15,6 +15,7 @@ export type Fault =
 /** `kills-its-worker` kills it after its first events, `kills-at-once` as soon as the engine is called. */
 export type Oddity = 'kills-its-worker' | 'kills-at-once' | 'refuses-at-first';
 
+/** One request of a schedule. Times are milliseconds since its beginning. */
 export interface SimulatedRequest {
   at: number;
   /** Length of the answer. */

@@ -27,6 +27,7 @@ export interface Run {
   endedAt?: number;
 }
 
+/** What simulated workers share with the play that they are in. */
 export interface WorkerServices {
   world: World;
   random: Random;

@@ -6,6 +6,7 @@ const policy = z
   .strictObject({ max: z.int().positive().describe('generations that may be waiting or running at once') })
   .describe('How many generations may be in flight at once.');
 
+/** Limits how many generations are in flight at once. */
 export const concurrency = defineLimit({
   name: 'concurrency',
   summary: 'How many generations may be waiting or running at once; one request with n choices counts n.',

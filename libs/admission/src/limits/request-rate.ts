@@ -11,6 +11,7 @@ const policy = z
   })
   .describe('How many requests may start per period.');
 
+/** Limits how many requests start per period. */
 export const requestRate = defineLimit({
   name: 'request-rate',
   summary: 'How many requests may start per period; a whole period may be used at once and refills evenly.',

@@ -15,6 +15,7 @@ const policy = z
   })
   .describe('How many tokens may be spent in all.');
 
+/** Limits how many tokens are spent in all, or per period of the calendar. */
 export const tokenBudget = defineLimit({
   name: 'token-budget',
   summary:

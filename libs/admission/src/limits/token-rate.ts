@@ -11,6 +11,7 @@ const policy = z
   })
   .describe('How many tokens may be used per period.');
 
+/** Limits how many tokens are used per period. */
 export const tokenRate = defineLimit({
   name: 'token-rate',
   summary: 'How many input and output tokens may be used per period; estimated first, corrected at the end.',

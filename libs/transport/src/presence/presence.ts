@@ -25,10 +25,13 @@ export interface WorkerExited {
   worker: string;
 }
 
+/** A message on the channel of workers. */
 export type WorkerNews = WorkerPresence | WorkerExited;
 
+/** How often workers announce themselves. */
 export const presenceIntervalMs = 500;
 
+/** Tells every ingress. Resolves with how many were told. */
 export function publishNews(bus: Bus, news: WorkerNews): Promise<number> {
   return bus.publish(workersChannel, JSON.stringify({ v: 1, ...news }));
 }

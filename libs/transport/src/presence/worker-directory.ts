@@ -1,8 +1,10 @@
 import type { ResumeAbility } from '@sluice/canonical';
 import type { PoolPresence, WorkerNews } from './presence.ts';
 
+/** Why a worker no longer counts. */
 export type LostReason = 'exited' | 'silent' | 'draining';
 
+/** When a worker counts as lost, and what is called then. */
 export interface DirectoryOptions {
   /** Monotonic milliseconds. */
   now(): number;

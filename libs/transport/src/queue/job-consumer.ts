@@ -15,6 +15,7 @@ export interface JobConsumer {
   readonly busy: number;
 }
 
+/** What a consumer takes, and what it does with it. */
 export interface ConsumerOptions {
   pool: string;
   /** How many generations may run at once. */

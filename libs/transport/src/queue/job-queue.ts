@@ -33,6 +33,7 @@ interface PoolQueue {
   readonly bullmq: Queue;
 }
 
+/** Opens the queues of all pools on one connection, which is not closed with them. */
 export function createJobQueue(redis: RedisClient): JobQueue {
   const pools = new Map<string, PoolQueue>();
   const queueOf = (pool: string): PoolQueue => {

@@ -27,6 +27,7 @@ export interface QueueEntry {
   lifeMs: number;
 }
 
+/** An attempt with its priority. */
 export interface QueuedJob extends QueueEntry {
   /** 1 (first) to 2^21-1. */
   priority: number;
@@ -48,6 +49,7 @@ const claimScript = readLuaScript(new URL('./scripts/claim.lua', import.meta.url
 const enoughBytes = 1024 * 1024;
 const claimedSchema = z.array(z.union([z.string(), z.number()]));
 
+/** The keys of a pool's queue, as BullMQ names them. */
 export function poolQueueKeys(pool: string): PoolQueueKeys {
   const keys = new QueueKeys(queuePrefix(pool)).getKeys(queueName(pool));
   const keyOf = (name: string): string => {

@@ -55,6 +55,7 @@ export interface ReplyPublisher {
   close(): Promise<void>;
 }
 
+/** What a publisher sends by, and what it calls. */
 export interface PublisherOptions {
   bus: Bus;
   worker: string;
@@ -80,6 +81,7 @@ interface Outbox {
   missedAt: number | undefined;
 }
 
+/** Creates the publisher of one worker process. */
 export function createReplyPublisher(options: PublisherOptions): ReplyPublisher {
   const { bus, worker, now, afterTurn = setImmediate, every = everyInterval } = options;
   const attempts = new Map<string, AttemptFrames>();
