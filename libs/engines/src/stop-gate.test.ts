@@ -44,7 +44,7 @@ describe('a gate', () => {
     );
   });
 
-  it('holds back no more than may become one of them', () => {
+  it('holds back only what may be the beginning of a string', () => {
     const gate = new StopGate(['aab', 'bc']);
     const said = ['a', 'a', 'a', 'x', 'b', 'b', 'd'].map((piece) => gate.push(piece).text);
     expect(said).toEqual(['', '', 'a', 'aax', '', 'b', 'bd']);

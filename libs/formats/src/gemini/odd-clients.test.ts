@@ -258,7 +258,7 @@ describe('a schema', () => {
 describe('the output format', () => {
   const schema = { type: 'object' };
 
-  test('is JSON if a schema or the media type says so, and text if that is said', () => {
+  test('is JSON if a schema or the media type asks for it, and text if that is asked for', () => {
     expect(configured({ responseJsonSchema: schema }).output).toStrictEqual({ type: 'json', schema });
     expect(configured({ responseMimeType: 'APPLICATION/JSON' }).output).toStrictEqual({ type: 'json' });
     expect(configured({ responseMimeType: 'text/plain' }).output).toStrictEqual({ type: 'text' });

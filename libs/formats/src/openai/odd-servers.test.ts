@@ -495,7 +495,7 @@ describe('an error', () => {
     if (!('param' in wanted)) expect(error).not.toHaveProperty('param');
   });
 
-  test('in band is one that says so', () => {
+  test('in band is recognised by its shape', () => {
     expect(decodeInBandError({ object: 'error', message: 'busy', code: 400 })).toEqual({
       kind: 'invalid-request',
       message: 'busy',
