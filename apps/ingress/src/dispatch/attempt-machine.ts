@@ -8,10 +8,10 @@ import {
 import type { AttemptReason } from '@sluice/runtime';
 import type { LostReason, Order } from '@sluice/transport';
 import type { AttemptEffects, AttemptFacts } from './attempt-effects.ts';
+import { DeliveredPart } from './delivered-part.ts';
 import { FrameOrder } from './frame-order.ts';
 import { lostMidway, poisonous, readTooSlowly } from './lost-answer.ts';
 import { costsNothing, lastRefusal, mayBeAskedAgain } from './refusal.ts';
-import { Said } from './said.ts';
 import { Suspicion } from './suspicion.ts';
 
 const attemptLimit = 8;
@@ -43,14 +43,14 @@ export class AttemptMachine {
   private isFruitful = false;
   /** Attempts that were fenced off and told to stop; absent until the first. */
   private fenced: Set<string> | undefined;
-  private said: Said;
+  private delivered: DeliveredPart;
   private readonly effects: AttemptEffects;
   private readonly facts: AttemptFacts;
 
   constructor(effects: AttemptEffects, facts: AttemptFacts) {
     this.effects = effects;
     this.facts = facts;
-    this.said = new Said(facts.passing);
+    this.delivered = new DeliveredPart(facts.passing);
   }
 
   get phase(): 'queued' | 'running' | 'closed' {
@@ -60,7 +60,7 @@ export class AttemptMachine {
 
   /** Output tokens delivered so far, as the engine counted them. */
   get deliveredTokens(): number {
-    return this.said.outputTokens;
+    return this.delivered.outputTokens;
   }
 
   /** Whether it may have cost tokens: a worker took it and did not report that it had cost none. */
@@ -199,7 +199,7 @@ export class AttemptMachine {
   }
 
   private accept(events: GenerationEvent[]): void {
-    const fresh = this.attempt > 1 ? this.said.withoutRepeats(events) : events;
+    const fresh = this.attempt > 1 ? this.delivered.withoutRepeats(events) : events;
     const last = fresh[fresh.length - 1];
     if (!last || !isTerminal(last)) {
       if (this.frames.expected - this.acknowledged >= acknowledgeStep) this.acknowledge();
@@ -224,7 +224,7 @@ export class AttemptMachine {
   private deliver(events: GenerationEvent[]): void {
     if (events.length === 0) return;
     this.isFruitful ||= events.some(isContent);
-    this.said.add(events);
+    this.delivered.add(events);
     this.effects.deliver(events);
   }
 
@@ -236,14 +236,14 @@ export class AttemptMachine {
 
   /** Whether the error is an engine's refusal to begin, and not that of a worker that is draining. */
   private isRefusal({ kind, detail }: ErrorInfo): boolean {
-    return kind === 'unavailable' && detail !== 'drained' && this.said.isEmpty;
+    return kind === 'unavailable' && detail !== 'drained' && this.delivered.isEmpty;
   }
 
   /** Whether another worker can continue from what was delivered. */
   private canGoOn(): boolean {
     const ability = this.facts.resumeAbility();
-    if (this.said.isEmpty || ability === 'exact') return true;
-    return ability === 'prefix' && this.facts.isPlainText && this.said.isTextOnly;
+    if (this.delivered.isEmpty || ability === 'exact') return true;
+    return ability === 'prefix' && this.facts.isPlainText && this.delivered.isTextOnly;
   }
 
   /**
@@ -261,14 +261,14 @@ export class AttemptMachine {
       return;
     }
     // The client has seen nothing of the answer yet, so the next attempt may begin it anew.
-    if (!goesOn) this.said = new Said(this.facts.passing);
+    if (!goesOn) this.delivered = new DeliveredPart(this.facts.passing);
     this.attempt += 1;
     this.hasRunBefore ||= this.worker !== undefined && !wasFree;
     this.worker = undefined;
     this.frames = new FrameOrder();
     this.acknowledged = 0;
     this.isFruitful = false;
-    this.effects.enqueue(this.attempt, this.said.resume(), reason);
+    this.effects.enqueue(this.attempt, this.delivered.resume(), reason);
   }
 
   private release(): void {

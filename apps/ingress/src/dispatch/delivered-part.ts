@@ -1,7 +1,7 @@
 import { Collector, type GenerationEvent, type Resume } from '@sluice/canonical';
 
 /** The part of an answer that has been delivered, by one attempt or by several that each continued the one before. */
-export class Said {
+export class DeliveredPart {
   private readonly collector: Collector;
   private hasStarted = false;
   /** Block of the last tool call whose end was delivered. */
