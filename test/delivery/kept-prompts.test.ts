@@ -21,9 +21,9 @@ interface Stream {
   response: IncomingMessage;
 }
 
-/** Opens a stream with a prompt of 6 MB that sends one word and is then silent. */
-async function open(): Promise<Stream> {
-  const content = `${'x'.repeat(6_000_000)}[[sim tokens=2 ttft=0 gap=3600s]]`;
+/** Opens a stream with a prompt of so many bytes. By default it is silent for an hour after the first word. */
+async function open(bytes = 6_000_000, gap = '3600s'): Promise<Stream> {
+  const content = `${'x'.repeat(bytes)}[[sim tokens=20 ttft=0 gap=${gap}]]`;
   const http = request(`${gateway.baseUrl}/v1/chat/completions`, {
     method: 'POST',
     agent: false,
@@ -56,4 +56,14 @@ test('more prompts than an ingress has memory for are refused, and end nobody', 
   const again = await open();
   expect(again.response.statusCode).toBe(200);
   again.http.destroy();
+});
+
+test('large prompts that come at once end nobody', async () => {
+  const silent = await open(1_000);
+  const streams = await Promise.all(Array.from({ length: 100 }, () => open(1_000_000, '20ms')));
+  const statuses = new Set(streams.map(({ response }) => response.statusCode));
+  expect([...statuses].filter((status) => status !== 429)).toEqual([200]);
+  expect(silent.response.destroyed).toBe(false);
+  silent.http.destroy();
+  await until(async () => (await gateway.metric('sluice_requests_in_flight')) === 0);
 });

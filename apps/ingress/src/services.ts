@@ -5,6 +5,7 @@ import type { KeyStore } from '@sluice/tenancy';
 import type { JobQueue, WorkerDirectory } from '@sluice/transport';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { Overload } from './guards/overload.ts';
+import type { PromptPassage } from './guards/prompt-passage.ts';
 import type { PromptRoom } from './guards/prompt-room.ts';
 import type { Ticker } from './ticker.ts';
 
@@ -15,6 +16,7 @@ export interface Services {
   admission: Admission;
   overload: Pick<Overload, 'check'>;
   promptRoom: PromptRoom;
+  promptPassage: PromptPassage;
   queue: Pick<JobQueue, 'enqueue'>;
   directory: WorkerDirectory;
   dispatcher: Dispatcher;

@@ -26,6 +26,7 @@ import { type IngressConfig, ingressEnvironment } from './config.ts';
 import { openDelivery } from './dispatch/delivery.ts';
 import { limitConnections, openFilesLimit } from './guards/connection-limit.ts';
 import { watchOverload } from './guards/overload.ts';
+import { PromptPassage } from './guards/prompt-passage.ts';
 import { PromptRoom } from './guards/prompt-room.ts';
 import { measurePools, openMetrics } from './process-metrics.ts';
 import { createRequestIds } from './request-ids.ts';
@@ -73,6 +74,7 @@ export async function startIngress(environment: Environment): Promise<void> {
     admission,
     overload,
     promptRoom: new PromptRoom(getHeapStatistics().heap_size_limit),
+    promptPassage: new PromptPassage(getHeapStatistics().heap_size_limit),
     queue,
     directory,
     dispatcher,

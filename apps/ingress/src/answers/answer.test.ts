@@ -6,6 +6,7 @@ import { connected, openRedis, type RedisClient, WorkerDirectory } from '@sluice
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Dispatcher, type DispatcherOptions } from '../dispatch/dispatcher.ts';
 import type { Exchange } from '../exchange.ts';
+import { PromptPassage } from '../guards/prompt-passage.ts';
 import type { Services } from '../services.ts';
 import { Answer, type AnswerPlan } from './answer.ts';
 
@@ -29,7 +30,10 @@ const limits = { key: {}, tenant: { 'token-budget': { max: 1_000_000 } } };
 const nothing = () => undefined;
 
 /** An ingress with a queue and a clock that the test controls. */
-function createBench(enqueue: () => Promise<void> = async () => undefined) {
+function createBench(
+  enqueue: () => Promise<void> = async () => undefined,
+  promptPassage = new PromptPassage(1e9),
+) {
   const queue = { enqueue, remove: async () => undefined };
   const defects: unknown[] = [];
   let at = 1_000;
@@ -54,6 +58,7 @@ function createBench(enqueue: () => Promise<void> = async () => undefined) {
       requestTimeoutMs: 60_000,
       now,
       bodyLimitBytes: 1e6,
+      promptPassage,
     },
     monotonic: now,
   } as unknown as Services;
@@ -123,6 +128,20 @@ it('a client that leaves during the admission of a long prompt leaves nothing re
   await begun;
   expect(entered).toBe(1);
   expect((await admission.inspect()).open).toBe(0);
+});
+
+it('a long prompt whose client leaves while others go first is not sent', async () => {
+  let entered = 0;
+  const { ask } = createBench(() => {
+    entered += 1;
+    return Promise.reject(new SluiceError('unavailable', 'the queue is not reachable'));
+  }, new PromptPassage(1));
+  const [first, leaving] = [ask('first', longPrompt), ask('leaving', longPrompt)];
+  const begun = [first.begin(), leaving.begin()];
+  leaving.cancel();
+  await expect(begun[0]).rejects.toThrow('the queue is not reachable');
+  await begun[1];
+  expect(entered).toBe(1);
 });
 
 it('a long prompt that already runs goes on, although the reply to its enqueueing was lost', async () => {

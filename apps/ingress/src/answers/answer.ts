@@ -18,7 +18,10 @@ import type { Services } from '../services.ts';
 import { SlotTime } from './slot-time.ts';
 import { Spending } from './spending.ts';
 
-/** Prompts up to this many bytes are sent to Redis with the question for admission; larger ones only once admitted. */
+/**
+ * Prompts up to this many bytes are sent to Redis with the question for admission; larger ones only once admitted, and a
+ * few at a time.
+ */
 const largePrompts = 32 * 1024;
 
 /** One request with everything that its answer depends on. */
@@ -72,25 +75,11 @@ export class Answer {
   }
 
   /** Admits the request and enqueues its generations in one step. Throws the refusal, or `unavailable`. */
-  async begin(): Promise<void> {
-    const admitted = Promise.withResolvers<void>();
-    const ready: InferenceJob[] = [];
-    const enter = (job: InferenceJob): Promise<void> => {
-      ready.push(job);
-      // The jobs are spliced out because `ready` lives as long as the answer and would keep them in memory.
-      if (ready.length === this.generations.length)
-        this.admit(ready.splice(0)).then(admitted.resolve, admitted.reject);
-      return admitted.promise;
-    };
-    try {
-      await Promise.all(Array.from(this.generations, (_, choice) => this.dispatch(choice, enter)));
-    } catch (error) {
-      this.cancel();
-      throw error;
-    } finally {
-      // The client left, or even got its whole answer, while admission was pending.
-      if (this.isSettled) this.releaseTicket();
-    }
+  begin(): Promise<void> {
+    const bytes = (this.exchange.bodyBytes ?? 0) * this.generations.length;
+    if (bytes <= largePrompts) return this.enter();
+    // Waits before any of it is dispatched, or a job that is still here would be missed in the queue.
+    return this.services.promptPassage.run(bytes, () => this.enter());
   }
 
   /** Stops everything and settles for what was delivered. Does nothing after the end. */
@@ -145,6 +134,29 @@ export class Answer {
       // Redis took at least one job, and only its reply was lost. A job that it did not take is found missing and sent
       // again.
       if (!isRunning()) throw error;
+    }
+  }
+
+  private async enter(): Promise<void> {
+    // The client left while others went first.
+    if (this.isSettled) return;
+    const admitted = Promise.withResolvers<void>();
+    const ready: InferenceJob[] = [];
+    const enter = (job: InferenceJob): Promise<void> => {
+      ready.push(job);
+      // The jobs are spliced out because `ready` lives as long as the answer and would keep them in memory.
+      if (ready.length === this.generations.length)
+        this.admit(ready.splice(0)).then(admitted.resolve, admitted.reject);
+      return admitted.promise;
+    };
+    try {
+      await Promise.all(Array.from(this.generations, (_, choice) => this.dispatch(choice, enter)));
+    } catch (error) {
+      this.cancel();
+      throw error;
+    } finally {
+      // The client left, or even got its whole answer, while admission was pending.
+      if (this.isSettled) this.releaseTicket();
     }
   }
 

@@ -1,0 +1,54 @@
+import { beforeEach, expect, it } from 'vitest';
+import { PromptPassage } from './prompt-passage.ts';
+
+let passage: PromptPassage;
+let begun: string[];
+beforeEach(() => {
+  // Room for 100 bytes.
+  passage = new PromptPassage(6_400);
+  begun = [];
+});
+
+/** Sends a prompt that is on its way until `end` or `fail` is called. */
+function send(name: string, bytes: number) {
+  const { promise, resolve: end, reject: fail } = Promise.withResolvers<void>();
+  const sent = passage.run(bytes, () => {
+    begun.push(name);
+    return promise;
+  });
+  return { sent, end, fail };
+}
+
+it('lets in what there is room for, in the order of arrival', async () => {
+  const [first, second] = [send('first', 60), send('second', 60)];
+  send('third', 10);
+  await Promise.resolve();
+  expect(begun).toEqual(['first']);
+  first.end();
+  await first.sent;
+  expect(begun).toEqual(['first', 'second', 'third']);
+  second.end();
+  await second.sent;
+});
+
+it('lets in alone what is larger than all of it', async () => {
+  const [small, huge] = [send('small', 1), send('huge', 500)];
+  send('next', 1);
+  await Promise.resolve();
+  expect(begun).toEqual(['small']);
+  small.end();
+  await small.sent;
+  expect(begun).toEqual(['small', 'huge']);
+  huge.end();
+  await huge.sent;
+  expect(begun).toEqual(['small', 'huge', 'next']);
+});
+
+it('has its room back after a failure', async () => {
+  const [failing, next] = [send('failing', 100), send('next', 100)];
+  failing.fail(new Error('away'));
+  await expect(failing.sent).rejects.toThrow('away');
+  expect(begun).toEqual(['failing', 'next']);
+  next.end();
+  await next.sent;
+});
