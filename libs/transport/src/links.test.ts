@@ -29,7 +29,7 @@ describe('links to Redis', () => {
     links.close();
   });
 
-  it('hear nothing of another database, and the same one by any of its names', async () => {
+  it('hear nothing from another database, and everything from their own, however its URL is written', async () => {
     const [first, third, same] = await Promise.all([
       open(server.url),
       open(`${server.url}/3`),
@@ -45,7 +45,7 @@ describe('links to Redis', () => {
     for (const links of [first, third, same]) links.close();
   });
 
-  it('tell how long Redis takes for an answer', async () => {
+  it('report how long Redis takes to answer', async () => {
     const told: number[] = [];
     const links = await openLinks(server.url, {
       profile: 'worker',
@@ -56,13 +56,13 @@ describe('links to Redis', () => {
     });
     await until(() => told.length > 0);
     expect(Math.min(...told)).toBeGreaterThan(0);
-    // Longer than from one question to the next, so that one has to wait.
+    // The pause is longer than the interval of the questions, so at least one has to wait.
     await ask(server.port, 'CLIENT', 'PAUSE', '1500', 'ALL');
     await until(() => told.some((durationMs) => durationMs > 400));
     links.close();
   });
 
-  it('are not left open to a Redis that we cannot work with', async () => {
+  it('are closed again if we cannot work with this Redis', async () => {
     await ask(server.port, 'CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
     await expect(open(server.url)).rejects.toThrow(/maxmemory-policy allkeys-lru/);
     await until(async () => !(await ask(server.port, 'CLIENT', 'LIST')).includes('name=process'), {
@@ -71,7 +71,7 @@ describe('links to Redis', () => {
   });
 });
 
-describe('links to a Redis that answers and refuses', () => {
+describe('links to a Redis that answers and refuses something', () => {
   const told: string[] = [];
   let links: Links;
   beforeEach(async () => {
@@ -86,7 +86,7 @@ describe('links to a Redis that answers and refuses', () => {
   });
   afterEach(() => links.close());
 
-  it('to write are down until it takes writes again, and tell of both once', async () => {
+  it('are down while it refuses to write, and report the outage and its end, each once', async () => {
     await ask(server.port, 'CONFIG', 'SET', 'min-replicas-to-write', '1');
     await until(() => !links.isUp());
     await until(async () => Number(/NOREPLICAS:count=(\d+)/.exec(await errorsOf(server.port))?.[1]) > 1);
@@ -95,7 +95,7 @@ describe('links to a Redis that answers and refuses', () => {
     expect(told).toEqual([expect.stringContaining('NOREPLICAS'), 'back']);
   });
 
-  it('to carry messages while writers are made to wait are not taken for listening, although pings are answered', async () => {
+  it('do not listen while it makes writers wait and so carries no messages, although it answers pings', async () => {
     await ask(server.port, 'CLIENT', 'PAUSE', '60000', 'WRITE');
     await until(() => !links.isListening());
     expect(links.bus.isUp()).toBe(true);
@@ -104,10 +104,10 @@ describe('links to a Redis that answers and refuses', () => {
     expect(told).toEqual([expect.stringContaining('3000'), 'back']);
   });
 
-  it('to let our user subscribe hear again when he may, and live until then', async () => {
+  it('survive the loss of the right to subscribe, and hear again when they have it back', async () => {
     const heard: string[] = [];
     await links.bus.subscribe('channel', (text) => heard.push(text));
-    // Redis closes the connection of who is subscribed to what he may not; 6.2 leaves him what he has.
+    // When a right is taken away, Redis closes the subscriptions that need it; Redis 6.2 does not, so they are cut.
     await ask(server.port, 'ACL', 'SETUSER', 'default', 'resetchannels');
     await ask(server.port, 'CLIENT', 'KILL', 'TYPE', 'pubsub');
     await until(async () => Number(/NOPERM:count=(\d+)/.exec(await errorsOf(server.port))?.[1]) > 1);
@@ -122,13 +122,13 @@ describe('links to a Redis that answers and refuses', () => {
 
 const errorsOf = (port: number) => ask(port, 'INFO', 'errorstats');
 
-/** As a managed failover leaves the old master: its connections stay open, and it refuses to write. */
+/** Leaves the server as a managed failover leaves an old master: connections stay open, and it refuses to write. */
 const demote = () => ask(server.port, 'REPLICAOF', '127.0.0.1', '1');
 const promote = () => ask(server.port, 'REPLICAOF', 'NO', 'ONE');
 
 describe('links to a Redis that becomes a replica', () => {
   it.each(['command', 'worker'] as const)(
-    'of the profile %s are down although nobody uses them, and stand again on a master',
+    'of the profile %s are down even if nobody uses them, and up again once it is a master',
     async (profile) => {
       const links = await open(server.url, profile);
       const heard: string[] = [];
@@ -140,14 +140,14 @@ describe('links to a Redis that becomes a replica', () => {
       await demote();
       await until(() => !links.isUp() && !links.bus.isUp(), { what: 'both connections to be down' });
       await promote();
-      await until(() => links.isUp() && times === 1, { what: 'both connections to stand' });
+      await until(() => links.isUp() && times === 1, { what: 'both connections to be up' });
       await links.commands.set('key', 'value');
       expect(await links.bus.publish('channel', 'hello')).toBe(1);
       links.close();
     },
   );
 
-  it('are dropped by the first command that it refuses, and that command fails at once for a caller who waits', async () => {
+  it('are closed by the first command that it refuses, which fails at once for a caller who waits', async () => {
     const links = await open(server.url);
     await demote();
     await expect(links.commands.set('key', 'value')).rejects.toThrow('READONLY');
@@ -155,7 +155,7 @@ describe('links to a Redis that becomes a replica', () => {
     links.close();
   });
 
-  it('keep what a worker writes until there is a master', async () => {
+  it('of a worker keep what it writes until there is a master', async () => {
     const links = await open(server.url, 'worker');
     await demote();
     const written = links.commands.eval("return redis.call('INCR', KEYS[1])", 1, 'count');
@@ -166,20 +166,20 @@ describe('links to a Redis that becomes a replica', () => {
   });
 });
 
-describe('a Redis that is not reached', () => {
+describe('the refusal for a Redis that cannot be reached says', () => {
   it.each([
     [
-      'wants a password',
+      'that it wants a password',
       'redis://127.0.0.1',
       /is not reachable: NOAUTH, it wants a password, as in redis:\/\/:PASSWORD@HOST$/,
     ],
     [
-      'wants another password',
+      'that it wants another password',
       'redis://:wrong@127.0.0.1',
       /is not reachable: WRONGPASS, it refuses the user or the password$/,
     ],
-    ['is no cluster', 'redis+cluster://:hush@127.0.0.1', /is not reachable: ERR .*cluster support/],
-  ])('and %s says so, with its address and no password', async (_why, url, reason) => {
+    ['that it is no cluster', 'redis+cluster://:hush@127.0.0.1', /is not reachable: ERR .*cluster support/],
+  ])('%s, with its address and without the password', async (_why, url, reason) => {
     await ask(server.port, 'CONFIG', 'SET', 'requirepass', 'hush');
     const refusal = await refusalOf(`${url}:${server.port}`);
     expect(refusal).toMatch(reason);
@@ -188,7 +188,7 @@ describe('a Redis that is not reached', () => {
   });
 
   it.each(['worker', 'command'] as const)(
-    'and has not so many databases says so, and nothing is done in another one: %s',
+    'that it has no such database, and no other one is used: %s',
     async (profile) => {
       const limit = new AbortController();
       const url = `${server.url}/99`;
@@ -211,7 +211,7 @@ describe('a Redis that is not reached', () => {
     },
   );
 
-  it('and is none says so', async () => {
+  it('that the server is no Redis', async () => {
     await using web = await startChatServer();
     const port = new URL(web.baseUrl).port;
     expect(await refusalOf(`redis://127.0.0.1:${port}`)).toMatch(
@@ -219,7 +219,7 @@ describe('a Redis that is not reached', () => {
     );
   });
 
-  it('and does not listen says so', async () => {
+  it('that nothing listens there', async () => {
     await server.down();
     expect(await refusalOf(server.url)).toMatch(/is not reachable: connect ECONNREFUSED/);
   });
@@ -227,17 +227,17 @@ describe('a Redis that is not reached', () => {
   it.each([
     ['redis+sentinel', /is not reachable: no sentinel is reachable: connect ECONNREFUSED/],
     ['redis+cluster', /is not reachable: connect ECONNREFUSED/],
-  ])('and is a group of which nobody listens says so: %s', async (scheme, reason) => {
+  ])('that no server of a group listens: %s', async (scheme, reason) => {
     await server.down();
     expect(await refusalOf(`${scheme}://127.0.0.1:${server.port}`)).toMatch(reason);
   });
 
-  it('and is a replica says so', async () => {
+  it('that it is a replica', async () => {
     await demote();
     expect(await refusalOf(server.url)).toMatch(/is not reachable: it is a replica/);
   });
 
-  it('and says nothing is told apart', async () => {
+  it('that it does not answer', async () => {
     server.suspend();
     const client = openRedis(server.url, { profile: 'worker', name: 'process', onError: () => undefined });
     const isConnected = new Promise((resolve) => client.once('connect', resolve));

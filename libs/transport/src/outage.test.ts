@@ -16,9 +16,9 @@ import { createJobQueue } from './queue/job-queue.ts';
 import { openRedis, type RedisClient } from './redis/connection.ts';
 import { Connections, createJob } from './transport-suite.ts';
 
-// Servers die and come back here, on machines that may be busy.
+// Servers are killed and started again here, on machines that may be busy.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
-/** A replica needs seconds; a sentinel that was short of time refuses to act for half a minute. */
+/** A replica needs seconds to take over. A sentinel that got no processor time refuses to act for half a minute. */
 const takeOverLimitMs = 90_000;
 
 const connections = new Connections();
@@ -34,12 +34,12 @@ const first = () => {
   return node;
 };
 
-describe('while a single Redis is away', () => {
+describe('while the only Redis is away', () => {
   beforeEach(async () => {
     topology = await startSingle();
   });
 
-  it('a command fails instead of waiting, and works again when it is back', async () => {
+  it('a command fails at once, and works again when Redis is back', async () => {
     const commands = await connections.connect(topology.url, 'command');
     const queue = createJobQueue(commands);
     await first().down();
@@ -51,12 +51,12 @@ describe('while a single Redis is away', () => {
     await expect(queue.depth('fast')).rejects.toMatchObject({ kind: 'unavailable' });
     await first().up();
     await until(() => commands.status === 'ready');
-    // The scripts that the old server knew are gone with it.
+    // The new server does not know the scripts that the old one had loaded.
     await queue.enqueue('fast', createJob('a'), 1);
     expect(await queue.depth('fast')).toBe(1);
   });
 
-  it('a command to one that stands still gives up in time', async () => {
+  it('a command to a frozen Redis fails in time', async () => {
     const commands = await connections.connect(topology.url, 'command');
     const queue = createJobQueue(commands);
     await queue.depth('frozen');
@@ -66,7 +66,7 @@ describe('while a single Redis is away', () => {
     await until(() => queue.depth('frozen').then(() => true));
   });
 
-  it('one that stands still is told of as an outage, and not as a defect', async () => {
+  it('a frozen Redis is reported as an outage, and not as a defect', async () => {
     const told: Error[] = [];
     const onError = (error: Error) => void told.push(error);
     const commands = openRedis(topology.url, { profile: 'command', name: 'told', onError });
@@ -78,7 +78,7 @@ describe('while a single Redis is away', () => {
     commands.disconnect();
   });
 
-  it('a command is answered although our own process stood still for longer than the limit', async () => {
+  it('a command is answered even if our own process stood still for longer than the limit', async () => {
     const commands = await connections.connect(topology.url, 'command');
     const answer = commands.ping();
     const end = performance.now() + 1_500;
@@ -86,7 +86,7 @@ describe('while a single Redis is away', () => {
     expect(await answer).toBe('PONG');
   });
 
-  it('a subscription stays although our own process stood still for longer than the limit', async () => {
+  it('a subscription is kept even if our own process stood still for longer than the limit', async () => {
     const subscriber = await connections.connect(topology.url, 'subscriber');
     let cuts = 0;
     subscriber.on('close', () => {
@@ -99,7 +99,7 @@ describe('while a single Redis is away', () => {
     expect(cuts).toBe(0);
   });
 
-  it('a subscription waits, and stands again by itself', async () => {
+  it('a subscription waits, and is renewed by itself', async () => {
     const { bus } = await connections.createBus(topology.url, 'command');
     const heard: string[] = [];
     let times = 0;
@@ -116,7 +116,7 @@ describe('while a single Redis is away', () => {
     await until(() => heard.length === 1);
   });
 
-  it('nobody is listened to while it stands still, although the connection is open', async () => {
+  it('a bus knows that a frozen Redis delivers nothing, although the connection is open', async () => {
     const { bus, subscriber } = await connections.createBus(topology.url, 'worker');
     await bus.subscribe('sluice:still', () => undefined);
     first().suspend();
@@ -150,7 +150,7 @@ describe('while a single Redis is away', () => {
     await consumer.stop();
   });
 
-  it('a worker can stop', async () => {
+  it('a worker can still stop', async () => {
     const consumer = createJobConsumer({
       pool: 'stopping',
       slots: 2,
@@ -164,12 +164,12 @@ describe('while a single Redis is away', () => {
   });
 });
 
-describe('when a replica takes over', () => {
+describe('when a replica behind sentinels takes over', () => {
   beforeEach(async () => {
     topology = await startSentinel({ downAfterMs: 500 });
   });
 
-  it('commands, subscriptions and workers follow it', async () => {
+  it('commands, subscriptions and workers move to it', async () => {
     const { bus, commands } = await connections.createBus(topology.url, 'command');
     const queue = createJobQueue(commands);
     const heard: string[] = [];
@@ -191,14 +191,14 @@ describe('when a replica takes over', () => {
     await until(() => taken.length >= 2, { timeoutMs: takeOverLimitMs, what: 'the worker to take it' });
     await until(async () => (await bus.publish('sluice:failover', 'new master')) === 1, {
       timeoutMs: takeOverLimitMs,
-      what: 'the subscription to stand on the new master',
+      what: 'the subscription to be on the new master',
     });
     await until(() => heard.length > 0);
     await consumer.stop();
   });
 });
 
-describe('when sentinels replace a master that they alone do not reach', () => {
+describe('when sentinels replace a master that everybody else can still reach', () => {
   beforeEach(async () => {
     topology = await startSentinel({ downAfterMs: 500 });
   });
@@ -211,7 +211,7 @@ describe('when sentinels replace a master that they alone do not reach', () => {
     });
     await bus.subscribe('sluice:replaced', () => undefined);
     const [, successor] = topology.nodes;
-    // Connections that stand stay as they are, and those of the sentinel can't be opened again.
+    // A new password leaves open connections as they are. The sentinel's are cut, and it cannot open them again.
     await commands.call('CONFIG', 'SET', 'requirepass', 'unknown to the sentinel');
     const list = String(await commands.call('CLIENT', 'LIST'));
     for (const [, id = ''] of list.matchAll(/^id=(\d+) .* name=sentinel-/gm)) {
@@ -230,11 +230,11 @@ describe('when one master of a cluster is away', () => {
     topology = await startCluster();
   });
 
-  it('a subscription there is known to be down, and stands again when it is back', async () => {
+  it('a bus knows that its subscription there is down, and renews it when the master is back', async () => {
     const { bus } = await connections.createBus(topology.url, 'command');
     const heard: string[] = [];
     let times = 0;
-    // One channel per slot range would be enough; these are spread over all masters.
+    // Enough channels for each master to carry some.
     const channels = Array.from({ length: 12 }, (_, index) => `sluice:shard:${index}`);
     for (const channel of channels) await bus.subscribe(channel, (text) => heard.push(text));
     bus.onResubscribed(() => {
@@ -253,14 +253,14 @@ describe('when one master of a cluster is away', () => {
     await until(() => channels.every((channel) => heard.includes(channel)));
   });
 
-  it('nobody is listened to while it stands still, however long that is', async () => {
+  it('a bus knows that a frozen master delivers nothing, for as long as that lasts', async () => {
     const { bus, subscriber } = await connections.createBus(topology.url, 'command');
     await bus.subscribe(await channelOf(first()), () => undefined);
     await until(() => bus.isUp());
     const given = once(subscriber, '-node');
     first().suspend();
     await until(() => !bus.isUp());
-    // The connection by which it was asked is given up for its silence, and then the next one.
+    // The connection on which it is asked is given up for its silence, and later the next one, too.
     await given;
     expect(bus.isUp()).toBe(false);
     const again = once(subscriber, '-node');
@@ -270,7 +270,7 @@ describe('when one master of a cluster is away', () => {
     await until(() => bus.isUp(), { timeoutMs: 30_000 });
   });
 
-  it('nobody is listened to while it makes those wait who speak, although it answers', async () => {
+  it('a bus knows that a master delivers nothing that makes writers wait, although it answers', async () => {
     const { bus } = await connections.createBus(topology.url, 'command');
     await bus.subscribe(await channelOf(first()), () => undefined);
     await until(() => bus.isUp());
@@ -280,7 +280,7 @@ describe('when one master of a cluster is away', () => {
     await until(() => bus.isUp(), { timeoutMs: 30_000 });
   });
 
-  it('one that refuses to give a sign of life is heard all the same', async () => {
+  it('a master that refuses the question for a sign of life counts as alive', async () => {
     const { bus } = await connections.createBus(topology.url, 'command');
     await bus.subscribe(await channelOf(first()), () => undefined);
     await until(() => bus.isUp());
@@ -292,7 +292,7 @@ describe('when one master of a cluster is away', () => {
     expect(bus.isUp()).toBe(true);
   });
 
-  it('who is carried by the others is listened to while it stands still', async () => {
+  it('a bus whose channels are on other masters stays up while one is frozen', async () => {
     const { bus, subscriber } = await connections.createBus(topology.url, 'command');
     const [, second] = topology.nodes;
     if (!second) throw new TypeError('a cluster of one');
@@ -306,16 +306,16 @@ describe('when one master of a cluster is away', () => {
     still.resume();
   });
 
-  /** A channel that this master carries. */
+  /** A channel in a slot of this master. */
   async function channelOf({ port }: OwnTestRedis): Promise<string> {
-    const master = [5_460, 10_922, 16_383][topology.nodes.findIndex((node) => node.port === port)] ?? 0;
+    const last = [5_460, 10_922, 16_383][topology.nodes.findIndex((node) => node.port === port)] ?? 0;
     for (let number = 0; ; number += 1) {
       const slot = Number(await ask(port, 'CLUSTER', 'KEYSLOT', `sluice:still:${number}`));
-      if (slot <= master && slot > master - 5_461) return `sluice:still:${number}`;
+      if (slot <= last && slot > last - 5_461) return `sluice:still:${number}`;
     }
   }
 
-  it('and then all of them, the subscriptions stand again, too', async () => {
+  it('and then all masters are, subscriptions are renewed when they are back', async () => {
     const { bus } = await connections.createBus(topology.url, 'command');
     const channels = Array.from({ length: 12 }, (_, index) => `sluice:shard:${index}`);
     for (const channel of channels) await bus.subscribe(channel, () => undefined);
@@ -336,7 +336,7 @@ describe('when one master of a cluster is away', () => {
     }
   });
 
-  it('a command fails in time, and works again when it is back', async () => {
+  it('a command to it fails in time, and works again when it is back', async () => {
     const commands = await connections.connect(topology.url, 'command');
     const queue = createJobQueue(commands);
     const pools = ['a', 'b', 'c', 'd', 'e', 'f'];
@@ -352,7 +352,7 @@ describe('when one master of a cluster is away', () => {
     }
   });
 
-  describe('that is told of as an outage, once, and that it is over', () => {
+  describe('the outage and its end are reported, each once,', () => {
     const told: string[] = [];
     let commands: RedisClient;
     beforeEach(async () => {
@@ -367,7 +367,7 @@ describe('when one master of a cluster is away', () => {
     });
     afterEach(() => commands.disconnect());
 
-    it('where it refuses to write', async () => {
+    it('if it refuses to write', async () => {
       await ask(first().port, 'CONFIG', 'SET', 'min-replicas-to-write', '1');
       await until(() => told.length > 0);
       await ask(first().port, 'CONFIG', 'SET', 'min-replicas-to-write', '0');
@@ -378,7 +378,7 @@ describe('when one master of a cluster is away', () => {
       ]);
     });
 
-    it('where it is dead', async () => {
+    it('if it is dead', async () => {
       await first().down();
       await until(() => told.length > 0);
       await first().up();
@@ -386,7 +386,7 @@ describe('when one master of a cluster is away', () => {
       expect(told).toEqual([expect.stringContaining(`the master at 127.0.0.1:${first().port}: `), 'back']);
     });
 
-    it('where it stands still', async () => {
+    it('if it is frozen', async () => {
       first().suspend();
       await until(() => told.length > 0, { timeoutMs: 30_000 });
       first().resume();
@@ -395,7 +395,7 @@ describe('when one master of a cluster is away', () => {
     });
   });
 
-  it('many commands to one that stands still all give up before the last of the redirections', async () => {
+  it('many commands to a frozen master all fail before they run out of redirections', async () => {
     const commands = await connections.connect(topology.url, 'command');
     const key = await channelOf(first());
     first().suspend();
@@ -405,14 +405,14 @@ describe('when one master of a cluster is away', () => {
         await commands.set(key, '').catch((error: Error) => refusals.push(error.message));
       }
     };
-    // Those that come while the connection to it closes are told that it is closed, and are sent again.
+    // Commands that come while the connection to it closes fail because of that, and ioredis sends them again.
     await Promise.all(Array.from({ length: 24 }, () => askTimes(3)));
     first().resume();
     expect(refusals).toHaveLength(24 * 3);
     expect(refusals.filter((message) => /redirections/.test(message))).toEqual([]);
   });
 
-  it('a command to one that stands still gives up the first time that it hears nothing', async () => {
+  it('a command to a frozen master is not tried on a second connection', async () => {
     const commands = await connections.connect(topology.url, 'command');
     const queue = createJobQueue(commands);
     const pools = ['a', 'b', 'c', 'd', 'e', 'f'];
@@ -425,7 +425,7 @@ describe('when one master of a cluster is away', () => {
     const outcomes = await Promise.allSettled(
       pools.map((pool) => queue.enqueue(pool, createJob('during'), 1)),
     );
-    // Each is a connection of its own to the one that says nothing.
+    // Each try takes a new connection to the frozen master.
     const triedUntilThen = tries;
     first().resume();
     const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
@@ -442,7 +442,7 @@ describe('when a slot of a cluster moves to another master', () => {
     topology = await startCluster();
   });
 
-  it('what is subscribed and what is queued in it move along', async () => {
+  it('its subscriptions and its queues move along', async () => {
     const { bus, commands } = await connections.createBus(topology.url, 'command');
     const queue = createJobQueue(commands);
     const heard: string[] = [];
@@ -468,7 +468,7 @@ describe('when a slot of a cluster moves to another master', () => {
     await ask(from.port, 'CLUSTER', 'SETSLOT', slot, 'MIGRATING', newOwner);
     const keys: string[] = JSON.parse(await ask(from.port, 'CLUSTER', 'GETKEYSINSLOT', slot, '100'));
     await ask(from.port, 'MIGRATE', '127.0.0.1', String(to.port), '', '0', '5000', 'KEYS', ...keys);
-    // Nobody else has heard of it yet when the subscription ends.
+    // The subscription ends at the old owner, before the other nodes have heard of the move.
     for (const { port } of [from, to, ...topology.nodes])
       await ask(port, 'CLUSTER', 'SETSLOT', slot, 'NODE', newOwner);
     await until(() => times > before && bus.isUp(), { timeoutMs: 30_000, what: 'the subscription to move' });
@@ -478,7 +478,7 @@ describe('when a slot of a cluster moves to another master', () => {
     expect(await queue.depth('moved')).toBe(2);
   });
 
-  /** Who owns a slot, and somebody else. */
+  /** The master that owns a slot, and another one. */
   function mastersAround(slot: number): { from: OwnTestRedis; to: OwnTestRedis } {
     const owner = [5460, 10922, 16383].findIndex((last) => slot <= last);
     const [from, to] = [topology.nodes[owner], topology.nodes[(owner + 1) % 3]];
@@ -493,7 +493,7 @@ describe('when a replica of a cluster takes over', () => {
     cluster = await startCluster({ replicas: 1 });
     topology = cluster;
   });
-  /** One master after the other, so that the second finds clients that have moved before. */
+  /** Their masters fail one after the other, so that the second failover meets clients that have already moved. */
   const shards = [0, 1];
 
   it('subscriptions move to each new master, and the bus says so', async () => {
@@ -511,9 +511,9 @@ describe('when a replica of a cluster takes over', () => {
       await master.down();
       await until(() => bus.isUp() && times > before, {
         timeoutMs: takeOverLimitMs,
-        what: 'the subscriptions to stand on the new master',
+        what: 'the subscriptions to be on the new master',
       });
-      // From the moment that it says so nothing is lost any more.
+      // From then on, no message is lost.
       const said = channels.map((channel) => `${channel} after ${shard}`);
       const receivers = await Promise.all(
         channels.map((channel, index) => bus.publish(channel, said[index] ?? '')),
@@ -525,7 +525,7 @@ describe('when a replica of a cluster takes over', () => {
     }
   });
 
-  it('commands and workers follow it', async () => {
+  it('commands and workers move to it', async () => {
     const queue = createJobQueue(await connections.connect(topology.url, 'command'));
     const pools = ['a', 'b', 'c', 'd', 'e', 'f'];
     const taken = new Set<string>();
