@@ -25,8 +25,8 @@ interface PoolChecks {
 }
 
 /**
- * Builds the checks of every caller once, and not per request. They are found by the limits object of the cached
- * caller.
+ * Parses the policies of every caller and builds their checks once, and not per request. They are found by the caller's
+ * limits, which are the same object for as long as the caller is cached.
  */
 export class CheckBook {
   private readonly names: AdmissionNames;

@@ -9,8 +9,8 @@ import { Numbering } from './numbering.ts';
 import { readScript } from './script.ts';
 
 /**
- * No ingress has a lease, or promises to look after a slot, for longer: what ends later was written before the clock of
- * Redis was set back.
+ * Neither the lease of an ingress nor its promise to look after a slot lasts longer. What ends later was written before
+ * the clock of Redis was set back.
  */
 export const longestLeaseMs = 60_000;
 

@@ -8,8 +8,8 @@ export type Scope = 'tenant' | 'key';
 
 /**
  * One check of the ledger, of three kinds. A claim adds the amount that it takes; `max` is the most that may be held.
- * - lease: held until the request ends or its lease expires. `weight`: of the tenant whose places in a pool are counted;
- *   absent means 1.
+ * - lease: held until the request ends or its lease expires. `backlog`: what the `max` of a pool's places is computed
+ *   from. `weight`: that of the tenant whose places in a pool are counted; absent means 1.
  * - rate: a bucket that drains within `periodMs`. `settles`: at the end the estimate is replaced by the tokens spent.
  * - budget: the estimate is reserved, then the tokens spent are booked; `periodMs` absent means for ever.
  */

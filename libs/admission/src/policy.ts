@@ -51,16 +51,9 @@ export function formatPolicy(policy: Json): string {
   return JSON.stringify(policy);
 }
 
-// A cached caller keeps its limits object, so its policies are parsed once and not per request.
-const bound = new WeakMap<ScopedLimits, readonly ScopedLimit[]>();
-
 /** The bound policies of a caller: those of its key, then those of its tenant, each in the registry's order. */
-export function bindLimits(scoped: ScopedLimits): readonly ScopedLimit[] {
-  const known = bound.get(scoped);
-  if (known) return known;
-  const ready = [...bindScope(scoped.key, 'key'), ...bindScope(scoped.tenant, 'tenant')];
-  bound.set(scoped, ready);
-  return ready;
+export function bindLimits({ key, tenant }: ScopedLimits): readonly ScopedLimit[] {
+  return [...bindScope(key, 'key'), ...bindScope(tenant, 'tenant')];
 }
 
 function bindScope(policies: Limits, scope: Scope): ScopedLimit[] {

@@ -41,17 +41,7 @@ export class TestBed<Given extends Server = Server> {
     const redis = await this.connect();
     const admission = createAdmission({ redis, ...options });
     this.closers.push(() => admission.close());
-    const { admit, checkPools, inspect, usage, forget, start, close } = admission;
-    return {
-      redis,
-      admit: admit.bind(admission),
-      checkPools: checkPools.bind(admission),
-      inspect: inspect.bind(admission),
-      usage: usage.bind(admission),
-      forget: forget.bind(admission),
-      start: start.bind(admission),
-      close: close.bind(admission),
-    };
+    return Object.assign(admission, { redis });
   }
 
   /** A claim of 100 tokens on a pool with room for all. */

@@ -6,6 +6,7 @@ import type { Claim, Outcome, Ticket } from './claim.ts';
 import { type Ledger, longestLeaseMs, type Renewal, type Settlement } from './ledger.ts';
 import type { Slot } from './names.ts';
 import { readSlotScript } from './script.ts';
+import { Unsettled } from './unsettled.ts';
 
 interface NewTicket {
   claim: Claim;
@@ -67,10 +68,6 @@ export interface TicketBookOptions {
 
 /** Tickets that are renewed by one script run, which takes Redis about 2 ms. */
 const renewalBatch = 200;
-/** Settlements that are repeated at a time, for the same reason. */
-const leftoverBatch = 200;
-/** Settlements that are kept while Redis is away. Beyond that, the oldest are left to the rule for expired leases. */
-const maxUnsettled = 100_000;
 const slotsInUseLifeMs = 7 * 24 * 3600 * 1000;
 /** Slots of dead processes that one round cleans up. */
 const abandonedPerRound = 100;
@@ -85,7 +82,7 @@ const abandonedScript = readSlotScript('abandoned');
 export class TicketBook {
   private readonly options: TicketBookOptions;
   private readonly tickets = new Map<string, OpenTicket>();
-  private readonly unsettled = new Map<string, Settlement>();
+  private readonly unsettled: Unsettled;
   /** Slots for which this process has made a promise since the last round. */
   private readonly announced = new Set<Slot>();
   private timer: Timer | undefined;
@@ -94,6 +91,7 @@ export class TicketBook {
 
   constructor(options: TicketBookOptions) {
     this.options = options;
+    this.unsettled = new Unsettled(options.ledger);
   }
 
   get openCount(): number {
@@ -101,7 +99,7 @@ export class TicketBook {
   }
 
   get unsettledCount(): number {
-    return this.unsettled.size;
+    return this.unsettled.count;
   }
 
   start(): void {
@@ -115,7 +113,7 @@ export class TicketBook {
     this.timer?.cancel();
     this.timer = undefined;
     await Promise.all([this.renewing, this.settling]);
-    await this.settleLeftovers();
+    await this.unsettled.repeat();
   }
 
   /** Promises to look after this slot, so that other processes do it should this one die. */
@@ -157,14 +155,8 @@ export class TicketBook {
   }
 
   /** Never rejects: a settlement that Redis did not take is repeated in the next round. */
-  async settle(settlement: Settlement): Promise<void> {
-    try {
-      await this.options.ledger.settle(settlement);
-    } catch {
-      const [oldest] = this.unsettled.keys();
-      if (this.unsettled.size >= maxUnsettled && oldest !== undefined) this.unsettled.delete(oldest);
-      this.unsettled.set(`${settlement.slots.join(' ')} ${settlement.requestId}`, settlement);
-    }
+  settle(settlement: Settlement): Promise<void> {
+    return this.unsettled.settle(settlement);
   }
 
   private schedule(): void {
@@ -180,37 +172,14 @@ export class TicketBook {
     this.renewing ??= this.renew().finally(() => {
       this.renewing = undefined;
     });
-    this.settling ??= this.settleLeftovers()
+    this.settling ??= this.unsettled
+      .repeat()
       .then(() => this.settleAbandoned())
       .catch(() => undefined)
       .finally(() => {
         this.settling = undefined;
       });
   };
-
-  /** Never rejects. */
-  private async settleLeftovers(): Promise<void> {
-    const leftovers = [...this.unsettled];
-    for (let from = 0; from < leftovers.length; from += leftoverBatch) {
-      const settled = await Promise.all(
-        leftovers.slice(from, from + leftoverBatch).map(([name, settlement]) => this.retry(name, settlement)),
-      );
-      // Redis is away, or the master of all of these. They have been moved behind the others, so the next round starts
-      // there.
-      if (!settled.includes(true)) return;
-    }
-  }
-
-  /** Repeats a settlement. One that fails again is moved behind the others. */
-  private async retry(name: string, settlement: Settlement): Promise<boolean> {
-    const isSettled = await this.options.ledger.settle(settlement).then(
-      () => true,
-      () => false,
-    );
-    this.unsettled.delete(name);
-    if (!isSettled) this.unsettled.set(name, settlement);
-    return isSettled;
-  }
 
   /** Never rejects. */
   private async renew(): Promise<void> {

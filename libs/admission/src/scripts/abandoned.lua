@@ -1,6 +1,6 @@
--- Finds slots whose promise nobody has renewed, so that nobody looks after them any more; the oldest come first. Behind them
--- come those whose promise was made before the clock was set back, and not renewed since.
---   KEYS[1] slots in use, see promise.lua   ARGV[1] how many of either at most   ARGV[2] the longest promise, ms
+-- Finds slots that nobody looks after any more: first those whose promise has run out, the oldest first, then those
+-- whose promise was made before the clock was set back and has not been renewed since.
+--   KEYS[1] slots in use, see promise.lua   ARGV[1] how many of either kind at most   ARGV[2] the longest promise, ms
 
 local time = redis.call('TIME')
 local at = time[1] * 1000 + math.floor(time[2] / 1000)

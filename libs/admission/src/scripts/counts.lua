@@ -148,7 +148,8 @@ local function writeRate(key, rate)
     redis.call('DEL', key)
     return
   end
-  redis.call('HSET', key, 'level', number(rate.level), 'at', now, 'max', number(rate.max), 'period', number(rate.periodMs))
+  local level, max, periodMs = number(rate.level), number(rate.max), number(rate.periodMs)
+  redis.call('HSET', key, 'level', level, 'at', now, 'max', max, 'period', periodMs)
   redis.call('PEXPIRE', key, math.ceil(rate.level * rate.periodMs / rate.max) + 1000)
 end
 

@@ -178,8 +178,8 @@ local function settle(book, id, charge)
   return holds
 end
 
--- A lease that ends later than any that is taken now was taken before the clock was set back: it ends as one that is,
--- and not when the clock is where it was. One that is still looked after is renewed before.
+-- Shortens leases that end later than any that can be taken now. They were taken before the clock was set back, and
+-- would last until it has caught up. A request that is still looked after renews its lease in time.
 local function shortenLeases(book, longestLeaseMs, leaseMs)
   local latest = string.format('(%.0f', at + longestLeaseMs)
   local diesAt = string.format('%.0f', at + leaseMs)
@@ -189,8 +189,7 @@ local function shortenLeases(book, longestLeaseMs, leaseMs)
   writeCounts()
 end
 
--- Settles expired requests, whose ingress is gone. Every script that meets them charges the input estimate plus the
--- output that was seen.
+-- Settles expired requests, whose ingress is gone. They are charged the input estimate plus the output that was seen.
 local function sweep(book)
   local dead = redis.call('ZRANGEBYSCORE', book.openKey, '-inf', now, 'LIMIT', 0, 100)
   if #dead == 0 then return end

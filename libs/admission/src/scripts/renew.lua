@@ -1,6 +1,6 @@
 -- Renews the leases of many requests at once.
 --   ARGV[1] lease ms   ARGV[2] JSON: list of { id, seen, leases: list of { primitive = 'lease', key, amount } }
---   ARGV[3] the longest that anybody's lease lasts, ms
+--   ARGV[3] ms that a lease of any ingress lasts at most
 -- A request may have lost its record: it was swept, and charged, while its ingress could not reach Redis, or Redis lost
 -- it and it will never be charged. As it is still running it gets its leases back, but no reservation of tokens.
 
