@@ -52,7 +52,8 @@ export class FastResponse extends EventEmitter implements ResponseWriter {
     let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
     for (const name in headers) {
       const value = headers[name] ?? '';
-      if (!isHeaderValue(value)) throw new TypeError(`the header ${name} holds what no header may`);
+      if (!isHeaderValue(value))
+        throw new TypeError(`the value of the header ${name} is not allowed in a header`);
       head += `${name}: ${value}\r\n`;
     }
     const length = headers['content-length'];

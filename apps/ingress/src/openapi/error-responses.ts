@@ -51,7 +51,7 @@ const refusals = Object.entries(samples).flatMap(([kind, ofKind]) =>
 const reasons: Readonly<Record<number, string>> = {
   400: 'The request is not valid; the error names the field.',
   401: 'No valid credential. Do not retry.',
-  402: 'A budget is spent. Do not retry, or where it begins anew, not before `retry-after` seconds.',
+  402: 'A budget is spent. Retry only if there is a `retry-after`, and not before that many seconds.',
   403: 'The key may not use this model.',
   404: 'No such model.',
   413: 'The body is too large.',
@@ -61,7 +61,7 @@ const reasons: Readonly<Record<number, string>> = {
   502: 'The model server failed.',
   503: 'No worker, or no Redis, at the moment: retry after `retry-after` seconds.',
   504: 'The deadline passed.',
-  529: 'The model server is overloaded, however often it was asked.',
+  529: 'The model server is overloaded, and still was when it was asked again.',
 };
 
 const anyRates: readonly RateState[] = [
@@ -76,7 +76,7 @@ export function rateHeadersOf(server: ServerCodec): string[] {
 
 const rateHeader: JsonObject = {
   description:
-    'Of the rate of the key or of its tenant of which less is left: the most at once, what is left, when all is there again. Absent where there is no such rate.',
+    'The limit, what is left of it, or when all of it is there again: for the rate of the key or that of its tenant, whichever has less left. Absent if neither has such a rate.',
   schema: { type: 'string' },
 };
 
@@ -93,11 +93,11 @@ export const documentedHeaders: JsonObject = {
     schema: { type: 'integer', minimum: 0 },
   },
   'retry-after': {
-    description: 'Seconds after which a repetition makes sense; more than 60 with 402 only.',
+    description: 'Seconds after which a retry makes sense; more than 60 only with 402.',
     schema: { type: 'integer', minimum: 1 },
   },
   'x-should-retry': {
-    description: '`false` where a repetition can not help; official SDKs obey it.',
+    description: '`false` where a retry cannot help; official SDKs obey it.',
     schema: { type: 'string', enum: ['false'] },
   },
   ...Object.fromEntries(serverCodecs.flatMap(rateHeadersOf).map((name) => [name, rateHeader])),

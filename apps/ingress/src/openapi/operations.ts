@@ -17,10 +17,10 @@ function operation(
 
 const probe = (operationId: string): JsonObject => ({
   operationId,
-  summary: 'Whether there is a server, asked by coding CLIs before they talk',
+  summary: 'Whether a server is there; coding CLIs ask this before their first call',
   tags: ['Operations'],
   security: [],
-  responses: { 200: { description: 'There is.' } },
+  responses: { 200: { description: 'A server is there.' } },
 });
 
 const notReady: JsonObject = {
@@ -29,7 +29,7 @@ const notReady: JsonObject = {
 
 /** The paths that belong to no format. */
 export const operationPaths: JsonObject = {
-  '/livez': { get: operation('isLive', 'Whether the process need not be restarted', 'text/plain') },
+  '/livez': { get: operation('isLive', 'Whether the process is alive', 'text/plain') },
   '/readyz': { get: operation('isReady', 'Whether the process takes traffic', 'application/json', notReady) },
   '/openapi.json': { get: operation('getOpenApi', 'This document', 'application/json') },
   '/docs/': { get: operation('getDocs', 'This document as a page', 'text/html') },

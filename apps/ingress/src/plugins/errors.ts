@@ -88,7 +88,7 @@ function errorOf(error: unknown): ErrorInfo {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const known = byFrameworkCode[code];
   if (known) return known;
-  if (code.startsWith('ECONNRESET') || code === 'ECONNABORTED')
+  if (code === 'ECONNRESET' || code === 'ECONNABORTED')
     return { kind: 'cancelled', message: 'the client left' };
   return errorInfoOf(error);
 }

@@ -40,7 +40,7 @@ export function registerInference(app: FastifyInstance, services: Services): voi
   }
 }
 
-/** The same routes for the fast path, which hands a request over only when its body is complete. */
+/** The same routes for the fast path, which calls a handler only once the body is complete. */
 export function routeInference(services: Services): (path: string) => FastHandler | undefined {
   const exact = new Map<string, FastHandler>();
   const below: [prefix: string, handler: FastHandler][] = [];

@@ -16,7 +16,7 @@ export const defects: Readonly<Record<string, CreateMachine>> = {
   'no resend': (effects, facts) =>
     new AttemptMachine(
       {
-        ...passing(effects),
+        ...asObject(effects),
         order: (worker, order) => order.kind !== 'resend' && effects.order(worker, order),
       },
       facts,
@@ -26,15 +26,15 @@ export const defects: Readonly<Record<string, CreateMachine>> = {
   'a new attempt does not know what was delivered': (effects, facts) =>
     new AttemptMachine(
       {
-        ...passing(effects),
+        ...asObject(effects),
         enqueue: (attempt, _resume, reason) => effects.enqueue(attempt, undefined, reason),
       },
       facts,
     ),
 };
 
-/** The effects as a plain object, of which single ones can be replaced. */
-function passing(effects: AttemptEffects): AttemptEffects {
+/** The effects as a plain object, so that a copy can replace one of them. */
+function asObject(effects: AttemptEffects): AttemptEffects {
   return {
     enqueue: (attempt, resume, reason) => effects.enqueue(attempt, resume, reason),
     withdraw: (attempt) => effects.withdraw(attempt),
@@ -83,7 +83,7 @@ class Endless extends AttemptMachine {
 
 class Faithful extends AttemptMachine {
   override workerLost(): void {
-    // This defect ignores the loss.
+    // The defect is that nothing happens.
   }
 }
 

@@ -71,7 +71,9 @@ export function drawSchedule(seed: number): Schedule {
   const random = createRandom(seed);
   const workers = between(random, 1, 3);
   const isLossy = random() < 0.5;
-  const ways = createRandom(seed ^ 0x2545f491);
+  // Whether a request streams was added later. It has a sequence of its own, so that all else that a seed draws stayed
+  // the same.
+  const streams = createRandom(seed ^ 0x2545f491);
   return {
     seed,
     workers,
@@ -86,7 +88,7 @@ export function drawSchedule(seed: number): Schedule {
     },
     requests: Array.from({ length: between(random, 1, 3) }, () => ({
       ...drawRequest(random),
-      isStream: ways() < 0.7,
+      isStream: streams() < 0.7,
     })),
     faults: Array.from({ length: between(random, 0, 5) }, () => drawFault(random, workers)),
   };

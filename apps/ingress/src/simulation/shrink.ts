@@ -11,12 +11,10 @@ export interface Counterexample {
 /** Makes a failing schedule smaller as long as it goes on failing, for whatever reason. */
 export async function shrink(failing: Schedule, options: PlayOptions = {}): Promise<Counterexample> {
   let schedule = failing;
-  for (
-    let smaller = await firstFailing(schedule, options);
-    smaller;
-    smaller = await firstFailing(schedule, options)
-  ) {
+  let smaller = await firstFailing(schedule, options);
+  while (smaller) {
     schedule = smaller;
+    smaller = await firstFailing(schedule, options);
   }
   const trace: string[] = [];
   const { failure }: Outcome = await play(schedule, { ...options, trace: (line) => trace.push(line) });
@@ -34,7 +32,7 @@ async function firstFailing(schedule: Schedule, options: PlayOptions): Promise<S
 /** Describes a counterexample for people. */
 export function describeCounterexample({ schedule, failure, trace }: Counterexample): string {
   return [
-    `${failure}`,
+    failure,
     `seed ${schedule.seed}, made as small as possible:`,
     JSON.stringify(schedule, null, 2),
     ...trace,
