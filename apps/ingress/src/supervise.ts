@@ -6,11 +6,9 @@ import {
   opsPorts,
   ProcessPool,
   parseEnvironment,
+  stopMarginMs,
 } from '@sluice/runtime';
 import { ingressEnvironment, processSeat } from './config.ts';
-
-/** What the processes may need beyond their own drain limit, to close. */
-const closeLimitMs = 6_000;
 
 /**
  * Runs several ingress processes on one port. The kernel spreads new connections over them, and each has a reply
@@ -21,7 +19,7 @@ export async function startSupervisor(environment: Environment): Promise<void> {
   const logger = createLogger({ name: 'ingress-supervisor', level: config.SLUICE_LOG_LEVEL });
   const ports = opsPorts(config.SLUICE_OPS_PORT, config.SLUICE_PROCESSES, config.SLUICE_PORT);
   const drainLimitMs = config.SLUICE_DRAIN_LIMIT_MS;
-  const lifecycle = createLifecycle({ logger, drainLimitMs: drainLimitMs + closeLimitMs });
+  const lifecycle = createLifecycle({ logger, drainLimitMs: drainLimitMs + stopMarginMs });
   let port = config.SLUICE_PORT;
   const processes = new ProcessPool({
     entry: fileURLToPath(new URL('./main.ts', import.meta.url)),

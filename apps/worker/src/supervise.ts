@@ -7,12 +7,10 @@ import {
   opsPorts,
   ProcessPool,
   parseEnvironment,
+  stopMarginMs,
 } from '@sluice/runtime';
 import { createBus, openRedis, publishNews } from '@sluice/transport';
 import { workerEnvironment } from './config.ts';
-
-/** What the processes may need beyond their own drain limit, to close. */
-const closeLimitMs = 6_000;
 
 /**
  * Runs worker processes and does nothing else, so that it outlives them. It tells every ingress of a process that dies
@@ -25,7 +23,7 @@ export async function startSupervisor(environment: Environment): Promise<void> {
   for (const warning of warnings) logger.warn(warning);
   const ports = opsPorts(config.SLUICE_OPS_PORT, config.SLUICE_PROCESSES);
   const drainLimitMs = config.SLUICE_DRAIN_LIMIT_MS;
-  const lifecycle = createLifecycle({ logger, drainLimitMs: drainLimitMs + closeLimitMs });
+  const lifecycle = createLifecycle({ logger, drainLimitMs: drainLimitMs + stopMarginMs });
   const redis = openRedis(config.SLUICE_REDIS_URL, {
     profile: 'worker',
     name: 'worker-supervisor',

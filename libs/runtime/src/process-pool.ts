@@ -3,12 +3,15 @@ import { z } from 'zod';
 import type { Environment } from './environment.ts';
 import type { Logger } from './logger.ts';
 
-const firstRestartMs = 100;
-const lastRestartMs = 5_000;
+/** The pause before the second restart in a row. The first has none, and every further pause is twice as long. */
+const firstPauseMs = 200;
+const longestPauseMs = 5_000;
 /** A process that has lived this long is restarted without delay when it dies. */
 const healthyAfterMs = 10_000;
 /** How long after its own drain limit a process is killed. */
 const killAfterMs = 5_000;
+/** How much longer than the drain limit of its processes the `stop` of a pool may take, milliseconds. */
+export const stopMarginMs = killAfterMs + 1_000;
 
 const readyMessage = z.looseObject({
   type: z.literal('ready'),
@@ -132,7 +135,8 @@ class Seat {
 
   private ended(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
     if (this.isStopping) return;
-    const delayMs = this.failures === 0 ? 0 : Math.min(lastRestartMs, firstRestartMs * 2 ** this.failures);
+    const { failures } = this;
+    const delayMs = failures === 0 ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1));
     this.failures += 1;
     // The field is not named `pid`, because that is the logging process's own in every line.
     const ended = { process: child.pid, code, signal, restartInMs: delayMs };
