@@ -23,7 +23,6 @@ export class DurationHistogram {
   private readonly bucketsMs: readonly number[];
   private readonly labelNames: readonly string[];
   private readonly series = new Map<string, Series>();
-
   /** The beginning of each bucket's line, without the labels of the series. */
   private readonly bucketHeads: readonly string[];
 

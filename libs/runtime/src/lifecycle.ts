@@ -129,11 +129,10 @@ class ProcessLifecycle implements Lifecycle {
       },
       what,
     );
-    const limitMs = this.options.fatalDrainLimitMs ?? Math.min(5_000, this.options.drainLimitMs);
-    if (this.began.signal.aborted) return;
-    this.begin(what, limitMs);
+    this.begin(what, this.options.fatalDrainLimitMs ?? Math.min(5_000, this.options.drainLimitMs));
   }
 
+  /** Begins the drain, unless it has begun. */
   private begin(reason: string, limitMs: number): void {
     if (this.began.signal.aborted) return;
     this.beganAt = this.clock.monotonic();

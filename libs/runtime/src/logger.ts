@@ -22,7 +22,14 @@ export interface LoggerOptions {
 
 /** Fields with texts of people or models. Nobody may log them, and if it happens they are masked. */
 const contentNames: ReadonlySet<string> = new Set([
-  ...['body', 'completion', 'content', 'contents', 'messages', 'prompt', 'request', 'text'],
+  'body',
+  'completion',
+  'content',
+  'contents',
+  'messages',
+  'prompt',
+  'request',
+  'text',
 ]);
 const maxDepth = 6;
 /** Characters that may wait for a stalled reader of the log. Beyond that, lines are dropped, so that streams go on. */

@@ -2,19 +2,19 @@
 export const mask = '***';
 
 const secretWords: ReadonlySet<string> = new Set([
-  ...[
-    'key',
-    'keys',
-    'apikey',
-    'token',
-    'secret',
-    'secrets',
-    'password',
-    'passphrase',
-    'credential',
-    'credentials',
-  ],
-  ...['authorization', 'cookie', 'pwd'],
+  'key',
+  'keys',
+  'apikey',
+  'token',
+  'secret',
+  'secrets',
+  'password',
+  'passphrase',
+  'pwd',
+  'credential',
+  'credentials',
+  'authorization',
+  'cookie',
 ]);
 const knownNames = new Map<string, boolean>();
 

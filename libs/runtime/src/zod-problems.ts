@@ -54,8 +54,9 @@ function describeIssue(issue: Issue, raw: unknown): string {
   if (!zodMessage.test(issue.message)) return lowerFirst(issue.message);
   switch (issue.code) {
     case 'invalid_type':
-      if (valueAt(raw, issue.path) === undefined) return `is missing; expected ${article(issue.expected)}`;
-      return `expected ${article(issue.expected)}, got ${article(kindOf(valueAt(raw, issue.path)))}`;
+      if (valueAt(raw, issue.path) === undefined)
+        return `is missing; expected ${describeKind(issue.expected)}`;
+      return `expected ${describeKind(issue.expected)}, got ${describeKind(kindOf(valueAt(raw, issue.path)))}`;
     case 'too_small':
       return describeBound(
         issue.origin,
@@ -137,7 +138,7 @@ function kindOf(value: unknown): string {
   return typeof value;
 }
 
-const words: Readonly<Record<string, string>> = {
+const inWords: Readonly<Record<string, string>> = {
   int: 'a whole number',
   integer: 'a whole number',
   number: 'a number',
@@ -151,8 +152,8 @@ const words: Readonly<Record<string, string>> = {
   fraction: 'a fraction',
 };
 
-function article(kind: string): string {
-  return words[kind] ?? kind;
+function describeKind(kind: string): string {
+  return inWords[kind] ?? kind;
 }
 
 function lowerFirst(text: string): string {
