@@ -30,6 +30,7 @@ export interface Links {
   close(): void;
 }
 
+/** What the links are for, and what they call. */
 export interface LinksOptions {
   /** How commands behave when Redis is away. */
   profile: Exclude<ConnectionProfile, 'subscriber'>;

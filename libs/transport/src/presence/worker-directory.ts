@@ -47,14 +47,14 @@ export class WorkerDirectory {
   }
 
   receive(news: WorkerNews): void {
+    // After a worker's own news of its exit come those of its supervisor, and perhaps a late presence, which must not
+    // bring it back.
+    if (this.exited.has(news.worker)) return;
     if (news.type === 'exited') {
-      // The worker itself has already said it; this is its supervisor's message.
-      if (this.exited.has(news.worker)) return;
       this.remember(news.worker);
       this.lose(news.worker, 'exited');
       return;
     }
-    if (this.exited.has(news.worker)) return;
     const before = this.workers.get(news.worker);
     const isDraining = news.state === 'draining';
     for (const [pool, { resume }] of Object.entries(news.pools)) this.lastResume.set(pool, resume);
@@ -133,10 +133,9 @@ export class WorkerDirectory {
   }
 
   private lose(worker: string, reason: LostReason): void {
-    // A worker that leaves in order names no pools any more, so it is not counted.
-    const pools = this.workers.get(worker)?.pools ?? {};
-    for (const pool of Object.keys(pools)) this.deaths.set(pool, this.deathsOf(pool) + 1);
     const before = this.workers.get(worker);
+    // A worker that leaves in order names no pools any more, so it is not counted.
+    for (const pool of Object.keys(before?.pools ?? {})) this.deaths.set(pool, this.deathsOf(pool) + 1);
     this.put(worker, undefined);
     if (before || reason === 'exited') this.options.onLost(worker, reason, before?.isDraining ?? false);
   }
@@ -155,7 +154,7 @@ export class WorkerDirectory {
       this.slots.set(pool, (this.slots.get(pool) ?? 0) + sign * slots);
   }
 
-  // A presence message may arrive after the news of the exit, and must not bring the worker back.
+  /** Remembers the exit of a worker; of many, the oldest is forgotten. */
   private remember(worker: string): void {
     this.exited.add(worker);
     if (this.exited.size > 1_000) {

@@ -9,6 +9,7 @@ import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
 import { groupTls, serverTls } from './redis-tls.ts';
 import { watchSilence } from './watch-silence.ts';
 
+/** A connection to one server, or to a cluster. */
 export type RedisClient = Redis | Cluster;
 
 /**
@@ -47,6 +48,7 @@ const byProfile: Readonly<Record<ConnectionProfile, Settings>> = {
   subscriber: { maxRetriesPerRequest: null, autoResubscribe: false },
 };
 
+/** How a connection behaves, and what it calls. */
 export interface ConnectionOptions {
   profile: ConnectionProfile;
   /** Shown by `CLIENT LIST`. */

@@ -1,11 +1,12 @@
 import { SluiceError } from '@sluice/canonical';
 
+/** One server of a group. */
 export interface RedisNode {
   host: string;
   port: number;
 }
 
-/** Absent parts are not sent. */
+/** What a client logs in with; absent parts are not sent. */
 export interface RedisCredentials {
   username?: string;
   password?: string;

@@ -47,8 +47,8 @@ function failWaiting(node: Redis, error: Error): void {
 }
 
 /**
- * Bytes that the kernel has not taken yet. Private in Node, whose streams only report whole writes. Below TLS
- * there is another socket.
+ * Bytes that the kernel has not taken yet. The handle is private in Node, whose streams only report whole writes. Under
+ * TLS, the bytes are in that of the socket below.
  */
 function bytesUnsent(stream: SocketWithHandle | undefined): number {
   const handle = stream?._handle;

@@ -17,7 +17,7 @@ function compact<Value extends object>(value: Value): GenerationEvent {
 const delta = { block, tokens };
 const usage = fc.record({ inputTokens: fc.nat(), outputTokens: fc.nat() }, { requiredKeys: [] });
 
-/** Any event at all, in no legal order. */
+/** For tests: any event at all, in no legal order. */
 export const anyEvent: fc.Arbitrary<GenerationEvent> = fc
   .oneof(
     fc.record({ type: fc.constant('start'), id: text, model: text, createdAt: fc.nat() }),

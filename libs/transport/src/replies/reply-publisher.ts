@@ -132,6 +132,7 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     for (const attempt of opened) attempt.announce();
   };
 
+  /** Adds the frames that were asked for, and returns their attempts, and the questions about frames no longer kept. */
   const repeat = (asked: ReadonlyMap<string, Gone>, add: (text: string) => void) => {
     const found: AttemptFrames[] = [];
     const gone: Gone[] = [];
