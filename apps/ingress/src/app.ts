@@ -74,7 +74,7 @@ export async function buildApp(services: Services): Promise<App> {
   registerContinue(app);
   registerEarlyRefusal(app);
   registerBodyRoom(app, bodyLimitBytes);
-  registerBody(app);
+  registerBody(app, services.promptRoom);
   registerOperations(app, services);
   registerDocumentation(app);
   registerModels(app, services);

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { getHeapStatistics } from 'node:v8';
 import { type Admission, createAdmission, createMemoryGate } from '@sluice/admission';
 import { loadCatalog } from '@sluice/catalog';
 import {
@@ -25,6 +24,7 @@ import { buildApp } from './app.ts';
 import { type IngressConfig, ingressEnvironment } from './config.ts';
 import { openDelivery } from './dispatch/delivery.ts';
 import { limitConnections, openFilesLimit } from './guards/connection-limit.ts';
+import { heapLimitBytes } from './guards/heap-limit.ts';
 import { watchOverload } from './guards/overload.ts';
 import { PromptPassage } from './guards/prompt-passage.ts';
 import { PromptRoom } from './guards/prompt-room.ts';
@@ -73,8 +73,8 @@ export async function startIngress(environment: Environment): Promise<void> {
     catalog,
     admission,
     overload,
-    promptRoom: new PromptRoom(getHeapStatistics().heap_size_limit),
-    promptPassage: new PromptPassage(getHeapStatistics().heap_size_limit),
+    promptRoom: new PromptRoom(heapLimitBytes()),
+    promptPassage: new PromptPassage(heapLimitBytes()),
     queue,
     directory,
     dispatcher,

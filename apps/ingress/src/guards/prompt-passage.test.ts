@@ -5,7 +5,7 @@ let passage: PromptPassage;
 let begun: string[];
 beforeEach(() => {
   // Room for 100 bytes.
-  passage = new PromptPassage(6_400);
+  passage = new PromptPassage(2_500);
   begun = [];
 });
 

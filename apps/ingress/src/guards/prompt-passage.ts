@@ -1,5 +1,5 @@
 /** The share of the heap that large prompts on their way may have, as long as they arrived: they cost several times that. */
-const heapShare = 1 / 64;
+const heapShare = 1 / 25;
 
 /**
  * Lets large prompts on their way to Redis a few at a time. A prompt that is kept costs as much memory as it is long. On

@@ -39,7 +39,7 @@ beforeEach(async () => {
   registerObservation(app, services);
   registerErrors(app, services);
   registerBodyRoom(app, largest);
-  registerBody(app);
+  registerBody(app, services.promptRoom);
   app.post('/v1/chat/completions', {
     onRequest: async (http) => {
       const tenant = String(http.headers['x-tenant']);

@@ -1,6 +1,9 @@
 import { SluiceError } from '@sluice/canonical';
 import type { HttpHeaders } from '@sluice/formats';
 import type { FastifyInstance } from 'fastify';
+import type { Exchange } from '../exchange.ts';
+import type { PromptRoom } from '../guards/prompt-room.ts';
+import { exchangeOf } from './observe.ts';
 
 /** No prompt is nested more deeply, and recursion over a body that is could end the process. */
 const depthLimit = 200;
@@ -23,17 +26,31 @@ const widths = new Uint32Array(depthLimit + 1);
  * Reads bodies as JSON. A missing content type counts as JSON, and charset parameters are fine; any other type is
  * refused. Bodies beyond the limits of nesting, values or fields are refused before they are parsed.
  */
-export function registerBody(app: FastifyInstance): void {
+export function registerBody(app: FastifyInstance, promptRoom: PromptRoom): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (http, body, done) => {
     try {
       const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
-      if (http.exchange) http.exchange.bodyBytes = bytes.length;
-      done(null, parseBody(http.headers['content-type'], bytes));
+      done(null, readBody(exchangeOf(http), http.headers['content-type'], bytes, promptRoom));
     } catch (error) {
       done(error as SluiceError);
     }
   });
+}
+
+/**
+ * Parses the body of a request. If its caller is known, it must find room first: a body takes several times its size
+ * while it is parsed, and is kept to the end of its request.
+ */
+export function readBody(
+  exchange: Exchange,
+  contentType: string | undefined,
+  body: Buffer,
+  promptRoom: PromptRoom,
+): unknown {
+  exchange.bodyBytes = body.length;
+  if (exchange.caller) promptRoom.take(exchange, exchange.caller.tenant, body.length);
+  return parseBody(contentType, body);
 }
 
 /** Throws if the body is compressed. Call it before the body is read, on routes that read one. */

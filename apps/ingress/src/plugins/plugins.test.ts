@@ -43,7 +43,7 @@ beforeEach(async () => {
   });
   registerObservation(app, services);
   registerErrors(app, services);
-  registerBody(app);
+  registerBody(app, services.promptRoom);
   app.post('/v1/chat/completions', {
     onRequest: async (http) => refuseCompressed(http.headers),
     handler: async (http) => ({ got: http.body }),

@@ -11,7 +11,7 @@ import { streamAnswer } from '../answers/stream-answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { FastHandler } from '../fast-path/fast-connection.ts';
 import { httpFacts } from '../http-facts.ts';
-import { noBody, parseBody, refuseCompressed } from '../plugins/body.ts';
+import { noBody, readBody, refuseCompressed } from '../plugins/body.ts';
 import { writeFailure } from '../plugins/errors.ts';
 import { exchangeOf, openExchange } from '../plugins/observe.ts';
 import type { Services } from '../services.ts';
@@ -48,9 +48,10 @@ export function routeInference(services: Services): (path: string) => FastHandle
     const handler: FastHandler = (head, body, response) => {
       const facts = httpFacts(head.url, head.headers);
       const exchange = openExchange(facts, codec.format, response, services);
-      exchange.bodyBytes = body.length;
-      const answer = () =>
-        answerCall(exchange, parseBody(head.headers['content-type'], body), response, codec, services);
+      const answer = () => {
+        const value = readBody(exchange, head.headers['content-type'], body, services.promptRoom);
+        return answerCall(exchange, value, response, codec, services);
+      };
       const fail = (error: unknown) => writeFailure(error, exchange, response, services);
       try {
         const checking = checkHead(exchange, codec, services);
@@ -101,7 +102,6 @@ async function answerCall(
   if (!caller) throw new SluiceError('internal', 'a call went past authentication');
   // It may have left while its key was looked up; a `close` listener added from here on would never be called.
   if (response.destroyed) throw new SluiceError('cancelled', 'the client left');
-  services.promptRoom.take(exchange, caller.tenant, exchange.bodyBytes ?? 0);
 
   const { operation, request, call } = codec.decodeRequest({ ...facts, body, requestId });
   const { model, pool } = findModel(request.model, caller, services);
