@@ -19,8 +19,8 @@ import { SlotTime } from './slot-time.ts';
 import { Spending } from './spending.ts';
 
 /**
- * Prompts up to this many bytes are sent to Redis with the question for admission; larger ones only once admitted, and a
- * few at a time.
+ * Prompts up to this many bytes are sent to Redis with the question for admission; larger ones only once admitted, and
+ * a few at a time.
  */
 const largePrompts = 32 * 1024;
 
@@ -74,12 +74,12 @@ export class Answer {
     this.generations = Array.from({ length: plan.call.choices });
   }
 
-  /** Admits the request and enqueues its generations in one step. Throws the refusal, or `unavailable`. */
+  /** Begins the answer: at once, or for a large prompt when it is its turn. Throws the refusal, or `unavailable`. */
   begin(): Promise<void> {
     const bytes = (this.exchange.bodyBytes ?? 0) * this.generations.length;
-    if (bytes <= largePrompts) return this.enter();
-    // Waits before any of it is dispatched, or a job that is still here would be missed in the queue.
-    return this.services.promptPassage.run(bytes, () => this.enter());
+    if (bytes <= largePrompts) return this.dispatchAll();
+    // The wait comes before the dispatch: a dispatched job that is still here would be missed in the queue.
+    return this.services.promptPassage.run(bytes, () => this.dispatchAll());
   }
 
   /** Stops everything and settles for what was delivered. Does nothing after the end. */
@@ -137,8 +137,9 @@ export class Answer {
     }
   }
 
-  private async enter(): Promise<void> {
-    // The client left while others went first.
+  /** Admits the request and enqueues its generations in one step. */
+  private async dispatchAll(): Promise<void> {
+    // The client left while other prompts went first.
     if (this.isSettled) return;
     const admitted = Promise.withResolvers<void>();
     const ready: InferenceJob[] = [];

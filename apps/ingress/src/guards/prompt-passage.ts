@@ -1,9 +1,9 @@
-/** The share of the heap that large prompts on their way may have, as long as they arrived: they cost several times that. */
+/** The share of the heap that the bodies of prompts on their way may take together; each costs several times that. */
 const heapShare = 1 / 25;
 
 /**
- * Lets large prompts on their way to Redis a few at a time. A prompt that is kept costs as much memory as it is long. On
- * its way it is also a job, a command, and the text that is written: 27 of 1 MB at once ended a process of 128 MB.
+ * Lets a few large prompts at a time on their way to Redis. A kept prompt takes as much memory as it has bytes. On its
+ * way it is also a job, a command and the text that is written: 27 of 1 MB at once ended a process of 128 MB.
  */
 export class PromptPassage {
   private readonly bytes: number;
@@ -14,7 +14,7 @@ export class PromptPassage {
     this.bytes = heapShare * heapBytes;
   }
 
-  /** Runs `work`, which sends so many bytes of prompts, when it is their turn: at once if there is room. */
+  /** Runs `work`, which sends this many bytes of prompts, when it is its turn; if there is room, at once. */
   async run(bytes: number, work: () => Promise<void>): Promise<void> {
     if (this.waiting.length === 0 && this.hasRoom(bytes)) this.underWay += bytes;
     else await new Promise<void>((enter) => this.waiting.push({ bytes, enter }));
@@ -26,12 +26,12 @@ export class PromptPassage {
     }
   }
 
-  /** One that is larger than the passage goes alone. */
+  /** A prompt that is larger than the passage goes alone. */
   private hasRoom(bytes: number): boolean {
     return this.underWay === 0 || this.underWay + bytes <= this.bytes;
   }
 
-  /** Whoever came first goes first. */
+  /** Lets in those for which there is room, in the order in which they came. */
   private letIn(): void {
     for (let next = this.waiting[0]; next && this.hasRoom(next.bytes); next = this.waiting[0]) {
       this.waiting.shift();
