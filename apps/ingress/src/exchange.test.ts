@@ -83,7 +83,7 @@ describe('an exchange', () => {
     expect(await sampleOf('sluice_time_per_output_token_seconds_count{format="openai"}')).toBeNaN();
   });
 
-  it('tells how often the answer that needed most was tried, and who had one of them last', () => {
+  it('reports the most attempts that one of its answers needed, and the last worker', () => {
     const tried = { attempts: 1, worker: undefined };
     noteAttempts(exchange, [undefined, { attempts: 3, worker: 'w1' }, { attempts: 2, worker: 'w2' }, tried]);
     closeExchange(exchange, 200, services());

@@ -26,7 +26,7 @@ const namesOf = async (loading: ReturnType<typeof load>) =>
   (await loading).backends.map(({ pool }) => pool.name);
 
 describe('a worker', () => {
-  it('serves every pool of its settings where it is told none', async () => {
+  it('serves every pool of its settings if it is given no list', async () => {
     expect(await namesOf(load(undefined, { UPSTREAM_KEY: 'x' }))).toEqual(['fake', 'real']);
   });
 
@@ -35,11 +35,11 @@ describe('a worker', () => {
     await expect(load(['real'])).rejects.toThrow('pools.real.backend.credential: the environment variable');
   });
 
-  it('serves a pool once that it is told twice', async () => {
+  it('serves a pool that is listed twice only once', async () => {
     expect(await namesOf(load(['fake', 'fake']))).toEqual(['fake']);
   });
 
-  it('is told which pools there are when it is to serve one that there is not', async () => {
+  it('refuses a pool that does not exist, and names those that do', async () => {
     await expect(load(['fake', 'reel', 'cloud'])).rejects.toThrow(
       'environment: 2 mistakes\n' +
         '  SLUICE_POOLS: there is no pool "reel"; did you mean real?\n' +

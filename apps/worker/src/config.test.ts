@@ -5,7 +5,7 @@ import { workerEnvironment } from './config.ts';
 const poolsOf = (text: string | undefined) =>
   parseEnvironment(workerEnvironment, { SLUICE_POOLS: text }).values.SLUICE_POOLS;
 
-it('a worker serves the pools that it is told, and all where it is told nothing', () => {
+it('the pools of a worker stand between commas, and no list means all of them', () => {
   expect(poolsOf(' a, b ,')).toEqual(['a', 'b']);
   expect(poolsOf(undefined)).toBeUndefined();
   expect(poolsOf('')).toBeUndefined();

@@ -6,7 +6,7 @@ import { createJobQueue, type InferenceJob, openRedis, type ReplyPublisher } fro
 import { expect, it } from 'vitest';
 import { PoolWorker } from './pool-worker.ts';
 
-it('a pool offers its slots once its engine stands, forgets what was cancelled, and drains when the rest has ended', async () => {
+it('a pool offers its slots once its engine has started, forgets what was cancelled, and is drained when the rest has ended', async () => {
   await using redis = await startRedis();
   const connection = openRedis(redis.url, { profile: 'worker', name: 'test', onError: () => undefined });
   await until(() => connection.status === 'ready');

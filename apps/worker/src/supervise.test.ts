@@ -1,7 +1,7 @@
 import { findFreePort, startProcess, startRedis, until } from '@sluice/testing';
 import { expect, it } from 'vitest';
 
-it('a worker process that takes the place of one that was killed counts the restart', async () => {
+it('a worker process that replaces a killed one counts the restart', async () => {
   await using redis = await startRedis();
   const opsPort = await findFreePort();
   await using supervisor = await startProcess('apps/worker/src/main.ts', {
@@ -12,7 +12,7 @@ it('a worker process that takes the place of one that was killed counts the rest
   await until(async () => (await restartsOf(opsPort)) === 1, { what: 'the count of the successor' });
 });
 
-it('a name that means nothing to any process is warned about, one that means something to an ingress is not', async () => {
+it('a supervisor warns of a name that no process reads, and not of one that an ingress reads', async () => {
   await using redis = await startRedis();
   await using supervisor = await startProcess('apps/worker/src/main.ts', {
     environment: {
@@ -34,7 +34,7 @@ it('a name that means nothing to any process is warned about, one that means som
   ]);
 });
 
-it('a worker process says once what it runs with, and shows no password', async () => {
+it('a worker process logs its settings once, without the password', async () => {
   await using redis = await startRedis();
   await using supervisor = await startProcess('apps/worker/src/main.ts', {
     environment: {

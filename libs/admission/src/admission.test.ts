@@ -214,7 +214,7 @@ it('a stored policy that is not valid stops its tenant and nobody else', async (
   await ingress.admit(bed.claim());
 });
 
-it('a tenant with many requests in a pool stands behind the first of another', async () => {
+it('a tenant with many requests in a pool waits behind the first of another tenant', async () => {
   const ingress = await bed.admission();
   const tickets: [string, Ticket][] = [];
   const admit = async (tenant: string) => {

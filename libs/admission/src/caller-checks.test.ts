@@ -7,7 +7,7 @@ const limits = { tenant: { concurrency: { max: 3 } }, key: { 'request-rate': { m
 const caller = (changes = {}) => book.ofCaller({ tenant: 'acme', keyId: 'key_1', limits, ...changes });
 const keysOf = ({ list }: ReturnType<typeof caller>) => list.holds.map(({ key }) => key);
 
-it('a caller is asked the same list again, and another one under the same limits his own', () => {
+it('a caller keeps its list of checks, and another one with the same limits has a list of its own', () => {
   expect(caller()).toBe(caller());
   expect(keysOf(caller())).toEqual([
     'sluice:{t:acme}:request-rate:key:key_1',
@@ -23,13 +23,13 @@ it('a caller is asked the same list again, and another one under the same limits
   ]);
 });
 
-it('changed limits come as another object and are asked at once', () => {
+it('changed limits come as another object, and count at once', () => {
   const changed = { ...limits, tenant: { concurrency: { max: 4 } } };
   expect(caller({ limits: changed }).list.holds[1]).toMatchObject({ max: 4 });
   expect(caller().list.holds[1]).toMatchObject({ max: 3 });
 });
 
-it('a weight other than 1 goes with the places of the tenant, and a changed one comes at once', () => {
+it('a weight other than 1 is part of the check of places of the tenant, and a changed one counts at once', () => {
   const placesOf = (weight: number) =>
     book.ofPool(caller({ weight }), 'gpu', { slots: 2, waitBudgetMs: 5 }).holds[1];
   const usual = { primitive: 'lease', key: 'sluice:{p:gpu}:leases:of:acme' };
@@ -38,16 +38,19 @@ it('a weight other than 1 goes with the places of the tenant, and a changed one 
   expect(placesOf(4)).toEqual({ ...usual, weight: 4 });
 });
 
-it.each([{ slots: 3 }, { waitBudgetMs: 6 }, { maxWaiting: 7 }])('a pool with %j is asked anew', (change) => {
-  const policy = { slots: 2, waitBudgetMs: 5 };
-  const before = book.ofPool(caller(), 'gpu', policy);
-  expect(book.ofPool(caller(), 'gpu', { ...policy })).toBe(before);
-  expect(book.ofPool(caller(), 'other', policy)).not.toBe(before);
-  const [places] = book.ofPool(caller(), 'gpu', { ...policy, ...change }).holds;
-  expect(places).toMatchObject({ key: 'sluice:{p:gpu}:leases:all', backlog: { ...policy, ...change } });
-});
+it.each([{ slots: 3 }, { waitBudgetMs: 6 }, { maxWaiting: 7 }])(
+  'a pool that changes to %j gets a new list',
+  (change) => {
+    const policy = { slots: 2, waitBudgetMs: 5 };
+    const before = book.ofPool(caller(), 'gpu', policy);
+    expect(book.ofPool(caller(), 'gpu', { ...policy })).toBe(before);
+    expect(book.ofPool(caller(), 'other', policy)).not.toBe(before);
+    const [places] = book.ofPool(caller(), 'gpu', { ...policy, ...change }).holds;
+    expect(places).toMatchObject({ key: 'sluice:{p:gpu}:leases:all', backlog: { ...policy, ...change } });
+  },
+);
 
-it('a record keeps of a check what settles it', () => {
+it('a record keeps of a check what settling it needs', () => {
   const limits = {
     tenant: { concurrency: { max: 3 }, 'token-budget': { max: 50 } },
     key: { 'token-rate': { max: 9, periodMs: 1000 }, 'token-budget': { max: 5, periodMs: 2000 } },

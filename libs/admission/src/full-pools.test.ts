@@ -11,7 +11,7 @@ beforeEach(() => {
   pools = new FullPools(() => now);
 });
 
-it('a pool that nobody was refused by is asked', () => {
+it('a pool that has refused nobody is asked', () => {
   expect(pools.refusal('gpu', 'acme', 1)).toBeUndefined();
   expect(pools.ask('gpu', 'acme', 1)).toBe('open');
 });

@@ -110,7 +110,7 @@ it('a budget with a period begins anew, and what is reserved stays reserved', as
   await until(async () => (await ingress.usage(claim))[0]?.used === 0);
 });
 
-it('a budget with a period says when it begins anew, and to nobody for whom that is no help', async () => {
+it('a budget with a period says when it begins anew, but not to a claim that will not fit even then', async () => {
   const ingress = await bed.admission();
   const hour = 3_600_000;
   const limits = { tenant: { 'token-budget': { max: 150, periodMs: 1000 * hour } }, key: {} };

@@ -36,7 +36,7 @@ it('admission stops while Redis is nearly full and goes on afterwards', async ()
   expect(clock.timers).toBe(0);
 });
 
-it('a Redis that begins to evict while it is used is told of once, and once when it keeps everything again', async () => {
+it('a Redis that begins to evict is reported once, and once more when it keeps everything again', async () => {
   const clock = new FakeClock();
   const redis = await bed.connect();
   const told: (string | undefined)[] = [];

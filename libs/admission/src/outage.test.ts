@@ -40,7 +40,7 @@ it('what a dead ingress held is free after its lease, and charged by the input a
   expect((await living.usage(claim)).map(({ used }) => used)).toEqual([1, 47 + 100]);
 });
 
-it('whoever asks next finds what a dead ingress held settled, without anybody who looks after it', async () => {
+it('the next request settles what a dead ingress held, even if no process looks after it', async () => {
   const [dead, next] = [await bed.admission({ leaseMs: 100 }), await bed.admission({ leaseMs: 100 })];
   const limits = { tenant: { 'token-budget': { max: 150 } }, key: {} };
   await dead.admit(bed.claim({ limits }));
@@ -60,7 +60,7 @@ it('places of more dead requests than one visit settles are free at once', async
   await living.admit(bed.claim({ limits: many, jobs: 150 }));
 });
 
-it('a living ingress looks after what a dead one left, though nobody asks for that tenant again', async () => {
+it('a living ingress looks after what a dead one left, even if nobody asks for that tenant again', async () => {
   const [dying, living] = [await bed.admission({ leaseMs: 100 }), await bed.admission(short)];
   const claim = bed.claim({ limits });
   await dying.admit(claim);
@@ -75,7 +75,7 @@ it('a living ingress looks after what a dead one left, though nobody asks for th
   });
 });
 
-it('a living ingress looks after what a dead one left, though their clocks are hours apart', async () => {
+it('a living ingress looks after what a dead one left, even if their clocks are hours apart', async () => {
   const hourMs = 3_600_000;
   const [fast, slow] = [shifted(hourMs), shifted(-hourMs)];
   const [dying, living] = [
@@ -89,7 +89,7 @@ it('a living ingress looks after what a dead one left, though their clocks are h
   expect(await living.redis.keys('*')).toEqual(['sluice:{t:acme}:token-budget:tenant']);
 });
 
-it('a living ingress looks after what a dead one left, though the clock of Redis was set back by hours since', async () => {
+it('a living ingress looks after what a dead one left, even if the clock of Redis has since been set back by hours', async () => {
   const [dying, living] = [await bed.admission({ leaseMs: 100 }), await bed.admission(short)];
   await dying.admit(bed.claim({ limits }));
   dying.redis.disconnect();

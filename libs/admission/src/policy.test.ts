@@ -42,7 +42,7 @@ it('a period is refused where there is none, and missed where there must be one'
   expect(() => parsePolicy('request-rate', '10')).toThrow('written as request-rate=60/1m');
 });
 
-it('an unknown limit is told which there are', () => {
+it('an unknown limit is refused with the names of those that exist', () => {
   const names = limits.map(({ name }) => name).join(', ');
   expect(() => parsePolicy('speed', '10')).toThrow(`known: ${names}`);
 });

@@ -44,7 +44,7 @@ it('tells what is left of each rate once the request has taken its own', async (
   expect((await left())?.map((rate) => rate.left)).toEqual([0, 700]);
 });
 
-it('of key and tenant it tells the one of which less is left', async () => {
+it('of the rates of the key and its tenant, the scarcer one is told', async () => {
   const admission = await bed.admission();
   const limits: ScopedLimits = {
     tenant: { 'request-rate': { max: 3, periodMs } },

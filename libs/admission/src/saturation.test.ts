@@ -15,7 +15,7 @@ afterAll(() => bed.close());
 
 const meanKey = 'sluice:{p:gpu}:service:mean';
 
-it('a pool takes its slots and what they start within the wait budget, to the request', async () => {
+it('a pool takes as many requests as it has slots, those that these start within the wait budget, and not one more', async () => {
   const ingress = await bed.admission();
   const pools = fc.record({
     slots: fc.integer({ min: 1, max: 5 }),
@@ -52,7 +52,7 @@ it('a request for more generations than an empty pool has room for is refused fo
   await expect(ask(6)).rejects.toMatchObject({ kind: 'saturated', options: { retryAfterMs: 9000 } });
 });
 
-it('a cold pool lets some wait, by a mean that was never measured', async () => {
+it('a pool whose mean was never measured lets some wait, by an assumed one', async () => {
   const ingress = await bed.admission();
   const poolPolicy = { slots: 2, waitBudgetMs: 10_000 };
   const { kept } = await outcomes(Array.from({ length: 20 }, () => ingress.admit(bed.claim({ poolPolicy }))));
@@ -157,7 +157,7 @@ it('a caller with policies is refused by a full pool without asking, too, and ca
   );
 });
 
-it('places go to those whom no policy of their own refuses', async () => {
+it('a freed place is not spent on a request that a policy refuses', async () => {
   const ingress = await bed.admission();
   const poolPolicy = { slots: 1, waitBudgetMs: 0, maxWaiting: 0 };
   const ticket = await ingress.admit(bed.claim({ poolPolicy }));

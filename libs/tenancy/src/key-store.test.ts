@@ -109,7 +109,7 @@ it('the last weight of a tenant counts, even where its key is cached', async () 
   expect(await here.directory.tenant('acme')).toMatchObject({ name: 'Acme Ltd', weight: 2.5 });
 });
 
-it.each([0, 0.001, 101, Number.NaN])('a tenant may not weigh %d', async (weight) => {
+it.each([0, 0.001, 101, Number.NaN])('a tenant cannot have the weight %d', async (weight) => {
   const store = await openStore();
   await expect(store.directory.upsertTenant('acme', { weight })).rejects.toMatchObject({
     kind: 'invalid-request',
@@ -135,7 +135,7 @@ it('the first good credential of several wins', async () => {
   expect((await store.authenticate([...others, credential])).keyId).toBe(key.id);
 });
 
-it('what has not the form of a key is refused without asking Redis', async () => {
+it('what does not have the form of a key is refused without asking Redis', async () => {
   const store = await openStore();
   store.redis.disconnect();
   await expect(store.authenticate(['junk'])).rejects.toMatchObject({ kind: 'unauthenticated' });
@@ -242,7 +242,7 @@ it('while Redis is down a cached key is good until its time, and an unknown one 
   expect((await until(() => store.authenticate([credential]).catch(() => undefined))).keyId).toBe(key.id);
 });
 
-it('a Redis that answers nothing makes an unknown key unavailable, not a request hang', async () => {
+it('an unknown key is refused as unavailable while Redis does not answer, and no request hangs', async () => {
   const store = await openStore();
   server.suspend();
   try {
@@ -296,7 +296,7 @@ it('what is written while its tenant is deleted is refused or gone with it', asy
   }
 });
 
-it('what can not be told to the ingresses is not written', async () => {
+it('a change that cannot be told to the ingresses is not written', async () => {
   const store = await openStore();
   await mintFor(store);
   const before = await store.redis.keys('*');
@@ -309,7 +309,7 @@ it('what can not be told to the ingresses is not written', async () => {
   expect((await store.redis.keys('*')).sort()).toEqual(before.sort());
 });
 
-it('changes of one record at the same time keep each other', async () => {
+it('simultaneous changes of one record do not undo each other', async () => {
   const store = await openStore();
   const { key } = await mintFor(store);
   await Promise.all([

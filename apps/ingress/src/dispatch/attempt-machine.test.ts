@@ -244,7 +244,7 @@ describe('a worker that is lost', () => {
     expect(delivered).toEqual([start, begin(0), end(0), finish]);
   });
 
-  it('midway is followed by one that says the end of a call which was complete no second time', () => {
+  it('midway is followed by one that does not repeat the end of a call that was complete', () => {
     const { machine, delivered } = createBench({ resume: 'exact' });
     machine.frame('a', 1, 0, [start, begin(0), end(0), begin(1)]);
     machine.workerLost('a', 'exited');
@@ -272,7 +272,7 @@ describe('a worker that is lost', () => {
     expect(last()).toMatchObject({ type: 'error', error: { kind: 'unavailable', detail: 'worker-lost' } });
   });
 
-  it('midway ends the answer where a prefix can not hold what came: reasoning', () => {
+  it('midway ends the answer where a prefix cannot hold what came: reasoning', () => {
     const { machine, enqueued, last } = createBench({ resume: 'prefix' });
     machine.frame('a', 1, 0, [start, { type: 'reasoning-delta', block: 0, text: 'hm' }]);
     machine.frame('a', 1, 1, [{ type: 'text-delta', block: 1, text: 'one' }]);
@@ -371,7 +371,7 @@ describe('a bystander', () => {
 });
 
 describe('a worker that drains', () => {
-  it('keeps what can not go on elsewhere', () => {
+  it('keeps what cannot go on elsewhere', () => {
     const { machine, enqueued, orders, text: received } = createMidway();
     machine.workerLost('a', 'draining');
     machine.frame('a', 1, 1, [text('two')]);
@@ -403,7 +403,7 @@ describe('a worker that drains', () => {
   });
 });
 
-describe('an answer of which nobody has seen anything', () => {
+describe('an answer of which the client has seen nothing', () => {
   it('is said anew by the next attempt, from its start on', () => {
     const { machine, delivered, enqueued, last } = createMidway({ isStream: false });
     machine.workerLost('a', 'exited');
@@ -449,7 +449,7 @@ describe('an attempt that fails', () => {
     expect(machine.phase).toBe('closed');
   });
 
-  it('for want of capacity for a while is not tried again before, and the client may', () => {
+  it('for want of capacity for a named time is not tried again, but the client may', () => {
     const { machine, enqueued, last } = createBench();
     const busy = failure({ kind: 'unavailable', retryAfterMs: 7_000 });
     machine.frame('a', 1, 0, [start, busy]);
@@ -523,7 +523,7 @@ describe('frames that the worker no longer keeps', () => {
     expect(ordersOf('cancel')).toHaveLength(1);
   });
 
-  it('end the answer where it can not go on, and a client that did not pause may try again', () => {
+  it('end the answer where it cannot go on, and a client that did not pause may try again', () => {
     const { machine, enqueued, last } = createMidway();
     machine.gone('a', 1, 1);
     expect(enqueued).toEqual([]);

@@ -489,7 +489,7 @@ describe('a job that neither waits nor runs', () => {
     expect(bench.queue.sent).toHaveLength(3);
   });
 
-  it('is not missed while Redis can not be asked', async () => {
+  it('is not missed while Redis cannot be asked', async () => {
     const bench = await createWaiting();
     bench.queue.jobs.clear();
     bench.queue.isAway = true;
@@ -518,7 +518,7 @@ describe('a job that neither waits nor runs', () => {
     expect(bench.queue.sent).toHaveLength(2);
   });
 
-  it('counts as claimed by whoever took it, though nobody heard that it was in the queue again', async () => {
+  it('counts as claimed by the worker that took it, even if the reply to its enqueueing was lost', async () => {
     const bench = await createWaiting();
     bench.queue.jobs.clear();
     bench.advance(2_250);
@@ -608,7 +608,7 @@ describe('a pool without workers', () => {
     expect(delivered.slice(2)).toMatchObject([{ type: 'error', error: { kind: 'unavailable' } }]);
   });
 
-  it('may have workers that we can not hear', async () => {
+  it('may have workers that we cannot hear', async () => {
     const { advance, delivered, listen } = await createWaiting();
     listen(false);
     advance(30_000, []);

@@ -116,7 +116,7 @@ const look = (times: number): void => {
 };
 
 describe('a plain request', () => {
-  it('is answered with what HTTP wants', async () => {
+  it('gets an answer that is valid HTTP', async () => {
     await client.send(post('a'));
     await until(() => client.bodies.length === 1);
     expect(client.received).toBe(

@@ -112,7 +112,7 @@ describe.each(['/fast', '/node'])('a kept connection of a server that closes (%s
     await closed;
   });
 
-  it('is closed after such a stream when nobody asks anything', async () => {
+  it('is closed after such a stream when no request comes', async () => {
     await serve(1);
     const { socket } = await keepConnection(`${path}/stream`);
     const closed = connections.close(never, () => undefined);
@@ -120,7 +120,7 @@ describe.each(['/fast', '/node'])('a kept connection of a server that closes (%s
     await Promise.all([once(socket, 'close'), closed]);
   });
 
-  it('is closed when nobody asks anything', async () => {
+  it('is closed when no request comes', async () => {
     await serve(1);
     const { socket } = await keepConnection(path);
     await Promise.all([once(socket, 'close'), connections.close(never, () => undefined)]);
@@ -149,7 +149,7 @@ describe.each(['/fast', '/node'])('a kept connection of a server that closes (%s
   });
 });
 
-it('a server that closes is not there for anybody new', async () => {
+it('a server that closes takes no new connection', async () => {
   await serve(600_000);
   const { socket } = await keepConnection('/fast');
   const closed = connections.close(never, () => undefined);

@@ -145,7 +145,7 @@ describe('a body', () => {
     ['not UTF-8', Buffer.from([0x22, 0xff, 0x22])],
     ['nested too deep', `${'['.repeat(201)}${']'.repeat(201)}`],
     ['nested far too deep', `${'{"a":'.repeat(1_500)}1${'}'.repeat(1_500)}`],
-  ])('that can not be read is refused, and not repeated: %s', async (_what, body) => {
+  ])('that cannot be read is refused, and not repeated: %s', async (_what, body) => {
     const answer = await post(body);
     expect(answer.statusCode).toBe(400);
     expect(answer.json()).toHaveProperty('error.message');

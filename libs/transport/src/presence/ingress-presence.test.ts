@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('an ingress is never without its sign of life while it lives, though Redis misses some, and is at once when it goes', async () => {
+it('the sign of life of an ingress stays while it lives, even if Redis misses some, and goes with it', async () => {
   let diesAt = 0;
   let isAway = false;
   const redis = {

@@ -48,7 +48,7 @@ describe('a connection', () => {
     expect(optionsOf('redis://127.0.0.1:1').tls).toBeUndefined();
   });
 
-  it('tells a server that it speaks to by TLS the name that it was given', async () => {
+  it('tells a server by TLS the name that the URL has for it', async () => {
     const named = Promise.withResolvers<string>();
     const server = createServer({ SNICallback: (name) => named.resolve(name) });
     server.listen(0, '127.0.0.1');
@@ -92,7 +92,7 @@ describe('a subscriber', () => {
 });
 
 describe('a connection that is not made', () => {
-  it('is waited for until the limit, and errors are told once per outage', async () => {
+  it('is waited for until the limit, and errors are reported once per outage', async () => {
     const errors: Error[] = [];
     const client = openRedis('redis://127.0.0.1:1', {
       profile: 'worker',

@@ -29,7 +29,7 @@ describe.each([
     client.disconnect();
   });
 
-  it('whose certificates nobody has signed whom we trust is refused', async () => {
+  it('whose certificates no authority of ours has signed is refused', async () => {
     setDefaultCACertificates(trusted);
     expect(await refusalOf(topology.url)).toMatch(
       /is not reachable: .*self-signed certificate, and NODE_EXTRA_CA_CERTS names no authority of it$/,
@@ -42,7 +42,7 @@ describe.each([
     );
   });
 
-  it('says nothing to who does not encrypt', async () => {
+  it('does not answer a client that does not encrypt', async () => {
     expect(await refusalOf(topology.url.replace('rediss', 'redis'))).toMatch(
       /is not reachable: .*ECONNRESET/,
     );

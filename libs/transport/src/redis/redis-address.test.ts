@@ -43,7 +43,7 @@ describe('the URL of a Redis', () => {
     });
   });
 
-  it('can hold what the sentinels themselves want to know', () => {
+  it('can hold the credentials for the sentinels themselves', () => {
     const url = 'redis+sentinel://me:mine@a/main?sentinelUsername=ops&sentinelPassword=p%26s=+@x';
     expect(parseRedisAddress(url)).toMatchObject({
       nodes: [{ host: 'a' }],
@@ -79,7 +79,7 @@ describe('the URL of a Redis', () => {
     });
   });
 
-  it.each(['sentinel', 'cluster'])('can want a group to be spoken to by TLS: %s', (kind) => {
+  it.each(['sentinel', 'cluster'])('can ask for TLS to a group: %s', (kind) => {
     const plain = parseRedisAddress(`redis+${kind}://u:p@a:1,b`);
     expect(parseRedisAddress(`rediss+${kind}://u:p@a:1,b`)).toEqual({ ...plain, isEncrypted: true });
   });

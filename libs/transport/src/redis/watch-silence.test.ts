@@ -67,7 +67,7 @@ describe('a command that Redis takes slowly', () => {
     expect(await answer).toBe('OK');
   });
 
-  it('is given up, when it takes no more of it', async () => {
+  it('is given up when Redis takes no more of it', async () => {
     allowed = 0;
     const answer = client.set('long', 'x'.repeat(4 * portion));
     const refused = expect(answer).rejects.toThrow();

@@ -437,7 +437,7 @@ describe('an ingress that nobody hears of', () => {
     expect(onAbandoned).not.toHaveBeenCalled();
   });
 
-  it('is not given up when Redis can not tell whether it lives', async () => {
+  it('is not given up when Redis cannot tell whether it lives', async () => {
     const { bus, open, endTurn, advance, hideIngress, abandoned } = await createBench();
     open().write(text('a'));
     bus.receivers = 0;

@@ -103,7 +103,7 @@ describe('events of one turn', () => {
   });
 });
 
-describe('what Redis would cut off its subscriber for', () => {
+describe('a part so large that Redis would cut off its subscriber', () => {
   const mebibyte = 1024 * 1024;
   const part = (size: number): GenerationEvent => ({ type: 'opaque', format: 'x', value: 'y'.repeat(size) });
 
