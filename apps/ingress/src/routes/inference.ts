@@ -49,6 +49,7 @@ export function routeInference(services: Services): (path: string) => FastHandle
       const facts = httpFacts(head.url, head.headers);
       const exchange = openExchange(facts, codec.format, response, services);
       const answer = () => {
+        assertClientIsThere(response);
         const value = readBody(exchange, head.headers['content-type'], body, services.promptRoom);
         return answerCall(exchange, value, response, codec, services);
       };
@@ -90,6 +91,14 @@ function checkHead(exchange: Exchange, codec: ServerCodec, services: Services): 
   return undefined;
 }
 
+/**
+ * Throws if the client has left, as it may while its key is looked up. Its `close` listeners have been called by then:
+ * whatever is reserved after that would never be given back, and a listener that is added would never be called.
+ */
+function assertClientIsThere(response: ResponseWriter): void {
+  if (response.destroyed) throw new SluiceError('cancelled', 'the client left');
+}
+
 /** Leads a call from its body to its answer. */
 async function answerCall(
   exchange: Exchange,
@@ -100,8 +109,7 @@ async function answerCall(
 ): Promise<void> {
   const { caller, requestId, facts } = exchange;
   if (!caller) throw new SluiceError('internal', 'a call went past authentication');
-  // It may have left while its key was looked up; a `close` listener added from here on would never be called.
-  if (response.destroyed) throw new SluiceError('cancelled', 'the client left');
+  assertClientIsThere(response);
 
   const { operation, request, call } = codec.decodeRequest({ ...facts, body, requestId });
   const { model, pool } = findModel(request.model, caller, services);
