@@ -1,9 +1,15 @@
 import { getHeapStatistics } from 'node:v8';
 
-/** V8 counts this much for its young generation into the limit of the heap, whatever `--max-old-space-size` says. */
+/** Node 24 counts this much for the young generation into the limit of the heap, beside `--max-old-space-size`. */
 const youngBytes = 192 * 1024 * 1024;
+/** This share of the limit always counts, because that generation is smaller in Node 20, and may be so by a flag. */
+const leastShare = 1 / 4;
 
-/** Bytes of heap that this process may keep things in: about what `--max-old-space-size` says, or V8's default. */
+/**
+ * Bytes of heap that this process may keep things in: in Node 24 what `--max-old-space-size` says, or V8's default; with
+ * a smaller young generation less than that, but never less than a quarter of the limit.
+ */
 export function heapLimitBytes(): number {
-  return getHeapStatistics().heap_size_limit - youngBytes;
+  const { heap_size_limit: limit } = getHeapStatistics();
+  return Math.max(limit - youngBytes, limit * leastShare);
 }
