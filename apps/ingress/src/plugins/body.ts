@@ -39,8 +39,8 @@ export function registerBody(app: FastifyInstance, promptRoom: PromptRoom): void
 }
 
 /**
- * Parses the body of a request. If its caller is known, it must find room first: a body takes several times its size
- * while it is parsed, and is kept to the end of its request.
+ * Parses the body of a request. If the caller is known, room for the body is reserved first: it takes several times its
+ * size while it is parsed, and is kept to the end of the request.
  */
 export function readBody(
   exchange: Exchange,
