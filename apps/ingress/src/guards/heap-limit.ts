@@ -6,8 +6,8 @@ const youngBytes = 192 * 1024 * 1024;
 const leastShare = 1 / 4;
 
 /**
- * Bytes of heap that this process may keep things in: in Node 24 what `--max-old-space-size` says, or V8's default; where
- * the young generation is smaller, less than that.
+ * Bytes of heap that this process may keep things in: in Node 24 what `--max-old-space-size` says, or V8's default;
+ * where the young generation is smaller, less than that.
  */
 export function heapLimitBytes(): number {
   const { heap_size_limit: limit } = getHeapStatistics();
