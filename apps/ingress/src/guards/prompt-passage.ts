@@ -4,6 +4,8 @@ const heapShare = 1 / 25;
 /**
  * Lets a few large prompts at a time on their way to Redis. A kept prompt takes as much memory as it has bytes. On its
  * way it is also a job, a command and the text that is written: 27 of 1 MB at once ended a process of 128 MB.
+ * `PromptRoom` admits ten times as much as the passage does, and Redis is given up within a second, so a wait is one of
+ * seconds at most. A client that leaves meanwhile is passed over by `work`.
  */
 export class PromptPassage {
   private readonly bytes: number;
