@@ -3,8 +3,10 @@ import { expect, it } from 'vitest';
 
 const file = new URL('./heap-limit.ts', import.meta.url).href;
 const megabytes = (...flags: string[]): number => {
-  const script = `console.log((await import('${file}')).heapLimitBytes() / 2 ** 20)`;
-  return Number(execFileSync(process.execPath, [...flags, '--input-type=module', '-e', script]).toString());
+  const script = 'console.log((await import(process.argv[1])).heapLimitBytes() / 2 ** 20)';
+  return Number(
+    execFileSync(process.execPath, [...flags, '--input-type=module', '-e', script, file]).toString(),
+  );
 };
 
 it.each([64, 128, 512])('a heap of %d MB is what its flag says', (size) => {
