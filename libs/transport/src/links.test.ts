@@ -71,6 +71,28 @@ describe('links to Redis', () => {
   });
 });
 
+describe('links to a Redis that refuses writes when they are opened', () => {
+  beforeEach(() => ask(server.port, 'CONFIG', 'SET', 'min-replicas-to-write', '1'));
+
+  it('stand as soon as it takes them', async () => {
+    let isOpen = false;
+    const opened = open(server.url).finally(() => {
+      isOpen = true;
+    });
+    await until(async () => Number(/NOREPLICAS:count=(\d+)/.exec(await errorsOf(server.port))?.[1]) > 1);
+    expect(isOpen).toBe(false);
+    await ask(server.port, 'CONFIG', 'SET', 'min-replicas-to-write', '0');
+    (await opened).close();
+  });
+
+  it('are given up after a while, with a sentence that names the server and its refusal', async () => {
+    await expect(open(server.url)).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringMatching(/^redis at 127\.0\.0\.1:\d+ does not take writes: NOREPLICAS/),
+    });
+  });
+});
+
 describe('links to a Redis that answers and refuses something', () => {
   const told: string[] = [];
   let links: Links;

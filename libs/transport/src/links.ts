@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceError } from '@sluice/canonical';
 import { Redis } from 'ioredis';
 import { type Bus, createBus } from './bus.ts';
@@ -14,6 +15,8 @@ import { checkRedis } from './redis/redis-policy.ts';
 
 const connectLimitMs = 5_000;
 const measureIntervalMs = 1_000;
+/** Pause between the questions of a starting process whether Redis takes writes. */
+const writePauseMs = 100;
 
 /** The connections of a process to Redis: one for commands, one for subscriptions, and the bus over both. */
 export interface Links {
@@ -87,8 +90,10 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     subscriber.disconnect();
   };
   try {
-    await reached(url, [commands, subscriber], AbortSignal.timeout(connectLimitMs));
+    const limit = AbortSignal.timeout(connectLimitMs);
+    await reached(url, [commands, subscriber], limit);
     await checkRedis(commands);
+    await writable(url, commands, limit);
   } catch (error) {
     close();
     throw error;
@@ -133,6 +138,23 @@ export async function reached(
     throw new SluiceError('unavailable', `redis at ${printableAddress(url)} is not reachable: ${why}`, {
       cause,
     });
+  }
+}
+
+/** Resolves when Redis takes writes. If `signal` aborts first, rejects with `unavailable`, which names the refusal. */
+async function writable(url: string, commands: RedisClient, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      await commands.persist(probeKey);
+      return;
+    } catch (cause) {
+      if (signal.aborted) {
+        const why = cause instanceof Error ? cause.message : 'no answer';
+        const fact = `redis at ${printableAddress(url)} does not take writes: ${why}`;
+        throw new SluiceError('unavailable', fact, { cause });
+      }
+      await sleep(writePauseMs);
+    }
   }
 }
 
