@@ -29,8 +29,8 @@ export interface Engine {
 }
 
 /**
- * Whether generations can begin. `away`: none can, so other workers should get the jobs. `in-doubt`: the latest news was
- * that none can, and that is being checked.
+ * Whether generations can begin. `away`: none can, so other workers should get the jobs. `in-doubt`: the latest news
+ * was that none can, and that is being checked.
  */
 export type Availability = 'here' | 'in-doubt' | 'away';
 

@@ -34,9 +34,8 @@ interface Call extends Extensible {
 }
 
 /**
- * The id of a call for a client of `format`. Clients surely return ids verbatim, and nothing else. So whatever the
- * server wants back with the call, and this format has no field for, travels inside the id. `decodeCallId` is the
- * inverse.
+ * The id of a call for a client of `format`. The id is all that every client returns verbatim. So what the server wants
+ * back with the call, and this format has no field for, travels inside the id. `decodeCallId` is the inverse.
  */
 export function encodeCallId(call: Call, format: FormatId): string {
   const luggage: JsonObject = {};

@@ -1,9 +1,9 @@
 import type { InferenceRequest } from '@sluice/canonical';
 
 /*
- * A worker refuses what a server does not accept by its canonical path, since it knows no other. The ingress that decoded
- * the request still holds it, and can tell the client's own path of the same thing. The paths are kept outside of the
- * request because neither the queue nor the worker needs them.
+ * A worker refuses what a server does not accept by its canonical path, since it knows no other. The ingress that
+ * decoded the request still holds it, and can tell the client's own path of the same thing. The paths are kept outside
+ * of the request because neither the queue nor the worker needs them.
  */
 
 const places = new WeakMap<object, string>();

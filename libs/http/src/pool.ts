@@ -8,7 +8,7 @@ const defaultKeepAliveMs = 4_000;
 const keepAliveMarginMs = 1_000;
 const sweepMs = 1_000;
 
-/** Where to connect, and how often at a time. */
+/** Where to connect, how often at the same time, and for how long to try. */
 export interface PoolOptions {
   origin: Origin;
   /** Connections open at the same time; further calls wait in order. */
@@ -23,8 +23,8 @@ export interface PoolOptions {
  * HTTP/1.1 connections to one server; each carries one call at a time. The most recently used idle connection is taken
  * first, so that the connections that a burst added grow old and close.
  *
- * It exists for the two programs that make very many small calls, for which a general client is expensive: compared
- * with `undici.dispatch`, a worker needs 0.73 of the CPU per request and 4 KB less per open stream (`npm run
+ * It exists for the worker and the load test, which make very many small calls: a general client is expensive for those.
+ * Compared with `undici.dispatch`, a worker needs 0.73 of the CPU per request and 4 KB less per open stream (`npm run
  * bench:compare`, `npm run bench -- --only requests,memory`).
  */
 export class Pool implements ConnectionOwner {

@@ -114,7 +114,7 @@ export class ResponseParser {
     const stop = joined.indexOf('\r\n\r\n', Math.max(0, known - 3), 'latin1');
     if (stop < 0) {
       if (joined.length > headLimit) throw new ProtocolError('the head of the response is too long');
-      // The head has ended by bare line feeds. The proper end need not come before the server gives up.
+      // A head that ends in bare line feeds. Without this refusal we would wait for a proper end that may never come.
       if (joined.includes('\n\n') || joined.includes('\n\r\n'))
         throw new ProtocolError('a head whose lines end in bare line feeds');
       this.rest = joined;

@@ -248,8 +248,8 @@ class Planner {
 }
 
 /**
- * llama.cpp reads a grammar up to its first NUL. What it then does not understand, a client's words, it writes to our
- * log.
+ * Refuses a NUL. llama.cpp reads a grammar only up to the first one, fails to parse what it got, and writes that text,
+ * which is the client's, to our log.
  */
 function writable<Value extends string | number | boolean | null>(value: Value): Value {
   if (typeof value !== 'string' || !value.includes('\0')) return value;

@@ -1,8 +1,8 @@
 import fc, { type Parameters } from 'fast-check';
 
 /*
- * Replaces the library of property tests while mutants are judged: the same inputs every time, and fewer of them. To find
- * a mutant that only the hundredth input reveals, every other mutant would have to pay for a hundred inputs.
+ * Replaces the library of property tests while mutants are judged: the same inputs every time, and fewer of them. To
+ * find a mutant that only the hundredth input reveals, every other mutant would have to pay for a hundred inputs.
  */
 
 const most = 40;
