@@ -39,6 +39,15 @@ function brokenOf(observations: readonly Observation[]): string[] {
     .map(({ plan, end, status, answer }) => `${plan.index}: ${end} ${status} ${answer.error?.message ?? ''}`);
 }
 
+/** A gateway on a Cluster without replicas. Both end with the test. */
+async function startOnCluster() {
+  const cluster = await startCluster();
+  stack.defer(() => cluster.stop());
+  const gateway = await startGatewayOn(cluster);
+  stack.defer(() => gateway.stop());
+  return { cluster, gateway };
+}
+
 function expectWhole({ streams: observed }: Failover): void {
   expect(brokenOf(observed)).toEqual([]);
   expect(observed).toHaveLength(streams);
@@ -62,10 +71,7 @@ describe('a gateway on a Redis Cluster', () => {
   });
 
   it('keeps its streams through the death of a worker', { timeout: testLimitMs }, async () => {
-    const cluster = await startCluster();
-    stack.defer(() => cluster.stop());
-    const gateway = await startGatewayOn(cluster);
-    stack.defer(() => gateway.stop());
+    const { gateway } = await startOnCluster();
     const { ended } = await openMany(entranceOf(gateway));
     const { pid, generations } = await gateway.busiestWorker();
     expect(generations).toBeGreaterThan(0);
@@ -77,10 +83,7 @@ describe('a gateway on a Redis Cluster', () => {
   it('takes no worker for lost while a master makes writers wait', {
     timeout: testLimitMs,
   }, async () => {
-    const cluster = await startCluster();
-    stack.defer(() => cluster.stop());
-    const gateway = await startGatewayOn(cluster);
-    stack.defer(() => gateway.stop());
+    const { cluster, gateway } = await startOnCluster();
     for (const node of cluster.nodes) {
       const { ended } = await openMany(entranceOf(gateway));
       // Longer than a worker may be silent. The master answers pings meanwhile, and the pause ends by itself.
@@ -97,10 +100,7 @@ describe('a gateway on a Redis Cluster', () => {
   it('keeps its streams through a restart of every master with its data', {
     timeout: testLimitMs,
   }, async () => {
-    const cluster = await startCluster();
-    stack.defer(() => cluster.stop());
-    const gateway = await startGatewayOn(cluster);
-    stack.defer(() => gateway.stop());
+    const { cluster, gateway } = await startOnCluster();
     for (const node of cluster.nodes) {
       const { ended } = await openMany(entranceOf(gateway));
       await node.restart({ keepData: true });
