@@ -3,7 +3,6 @@ import {
   extensionsOf,
   type FinishEvent,
   type GenerationEvent,
-  type Json,
   type JsonObject,
   type OpaqueEvent,
   type StartEvent,
@@ -51,7 +50,9 @@ export class ChatStreamEncoder implements StreamEncoder {
   private readonly includeUsage: boolean;
   private readonly isLegacy: boolean;
   private readonly choices: (Choice | undefined)[] = [];
-  /** The part of a chunk before its choices; known once the first generation has started. */
+  /** The fields that every chunk has; known once the first generation has started. */
+  private body: JsonObject = {};
+  /** The same as the part of a chunk before its choices; empty until then. */
   private head = '';
   /** Follows a delta in a chunk that says nothing else. */
   private readonly deltaTail: string;
@@ -116,17 +117,7 @@ export class ChatStreamEncoder implements StreamEncoder {
   }
 
   private start(event: StartEvent, index: number): string {
-    if (this.head === '') {
-      const { id, object, created, model, choices, usage, ...kept } = extensionsOf(event, FORMAT) ?? {};
-      const body = {
-        id: `chatcmpl-${event.id}`,
-        object: 'chat.completion.chunk',
-        created: Math.floor(event.createdAt / 1000),
-        model: this.call.model,
-        ...kept,
-      };
-      this.head = `data: ${JSON.stringify(body).slice(0, -1)},"choices":[`;
-    }
+    const firstHead = this.head === '' ? this.open(event) : this.head;
     const open = `${this.head}{"index":${index},"delta":{`;
     const choice: Choice = {
       index,
@@ -142,12 +133,31 @@ export class ChatStreamEncoder implements StreamEncoder {
       usage: undefined,
     };
     this.choices[index] = choice;
-    return this.chunk(choice, { role: 'assistant', content: '', refusal: null });
+    return this.chunk(choice, { role: 'assistant', content: '', refusal: null }, {}, firstHead);
   }
 
-  private chunk(choice: Choice, delta: JsonObject, more: JsonObject = {}): string {
+  /**
+   * Sets what every chunk begins with. Returns the beginning of the first chunk, which alone has the server's lists and
+   * objects: repeated in every chunk, the token ids of a prompt (vLLM) or the verdict of a filter on it (Azure) would be
+   * most of the stream.
+   */
+  private open(event: StartEvent): string {
+    const { id, object, created, model, choices, usage, ...kept } = extensionsOf(event, FORMAT) ?? {};
+    const plain = Object.entries(kept).filter(([, value]) => typeof value !== 'object');
+    this.body = {
+      id: `chatcmpl-${event.id}`,
+      object: 'chat.completion.chunk',
+      created: Math.floor(event.createdAt / 1000),
+      model: this.call.model,
+      ...Object.fromEntries(plain),
+    };
+    this.head = headOf(this.body);
+    return headOf({ ...this.body, ...kept });
+  }
+
+  private chunk(choice: Choice, delta: JsonObject, more: JsonObject = {}, head = this.head): string {
     const body = { index: choice.index, delta, logprobs: null, finish_reason: null, ...more };
-    return this.head + JSON.stringify(body) + this.bodyTail;
+    return head + JSON.stringify(body) + this.bodyTail;
   }
 
   private specialText({ text, logprobs }: TextDelta, choice: Choice): string {
@@ -212,18 +222,14 @@ export class ChatStreamEncoder implements StreamEncoder {
     const logprobs = kept.logprobs.length === 0 ? null : { content: kept.logprobs, refusal: null };
     const word = encodeFinishReason(reason, hasRefusal, isLegacy);
     const last = { index: choice.index, delta: {}, ...kept.choice, logprobs, finish_reason: word };
-    const text = this.head + JSON.stringify(last) + this.closing(kept.body);
+    // A field that has changed replaces its first value: an object that has a name twice is no JSON to strict clients.
+    const head = Object.keys(kept.body).length === 0 ? this.head : headOf({ ...this.body, ...kept.body });
+    const text = head + JSON.stringify(last) + this.bodyTail;
     const usages = this.usages();
     if (!usages) return text;
     this.isOver = true;
     const total = this.includeUsage ? encodeUsage(usages) : undefined;
     return `${text}${total ? `${this.head}],"usage":${JSON.stringify(total)}}\n\n` : ''}${doneMessage}`;
-  }
-
-  /** The end of a chunk that carries late fields of the body. */
-  private closing(body: Readonly<Record<string, Json>>): string {
-    const fields = JSON.stringify(body).slice(1, -1);
-    return fields === '' ? this.bodyTail : `],${fields}${this.includeUsage ? ',"usage":null' : ''}}\n\n`;
   }
 
   /** The usage of every choice, once the last one has finished. */
@@ -236,4 +242,9 @@ export class ChatStreamEncoder implements StreamEncoder {
     }
     return usages;
   }
+}
+
+/** A chunk of these fields up to the first of its choices. */
+function headOf(body: JsonObject): string {
+  return `data: ${JSON.stringify(body).slice(0, -1)},"choices":[`;
 }

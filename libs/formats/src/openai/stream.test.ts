@@ -33,6 +33,29 @@ describe('ChatStreamEncoder', () => {
     );
   });
 
+  test('lists and objects of the body are in the first chunk only, and plain fields in every chunk', () => {
+    const stream = encoder();
+    const extensions = { openai: { prompt_token_ids: [1, 2], filter: { hate: false }, tier: 'default' } };
+    const [first, ...others] = chunksOf(
+      stream.push({ ...start, extensions }, 0) + stream.push(text('a'), 0) + stream.push(finish, 0),
+    );
+    expect(first).toMatchObject(extensions.openai);
+    expect(others).toHaveLength(2);
+    for (const chunk of others) {
+      expect(chunk).toMatchObject({ tier: 'default' });
+      expect(chunk).not.toHaveProperty('prompt_token_ids');
+      expect(chunk).not.toHaveProperty('filter');
+    }
+  });
+
+  test('a field of the body that changes is in the last chunk once, with its last value', () => {
+    const stream = encoder();
+    stream.push({ ...start, extensions: { openai: { tier: 'auto', region: 'eu' } } }, 0);
+    const last = stream.push({ ...finish, extensions: { openai: { body: { tier: 'default' } } } }, 0);
+    expect(chunksOf(last)).toMatchObject([{ id: 'chatcmpl-g1', tier: 'default', region: 'eu' }]);
+    expect(last.match(/"tier"/g)).toHaveLength(1);
+  });
+
   test('an error is the last word: no finish reason, no end marker, no keep-alive', () => {
     const stream = encoder();
     stream.push(start, 0);
