@@ -1,4 +1,10 @@
-import { collect, findGrammarError, type GenerationEvent, type Json } from '@sluice/canonical';
+import {
+  collect,
+  findGrammarError,
+  type GenerationEvent,
+  type Json,
+  type JsonObject,
+} from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
 import { decodeError, decodeInBandError } from './error.ts';
 import { decodeResponse } from './response.ts';
@@ -235,6 +241,23 @@ test('body fields that every chunk repeats are reported once, and those that cha
     extensions: { openai: { body: { count: 2 } } },
   });
   expect(JSON.stringify(events.at(-1))).not.toContain('fp');
+});
+
+test.each(['obfuscation', 'p'])('padding that hides the length of a chunk is not passed on: %s', (name) => {
+  const padded = (piece: Json, padding: string): Json => ({ ...(piece as JsonObject), [name]: padding });
+  const events = decode(padded(chunk({ content: 'a' }), 'x7'), padded(chunk({}, 'stop'), 'y'));
+  for (const event of events) expect(event).not.toHaveProperty('extensions');
+});
+
+test('lists of a choice go on in the next chunk, and other fields are replaced', () => {
+  const events = decode(
+    chunk({ content: 'a' }, null, { token_ids: [1, 2], filter: { hate: true } }),
+    chunk({ content: 'b' }, null, { token_ids: [3], filter: { hate: false } }),
+    chunk({}, 'stop', { token_ids: [] }),
+  );
+  expect(events.at(-1)?.type === 'finish' && events.at(-1)).toMatchObject({
+    extensions: { openai: { choice: { token_ids: [1, 2, 3], filter: { hate: false } } } },
+  });
 });
 
 describe('pieces of calls', () => {

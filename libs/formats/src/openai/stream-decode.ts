@@ -24,8 +24,11 @@ const premature: ErrorInfo = {
 /** If a server's chunks never repeat (each has a random field), learning stops after this many attempts. */
 const mostLessons = 4;
 
-/** The fields of a chunk, of a choice and of a delta that are read by name. */
-const chunkFields = new Set(['id', 'object', 'created', 'model', 'choices', 'usage']);
+/** Padding of random length, with which OpenAI and Mistral hide from the network how long each token is. */
+const padding = ['obfuscation', 'p'];
+
+/** The fields of a chunk, of a choice and of a delta that are read by name or mean nothing. */
+const chunkFields = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', ...padding]);
 const choiceFields = new Set(['index', 'delta', 'message', 'finish_reason', 'logprobs']);
 const deltaFields = new Set([
   'role',
@@ -162,7 +165,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     const { delta, message, finish_reason, logprobs, usage } = wire;
     // Moonshot's place for the usage, and the only one if nobody asked for the other.
     if (isJsonObject(usage) && Object.keys(this.usage).length === 0) this.usage = decodeUsage(usage);
-    Object.assign(this.choice, keptBeside(wire, choiceFields));
+    addToChoice(this.choice, keptBeside(wire, choiceFields));
     this.hasDeltas ||= isJsonObject(delta);
     // After deltas, a message repeats them all: MiniMax and routers end a stream so.
     const said = delta ?? (this.hasDeltas ? undefined : message);
@@ -256,6 +259,17 @@ function readLogprobs(logprobs: Json | undefined): Json[] | undefined {
   if (!isJsonObject(logprobs)) return undefined;
   const list = Array.isArray(logprobs.content) ? logprobs.content : logprobs.refusal;
   return Array.isArray(list) && list.length > 0 ? list : undefined;
+}
+
+/** A later field of a choice replaces an earlier one, but lists go on: vLLM reports the ids of each chunk's tokens. */
+function addToChoice(choice: JsonObject, fields: JsonObject): void {
+  for (const [name, value] of Object.entries(fields)) {
+    const old = choice[name];
+    if (!Array.isArray(value)) choice[name] = value;
+    else if (Array.isArray(old)) for (const item of value) old.push(item);
+    // A copy, because it grows in place.
+    else choice[name] = [...value];
+  }
 }
 
 /**
