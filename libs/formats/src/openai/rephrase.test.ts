@@ -110,6 +110,16 @@ test('a template without system messages gets them from the user', () => {
   ]);
 });
 
+test('a template that wants results answered gets an answer before what the user adds to them', () => {
+  const refusal = "Unexpected role 'user' after role 'tool'";
+  const call = { role: 'assistant', content: null, tool_calls: [{ id: 'c' }, { id: 'd' }] };
+  const results = ['c', 'd'].map((id) => ({ role: 'tool', tool_call_id: id, content: 'done' }));
+  const user = { role: 'user', content: 'And?' };
+  const messages = said(refusal, [user, call, ...results, user, user]);
+  expect(messages).toEqual([user, call, ...results, { role: 'assistant', content: 'OK.' }, user, user]);
+  expect(said(refusal, messages as Json[])).toBeUndefined();
+});
+
 test.each([
   'messages[0].role: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`',
   "invalid parameter 'messages[0].role': invalid role 'developer', must be one of: system, user, assistant, tool",
@@ -150,6 +160,27 @@ test.each([
   expect(said(refusal, [{ role: 'user', content: 'Hi' }])).toBeUndefined();
 });
 
+test.each([
+  "Invalid 'content': 'content' field must be a string or an array of objects.",
+  "Expected 'content' to be a string or an array",
+  "1 validation error: {'loc': ('body', 'messages', 1, 'content', 'str'), 'msg': 'Input should be a valid string'}",
+])('a server that takes no null for the text beside a call gets an empty text: %s', (refusal) => {
+  const call = { role: 'assistant', tool_calls: [{ id: 'c' }] };
+  const user = { role: 'user', content: 'Hi' };
+  const messages = said(refusal, [user, { ...call, content: null }]);
+  expect(messages).toEqual([user, { ...call, content: '' }]);
+  expect(said(refusal, [user, { ...call, content: '' }])).toBeUndefined();
+});
+
+test('a server that takes names of users only gets results without the name of their function', () => {
+  const refusal = 'Invalid request content: Only messages of role `user` can have a name.';
+  const user = { role: 'user', name: 'ann', content: 'Hi' };
+  const result = { role: 'tool', tool_call_id: 'c', content: 'done' };
+  const messages = said(refusal, [user, { ...result, name: 'f' }]);
+  expect(messages).toEqual([user, result]);
+  expect(said(refusal, messages as Json[])).toBeUndefined();
+});
+
 test('a tokenizer that accepts ids of nine characters gets the same one for the same call', () => {
   const refusal = 'Tool call id was toolu_01AbC but must be a-z, A-Z, 0-9, with a length of 9.';
   const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
@@ -187,6 +218,39 @@ test('a model that accepts no setting for parallel calls gets none', () => {
   const body = { model: 'o3', parallel_tool_calls: false };
   expect(rephrase(body, refusal, false)).toEqual({ model: 'o3' });
   expect(rephrase({ model: 'o3' }, refusal, false)).toBeUndefined();
+});
+
+describe('a setting that an answer can do without', () => {
+  const body = { model: 'm', user: 'u', temperature: 0.2, presence_penalty: 1 };
+
+  test.each([
+    ['user', 'user: Extra inputs are not permitted'],
+    ['user', 'Unrecognized request argument supplied: user'],
+    ['user', "body.user: property 'body.user' is unsupported"],
+    ['user', 'Invalid JSON payload received. Unknown name "user": Cannot find field.'],
+    [
+      'temperature',
+      "Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported.",
+    ],
+    ['temperature', "Unsupported parameter: 'temperature' is not supported with this model."],
+    ['presence_penalty', 'Model grok-4 does not support parameter presencePenalty.'],
+    ['presence_penalty', 'Argument not supported on this model: presencePenalty'],
+  ])('is left out for a client of another format: %s, %s', (name, refusal) => {
+    const { [name]: refused, ...rest } = body as JsonObject;
+    expect(refused).toBeDefined();
+    expect(rephrase(body, refusal, true)).toEqual(rest);
+    expect(rephrase(rest, refusal, true)).toBeUndefined();
+    expect(rephrase(body, refusal, false)).toBeUndefined();
+  });
+
+  test.each([
+    "'messages.1' : for 'role:user' the following must be satisfied[('messages.1' : property 'odd' is unsupported)]",
+    'messages.0.user.name: Extra inputs are not permitted',
+    'temperature: Input should be less than or equal to 1',
+    'The user is not allowed to use this model.',
+  ])('stays if the refusal is about something else: %s', (refusal) => {
+    expect(rephrase(body, refusal, true)).toBeUndefined();
+  });
 });
 
 describe('an effort', () => {

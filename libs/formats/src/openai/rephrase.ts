@@ -4,7 +4,8 @@ import { withKnownEffort } from './effort-words.ts';
 import { inTemplateOrder } from './turn-order.ts';
 
 /** How servers say that they do not accept a field or value. */
-const isUnknown = /unsupported|unexpected|unknown|unrecogni[sz]ed|not (?:supported|permitted|allowed)/i;
+const isUnknown =
+  /unsupported|unexpected|unknown|unrecogni[sz]ed|not (?:support(?:ed)?|permitted|allowed)\b/i;
 /** How they say that one is missing. */
 const isMissed = /missing|passed back/i;
 
@@ -20,6 +21,7 @@ const rephrasings: readonly Rephrasing[] = [
   withOlderRole,
   (body, refusal) => withMessages(body, (messages) => inTemplateOrder(messages, refusal)),
   withPlainText,
+  withoutFunctionNames,
   withShortIds,
   (body, refusal) => withoutWord(body, 'top_k', refusal),
   (body, refusal) => withoutWord(body, 'parallel_tool_calls', refusal),
@@ -31,9 +33,12 @@ const rephrasings: readonly Rephrasing[] = [
  * - `stream_options`: older versions at Azure and some other servers do not know it.
  * - `top_k` and thinking: not part of any version of the dialect. Many servers accept both; Groq, Cerebras and Mistral
  *   refuse one or both names of thinking; DeepSeek demands the thinking of every answer.
- * - the role `developer` and text in parts: not known everywhere; and models' templates have rules of their own.
+ * - the role `developer`, text in parts and no text beside a call: not known everywhere; and models' templates have
+ *   rules of their own.
+ * - the name of a result's function, which clients of generate content tell: xAI's API refuses it.
  * - `parallel_tool_calls`: OpenAI's `o` models do not accept it. We cut their answers to one call ourselves.
- * - an effort: replaced only for a client of another format (`isForeign`).
+ * - an effort, and settings that an answer can do without: only for a client of another format (`isForeign`), which
+ *   cannot know that Mistral refuses `user`, or which model is behind the name of an Azure deployment.
  * Absent if the refusal is about none of these.
  */
 export function rephrase(body: JsonObject, refusal: string, isForeign: boolean): JsonObject | undefined {
@@ -41,7 +46,7 @@ export function rephrase(body: JsonObject, refusal: string, isForeign: boolean):
     const other = rephrasing(body, refusal);
     if (other) return other;
   }
-  return isForeign ? withKnownEffort(body, refusal) : undefined;
+  return isForeign ? (withKnownEffort(body, refusal) ?? withoutSetting(body, refusal)) : undefined;
 }
 
 function withoutStreamOptions(body: JsonObject, refusal: string): JsonObject | undefined {
@@ -58,6 +63,26 @@ function withNewerLimit(body: JsonObject, refusal: string): JsonObject | undefin
 function withoutWord(body: JsonObject, word: string, refusal: string): JsonObject | undefined {
   const { [word]: refused, ...known } = body;
   return refused !== undefined && refusal.includes(word) && isUnknown.test(refusal) ? known : undefined;
+}
+
+/** Each with the ways in which refusals name it: quoted, as a path, at the end, and in camel case (xAI). */
+const dispensable = ['user', 'seed', 'temperature', 'top_p', 'presence_penalty', 'frequency_penalty'].map(
+  (setting) => {
+    const name = setting.replace('_', '_?');
+    return {
+      setting,
+      isNamed: new RegExp(`(?:^|["'\`]|body\\.|: |parameter )${name}(?:["'\`:]|\\.?$)`, 'i'),
+    };
+  },
+);
+
+function withoutSetting(body: JsonObject, refusal: string): JsonObject | undefined {
+  const refused = dispensable.find(
+    ({ setting, isNamed }) => body[setting] !== undefined && isNamed.test(refusal),
+  );
+  if (!refused || !isUnknown.test(refusal)) return undefined;
+  const { [refused.setting]: _refused, ...accepted } = body;
+  return accepted;
 }
 
 /**
@@ -110,10 +135,14 @@ function withOlderRole(body: JsonObject, refusal: string): JsonObject | undefine
   );
 }
 
-/** With text in parts joined to one string. Content that holds more than text stays. */
+/**
+ * With text in parts joined to one string, and an empty one for a call without text. Content that holds more than text
+ * stays.
+ */
 function withPlainText(body: JsonObject, refusal: string): JsonObject | undefined {
-  if (!/expected a string|a valid string|must be a string/i.test(refusal)) return undefined;
+  if (!/expected a string|a valid string|(?:must|to) be a string/i.test(refusal)) return undefined;
   return eachMessage(body, ({ content, ...message }) => {
+    if (content === null) return { ...message, content: '' };
     if (!Array.isArray(content) || !content.every(isText)) return undefined;
     return { ...message, content: content.map(({ text }) => text).join('\n\n') };
   });
@@ -121,6 +150,14 @@ function withPlainText(body: JsonObject, refusal: string): JsonObject | undefine
 
 function isText(part: Json): part is JsonObject & { text: string } {
   return isJsonObject(part) && part.type === 'text' && typeof part.text === 'string';
+}
+
+/** With results that name their call by its id only. */
+function withoutFunctionNames(body: JsonObject, refusal: string): JsonObject | undefined {
+  if (!/only messages? of role \W?user\W? can have a name/i.test(refusal)) return undefined;
+  return eachMessage(body, ({ name, ...message }) =>
+    message.role === 'tool' && name !== undefined ? message : undefined,
+  );
 }
 
 const shortId = /^[a-zA-Z0-9]{9}$/;

@@ -4,16 +4,18 @@ import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 const wantsSystemFirst = /system messages? must|(?:unexpected|last) role\b[^.]*\bsystem\b|\bgot system\b/i;
 const wantsTurns = /\broles must alternate\b/i;
 const wantsNoSystem = /\bsystem role (?:is )?not supported\b/i;
+const wantsAnswer = /\brole \W?user\W? after role \W?tool\b/i;
 
 /** Whether a refusal is about the order or the roles of a conversation. */
 export function saysWrongOrder(refusal: string): boolean {
-  return [wantsSystemFirst, wantsTurns, wantsNoSystem].some((words) => words.test(refusal));
+  return [wantsSystemFirst, wantsTurns, wantsNoSystem, wantsAnswer].some((words) => words.test(refusal));
 }
 
 /**
  * The messages in an order that suits the model's template which refused them: with a single system message at the head
- * and later ones said by the user in their place; with alternating turns; or without system messages. Absent if the
- * refusal is about something else, or the order is already so.
+ * and later ones said by the user in their place; with alternating turns; without system messages; or with an answer
+ * between results and what the user adds to them. Absent if the refusal is about something else, or the order is already
+ * so.
  */
 export function inTemplateOrder(messages: readonly Json[], refusal: string): readonly Json[] | undefined {
   const ordered = order(messages, refusal);
@@ -24,6 +26,7 @@ export function inTemplateOrder(messages: readonly Json[], refusal: string): rea
 
 function order(messages: readonly Json[], refusal: string): readonly Json[] {
   if (wantsNoSystem.test(refusal)) return joined(messages.map(asUser), isTurn);
+  if (wantsAnswer.test(refusal)) return messages.flatMap(withAnswerBefore);
   if (wantsTurns.test(refusal)) return joined(joined(saidByUser(messages), isSystem), isTurn);
   return wantsSystemFirst.test(refusal) ? joined(saidByUser(messages), isSystem) : messages;
 }
@@ -32,6 +35,16 @@ function order(messages: readonly Json[], refusal: string): readonly Json[] {
 function saidByUser(messages: readonly Json[]): Json[] {
   const found = messages.findIndex((message) => !isSystem(message));
   return messages.map((message, index) => (found !== -1 && index > found ? asUser(message) : message));
+}
+
+/** The message, preceded by an answer if it is the user's and follows a result. */
+function withAnswerBefore(message: Json, index: number, messages: readonly Json[]): Json[] {
+  const isAfterResult = hasRole(messages[index - 1], 'tool') && hasRole(message, 'user');
+  return isAfterResult ? [{ role: 'assistant', content: 'OK.' }, message] : [message];
+}
+
+function hasRole(message: Json | undefined, role: string): boolean {
+  return isJsonObject(message) && message.role === role;
 }
 
 function asUser(message: Json): Json {
