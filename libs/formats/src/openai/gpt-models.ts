@@ -48,6 +48,13 @@ export function acceptedTools(tools: Tool[], model: string): Tool[] {
   );
 }
 
+const knowsNewerLimitOnly = /^(?:.*\/)?(?:ft:)?(?:o[1-9](?:-|$)|gpt-[5-9])/;
+
+/** The name of the output limit: OpenAI's newer models refuse the older one, and some servers know nothing else. */
+export function limitField(model: string): 'max_completion_tokens' | 'max_tokens' {
+  return knowsNewerLimitOnly.test(model) ? 'max_completion_tokens' : 'max_tokens';
+}
+
 /** Whether the model accepts stop strings: reasoning models refuse the field itself. */
 export function takesStops(model: string): boolean {
   return kindOf(model) !== 'reasoning';

@@ -288,9 +288,15 @@ test('a choice of a tool names the tool’s own type', () => {
   });
 });
 
+test('a choice that is one word may be written as an object, as in messages', () => {
+  const choice = (tool_choice: object) => decode({ tool_choice }).toolChoice;
+  for (const type of ['none', 'auto', 'required']) expect(choice({ type })).toEqual({ type });
+  expect(choice({ type: 'any' })).toEqual({ type: 'required' });
+});
+
 test('the limit has its newer name for the models that demand it, and for no others', () => {
   const limit = (model: string) => Object.keys(encode({ sampling: { maxOutputTokens: 7 } }, model)).at(-1);
-  for (const model of ['o1', 'o3-mini', 'org/o4', 'gpt-5', 'a/b/gpt-9.1']) {
+  for (const model of ['o1', 'o3-mini', 'org/o4', 'ft:o4-mini:acme::1', 'gpt-5', 'a/b/gpt-9.1']) {
     expect(limit(model)).toBe('max_completion_tokens');
   }
   for (const model of ['o1x', 'o0', 'zo1', 'gpt-4o', 'my-gpt-5', 'o10'])

@@ -51,6 +51,14 @@ describe('decodeRequest', () => {
     expect(request.sampling.maxOutputTokens).toBe(10_000_000);
   });
 
+  test('a limit of -1, as clients of local servers send it, is none', () => {
+    expect(decode({ model: 'm', messages: [user], max_tokens: -1 }).request.sampling).toEqual({});
+    const both = { max_completion_tokens: -1, max_tokens: 5 };
+    expect(decode({ model: 'm', messages: [user], ...both }).request.sampling).toEqual({
+      maxOutputTokens: 5,
+    });
+  });
+
   test.each([
     ['not an object', 7, undefined],
     ['no messages', { model: 'm', messages: [] }, 'messages'],
@@ -72,6 +80,7 @@ describe('decodeRequest', () => {
       'messages[0].content[0].file',
     ],
     ['no tokens wanted', { model: 'm', messages: [user], max_tokens: 0 }, 'max_tokens'],
+    ['fewer than none wanted', { model: 'm', messages: [user], max_tokens: -2 }, 'max_tokens'],
     ['a stop that is no text', { model: 'm', messages: [user], stop: ['a', 1] }, 'stop[1]'],
     [
       'a function without name',

@@ -13,7 +13,13 @@ import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from
 import { isForeign } from '../foreign-client.ts';
 import { effortsByStrength } from './efforts.ts';
 import { ownFields } from './foreign.ts';
-import { acceptedEffort, acceptedMessages, acceptedSampling, acceptedTools } from './gpt-models.ts';
+import {
+  acceptedEffort,
+  acceptedMessages,
+  acceptedSampling,
+  acceptedTools,
+  limitField,
+} from './gpt-models.ts';
 import { decodeMessages } from './messages.ts';
 import { encodeMessages } from './messages-encode.ts';
 import { decodeOutput, encodeOutput } from './output.ts';
@@ -122,9 +128,6 @@ function decodeRest(wire: Body, understood: { output: boolean; effort: boolean }
   );
 }
 
-/** OpenAI's own reasoning models refuse `max_tokens`. Every other server knows it, and some know nothing else. */
-const demandsCompletionLimit = /^(?:.*\/)?(?:o[1-9](?:-|$)|gpt-[5-9])/;
-
 /** The same objects for every request, so that a caller that adds headers to them can do so once. */
 const streamHeaders = { 'content-type': 'application/json', accept: 'text/event-stream' };
 const singleHeaders = { 'content-type': 'application/json', accept: 'application/json' };
@@ -170,9 +173,8 @@ function shortUser(user: string): string {
 function encodeSampling(sampling: Sampling, model: string): JsonObject {
   const { maxOutputTokens, temperature, topP, topK, frequencyPenalty, presencePenalty, seed, stopSequences } =
     sampling;
-  const limit = demandsCompletionLimit.test(model) ? 'max_completion_tokens' : 'max_tokens';
   return {
-    ...(maxOutputTokens !== undefined && { [limit]: maxOutputTokens }),
+    ...(maxOutputTokens !== undefined && { [limitField(model)]: maxOutputTokens }),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
     ...(topK !== undefined && { top_k: topK }),

@@ -72,11 +72,12 @@ export function encodeTools(tools: readonly Tool[], dropped: FormatId[]): JsonOb
 
 /** Decodes any choice: a word, one function or custom tool by name, or some of the tools. */
 export function decodeToolChoice(choice: string | JsonObject, path: string): ToolChoice {
-  if (choice === 'none' || choice === 'auto' || choice === 'required') return { type: choice };
+  // Cursor writes the words as messages do: `{type: 'auto'}`.
+  const type = typeof choice === 'string' ? choice : choice.type;
+  if (type === 'none' || type === 'auto' || type === 'required') return { type };
   // Older servers of the dialect call `required` by its name in other dialects.
-  if (choice === 'any') return { type: 'required' };
+  if (type === 'any') return { type: 'required' };
   if (typeof choice === 'string') throw invalid(path, 'expected none, auto, required or an object');
-  const { type } = choice;
   if (type === 'function' || type === 'custom') {
     const { name } = parseWire(namedChoice, choice[type] ?? {}, `${path}.${type}`);
     return { type: 'tool', name };

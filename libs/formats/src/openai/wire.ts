@@ -11,7 +11,10 @@ export const FORMAT = 'openai';
 const jsonObject = z.custom<JsonObject>(isJsonObject, 'expected an object').meta({ type: 'object' });
 const text = z.string().nullish();
 const flag = z.boolean().nullish();
-const tokenLimit = z.preprocess(boundTokens, z.int().min(1)).nullish();
+/** Servers on one's own machine take -1 for no limit, so clients that were made for them send it. */
+const tokenLimit = z
+  .preprocess((limit) => (limit === -1 ? null : boundTokens(limit)), z.int().min(1).nullable())
+  .optional();
 
 /** The body of a request. Null means absent for every field. Lists are read element by element in their own files. */
 export const requestBody = z.looseObject({
