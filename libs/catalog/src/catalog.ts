@@ -110,6 +110,19 @@ export function toPublicModel(model: Model, id = model.id): ListedModel {
 }
 
 function createCatalog(settings: CatalogSettings, warnings: string[]): Catalog {
+  const models = createModels(settings);
+  const targets = followAliases(settings, models);
+  const resolver = new NameResolver(models, targets);
+  return {
+    pools: createPools(settings, models),
+    models,
+    aliases: new Map([...targets].filter(([name]) => !name.includes('*') && !models.has(name))),
+    warnings,
+    resolve: (name) => resolver.resolve(name),
+  };
+}
+
+function createModels(settings: CatalogSettings): Map<string, Model> {
   const models = new Map<string, Model>();
   for (const [id, { createdAt, ...rest }] of Object.entries(settings.models)) {
     const {
@@ -131,6 +144,10 @@ function createCatalog(settings: CatalogSettings, warnings: string[]): Catalog {
       ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
     });
   }
+  return models;
+}
+
+function createPools(settings: CatalogSettings, models: ReadonlyMap<string, Model>): Map<string, Pool> {
   const pools = new Map<string, Pool>();
   for (const [name, { backend, waitBudgetMs, maxWaiting }] of Object.entries(settings.pools)) {
     const members = [...models.values()].filter((model) => model.pool === name).map((model) => model.id);
@@ -142,12 +159,15 @@ function createCatalog(settings: CatalogSettings, warnings: string[]): Catalog {
       models: members,
     });
   }
+  return pools;
+}
+
+/** The model behind each alias, patterns included. */
+function followAliases({ aliases }: CatalogSettings, models: ReadonlyMap<string, Model>): Map<string, Model> {
   const targets = new Map<string, Model>();
-  for (const name of Object.keys(settings.aliases)) {
-    const target = followAlias(name, settings.aliases, models);
+  for (const name of Object.keys(aliases)) {
+    const target = followAlias(name, aliases, models);
     if (target) targets.set(name, target);
   }
-  const resolver = new NameResolver(models, targets);
-  const aliases = new Map([...targets].filter(([name]) => !name.includes('*') && !models.has(name)));
-  return { pools, models, aliases, warnings, resolve: (name) => resolver.resolve(name) };
+  return targets;
 }

@@ -31,8 +31,12 @@ const reasons = new Map<string, FinishReason>([
 
 /** Words for an answer that the server could not complete: of SGLang and vLLM, DeepSeek, Zhipu and TensorRT-LLM. */
 const failures: ReadonlySet<string> = new Set([
-  ...['abort', 'error', 'insufficient_system_resource'],
-  ...['network_error', 'cancelled', 'timeout'],
+  'abort',
+  'error',
+  'insufficient_system_resource',
+  'network_error',
+  'cancelled',
+  'timeout',
 ]);
 
 /** What a server's word means; `failed` for words that report a break-off instead of an end. */
