@@ -20,9 +20,9 @@ const joinedAtOnce = 16;
 export class Collector {
   /** Sum of the tokens that deltas reported. */
   outputTokens = 0;
-  /** Whether the reader has seen an event of its own format that is part of no content block. */
-  hasPassed = false;
-  private readonly passing: FormatId | undefined;
+  /** Whether the reader has seen a separate event of its own format, which is part of no content block. */
+  hasSeparateEvent = false;
+  private readonly readerFormat: FormatId | undefined;
   private start: StartEvent | undefined;
   private finish: FinishEvent | undefined;
   private error: ErrorInfo | undefined;
@@ -32,14 +32,14 @@ export class Collector {
   private readonly pieces: string[] = [];
   private readonly logprobs: Json[] = [];
 
-  /** `passing` is the format of a reader that sees the events as they come; absent when nobody reads before the end. */
-  constructor(passing?: FormatId) {
-    this.passing = passing;
+  /** `readerFormat`: of a reader that sees the events as they come; absent when nobody reads before the end. */
+  constructor(readerFormat?: FormatId) {
+    this.readerFormat = readerFormat;
   }
 
   /** Whether nothing visible was said yet. */
   get isEmpty(): boolean {
-    return this.parts.length === 0 && !this.hasPassed;
+    return this.parts.length === 0 && !this.hasSeparateEvent;
   }
 
   get content(): AssistantPart[] {
@@ -93,7 +93,7 @@ export class Collector {
       }
       case 'opaque':
         if (event.block === undefined) {
-          this.hasPassed ||= event.format === this.passing && !saysNothing(event.value);
+          this.hasSeparateEvent ||= event.format === this.readerFormat && !saysNothing(event.value);
           return;
         }
         this.open(event.block, { type: 'opaque', format: event.format, value: event.value });

@@ -31,8 +31,6 @@ export interface AttemptFacts {
   isPlainText: boolean;
   /** Whether the client sees the answer before its end. If not, another attempt may begin it anew. */
   readonly isStream: boolean;
-  /**
-   * The format whose own (pass-through) events reach the client as they come; absent if it sees nothing before the end.
-   */
-  readonly passing: string | undefined;
+  /** The format of a client that sees events as they come; absent if it sees nothing before the end. */
+  readonly readerFormat: string | undefined;
 }

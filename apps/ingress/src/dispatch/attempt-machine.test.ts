@@ -38,7 +38,7 @@ function createBench({ resume = 'none', isPlainText = true, isStream = true }: F
       dropped: (reason) => dropped.push(reason),
       workerDone: () => done.push(machine.attempt),
     },
-    { resumeAbility: () => resume, isPlainText, isStream, passing: 'openai' },
+    { resumeAbility: () => resume, isPlainText, isStream, readerFormat: 'openai' },
   );
   return {
     machine,

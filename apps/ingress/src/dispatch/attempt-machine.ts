@@ -50,7 +50,7 @@ export class AttemptMachine {
   constructor(effects: AttemptEffects, facts: AttemptFacts) {
     this.effects = effects;
     this.facts = facts;
-    this.delivered = new DeliveredPart(facts.passing);
+    this.delivered = new DeliveredPart(facts.readerFormat);
   }
 
   get phase(): 'queued' | 'running' | 'closed' {
@@ -261,7 +261,7 @@ export class AttemptMachine {
       return;
     }
     // The client has seen nothing of the answer yet, so the next attempt may begin it anew.
-    if (!goesOn) this.delivered = new DeliveredPart(this.facts.passing);
+    if (!goesOn) this.delivered = new DeliveredPart(this.facts.readerFormat);
     this.attempt += 1;
     this.hasRunBefore ||= this.worker !== undefined && !wasFree;
     this.worker = undefined;

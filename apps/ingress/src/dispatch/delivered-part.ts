@@ -7,9 +7,9 @@ export class DeliveredPart {
   /** Block of the last tool call whose end was delivered. */
   private endedCall = -1;
 
-  /** `passing`: as in `AttemptFacts`. */
-  constructor(passing: string | undefined) {
-    this.collector = new Collector(passing);
+  /** `readerFormat`: as in `AttemptFacts`. */
+  constructor(readerFormat: string | undefined) {
+    this.collector = new Collector(readerFormat);
   }
 
   /** Output tokens, as the engine counted them. */
@@ -24,7 +24,8 @@ export class DeliveredPart {
 
   /** Whether it consists of text only, so that it can be continued as a prefix. */
   get isTextOnly(): boolean {
-    return !this.collector.hasPassed && this.collector.content.every((part) => part.type === 'text');
+    const { hasSeparateEvent, content } = this.collector;
+    return !hasSeparateEvent && content.every((part) => part.type === 'text');
   }
 
   add(events: readonly GenerationEvent[]): void {

@@ -184,7 +184,7 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
     return this.plan.isStream;
   }
 
-  get passing(): string | undefined {
+  get readerFormat(): string | undefined {
     return this.isStream ? this.plan.job.clientFormat : undefined;
   }
 
