@@ -50,13 +50,15 @@ export const ingressEnvironment = z.object({
   SLUICE_LOOP_DELAY_LIMIT_MS: durationMs()
     .default(1_000)
     .describe(
-      'Delay of the event loop beyond which a growing share of new requests is refused with 429; a request meets this delay about four times before its first token; 0: never',
+      'Delay of the event loop beyond which a growing share of new requests is refused with 429; a request meets ' +
+        'this delay about four times before its first token; 0: never',
     ),
   SLUICE_DRAIN_LIMIT_MS: durationMs().default(30_000).describe('How long streams may go on after SIGTERM'),
   SLUICE_BODY_LIMIT_BYTES: wholeNumber({ min: 1_024 })
     .default(64 * 1024 * 1024)
     .describe(
-      'Largest request body; bodies that are still arriving may take four times as much in a process, and those of one tenant never more than they leave free for other tenants',
+      'Largest request body; bodies that are still arriving may take four times as much in a process, and those ' +
+        'of one tenant never more than they leave free for other tenants',
     ),
 });
 

@@ -44,8 +44,8 @@ const modelSettings = z.strictObject({
   contextTokens: tokens()
     .optional()
     .describe(
-      'Largest prompt plus answer in tokens, shown to clients in model lists. Output limits are clamped to what the prompt ' +
-        'leaves of it. Absent: not known.',
+      'Largest prompt plus answer in tokens, shown to clients in model lists. Output limits are clamped to what ' +
+        'the prompt leaves of it. Absent: not known.',
     ),
   maxOutputTokens: tokens()
     .optional()
@@ -66,8 +66,8 @@ export const catalogSettings = z.strictObject({
     .record(z.string(), z.string())
     .default({})
     .describe(
-      'Other names of models. A name may hold one *, and the longest match wins. Lists show an alias only to keys that may ' +
-        'use it but not its model.',
+      'Other names of models. A name may hold one *, and the longest match wins. Lists show an alias only to ' +
+        'keys that may use it but not its model.',
     ),
 });
 export type CatalogSettings = z.output<typeof catalogSettings>;

@@ -34,7 +34,8 @@ export async function createOpenApiDocument(version: string): Promise<JsonObject
       title: 'Sluice',
       version,
       description:
-        'An inference gateway that speaks chat completions, messages and generate content. Every credential is accepted on every route. Fields that a schema does not name are accepted.',
+        'An inference gateway that speaks chat completions, messages and generate content. Every credential is ' +
+        'accepted on every route. Fields that a schema does not name are accepted.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],

@@ -76,7 +76,8 @@ export function rateHeadersOf(server: ServerCodec): string[] {
 
 const rateHeader: JsonObject = {
   description:
-    'The limit, what is left of it, or when all of it is there again: for the rate of the key or that of its tenant, whichever has less left. Absent if neither has such a rate.',
+    'The limit, what is left of it, or when all of it is there again: for the rate of the key or that of its ' +
+    'tenant, whichever has less left. Absent if neither has such a rate.',
   schema: { type: 'string' },
 };
 

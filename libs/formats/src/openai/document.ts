@@ -142,7 +142,8 @@ export const document: FormatDocument = {
       isGeneration: true,
       summary: 'Answer a conversation',
       description:
-        'With `stream: true` the answer is server-sent events that end in `data: [DONE]`; a failure after the first event is a last event with an `error`.',
+        'With `stream: true` the answer is server-sent events that end in `data: [DONE]`; a failure after the ' +
+        'first event is a last event with an `error`.',
       request: {
         name: 'ChatRequest',
         schema: describeSchema(documentedRequest),
