@@ -269,6 +269,32 @@ describe('a pool', () => {
     expect(await get('/')).toBe('answer');
     expect(sockets).toBe(2);
   });
+
+  it('gives a slow reader that had to wait a connection of its own, which delays no later call', async () => {
+    pool = open(server, 1);
+    const first = ask('/hold');
+    await holds(1);
+    // On a connection that is used again, the next call would go unread for minutes.
+    const slow = new Asked('/', 'x', 1);
+    pool.send(slow);
+    const next = ask('/');
+    held[0]?.end();
+    expect(await Promise.all([first, slow, next].map(({ over }) => over))).toEqual([
+      'begun',
+      'answer',
+      'answer',
+    ]);
+    expect(sockets).toBe(3);
+  });
+
+  it('closes an idle connection for a slow reader if there is no room for another', async () => {
+    pool = open(server, 1);
+    expect(await get('/')).toBe('answer');
+    const slow = new Asked('/', 'x', 1_000_000);
+    pool.send(slow);
+    expect(await slow.over).toBe('answer');
+    expect(sockets).toBe(2);
+  });
 });
 
 describe('a connection to a server that', () => {

@@ -52,8 +52,8 @@ export class Pool implements ConnectionOwner {
       call.fail('closed');
       return;
     }
-    // A slow reader gets a connection of its own, with a small buffer.
-    const isSlow = call.readBytesPerSecond !== undefined;
+    const isSlow = isSlowReader(call);
+    if (isSlow) this.makeRoom();
     const connection = isSlow ? undefined : this.takeIdle();
     if (connection) connection.start(call);
     else if (this.open.size < this.options.maxConnections) this.connect(isSlow).start(call);
@@ -79,6 +79,12 @@ export class Pool implements ConnectionOwner {
   }
 
   freed(connection: Connection): void {
+    const first = this.waiting[this.waitingAt];
+    if (first && isSlowReader(first)) {
+      // The slow reader needs its place.
+      connection.close();
+      return;
+    }
     const next = this.shift();
     if (next) {
       connection.start(next);
@@ -106,6 +112,11 @@ export class Pool implements ConnectionOwner {
     }
     const next = this.shift();
     if (next) this.send(next);
+  }
+
+  /** Closes the connection that has been idle longest if there is no place for another one. */
+  private makeRoom(): void {
+    if (this.open.size >= this.options.maxConnections) this.idle[0]?.close();
   }
 
   private takeIdle(): Connection | undefined {
@@ -141,4 +152,9 @@ export class Pool implements ConnectionOwner {
     }
     return call;
   }
+}
+
+/** Whether a call needs a connection of its own, with a small buffer. */
+function isSlowReader(call: Call): boolean {
+  return call.readBytesPerSecond !== undefined;
 }
