@@ -21,7 +21,7 @@ const unescaped = /[^\x21-\x7e]/;
 
 /**
  * The head of a POST up to the value of `content-length`. Requests that differ only in their body and in a few headers
- * share it. Throws a `TypeError` for a character that no head may hold.
+ * share it. Throws a `TypeError` for a character that is not allowed there.
  */
 export function beginRequest({ path, authority, headers }: RequestFacts): string {
   if (unescaped.test(path)) throw new TypeError('a path holds a character that must be escaped');
@@ -48,7 +48,8 @@ function linesOf(headers: Readonly<Record<string, string>>): string {
   for (const [name, value] of Object.entries(headers)) {
     if (!isHeaderName(name) || isConnectionHeader(name))
       throw new TypeError('a header has a name that is not allowed');
-    if (!isHeaderValue(value)) throw new TypeError(`the header ${name} holds a character that no header may`);
+    if (!isHeaderValue(value))
+      throw new TypeError(`the header ${name} holds a character that is not allowed in a header`);
     lines += `${name}: ${value}\r\n`;
   }
   return lines;

@@ -42,11 +42,6 @@ export class ResponseParser {
     this.sink = sink;
   }
 
-  /** True between responses, when any byte that comes was not asked for. */
-  get isIdle(): boolean {
-    return this.state === 'done';
-  }
-
   /** True as soon as any byte of the response has come. */
   get hasBegun(): boolean {
     return this.state !== 'head' || this.rest !== undefined || this.hasInterim;
@@ -132,10 +127,10 @@ export class ResponseParser {
     this.hasInterim = head.status < 200;
     if (this.hasInterim) return;
     this.sink.head(head);
-    this.expect(head.framing);
+    this.beginBody(head.framing);
   }
 
-  private expect(framing: Framing): void {
+  private beginBody(framing: Framing): void {
     switch (framing.kind) {
       case 'none':
         this.state = 'done';

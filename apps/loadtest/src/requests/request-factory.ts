@@ -152,7 +152,7 @@ function bodyTemplate(dialect: Dialect, traffic: Traffic, isStream: boolean): Bo
 function createKeyPicker(keys: readonly string[], how: Scenario['keys']['pick'], random: Random) {
   for (const key of keys) {
     if (!/^[\x21-\x7e]+$/.test(key))
-      throw new SluiceError('invalid-request', 'a key holds a character no header may');
+      throw new SluiceError('invalid-request', 'a key holds a character that is not allowed in a header');
   }
   if (keys.length === 0) return () => undefined;
   if (how === 'in-turn') return (arrival: number) => keys[arrival % keys.length];

@@ -140,7 +140,7 @@ describe('a request to an upstream', () => {
 });
 
 describe('the options of an upstream', () => {
-  it('hold nothing that no header may, and the complaint does not repeat it', () => {
+  it('hold nothing that is not allowed in a header, and the complaint does not repeat it', () => {
     const headers = { 'x a': 'b', 'x-b': 'line\nbreak', 'Content-Length': '7' };
     const wrong = { baseUrl: 'https://m.example/v1', credential: 'sk-\u200b1', headers };
     const { error } = upstreamOptions.safeParse(wrong);

@@ -3,10 +3,10 @@ import { isConnectionHeader, isHeaderName, isHeaderValue } from '@sluice/http';
 import { z } from 'zod';
 import { mediaOptions } from '../media/media-options.ts';
 
-const headerValue = z.string().refine(isHeaderValue, 'holds a character that no header may');
+const headerValue = z.string().refine(isHeaderValue, 'holds a character that is not allowed in a header');
 const headerName = z
   .string()
-  .refine(isHeaderName, 'is no name of a header')
+  .refine(isHeaderName, 'is not the name of a header')
   .refine((name) => !isConnectionHeader(name.toLowerCase()), 'is set by the connection itself');
 /** User and password would be left out, and the server asked without them. */
 const isWithoutUser = (url: string) =>
