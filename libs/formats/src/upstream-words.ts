@@ -55,6 +55,13 @@ export function saysOutOfMoney(message: string): boolean {
   return outOfMoney.test(message);
 }
 
+const flaggedContent = /input was flagged|content violates usage guidelines/i;
+
+/** Whether a server refuses what a request says, not who asks: xAI and OpenRouter do so with status 403. */
+export function saysFlaggedContent(message: string): boolean {
+  return flaggedContent.test(message);
+}
+
 const refusedMedia =
   /\b(?:image|audio|video) input is not supported\b|only 'text' content type is supported/i;
 

@@ -130,6 +130,34 @@ describe('decodeError', () => {
 
   test.each([
     [
+      'xAI',
+      {
+        code: 'The caller does not have permission to execute the specified operation',
+        error:
+          'Content violates usage guidelines. Team: 1b2c, API key ID: 3d4e, Model: grok-4, Failed check: SAFETY_CHECK_TYPE_BIO',
+      },
+    ],
+    [
+      'OpenRouter',
+      {
+        error: {
+          code: 403,
+          message: 'Your chosen model requires moderation and your input was flagged',
+          metadata: { reasons: ['violence'], flagged_input: 'the prompt', provider_name: 'x' },
+        },
+      },
+    ],
+  ])('blames the content, not the credential, where %s refuses content with status 403', (_server, body) => {
+    const refusal = {
+      kind: 'invalid-request',
+      message: 'the upstream refused the content of the request by its usage rules',
+    };
+    expect(decodeError(403, {}, body)).toEqual(refusal);
+    expect(decodeInBandError({ error: { code: 403, message: 'Your input was flagged' } })).toEqual(refusal);
+  });
+
+  test.each([
+    [
       'llama.cpp',
       500,
       {

@@ -5,6 +5,7 @@ import { sayTooLong, type TooLong } from '../too-long.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
 import {
   readSentence,
+  saysFlaggedContent,
   saysOutOfMoney,
   saysRefusedKey,
   saysRefusedMedia,
@@ -187,8 +188,15 @@ function kindOf({ code = '', type = '', message = '' }: WireError, fallback: Err
   return kind === 'invalid-request' && saysRefusedKey(message) ? 'unauthenticated' : kind;
 }
 
+/** In our words: a server's own name the operator's team and key. */
+const flagged: ErrorInfo = {
+  kind: 'invalid-request',
+  message: 'the upstream refused the content of the request by its usage rules',
+};
+
 function describe(found: WireError, fallback: ErrorKind, text: string): ErrorInfo {
   const kind = kindOf(found, fallback);
+  if (kind === 'permission-denied' && saysFlaggedContent(found.message ?? '')) return flagged;
   if (secretive.has(kind)) return { kind, message: 'the upstream refused its credential' };
   const message = (found.message || text).slice(0, longestMessage);
   const detail = { kind, message, ...(found.param !== undefined && { param: found.param }) };
