@@ -291,6 +291,15 @@ describe('an answer', () => {
     expect(await create().fetch(http())).toMatchObject({ outcome: 'wrong-type' });
   });
 
+  it.each(['UTF-8', 'none', 'Identity', ''])(
+    'is read as it is if its server calls its coding %j, which is none',
+    async (coding) => {
+      plain.answer = (_request, response) =>
+        response.writeHead(200, { 'content-type': 'image/png', 'content-encoding': coding }).end(png);
+      expect(await create().fetch(http())).toMatchObject({ outcome: 'ok', mediaType: 'image/png' });
+    },
+  );
+
   it.each([gzipSync(png), png])(
     'that claims to be compressed is neither unpacked nor believed',
     async (body) => {

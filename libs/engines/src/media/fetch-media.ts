@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MediaFetchOutcome } from '@sluice/runtime';
+import { isEncoded } from '../content-coding.ts';
 import { type AddressRules, allowsAddress, allowsHost } from './address-guard.ts';
 import { download, type WebAnswer } from './download.ts';
 import { parseHostList } from './host-list.ts';
@@ -145,7 +146,7 @@ export class MediaFetcher {
       'the URL does not lead to a file of the type that the request says',
     );
     if (!mayBe(order.mediaType, header('content-type'))) return wrongType;
-    if (!['', 'identity'].includes(header('content-encoding').toLowerCase())) {
+    if (isEncoded(header('content-encoding'))) {
       return failed('wrong-type', 'the server of the URL compressed its answer unasked');
     }
     const bytes = await this.collect(body, Number(header('content-length')), order.budget);

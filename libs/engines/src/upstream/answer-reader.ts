@@ -7,6 +7,7 @@ import {
   type StreamDecoder,
 } from '@sluice/formats';
 import type { ResponseHead } from '@sluice/http';
+import { isEncoded } from '../content-coding.ts';
 import { deepestAnswer, isTooDeep } from './nesting.ts';
 
 /** Reads the body of one answer piece by piece. */
@@ -31,8 +32,7 @@ export function createAnswerReader(
   head: ResponseHead,
 ): AnswerReader {
   if (head.status > 299) return createErrorReader(codec, head);
-  const encoding = head.header('content-encoding');
-  if (encoding !== undefined && encoding !== 'identity') {
+  if (isEncoded(head.header('content-encoding'))) {
     throw new SluiceError('upstream-failed', 'the upstream compressed its answer unasked');
   }
   return createSuccessReader(codec, context);
@@ -40,6 +40,8 @@ export function createAnswerReader(
 
 /** The first character of a JSON body, which no stream begins with. */
 const bracket = /[{[]/;
+/** In bytes: anything but blanks, which keep the connection alive, and a byte order mark. They belong to neither. */
+const beginning = /[^\s\xef\xbb\xbf]/;
 
 /**
  * Decides by the beginning of the body, not by its content type: some servers give no type or a wrong one, and routers
@@ -51,10 +53,11 @@ function createSuccessReader(codec: ClientCodec, context: GenerationContext): An
     bracket.test(first) ? createSingleReader(codec, context) : createStreamReader(codec, context);
   return {
     push(chunk) {
-      // Blanks that keep the connection alive belong to neither.
-      const first = reader ? undefined : /\S/.exec(Buffer.from(chunk).toString('latin1'))?.[0];
-      if (first !== undefined) reader = open(first);
-      return reader?.push(chunk) ?? [];
+      if (reader) return reader.push(chunk);
+      const first = beginning.exec(Buffer.from(chunk).toString('latin1'));
+      if (!first) return [];
+      reader = open(first[0]);
+      return reader.push(chunk.subarray(first.index));
     },
     goesOn: () => reader?.goesOn() ?? false,
     end: () => (reader ?? createStreamReader(codec, context)).end(),
@@ -141,6 +144,8 @@ function createErrorReader(codec: ClientCodec, head: ResponseHead): AnswerReader
 /** Matches a page that a router made for people, with its own name in it, and bytes that are no text. */
 const noWords = /^\s*<|[^\P{Cc}\s]|\ufffd/u;
 
+const utf8 = new TextDecoder();
+
 class BodyCollector {
   /**
    * Grows by doubling. Kept one by one, the pieces of a server that sends single bytes would take a hundred times their
@@ -168,8 +173,9 @@ class BodyCollector {
     return true;
   }
 
+  /** Without a byte order mark. */
   text(): string {
-    return this.held.toString('utf8', 0, this.bytes);
+    return utf8.decode(this.held.subarray(0, this.bytes));
   }
 
   /** What it says in plain text; absent if it is something else. */

@@ -311,11 +311,24 @@ describe('the answer of an upstream', () => {
     expect(await failureOf(createEngine())).toMatchObject({ kind: 'upstream-failed' });
   });
 
-  it('is read if its coding is `identity`', async () => {
-    const message = { role: 'assistant', content: 'plain' };
-    const answer = { choices: [{ index: 0, message, finish_reason: 'stop' }] };
-    answerWith(200, JSON.stringify(answer), { 'content-encoding': 'identity' });
-    expect(textOf(await runOf(createEngine(), askFor('hi')))).toBe('plain');
+  it.each(['identity', 'Identity', 'UTF-8', 'none', ''])(
+    'is read if its coding is %j, which changes nothing',
+    async (coding) => {
+      answerWith(200, single('plain'), { 'content-encoding': coding });
+      expect(textOf(await runOf(createEngine(), askFor('hi')))).toBe('plain');
+    },
+  );
+
+  it('may begin with a byte order mark', async () => {
+    for (const answer of [complete('plain'), JSON.stringify(single('plain'))]) {
+      server.answer = (response) => {
+        const bytes = Buffer.from(`\ufeff${answer}`);
+        response.writeHead(200).write(bytes.subarray(0, 1), () => response.end(bytes.subarray(1)));
+      };
+      expect(textOf(await runOf(createEngine(), askFor('hi')))).toBe('plain');
+    }
+    answerWith(429, `\ufeff${JSON.stringify({ error: { message: 'busy' } })}`);
+    expect(await failureOf(createEngine())).toMatchObject({ kind: 'rate-limited', message: 'busy' });
   });
 
   it('fails only its own generation if it is nested deeper than the stack', async () => {
