@@ -45,8 +45,8 @@ export interface OwnTestRedis extends TestRedis {
 
 /**
  * Finds or starts a Redis in the same order as `npm start`: REDIS_URL, redis-server on the PATH, Docker, the Debian
- * package. On a shared server, every caller gets a database index of its own that was empty before and is flushed in
- * the end. `prefix` is unique in any case.
+ * package. On a shared server, every caller gets a database index of its own that was empty before and is
+ * flushed by `stop`. `prefix` is unique in any case.
  */
 export async function startRedis(options: StartRedisOptions = {}): Promise<TestRedis> {
   if (options.arguments !== undefined || options.socket) return startOwnRedis(options);

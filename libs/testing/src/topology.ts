@@ -131,9 +131,11 @@ async function startSentinelProcess({
 /** Sends one command to one server and returns its answer as text. */
 export async function ask(port: number, command: string, ...args: string[]): Promise<string> {
   const client = new Redis(port, '127.0.0.1', {
-    ...{ lazyConnect: true, retryStrategy: () => null },
+    lazyConnect: true,
+    retryStrategy: () => null,
     // A server that is frozen, or that accepts connections before it can serve, must not block the caller for ever.
-    ...{ connectTimeout: askLimitMs, commandTimeout: askLimitMs },
+    connectTimeout: askLimitMs,
+    commandTimeout: askLimitMs,
   });
   client.on('error', () => undefined);
   try {

@@ -17,9 +17,7 @@ const maxNodesOfAll = 20_000;
 
 const nothing: GrammarSchema = { type: 'null' };
 const stringFormats: ReadonlySet<string> = new Set(['date-time', 'time', 'date']);
-const knownTypes: ReadonlySet<string> = new Set([
-  ...['string', 'number', 'integer', 'boolean', 'null', 'object', 'array'],
-]);
+const knownTypes = ['string', 'number', 'integer', 'boolean', 'null', 'object', 'array'];
 const constraints = ['type', 'properties', 'items', 'enum', 'const', 'allOf', 'anyOf', 'oneOf'];
 const definition = /^#\/(?:\$defs|definitions)\/([^/]+)$/;
 
@@ -175,7 +173,7 @@ class Planner {
     if (this.areTooMany(values)) return anything;
     this.nodes += values.length;
     if (values.length > 0) return { enum: values.map(writable) };
-    const types = new Set(typesOf(schema.type).filter((type) => knownTypes.has(type)));
+    const types = new Set(typesOf(schema.type).filter((type) => knownTypes.includes(type)));
     if (types.size === 0 && schema.properties !== undefined) types.add('object');
     if (types.size === 0 && (schema.items !== undefined || schema.prefixItems !== undefined))
       types.add('array');
@@ -267,14 +265,18 @@ function spellOut(value: Json): Json {
   if (Array.isArray(value)) {
     const { length } = value;
     return {
-      ...{ type: 'array', minItems: length, maxItems: length },
+      type: 'array',
+      minItems: length,
+      maxItems: length,
       prefixItems: value.map((item) => ({ const: item })),
     };
   }
   if (!isJsonObject(value)) return { const: value };
   const parts = Object.entries(value).map(([name, part]) => [name, { const: part }]);
   return {
-    ...{ type: 'object', required: Object.keys(value), additionalProperties: false },
+    type: 'object',
+    required: Object.keys(value),
+    additionalProperties: false,
     properties: Object.fromEntries(parts),
   };
 }

@@ -154,6 +154,8 @@ export type GrammarSchema = { description?: string } & (
   | GrammarObject
   | GrammarArray
 );
+
+/** A list in a grammar: the elements of `prefixItems`, then any number of `items`. */
 export interface GrammarArray {
   type: 'array';
   items?: GrammarSchema;
@@ -162,6 +164,7 @@ export interface GrammarArray {
   maxItems?: number;
 }
 
+/** An object in a grammar: every property is generated, in this order. */
 export interface GrammarObject {
   type: 'object';
   properties?: Readonly<Record<string, GrammarSchema>>;

@@ -4,20 +4,25 @@ const share = z.number().min(0).max(1);
 
 /** How chats are written, by the library's names. */
 const chatWrappers = [
-  ...[
-    'auto',
-    'jinjaTemplate',
-    'general',
-    'chatML',
-    'qwen',
-    'deepSeek',
-    'mistral',
-    'gemma',
-    'gemma4',
-    'harmony',
-  ],
-  ...['llama3.2-lightweight', 'llama3.1', 'llama3', 'llama2Chat', 'functionary', 'alpacaChat', 'falconChat'],
-  ...['seed', 'muse'],
+  'auto',
+  'jinjaTemplate',
+  'general',
+  'chatML',
+  'qwen',
+  'deepSeek',
+  'mistral',
+  'gemma',
+  'gemma4',
+  'harmony',
+  'llama3.2-lightweight',
+  'llama3.1',
+  'llama3',
+  'llama2Chat',
+  'functionary',
+  'alpacaChat',
+  'falconChat',
+  'seed',
+  'muse',
 ] as const;
 
 /** Configuration of the embedded engine. */

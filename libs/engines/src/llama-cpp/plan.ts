@@ -84,7 +84,12 @@ export async function planGeneration(
   const { maxOutputTokens = Number.POSITIVE_INFINITY } = request.sampling;
   const limit = Math.min(maxOutputTokens, run.maxOutputTokens ?? maxOutputTokens) - deliveredTokens;
   return {
-    ...{ history, calls, context, dropped, deliveredTokens, deliveredReasoningTokens },
+    history,
+    calls,
+    context,
+    dropped,
+    deliveredTokens,
+    deliveredReasoningTokens,
     stopSequences: request.sampling.stopSequences,
     wrapper: wrapperFor(model.wrapper, history, calls.isForced),
     inputTokens: prompt.length,

@@ -2,8 +2,13 @@ import type { ReasoningEffort } from '@sluice/canonical';
 import type { ChatWrapper, ContextState, ContextStateOptions, HistoryItem } from './library.ts';
 
 const efforts = {
-  ...{ none: 'low', minimal: 'low', low: 'low', medium: 'medium' },
-  ...{ high: 'high', xhigh: 'high', max: 'high' },
+  none: 'low',
+  minimal: 'low',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'high',
+  max: 'high',
 } as const satisfies Record<ReasoningEffort, ChatWrapper['reasoningEffort']>;
 
 /** The wrapper with this thinking effort; the wrapper itself if its chats do not express one. */

@@ -104,7 +104,8 @@ export class UpstreamEngine implements Engine {
       now,
       codec,
       secrets: secretsOf(options),
-      ...{ firstEventTimeoutMs, idleTimeoutMs },
+      firstEventTimeoutMs,
+      idleTimeoutMs,
       onContact: (status, why) => this.probe.met(status, why),
     };
     this.media = new MediaFetcher(options.media, {
