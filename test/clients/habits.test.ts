@@ -3,6 +3,7 @@ import { createGoogleGenerativeAI } from '@ai-sdk/google';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
+import { ChatGoogleGenerativeAI } from '@langchain/google-genai';
 import { referenceText } from '@sluice/engines';
 import { until } from '@sluice/testing';
 import { streamText } from 'ai';
@@ -47,6 +48,10 @@ const readers: Record<string, () => Promise<string>> = {
     const client = new GoogleGenAI1({ apiKey, httpOptions: { baseUrl } });
     return joinTexts(await client.models.generateContentStream({ model: 'sim', contents: prompt }));
   },
+  async 'LangChain over generate content'() {
+    const model = new ChatGoogleGenerativeAI({ model: 'sim', apiKey, baseUrl, maxRetries: 0 });
+    return joinTexts(await model.stream(prompt));
+  },
   async 'the AI SDK over chat completions'() {
     const model = createOpenAICompatible({ name: 'sluice', baseURL: `${baseUrl}/v1`, apiKey })('sim');
     return streamText({ model, prompt }).text;
@@ -86,8 +91,8 @@ describe('keep-alives', () => {
     gemini: {
       path: '/v1beta/models/sim:streamGenerateContent?alt=sse',
       body: { contents: [{ parts: [{ text: prompt }] }] },
-      // An empty message, before the first token.
-      sign: /^\n\n/,
+      // Blanks before the JSON of the first token.
+      sign: /^data: {2,}\{/,
     },
   };
   const read = async (path: string, body: object) => {

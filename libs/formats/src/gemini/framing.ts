@@ -4,35 +4,58 @@ export interface Framing {
   frame(json: string): string;
   /** What completes the text after the last chunk. */
   close(): string;
-  /** Text between chunks that every reader ignores. */
+  /** Text that changes no chunk, for every reader. */
   keepAlive(): string;
 }
 
 /** Server-sent events or, for a call without `alt=sse`, one JSON array that is written piece by piece. */
 export function createFraming(sse: boolean): Framing {
-  return sse ? eventFraming : createArrayFraming();
+  return sse ? createEventFraming() : createArrayFraming();
 }
 
-const eventFraming: Framing = {
-  contentType: 'text/event-stream; charset=utf-8',
-  frame: (json) => `data: ${json}\n\n`,
-  close: () => '',
-  // An empty message: the SDKs for Python and Go take a comment for a chunk and fail. It needs both line ends, since
-  // the Go SDK splits messages at two of them.
-  keepAlive: () => '\n\n',
-};
+const eventStart = 'data: ';
 
+/**
+ * Nothing may stand between two events: the SDKs for Python and Go fail at a comment, and the older one for JavaScript,
+ * which LangChain uses, even at an empty line. So a keep-alive begins the next event, and further ones add blanks before
+ * its JSON.
+ */
+function createEventFraming(): Framing {
+  let lead = eventStart;
+  return {
+    contentType: 'text/event-stream; charset=utf-8',
+    frame: (json) => {
+      const text = `${lead}${json}\n\n`;
+      lead = eventStart;
+      return text;
+    },
+    close: () => '',
+    keepAlive: () => {
+      if (lead === '') return ' ';
+      lead = '';
+      return eventStart;
+    },
+  };
+}
+
+/**
+ * Nothing may stand outside the brackets: Google's REST clients for Python fail even at white space. So the first
+ * keep-alive opens the array.
+ */
 function createArrayFraming(): Framing {
-  let isOpen = false;
+  let lead = '[';
   return {
     contentType: 'application/json',
     frame: (json) => {
-      const lead = isOpen ? ',\r\n' : '[';
-      isOpen = true;
-      return lead + json;
+      const text = lead + json;
+      lead = ',\r\n';
+      return text;
     },
-    close: () => ']\n',
-    // White space is legal before the bracket and between elements.
-    keepAlive: () => '\n',
+    close: () => ']',
+    keepAlive: () => {
+      if (lead !== '[') return '\n';
+      lead = '';
+      return '[';
+    },
   };
 }

@@ -183,12 +183,15 @@ describe('the encoder', () => {
 });
 
 describe('keep-alives', () => {
-  test('are empty messages between events, which every SDK ignores', () => {
+  test('are the beginning of the next event, since some SDK fails at anything between two events', () => {
     const encoder = createStreamEncoder(call());
-    const text = [start, hi, hi, finish]
-      .map((event) => encoder.keepAlive() + encoder.keepAlive() + encoder.push(event, 0))
-      .join('');
-    expect(text).toMatch(/^\n\n\n\n/);
+    const pieces = [start, hi, hi, finish].map(
+      (event) => encoder.keepAlive() + encoder.keepAlive() + encoder.push(event, 0),
+    );
+    for (const piece of pieces) expect(piece).not.toBe('');
+    const text = pieces.join('');
+    // As the older SDK for JavaScript reads, which fails at anything that is left over.
+    expect(text.replace(/data: (.*)\n\n/g, (_, json) => (JSON.parse(json) ? '' : 'x'))).toBe('');
     // As the SDK for Python reads: any line that is neither empty nor data must be JSON.
     const lines = text.split('\n').filter((line) => line !== '');
     expect(lines.filter((line) => !line.startsWith('data: '))).toEqual([]);
@@ -199,10 +202,13 @@ describe('keep-alives', () => {
     expect(encoder.contentType).toBe('text/event-stream; charset=utf-8');
   });
 
-  test('are white space in an array, even before its bracket', () => {
+  test('are the opening bracket of an array, and then white space inside it', () => {
     const encoder = createStreamEncoder(call({ sse: false }));
     const pieces = [start, hi, hi, finish].map((event) => encoder.keepAlive() + encoder.push(event, 0));
+    expect(pieces[0]).not.toBe('');
     expect(JSON.parse(pieces.join(''))).toHaveLength(3);
+    // As the REST clients for Python read: outside of the brackets there is nothing, not even white space.
+    expect(pieces.join('')).toMatch(/^\[.*\]$/s);
     expect(encoder.contentType).toBe('application/json');
   });
 
