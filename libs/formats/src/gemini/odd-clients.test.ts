@@ -209,11 +209,19 @@ describe('a schema', () => {
     expect(decodeSchema(written)).toEqual(schema);
   });
 
+  test('whose types are numbers, as protobuf’s REST clients write them, reads as one with words', () => {
+    const types = [1, 2, 3, 4, 5, 6, 7].map((type) => decodeSchema({ type }).type);
+    expect(types).toEqual(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null']);
+    expect(decodeSchema({ type: 0, anyOf: [{ type: 5, items: { type: 1 } }] })).toEqual({
+      anyOf: [{ type: 'array', items: { type: 'string' } }],
+    });
+  });
+
   test('keeps malformed parts as they are', () => {
     const schemas: JsonObject[] = [
       { anyOf: { type: 'STRING' } },
       { properties: [{ type: 'STRING' }] },
-      { type: 7 },
+      { type: 70 },
     ];
     for (const schema of schemas) expect(decodeSchema(schema)).toEqual(schema);
     expect(decodeSchema({ type: ['STRING', 7] })).toEqual({ type: ['string', 7] });
@@ -536,6 +544,12 @@ describe('function calling', () => {
 
   test('in pieces is not requested, since calls are whole here', () => {
     const wire = { mode: 'ANY', streamFunctionCallArguments: true };
+    // Protobuf’s REST clients write the words by their numbers.
+    [{ mode: 0 }, undefined],
+    [{ mode: 1 }, { type: 'auto' }],
+    [{ mode: 2 }, { type: 'required' }],
+    [{ mode: 3 }, { type: 'none' }],
+    [{ mode: 4 }, { type: 'auto' }],
     expect(encode(configure(wire)).toolConfig).toEqual({ functionCallingConfig: { mode: 'ANY' } });
   });
 });

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { camelCase } from './casing.ts';
+import { schemaTypes, wordOf } from './enum-numbers.ts';
 
 /** Keywords grouped by what they hold. All other keywords hold data, which is left alone. */
 const schemaKeywords = new Set([
@@ -78,7 +79,8 @@ function decodeSubschema(value: Json): Json {
   return isJsonObject(value) ? decodeSchema(value) : value;
 }
 
-function decodeType(value: Json): Json | undefined {
+function decodeType(wire: Json): Json | undefined {
+  const value = wordOf(wire, schemaTypes);
   if (Array.isArray(value))
     return value.map((type) => (typeof type === 'string' ? type.toLowerCase() : type));
   if (typeof value !== 'string') return value;

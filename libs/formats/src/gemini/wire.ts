@@ -5,6 +5,7 @@ import { firstMistake } from '../first-mistake.ts';
 import { mostStops } from '../stop-limit.ts';
 import { boundTokens, tokenCount } from '../token-count.ts';
 import { normalizeFields } from './casing.ts';
+import { callingModes, wordOf } from './enum-numbers.ts';
 
 /*
  * The schemas name only what we read; unknown fields pass through and are kept. Bodies are normalized first
@@ -95,9 +96,11 @@ const generationConfig = z.looseObject({
     .optional(),
 });
 
+const mode = z.preprocess((value) => wordOf(value, callingModes), z.string());
+
 const toolConfig = z.looseObject({
   functionCallingConfig: z
-    .looseObject({ mode: z.string().optional(), allowedFunctionNames: listOf(z.string()).optional() })
+    .looseObject({ mode: mode.optional(), allowedFunctionNames: listOf(z.string()).optional() })
     .optional(),
 });
 

@@ -1,0 +1,24 @@
+/*
+ * The dialect is protobuf's JSON, in which a client may write a word of an enum by its number. Google's REST clients for
+ * Python and Go do (`$alt=json;enum-encoding=int`). Each list holds the words by their numbers.
+ */
+
+/** `Type` of a schema. */
+export const schemaTypes: readonly string[] = [
+  'TYPE_UNSPECIFIED',
+  'STRING',
+  'NUMBER',
+  'INTEGER',
+  'BOOLEAN',
+  'ARRAY',
+  'OBJECT',
+  'NULL',
+];
+
+/** `FunctionCallingConfig.Mode`. */
+export const callingModes: readonly string[] = ['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED'];
+
+/** The word that a number stands for; anything else unchanged. */
+export function wordOf<Value>(value: Value, words: readonly string[]): Value | string {
+  return typeof value === 'number' ? (words[value] ?? value) : value;
+}
