@@ -141,94 +141,101 @@ describe.each(clients)('a client of $format', (client) => {
   });
 });
 
-test('a signature that comes through chat completions travels with a client of messages', () => {
-  const extra = { google: { thought_signature: signature } };
-  const body = {
-    choices: [
-      {
-        index: 0,
-        finish_reason: 'tool_calls',
-        message: {
-          role: 'assistant',
-          content: null,
-          tool_calls: [
-            { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' }, extra_content: extra },
-          ],
-        },
-      },
-    ],
-  };
-  const [anthropic, openai] = [formatNamed('anthropic'), formatNamed('openai')];
-  const [part] = collect(heard(openai, body)).content;
-  if (part?.type !== 'tool-call') throw new TypeError('no call');
-  expect(encodeCallId(part, 'openai')).toBe('c1');
-  const id = encodeCallId(part, 'anthropic');
-  const { request } = anthropic.server.decodeRequest({
-    ...{ path: '/v1/messages', headers: {}, query: {}, requestId: 'r' },
-    body: {
-      model: 'm',
-      max_tokens: 100,
-      messages: [question, { role: 'assistant', content: [{ type: 'tool_use', id, name: 'f', input: {} }] }],
+/** The next turn of a client whose last answer was `body`: its calls as they came, and a result for each of them. */
+const nextTurns: Record<string, { path: string; turn(body: JsonObject): JsonObject }> = {
+  anthropic: {
+    path: '/v1/messages',
+    turn: ({ content }) => {
+      const uses = objects(content).filter(({ type }) => type === 'tool_use');
+      const results = uses.map(({ id }) => ({ type: 'tool_result', tool_use_id: id ?? '', content: 'rain' }));
+      const said = [question, { role: 'assistant', content: uses }, { role: 'user', content: results }];
+      return { model: 'm', max_tokens: 100, messages: said };
     },
-  });
-  const target = { model: 'm', stream: true, maxOutputTokens: 100, clientFormat: 'anthropic' };
-  const { messages } = openai.client.encodeRequest(request, target).body;
-  expect(callsOf(objects(messages)[1] ?? {})[0]).toMatchObject({ id: 'c1', extra_content: extra });
-});
+  },
+  gemini: {
+    path: '/v1beta/models/m:generateContent',
+    turn: ({ candidates }) => {
+      const { content } = objects(candidates)[0] ?? {};
+      const parts = objects(isJsonObject(content) ? content.parts : []);
+      const calls = parts.map(({ functionCall }) => functionCall).filter(isJsonObject);
+      const results = calls.map(({ id = '', name = '' }) => ({
+        functionResponse: { id, name, response: { output: 'rain' } },
+      }));
+      return { contents: [{ parts: [{ text: 'go' }] }, content ?? {}, { role: 'user', parts: results }] };
+    },
+  },
+};
 
-test('sealed thoughts that come through a router travel with a client of messages, before and after their call', () => {
-  const sealed = (data: string) => ({
-    type: 'reasoning.encrypted',
-    data,
-    id: 'c1',
-    format: 'google-gemini-v1',
-  });
-  const [anthropic, openai] = [formatNamed('anthropic'), formatNamed('openai')];
-  const chunk = (delta: Json, finish_reason: Json = null) => ({
-    choices: [{ index: 0, delta, finish_reason }],
-  });
-  const decoder = openai.client.createStreamDecoder({ id: 'g1', createdAt: 0, model: 'm' });
-  const said = [
-    chunk({ reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }, sealed('before')] }),
-    chunk({ tool_calls: [{ index: 0, id: 'c1', function: { name: 'f', arguments: '{}' } }] }),
-    chunk({ tool_calls: [{ index: 1, id: 'c2', function: { name: 'g', arguments: '{}' } }] }),
-    chunk({ reasoning_details: [sealed('after')] }),
-    chunk({}, 'stop'),
-  ].map((body) => decoder.push({ data: JSON.stringify(body) }));
-  const events = [...said.flat(), ...decoder.end()];
-  const { content } = collect(events);
-  const calls = content.filter((part) => part.type === 'tool-call');
-  const { call } = openai.server.decodeRequest({
-    ...{ path: '/v1/chat/completions', headers: {}, query: {}, requestId: 'r' },
-    body: { model: 'm', messages: [question] },
-  });
-  // A client of chat completions gets them in the message, as they came.
-  for (const stream of [true, false]) {
-    const text = stream
-      ? encodeStream(openai, { ...call, stream }, [events])
-      : JSON.stringify(openai.server.encodeResponse([collect(events)], call));
-    expect(text.match(/before/g)).toHaveLength(1);
-    expect(text).not.toContain('sluice1');
+describe.each(Object.entries(nextTurns))('what a chat-completions server wants back', (format, next) => {
+  const [client, openai] = [formatNamed(format), formatNamed('openai')];
+  const reply = { stream: false, model: 'm', choices: 1, requestId: 'r', wire: {} };
+
+  /** The turn with calls, and the results, that the server gets from a client that got these events. */
+  function sentBack(events: readonly GenerationEvent[], model: string): JsonObject[] {
+    const body = JSON.parse(JSON.stringify(client.server.encodeResponse([collect(events)], reply)));
+    const { request } = client.server.decodeRequest({
+      ...{ path: next.path, headers: {}, query: {}, requestId: 'r' },
+      body: next.turn(body),
+    });
+    const target = { model, stream: true, maxOutputTokens: 100, clientFormat: format };
+    return objects(openai.client.encodeRequest(request, target).body.messages).slice(1);
   }
-  const uses = calls.map((part) => ({
-    type: 'tool_use',
-    id: encodeCallId(part, 'anthropic'),
-    name: part.name,
-    input: {},
-  }));
-  const { request } = anthropic.server.decodeRequest({
-    ...{ path: '/v1/messages', headers: {}, query: {}, requestId: 'r' },
-    body: { model: 'm', max_tokens: 100, messages: [question, { role: 'assistant', content: uses }] },
+
+  test(`travels with a client of ${format}: the signature of a call`, () => {
+    const extra = { google: { thought_signature: signature } };
+    const tool_calls = [
+      { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' }, extra_content: extra },
+    ];
+    const message = { role: 'assistant', content: null, tool_calls };
+    const events = heard(openai, { choices: [{ index: 0, finish_reason: 'tool_calls', message }] });
+    const [part] = collect(events).content;
+    if (part?.type !== 'tool-call') throw new TypeError('no call');
+    expect(encodeCallId(part, 'openai')).toBe('c1');
+    const [answer, result] = sentBack(events, 'm');
+    expect(callsOf(answer ?? {})).toMatchObject([{ id: 'c1', extra_content: extra }]);
+    expect(result).toMatchObject({ tool_call_id: 'c1' });
   });
-  const target = { stream: true, maxOutputTokens: 100, clientFormat: 'anthropic' };
-  const answer = (model: string) =>
-    objects(openai.client.encodeRequest(request, { ...target, model }).body.messages)[1];
-  expect(answer('google/gemini-3.7-flash')).toMatchObject({
-    reasoning_details: [sealed('before'), sealed('after')],
-    tool_calls: [{ id: 'c1' }, { id: 'c2' }],
+
+  test(`travels with a client of ${format}: a router's sealed thoughts, before and after their call`, () => {
+    const sealed = (data: string) => ({
+      type: 'reasoning.encrypted',
+      data,
+      id: 'c1',
+      format: 'google-gemini-v1',
+    });
+    const chunk = (delta: Json, finish_reason: Json = null) => ({
+      choices: [{ index: 0, delta, finish_reason }],
+    });
+    const decoder = openai.client.createStreamDecoder({ id: 'g1', createdAt: 0, model: 'm' });
+    const said = [
+      chunk({ reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }, sealed('before')] }),
+      chunk({ tool_calls: [{ index: 0, id: 'c1', function: { name: 'f', arguments: '{}' } }] }),
+      chunk({ tool_calls: [{ index: 1, id: 'c2', function: { name: 'g', arguments: '{}' } }] }),
+      chunk({ reasoning_details: [sealed('after')] }),
+      chunk({}, 'stop'),
+    ].map((body) => decoder.push({ data: JSON.stringify(body) }));
+    const events = [...said.flat(), ...decoder.end()];
+    const { call } = openai.server.decodeRequest({
+      ...{ path: '/v1/chat/completions', headers: {}, query: {}, requestId: 'r' },
+      body: { model: 'm', messages: [question] },
+    });
+    // A client of chat completions gets them in the message, as they came.
+    for (const stream of [true, false]) {
+      const text = stream
+        ? encodeStream(openai, { ...call, stream }, [events])
+        : JSON.stringify(openai.server.encodeResponse([collect(events)], call));
+      expect(text.match(/before/g)).toHaveLength(1);
+      expect(text).not.toContain('sluice1');
+    }
+    const [answer = {}, ...results] = sentBack(events, 'google/gemini-3.7-flash');
+    expect(answer).toMatchObject({
+      reasoning_details: [sealed('before'), sealed('after')],
+      tool_calls: [{ id: 'c1' }, { id: 'c2' }],
+    });
+    expect(callsOf(answer)[0]).not.toHaveProperty('reasoning_details');
+    expect(results).toMatchObject([{ tool_call_id: 'c1' }, { tool_call_id: 'c2' }]);
+    expect(sentBack(events, 'gpt-5')[0]).not.toHaveProperty('reasoning_details');
   });
-  expect(callsOf(answer('google/gemini-3.7-flash') ?? {})[0]).not.toHaveProperty('reasoning_details');
-  expect(answer('gpt-5')).not.toHaveProperty('reasoning_details');
 });
 
 test('any id comes back as it was, even one that another gateway of this kind had packed', () => {

@@ -9,6 +9,7 @@ import {
 } from '@sluice/canonical';
 import { CallLedger } from './calls.ts';
 import { FORMAT, keptBeside, withInner } from './kept.ts';
+import { decodeCallId, unpackCall } from '../call-luggage.ts';
 import { checkPart, decodePart } from './parts.ts';
 import { decodeResult } from './results.ts';
 import { invalidField, type WireContent, type WirePart } from './wire.ts';
@@ -43,7 +44,7 @@ function writtenIds(contents: readonly WireContent[]): ReadonlySet<string> {
   const ids = contents
     .flatMap(({ parts }) => parts ?? [])
     .flatMap(({ functionCall, functionResponse }) => [functionCall?.id, functionResponse?.id]);
-  return new Set(ids.filter((id) => id !== undefined));
+  return new Set(ids.filter((id) => id !== undefined).map((id) => decodeCallId(id).id));
 }
 
 function decodeContent(content: WireContent, calls: CallLedger, path: string): Message[] {
@@ -79,15 +80,17 @@ function modelParts(parts: readonly WirePart[], calls: CallLedger, path: string)
   return parts.map((part, index) => {
     const { functionCall } = part;
     if (!functionCall) return decodePart(part, `${path}.parts[${index}]`);
-    const { id, name, args } = functionCall;
+    const { id = '', name, args } = functionCall;
     const inner = keptBeside(functionCall, callFields);
-    return {
+    const call = unpackCall({
       type: 'tool-call',
-      id: calls.open(id, name),
+      id,
       name,
       arguments: JSON.stringify(args ?? {}),
       ...extend(FORMAT, withInner(keptBeside(part, partFields), 'functionCall', inner)),
-    };
+    });
+    call.id = calls.open(call.id, name);
+    return call;
   });
 }
 

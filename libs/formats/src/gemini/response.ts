@@ -7,6 +7,7 @@ import {
   type JsonObject,
   SluiceError,
 } from '@sluice/canonical';
+import { encodeCallId } from '../call-luggage.ts';
 import type { ClientCall } from '../codec.ts';
 import { encodeFinishReason, isCutOff } from './finish.ts';
 import { FORMAT, keptOn, nestedIn } from './kept.ts';
@@ -101,7 +102,7 @@ export function encodeAnswerPart(
     case 'reasoning':
       return includeThoughts ? whole(encodeReasoning(part)) : undefined;
     case 'tool-call':
-      return encodeCall(part);
+      return encodeCall({ ...part, id: encodeCallId(part, FORMAT) });
     case 'media':
       return whole(encodeMedia(part));
     case 'opaque':

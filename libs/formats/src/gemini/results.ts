@@ -7,6 +7,7 @@ import {
   SluiceError,
   type ToolResultPart,
 } from '@sluice/canonical';
+import { decodeCallId } from '../call-luggage.ts';
 import type { CallLedger } from './calls.ts';
 import { FORMAT, keptBeside, keptOn, nestedIn, noteForeign, withInner } from './kept.ts';
 import { decodePart, encodePart, withoutName } from './parts.ts';
@@ -23,7 +24,7 @@ export function decodeResult(part: WirePart, calls: CallLedger, path: string): T
   const { functionResponse = {} } = part;
   const { id, name, response, parts } = functionResponse;
   if (!id && !name) throw invalidField(`${path}.functionResponse.name`, 'expected a name or an id of a call');
-  const call = calls.answer(id, name);
+  const call = calls.answer(id && decodeCallId(id).id, name);
   const object = response === undefined || isJsonObject(response) ? response : { output: response };
   const said = plainText(object);
   const media = (parts ?? []).map((nestedPart, index) =>

@@ -56,7 +56,7 @@ function partFacts(part: Generation['content'][number], own: string): Fact[] {
     case 'tool-call': {
       const { name, arguments: text } = part;
       // The client returns whatever travels in the id, so only the rest of it is compared.
-      const { id } = decodeCallId(part.id);
+      const id = bareId(part.id);
       return [{ feature: 'tool calls', at: 'tool-call', says: { id, name, arguments: text, ...words } }];
     }
     case 'media':
@@ -72,6 +72,12 @@ function partFacts(part: Generation['content'][number], own: string): Fact[] {
     default:
       return assertNever(part);
   }
+}
+
+/** A server that is a gateway itself has packed something into the id, too. */
+function bareId(id: string): string {
+  const { id: bare } = decodeCallId(id);
+  return bare === id ? id : bareId(bare);
 }
 
 function finishFact(finish: Generation['finish'], own: string): Fact {
