@@ -3,13 +3,15 @@ import {
   type AssistantPart,
   extend,
   type Message,
+  type ReasoningPart,
   type SystemMessage,
+  type TextPart,
   type ToolResultPart,
   type UserMessage,
 } from '@sluice/canonical';
+import { decodeCallId, unpackCall } from '../call-luggage.ts';
 import { CallLedger } from './calls.ts';
 import { FORMAT, keptBeside, withInner } from './kept.ts';
-import { decodeCallId, unpackCall } from '../call-luggage.ts';
 import { checkPart, decodePart } from './parts.ts';
 import { decodeResult } from './results.ts';
 import { invalidField, type WireContent, type WirePart } from './wire.ts';
@@ -130,16 +132,21 @@ function systemParts(parts: readonly WirePart[], path: string): SystemMessage['c
 }
 
 /**
- * The SDK's chats replay a streamed answer as one turn per chunk. They are joined to one answer, and its texts to one
- * text.
+ * The SDK's chats replay a streamed answer as one turn per chunk. They are joined to one answer: adjacent texts to one
+ * text, adjacent thoughts to one thought.
  */
 function join(answer: AssistantMessage, more: AssistantMessage): void {
   for (const part of more.content) {
     const last = answer.content[answer.content.length - 1];
-    const isPlain = part.type === 'text' && part.extensions === undefined;
-    if (isPlain && last?.type === 'text' && last.extensions === undefined) last.text += part.text;
-    else if (!isPlain || part.text !== '') answer.content.push(part);
+    if (!isPlain(part)) answer.content.push(part);
+    else if (last?.type === part.type && isPlain(last)) last.text += part.text;
+    else if (part.text !== '') answer.content.push(part);
   }
+}
+
+/** Whether the part is a text or a thought without fields of its own. */
+function isPlain(part: AssistantPart): part is TextPart | ReasoningPart {
+  return (part.type === 'text' || part.type === 'reasoning') && part.extensions === undefined;
 }
 
 /** The names of the called functions, by the ids of their calls. */

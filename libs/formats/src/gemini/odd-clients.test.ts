@@ -369,6 +369,20 @@ describe('turns', () => {
     ]);
   });
 
+  test('of thoughts that were streamed are one thought again', () => {
+    const thought = (text: string) => ({ role: 'model', parts: [{ text, thought: true }] });
+    const signed = { role: 'model', parts: [{ text: '!', thought: true, thoughtSignature: 's' }] };
+    const said = messagesOf(thought('Let'), thought(' me'), thought(''), thought(' see'), signed, {
+      role: 'model',
+      parts: [{ text: 'Hello' }],
+    });
+    expect(said[0]?.content).toMatchObject([
+      { type: 'reasoning', text: 'Let me see' },
+      { type: 'reasoning', text: '!', extensions: { gemini: { thoughtSignature: 's' } } },
+      { type: 'text', text: 'Hello' },
+    ]);
+  });
+
   test('hold results and words in the order of their parts', () => {
     const result = { functionResponse: { name: 'f' } };
     const roles = messagesOf({ parts: [result, result, { text: 'a' }, { text: 'b' }, result] });
@@ -530,6 +544,12 @@ describe('function calling', () => {
       { type: 'auto', allowed: ['f'] },
     ],
     [{ mode: 'VALIDATED' }, { type: 'auto' }],
+    // Protobuf’s REST clients write the words by their numbers.
+    [{ mode: 0 }, undefined],
+    [{ mode: 1 }, { type: 'auto' }],
+    [{ mode: 2 }, { type: 'required' }],
+    [{ mode: 3 }, { type: 'none' }],
+    [{ mode: 4 }, { type: 'auto' }],
   ])('%j means %j', (wire, choice) => {
     expect(configure(wire).toolChoice).toStrictEqual(choice);
   });
@@ -544,12 +564,6 @@ describe('function calling', () => {
 
   test('in pieces is not requested, since calls are whole here', () => {
     const wire = { mode: 'ANY', streamFunctionCallArguments: true };
-    // Protobuf’s REST clients write the words by their numbers.
-    [{ mode: 0 }, undefined],
-    [{ mode: 1 }, { type: 'auto' }],
-    [{ mode: 2 }, { type: 'required' }],
-    [{ mode: 3 }, { type: 'none' }],
-    [{ mode: 4 }, { type: 'auto' }],
     expect(encode(configure(wire)).toolConfig).toEqual({ functionCallingConfig: { mode: 'ANY' } });
   });
 });
