@@ -264,7 +264,7 @@ describe('a Claude model', () => {
       type: 'object',
       properties: { child, next: { $ref: '#/$defs/leaf' }, last: { $ref: '#/$defs/leaf' } },
     });
-    const $defs = (child: object) => ({ leaf: { type: 'object' }, node: node(child) });
+    const $defs = (child: object) => ({ leaf: { type: 'string' }, node: node(child) });
     const asked = (schema: object, model = 'claude-opus-5-5') =>
       sent(
         'openai',
@@ -284,6 +284,47 @@ describe('a Claude model', () => {
     expect(asked(plain)).toHaveProperty('output_config.format');
     expect(asked(plain)).not.toHaveProperty('system');
     expect(asked(node({ $ref: 'https://example.org/x' }))).toHaveProperty('output_config.format');
+  });
+
+  test('gets a schema with fields of any name in words, since it could only answer them with nothing', () => {
+    const asked = (schema: object) =>
+      sent(
+        'openai',
+        chat({ response_format: { type: 'json_schema', json_schema: { schema } } }),
+        'anthropic',
+        'claude-x',
+      );
+    const holding = (field: object) => ({ type: 'object', properties: { field } });
+    const text = { type: 'string' };
+    for (const open of [
+      { type: 'object', additionalProperties: text },
+      { type: ['object', 'null'], properties: { a: text }, additionalProperties: text },
+      { type: 'object', patternProperties: { '^x-': text } },
+      { type: 'object' },
+      { type: 'array', items: { type: 'object' } },
+      { oneOf: [text, { type: 'object', additionalProperties: true }] },
+    ]) {
+      const body = asked(holding(open));
+      expect(body).not.toHaveProperty('output_config');
+      expect(JSON.stringify(body.system)).toContain(JSON.stringify(JSON.stringify(open)).slice(1, -1));
+    }
+    for (const closed of [
+      { type: 'object', properties: {} },
+      { type: 'object', additionalProperties: false },
+      { type: 'object', properties: { a: text }, additionalProperties: true },
+      { type: 'object', properties: { additionalProperties: text } },
+      { enum: [{ type: 'object' }] },
+    ]) {
+      expect(asked(holding(closed))).toHaveProperty('output_config.format.schema.properties.field');
+      expect(asked(holding(closed))).not.toHaveProperty('system');
+    }
+  });
+
+  test('gets a strict function with fields of any name unchanged, so that it refuses the strictness', () => {
+    const parameters = { type: 'object', properties: { labels: { type: 'object' } } };
+    const tools = [{ type: 'function', function: { name: 'f', strict: true, parameters } }];
+    const body = sent('openai', chat({ tools }), 'anthropic', 'claude-opus-5-5');
+    expect(body.tools).toEqual([{ name: 'f', input_schema: parameters, strict: true }]);
   });
 
   test('gets a strict function’s schema in the form that it accepts, and any other unchanged', () => {

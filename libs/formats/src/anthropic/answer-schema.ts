@@ -2,7 +2,16 @@ import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { plainParameters } from '../plain-parameters.ts';
 
 const formats: ReadonlySet<string> = new Set([
-  ...['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'],
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'uri',
+  'ipv4',
+  'ipv6',
+  'uuid',
 ]);
 const lists: ReadonlySet<string> = new Set(['anyOf', 'allOf']);
 const maps: ReadonlySet<string> = new Set(['$defs', 'definitions', 'properties']);
@@ -37,10 +46,37 @@ export function answerSchema(schema: JsonObject): JsonObject {
   };
 }
 
-/** The schema of a function's arguments as Claude accepts it. */
+/**
+ * The schema of a function's arguments as Claude accepts it. A strict one that cannot be enforced stays as it is: Claude
+ * refuses it, and the engine then asks without strictness.
+ */
 export function functionSchema(schema: JsonObject, isStrict: boolean): JsonObject {
   const plain = plainParameters(schema);
-  return isStrict ? answerSchema(plain) : plain;
+  return isStrict && !hasOpenObject(plain) ? answerSchema(plain) : plain;
+}
+
+/**
+ * Whether an object somewhere in the schema may have fields that the schema does not name, as a map has. Claude's
+ * grammar closes every object, so a map would always come back empty.
+ */
+export function hasOpenObject(schema: Json): boolean {
+  if (!isJsonObject(schema)) return false;
+  return (
+    isOpenObject(schema) ||
+    Object.entries(schema).some(([name, value]) => {
+      if (maps.has(name)) return isJsonObject(value) && Object.values(value).some(hasOpenObject);
+      if (name === 'oneOf' || lists.has(name)) return Array.isArray(value) && value.some(hasOpenObject);
+      return name === 'items' && hasOpenObject(value);
+    })
+  );
+}
+
+/** That further fields are allowed beside named ones does not count: the named ones can be answered. */
+function isOpenObject(schema: JsonObject): boolean {
+  const { properties, patternProperties, additionalProperties: others } = schema;
+  const describesOthers = isJsonObject(others) && Object.keys(others).length > 0;
+  if (describesOthers || patternProperties !== undefined) return true;
+  return isObject(schema) && properties === undefined && others !== false;
 }
 
 /**

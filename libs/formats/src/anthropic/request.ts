@@ -9,7 +9,7 @@ import {
 } from '@sluice/canonical';
 import type { DecodedRequest, EncodedRequest, HttpHeaders, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
-import { answerSchema, functionSchema, isRecursive } from './answer-schema.ts';
+import { answerSchema, functionSchema, hasOpenObject, isRecursive } from './answer-schema.ts';
 import { isClaude } from './claude-models.ts';
 import { compactionOrder, takeCompaction } from './compaction.ts';
 import { createEncoding, type Encoding, ownFields, unsayable } from './encoding.ts';
@@ -202,7 +202,8 @@ function encodeToolFields(
 function enforcedSchema(output: OutputFormat | undefined, isFitted: boolean): JsonObject | undefined {
   if (output?.type !== 'json' || output.schema === undefined) return undefined;
   if (!isFitted) return output.schema;
-  return isRecursive(output.schema) ? undefined : answerSchema(output.schema);
+  const { schema } = output;
+  return isRecursive(schema) || hasOpenObject(schema) ? undefined : answerSchema(schema);
 }
 
 function jsonInstruction(schema: JsonObject | undefined): string {
