@@ -525,6 +525,18 @@ describe('a Gemini model', () => {
     expect(effort('high', 'other')).toEqual({ ...all, thinkingLevel: 'HIGH' });
   });
 
+  test('gets a seed of 32 bits, which differs where the client’s differs', () => {
+    const seedFor = (format: string, seed: number): unknown => {
+      const wish = format === 'openai' ? chat({ seed }) : generate({ generationConfig: { seed } });
+      return sent(format, wish, 'gemini', 'gemini-2.5-pro').generationConfig;
+    };
+    for (const seed of [0, 7, -7, 2_147_483_647]) expect(seedFor('openai', seed)).toEqual({ seed });
+    const [now, later] = [1_795_239_125_000, 1_795_239_125_001];
+    expect(seedFor('openai', now)).toEqual({ seed: now & 0x7fff_ffff });
+    expect(seedFor('openai', later)).toEqual({ seed: later & 0x7fff_ffff });
+    expect(seedFor('gemini', now)).toEqual({ seed: now });
+  });
+
   test('that cannot stop thinking is asked for the least, and not to show it', () => {
     const hidden = { includeThoughts: false };
     expect(effort('none', 'gemini-2.5-flash')).toEqual({ ...hidden, thinkingBudget: 0 });

@@ -38,9 +38,7 @@ export function decodeConfig(config: WireGenerationConfig): DecodedConfig {
 /** `generationConfig` for an upstream; empty if there is nothing to say. */
 export function encodeConfig(request: InferenceRequest, reader: Reader): JsonObject {
   const { thinkingConfig: _thinking, ...kept } = nestedIn(keptOn(request), 'generationConfig');
-  const { stopSequences, ...numbers } = reader.isForeign
-    ? withoutNoPenalty(request.sampling)
-    : request.sampling;
+  const { stopSequences, ...numbers } = reader.isForeign ? accepted(request.sampling) : request.sampling;
   const thinking = encodeThinking(request, reader);
   return {
     ...present(numbers),
@@ -52,10 +50,17 @@ export function encodeConfig(request: InferenceRequest, reader: Reader): JsonObj
   };
 }
 
-/** A penalty of 0 is no penalty, but many clients send it. Models that know no penalties refuse it. */
-function withoutNoPenalty({ frequencyPenalty, presencePenalty, ...sampling }: Sampling): Sampling {
+/** Servers read a seed as a signed number of 32 bits and refuse a larger one, such as a time in milliseconds. */
+const seedRange = 2 ** 31;
+
+/**
+ * The settings of a client of another format, as servers accept them. A penalty of 0 is no penalty, but many clients
+ * send it, and models that know no penalties refuse it.
+ */
+function accepted({ frequencyPenalty, presencePenalty, seed, ...sampling }: Sampling): Sampling {
   return {
     ...sampling,
+    ...(seed !== undefined && { seed: seed % seedRange }),
     ...(frequencyPenalty && { frequencyPenalty }),
     ...(presencePenalty && { presencePenalty }),
   };
