@@ -80,6 +80,7 @@ describe('a bad field is refused with its place and what was expected:', () => {
       { output_config: { format: { type: 'json_schema' } } },
       'output_config.format.schema: must be an object',
     ],
+    [{ output_format: { type: 'x' } }, 'output_format.type: must be one of json_schema'],
     [{ tools: 7 }, 'tools: must be a list'],
     [{ tools: [7] }, 'tools[0]: must be an object'],
     [{ tools: [{ name: '', input_schema: {} }] }, 'tools[0].name: must not be empty'],

@@ -83,7 +83,8 @@ function decodeBody(known: RequestBody, rest: JsonObject): InferenceRequest {
   const { tools, deferred } = decodeTools(known.tools ?? []);
   const metadata = known.metadata && parseWire(metadataBody, known.metadata, 'metadata');
   const endUser = metadata?.known.user_id;
-  const output = decodeOutput(outputFormat ?? known.output_format);
+  const output =
+    decodeOutput(outputFormat, 'output_config.format') ?? decodeOutput(known.output_format, 'output_format');
   const messages = [...decodeSystem(known.system), ...decodeMessages(known.messages)];
   return {
     model: known.model,
@@ -105,9 +106,9 @@ function decodeBody(known: RequestBody, rest: JsonObject): InferenceRequest {
   };
 }
 
-function decodeOutput(wire: Json | undefined): OutputFormat | undefined {
+function decodeOutput(wire: Json | undefined, path: string): OutputFormat | undefined {
   if (wire === undefined || wire === null) return undefined;
-  const { known } = parseWire(jsonFormat, wire, 'output_config.format');
+  const { known } = parseWire(jsonFormat, wire, path);
   return { type: 'json', schema: known.schema };
 }
 
