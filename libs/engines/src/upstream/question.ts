@@ -1,5 +1,5 @@
 import type { InferenceRequest } from '@sluice/canonical';
-import type { ServerTraits } from '@sluice/formats';
+import { isForeign, type ServerTraits } from '@sluice/formats';
 import type { GenerationRun } from '../engine.ts';
 import { lost } from '../lost.ts';
 import { type Continuation, continueAnswer, continuePrefill } from './continuation.ts';
@@ -34,8 +34,7 @@ export function planQuestion(
     ? continueAnswer(limited, resume, servers)
     : continuePrefill(limited, servers, ability);
   const { request: asked, stops } = shareStops(continuation.request, servers, run.backendModel);
-  const isStranger = run.clientFormat !== undefined && run.clientFormat !== dialect;
-  const named: FittedNames = isStranger ? fitToolNames(asked, servers) : { request: asked };
+  const named: FittedNames = isForeign(run, dialect) ? fitToolNames(asked, servers) : { request: asked };
   const translate = inTurn(named.restore, continuation.translate);
   return { ...continuation, request: named.request, stops, ...(translate && { translate }) };
 }

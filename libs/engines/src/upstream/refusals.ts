@@ -1,5 +1,5 @@
 import type { JsonObject } from '@sluice/canonical';
-import type { ClientCodec } from '@sluice/formats';
+import { type ClientCodec, isForeign } from '@sluice/formats';
 import type { GenerationRun } from '../engine.ts';
 import type { Question } from './question.ts';
 
@@ -38,12 +38,8 @@ export class Refusals {
     return refusals ?? this.byModel.get(backendModel) ?? [];
   }
 
-  private rephrase(
-    body: JsonObject,
-    refusal: string,
-    { clientFormat }: GenerationRun,
-  ): JsonObject | undefined {
+  private rephrase(body: JsonObject, refusal: string, run: GenerationRun): JsonObject | undefined {
     const { format, servers } = this.codec;
-    return servers.rephrase?.(body, refusal, clientFormat !== undefined && clientFormat !== format);
+    return servers.rephrase?.(body, refusal, isForeign(run, format));
   }
 }

@@ -1,5 +1,5 @@
 import type { InferenceRequest } from '@sluice/canonical';
-import { saysTooStrict } from '@sluice/formats';
+import { isForeign, saysTooStrict } from '@sluice/formats';
 import type { GenerationRun } from '../engine.ts';
 
 /**
@@ -9,11 +9,11 @@ import type { GenerationRun } from '../engine.ts';
  */
 export function withoutStrictness(
   request: InferenceRequest,
-  { clientFormat }: Pick<GenerationRun, 'clientFormat'>,
+  run: Pick<GenerationRun, 'clientFormat'>,
   dialect: string,
   refusal: string,
 ): InferenceRequest | undefined {
-  if (clientFormat === undefined || clientFormat === dialect || !saysTooStrict(refusal)) return undefined;
+  if (!isForeign(run, dialect) || !saysTooStrict(refusal)) return undefined;
   const { tools = [] } = request;
   if (!tools.some((tool) => tool.type === 'function' && tool.strict)) return undefined;
   return { ...request, tools: tools.map((tool) => (tool.type === 'function' ? loosened(tool) : tool)) };
