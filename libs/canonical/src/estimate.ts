@@ -1,14 +1,15 @@
 import { assertNever } from './assert.ts';
 import type { InferenceRequest, Message } from './request.ts';
 
-const charactersPerToken = 4;
+/** The rule of thumb for text whose tokens nobody has counted, in UTF-16 units. */
+export const charactersPerToken = 4;
 /** What the frame of a message (role, separators) costs in most chat templates. */
 const tokensPerMessage = 4;
 /** An image of ordinary size: its bytes say nothing about its tokens. */
 const tokensPerMedia = 256;
 
 /**
- * A rule of thumb for the tokens of a text: one for every four UTF-16 units, rounded up. It needs no tokenizer, so
+ * Estimates the tokens of a text: one for every four UTF-16 units, rounded up. It needs no tokenizer, so
  * every process computes the same number at once.
  */
 export function estimateTokens(text: string): number {

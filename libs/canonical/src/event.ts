@@ -34,6 +34,7 @@ export interface StartEvent extends Extensible {
   /** Usage fields of one format that are known at the start. */
   usageExtensions?: Record<FormatId, JsonObject>;
 }
+
 interface Delta {
   block: number;
   /** Output tokens that this delta stands for; absent when the engine does not say. */

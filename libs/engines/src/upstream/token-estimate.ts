@@ -1,6 +1,5 @@
-import type { GenerationEvent } from '@sluice/canonical';
+import { charactersPerToken, type GenerationEvent } from '@sluice/canonical';
 
-const charactersPerToken = 4;
 /**
  * A longer text is several tokens, even from a server that mostly sends one at a time: some send sentences or whole
  * calls.
