@@ -41,12 +41,12 @@ class CharacterJoiner {
   join(events: GenerationEvent[]): GenerationEvent[] {
     if (this.cut === undefined && areWhole(events)) return events;
     return events.flatMap((event) =>
-      isDelta(event) ? this.joinDelta(event) : [...this.leave(event), event],
+      isDelta(event) ? this.joinDelta(event) : [...this.replaceLoneHalf(event), event],
     );
   }
 
   private joinDelta(delta: Delta): GenerationEvent[] {
-    const before = this.leave(delta);
+    const before = this.replaceLoneHalf(delta);
     const text = (this.cut?.half ?? '') + textOf(delta);
     const half = /[\ud800-\udbff]$/.exec(text)?.[0];
     this.cut = half === undefined ? undefined : { delta, half };
@@ -56,7 +56,7 @@ class CharacterJoiner {
   }
 
   /** Emits U+FFFD for a half that this event leaves alone. An error already says that something is missing. */
-  private leave(event: GenerationEvent): GenerationEvent[] {
+  private replaceLoneHalf(event: GenerationEvent): GenerationEvent[] {
     if (this.cut === undefined) return [];
     const { type, block } = this.cut.delta;
     const isEnd = event.type === 'finish' || event.type === 'tool-call-end';

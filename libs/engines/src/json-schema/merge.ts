@@ -9,7 +9,7 @@ const tighterHigh: Merge = (left, right) =>
 const commonMultiple: Merge = (left, right) => {
   if (typeof left !== 'number' || typeof right !== 'number') return right;
   return Number.isInteger(left) && Number.isInteger(right)
-    ? (left * right) / divisor(left, right)
+    ? (left * right) / greatestCommonDivisor(left, right)
     : Math.max(left, right);
 };
 const both: Merge = (left, right) => ({ allOf: [left, right] });
@@ -114,6 +114,7 @@ function mergeProperties(left: Json, right: Json): Json {
   return Object.fromEntries(merged);
 }
 
-function divisor(left: number, right: number): number {
-  return right === 0 ? Math.max(1, left) : divisor(right, left % right);
+/** By Euclid's algorithm; at least 1. */
+function greatestCommonDivisor(left: number, right: number): number {
+  return right === 0 ? Math.max(1, left) : greatestCommonDivisor(right, left % right);
 }
