@@ -10,7 +10,7 @@ import { withoutDirectCaller } from './messages-decode.ts';
 import { decodeBlock } from './response.ts';
 import { isOwnSignature, unsealThinking } from './signature.ts';
 import { noArguments } from './tool-arguments.ts';
-import { format, restOf } from './wire.ts';
+import { FORMAT, restOf } from './wire.ts';
 
 type Kind = 'text' | 'reasoning' | 'tool-call' | 'whole';
 
@@ -46,7 +46,7 @@ export class BlockDecoder {
     switch (this.kind) {
       case 'tool-call': {
         this.hasContent = true;
-        const own = extend(format, withoutDirectCaller(restOf(block, startFields['tool-call'])));
+        const own = extend(FORMAT, withoutDirectCaller(restOf(block, startFields['tool-call'])));
         return [{ type: 'tool-call-start', block: number, id: `${block.id}`, name: `${block.name}`, ...own }];
       }
       case 'text': {
@@ -82,7 +82,7 @@ export class BlockDecoder {
       case 'citations_delta':
         return delta.citation === undefined ? [] : this.annotate({ citations: [delta.citation] });
       default:
-        return [{ type: 'opaque', format, value: { type: 'content_block_delta', index, delta } }];
+        return [{ type: 'opaque', format: FORMAT, value: { type: 'content_block_delta', index, delta } }];
     }
   }
 
@@ -134,7 +134,7 @@ export class BlockDecoder {
 
   /** An annotation needs an open block, so an empty delta opens a block that has no content yet. */
   private annotate(fields: JsonObject): GenerationEvent[] {
-    const { extensions }: Extensible = extend(format, fields);
+    const { extensions }: Extensible = extend(FORMAT, fields);
     if (extensions === undefined) return [];
     const block = this.number;
     const opening: GenerationEvent = {

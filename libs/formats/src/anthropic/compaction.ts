@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type Message, type Opaque } from '@sluice/canonical';
 import { placed } from '../places.ts';
-import { format } from './wire.ts';
+import { FORMAT } from './wire.ts';
 
 /**
  * An order for a summary in place of an answer. It is part of the conversation, so that a server that cannot make a
@@ -8,7 +8,7 @@ import { format } from './wire.ts';
  * summary.
  */
 export function compactionOrder(compaction: Json): Message {
-  const part: Opaque = { type: 'opaque', format, value: { compaction } };
+  const part: Opaque = { type: 'opaque', format: FORMAT, value: { compaction } };
   return { role: 'system', content: [placed(part, 'compaction')] };
 }
 
@@ -21,7 +21,7 @@ export function takeCompaction(messages: readonly Message[]): {
 } {
   const [first, ...others] = messages;
   const part = first?.role === 'system' ? first.content[0] : undefined;
-  if (part?.type !== 'opaque' || part.format !== format || !isJsonObject(part.value)) return { messages };
+  if (part?.type !== 'opaque' || part.format !== FORMAT || !isJsonObject(part.value)) return { messages };
   const { compaction } = part.value;
   return compaction === undefined
     ? { messages }

@@ -1,5 +1,5 @@
 import { type Extensible, type FormatId, type JsonObject, type Opaque, SluiceError } from '@sluice/canonical';
-import { format } from './wire.ts';
+import { FORMAT } from './wire.ts';
 
 /** State of the encoding of one request, shared by all its blocks. */
 export interface Encoding {
@@ -17,13 +17,13 @@ export function createEncoding(model: string): Encoding {
 
 /** The fields that this format filed on a thing. Fields of other formats are noted as dropped. */
 export function ownFields(thing: Extensible, encoding: Encoding): JsonObject {
-  for (const name of Object.keys(thing.extensions ?? {})) if (name !== format) encoding.dropped.push(name);
-  return thing.extensions?.[format] ?? {};
+  for (const name of Object.keys(thing.extensions ?? {})) if (name !== FORMAT) encoding.dropped.push(name);
+  return thing.extensions?.[FORMAT] ?? {};
 }
 
 /** The original value of an opaque thing of this format. Throws `invalid-request` at `path` for another format's. */
 export function ownValue(opaque: Opaque, path: string): JsonObject {
-  if (opaque.format !== format) {
+  if (opaque.format !== FORMAT) {
     throw unsayable(path, `this model's server does not understand a part of the ${opaque.format} format`);
   }
   // Safe to cast: only this format's decoders make its opaques, and they make them from objects.

@@ -9,13 +9,13 @@ import { countsTokens, decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 import { AnthropicStreamDecoder } from './stream-decode.ts';
 import { AnthropicStreamEncoder } from './stream-encode.ts';
-import { format } from './wire.ts';
+import { FORMAT } from './wire.ts';
 
 /** The API version that servers are asked for. The newest version refuses every sampling parameter. */
 const version = '2023-06-01';
 
 const server: ServerCodec = {
-  format,
+  format: FORMAT,
   words: new Map([['toolName', 'tool_use_id']]),
   routes: ['/v1/messages', '/v1/messages/count_tokens'],
   modelRoutes: ['/v1/models', '/v1/models/*'],
@@ -33,7 +33,7 @@ const server: ServerCodec = {
 };
 
 const client: ClientCodec = {
-  format,
+  format: FORMAT,
   servers: {
     modelList: 'v1/models',
     continuation: { isUnasked: true, flags: {} },

@@ -1,7 +1,7 @@
 import { extend, isJsonObject, type JsonObject, type MediaPart, type Opaque } from '@sluice/canonical';
 import type { MediaReference, ReferenceHandling } from '../codec.ts';
 import { type Encoding, ownFields, unsayable } from './encoding.ts';
-import { base64Source, fileSource, format, mediaBlock, parseWire, urlSource } from './wire.ts';
+import { base64Source, FORMAT, fileSource, mediaBlock, parseWire, urlSource } from './wire.ts';
 
 const pdf = 'application/pdf';
 /** For a file whose type only the server that stores it knows. */
@@ -12,7 +12,7 @@ export function decodeMedia(block: JsonObject, path: string): MediaPart | Opaque
   const isImage = block.type === 'image';
   const { known, rest } = parseWire(mediaBlock, block, path);
   const source = decodeSource(known.source, isImage, `${path}.source`);
-  if (source === undefined) return { type: 'opaque', format, value: block };
+  if (source === undefined) return { type: 'opaque', format: FORMAT, value: block };
   const { rest: sourceRest, ...fields } = source;
   if (Object.keys(sourceRest).length > 0) rest.source = sourceRest;
   const { title, ...untitled } = rest;
@@ -21,7 +21,7 @@ export function decodeMedia(block: JsonObject, path: string): MediaPart | Opaque
     type: 'media',
     ...fields,
     ...(isTitled && { filename: title }),
-    ...extend(format, isTitled ? untitled : rest),
+    ...extend(FORMAT, isTitled ? untitled : rest),
   };
 }
 

@@ -18,7 +18,7 @@ import { decodeMedia } from './media.ts';
 import { isOwnSignature, unsealThinking } from './signature.ts';
 import { encodeArguments } from './tool-arguments.ts';
 import {
-  format,
+  FORMAT,
   listBlocks,
   messageBody,
   parseWire,
@@ -62,7 +62,7 @@ export function decodeMessages(wire: readonly Json[]): Message[] {
         // Only clients of this dialect put a system turn in the middle; the encoder needs to know. See
         // `encodeMessages`.
         const kept = isConversation ? { ...rest, role: 'system' } : rest;
-        messages.push({ role: 'system', content, ...extend(format, kept) });
+        messages.push({ role: 'system', content, ...extend(FORMAT, kept) });
         break;
       }
       case 'assistant':
@@ -99,9 +99,9 @@ function decodeUser(blocks: Blocks, rest: JsonObject): Message[] {
     else content.push(decodeUserPart(block, path));
   }
   const tool: Message = { role: 'tool', content: results };
-  const user: Message = { role: 'user', content, ...extend(format, rest) };
+  const user: Message = { role: 'user', content, ...extend(FORMAT, rest) };
   if (results.length === 0) return [user];
-  return content.length === 0 ? [{ ...tool, ...extend(format, rest) }] : [tool, user];
+  return content.length === 0 ? [{ ...tool, ...extend(FORMAT, rest) }] : [tool, user];
 }
 
 function decodeAssistant(blocks: Blocks, rest: JsonObject): AssistantMessage {
@@ -110,7 +110,7 @@ function decodeAssistant(blocks: Blocks, rest: JsonObject): AssistantMessage {
     const part = decodeAssistantPart(block, path);
     if (!isEmptyReasoning(part)) content.push(part.type === 'tool-call' ? unpackCall(part) : part);
   }
-  return { role: 'assistant', content, ...extend(format, rest) };
+  return { role: 'assistant', content, ...extend(FORMAT, rest) };
 }
 
 /** Thinking that was neither shown nor signed carries no information when it comes back. */
@@ -121,7 +121,7 @@ function isEmptyReasoning(part: AssistantPart): boolean {
 function decodeSystemPart(block: JsonObject, path: string): TextPart | Opaque {
   return block.type === 'text'
     ? decodeText(block, path)
-    : placed({ type: 'opaque', format, value: block }, path);
+    : placed({ type: 'opaque', format: FORMAT, value: block }, path);
 }
 
 function decodeUserPart(block: JsonObject, path: string): TextPart | MediaPart | Opaque {
@@ -132,7 +132,7 @@ function decodeUserPart(block: JsonObject, path: string): TextPart | MediaPart |
     case 'document':
       return placed(decodeMedia(block, path), path);
     default:
-      return placed({ type: 'opaque', format, value: block }, path);
+      return placed({ type: 'opaque', format: FORMAT, value: block }, path);
   }
 }
 
@@ -143,13 +143,13 @@ export function decodeAssistantPart(block: JsonObject, path: string): AssistantP
       return decodeReasoning(block, path);
     case 'redacted_thinking': {
       const { known, rest } = parseWire(redactedBlock, block, path);
-      return { type: 'reasoning', text: '', ...extend(format, { data: known.data, ...rest }) };
+      return { type: 'reasoning', text: '', ...extend(FORMAT, { data: known.data, ...rest }) };
     }
     case 'tool_use': {
       const { known, rest } = parseWire(toolUseBlock, block, path);
       const { id, name, input } = known;
       const kept = withoutDirectCaller(rest);
-      return { type: 'tool-call', id, name, arguments: encodeArguments(input), ...extend(format, kept) };
+      return { type: 'tool-call', id, name, arguments: encodeArguments(input), ...extend(FORMAT, kept) };
     }
     default:
       return decodeUserPart(block, path);
@@ -169,13 +169,13 @@ function decodeReasoning(block: JsonObject, path: string): ReasoningPart {
   return {
     type: 'reasoning',
     text: known.thinking || unsealThinking(signature),
-    ...extend(format, isForeign ? { signature, ...rest } : rest),
+    ...extend(FORMAT, isForeign ? { signature, ...rest } : rest),
   };
 }
 
 function decodeText(block: JsonObject, path: string): TextPart {
   const { known, rest } = parseWire(textBlock, block, path);
-  return { type: 'text', text: known.text, ...extend(format, rest) };
+  return { type: 'text', text: known.text, ...extend(FORMAT, rest) };
 }
 
 function decodeToolResult(block: JsonObject, path: string): ToolResultPart {
@@ -191,6 +191,6 @@ function decodeToolResult(block: JsonObject, path: string): ToolResultPart {
         : listBlocks(content, `${path}.content`).map(({ block: inner, path: at }) =>
             decodeUserPart(inner, at),
           ),
-    ...extend(format, rest),
+    ...extend(FORMAT, rest),
   };
 }

@@ -17,7 +17,7 @@ import { isClaude } from './claude-models.ts';
 import { type Encoding, ownFields, ownValue, unsayable } from './encoding.ts';
 import { encodeMedia } from './media.ts';
 import { unsigned } from './thinking-block.ts';
-import { format } from './wire.ts';
+import { FORMAT } from './wire.ts';
 
 /** The conversation for a server of this dialect: `system` and the turns. */
 export interface EncodedMessages {
@@ -57,7 +57,7 @@ export function encodeMessages(messages: readonly Message[], encoding: Encoding)
     if (message.role === 'assistant') {
       flush();
       encoded.messages.push(...encodeAssistant({ message, path }, encoding));
-    } else if (message.role === 'system' && message.extensions?.[format]?.role === 'system') {
+    } else if (message.role === 'system' && message.extensions?.[FORMAT]?.role === 'system') {
       flush();
       const content = encodeParts(message.content, path, encoding);
       encoded.messages.push(...turn('system', content, ownFields(message, encoding)));

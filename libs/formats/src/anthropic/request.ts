@@ -20,7 +20,7 @@ import { decodeThinking, effortAlone, encodeThinking, limitBudget } from './thin
 import { isMidLoop } from './tool-loop.ts';
 import { calledTools, decodeToolChoice, decodeTools, encodeToolChoice, encodeTools } from './tools.ts';
 import {
-  format,
+  FORMAT,
   invalid,
   jsonFormat,
   metadataBody,
@@ -96,7 +96,7 @@ function decodeBody(known: RequestBody, rest: JsonObject): InferenceRequest {
     ...(output && { output }),
     ...(reasoning && { reasoning }),
     ...(endUser !== undefined && { endUser }),
-    ...extend(format, {
+    ...extend(FORMAT, {
       ...rest,
       ...keptThinking,
       ...(known.top_k === 0 && { top_k: 0 }),
@@ -136,13 +136,14 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const { messages: conversation, compaction } = takeCompaction(request.messages);
   const { system, messages } = encodeMessages(conversation, encoding);
   if (messages.length === 0) throw unsayable('messages', 'must not hold blank text only');
-  const reader = { model: target.model, isForeign: isForeign(target, format) };
+  const reader = { model: target.model, isForeign: isForeign(target, FORMAT) };
   const isFitted = reader.isForeign && isClaude(target.model);
   const { sampling, output, endUser } = request;
   const maxTokens = sampling.maxOutputTokens ?? target.maxOutputTokens;
   const { tools, toolChoice } = encodeToolFields(request, deferred_tools, encoding, isFitted);
   const asked = encodeThinking(request.reasoning, {
-    ...{ ...reader, maxTokens },
+    ...reader,
+    maxTokens,
     isToolForced: toolChoice?.type === 'any' || toolChoice?.type === 'tool',
     isMidLoop: isMidLoop(request.messages, messages, reader),
   });
@@ -173,8 +174,8 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
     stream: target.stream,
     ...own,
   };
-  const headers = Array.isArray(betas) ? { 'anthropic-beta': betas.join(',') } : {};
-  return { path: '/v1/messages', headers: { ...headers }, body, dropped: encoding.dropped };
+  const headers: Record<string, string> = Array.isArray(betas) ? { 'anthropic-beta': betas.join(',') } : {};
+  return { path: '/v1/messages', headers, body, dropped: encoding.dropped };
 }
 
 interface ToolFields {

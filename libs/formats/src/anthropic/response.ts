@@ -25,7 +25,7 @@ import { decodeAssistantPart } from './messages-decode.ts';
 import { sealThinking, signThinking } from './signature.ts';
 import { decodeStop, encodeStop } from './stop-reason.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
-import { format, restOf } from './wire.ts';
+import { FORMAT, restOf } from './wire.ts';
 
 /** The fields that a single body and the start of a stream have in common. */
 export interface MessageHead {
@@ -51,7 +51,7 @@ export function encodeResponse(generations: readonly Generation[], call: ClientC
   const [generation] = generations;
   if (generation === undefined) throw new SluiceError('internal', 'there is no generation to encode');
   const { finish } = generation;
-  const { stop_reason: _word, ...late } = extensionsOf(finish, format) ?? {};
+  const { stop_reason: _word, ...late } = extensionsOf(finish, FORMAT) ?? {};
   const hasMangledCall = generation.content.some((part) => {
     if (part.type !== 'tool-call') return false;
     const { isReadable, isCut } = parseArguments(part.arguments);
@@ -65,7 +65,7 @@ export function encodeResponse(generations: readonly Generation[], call: ClientC
     diagnostics: null,
     ...encodeContextManagement(call),
     usage: encodeUsage(finish.usage),
-    ...extensionsOf(generation, format),
+    ...extensionsOf(generation, FORMAT),
     ...late,
   };
 }
@@ -74,12 +74,12 @@ export function encodeResponse(generations: readonly Generation[], call: ClientC
 function encodeBlock(part: AssistantPart, call: ClientCall): JsonObject[] {
   switch (part.type) {
     case 'text': {
-      const own = extensionsOf(part, format);
+      const own = extensionsOf(part, FORMAT);
       if (part.text === '' && own === undefined) return [];
       return [{ type: 'text', text: part.text, citations: null, ...own }];
     }
     case 'reasoning': {
-      const own = extensionsOf(part, format);
+      const own = extensionsOf(part, FORMAT);
       if (own?.data !== undefined) return [{ type: 'redacted_thinking', ...own }];
       if (part.text === '' && own === undefined) return [];
       const said =
@@ -96,7 +96,7 @@ function encodeBlock(part: AssistantPart, call: ClientCall): JsonObject[] {
         },
       ];
     case 'opaque':
-      return part.format === format && isJsonObject(part.value) ? [part.value] : [];
+      return part.format === FORMAT && isJsonObject(part.value) ? [part.value] : [];
     case 'media':
       return [];
     default:
@@ -106,8 +106,8 @@ function encodeBlock(part: AssistantPart, call: ClientCall): JsonObject[] {
 
 /** A call's block with an empty `input`. */
 export function encodeToolUse(call: Pick<ToolCallPart, 'id' | 'name' | 'extensions'>): JsonObject {
-  const id = encodeCallId(call, format);
-  const own = extensionsOf(call, format);
+  const id = encodeCallId(call, FORMAT);
+  const own = extensionsOf(call, FORMAT);
   return { type: 'tool_use', id, caller: { type: 'direct' }, name: call.name, input: {}, ...own };
 }
 
@@ -126,7 +126,7 @@ export function decodeStart(message: JsonObject, context: GenerationContext): St
     model: context.model,
     createdAt: context.createdAt,
     ...promptUsage(usage),
-    ...extend(format, kept),
+    ...extend(FORMAT, kept),
   };
 }
 
@@ -138,8 +138,8 @@ export function decodeFinish(end: JsonObject, usage: JsonObject): FinishEvent {
   if (isJsonObject(management) && JSON.stringify(management) === '{"applied_edits":[]}') {
     delete late.context_management;
   }
-  const kept = { ...late, ...extensions?.[format] };
-  return { type: 'finish', ...stop, ...extend(format, kept), usage: decodeUsage(usage) };
+  const kept = { ...late, ...extensions?.[FORMAT] };
+  return { type: 'finish', ...stop, ...extend(FORMAT, kept), usage: decodeUsage(usage) };
 }
 
 /** A single body as the events of a stream. A body that is no message becomes an `upstream-failed` error event. */
@@ -170,11 +170,11 @@ export function decodeBlock(wire: JsonObject, block: number): GenerationEvent[] 
     case 'text':
       return part.text === '' && part.extensions === undefined
         ? []
-        : annotated({ type: 'text-delta', block, text: part.text }, part.extensions?.[format]);
+        : annotated({ type: 'text-delta', block, text: part.text }, part.extensions?.[FORMAT]);
     case 'reasoning':
       return part.text === '' && part.extensions === undefined
         ? []
-        : annotated({ type: 'reasoning-delta', block, text: part.text }, part.extensions?.[format]);
+        : annotated({ type: 'reasoning-delta', block, text: part.text }, part.extensions?.[FORMAT]);
     case 'tool-call':
       return [
         {
@@ -189,7 +189,7 @@ export function decodeBlock(wire: JsonObject, block: number): GenerationEvent[] 
       ];
     case 'opaque':
     case 'media':
-      return [{ type: 'opaque', format, value: wire, block }];
+      return [{ type: 'opaque', format: FORMAT, value: wire, block }];
     default:
       return assertNever(part);
   }
@@ -208,7 +208,7 @@ function annotated(delta: TextDelta | ReasoningDelta, own: JsonObject = {}): Gen
   const note = (fields: JsonObject): GenerationEvent[] =>
     Object.keys(fields).length === 0
       ? []
-      : [{ type: 'block-annotation', block: delta.block, extensions: { [format]: fields } }];
+      : [{ type: 'block-annotation', block: delta.block, extensions: { [FORMAT]: fields } }];
   const begun = Object.keys(early).length === 0 ? [] : [{ ...delta, text: '' }, ...note(early)];
   const said = delta.text === '' && begun.length > 0 ? [] : [delta];
   return [...begun, ...said, ...note(late)];
@@ -219,6 +219,6 @@ function readBlock(wire: JsonObject): AssistantPart {
   try {
     return decodeAssistantPart(wire, 'content');
   } catch {
-    return { type: 'opaque', format, value: wire };
+    return { type: 'opaque', format: FORMAT, value: wire };
   }
 }

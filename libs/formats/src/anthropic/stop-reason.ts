@@ -7,7 +7,7 @@ import {
   type Json,
   type JsonObject,
 } from '@sluice/canonical';
-import { format } from './wire.ts';
+import { FORMAT } from './wire.ts';
 
 const stopReason: Readonly<Record<FinishReason, string>> = {
   stop: 'end_turn',
@@ -42,7 +42,7 @@ export interface StopFields {
  * unreadable or cut off (`hasMangledCall`) must not look like one that asks to be run, whatever the server said.
  */
 export function encodeStop(finish: FinishEvent, hasMangledCall = false): StopFields {
-  const { stop_reason: own, stop_details: details } = extensionsOf(finish, format) ?? {};
+  const { stop_reason: own, stop_details: details } = extensionsOf(finish, FORMAT) ?? {};
   const { stopSequence, rawReason } = finish;
   const word = typeof own === 'string' ? own : wordFor(finish, rawReason);
   const stop_reason = hasMangledCall && word === 'tool_use' ? 'end_turn' : word;
@@ -76,7 +76,7 @@ export function decodeStop(wire: JsonObject): Omit<FinishEvent, 'type' | 'usage'
     reason,
     ...(word !== undefined && !hasString && stopReason[reason] !== word && { rawReason: word }),
     ...(hasString && typeof wire.stop_sequence === 'string' && { stopSequence: wire.stop_sequence }),
-    ...extend(format, kept),
+    ...extend(FORMAT, kept),
   };
 }
 

@@ -4,7 +4,7 @@ import { BlockSequence } from './block-sequence.ts';
 import { decodeInBandError } from './error.ts';
 import { decodeFinish, decodeStart } from './response.ts';
 import { decodeUsage } from './usage.ts';
-import { format } from './wire.ts';
+import { FORMAT } from './wire.ts';
 
 /**
  * Decodes a server's stream. It goes by the type inside the data, because some servers leave out the event name. Usage
@@ -57,7 +57,7 @@ export class AnthropicStreamDecoder implements StreamDecoder {
         return [];
       default:
         // Before the start there is nothing that an unknown event could belong to.
-        return this.isStarted ? [{ type: 'opaque', format, value: event }] : [];
+        return this.isStarted ? [{ type: 'opaque', format: FORMAT, value: event }] : [];
     }
   }
 

@@ -17,7 +17,7 @@ import { encodeContextManagement, encodeHead, encodeToolUse } from './response.t
 import { encodeStop } from './stop-reason.ts';
 import { StreamBlock } from './stream-block.ts';
 import { encodeUsage, encodeUsageDelta } from './usage.ts';
-import { format } from './wire.ts';
+import { FORMAT } from './wire.ts';
 
 /**
  * Writes a stream of this dialect: `message_start`, whole blocks one after the other, `message_delta`, `message_stop`.
@@ -55,7 +55,7 @@ export class AnthropicStreamEncoder implements StreamEncoder {
       case 'tool-call-end':
         return this.close();
       case 'block-annotation':
-        return this.annotate(event.block, event.extensions[format]);
+        return this.annotate(event.block, event.extensions[FORMAT]);
       case 'opaque':
         return this.opaque(event);
       case 'start':
@@ -90,7 +90,7 @@ export class AnthropicStreamEncoder implements StreamEncoder {
       diagnostics: null,
       ...(this.call.wire.beta === true && { context_management: null }),
       usage: encodeUsage(usageAtStart(event)),
-      ...extensionsOf(event, format),
+      ...extensionsOf(event, FORMAT),
     };
     return sseEvent('message_start', { type: 'message_start', message });
   }
@@ -98,7 +98,7 @@ export class AnthropicStreamEncoder implements StreamEncoder {
   private finish(event: FinishEvent): string {
     const closed = this.close();
     this.state = 'ended';
-    const { stop_reason: _word, context_management: edits, ...late } = extensionsOf(event, format) ?? {};
+    const { stop_reason: _word, context_management: edits, ...late } = extensionsOf(event, FORMAT) ?? {};
     const delta: JsonObject = { ...encodeStop(event, this.hasMangledCall), container: null, ...late };
     const end: JsonObject = {
       type: 'message_delta',
@@ -114,8 +114,8 @@ export class AnthropicStreamEncoder implements StreamEncoder {
     return fields !== undefined && number === this.number ? (this.block?.annotate(fields) ?? '') : '';
   }
 
-  private opaque({ format: of, value, block }: OpaqueEvent): string {
-    if (of !== format || !isJsonObject(value)) {
+  private opaque({ format, value, block }: OpaqueEvent): string {
+    if (format !== FORMAT || !isJsonObject(value)) {
       return block === undefined ? '' : this.close();
     }
     if (block === undefined) return this.passEvent(value);

@@ -11,7 +11,7 @@ import {
 } from '@sluice/canonical';
 import { placed } from '../places.ts';
 import { type Encoding, ownFields, ownValue } from './encoding.ts';
-import { customTool, format, invalid, parseWire, toolChoice as toolChoiceBody } from './wire.ts';
+import { customTool, FORMAT, invalid, parseWire, toolChoice as toolChoiceBody } from './wire.ts';
 
 /** The tools of a request. */
 export interface DecodedTools {
@@ -31,7 +31,7 @@ export function decodeTools(wire: readonly Json[]): DecodedTools {
     if (!isJsonObject(value)) throw invalid(path, 'must be an object');
     const { type } = value;
     const isCustom = type === undefined || type === null || type === 'custom';
-    if (!isCustom) decoded.tools.push(placed({ type: 'opaque', format, value }, path));
+    if (!isCustom) decoded.tools.push(placed({ type: 'opaque', format: FORMAT, value }, path));
     else if (value.defer_loading === true) decoded.deferred.push(value);
     else decoded.tools.push(decodeCustomTool(value, path));
   }
@@ -46,7 +46,7 @@ function decodeCustomTool(value: JsonObject, path: string): Tool {
     ...(known.description !== undefined && { description: known.description }),
     parameters: known.input_schema,
     ...(known.strict !== undefined && { strict: known.strict }),
-    ...extend(format, rest),
+    ...extend(FORMAT, rest),
   };
 }
 

@@ -7,7 +7,7 @@ import {
   type Usage,
 } from '@sluice/canonical';
 import { tokenCount } from '../token-count.ts';
-import { format, restOf } from './wire.ts';
+import { FORMAT, restOf } from './wire.ts';
 
 /**
  * The usage of a whole message, with every key that SDKs demand. `input_tokens` excludes what was read from or written
@@ -29,7 +29,7 @@ export function encodeUsage(usage: Usage): JsonObject {
     service_tier: 'standard',
     inference_geo: null,
     speed: null,
-    ...extensionsOf(usage, format),
+    ...extensionsOf(usage, FORMAT),
   };
 }
 
@@ -38,7 +38,7 @@ export function encodeUsage(usage: Usage): JsonObject {
  * of the stream.
  */
 export function encodeUsageDelta(usage: Usage): JsonObject {
-  return { ...encodeCounters(usage), server_tool_use: null, ...extensionsOf(usage, format) };
+  return { ...encodeCounters(usage), server_tool_use: null, ...extensionsOf(usage, FORMAT) };
 }
 
 function encodeCounters(usage: Usage) {
@@ -84,7 +84,7 @@ export function decodeUsage(wire: JsonObject): Usage {
     ...(cacheWriteTokens && { cacheWriteTokens }),
     ...(reasoningTokens !== undefined && { reasoningTokens }),
   };
-  return { ...usage, ...extend(format, unsaid(wire, encodeUsage(usage))) };
+  return { ...usage, ...extend(FORMAT, unsaid(wire, encodeUsage(usage))) };
 }
 
 /** The fields that encoding the totals would not bring back. */

@@ -6,7 +6,7 @@ import { mostStops } from '../stop-limit.ts';
 import { boundTokens } from '../token-count.ts';
 
 /** This format's name, under which its extensions and opaques are filed. */
-export const format = 'anthropic';
+export const FORMAT = 'anthropic';
 
 const optional = <Type extends z.ZodType>(type: Type) =>
   type.nullish().transform((value) => value ?? undefined);
