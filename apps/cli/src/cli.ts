@@ -34,31 +34,31 @@ export async function runCli(line: readonly string[], surroundings: Surroundings
 }
 
 /** What a command line answers. */
-interface Said {
+interface Reply {
   text: string;
   /** Whether the command changed something, so that the change stands even if nobody reads the text. */
-  isDone: boolean;
+  hasChanged: boolean;
 }
 
 /**
  * Writes the answer; returns whether that succeeded. If it fails, the operator must still learn that a change was made.
  */
-async function deliver({ text, isDone }: Said, { write, writeError }: Surroundings): Promise<boolean> {
+async function deliver({ text, hasChanged }: Reply, { write, writeError }: Surroundings): Promise<boolean> {
   try {
     await write(`${text}\n`);
     return true;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     // `| head` has seen enough of a list.
-    if (code === 'EPIPE' && !isDone) return true;
+    if (code === 'EPIPE' && !hasChanged) return true;
     const why = code === undefined ? '' : ` (${code})`;
-    const done = isDone ? ', but what was asked for is done' : '';
+    const done = hasChanged ? ', but what was asked for is done' : '';
     writeError(`sluice: the answer could not be written${why}${done}\n`);
     return false;
   }
 }
 
-async function answer(line: readonly string[], surroundings: Surroundings): Promise<Said> {
+async function answer(line: readonly string[], surroundings: Surroundings): Promise<Reply> {
   const [noun = '--help', verb = '--help', ...rest] = line;
   if (isHelp(noun) || noun === 'help') return helpOf(formatOverview(commands));
   const ofNoun = commands.filter(({ name }) => name.startsWith(`${noun} `));
@@ -69,8 +69,8 @@ async function answer(line: readonly string[], surroundings: Surroundings): Prom
   return rest.some(isHelp) ? helpOf(formatHelp(command)) : runCommand(command, rest, surroundings);
 }
 
-function helpOf(text: string): Said {
-  return { text, isDone: false };
+function helpOf(text: string): Reply {
+  return { text, hasChanged: false };
 }
 
 function isHelp(word: string): boolean {
@@ -89,12 +89,12 @@ async function runCommand(
   command: Command,
   line: readonly string[],
   surroundings: Surroundings,
-): Promise<Said> {
+): Promise<Reply> {
   const { input, isJson } = parseLine(command, line, surroundings.now());
   const config = parseConfig(surroundings.environment);
   using services = new OpenedServices(() => openServices(config));
   const { text, data }: Answer = await command.run(input, services.open);
-  return { text: isJson ? JSON.stringify(data, null, 2) : text, isDone: !command.asksOnly };
+  return { text: isJson ? JSON.stringify(data, null, 2) : text, hasChanged: !command.isReadOnly };
 }
 
 /** Opens the services when a command first asks for them, and closes them if they were opened. */

@@ -35,7 +35,7 @@ export interface Command {
   readonly words?: string;
   readonly flags: Readonly<Record<string, Flag>>;
   /** Set if it changes nothing. A reader that leaves in the middle of its answer, as `| head`, is then no failure. */
-  readonly asksOnly?: true;
+  readonly isReadOnly?: true;
   /** Fewest and most words that it takes; default none. */
   readonly arity?: readonly [fewest: number, most: number];
   /** `open` connects to Redis; a command that needs none doesn't call it. */

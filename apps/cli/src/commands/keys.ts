@@ -1,6 +1,7 @@
 import { parseDurationMs } from '@sluice/admission';
 import type { Key } from '@sluice/tenancy';
 import { type Command, displayName, firstWord, type Input, required, UsageError } from '../command.ts';
+import { keyStateAt } from '../key-state.ts';
 import { formatFacts, formatInstant, formatLimits, formatTable } from '../print.ts';
 
 /** The commands over keys. */
@@ -23,18 +24,20 @@ export const keyCommands: readonly Command[] = [
         throw new UsageError('SLUICE_KEY_SECRET is missing: minting takes the secret of the ingress');
       if (!input.isSet('new-secret') && !(await directory.knowsSecret())) {
         throw new UsageError(
-          'SLUICE_KEY_SECRET is not the secret of the other keys, so the ingress would not accept this one; --new-secret does it all the same',
+          'SLUICE_KEY_SECRET is not the secret of the other keys, so the ingress would not accept this one; ' +
+            '--new-secret does it all the same',
         );
       }
       const { credential, key } = await directory.mint({ tenant, ...options });
-      const text = `${credential}\n\n${describeKey(key, input.startedAt)}\n\nkeep the key now: it is not stored and can't be shown again`;
+      const facts = describeKey(key, input.startedAt);
+      const text = `${credential}\n\n${facts}\n\nkeep the key now: it is not stored and can't be shown again`;
       return { text, data: { credential, key } };
     },
   },
   {
     name: 'keys list',
     summary: 'list keys, of one tenant or of all',
-    asksOnly: true,
+    isReadOnly: true,
     flags: { tenant: { value: 'ID', summary: 'only the keys of this tenant' } },
     async run(input, open) {
       const { directory } = await open();
@@ -47,7 +50,7 @@ export const keyCommands: readonly Command[] = [
         `${key.prefix}…`,
         key.tenant,
         key.name ?? '-',
-        stateOf(key, input.startedAt),
+        keyStateAt(input.startedAt, key),
         key.models?.join(',') ?? '*',
         formatInstant(key.createdAt),
         formatInstant(key.expiresAt),
@@ -59,7 +62,7 @@ export const keyCommands: readonly Command[] = [
   {
     name: 'keys show',
     summary: 'show everything about a key but the key',
-    asksOnly: true,
+    isReadOnly: true,
     words: 'ID',
     arity: [1, 1],
     flags: {},
@@ -123,16 +126,11 @@ function describeKey(key: Key, now: number): string {
     key: `${key.prefix}…`,
     tenant: key.tenant,
     name: key.name,
-    state: stateOf(key, now),
+    state: keyStateAt(now, key),
     models: key.models?.join(', ') ?? 'all',
     limits: formatLimits(key.limits),
     created: formatInstant(key.createdAt),
     expires: key.expiresAt === undefined ? 'never' : formatInstant(key.expiresAt),
     revoked: key.revokedAt === undefined ? undefined : formatInstant(key.revokedAt),
   });
-}
-
-function stateOf({ revokedAt, expiresAt }: Key, now: number): string {
-  if (revokedAt !== undefined) return 'revoked';
-  return expiresAt !== undefined && expiresAt <= now ? 'expired' : 'good';
 }

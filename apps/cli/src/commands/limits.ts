@@ -15,7 +15,7 @@ export const limitCommands: readonly Command[] = [
   {
     name: 'limits kinds',
     summary: 'list the limits that there are',
-    asksOnly: true,
+    isReadOnly: true,
     flags: {},
     async run() {
       const rows = limits.map(({ name, example, summary }) => [`${name}=${example}`, summary]);
@@ -54,7 +54,7 @@ export const limitCommands: readonly Command[] = [
   {
     name: 'limits show',
     summary: 'show limits and how much of them is used',
-    asksOnly: true,
+    isReadOnly: true,
     flags: subjectFlags,
     async run(input, open) {
       const subject = readSubject(input);

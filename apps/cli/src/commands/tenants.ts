@@ -1,5 +1,5 @@
-import type { Key } from '@sluice/tenancy';
 import { type Command, displayName, firstWord, type Input, UsageError } from '../command.ts';
+import { keyStateAt } from '../key-state.ts';
 import { formatInstant, formatLimits, formatTable } from '../print.ts';
 
 /** The commands over tenants. */
@@ -7,7 +7,7 @@ export const tenantCommands: readonly Command[] = [
   {
     name: 'tenants list',
     summary: 'list all tenants',
-    asksOnly: true,
+    isReadOnly: true,
     flags: {},
     async run(_input, open) {
       const { directory } = await open();
@@ -55,7 +55,7 @@ export const tenantCommands: readonly Command[] = [
       const { directory, admission } = await open();
       const id = firstWord(input);
       const keys = await directory.listKeys(id);
-      const good = keys.filter((key) => isGood(key, input.startedAt)).length;
+      const good = keys.filter((key) => keyStateAt(input.startedAt, key) === 'good').length;
       if (good > 0 && !input.isSet('force')) {
         const them = good === 1 ? '1 key that is' : `${good} keys that are`;
         throw new UsageError(`tenant ${id} has ${them} still good; --force ends them`);
@@ -73,8 +73,4 @@ function weightOf(input: Input): number | undefined {
   const text = input.text('weight');
   if (text !== undefined && !/^\d+(\.\d+)?$/.test(text)) throw new UsageError('--weight takes a number');
   return text === undefined ? undefined : Number(text);
-}
-
-function isGood({ revokedAt, expiresAt }: Key, at: number): boolean {
-  return revokedAt === undefined && (expiresAt === undefined || expiresAt > at);
 }
