@@ -354,6 +354,25 @@ describe('coordinated omission', () => {
     expect(correction.by === 'expected-interval' && correction.estimate?.endToEnd.count).toBeGreaterThan(100);
   });
 
+  it('gives each answer to a paced user its whole time, however late the user is', async () => {
+    const host = createHostClock();
+    // By the client's clock each answer takes six of the ten seconds that it may take, and requests are due at once.
+    let elapsedMs = 0;
+    const target = await serve(async (_, response) => {
+      elapsedMs += 6_000;
+      // Until the client has looked for requests that took too long.
+      await delay(150);
+      const answer = { choices: [{ message: { content: 'x' } }] };
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+    });
+    const load = { kind: 'closed' as const, users: 1, paceMs: '1ms' };
+    const clock = { now: () => host.now() + elapsedMs };
+    const traffic = [{ streamShare: 0 }];
+    const result = await run(target, { load, traffic, timeoutMs: '10s', durationMs: '1h' }, 3, clock);
+    expect(result.errors).toEqual({});
+    expect(result.metrics.endToEnd.max).toBeGreaterThan(17_000);
+  });
+
   it('estimates nothing where nobody was answered well', async () => {
     const target = await serve((_, response) => response.writeHead(500).end());
     const load = { kind: 'closed' as const, users: 1, rampUpMs: '0' };

@@ -77,7 +77,7 @@ class ShardRun {
   private readonly driver: LoadDriver;
   private readonly context: ExchangeContext;
   private readonly watch = new SelfWatch();
-  /** In order of arrival, hence of expiry. */
+  /** In the order in which they could be sent, hence of expiry. */
   private readonly inFlight = new Set<Exchange>();
   private readonly continuations = new Map<Exchange, Over>();
   private readonly timers: NodeJS.Timeout[] = [];
@@ -213,7 +213,8 @@ class ShardRun {
   private sweep(): void {
     const bound = this.options.clock.now() - this.plan.scenario.timeoutMs;
     for (const exchange of this.inFlight) {
-      if (exchange.intendedAt > bound) return;
+      // Not from the intended instant: a user that can't keep its pace would leave every answer after a few minutes.
+      if (exchange.readyAt > bound) return;
       exchange.expire('timeout');
     }
   }
