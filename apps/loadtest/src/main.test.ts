@@ -172,6 +172,7 @@ describe('the command line', () => {
     [['report', example], 'is not a result of this load test: Unexpected token'],
     [['report', tsconfig], 'is not a result of this load test: version: Invalid input'],
     [['report', 'a.json', '--json', 'b.json'], '--json goes with run and search'],
+    [['report', 'a.json', '--csv', 'b', '--html', './b'], "two results can't be in one file"],
     [['search', '--ramp', '1..5'], '--ramp goes with run'],
     [['upstream', '--port', 'abc'], '--port is a whole number'],
   ])('exits with 2 and a reason for %j', async (args, reason) => {

@@ -119,10 +119,12 @@ async function load(
 
 async function report(files: string[], flags: CommandLine['values']): Promise<number> {
   if (files.length === 0) throw new SluiceError('invalid-request', 'give the JSON results to compare');
+  const outputs = { csv: flags.csv, html: flags.html };
+  await checkOutputs(outputs);
   const results = distinctNames(await Promise.all(files.map(readResult)), files);
   if (flags.html === undefined && flags.csv === undefined)
     for (const result of results) print(summarizeRun(result));
-  await writeOutputs(results, { csv: flags.csv, html: flags.html });
+  await writeOutputs(results, outputs);
   return 0;
 }
 
