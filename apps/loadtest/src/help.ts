@@ -62,7 +62,8 @@ Output
       an interrupt ends the load, writes what was measured and exits with 130; one more after 2 s ends at once
 
 TIME: 250ms, 1.5s, 2m, always with its unit. DIST: 128, uniform:10..200, normal:128,32, lognormal:128,0.8,
-exponential:500, choice:16=0.9,1024=0.1; of times as exponential:500ms. Flags override the scenario file, whose fields are those of src/scenario/scenario.ts.
+exponential:500, choice:16=0.9,1024=0.1; of times as exponential:500ms.
+Flags override the scenario file, whose fields are those of src/scenario/scenario.ts.
 
 Fake upstream models: paced-t50-n64-g10-b4-stamp = first token after 50 ms, 64 tokens, 10 ms between writes,
 4 tokens per write, each with the instant of its emission (gives token transit on one host).

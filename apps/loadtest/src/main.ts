@@ -137,8 +137,11 @@ async function bench(flags: CommandLine['values']): Promise<number> {
   };
   print('against a trivial server on this machine:\n');
   const ceiling = await measureCeiling(options);
-  const line = (rate: number, goal: number, unit: string, cpuUs: number) =>
-    `${Math.round(rate).toLocaleString('en')} ${unit}/s (goal ${goal.toLocaleString('en')}: ${rate >= goal ? 'reached' : 'NOT REACHED'}), client CPU ${cpuUs.toFixed(2)} µs each\n`;
+  const line = (rate: number, goal: number, unit: string, cpuUs: number) => {
+    const verdict = `goal ${goal.toLocaleString('en')}: ${rate >= goal ? 'reached' : 'NOT REACHED'}`;
+    const cpu = `client CPU ${cpuUs.toFixed(2)} µs each`;
+    return `${Math.round(rate).toLocaleString('en')} ${unit}/s (${verdict}), ${cpu}\n`;
+  };
   print(`  ${line(ceiling.requestsPerSecond, goals.requestsPerSecond, 'requests', ceiling.cpuPerRequestUs)}`);
   print(`  ${line(ceiling.tokensPerSecond, goals.tokensPerSecond, 'tokens', ceiling.cpuPerTokenUs)}`);
   print(

@@ -74,10 +74,16 @@ export function renderChart(chart: Chart): string {
       chart.formatY(py),
     ]),
   }));
+  const label = `${chart.title}, ${chart.yLabel} by ${chart.xLabel}: arrow keys read it out`;
+  const attributes = [
+    `viewBox="0 0 ${width} ${height}"`,
+    `role="img" tabindex="0" aria-label="${escapeHtml(label)}"`,
+    `data-readout="${escapeHtml(JSON.stringify(readout))}"`,
+  ].join(' ');
   return `<figure>
 <figcaption>${escapeHtml(chart.title)}<span>${escapeHtml(chart.yLabel)}</span></figcaption>
 ${renderLegend(series)}
-<svg viewBox="0 0 ${width} ${height}" role="img" tabindex="0" aria-label="${escapeHtml(`${chart.title}, ${chart.yLabel} by ${chart.xLabel}: arrow keys read it out`)}" data-readout="${escapeHtml(JSON.stringify(readout))}">
+<svg ${attributes}>
 ${chart.shade ? renderShade(chart.shade.name, screenX(x, chart.shade.to)) : ''}
 ${renderAxes(chart, x, y)}
 ${marks.map((mark, at) => renderMark(mark, screenX(x, mark.x), at)).join('\n')}
@@ -89,21 +95,25 @@ ${series.map((line, at) => renderLine(line, placed[at] ?? [], at)).join('\n')}
 
 /** A short piece of a line, shown before its name in the legend. */
 export function renderSample(line: Pick<Series, 'color' | 'stroke'>): string {
-  return `<svg class="sample" viewBox="0 0 26 8" aria-hidden="true"><line x1="1" x2="25" y1="4" y2="4" ${strokeOf(line)}/></svg>`;
+  const stroke = `<line x1="1" x2="25" y1="4" y2="4" ${strokeOf(line)}/>`;
+  return `<svg class="sample" viewBox="0 0 26 8" aria-hidden="true">${stroke}</svg>`;
 }
 
 function renderLegend(series: readonly Series[]): string {
   const entries = series.map((line, at) => {
-    return `<button type="button" data-line="${at}" aria-pressed="true">${renderSample(line)}${escapeHtml(line.name)}</button>`;
+    const content = renderSample(line) + escapeHtml(line.name);
+    return `<button type="button" data-line="${at}" aria-pressed="true">${content}</button>`;
   });
   return `<div class="legend">${entries.join('')}</div>`;
 }
 
 function renderAxes(chart: Chart, x: Scale, y: Scale): string {
   const bottom = plot.top + plotHeight;
+  const middle = plot.left + plotWidth / 2;
   const horizontal = y.ticks.map((tick) => {
     const at = screenY(y, tick).toFixed(1);
-    const label = `<text x="${plot.left - 8}" y="${at}" dy="0.35em" text-anchor="end">${escapeHtml(chart.formatY(tick))}</text>`;
+    const name = escapeHtml(chart.formatY(tick));
+    const label = `<text x="${plot.left - 8}" y="${at}" dy="0.35em" text-anchor="end">${name}</text>`;
     return `<line class="grid" x1="${plot.left}" x2="${width - plot.right}" y1="${at}" y2="${at}"/>${label}`;
   });
   const vertical = x.ticks.map((tick) => {
@@ -115,7 +125,7 @@ function renderAxes(chart: Chart, x: Scale, y: Scale): string {
     ...horizontal,
     ...vertical,
     `<line class="axis" x1="${plot.left}" x2="${width - plot.right}" y1="${bottom}" y2="${bottom}"/>`,
-    `<text class="label" x="${plot.left + plotWidth / 2}" y="${height - 8}" text-anchor="middle">${escapeHtml(chart.xLabel)}</text>`,
+    `<text class="label" x="${middle}" y="${height - 8}" text-anchor="middle">${escapeHtml(chart.xLabel)}</text>`,
   ].join('\n');
 }
 
@@ -131,25 +141,34 @@ function renderLine(line: Series, points: readonly (readonly [number, number])[]
           .map(([px, py]) => `<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="2.6"${fill}/>`)
           .join('')
       : '';
-  return `<g data-line="${at}" style="color:var(--series-${line.color})" fill="currentColor"><path d="${path}" fill="none" ${strokeOf(line)}/>${dots}</g>`;
+  const drawn = `<path d="${path}" fill="none" ${strokeOf(line)}/>${dots}`;
+  return `<g data-line="${at}" style="color:var(--series-${line.color})" fill="currentColor">${drawn}</g>`;
 }
 
 function renderShade(name: string, at: number): string {
   const to = Math.min(at, plot.left + plotWidth);
-  const area = `<rect class="shade" x="${plot.left}" y="${plot.top}" width="${(to - plot.left).toFixed(1)}" height="${plotHeight}"/>`;
+  const size = `width="${(to - plot.left).toFixed(1)}" height="${plotHeight}"`;
+  const area = `<rect class="shade" x="${plot.left}" y="${plot.top}" ${size}/>`;
   return `${area}<text x="${plot.left}" y="${plot.top - 3}">${escapeHtml(name)}</text>`;
 }
 
 /** A named vertical line. Names stand below each other, since lines may be close, in the colour of their series. */
 function renderMark(mark: Mark, at: number, row: number): string {
   const isRight = at > plot.left + plotWidth / 2;
-  const label = `<text style="fill:var(--series-${mark.color})" x="${at + (isRight ? -6 : 6)}" y="${plot.top + 12 + 18 * row}" text-anchor="${isRight ? 'end' : 'start'}">${escapeHtml(mark.name)}</text>`;
-  return `<line class="mark" style="stroke:var(--series-${mark.color})" x1="${at}" x2="${at}" y1="${plot.top}" y2="${plot.top + plotHeight}"/>${label}`;
+  const color = `var(--series-${mark.color})`;
+  const line = `x1="${at}" x2="${at}" y1="${plot.top}" y2="${plot.top + plotHeight}"`;
+  const place = `x="${at + (isRight ? -6 : 6)}" y="${plot.top + 12 + 18 * row}"`;
+  const anchor = isRight ? 'end' : 'start';
+  return (
+    `<line class="mark" style="stroke:${color}" ${line}/>` +
+    `<text style="fill:${color}" ${place} text-anchor="${anchor}">${escapeHtml(mark.name)}</text>`
+  );
 }
 
 function strokeOf(line: Pick<Series, 'color' | 'stroke'>): string {
   const dash = dashes[line.stroke];
-  return `stroke="var(--series-${line.color})" stroke-width="${line.color === 0 ? 1.2 : 1.8}"${dash && ` stroke-dasharray="${dash}" stroke-linecap="round"`}`;
+  const dashed = dash && ` stroke-dasharray="${dash}" stroke-linecap="round"`;
+  return `stroke="var(--series-${line.color})" stroke-width="${line.color === 0 ? 1.2 : 1.8}"${dashed}`;
 }
 
 function screenX(scale: Scale, value: number): number {
