@@ -153,3 +153,53 @@ describe('a server that does not accept a field of its dialect', () => {
     expect(server.seen).toHaveLength(3);
   });
 });
+
+/** What Mistral's API refuses, in its words; absent for a body that it takes. */
+function mistralRefusal(body: Record<string, unknown>): string | undefined {
+  const messages = body.messages as Record<string, unknown>[];
+  const unknownField = ['stream_options', 'reasoning_effort', 'user', 'top_k'].find((name) => name in body);
+  if (unknownField) return `${unknownField}: Extra inputs are not permitted`;
+  for (const [index, message] of messages.entries()) {
+    const thinking = ['reasoning_content', 'reasoning'].find((name) => name in message);
+    if (thinking) return `messages.${index}.assistant.${thinking}: Extra inputs are not permitted`;
+    const before = String(messages[index - 1]?.role);
+    const refused = { system: ['user', 'assistant', 'tool'], user: ['tool'] }[String(message.role)];
+    if (refused?.includes(before)) return `Unexpected role '${message.role}' after role '${before}'`;
+    const [call] = (message.tool_calls ?? []) as { id: string }[];
+    if (call && !/^[a-zA-Z0-9]{9}$/.test(call.id))
+      return `Tool call id was ${call.id} but must be a-z, A-Z, 0-9, with a length of 9.`;
+  }
+  return undefined;
+}
+
+it('a server as strict as Mistral’s answers a coding tool in the middle of its work', async () => {
+  server.answer = (response, { body }) => {
+    const message = mistralRefusal(body);
+    response.writeHead(message ? 400 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(message ? { message, type: 'invalid_request_error' } : taken));
+  };
+  const text = (words: string) => [{ type: 'text' as const, text: words }];
+  const request = askFor('', {
+    reasoning: { effort: 'high' },
+    endUser: 'u',
+    messages: [
+      { role: 'system', content: text('Be brief.') },
+      { role: 'user', content: text('hi') },
+      { role: 'system', content: text('Use tools.') },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'reasoning', text: 'Hm.' },
+          { type: 'tool-call', id: 'toolu_01', name: 'look', arguments: '{}' },
+        ],
+      },
+      { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'toolu_01', content: text('seen') }] },
+      { role: 'user', content: text('and?') },
+    ],
+    tools: [{ type: 'function', name: 'look', parameters: { type: 'object', properties: {} } }],
+  });
+  expect(textOf(await runOf(engine, request, { clientFormat: 'anthropic' }))).toBe('taken');
+  const asked = server.seen.length;
+  expect(textOf(await runOf(engine, request, { clientFormat: 'anthropic' }))).toBe('taken');
+  expect(server.seen).toHaveLength(asked + 1);
+});
