@@ -66,7 +66,9 @@ export class AnswerBlocks {
       else this.waiting.push(call);
     }
     if (call !== this.live || !call.hasArguments) return [];
-    return call.isStarted ? deltaEvents(call, this.block) : this.start(call);
+    if (call.isStarted) return deltaEvents(call, this.block);
+    // vLLM's parser for Command A sends arguments before it sends the name.
+    return call.name === '' ? [] : this.start(call);
   }
 
   /**

@@ -387,6 +387,22 @@ describe('pieces of calls', () => {
       ['a get_time_of {}'],
     ],
     [
+      'bring the name after arguments',
+      [
+        { index: 0, id: 'a', name: '', args: '{"x"' },
+        { index: 0, name: 'f', args: ':1}' },
+        { index: 1, id: 'b', args: '{' },
+        { index: 1, name: 'g' },
+        { index: 1, args: '}' },
+      ],
+      ['a f {"x":1}', 'b g {}'],
+    ],
+    [
+      'bring the name after arguments, where there are no numbers',
+      [{ args: '{"x"' }, { name: 'f', args: ':1}' }, { name: 'g', args: '{}' }],
+      ['call_g1_0 f {"x":1}', 'call_g1_1 g {}'],
+    ],
+    [
       'bring the id late, or empty, or none',
       [
         { index: 0, id: '', name: 'f' },

@@ -27,8 +27,8 @@ const callFields = new Set(['index', 'id', 'type', 'function']);
 const bodyFields = new Set(['name', 'arguments']);
 
 /**
- * Assigns pieces to calls. Servers differ: a number may be missing or always 0, an id empty or late, a name split or
- * repeated. A new call begins with a different id or number, or with a name after arguments; the same name counts if
+ * Assigns pieces to calls. Servers differ: a number may be missing or always 0, an id empty or late, a name split,
+ * repeated or late. A new call begins with a different id or number, or with a name after arguments; the same name counts if
  * both calls have complete arguments of their own.
  */
 export class ToolCalls {
@@ -78,7 +78,7 @@ export class ToolCalls {
     if (!call) return undefined;
     if (index === undefined) return name !== '' && call.name !== '' ? undefined : call;
     const isOtherId = id !== undefined && call.wireId !== undefined && id !== call.wireId;
-    const isOtherName = call.hasArguments && name !== '' && name !== call.name;
+    const isOtherName = call.hasArguments && name !== '' && call.name !== '' && name !== call.name;
     const isRepeated = id === undefined && name !== '' && isWhole(fragment) && isWhole(call.onlyPiece);
     return (isOtherId && name !== '') || isOtherName || isRepeated ? undefined : call;
   }
