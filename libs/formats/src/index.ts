@@ -5,4 +5,5 @@ export { isForeign } from './foreign-client.ts';
 export * from './registry.ts';
 export { SseParser } from './sse.ts';
 export { statusOf } from './status.ts';
+export { isUnreadable } from './unreadable.ts';
 export { saysLimitTooLarge, saysTooStrict } from './upstream-words.ts';

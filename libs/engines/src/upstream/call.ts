@@ -6,8 +6,9 @@ import {
   isContent,
   isTerminal,
   nothingSpent,
+  SluiceError,
 } from '@sluice/canonical';
-import type { ClientCodec, GenerationContext } from '@sluice/formats';
+import { type ClientCodec, type GenerationContext, isUnreadable } from '@sluice/formats';
 import type { Call, Connection, Failure, Pool, ResponseHead, WireRequest } from '@sluice/http';
 import type { FailureFacts } from '../engine.ts';
 import { type AnswerReader, createAnswerReader } from './answer-reader.ts';
@@ -161,7 +162,10 @@ export class UpstreamCall implements Call, Limited, Resting {
 
   /** A codec's complaint about the answer fails the generation, not the process. */
   private refuse(thrown: unknown): void {
-    if (!this.hasEnded) this.failWith(errorInfoOf(thrown));
+    if (this.hasEnded) return;
+    // What is thrown while an answer is read is in words of ours, unless it is a fault in our code.
+    this.explain(thrown instanceof SluiceError ? thrown.message : 'the answer cannot be read');
+    this.failWith(errorInfoOf(thrown));
   }
 
   private pass(events: readonly GenerationEvent[]): void {
@@ -173,9 +177,21 @@ export class UpstreamCall implements Call, Limited, Resting {
     for (const event of events) {
       // A receiver may abort in the middle of a batch.
       if (this.hasEnded) return;
-      if (event.type === 'error') this.failWith(event.error, event);
+      if (event.type === 'error') this.failAs(event);
       else this.emit(event);
     }
+  }
+
+  private failAs(event: ErrorEvent): void {
+    const { error } = event;
+    // A server's own words may quote what was said.
+    if (!this.isRefused) this.explain(isUnreadable(error) ? error.message : 'the answer reports an error');
+    this.failWith(error, event);
+  }
+
+  /** Notes the reason of the failure for a log, unless one is known. */
+  private explain(why: string): void {
+    this.facts = { why, ...this.facts };
   }
 
   /** Some servers open an answer at once and then think: until there is content, it has not begun. */
@@ -193,7 +209,7 @@ export class UpstreamCall implements Call, Limited, Resting {
   private breakOff(error: ErrorInfo): void {
     if (this.isRefused) this.conclude();
     if (this.hasEnded) return;
-    this.facts = { why: error.message, ...this.facts };
+    this.explain(error.message);
     this.failWith(error);
   }
 

@@ -538,6 +538,30 @@ describe('a failure of an upstream', () => {
     expect(await failureOf(createEngine())).toMatchObject({ kind: 'upstream-failed', said: 'half' });
   });
 
+  it.each<[string, string, object, string]>([
+    [
+      'ends too soon',
+      chunk({ content: 'half' }),
+      sse,
+      'the upstream closed the stream before the answer was complete',
+    ],
+    ['has a piece that is no JSON', 'data: half\n\n', sse, 'the upstream sent a message that is not JSON'],
+    [
+      'is nested too deep',
+      `data: ${'['.repeat(2000)}\n\n`,
+      sse,
+      'a message of the stream is nested deeper than 500 levels',
+    ],
+    ['is only begun', '{"choices":', {}, "the upstream's answer is not JSON of at most 500 levels"],
+    ['is compressed', 'x', { 'content-encoding': 'gzip' }, 'the upstream compressed its answer unasked'],
+    ['reports an error', 'data: {"error":{"message":"half"}}\n\n', sse, 'the answer reports an error'],
+  ])('tells a log why an answer failed that %s, and nothing of what was said', async (_, body, head, why) => {
+    server.answer = (response) => response.writeHead(200, { ...head }).end(body);
+    const facts: unknown[] = [];
+    await runOf(createEngine(), askFor('hi'), { onFailure: (each) => facts.push(each) });
+    expect(facts).toEqual([{ why }]);
+  });
+
   it('to be reachable at all is unavailability', async () => {
     const engine = createEngine();
     await engine.start(new AbortController().signal);

@@ -10,6 +10,7 @@ import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
 import { sseEvent } from '../sse.ts';
 import { retryHeaders, statusOf } from '../status.ts';
 import { sayTooLong, type TooLong } from '../too-long.ts';
+import { unreadable } from '../unreadable.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
 import { saysOutOfMoney, saysRefusedMedia, saysTooLong } from '../upstream-words.ts';
 
@@ -118,5 +119,5 @@ export function decodeInBandError({ error }: JsonObject): ErrorInfo | undefined 
   if (!isJsonObject(error)) return undefined;
   const status = Number(error.code);
   const kind = status >= 400 ? kindOfStatus(status) : 'upstream-failed';
-  return decodeErrorBody({ error }, kind, 'the server ended the stream with an error');
+  return decodeErrorBody({ error }, kind, unreadable('wordless').message);
 }

@@ -106,7 +106,7 @@ describe('a delta', () => {
     }
     for (const tail of ['a"}}x', 'a"}', 'a', 'a"x}}', 'a"}}}', 'a"x}', 'a" }x', 'x}}']) {
       expect(decode(begin, block, head + tail).at(-1)).toMatchObject({
-        error: { message: 'the server sent an event that is not a JSON object' },
+        error: { message: 'the upstream sent a message that is not JSON' },
       });
     }
     expect(contentOf(block, `${head}"}}`, `${head}a"}}`, close(0))).toEqual([{ type: 'text', text: 'a' }]);
@@ -291,7 +291,10 @@ describe('a stream', () => {
     expect(decode(begin, { type: 'message_stop' }).at(-1)).toMatchObject({ type: 'finish', reason: 'other' });
     expect(decode(begin, { type: 'message_delta', delta: { stop_reason: null } }).at(-1)).toEqual({
       type: 'error',
-      error: { kind: 'upstream-failed', message: 'the server closed the stream before its end' },
+      error: {
+        kind: 'upstream-failed',
+        message: 'the upstream closed the stream before the answer was complete',
+      },
     });
   });
 
@@ -319,14 +322,14 @@ describe('a stream', () => {
       type: 'error',
       error: {
         kind: 'unavailable',
-        message: 'the server ended the stream with an error',
+        message: 'the upstream reported an error without a message',
         detail: 'overloaded',
       },
       usage: { inputTokens: 3, outputTokens: 5 },
     });
     expect(decode(begin, '7').at(-1)).toEqual({
       type: 'error',
-      error: { kind: 'upstream-failed', message: 'the server sent an event that is not a JSON object' },
+      error: { kind: 'upstream-failed', message: 'the upstream sent a message that is not JSON' },
     });
   });
 });
@@ -443,7 +446,10 @@ test('a single body is read block by block, and one that is no message is a fail
   expect(answer.extensions).toBeUndefined();
   for (const none of [7, null, {}, { content: 'a' }]) {
     expect(decodeResponse(none, context)).toEqual([
-      { type: 'error', error: { kind: 'upstream-failed', message: 'the server answered with no message' } },
+      {
+        type: 'error',
+        error: { kind: 'upstream-failed', message: 'the upstream sent a message that is not an answer' },
+      },
     ]);
   }
 });

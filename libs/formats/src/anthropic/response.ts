@@ -1,7 +1,6 @@
 import {
   type AssistantPart,
   assertNever,
-  type ErrorInfo,
   extend,
   extensionsOf,
   type FinishEvent,
@@ -20,6 +19,7 @@ import {
 import { parseArguments } from '../call-arguments.ts';
 import { encodeCallId } from '../call-luggage.ts';
 import type { ClientCall, GenerationContext } from '../codec.ts';
+import { unreadable } from '../unreadable.ts';
 import { decodeInBandError } from './error.ts';
 import { decodeAssistantPart } from './messages-decode.ts';
 import { sealThinking, signThinking } from './signature.ts';
@@ -146,8 +146,7 @@ export function decodeFinish(end: JsonObject, usage: JsonObject): FinishEvent {
 export function decodeResponse(body: unknown, context: GenerationContext): GenerationEvent[] {
   if (!isJsonObject(body) || !Array.isArray(body.content)) {
     const error = isJsonObject(body) ? decodeInBandError(body) : undefined;
-    const none: ErrorInfo = { kind: 'upstream-failed', message: 'the server answered with no message' };
-    return [{ type: 'error', error: error ?? none }];
+    return [{ type: 'error', error: error ?? unreadable('noAnswer') }];
   }
   const events: GenerationEvent[] = [decodeStart(body, context)];
   let number = 0;

@@ -1,5 +1,6 @@
 import { type ErrorInfo, type GenerationEvent, isJsonObject, type JsonObject } from '@sluice/canonical';
 import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
+import { unreadable } from '../unreadable.ts';
 import { BlockSequence } from './block-sequence.ts';
 import { decodeInBandError } from './error.ts';
 import { decodeFinish, decodeStart } from './response.ts';
@@ -34,7 +35,7 @@ export class AnthropicStreamDecoder implements StreamDecoder {
     const text = scanText(data, this.textPrefix);
     if (text !== undefined) return this.content(this.blocks.pushText(text));
     const event = parseObject(data);
-    if (event === undefined) return this.fail('the server sent an event that is not a JSON object');
+    if (event === undefined) return this.end(unreadable('notJson'));
     const error = decodeInBandError(event);
     if (error) return this.end(error);
     switch (event.type) {
@@ -52,7 +53,7 @@ export class AnthropicStreamDecoder implements StreamDecoder {
       case 'message_stop':
         return this.stop();
       case 'error':
-        return this.fail('the server ended the stream with an error');
+        return this.end(unreadable('wordless'));
       case 'ping':
         return [];
       default:
@@ -69,15 +70,7 @@ export class AnthropicStreamDecoder implements StreamDecoder {
     this.isEnded = true;
     const usage = decodeUsage(this.usage);
     const isKnown = Object.keys(usage).length > 0;
-    const closed: ErrorInfo = {
-      kind: 'upstream-failed',
-      message: 'the server closed the stream before its end',
-    };
-    return [{ type: 'error', error: error ?? closed, ...(isKnown && { usage }) }];
-  }
-
-  private fail(message: string): GenerationEvent[] {
-    return this.end({ kind: 'upstream-failed', message });
+    return [{ type: 'error', error: error ?? unreadable('incomplete'), ...(isKnown && { usage }) }];
   }
 
   private start(message: JsonObject): GenerationEvent[] {

@@ -255,7 +255,10 @@ describe('the decoder', () => {
   test('reports what was spent when the stream ends in the middle', () => {
     expect(decode(messageStart, textStart).at(-1)).toEqual({
       type: 'error',
-      error: { kind: 'upstream-failed', message: 'the server closed the stream before its end' },
+      error: {
+        kind: 'upstream-failed',
+        message: 'the upstream closed the stream before the answer was complete',
+      },
       usage: { inputTokens: 5 },
     });
   });

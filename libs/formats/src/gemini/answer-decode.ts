@@ -11,6 +11,7 @@ import {
   type Usage,
 } from '@sluice/canonical';
 import type { GenerationContext } from '../codec.ts';
+import { type Complaint, unreadable } from '../unreadable.ts';
 import { decodeStreamError } from './error.ts';
 import { decodeFinishReason } from './finish.ts';
 import { FORMAT, leftOver, nested } from './kept.ts';
@@ -45,7 +46,7 @@ export class AnswerDecoder {
   push(body: unknown): GenerationEvent[] {
     if (this.ended) return [];
     const chunk = parseResponseBody(body);
-    if (!chunk || !isJsonObject(body)) return this.fail('the upstream sent a message that is no answer');
+    if (!chunk || !isJsonObject(body)) return this.fail('noAnswer');
     if (chunk.error) {
       this.ended = true;
       return [{ type: 'error', error: decodeStreamError(body), ...this.spent() }];
@@ -73,15 +74,15 @@ export class AnswerDecoder {
 
   end(): GenerationEvent[] {
     if (this.ended) return [];
-    if (this.finishReason === undefined) return this.fail('the upstream ended its answer in the middle');
+    if (this.finishReason === undefined) return this.fail('incomplete');
     this.ended = true;
     return [this.finish(this.finishReason)];
   }
 
-  fail(message: string): GenerationEvent[] {
+  fail(complaint: Complaint): GenerationEvent[] {
     if (this.ended) return [];
     this.ended = true;
-    return [{ type: 'error', error: { kind: 'upstream-failed', message }, ...this.spent() }];
+    return [{ type: 'error', error: unreadable(complaint), ...this.spent() }];
   }
 
   private spent(): { usage?: Usage } {

@@ -194,9 +194,11 @@ describe('an answer', () => {
 
   test('that is none ends in a failure that says which', () => {
     const failure = (...chunks: Json[]) => decode(...chunks).at(-1);
-    expect(failure(7)).toMatchObject({ error: { message: 'the upstream sent a message that is no answer' } });
+    expect(failure(7)).toMatchObject({
+      error: { message: 'the upstream sent a message that is not an answer' },
+    });
     expect(failure(chunk([{ text: 'a' }]))).toMatchObject({
-      error: { message: 'the upstream ended its answer in the middle' },
+      error: { message: 'the upstream closed the stream before the answer was complete' },
     });
     for (const nothing of ['', null]) {
       expect(failure(chunk([{ text: 'a' }], { finishReason: nothing }))).toMatchObject({ type: 'error' });

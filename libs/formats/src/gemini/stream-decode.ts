@@ -10,9 +10,7 @@ export function createStreamDecoder(context: GenerationContext): StreamDecoder {
       // Imitations of this dialect end with another dialect's marker.
       if (data.trim() === '[DONE]') return [];
       const chunk = parseJson(data);
-      return chunk === undefined
-        ? answer.fail('the upstream sent a message that is not JSON')
-        : answer.push(chunk);
+      return chunk === undefined ? answer.fail('notJson') : answer.push(chunk);
     },
     end: () => answer.end(),
   };

@@ -2,6 +2,7 @@ import { type ErrorDetail, type ErrorInfo, type ErrorKind, isJsonObject, type Js
 import type { EncodedError, HttpHeaders } from '../codec.ts';
 import { retryHeaders, statusOf } from '../status.ts';
 import { sayTooLong, type TooLong } from '../too-long.ts';
+import { unreadable } from '../unreadable.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
 import {
   readSentence,
@@ -120,7 +121,7 @@ export function decodeErrorMessage(data: string): ErrorInfo {
 function describeInBand(found: WireError): ErrorInfo {
   const status = Number(found.code);
   const kind = status >= 400 ? kindOfStatus(status) : (kindOfType.get(found.type ?? '') ?? 'upstream-failed');
-  return describe(found, kind, 'the upstream reported an error');
+  return describe(found, kind, unreadable('wordless').message);
 }
 
 interface WireError {

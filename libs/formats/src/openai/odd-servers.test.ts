@@ -541,7 +541,7 @@ describe('an error', () => {
     });
     expect(decodeInBandError({ error: {} })).toEqual({
       kind: 'upstream-failed',
-      message: 'the upstream reported an error',
+      message: 'the upstream reported an error without a message',
     });
     expect(decodeInBandError({ error: { code: 399 } })?.kind).toBe('upstream-failed');
     for (const body of [{ error: null }, { object: 'list' }, 7, null]) {

@@ -8,6 +8,7 @@ import {
   type Usage,
 } from '@sluice/canonical';
 import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
+import { unreadable } from '../unreadable.ts';
 import { AnswerBlocks } from './answer.ts';
 import { ChunkTemplate } from './chunk-template.ts';
 import { decodeErrorMessage, decodeInBandError } from './error.ts';
@@ -15,11 +16,6 @@ import { decodeFinishWord } from './finish.ts';
 import { detailsField, sealedIn } from './sealed-thoughts.ts';
 import { decodeUsage } from './usage.ts';
 import { FORMAT, keptBeside } from './wire.ts';
-
-const premature: ErrorInfo = {
-  kind: 'upstream-failed',
-  message: 'the upstream closed the stream before the answer was complete',
-};
 
 /** If a server's chunks never repeat (each has a random field), learning stops after this many attempts. */
 const mostLessons = 4;
@@ -73,13 +69,15 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (event === 'error') return this.fail(decodeErrorMessage(data));
     if (data.trim() === '[DONE]') {
       // Routers also send the marker if the server behind them broke off; an incomplete call must not be run.
-      return this.word === undefined && this.blocks.isHalf ? this.fail(premature) : this.done();
+      return this.word === undefined && this.blocks.isHalf
+        ? this.fail(unreadable('incomplete'))
+        : this.done();
     }
     let chunk: unknown;
     try {
       chunk = JSON.parse(data);
     } catch {
-      return this.fail({ kind: 'upstream-failed', message: 'the upstream sent a message that is not JSON' });
+      return this.fail(unreadable('notJson'));
     }
     const kept = this.logprobs.length;
     const events = this.read(chunk);
@@ -91,7 +89,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   /** Some servers close without `[DONE]`. A finish reason is then enough. */
   end(): GenerationEvent[] {
     if (this.isOver) return [];
-    return this.word === undefined ? this.fail(premature) : this.done();
+    return this.word === undefined ? this.fail(unreadable('incomplete')) : this.done();
   }
 
   /** Ends a single body, which is complete by itself. */
@@ -103,12 +101,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   read(chunk: unknown): GenerationEvent[] {
     const error = decodeInBandError(chunk);
     if (error) return this.fail(error);
-    if (!isJsonObject(chunk)) {
-      return this.fail({
-        kind: 'upstream-failed',
-        message: 'the upstream sent a message that is not an object',
-      });
-    }
+    if (!isJsonObject(chunk)) return this.fail(unreadable('noAnswer'));
     const { choices, usage } = chunk;
     if (isJsonObject(usage)) this.usage = decodeUsage(usage);
     // Some servers answer 200 with words of their own instead of an answer. The answer has not begun then.
@@ -217,12 +210,9 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   private done(): GenerationEvent[] {
-    if (!this.startFields)
-      return this.fail({ kind: 'upstream-failed', message: 'the upstream sent an empty answer' });
+    if (!this.startFields) return this.fail(unreadable('empty'));
     const decoded = decodeFinishWord(this.word ?? 'stop');
-    if (decoded === 'failed') {
-      return this.fail({ kind: 'upstream-failed', message: 'the upstream broke the answer off' });
-    }
+    if (decoded === 'failed') return this.fail(unreadable('brokenOff'));
     this.isOver = true;
     const waiting = this.blocks.end();
     const reason = this.blocks.reasonOf(decoded.reason);
