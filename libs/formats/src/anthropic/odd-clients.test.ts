@@ -83,6 +83,7 @@ describe('a bad field is refused with its place and what was expected:', () => {
     [{ output_format: { type: 'x' } }, 'output_format.type: must be one of json_schema'],
     [{ tools: 7 }, 'tools: must be a list'],
     [{ tools: [7] }, 'tools[0]: must be an object'],
+    [{ tools: [{ type: 7, name: 'f' }] }, 'tools[0].type: must be a string'],
     [{ tools: [{ name: '', input_schema: {} }] }, 'tools[0].name: must not be empty'],
     [{ tools: [{ name: 'f' }] }, 'tools[0].input_schema: must be an object'],
     [{ tool_choice: { type: 'x' } }, 'tool_choice.type: must be one of auto, any, tool, none'],

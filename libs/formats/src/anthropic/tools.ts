@@ -31,6 +31,7 @@ export function decodeTools(wire: readonly Json[]): DecodedTools {
     if (!isJsonObject(value)) throw invalid(path, 'must be an object');
     const { type } = value;
     const isCustom = type === undefined || type === null || type === 'custom';
+    if (!isCustom && typeof type !== 'string') throw invalid(`${path}.type`, 'must be a string');
     if (!isCustom) decoded.tools.push(placed({ type: 'opaque', format: FORMAT, value }, path));
     else if (value.defer_loading === true) decoded.deferred.push(value);
     else decoded.tools.push(decodeCustomTool(value, path));
