@@ -211,9 +211,11 @@ describe.each(formats)('%s refuses in its own words', (format) => {
     expectError(format, read, 405);
     expect(read.headers.allow).toBe('POST');
     const list = format === 'gemini' ? '/v1beta/models' : '/v1/models';
-    const answer = await request('DELETE', list, signs[format]);
-    expectError(format, answer, 405);
-    expect(answer.headers.allow).toMatch(/GET/);
+    for (const path of [list, `${list}/sim`]) {
+      const answer = await request('DELETE', path, signs[format]);
+      expectError(format, answer, 405);
+      expect(answer.headers.allow).toBe('GET, HEAD');
+    }
   });
 
   it('paths that are not there', async () => {

@@ -7,10 +7,11 @@ const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 
 
 /** Answers 405, with the allowed methods, where a path exists but not for this method. Register it last. */
 export function registerWrongMethods(app: FastifyInstance): void {
-  const paths = new Set(serverCodecs.flatMap((codec) => [...codec.routes, ...codec.modelRoutes]));
-  for (const url of paths) {
+  const ofModels = new Set(serverCodecs.flatMap((codec) => codec.modelRoutes));
+  for (const url of new Set([...serverCodecs.flatMap((codec) => codec.routes), ...ofModels])) {
     const allowed = methods.filter((method) => app.hasRoute({ method, url }));
-    const allow = allowed.join(', ');
+    // Where calls share the path of models, a POST to what is no call finds nothing.
+    const allow = (ofModels.has(url) ? allowed.filter((method) => method !== 'POST') : allowed).join(', ');
     app.route({
       method: methods.filter((method) => !allowed.includes(method)),
       url,
