@@ -263,7 +263,7 @@ export interface RouteDocument {
   query?: Readonly<Record<string, string>>;
   /** Absent if there is no body. */
   request?: NamedSchema & { example: Json };
-  /** The single body; absent if the answer is always a stream. */
+  /** The answer as one JSON document; absent if it is always server-sent events. */
   response?: NamedSchema;
   /** One message of the stream; absent if there is none. */
   stream?: NamedSchema & { contentType: string };

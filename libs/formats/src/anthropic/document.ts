@@ -3,6 +3,7 @@ import type { FormatDocument, RouteDocument } from '../codec.ts';
 import { describeSchema } from '../json-schema.ts';
 import {
   customTool,
+  jsonFormat,
   mediaBlock,
   redactedBlock,
   requestBody,
@@ -32,7 +33,14 @@ export const documentedRequest = requestBody
     messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content })).min(1),
     system: z.union([z.string(), z.array(blocks)]).nullish(),
     tools: z.array(z.union([customTool.loose(), z.looseObject({ type: z.string() })])).nullish(),
-    tool_choice: toolChoice.loose().nullish(),
+    output_config: z.looseObject({ format: jsonFormat.loose().nullish() }).nullish(),
+    output_format: jsonFormat.loose().nullish(),
+    tool_choice: z
+      .union([
+        toolChoice.loose().extend({ type: z.literal('tool'), name: z.string() }),
+        toolChoice.loose().extend({ type: z.enum(['auto', 'any', 'none']) }),
+      ])
+      .nullish(),
   })
   .loose();
 const countRequest = documentedRequest.extend({ max_tokens: z.int().min(1).nullish() });

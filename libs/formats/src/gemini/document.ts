@@ -63,6 +63,10 @@ function routesUnder(version: string, suffix: string): RouteDocument[] {
         'With `alt=sse` server-sent events without an end mark, else one JSON array. A failure after the first message is a last message with an `error`.',
       query: { alt: '`sse` for server-sent events.' },
       request,
+      response: {
+        name: 'GenerateStreamArray',
+        schema: describeSchema(z.array(documentedEvent), 'output'),
+      },
       stream: {
         name: 'GenerateStreamEvent',
         schema: describeSchema(documentedEvent, 'output'),
