@@ -300,6 +300,7 @@ describe('a Claude model', () => {
       { type: 'object', additionalProperties: text },
       { type: ['object', 'null'], properties: { a: text }, additionalProperties: text },
       { type: 'object', patternProperties: { '^x-': text } },
+      { type: 'object', properties: {}, additionalProperties: {} },
       { type: 'object' },
       { type: 'array', items: { type: 'object' } },
       { oneOf: [text, { type: 'object', additionalProperties: true }] },

@@ -71,12 +71,16 @@ export function hasOpenObject(schema: Json): boolean {
   );
 }
 
-/** That further fields are allowed beside named ones does not count: the named ones can be answered. */
+/** That any further field is allowed beside named ones does not count: the named ones can be answered. */
 function isOpenObject(schema: JsonObject): boolean {
   const { properties, patternProperties, additionalProperties: others } = schema;
-  const describesOthers = isJsonObject(others) && Object.keys(others).length > 0;
-  if (describesOthers || patternProperties !== undefined) return true;
-  return isObject(schema) && properties === undefined && others !== false;
+  if (hasFields(others) || patternProperties !== undefined) return true;
+  const allowsOthers = others === undefined ? properties === undefined : others !== false;
+  return isObject(schema) && !hasFields(properties) && allowsOthers;
+}
+
+function hasFields(value: Json | undefined): boolean {
+  return isJsonObject(value) && Object.keys(value).length > 0;
 }
 
 /**
