@@ -169,8 +169,13 @@ export class BlockDecoder {
   }
 }
 
-function kindOf({ type, id, name }: JsonObject): Kind {
-  if (type === 'text') return 'text';
-  if (type === 'thinking') return 'reasoning';
-  return type === 'tool_use' && typeof id === 'string' && typeof name === 'string' ? 'tool-call' : 'whole';
+function kindOf(block: JsonObject): Kind {
+  if (block.type === 'text') return 'text';
+  if (block.type === 'thinking') return 'reasoning';
+  return isCall(block) ? 'tool-call' : 'whole';
+}
+
+/** Whether a block of the wire is a call that the client is to run. */
+export function isCall({ type, id, name }: JsonObject): boolean {
+  return type === 'tool_use' && typeof id === 'string' && typeof name === 'string';
 }

@@ -1,5 +1,5 @@
 import type { GenerationEvent, JsonObject } from '@sluice/canonical';
-import { BlockDecoder } from './block-decoder.ts';
+import { BlockDecoder, isCall } from './block-decoder.ts';
 
 interface Waiting {
   index: number;
@@ -23,6 +23,13 @@ export class BlockSequence {
   private readonly unstopped = new Map<number, Waiting>();
   /** Canonical number of the next block that has content. */
   private next = 0;
+  private readonly isSingleCall: boolean;
+  private hasCall = false;
+
+  /** `isSingleCall`: only the first of several calls counts. */
+  constructor(isSingleCall: boolean) {
+    this.isSingleCall = isSingleCall;
+  }
 
   /** The server's number of the open text block; absent when another kind of block, or none, is open. */
   get textIndex(): number | undefined {
@@ -40,12 +47,21 @@ export class BlockSequence {
   }
 
   start(index: number, block: JsonObject): GenerationEvent[] {
+    if (isCall(block)) {
+      // Its deltas and its stop are then those of a block that never started, and are ignored.
+      if (this.hasCall && this.isSingleCall) return [];
+      this.hasCall = true;
+    }
     if (this.current) {
       const waiting = { index, block, deltas: [], isStopped: false };
       this.waiting.push(waiting);
       this.unstopped.set(index, waiting);
       return [];
     }
+    return this.open(index, block);
+  }
+
+  private open(index: number, block: JsonObject): GenerationEvent[] {
     const decoder = new BlockDecoder(block, this.next);
     this.current = { index, decoder };
     return decoder.start();
@@ -94,7 +110,7 @@ export class BlockSequence {
       }
       this.taken += 1;
       if (this.unstopped.get(following.index) === following) this.unstopped.delete(following.index);
-      events.push(...this.start(following.index, following.block));
+      events.push(...this.open(following.index, following.block));
       for (const delta of following.deltas) events.push(...this.push(following.index, delta));
       if (following.isStopped) events.push(...this.close());
     }

@@ -230,6 +230,40 @@ describe('a block', () => {
     ]);
   });
 
+  test('of a second call is left out if the client accepts only one', () => {
+    const call = (id: string) => ({ type: 'tool_use', id, name: 'f', input: {} });
+    const say = { type: 'text', text: 'Done.' };
+    const single = { ...context, isSingleCall: true };
+    const decoder = new AnthropicStreamDecoder(single);
+    const stream = [
+      begin,
+      open(0, call('a')),
+      open(1, call('b')),
+      push(1, json('{"b":1}')),
+      push(0, json('{"a":1}')),
+      close(1),
+      close(0),
+      open(2, call('c')),
+      push(2, json('{"c":1}')),
+      close(2),
+      open(3, say),
+      close(3),
+      ...end,
+    ];
+    const events = [
+      ...stream.flatMap((one) => decoder.push({ data: JSON.stringify(one) })),
+      ...decoder.end(),
+    ];
+    const body = { content: [{ ...call('a'), input: { a: 1 } }, call('b'), say], stop_reason: 'end_turn' };
+    for (const heard of [events, decodeResponse(body, single)]) {
+      expect(findGrammarError(heard)).toBeUndefined();
+      expect(collect(heard).content).toEqual([
+        { type: 'tool-call', id: 'a', name: 'f', arguments: '{"a":1}' },
+        { type: 'text', text: 'Done.' },
+      ]);
+    }
+  });
+
   test('that reuses a number is another block', () => {
     expect(
       contentOf(

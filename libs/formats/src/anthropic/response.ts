@@ -150,9 +150,13 @@ export function decodeResponse(body: unknown, context: GenerationContext): Gener
   }
   const events: GenerationEvent[] = [decodeStart(body, context)];
   let number = 0;
+  let hasCall = false;
   for (const block of body.content) {
     if (!isJsonObject(block)) continue;
     const decoded = decodeBlock(block, number);
+    const isCall = decoded[0]?.type === 'tool-call-start';
+    if (isCall && hasCall && context.isSingleCall) continue;
+    hasCall ||= isCall;
     events.push(...decoded);
     if (decoded.length > 0) number += 1;
   }

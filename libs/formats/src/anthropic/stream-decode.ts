@@ -13,7 +13,7 @@ import { FORMAT } from './wire.ts';
  */
 export class AnthropicStreamDecoder implements StreamDecoder {
   private readonly context: GenerationContext;
-  private readonly blocks = new BlockSequence();
+  private readonly blocks: BlockSequence;
   private isStarted = false;
   private isEnded = false;
   /** What the server said of the end: the fields of `message_delta`. */
@@ -28,6 +28,7 @@ export class AnthropicStreamDecoder implements StreamDecoder {
 
   constructor(context: GenerationContext) {
     this.context = context;
+    this.blocks = new BlockSequence(context.isSingleCall ?? false);
   }
 
   push({ data }: SseMessage): GenerationEvent[] {

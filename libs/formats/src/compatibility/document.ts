@@ -97,7 +97,7 @@ const modelRules = [
   '- **Messages**: a server that misses the thinking before a call (DeepSeek) gets an empty one. One that refuses',
   '  `context_management`, `eager_input_streaming` or the display of thinking gets none of them.',
   '',
-  'If a server of chat completions makes parallel calls although it was told not to, only the first call is passed on.',
+  'If a server makes parallel calls although the client accepts only one, only the first call is passed on.',
   '',
 ];
 
