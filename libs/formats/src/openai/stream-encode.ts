@@ -215,13 +215,13 @@ export class ChatStreamEncoder implements StreamEncoder {
     return this.chunk(choice, { tool_calls: [{ ...value, index }] });
   }
 
-  private finish({ reason, usage, ...event }: FinishEvent, choice: Choice): string {
-    choice.usage = usage;
-    const kept = finishFields({ reason, usage, ...event });
-    const { isLegacy, hasRefusal } = { isLegacy: this.isLegacy && choice.calls > 0, ...choice };
+  private finish(event: FinishEvent, choice: Choice): string {
+    choice.usage = event.usage;
+    const kept = finishFields(event);
     const logprobs = kept.logprobs.length === 0 ? null : { content: kept.logprobs, refusal: null };
-    const word = encodeFinishReason(reason, hasRefusal, isLegacy);
-    const last = { index: choice.index, delta: {}, ...kept.choice, logprobs, finish_reason: word };
+    const isLegacy = this.isLegacy && choice.calls > 0;
+    const finish_reason = encodeFinishReason(event.reason, choice.hasRefusal, isLegacy);
+    const last = { index: choice.index, delta: {}, ...kept.choice, logprobs, finish_reason };
     // A field that has changed replaces its first value: an object that has a name twice is no JSON to strict clients.
     const head = Object.keys(kept.body).length === 0 ? this.head : headOf({ ...this.body, ...kept.body });
     const text = head + JSON.stringify(last) + this.bodyTail;
