@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
 import type { Contender } from './contender.ts';
 import { killWithUs } from './kill-with-us.ts';
@@ -24,15 +25,18 @@ export interface Upstream extends Contender {
   count(): Promise<z.output<typeof statistics>>;
 }
 
-/** Starts the fake upstream in a process of its own. `port`: 0 takes any that is free. */
+/** Starts the fake upstream in a process of its own. `port`: 0 takes any that is free. Rejects if it can't listen. */
 export async function startUpstream(port = 0): Promise<Upstream> {
   const child = spawn(process.execPath, [loadtest, 'upstream', '--port', String(port)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   killWithUs(child);
-  const [line] = await once(createInterface({ input: child.stdout }), 'line');
-  const url = /http:\S+(?=:)|http:\/\/[\d.]+:\d+/.exec(String(line))?.[0];
-  if (url === undefined || child.pid === undefined) throw new Error('the fake upstream does not serve');
+  const lines = createInterface({ input: child.stdout });
+  // A program that could not listen has said why on stderr, and closes its output without a line.
+  const [line] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
+  const url = /http:\/\/[\d.]+:\d+/.exec(String(line))?.[0];
+  if (url === undefined || child.pid === undefined)
+    throw new SluiceError('unavailable', 'the fake upstream did not start');
   return {
     kind: 'direct',
     name: 'direct',
