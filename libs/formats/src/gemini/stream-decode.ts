@@ -7,9 +7,10 @@ export function createStreamDecoder(context: GenerationContext): StreamDecoder {
   const answer = new AnswerDecoder(context);
   return {
     push: ({ data }: SseMessage) => {
-      // Imitations of this dialect end with another dialect's marker.
-      if (data.trim() === '[DONE]') return [];
-      const chunk = parseJson(data);
+      const text = data.trim();
+      // A gateway's keep-alive may be all that came of an event. Imitations end with another dialect's marker.
+      if (text === '' || text === '[DONE]') return [];
+      const chunk = parseJson(text);
       return chunk === undefined ? answer.fail('notJson') : answer.push(chunk);
     },
     end: () => answer.end(),

@@ -237,6 +237,18 @@ describe('the decoder', () => {
     expect(createStreamDecoder(context).push({ data: '[DONE]' })).toEqual([]);
   });
 
+  test('takes a stream that is cut off after a keep-alive for one that ended too early', () => {
+    const encoder = createStreamEncoder(call());
+    const text = encoder.push(start, 0) + encoder.push(hi, 0) + encoder.keepAlive() + encoder.keepAlive();
+    expect(decode([text]).at(-1)).toMatchObject({
+      type: 'error',
+      error: {
+        kind: 'upstream-failed',
+        message: 'the upstream closed the stream before the answer was complete',
+      },
+    });
+  });
+
   test('keeps an unknown event as one without a block', () => {
     const [, event] = createStreamDecoder(context).push({ data: '{"newThing":{"a":1}}' });
     expect(event).toEqual({ type: 'opaque', format: 'gemini', value: { newThing: { a: 1 } } });
