@@ -133,33 +133,47 @@ const streamHeaders = { 'content-type': 'application/json', accept: 'text/event-
 const singleHeaders = { 'content-type': 'application/json', accept: 'application/json' };
 
 /** The streaming or single request for a server. Throws `invalid-request` for what the dialect cannot express. */
-export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
+export function encodeRequest(asked: InferenceRequest, target: UpstreamTarget): EncodedRequest {
   const dropped: FormatId[] = [];
-  const { tools = [], toolChoice, parallelToolCalls, output, reasoning, logprobs, endUser } = request;
-  const isStranger = isForeign(target, FORMAT);
-  const wanted = reasoning && encodeEffort(reasoning);
-  const effort = isStranger ? acceptedEffort(wanted, target.model, tools.length > 0) : wanted;
-  const sampling = isStranger ? acceptedSampling(request.sampling, target.model) : request.sampling;
-  // Servers refuse settings about tools if there are no tools, but clients of other formats send them.
-  const hasTools = tools.length > 0 || !isStranger;
-  const messages = encodeMessages(request.messages, isStranger, dropped);
-  const offered = isStranger ? acceptedTools(tools, target.model) : tools;
+  const hasForeignClient = isForeign(target, FORMAT);
+  const request = hasForeignClient ? accepted(asked, target.model) : asked;
+  const { tools, toolChoice, parallelToolCalls, output, reasoning, logprobs, endUser } = request;
+  const messages = encodeMessages(request.messages, hasForeignClient, dropped);
+  const effort = reasoning && encodeEffort(reasoning);
   const body: JsonObject = {
     ...ownFields(request, dropped),
     model: target.model,
-    messages: isStranger ? acceptedMessages(messages, target.model) : messages,
+    messages: hasForeignClient ? acceptedMessages(messages, target.model) : messages,
     ...(target.stream && { stream: true, stream_options: { include_usage: true } }),
-    ...encodeSampling(sampling, target.model),
-    ...(request.tools && hasTools && { tools: encodeTools(offered, dropped) }),
-    ...(toolChoice && hasTools && { tool_choice: encodeToolChoice(toolChoice, tools) }),
-    ...(parallelToolCalls !== undefined && hasTools && { parallel_tool_calls: parallelToolCalls }),
+    ...encodeSampling(request.sampling, target.model),
+    ...(tools && { tools: encodeTools(tools, dropped) }),
+    ...(toolChoice && { tool_choice: encodeToolChoice(toolChoice, tools ?? []) }),
+    ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
     ...(output && { response_format: encodeOutput(output) }),
     ...(effort && { reasoning_effort: effort }),
     ...(logprobs && { logprobs: true, top_logprobs: logprobs.alternatives }),
-    ...(endUser !== undefined && { user: isStranger ? shortUser(endUser) : endUser }),
+    ...(endUser !== undefined && { user: endUser }),
   };
   const headers = target.stream ? streamHeaders : singleHeaders;
   return { path: '/chat/completions', headers, body, dropped };
+}
+
+/** The request of a client of another format as servers of this dialect, and OpenAI's own models, accept it. */
+function accepted(request: InferenceRequest, model: string): InferenceRequest {
+  const { tools = [], toolChoice, parallelToolCalls, reasoning, endUser, ...rest } = request;
+  const effort = acceptedEffort(reasoning && encodeEffort(reasoning), model, tools.length > 0);
+  return {
+    ...rest,
+    sampling: acceptedSampling(request.sampling, model),
+    // Servers refuse settings about tools if there are no tools, but clients of other formats send them.
+    ...(tools.length > 0 && {
+      tools: acceptedTools(tools, model),
+      ...(toolChoice && { toolChoice }),
+      ...(parallelToolCalls !== undefined && { parallelToolCalls }),
+    }),
+    ...(effort && { reasoning: { effort } }),
+    ...(endUser !== undefined && { endUser: shortUser(endUser) }),
+  };
 }
 
 /** The longest user id that OpenAI's API accepts. */
