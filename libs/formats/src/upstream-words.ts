@@ -23,13 +23,34 @@ export function saysTooLong(message: string): boolean {
   return tooLong.test(message);
 }
 
-/** Words of vLLM, OpenAI and Doubao. */
-const limitTooLarge =
-  /\bmax_(?:completion_)?tokens\b.*(?:cannot be greater than|\btoo large\b|above maximum value)/i;
+const limitTooLarge = new RegExp(
+  [
+    // vLLM, OpenAI, Doubao, Groq.
+    '\\bmax_(?:completion_)?tokens\\b.*(?:cannot be greater than|\\btoo large\\b|above maximum value|must be less than or)',
+    // DeepSeek, Qwen.
+    'range of max_(?:completion_)?tokens',
+    // Claude, Gemini.
+    'maximum allowed number of output tokens|maxOutputTokens value of \\d+ but the supported range',
+  ].join('|'),
+  'i',
+);
 
 /** Whether a server's words mean that the output limit is more than it ever allows, whatever the prompt. */
 export function saysLimitTooLarge(message: string): boolean {
   return limitTooLarge.test(message);
+}
+
+/** The first limit that is refused, in Gemini's words; the last one that is allowed, in those of the others. */
+const refusedFrom = /to (\d+) \(exclusive\)/;
+const allowedUpTo =
+  /(?:at most|value <=|less than or equal to|tokens (?:is|should be) \[\d+,|\d+ >) *`?(\d+)/;
+
+/** The largest output limit that a server allows, if it says so when it refuses a larger one. */
+export function largestLimit(message: string): number | undefined {
+  if (!saysLimitTooLarge(message)) return undefined;
+  const from = Number(refusedFrom.exec(message)?.[1]);
+  const most = Number.isNaN(from) ? Number(allowedUpTo.exec(message)?.[1]) : from - 1;
+  return most > 0 ? most : undefined;
 }
 
 /** Words of Claude, whose grammar of all strict functions has undocumented bounds, and of OpenAI. */

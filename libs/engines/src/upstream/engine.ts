@@ -18,7 +18,7 @@ import { findReferences, inlineMedia, type Reference } from '../media/inline-med
 import { type Address, parseAddress } from './address.ts';
 import { type CallPlan, type CallServices, lingerMs, UpstreamCall } from './call.ts';
 import type { UpstreamOptions } from './options.ts';
-import { defaultMaxOutputTokens, isRoomRefusal, withoutLimit } from './output-limit.ts';
+import { defaultMaxOutputTokens, isRoomRefusal, withSmallerLimit } from './output-limit.ts';
 import { Probe } from './probe.ts';
 import { planQuestion, type Question } from './question.ts';
 import { Refusals } from './refusals.ts';
@@ -29,10 +29,8 @@ import { withoutStrictness } from './strictness.ts';
 import { TimeLimits } from './time-limits.ts';
 import { traceHeaders } from './trace-headers.ts';
 
-/**
- * How often a refused question is rephrased at most: without a limit, without strictness, and with six other changes.
- */
-const secondQuestions = 8;
+/** The most changes of a refused question: a smaller limit, no limit, no strictness, and six others. */
+const secondQuestions = 9;
 /**
  * Kinds of refusal after which a question is rephrased. A model's template refuses a conversation inside of its server,
  * and some servers report that as a failure of their own.
@@ -219,12 +217,12 @@ export class UpstreamEngine implements Engine {
 
   /** A question that the server may accept after this refusal. Absent: there is none. */
   private askOtherwise(question: Question, run: GenerationRun, refusal: ErrorEvent): Question | undefined {
+    const { message } = refusal.error;
     // Our count of a prompt is an estimate, so the limit may not fit beside the prompt.
     if (isRoomRefusal(refusal)) {
-      const request = withoutLimit(question.request, this.codec.servers);
+      const request = withSmallerLimit(question.request, message, this.codec.servers);
       return request && { ...question, request };
     }
-    const { message } = refusal.error;
     const loosened = withoutStrictness(question.request, run, this.codec.format, message);
     if (loosened) return { ...question, request: loosened };
     return this.refusals.after(message, this.phrase(question, run).body, question, run);

@@ -87,16 +87,75 @@ describe('an upstream that has less room than we estimate', () => {
     expect(limitsSeen()).toEqual([1996, undefined]);
   });
 
-  it.each([
-    // vLLM 0.32.
-    'max_tokens=32000 cannot be greater than max_model_len=2048. Please request fewer output tokens. (parameter=max_tokens, value=32000)',
-    'max_tokens is too large: 32000. This model supports at most 16384 completion tokens, whereas you provided 32000.',
-    'The parameter `max_completion_tokens` specified in the request are not valid: integer above maximum value, expected a value <= 12288, but got 32000 instead.',
-  ])('is asked again without a limit that is more than it ever allows: %s', async (message) => {
+  it('is asked again without a limit that exceeds its whole context', async () => {
+    const message =
+      'max_tokens=32000 cannot be greater than max_model_len=2048. Please request fewer output tokens. (parameter=max_tokens, value=32000)';
     refuseLimits({ error: { message, type: 'BadRequestError', param: 'max_tokens', code: 400 } });
-    const asked = askFor('hi', { sampling: { maxOutputTokens: 32_000 } });
-    expect(textOf(await runOf(engine, asked))).toBe('fits');
+    expect(textOf(await runOf(engine, askFor('hi', wish(32_000))))).toBe('fits');
     expect(limitsSeen()).toEqual([32_000, undefined]);
+  });
+
+  it.each([
+    [
+      'OpenAI',
+      16_384,
+      'max_tokens is too large: 32000. This model supports at most 16384 completion tokens, whereas you provided 32000.',
+    ],
+    [
+      'Doubao',
+      12_288,
+      'The parameter `max_completion_tokens` specified in the request are not valid: integer above maximum value, expected a value <= 12288, but got 32000 instead.',
+    ],
+    ['DeepSeek', 8192, 'Invalid max_tokens value, the valid range of max_tokens is [1, 8192]'],
+    ['Qwen', 8192, '<400> InternalError.Algo.InvalidParameter: Range of max_tokens should be [1, 8192]'],
+    [
+      'Groq',
+      16_384,
+      '`max_tokens` must be less than or equal to `16384`, the maximum value for `max_tokens` is less than the `context_window` for this model',
+    ],
+  ])('is asked again with the limit that it allows, in the words of %s', async (_server, most, message) => {
+    server.answer = (response, { body }) => {
+      const isRefused = Number(body.max_tokens) > most;
+      response.writeHead(isRefused ? 400 : 200, { 'content-type': 'application/json' });
+      const choice = { index: 0, message: { role: 'assistant', content: 'fits' }, finish_reason: 'length' };
+      response.end(JSON.stringify(isRefused ? { error: { message } } : { id: 'c', choices: [choice] }));
+    };
+    expect(textOf(await runOf(engine, askFor('hi', wish(32_000))))).toBe('fits');
+    expect(limitsSeen()).toEqual([32_000, most]);
+  });
+
+  it('is asked again with the limit that it allows, even if it demands one', async () => {
+    await engine.stop();
+    create('anthropic');
+    const message =
+      'max_tokens: 32000 > 4096, which is the maximum allowed number of output tokens for claude-3-haiku-20240307';
+    server.answer = (response, { body }) => {
+      const isRefused = Number(body.max_tokens) > 4096;
+      response.writeHead(isRefused ? 400 : 200, { 'content-type': 'application/json' });
+      const error = { type: 'error', error: { type: 'invalid_request_error', message } };
+      const answer = { content: [{ type: 'text', text: 'fits' }], stop_reason: 'max_tokens', usage: {} };
+      response.end(JSON.stringify(isRefused ? error : answer));
+    };
+    expect(textOf(await runOf(engine, askFor('hi', wish(32_000))))).toBe('fits');
+    expect(limitsSeen()).toEqual([32_000, 4096]);
+  });
+
+  it('is asked again with the limit that it allows, where it tells the first that it does not', async () => {
+    await engine.stop();
+    create('gemini');
+    const message =
+      'Unable to submit request because it has a maxOutputTokens value of 65536 but the supported range is from 1 (inclusive) to 8193 (exclusive). Update the value and try again.';
+    const limitOf = ({ generationConfig }: { generationConfig?: { maxOutputTokens?: number } }) =>
+      generationConfig?.maxOutputTokens;
+    server.answer = (response, { body }) => {
+      const isRefused = Number(limitOf(body)) > 8192;
+      response.writeHead(isRefused ? 400 : 200, { 'content-type': 'application/json' });
+      const error = { error: { code: 400, message, status: 'INVALID_ARGUMENT' } };
+      const candidate = { content: { parts: [{ text: 'fits' }] }, finishReason: 'MAX_TOKENS' };
+      response.end(JSON.stringify(isRefused ? error : { candidates: [candidate] }));
+    };
+    expect(textOf(await runOf(engine, askFor('hi', wish(65_536))))).toBe('fits');
+    expect(server.seen.map(({ body }) => limitOf(body))).toEqual([65_536, 8192]);
   });
 
   it('is asked no more than twice, and its refusal is reported', async () => {

@@ -1,5 +1,5 @@
 import { type GenerationEvent, type InferenceRequest, outputLimit } from '@sluice/canonical';
-import { type ServerTraits, saysLimitTooLarge } from '@sluice/formats';
+import { largestLimit, type ServerTraits, saysLimitTooLarge } from '@sluice/formats';
 import type { GenerationRun } from '../engine.ts';
 
 /** The limit for servers that demand one, if neither the request nor the model has one. */
@@ -20,16 +20,21 @@ export function limitOutput(
 }
 
 /**
- * The same request without a limit, for a server that found no room for it: it then gives what is left of its context,
- * which is less than the limit. Absent if there is no limit, or the server demands one.
+ * The same request for a server that refused its limit with these words: with the largest limit that it allows, if it
+ * said that, else without one. It then gives what is left of its context, which is less than the limit. Absent if there
+ * is no limit, or the server demands one.
  */
-export function withoutLimit(
+export function withSmallerLimit(
   request: InferenceRequest,
+  refusal: string,
   { demandOutputLimit }: ServerTraits,
 ): InferenceRequest | undefined {
   const { maxOutputTokens, ...sampling } = request.sampling;
-  if (maxOutputTokens === undefined || demandOutputLimit) return undefined;
-  return { ...request, sampling };
+  if (maxOutputTokens === undefined) return undefined;
+  const largest = largestLimit(refusal);
+  if (largest !== undefined && largest < maxOutputTokens)
+    return { ...request, sampling: { ...sampling, maxOutputTokens: largest } };
+  return demandOutputLimit ? undefined : { ...request, sampling };
 }
 
 /** Whether the server refused because the prompt, the limit, or both together exceed its context. */
