@@ -75,3 +75,18 @@ test('a server that accepts only thinking that it signed gets no other', () => {
   expect(said('max_tokens: is too large', messages)).toBeUndefined();
   expect(said(refusal, 'odd')).toBeUndefined();
 });
+
+test.each([
+  'metadata.user_id: user_id appears to contain an email address. Please send a uuid or hash value instead.',
+  "Invalid 'user_id': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+])('a server that refuses the id of a user gets a hash that still tells users apart: %s', (refusal) => {
+  const hashed = (user_id: Json) =>
+    rephrase({ messages: [user], metadata: { user_id, team: 'a' } }, refusal)?.metadata;
+  const sent = hashed('alice@example.com');
+  expect(sent).toEqual({ user_id: expect.stringMatching(/^[0-9a-f]{64}$/), team: 'a' });
+  expect(hashed('alice@example.com')).toEqual(sent);
+  expect(hashed('bob@example.com')).not.toEqual(sent);
+  // A hash that is refused, too, is not hashed again.
+  expect(rephrase({ messages: [user], metadata: sent ?? null }, refusal)).toBeUndefined();
+  expect(rephrase({ messages: [user] }, refusal)).toBeUndefined();
+});

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { hashedUser } from '../user-hash.ts';
 import { isThinkingBlock, unsigned } from './thinking-block.ts';
 
 /**
@@ -15,19 +16,30 @@ const hints = [
   ['thinking', 'display'],
   [undefined, 'context_management'],
 ] as const;
+/** Claude takes no id that looks like an e-mail address. Others take letters, digits, `_` and `-` only. */
+const refusesUser = /\buser_id\b/i;
 /** The refusal by a Claude that is served under another name. */
 const wantsSignature = /\bsignature\b/i;
 
 /**
  * The body changed to suit a server of this dialect that refused it with these words. System turns become user turns in
  * their place. Assistant turns with calls start with thinking, even if it is empty. Unsigned thinking is left out, and
- * so are hints that coding tools add to every request. Absent when the refusal is about none of these.
+ * so are hints that coding tools add to every request. The id of a user becomes a hash. Absent when the refusal is about
+ * none of these.
  */
 export function rephrase(body: JsonObject, refusal: string): JsonObject | undefined {
   if (refusesField.test(refusal)) return withoutHints(body, refusal);
   if (wantsNoSystemTurn.test(refusal)) return eachTurn(body, byUser);
   if (missesThinking.test(refusal)) return eachTurn(body, withThought);
+  if (refusesUser.test(refusal)) return withHashedUser(body);
   return wantsSignature.test(refusal) ? eachTurn(body, withoutUnsigned) : undefined;
+}
+
+function withHashedUser(body: JsonObject): JsonObject | undefined {
+  const { metadata } = body;
+  if (!isJsonObject(metadata) || typeof metadata.user_id !== 'string') return undefined;
+  const isHashed = /^[0-9a-f]{64}$/.test(metadata.user_id);
+  return isHashed ? undefined : { ...body, metadata: { ...metadata, user_id: hashedUser(metadata.user_id) } };
 }
 
 function withoutHints(body: JsonObject, refusal: string): JsonObject | undefined {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   extend,
   type FormatId,
@@ -11,6 +10,7 @@ import {
 import type { z } from 'zod';
 import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
+import { hashedUser } from '../user-hash.ts';
 import { effortsByStrength } from './efforts.ts';
 import { ownFields } from './foreign.ts';
 import {
@@ -181,7 +181,7 @@ const longestUser = 64;
 
 /** Clients of other formats have longer ids. A hash still tells their users apart. */
 function shortUser(user: string): string {
-  return user.length > longestUser ? createHash('sha256').update(user).digest('hex') : user;
+  return user.length > longestUser ? hashedUser(user) : user;
 }
 
 function encodeSampling(sampling: Sampling, model: string): JsonObject {
