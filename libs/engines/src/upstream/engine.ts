@@ -16,11 +16,12 @@ import type { Availability, Engine, EngineServices, GenerationRun } from '../eng
 import { MediaFetcher } from '../media/fetch-media.ts';
 import { findReferences, inlineMedia, type Reference } from '../media/inline-media.ts';
 import { type Address, parseAddress } from './address.ts';
+import { bodyText } from './body-text.ts';
 import { type CallPlan, type CallServices, lingerMs, UpstreamCall } from './call.ts';
 import type { UpstreamOptions } from './options.ts';
 import { defaultMaxOutputTokens, isRoomRefusal, withSmallerLimit } from './output-limit.ts';
 import { Probe } from './probe.ts';
-import { planQuestion, type Question } from './question.ts';
+import { planQuestion, type Question, translated } from './question.ts';
 import { Refusals } from './refusals.ts';
 import { Rests } from './rests.ts';
 import { secretsOf } from './secrets.ts';
@@ -239,7 +240,7 @@ export class UpstreamEngine implements Engine {
     const { path, headers, body, dropped } = this.phrase(question, run);
     for (const from of dropped) this.services.onExtensionsDropped(from, this.codec.format);
     const ofThisCall = traceHeaders(run, (name) => this.given.has(name));
-    return completeRequest(this.head(path, headers), JSON.stringify(body), ofThisCall);
+    return completeRequest(this.head(path, headers), bodyText(body), ofThisCall);
   }
 
   private phrase(question: Question, run: GenerationRun): EncodedRequest {
@@ -291,8 +292,4 @@ export function createUpstreamEngine(options: UpstreamOptions, services: EngineS
   const codec = findClientCodec(options.dialect);
   if (!codec) throw new SluiceError('internal', `there is no codec for the dialect ${options.dialect}`);
   return new UpstreamEngine(options, codec, services);
-}
-
-function translated({ translate }: Question, run: GenerationRun): GenerationRun['emit'] {
-  return translate ? (event) => run.emit(translate(event)) : run.emit;
 }

@@ -39,6 +39,11 @@ export function planQuestion(
   return { ...continuation, request: named.request, stops, ...(translate && { translate }) };
 }
 
+/** Where the events of the answer go: to the run, in the form that the whole answer would have had. */
+export function translated({ translate }: Question, run: GenerationRun): GenerationRun['emit'] {
+  return translate ? (event) => run.emit(translate(event)) : run.emit;
+}
+
 type Translate = NonNullable<Continuation['translate']>;
 
 function inTurn(first: Translate | undefined, second: Translate | undefined): Translate | undefined {
