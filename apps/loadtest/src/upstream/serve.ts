@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { isIPv6 } from 'node:net';
 import { SluiceError } from '@sluice/canonical';
 import { createHostClock } from '../clock.ts';
 import { createRandom } from '../random.ts';
@@ -29,8 +30,9 @@ export async function serveUpstream(options: ServeOptions): Promise<number> {
   }
   const address = server.address();
   const actual = typeof address === 'object' && address ? address.port : port;
+  const shownHost = isIPv6(host) ? `[${host}]` : host;
   options.print(
-    `fake upstream on http://${host}:${actual}: paced-t50-n64-g10-b4-stamp and the like, /stats counts\n`,
+    `fake upstream on http://${shownHost}:${actual}: paced-t50-n64-g10-b4-stamp and the like, /stats counts\n`,
   );
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   server.close();
