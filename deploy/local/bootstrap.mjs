@@ -1,7 +1,7 @@
 // The first lines of `npm start` and `npm test`. They run on any Node from 20 on, before anything is installed.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -20,6 +20,7 @@ const environment = {
 
 const parentPollMs = 500;
 const lockPollMs = 200;
+const emptyLockMs = 5_000;
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const signalNumbers = { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGTERM: 15 };
 
@@ -117,10 +118,12 @@ function fingerprint() {
 }
 
 /**
- * Takes the lock of installing: two installs into one folder would break each other. A lock of a dead process is void.
+ * Takes the lock of installing: two installs into one folder would break each other. A lock that its owner has left
+ * behind is void.
  */
 async function takeLock() {
   mkdirSync(stateFolder, { recursive: true, mode: 0o700 });
+  let isWaiting = false;
   for (;;) {
     try {
       writeFileSync(lock, String(process.pid), { flag: 'wx' });
@@ -128,15 +131,29 @@ async function takeLock() {
     } catch (error) {
       if (error.code !== 'EEXIST') throw error;
     }
-    if (isOwnerGone()) rmSync(lock, { force: true });
-    else await sleep(lockPollMs);
+    if (isOwnerGone()) {
+      rmSync(lock, { force: true });
+      continue;
+    }
+    if (!isWaiting) console.error('waiting for another process, which installs packages');
+    isWaiting = true;
+    await sleep(lockPollMs);
   }
 }
 
+/**
+ * Whether nobody holds the lock any more. That a process of its number lives is no proof: a container gives the same
+ * numbers again, even our own. Where the system does not show what that process is, it counts as the owner.
+ */
 function isOwnerGone() {
   try {
-    process.kill(Number(readFileSync(lock, 'utf8')), 0);
-    return false;
+    const owner = readFileSync(lock, 'utf8');
+    // Its owner has just made it and is about to write its number. If it is older, a full disk has left it so.
+    if (owner === '') return Date.now() - statSync(lock).mtimeMs > emptyLockMs;
+    if (owner === String(process.pid)) return true;
+    process.kill(Number(owner), 0);
+    const program = readProcess(owner, 'cmdline');
+    return program !== '' && !program.includes('bootstrap.mjs');
   } catch (error) {
     return error.code === 'ESRCH' || error.code === 'ENOENT';
   }

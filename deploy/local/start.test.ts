@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, statSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -319,6 +319,34 @@ describe('the bootstrap', { timeout: 60_000 }, () => {
     await Promise.all([run(), run()].map(({ exited }) => exited));
     // Nothing where the package is there already.
     expect(existsSync(log) ? await readFile(log, 'utf8') : '').toMatch(/^(begin end )*$/);
+    await rm(folder, { recursive: true });
+  });
+
+  // A container gives the same few process ids again and again.
+  it.runIf(process.platform === 'linux').each([
+    ['that a full disk has left empty', ''],
+    ['of a process that installs nothing', String(process.pid)],
+  ])('is not held up by a lock %s', async (_whose, owner) => {
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-root-'));
+    const [own, state, npm] = [
+      join(folder, 'deploy/local'),
+      join(folder, '.sluice'),
+      join(folder, 'npm.cjs'),
+    ];
+    await mkdir(own, { recursive: true });
+    await mkdir(state);
+    await copyFile(bootstrap, join(own, 'bootstrap.mjs'));
+    await writeFile(join(folder, 'package.json'), '{"workspaces":[]}');
+    await writeFile(npm, 'process.exit(3);');
+    await writeFile(join(state, 'installing'), owner);
+    await utimes(join(state, 'installing'), 0, 0);
+    const child = spawnStart(['start'], {
+      program: join(own, 'bootstrap.mjs'),
+      environment: { npm_execpath: npm },
+    });
+    expect(await child.exited).toBe(3);
+    expect(child.complaints()).toEqual(['installing packages']);
+    expect(await readdir(state)).toEqual([]);
     await rm(folder, { recursive: true });
   });
 
