@@ -176,7 +176,7 @@ describe('tools of an embedded model', () => {
     expect(textOf(events)).toBe(told);
   });
 
-  it.each(['', 'get weather', 'get\nweather', 'get\tweather', 'get\0weather'])(
+  it.each(['', 'get weather', 'get\nweather', 'get\tweather', 'get\0weather', 'get\ud800weather'])(
     'refuses a tool named %j',
     async (name) => {
       const engine = await models.start([...story, endOfTurn]);

@@ -37,7 +37,7 @@ export function planCalls(request: InferenceRequest): Calls {
     if (isForced) throw new SluiceError('invalid-request', 'a call is required, but no tool may be called');
     return { isForced: false, most: 0, read: (_name, generated) => generated };
   }
-  const odd = offered.find(({ name }) => name === '' || /[ \t\n\0]/.test(name));
+  const odd = offered.find(({ name }) => name === '' || /[ \t\n\0]/.test(name) || !name.isWellFormed());
   if (odd) {
     throw new SluiceError(
       'invalid-request',
