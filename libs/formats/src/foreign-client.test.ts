@@ -19,6 +19,53 @@ const chat = (body: object) => ({ model: 'm', messages: hello, ...body });
 const messages = (body: object) => ({ model: 'm', max_tokens: 9000, messages: hello, ...body });
 const generate = (body: object) => ({ contents: [{ role: 'user', parts: [{ text: 'Hello' }] }], ...body });
 
+describe.each(['anthropic', 'gemini'])('a server of %s', (dialect) => {
+  /** The types of these images at the server, each inside of a message and inside of a result. */
+  function typesOf(format: string, body: object): unknown {
+    const text = JSON.stringify(sent(format, body, dialect, 'gemini-3-pro'));
+    return Array.from(text.matchAll(/"(?:media_type|mimeType)":"([^"]+)"/g), ([, type]) => type);
+  }
+  const bytes = {
+    png: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    jpeg: '/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAP8=',
+    webp: 'UklGRiQAAABXRUJQVlA4IBgAAAAwAQCdASoBAAEAAgA0JaQAA3AA/vuUAAA=',
+    odd: 'AAAAAAAA',
+  };
+  const url = (type: string, data: string) => ({
+    type: 'image_url',
+    image_url: { url: `data:${type};base64,${data}` },
+  });
+
+  test('gets the type that an image has by its bytes, whatever a client of another format calls it', () => {
+    const content = [
+      url('image/jpeg', bytes.png),
+      url('image/jpg', bytes.jpeg),
+      url('image/png', bytes.webp),
+      url('', bytes.png),
+      url('image/jpg', bytes.odd),
+      url('image/bmp', bytes.odd),
+    ];
+    const known = ['image/png', 'image/jpeg', 'image/webp', 'image/png', 'image/jpeg', 'image/bmp'];
+    expect(typesOf('openai', chat({ messages: [{ role: 'user', content }] }))).toEqual(known);
+    const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+    const loop = [
+      ...hello,
+      { role: 'assistant', tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'c', content },
+    ];
+    expect(typesOf('openai', chat({ messages: loop }))).toEqual(known);
+  });
+
+  test('gets the type that its own client gave', () => {
+    const source = { type: 'base64', media_type: 'image/jpg', data: bytes.png };
+    const own =
+      dialect === 'anthropic'
+        ? messages({ messages: [{ role: 'user', content: [{ type: 'image', source }] }] })
+        : generate({ contents: [{ parts: [{ inlineData: { mimeType: 'image/jpg', data: bytes.png } }] }] });
+    expect(typesOf(dialect, own)).toEqual(['image/jpg']);
+  });
+});
+
 describe('a Claude model', () => {
   const codingTool = generate({
     generationConfig: {

@@ -2,6 +2,7 @@ export { inClientWords } from './client-words.ts';
 export * from './codec.ts';
 export * from './credential.ts';
 export { isForeign } from './foreign-client.ts';
+export { imageTypeOf } from './image-type.ts';
 export * from './registry.ts';
 export { SseParser } from './sse.ts';
 export { statusOf } from './status.ts';

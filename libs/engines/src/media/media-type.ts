@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { imageTypeOf } from '@sluice/formats';
 
 /** What servers say of a file whose type they do not know. */
 const unknownTypes: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
@@ -54,25 +55,4 @@ function kindOf(expected: string): 'image' | 'pdf' | 'text' | 'other' {
 
 function essenceOf(contentType: string): string {
   return (contentType.split(';')[0] ?? '').trim().toLowerCase();
-}
-
-const signatures: readonly { at: number; bytes: string; type: string }[] = [
-  { at: 0, bytes: '\x89PNG\r\n\x1a\n', type: 'image/png' },
-  { at: 0, bytes: '\xff\xd8\xff', type: 'image/jpeg' },
-  { at: 0, bytes: 'GIF87a', type: 'image/gif' },
-  { at: 0, bytes: 'GIF89a', type: 'image/gif' },
-  { at: 8, bytes: 'WEBP', type: 'image/webp' },
-  { at: 4, bytes: 'ftypavif', type: 'image/avif' },
-  { at: 4, bytes: 'ftypheic', type: 'image/heic' },
-  { at: 4, bytes: 'ftypheix', type: 'image/heic' },
-  { at: 4, bytes: 'ftypmif1', type: 'image/heif' },
-  { at: 0, bytes: 'II*\0', type: 'image/tiff' },
-  { at: 0, bytes: 'MM\0*', type: 'image/tiff' },
-];
-
-function imageTypeOf(bytes: Buffer): string | undefined {
-  const head = bytes.subarray(0, 16).toString('latin1');
-  const found = signatures.find((signature) => head.startsWith(signature.bytes, signature.at));
-  if (found?.type === 'image/webp' && !head.startsWith('RIFF')) return undefined;
-  return found?.type;
 }

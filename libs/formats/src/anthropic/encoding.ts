@@ -8,11 +8,13 @@ export interface Encoding {
   ids: CallIds;
   /** The model's name at the server. */
   readonly model: string;
+  /** Whether the client speaks another format. */
+  readonly isForeign: boolean;
 }
 
 /** Starts the encoding of one request. */
-export function createEncoding(model: string): Encoding {
-  return { dropped: [], ids: new CallIds(), model };
+export function createEncoding({ model, isForeign }: Pick<Encoding, 'model' | 'isForeign'>): Encoding {
+  return { dropped: [], ids: new CallIds(), model, isForeign };
 }
 
 /** The fields that this format filed on a thing. Fields of other formats are noted as dropped. */

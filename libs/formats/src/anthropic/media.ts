@@ -1,5 +1,6 @@
 import { extend, isJsonObject, type JsonObject, type MediaPart, type Opaque } from '@sluice/canonical';
 import type { MediaReference, ReferenceHandling } from '../codec.ts';
+import { typeOfData } from '../image-type.ts';
 import { type Encoding, ownFields, unsayable } from './encoding.ts';
 import { base64Source, FORMAT, fileSource, mediaBlock, parseWire, urlSource } from './wire.ts';
 
@@ -54,7 +55,8 @@ function decodeSource(source: JsonObject, isImage: boolean, path: string): Sourc
 }
 
 /** Writes an image or document for a server. Throws `invalid-request` at `path` for media that it does not accept. */
-export function encodeMedia(part: MediaPart, path: string, encoding: Encoding): JsonObject {
+export function encodeMedia(given: MediaPart, path: string, encoding: Encoding): JsonObject {
+  const part = encoding.isForeign ? withTrueType(given) : given;
   const { source: keptSource, ...own } = ownFields(part, encoding);
   const isImage = part.mediaType.startsWith('image/');
   const source = encodeSource(part, isImage);
@@ -67,6 +69,11 @@ export function encodeMedia(part: MediaPart, path: string, encoding: Encoding): 
     ...(!isImage && part.filename !== undefined && { title: part.filename }),
     ...own,
   };
+}
+
+function withTrueType(part: MediaPart): MediaPart {
+  const { mediaType, source } = part;
+  return source.type === 'base64' ? { ...part, mediaType: typeOfData(mediaType, source.data) } : part;
 }
 
 /** Servers fetch images and PDF files themselves; text has to be in the request. */

@@ -477,14 +477,14 @@ describe('tools', () => {
 });
 
 test('ids of calls are made valid for the dialect, each its own', () => {
-  const { ids } = createEncoding('m');
+  const { ids } = createEncoding({ model: 'm', isForeign: false });
   const fit = ['a_b', 'a_b_2', 'a_b_3', 'call', 'call_2'];
   expect(['a.b', 'a_b', 'a:b', '', 'call'].map((id) => ids.ofCall(id))).toEqual(fit);
   expect(['a.b', 'a_b', 'a:b', '', 'call'].map((id) => ids.ofResult(id))).toEqual(fit);
 });
 
 test('calls with one id are told apart, and each of their results is the next', () => {
-  const { ids } = createEncoding('m');
+  const { ids } = createEncoding({ model: 'm', isForeign: false });
   expect(['f', 'f'].map((id) => ids.ofCall(id))).toEqual(['f', 'f_2']);
   expect(['f', 'f'].map((id) => ids.ofResult(id))).toEqual(['f', 'f_2']);
   expect([ids.ofCall('f'), ids.ofResult('f'), ids.ofResult('f')]).toEqual(['f_3', 'f_3', 'f_3']);

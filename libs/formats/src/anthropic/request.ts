@@ -131,12 +131,12 @@ function isToken(text: string): boolean {
  */
 export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
   refuseUnsayable(request);
-  const encoding = createEncoding(target.model);
+  const reader = { model: target.model, isForeign: isForeign(target, FORMAT) };
+  const encoding = createEncoding(reader);
   const { betas, deferred_tools, thinking, output_config, metadata, ...own } = ownFields(request, encoding);
   const { messages: conversation, compaction } = takeCompaction(request.messages);
   const { system, messages } = encodeMessages(conversation, encoding);
   if (messages.length === 0) throw unsayable('messages', 'must not hold blank text only');
-  const reader = { model: target.model, isForeign: isForeign(target, FORMAT) };
   const isFitted = reader.isForeign && isClaude(target.model);
   const { sampling, output, endUser } = request;
   const maxTokens = sampling.maxOutputTokens ?? target.maxOutputTokens;

@@ -73,6 +73,7 @@ const modelRules = [
   '  - From 5.4 on, models call functions through chat completions only while they do not reason: with tools, their effort',
   '    is `none`.',
   '  - Stop strings for `o` and `gpt-` from 5 on are searched by the engine, for clients of chat completions as well.',
+  '- **Every server of messages or generate content** gets an image with the type that its bytes tell.',
   '- **Every server** gets tool names that its API would refuse (because of their length or characters) in a form that it',
   '  accepts; the client sees its own names.',
   '- **Every server of chat completions** is told nothing about tools if there are none, and gets a user id of more than 64',

@@ -2,7 +2,7 @@ import type { FormatId, JsonObject, Message, SystemMessage } from '@sluice/canon
 import { signCalls } from './call-signature.ts';
 import { callNames } from './contents.ts';
 import { keptOn, noteForeign } from './kept.ts';
-import { encodeCall, encodePart, withoutName } from './parts.ts';
+import { acceptedMedia, encodeCall, encodePart } from './parts.ts';
 import { asModelsTake, encodeResult } from './results.ts';
 
 /** The conversation as a server reads it. */
@@ -82,7 +82,7 @@ function withSignature(turn: Turn, model: string): Turn {
 
 /** A turn of a client of another format: empty texts are left out, calls are signed and results completed. */
 function asServersTake(turn: Turn, model: string): Turn {
-  const parts = turn.parts.filter(saysSomething).map(withoutName);
+  const parts = turn.parts.filter(saysSomething).map(acceptedMedia);
   if (turn.role === 'model') return { ...turn, parts: signCalls(parts, model) };
   return turn.isResults
     ? { ...turn, parts: parts.flatMap((part) => asModelsTake(part, model)) }

@@ -12,6 +12,7 @@ import {
   type ToolCallPart,
 } from '@sluice/canonical';
 import type { MediaReference, ReferenceHandling } from '../codec.ts';
+import { typeOfData } from '../image-type.ts';
 import { placed } from '../places.ts';
 import { parseArguments } from './arguments.ts';
 import { FORMAT, keptBeside, keptOn, leftOver, noteForeign, withInner, withKept } from './kept.ts';
@@ -134,12 +135,19 @@ export function encodeMedia(part: MediaPart): JsonObject {
 }
 
 /**
- * Media without its file name: not every version of the API accepts the field, and only the API's own tools read it.
+ * Media of a client of another format, as every server accepts it: an image with the type of its bytes, and no file
+ * name. Not every version of the API accepts the name, and only the API's own tools read it.
  */
-export function withoutName(part: JsonObject): JsonObject {
+export function acceptedMedia(part: JsonObject): JsonObject {
   const { inlineData, fileData } = part;
-  if (isJsonObject(inlineData)) return { ...part, inlineData: nameless(inlineData) };
+  if (isJsonObject(inlineData)) return { ...part, inlineData: nameless(withTrueType(inlineData)) };
   return isJsonObject(fileData) ? { ...part, fileData: nameless(fileData) } : part;
+}
+
+function withTrueType(inlineData: JsonObject): JsonObject {
+  const { mimeType, data } = inlineData;
+  if (typeof mimeType !== 'string' || typeof data !== 'string') return inlineData;
+  return { ...inlineData, mimeType: typeOfData(mimeType, data) };
 }
 
 function nameless({ displayName: _name, ...data }: JsonObject): JsonObject {

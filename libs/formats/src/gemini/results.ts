@@ -10,7 +10,7 @@ import {
 import { decodeCallId } from '../call-luggage.ts';
 import type { CallLedger } from './calls.ts';
 import { FORMAT, keptBeside, keptOn, nestedIn, noteForeign, withInner } from './kept.ts';
-import { decodePart, encodePart, withoutName } from './parts.ts';
+import { acceptedMedia, decodePart, encodePart } from './parts.ts';
 import { invalidField, parsePart, type WirePart } from './wire.ts';
 
 /** Marks a result whose text is the whole `response` object as JSON, so that it is encoded as an object again. */
@@ -107,7 +107,7 @@ export function asModelsTake(part: JsonObject, model: string): JsonObject[] {
   const { functionResponse, ...beside } = part;
   if (!isJsonObject(functionResponse)) return [part];
   const { parts: named, response = { output: '' }, ...result } = functionResponse;
-  const parts = Array.isArray(named) ? named.filter(isJsonObject).map(withoutName) : undefined;
+  const parts = Array.isArray(named) ? named.filter(isJsonObject).map(acceptedMedia) : undefined;
   if (!parts || !takesNoMedia.test(model)) {
     return [{ functionResponse: { ...result, response, ...(parts && { parts }) }, ...beside }];
   }
