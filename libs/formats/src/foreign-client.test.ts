@@ -450,6 +450,26 @@ describe('a server of chat completions', () => {
   });
 });
 
+describe('a server of chat completions that knows no choice among some tools', () => {
+  const declared = ['f', 'g', 'h'].map((name) => ({ name }));
+  const choose = (mode: string, ...allowedFunctionNames: string[]) => {
+    const toolConfig = { functionCallingConfig: { mode, allowedFunctionNames } };
+    const body = generate({ tools: [{ functionDeclarations: declared }], toolConfig });
+    const { tools, tool_choice } = sent('gemini', body, 'openai', 'm');
+    return [(tools as { function: { name: string } }[]).map((tool) => tool.function.name), tool_choice];
+  };
+
+  test('is told only of those, and must call one or may', () => {
+    expect(choose('ANY', 'f', 'h')).toEqual([['f', 'h'], 'required']);
+    expect(choose('VALIDATED', 'f', 'h')).toEqual([['f', 'h'], 'auto']);
+  });
+
+  test('is told of all if none is excluded', () => {
+    expect(choose('ANY')).toEqual([['f', 'g', 'h'], 'required']);
+    expect(choose('ANY', 'g')[0]).toEqual(['f', 'g', 'h']);
+  });
+});
+
 describe('a GPT model', () => {
   const codingTool = generate({
     generationConfig: {

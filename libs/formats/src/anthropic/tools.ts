@@ -9,6 +9,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '@sluice/canonical';
+import { allowedNames } from '../allowed-tools.ts';
 import { placed } from '../places.ts';
 import { type Encoding, ownFields, ownValue } from './encoding.ts';
 import { customTool, FORMAT, invalid, parseWire, toolChoice as toolChoiceBody } from './wire.ts';
@@ -61,8 +62,7 @@ export function encodeTools(
   encoding: Encoding,
   accepted: (schema: JsonObject, isStrict: boolean) => JsonObject,
 ): Json[] {
-  const names = toolChoice !== undefined && 'allowed' in toolChoice ? toolChoice.allowed : undefined;
-  const allowed = names && new Set(names);
+  const allowed = allowedNames(toolChoice);
   const encoded: Json[] = [];
   for (const [index, tool] of tools.entries()) {
     if (tool.type === 'opaque') encoded.push(ownValue(tool, `tools[${index}]`));

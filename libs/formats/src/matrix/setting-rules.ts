@@ -27,8 +27,8 @@ export const settingRules: readonly Rule[] = [
   },
   {
     id: 'narrowed-tools',
-    says: 'Messages cannot limit the choice to some of the tools, so the others are not shown to the model.',
-    holds: toMessages,
+    says: 'Messages, and many servers of chat completions, cannot limit the choice to some of the tools, so the others are not shown to the model.',
+    holds: (crossing) => toMessages(crossing) || (toChat(crossing) && crosses(crossing)),
     rewrite: narrowTools,
   },
   {

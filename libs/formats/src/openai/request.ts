@@ -6,8 +6,10 @@ import {
   type Reasoning,
   type ReasoningEffort,
   type Sampling,
+  type ToolChoice,
 } from '@sluice/canonical';
 import type { z } from 'zod';
+import { allowedNames } from '../allowed-tools.ts';
 import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
 import { hashedUser } from '../user-hash.ts';
@@ -140,13 +142,14 @@ export function encodeRequest(asked: InferenceRequest, target: UpstreamTarget): 
   const { tools, toolChoice, parallelToolCalls, output, reasoning, logprobs, endUser } = request;
   const messages = encodeMessages(request.messages, hasForeignClient, dropped);
   const effort = reasoning && encodeEffort(reasoning);
+  const allowed = hasForeignClient ? allowedNames(asked.toolChoice) : undefined;
   const body: JsonObject = {
     ...ownFields(request, dropped),
     model: target.model,
     messages: hasForeignClient ? acceptedMessages(messages, target.model) : messages,
     ...(target.stream && { stream: true, stream_options: { include_usage: true } }),
     ...encodeSampling(request.sampling, target.model),
-    ...(tools && { tools: encodeTools(tools, dropped) }),
+    ...(tools && { tools: encodeTools(tools, dropped, allowed) }),
     ...(toolChoice && { tool_choice: encodeToolChoice(toolChoice, tools ?? []) }),
     ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
     ...(output && { response_format: encodeOutput(output) }),
@@ -168,12 +171,17 @@ function accepted(request: InferenceRequest, model: string): InferenceRequest {
     // Servers refuse settings about tools if there are no tools, but clients of other formats send them.
     ...(tools.length > 0 && {
       tools: acceptedTools(tools, model),
-      ...(toolChoice && { toolChoice }),
+      ...(toolChoice && { toolChoice: amongAll(toolChoice) }),
       ...(parallelToolCalls !== undefined && { parallelToolCalls }),
     }),
     ...(effort && { reasoning: { effort } }),
     ...(endUser !== undefined && { endUser: shortUser(endUser) }),
   };
+}
+
+/** Most servers of the dialect know no choice among some of the tools; they are not told of the others. */
+function amongAll(choice: ToolChoice): ToolChoice {
+  return choice.type === 'tool' ? choice : { type: choice.type };
 }
 
 /** The longest user id that OpenAI's API accepts. */

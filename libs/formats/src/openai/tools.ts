@@ -53,11 +53,19 @@ export function decodeFunction(body: unknown, path: string, beside: JsonObject =
   };
 }
 
-/** The tools for a server. Throws `invalid-request` for a tool that only another dialect knows. */
-export function encodeTools(tools: readonly Tool[], dropped: FormatId[]): JsonObject[] {
-  return tools.map((tool, index) => {
-    if (tool.type === 'opaque') return ownValue(tool, `tools[${index}]`);
+/**
+ * The tools for a server; of the functions, those that are allowed. `allowed` is absent if all are. Throws
+ * `invalid-request` for a tool that only another dialect knows.
+ */
+export function encodeTools(
+  tools: readonly Tool[],
+  dropped: FormatId[],
+  allowed?: ReadonlySet<string>,
+): JsonObject[] {
+  return tools.flatMap((tool, index) => {
+    if (tool.type === 'opaque') return [ownValue(tool, `tools[${index}]`)];
     const { name, description, parameters, strict } = tool;
+    if (allowed && !allowed.has(name)) return [];
     const { outer, inner } = ownNested(ownFields(tool, dropped), 'function');
     const body: JsonObject = {
       ...inner,
@@ -66,7 +74,7 @@ export function encodeTools(tools: readonly Tool[], dropped: FormatId[]): JsonOb
       parameters,
       ...(strict !== undefined && { strict }),
     };
-    return { ...outer, type: 'function', function: body };
+    return [{ ...outer, type: 'function', function: body }];
   });
 }
 
