@@ -220,6 +220,29 @@ test('a model that accepts no setting for parallel calls gets none', () => {
   expect(rephrase({ model: 'o3' }, refusal, false)).toBeUndefined();
 });
 
+describe('a forced call', () => {
+  const forced = { model: 'm', tools: [{ type: 'function' }], tool_choice: 'required' };
+  const refusals = [
+    'Thinking mode does not support this tool_choice',
+    'The tool_choice parameter does not support being set to required or object in thinking mode',
+    "tool_choice 'specified' is incompatible with thinking enabled",
+  ];
+
+  test.each(refusals)('is left to the model for a client of another format: %s', (refusal) => {
+    const { tool_choice, ...free } = forced;
+    expect(rephrase(forced, refusal, true)).toEqual(free);
+    expect(rephrase({ ...forced, tool_choice: { type: 'function' } }, refusal, true)).toEqual(free);
+    expect(rephrase(free, refusal, true)).toBeUndefined();
+    expect(rephrase(forced, refusal, false)).toBeUndefined();
+  });
+
+  test('is no choice that forbids calls or leaves them free', () => {
+    for (const tool_choice of ['none', 'auto'])
+      expect(rephrase({ ...forced, tool_choice }, refusals[0] ?? '', true)).toBeUndefined();
+    expect(rephrase(forced, 'tool_choice names a function that is not declared', true)).toBeUndefined();
+  });
+});
+
 describe('a setting that an answer can do without', () => {
   const body = { model: 'm', user: 'u', temperature: 0.2, presence_penalty: 1 };
 

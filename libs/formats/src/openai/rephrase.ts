@@ -5,7 +5,7 @@ import { inTemplateOrder } from './turn-order.ts';
 
 /** How servers say that they do not accept a field or value. */
 const isUnknown =
-  /unsupported|unexpected|unknown|unrecogni[sz]ed|not (?:support(?:ed)?|permitted|allowed)\b/i;
+  /unsupported|unexpected|unknown|unrecogni[sz]ed|incompatible|not (?:support(?:ed)?|permitted|allowed)\b/i;
 /** How they say that one is missing. */
 const isMissed = /missing|passed back/i;
 
@@ -37,8 +37,9 @@ const rephrasings: readonly Rephrasing[] = [
  *   rules of their own.
  * - the name of a result's function, which clients of generate content tell: xAI's API refuses it.
  * - `parallel_tool_calls`: OpenAI's `o` models do not accept it. We cut their answers to one call ourselves.
- * - an effort, and settings that an answer can do without: only for a client of another format (`isForeign`), which
- *   cannot know that Mistral refuses `user`, or which model is behind the name of an Azure deployment.
+ * - an effort, a forced call, and settings that an answer can do without: only for a client of another format
+ *   (`isForeign`), which cannot know that Mistral refuses `user`, that DeepSeek and Qwen force no call while they think, or
+ *   which model is behind the name of an Azure deployment.
  * Absent if the refusal is about none of these.
  */
 export function rephrase(body: JsonObject, refusal: string, isForeign: boolean): JsonObject | undefined {
@@ -46,7 +47,8 @@ export function rephrase(body: JsonObject, refusal: string, isForeign: boolean):
     const other = rephrasing(body, refusal);
     if (other) return other;
   }
-  return isForeign ? (withKnownEffort(body, refusal) ?? withoutSetting(body, refusal)) : undefined;
+  if (!isForeign) return undefined;
+  return withKnownEffort(body, refusal) ?? withFreeChoice(body, refusal) ?? withoutSetting(body, refusal);
 }
 
 function withoutStreamOptions(body: JsonObject, refusal: string): JsonObject | undefined {
@@ -63,6 +65,13 @@ function withNewerLimit(body: JsonObject, refusal: string): JsonObject | undefin
 function withoutWord(body: JsonObject, word: string, refusal: string): JsonObject | undefined {
   const { [word]: refused, ...known } = body;
   return refused !== undefined && refusal.includes(word) && isUnknown.test(refusal) ? known : undefined;
+}
+
+/** With a call left to the model that was forced to it. */
+function withFreeChoice(body: JsonObject, refusal: string): JsonObject | undefined {
+  const { tool_choice: choice, ...rest } = body;
+  const isForced = choice !== undefined && choice !== 'auto' && choice !== 'none';
+  return isForced && /\btool_choice\b/.test(refusal) && isUnknown.test(refusal) ? rest : undefined;
 }
 
 /** Each with the ways in which refusals name it: quoted, as a path, at the end, and in camel case (xAI). */
