@@ -90,3 +90,17 @@ test.each([
   expect(rephrase({ messages: [user], metadata: sent ?? null }, refusal)).toBeUndefined();
   expect(rephrase({ messages: [user] }, refusal)).toBeUndefined();
 });
+
+test.each([
+  'messages: first message must use the "user" role',
+  'A conversation must start with a user message. Try again with a conversation that starts with a user message.',
+])(
+  'a server that wants the user to begin gets a turn before the greeting of the assistant: %s',
+  (refusal) => {
+    const greeting = { role: 'assistant', content: 'How can I help?' };
+    const begun = said(refusal, [greeting, user]);
+    expect(begun).toEqual([{ role: 'user', content: '…' }, greeting, user]);
+    expect(said(refusal, begun ?? [])).toBeUndefined();
+    expect(said(refusal, [])).toBeUndefined();
+  },
+);

@@ -6,6 +6,8 @@ import { isThinkingBlock, unsigned } from './thinking-block.ts';
  * Refusals by servers that know only user and assistant turns: older Claude, Ollama, llama.cpp and schema validators.
  */
 const wantsNoSystemTurn = /unexpected role\b|\brole: input should be 'user'|system messages? must/i;
+/** Claude's refusal, directly and at Bedrock, of a conversation that the assistant begins, as many chats do to greet. */
+const wantsUserFirst = /\bfirst message must use the\W+user\b|\bmust (?:start|begin) with a user\b/i;
 /** DeepSeek's refusal of a turn with calls whose thinking the client left out. */
 const missesThinking = /\bthinking\b.*\bpassed back\b/i;
 /** Refusals by servers that validate with a schema older than the field. */
@@ -22,17 +24,32 @@ const refusesUser = /\buser_id\b/i;
 const wantsSignature = /\bsignature\b/i;
 
 /**
- * The body changed to suit a server of this dialect that refused it with these words. System turns become user turns in
- * their place. Assistant turns with calls start with thinking, even if it is empty. Unsigned thinking is left out, and
- * so are hints that coding tools add to every request. The id of a user becomes a hash. Absent when the refusal is about
- * none of these.
+ * The body changed to suit a server of this dialect that refused it with these words:
+ *
+ * - system turns become user turns in their place;
+ * - a user turn comes before the assistant turn that is the first;
+ * - assistant turns with calls start with thinking, even if it is empty;
+ * - unsigned thinking is left out, and so are hints that coding tools add to every request;
+ * - the id of a user becomes a hash.
+ *
+ * Absent when the refusal is about none of these.
  */
 export function rephrase(body: JsonObject, refusal: string): JsonObject | undefined {
   if (refusesField.test(refusal)) return withoutHints(body, refusal);
   if (wantsNoSystemTurn.test(refusal)) return eachTurn(body, byUser);
+  if (wantsUserFirst.test(refusal)) return begunByUser(body);
   if (missesThinking.test(refusal)) return eachTurn(body, withThought);
   if (refusesUser.test(refusal)) return withHashedUser(body);
   return wantsSignature.test(refusal) ? eachTurn(body, withoutUnsigned) : undefined;
+}
+
+/** The turn says as little as servers accept: that something may have come before. */
+function begunByUser(body: JsonObject): JsonObject | undefined {
+  const { messages } = body;
+  if (!Array.isArray(messages)) return undefined;
+  const [first] = messages;
+  const isBegun = !isJsonObject(first) || first.role !== 'assistant';
+  return isBegun ? undefined : { ...body, messages: [{ role: 'user', content: '…' }, ...messages] };
 }
 
 function withHashedUser(body: JsonObject): JsonObject | undefined {
