@@ -6,6 +6,7 @@ const complaints = {
   noAnswer: 'the upstream sent a message that is not an answer',
   empty: 'the upstream sent an empty answer',
   brokenOff: 'the upstream broke the answer off',
+  nameless: 'the upstream called a function without a name',
   wordless: 'the upstream reported an error without a message',
 } as const;
 

@@ -31,7 +31,6 @@ export class AnswerBlocks {
   private block = -1;
   private kind: TextKind | 'call' | undefined;
   hasRefusal = false;
-  hasCalls = false;
 
   /** `isSingleCall`: only the first of several calls counts. */
   constructor(id: string, isSingleCall: boolean) {
@@ -41,7 +40,7 @@ export class AnswerBlocks {
 
   text(kind: TextKind, text: string, logprobs?: Json[]): GenerationEvent[] {
     if (kind === 'refusal') this.hasRefusal = true;
-    if (this.toolCalls.calls.length === 0) return this.flow({ kind, text, logprobs });
+    if (!this.hasCalls) return this.flow({ kind, text, logprobs });
     const last = this.waiting.at(-1);
     if (last && 'kind' in last && last.kind === kind) {
       last.text += text;
@@ -53,14 +52,13 @@ export class AnswerBlocks {
 
   /** The kind of text that log probabilities without a text belong to; absent if none is open. */
   get logprobsPlace(): TextKind | undefined {
-    if (this.toolCalls.calls.length > 0) return undefined;
+    if (this.hasCalls) return undefined;
     return this.kind === 'text' || this.kind === 'refusal' ? this.kind : undefined;
   }
 
   call(item: JsonObject): GenerationEvent[] {
     const known = this.toolCalls.calls.length;
     const call = this.toolCalls.add(item);
-    this.hasCalls = true;
     if (this.toolCalls.calls.length > known) {
       if (known === 0 && !call.other) this.live = call;
       else this.waiting.push(call);
@@ -68,7 +66,7 @@ export class AnswerBlocks {
     if (call !== this.live || !call.hasArguments) return [];
     if (call.isStarted) return deltaEvents(call, this.block);
     // vLLM's parser for Command A sends arguments before it sends the name.
-    return call.name === '' ? [] : this.start(call);
+    return isNamed(call) ? this.start(call) : [];
   }
 
   /**
@@ -81,28 +79,39 @@ export class AnswerBlocks {
 
   /** Takes a content part of an unknown type. */
   opaque(value: Json): GenerationEvent[] {
-    if (this.toolCalls.calls.length === 0) return this.flowOpaque(value);
+    if (!this.hasCalls) return this.flowOpaque(value);
     this.waiting.push({ value });
     return [];
   }
 
   /** Whether the answer cannot be complete: the arguments of a call are cut off, or nothing follows the thoughts. */
   get isHalf(): boolean {
-    const { calls, areHalf } = this.toolCalls;
-    return areHalf || (calls.length === 0 && this.kind === 'reasoning');
+    return this.toolCalls.areHalf || (!this.hasCalls && this.kind === 'reasoning');
+  }
+
+  /** Whether a call has begun: some servers send pieces of calls that say nothing. */
+  get hasCalls(): boolean {
+    return this.toolCalls.calls.some(hasBegun);
+  }
+
+  /** Whether a call has arguments but no name, so that nobody could answer it. */
+  get hasNamelessCalls(): boolean {
+    return this.toolCalls.calls.some((call) => hasBegun(call) && !isNamed(call) && !call.other);
   }
 
   /** Passes on everything that was waiting. Call it once. */
   end(): GenerationEvent[] {
     const events: GenerationEvent[] = [];
-    if (this.live) events.push(...(this.live.isStarted ? [] : this.start(this.live)), this.close(this.live));
+    const { live } = this;
+    if (live && isNamed(live)) events.push(...(live.isStarted ? [] : this.start(live)), this.close(live));
+    const first = this.toolCalls.calls.find(hasBegun);
     for (const piece of this.waiting) {
       if ('kind' in piece) events.push(...this.flow(piece));
       else if ('value' in piece) events.push(...this.flowOpaque(piece.value));
       // Some servers ignore that one call is wanted. The client answers the first and never the others.
-      else if (this.isSingleCall && piece !== this.toolCalls.calls[0]) continue;
+      else if (this.isSingleCall && piece !== first) continue;
       else if (piece.other) events.push(...this.flowOpaque(piece.other));
-      else events.push(...this.start(piece), this.close(piece));
+      else if (isNamed(piece)) events.push(...this.start(piece), this.close(piece));
     }
     return events;
   }
@@ -164,4 +173,13 @@ export class AnswerBlocks {
     this.sealed = [];
     return sealed.length === 0 ? {} : { [detailsField]: sealed };
   }
+}
+
+/** Whether more has come of a call than its number and its id. */
+function hasBegun({ name, hasArguments, other }: OpenCall): boolean {
+  return name !== '' || hasArguments || other !== undefined;
+}
+
+function isNamed({ name }: OpenCall): boolean {
+  return name !== '';
 }

@@ -415,6 +415,34 @@ describe('pieces of calls', () => {
     expect(pieces(...all)).toEqual(calls);
   });
 
+  test.each([{}, { name: '' }, { name: null, arguments: '' }])(
+    'that say nothing are no call, and hold back no text: %j',
+    (nothing) => {
+      const decoder = new ChatStreamDecoder(context);
+      const push = (each: Json) => decoder.push({ data: JSON.stringify(each) });
+      push(chunk({ content: 'a', tool_calls: [{ index: 0, function: nothing }] }));
+      const next = push(chunk({ content: 'b' }));
+      expect(next).toMatchObject([{ type: 'text-delta', text: 'b' }]);
+      push(chunk({}, 'stop'));
+      expect(decoder.end()).toMatchObject([{ type: 'finish', reason: 'stop' }]);
+    },
+  );
+
+  test('of a call that never gets a name are a failure: nobody could answer it', () => {
+    const call = (name: string | null, args: string) =>
+      chunk({ tool_calls: [{ index: name === 'f' ? 0 : 1, function: { name, arguments: args } }] });
+    for (const pieces of [
+      [call('', '{}')],
+      [call(null, '{"a":'), call('', '1}')],
+      [call('f', '{}'), call('', '{}')],
+    ]) {
+      expect(decode(...pieces, chunk({}, 'tool_calls')).at(-1)).toMatchObject({
+        type: 'error',
+        error: { kind: 'upstream-failed', message: 'the upstream called a function without a name' },
+      });
+    }
+  });
+
   test('of a second call are left out for a client that accepts one', () => {
     const decoder = new ChatStreamDecoder({ ...context, isSingleCall: true });
     const call = (index: number) => ({ index, id: `c${index}`, function: { name: 'f', arguments: '{}' } });

@@ -213,6 +213,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (!this.startFields) return this.fail(unreadable('empty'));
     const decoded = decodeFinishWord(this.word ?? 'stop');
     if (decoded === 'failed') return this.fail(unreadable('brokenOff'));
+    if (this.blocks.hasNamelessCalls) return this.fail(unreadable('nameless'));
     this.isOver = true;
     const waiting = this.blocks.end();
     const reason = this.blocks.reasonOf(decoded.reason);
