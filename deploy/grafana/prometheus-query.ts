@@ -29,7 +29,7 @@ export async function askEveryQuery(prometheusUrl: string, signal: AbortSignal):
       panel.queries.map(async (query): Promise<Answer> => {
         const complaint = await ask(prometheusUrl, query, signal);
         const name = `${row.title} / ${panel.title}`;
-        return { panel: name, query, ...(complaint === undefined ? {} : { complaint }) };
+        return { panel: name, query, ...(complaint !== undefined && { complaint }) };
       }),
     ),
   );

@@ -56,7 +56,7 @@ export class Installation {
     const state = openState(this.options.stateFolder);
     const keySecret = flags.keySecret ?? state.keySecret;
     this.opening = LocalRedis.open({
-      ...(flags.redis ? { url: flags.redis } : {}),
+      url: flags.redis,
       environment,
       keySecret,
       clock,
@@ -75,8 +75,8 @@ export class Installation {
       SLUICE_LOG_LEVEL: flags.logLevel,
       // Set as well as `stop`'s limit, in case this process dies and can no longer enforce that one.
       SLUICE_DRAIN_LIMIT_MS: String(flags.drainLimitMs),
-      ...(config === undefined ? {} : { SLUICE_CONFIG: config }),
-      ...(flags.upstreamKey === undefined ? {} : { [upstreamKeyName]: flags.upstreamKey }),
+      ...(config !== undefined && { SLUICE_CONFIG: config }),
+      ...(flags.upstreamKey !== undefined && { [upstreamKeyName]: flags.upstreamKey }),
     };
     await this.createChildren(shared, keySecret);
     const ready = await this.startChildren();

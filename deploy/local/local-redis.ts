@@ -6,7 +6,7 @@ import { createSocketPath } from './socket-path.ts';
 
 export interface LocalRedisOptions {
   /** The Redis to use. Absent: one is found or started, as @sluice/redis does. */
-  url?: string;
+  url?: string | undefined;
   environment: NodeJS.ProcessEnv;
   /** The secret from which the local key is derived. */
   keySecret: string;

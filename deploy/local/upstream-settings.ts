@@ -33,11 +33,7 @@ export async function createUpstreamSettings(
   }
   // By reference, so that no credential is written to a file.
   const credential = { env: upstreamKeyName };
-  return besideSimulated(
-    'upstream',
-    { engine: 'upstream', baseUrl, ...(apiKey ? { credential } : {}) },
-    served,
-  );
+  return besideSimulated('upstream', { engine: 'upstream', baseUrl, ...(apiKey && { credential }) }, served);
 }
 
 async function listModels(baseUrl: string, apiKey: string | undefined): Promise<BackendModel[]> {
@@ -55,7 +51,7 @@ async function fetchJson(address: string, apiKey: string | undefined): Promise<u
   let response: Response;
   try {
     response = await fetch(address, {
-      ...(headers ? { headers } : {}),
+      ...(headers && { headers }),
       signal: AbortSignal.timeout(answerLimitMs),
     });
   } catch (cause) {
