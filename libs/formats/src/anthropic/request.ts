@@ -9,6 +9,7 @@ import {
 } from '@sluice/canonical';
 import type { DecodedRequest, EncodedRequest, HttpHeaders, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
+import { jsonInstruction } from '../json-instruction.ts';
 import { answerSchema, functionSchema, hasOpenObject, isRecursive } from './answer-schema.ts';
 import { isClaude } from './claude-models.ts';
 import { compactionOrder, takeCompaction } from './compaction.ts';
@@ -206,11 +207,6 @@ function enforcedSchema(output: OutputFormat | undefined, isFitted: boolean): Js
   if (!isFitted) return output.schema;
   const { schema } = output;
   return isRecursive(schema) || hasOpenObject(schema) ? undefined : answerSchema(schema);
-}
-
-function jsonInstruction(schema: JsonObject | undefined): string {
-  const form = schema ? ` It follows this JSON Schema: ${JSON.stringify(schema)}` : '';
-  return `Answer with one valid JSON object and nothing else.${form}`;
 }
 
 function refuseUnsayable({ sampling, logprobs }: InferenceRequest): void {

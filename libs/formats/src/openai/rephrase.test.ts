@@ -220,6 +220,52 @@ test('a model that accepts no setting for parallel calls gets none', () => {
   expect(rephrase({ model: 'o3' }, refusal, false)).toBeUndefined();
 });
 
+describe('an answer as JSON', () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } } };
+  const system = { role: 'system', content: 'Be brief.' };
+  const user = { role: 'user', content: 'Hi' };
+  const body = (response_format: JsonObject) => ({ model: 'm', messages: [system, user], response_format });
+  const bySchema = body({ type: 'json_schema', json_schema: { name: 'response', schema } });
+  const asWords = 'Answer with one valid JSON object and nothing else.';
+
+  test.each([
+    'This response_format type is unavailable now',
+    'Failed to deserialize the JSON body: response_format.type `json_schema` is unavailable now at line 1',
+    'This model does not support response format `json_schema`.',
+    "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+  ])('has its schema in words where a server takes none, for a client of another format: %s', (refusal) => {
+    const told = {
+      role: 'system',
+      content: `${asWords} It follows this JSON Schema: ${JSON.stringify(schema)}`,
+    };
+    const plain = { ...bySchema, messages: [system, told, user], response_format: { type: 'json_object' } };
+    expect(rephrase(bySchema, refusal, true)).toEqual(plain);
+    expect(rephrase(plain, refusal, true)).toBeUndefined();
+    expect(rephrase(bySchema, refusal, false)).toBeUndefined();
+  });
+
+  test.each([
+    "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
+    "Prompt must contain the word 'json' in some form to use 'response_format' of type 'json_object'.",
+  ])('is asked for in words, too, where a server demands them: %s', (refusal) => {
+    const asked = body({ type: 'json_object' });
+    const told = { ...asked, messages: [system, { role: 'system', content: asWords }, user] };
+    expect(rephrase(asked, refusal, true)).toEqual(told);
+    expect(rephrase(told, refusal, true)).toBeUndefined();
+    expect(rephrase({ ...asked, messages: [] }, refusal, true)).toMatchObject({
+      messages: [{ content: asWords }],
+    });
+    expect(rephrase(asked, refusal, false)).toBeUndefined();
+  });
+
+  test('is left as it is if the refusal is about something else', () => {
+    expect(rephrase(bySchema, "Invalid schema for response_format 'response'", true)).toBeUndefined();
+    expect(
+      rephrase({ model: 'm', messages: [user] }, 'response_format is not supported', true),
+    ).toBeUndefined();
+  });
+});
+
 describe('a forced call', () => {
   const forced = { model: 'm', tools: [{ type: 'function' }], tool_choice: 'required' };
   const refusals = [

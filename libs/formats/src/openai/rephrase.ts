@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { withKnownEffort } from './effort-words.ts';
+import { withJsonWords } from './json-words.ts';
 import { inTemplateOrder } from './turn-order.ts';
 
 /** How servers say that they do not accept a field or value. */
@@ -26,6 +27,14 @@ const rephrasings: readonly Rephrasing[] = [
   (body, refusal) => withoutWord(body, 'top_k', refusal),
   (body, refusal) => withoutWord(body, 'parallel_tool_calls', refusal),
 ];
+/** For a client of another format. */
+const foreignRephrasings: readonly Rephrasing[] = [
+  ...rephrasings,
+  withKnownEffort,
+  withJsonWords,
+  withFreeChoice,
+  withoutSetting,
+];
 
 /**
  * The body changed to suit a server of this dialect that refused it with these words:
@@ -37,18 +46,17 @@ const rephrasings: readonly Rephrasing[] = [
  *   rules of their own.
  * - the name of a result's function, which clients of generate content tell: xAI's API refuses it.
  * - `parallel_tool_calls`: OpenAI's `o` models do not accept it. We cut their answers to one call ourselves.
- * - an effort, a forced call, and settings that an answer can do without: only for a client of another format
- *   (`isForeign`), which cannot know that Mistral refuses `user`, that DeepSeek and Qwen force no call while they think, or
- *   which model is behind the name of an Azure deployment.
+ * - an effort, a schema of the answer, a forced call, and settings that an answer can do without: only for a client of
+ *   another format (`isForeign`), which cannot know that Mistral refuses `user`, that DeepSeek and Qwen force no call while
+ *   they think, or which model is behind the name of an Azure deployment.
  * Absent if the refusal is about none of these.
  */
 export function rephrase(body: JsonObject, refusal: string, isForeign: boolean): JsonObject | undefined {
-  for (const rephrasing of rephrasings) {
+  for (const rephrasing of isForeign ? foreignRephrasings : rephrasings) {
     const other = rephrasing(body, refusal);
     if (other) return other;
   }
-  if (!isForeign) return undefined;
-  return withKnownEffort(body, refusal) ?? withFreeChoice(body, refusal) ?? withoutSetting(body, refusal);
+  return undefined;
 }
 
 function withoutStreamOptions(body: JsonObject, refusal: string): JsonObject | undefined {

@@ -68,7 +68,8 @@ function joined(messages: readonly Json[], isJoinable: (message: Json) => messag
   );
 }
 
-function isSystem(message: Json): message is JsonObject {
+/** Whether a message holds instructions, under either name of the role. */
+export function isSystem(message: Json): message is JsonObject {
   return isJsonObject(message) && (message.role === 'system' || message.role === 'developer');
 }
 

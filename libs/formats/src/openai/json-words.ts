@@ -1,0 +1,34 @@
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { jsonInstruction } from '../json-instruction.ts';
+import { isSystem } from './turn-order.ts';
+
+/** How OpenAI and DeepSeek say that the prompt itself has to ask for JSON. */
+const wantsWord = /\bcontain the word\b.{0,3}\bjson\b/i;
+const isOfFormat = /\bresponse[_ ]format\b|\bjson_schema\b/i;
+const isUnavailable = /\bunavailable\b|\bnot support/i;
+
+/**
+ * The body with JSON asked for in words, for a server that takes no schema or demands the words beside the setting.
+ * Absent if the refusal is about something else, or the words are there.
+ */
+export function withJsonWords(body: JsonObject, refusal: string): JsonObject | undefined {
+  const { response_format: format, messages } = body;
+  if (!isJsonObject(format) || !Array.isArray(messages)) return undefined;
+  if (format.type === 'json_schema' && isOfFormat.test(refusal) && isUnavailable.test(refusal)) {
+    const { schema } = isJsonObject(format.json_schema) ? format.json_schema : {};
+    const instruction = jsonInstruction(isJsonObject(schema) ? schema : undefined);
+    return { ...body, response_format: { type: 'json_object' }, messages: instructed(messages, instruction) };
+  }
+  const instruction = jsonInstruction(undefined);
+  const isSaid = messages.some((message) => isJsonObject(message) && message.content === instruction);
+  if (format.type !== 'json_object' || !wantsWord.test(refusal) || isSaid) return undefined;
+  return { ...body, messages: instructed(messages, instruction) };
+}
+
+/** With one more instruction after those at the head. */
+function instructed(messages: readonly Json[], instruction: string): Json[] {
+  const found = messages.findIndex((message) => !isSystem(message));
+  const head = found === -1 ? messages.length : found;
+  const added = { role: 'system', content: instruction };
+  return [...messages.slice(0, head), added, ...messages.slice(head)];
+}
