@@ -12,8 +12,9 @@ const tooLong = new RegExp(
     'token count.*exceeds|maximum number of (?:input )?tokens',
     // Text Generation Inference, Together.
     '`inputs` (?:tokens \\+ `max_new_tokens` must be|must have less than)',
-    // xAI, Moonshot, Zhipu.
+    // xAI, Moonshot, Zhipu, Qwen, SiliconFlow.
     'maximum prompt length is|exceeded model token limit|prompt exceeds max length',
+    'range of input length should be|must be less than max_seq_len',
   ].join('|'),
   'i',
 );
@@ -43,7 +44,7 @@ export function saysLimitTooLarge(message: string): boolean {
 /** The first limit that is refused, in Gemini's words; the last one that is allowed, in those of the others. */
 const refusedFrom = /to (\d+) \(exclusive\)/;
 const allowedUpTo =
-  /(?:at most|value <=|less than or equal to|tokens (?:is|should be) \[\d+,|\d+ >) *`?(\d+)/;
+  /(?:at most|value <=|less than or equal to|tokens (?:is|should be) \[\d+,|max_tokens: \d+ >) *`?(\d+)/;
 
 /** The largest output limit that a server allows, if it says so when it refuses a larger one. */
 export function largestLimit(message: string): number | undefined {

@@ -87,9 +87,11 @@ describe('an upstream that has less room than we estimate', () => {
     expect(limitsSeen()).toEqual([1996, undefined]);
   });
 
-  it('is asked again without a limit that exceeds its whole context', async () => {
-    const message =
-      'max_tokens=32000 cannot be greater than max_model_len=2048. Please request fewer output tokens. (parameter=max_tokens, value=32000)';
+  it.each([
+    // vLLM 0.32, and an older one.
+    'max_tokens=32000 cannot be greater than max_model_len=2048. Please request fewer output tokens. (parameter=max_tokens, value=32000)',
+    "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 4096 tokens and your request has 2104 input tokens (32000 > 4096 - 2104).",
+  ])('is asked again without a limit that exceeds its whole context: %s', async (message) => {
     refuseLimits({ error: { message, type: 'BadRequestError', param: 'max_tokens', code: 400 } });
     expect(textOf(await runOf(engine, askFor('hi', wish(32_000))))).toBe('fits');
     expect(limitsSeen()).toEqual([32_000, undefined]);

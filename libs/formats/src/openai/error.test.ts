@@ -113,6 +113,8 @@ describe('decodeError', () => {
     [400, 'Please reduce the length of the messages or completion.'],
     [400, 'The input token count (2000000) exceeds the maximum number of tokens allowed (1048576).'],
     [413, 'prompt is too long: 210000 tokens > 200000 maximum'],
+    [400, '<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 983616]'],
+    [400, 'length of prompt_tokens (57535) must be less than max_seq_len (32768).'],
   ])('recognizes a prompt that is too long by status %i and the words "%s"', (status, message) => {
     const tooLong = { kind: 'invalid-request', detail: 'context-length-exceeded' };
     expect(decodeError(status, {}, { error: { message } })).toMatchObject(tooLong);
