@@ -593,6 +593,33 @@ describe('a Gemini model', () => {
     expect(effort('high', 'other')).toEqual({ ...all, thinkingLevel: 'HIGH' });
   });
 
+  test('gets each call after a turn of the user or after results, as its API demands', () => {
+    const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+    const results = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'r' });
+    const turnsOf = (said: object[]) =>
+      (sent('openai', chat({ messages: said }), 'gemini', 'gemini-2.5-pro').contents as JsonObject[]).map(
+        ({ role, parts }) => [role, ...(parts as JsonObject[]).flatMap((part) => Object.keys(part))],
+      );
+    const say = { role: 'assistant', content: 'Let me see.' };
+    const look = { role: 'assistant', tool_calls: [call('c')] };
+    expect(turnsOf([...hello, say, look, results('c'), say])).toEqual([
+      ['user', 'text'],
+      ['model', 'text', 'functionCall'],
+      ['user', 'functionResponse'],
+      ['model', 'text'],
+    ]);
+    // A window over a long conversation may begin anywhere.
+    expect(turnsOf([{ role: 'system', content: 'Be kind.' }, look, results('c'), ...hello])).toEqual([
+      ['user', 'text'],
+      ['model', 'functionCall'],
+      ['user', 'functionResponse', 'text'],
+    ]);
+    expect(turnsOf([say, ...hello])).toEqual([
+      ['model', 'text'],
+      ['user', 'text'],
+    ]);
+  });
+
   test('gets a seed of 32 bits, which differs where the client’s differs', () => {
     const seedFor = (format: string, seed: number): unknown => {
       const wish = format === 'openai' ? chat({ seed }) : generate({ generationConfig: { seed } });

@@ -79,7 +79,7 @@ const modelRules = [
   '- **Every server of chat completions** is told nothing about tools if there are none, and gets a user id of more than 64',
   '  characters as a hash.',
   '- **Every server of generate content** gets no tool choice if there are no functions, no empty text, and of a seed only',
-  '  what fits into 32 bits.',
+  '  what fits into 32 bits. A conversation that begins with a call gets a user turn of `…` before it.',
   '',
   'A server that refuses one of the following is asked once more in a way that it accepts, and from then on at once. This',
   'holds for clients of every format:',

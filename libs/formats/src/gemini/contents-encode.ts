@@ -32,7 +32,7 @@ interface Turn {
 /**
  * The conversation for an upstream. Leading system messages become the instruction. Later ones become user texts in
  * their place, because moving them up would change the context of what follows. All results of a step, and what the
- * user adds between or after them, share one turn.
+ * user adds between or after them, share one turn. So does all that the model says before the user does.
  */
 export function encodeContents(
   messages: readonly Message[],
@@ -52,6 +52,7 @@ export function encodeContents(
     const turn = encodeTurn(message, names, `messages[${index}]`, dropped);
     add(turns, reader.isForeign ? asServersTake(turn, reader.model) : withSignature(turn, reader.model));
   }
+  if (reader.isForeign) putUserFirst(turns);
   const leading = messages.slice(0, head).filter((message) => message.role === 'system');
   const system = encodeSystem(leading, reader, dropped);
   return {
@@ -63,12 +64,20 @@ export function encodeContents(
 function add(turns: Turn[], turn: Turn): void {
   const last = turns[turns.length - 1];
   const isSameStep = last?.isResults || (last?.hasResults && turn.isResults);
-  const isFollowUp = isSameStep && turn.role === 'user' && Object.keys(turn.kept).length === 0;
-  if (last && isFollowUp) {
+  const isSameAnswer = last?.role === 'model' && turn.role === 'model';
+  const isFollowUp = isSameAnswer || (isSameStep && turn.role === 'user');
+  if (last && isFollowUp && Object.keys(turn.kept).length === 0) {
     // No spread: there may be more parts than the stack takes as arguments.
     for (const part of turn.parts) last.parts.push(part);
     last.isResults = turn.isResults;
   } else if (turn.parts.length > 0) turns.push(turn);
+}
+
+/** Servers refuse a conversation that begins with a call, as a window over a long one may. */
+function putUserFirst(turns: Turn[]): void {
+  const isCall = turns[0]?.parts.some((part) => part.functionCall !== undefined);
+  if (isCall)
+    turns.unshift({ role: 'user', parts: [{ text: '…' }], kept: {}, isResults: false, hasResults: false });
 }
 
 /**
