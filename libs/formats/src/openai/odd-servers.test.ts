@@ -249,6 +249,14 @@ test.each(['obfuscation', 'p'])('padding that hides the length of a chunk is not
   for (const event of events) expect(event).not.toHaveProperty('extensions');
 });
 
+test('lists of a choice go on in chunks that are all alike', () => {
+  const line = chunk({ content: '\n' }, null, { token_ids: [13] });
+  const events = decode(line, line, line, line, chunk({}, 'stop'));
+  expect(events.at(-1)).toMatchObject({
+    extensions: { openai: { choice: { token_ids: [13, 13, 13, 13] } } },
+  });
+});
+
 test('lists of a choice go on in the next chunk, and other fields are replaced', () => {
   const events = decode(
     chunk({ content: 'a' }, null, { token_ids: [1, 2], filter: { hate: true } }),

@@ -128,6 +128,8 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (events.length !== 1 || this.lessons >= mostLessons) return;
     if (event?.type !== 'text-delta' && event?.type !== 'reasoning-delta') return;
     if (event.type === 'text-delta' && event.logprobs) return;
+    // A list goes on with every chunk, even if the chunks are alike.
+    if (Object.values(this.choice).some((value) => Array.isArray(value) && value.length > 0)) return;
     const kind = event.type === 'text-delta' ? 'text' : 'reasoning';
     // There may be only one chunk of its kind, and learning costs as much as reading two: 3 µs.
     const isFirst = this.lastSaid !== kind;
