@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { readCommandLine, wholeNumber } from '../support/command-line.ts';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
 import { type Figure, formatTable } from './figure.ts';
-import { measureAborts, measureBudget, measureSlowReaders } from './figures/clients.ts';
+import { measureAborts, measureConcurrency, measureSlowReaders } from './figures/clients.ts';
 import { measureFailovers } from './figures/failover.ts';
 import { measureOutage, measureRestarts, measureSubscriberKills } from './figures/redis-away.ts';
 import { measureRollingRestart } from './figures/rolling-restart.ts';
@@ -53,7 +53,7 @@ const measurements: Readonly<Record<string, (words: Words) => Promise<Figure[]>>
   'subscriber-kills': () => measureSubscriberKills(60_000),
   'redis-outage': ({ outages }) => measureOutage(outages),
   aborts: () => measureAborts(100),
-  budget: () => measureBudget(500, 10),
+  concurrency: () => measureConcurrency(500, 10),
   'rolling-restart': measureRollingRestart,
   'slow-readers': () => measureSlowReaders(1_000),
 };

@@ -40,8 +40,8 @@ function leftAt(observations: readonly Observation[], index: number): number {
   return observations.find(({ plan }) => plan.index === index)?.endedAt ?? 0;
 }
 
-/** Sends many requests at once on a budget for a few. */
-export async function measureBudget(parallel: number, admitted: number): Promise<Figure[]> {
+/** Sends many requests at once for a tenant that may have a few under way. */
+export async function measureConcurrency(parallel: number, admitted: number): Promise<Figure[]> {
   await using stack = new AsyncDisposableStack();
   const installation = await Installation.start({ ingresses: 2, workers: 1, tenants: 1 });
   stack.defer(() => installation.stop());
@@ -55,7 +55,7 @@ export async function measureBudget(parallel: number, admitted: number): Promise
   const refused = observations.filter(({ status }) => status === 429).length;
   return [
     {
-      test: `${parallel} parallel requests on a budget for ${admitted}, over two ingresses`,
+      test: `${parallel} parallel requests at a concurrency limit of ${admitted}, over two ingresses`,
       target: `exactly ${admitted} admitted`,
       measured: `${whole} served, ${refused} refused with 429`,
       isMet: whole === admitted && refused === parallel - admitted,
