@@ -1,4 +1,4 @@
-import { isJsonObject } from '@sluice/canonical';
+import { type ErrorKind, isJsonObject } from '@sluice/canonical';
 
 /** How servers say that the prompt, or the prompt plus the limit, exceeds the context. Few have a code for it. */
 const tooLong = new RegExp(
@@ -70,11 +70,17 @@ export function saysRefusedKey(message: string): boolean {
   return refusedKey.test(message);
 }
 
-const outOfMoney = /credit balance is too low|insufficient balance/i;
+/** Words of Claude, of DeepSeek and Zhipu, of Qwen, and of Zhipu in Chinese. */
+const outOfMoney =
+  /credit balance is too low|insufficient balance|account is in good standing|余额不足|欠费/i;
+const mayBeOutOfMoney: ReadonlySet<ErrorKind> = new Set(['invalid-request', 'rate-limited']);
 
-/** Whether a server blames the request for our own empty account; Claude's API does so with status 400. */
-export function saysOutOfMoney(message: string): boolean {
-  return outOfMoney.test(message);
+/**
+ * Whether a server blames the request for our own empty account: Claude's API does so with status 400, Zhipu's with 429.
+ * `kind` is what its status means.
+ */
+export function isOutOfMoney(kind: ErrorKind, message: string): boolean {
+  return mayBeOutOfMoney.has(kind) && outOfMoney.test(message);
 }
 
 const flaggedContent = /input was flagged|content violates usage guidelines/i;

@@ -479,6 +479,8 @@ describe('a failure of an upstream', () => {
     expect(await failureOf(engine)).toMatchObject({
       message: 'blue [credential] and [credential] of [account], [account]',
     });
+    answerWith(429, body('Your account org-446a70bb2cc542e3 / proj-a418892b55d0 <ak-f817m9q3k3wi> is slow'));
+    expect((await failureOf(engine)).message).toBe('Your account [account] / [account] <[account]> is slow');
     // Messages are cut at 500 characters, here inside of the key.
     answerWith(400, body(`${'x'.repeat(490)}${credential}`));
     expect((await failureOf(engine)).message).toBe(`${'x'.repeat(490)}[credentia`);

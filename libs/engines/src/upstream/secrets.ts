@@ -7,8 +7,8 @@ const shortestKey = 16;
  * no secret: a server without keys is given `x` or `none`, which occur inside of other words.
  */
 const shortestBeginning = 6;
-/** How vendors name the account of a key, for example when they refuse a call for lack of quota. */
-const account = /\b(?:org|proj)[-_][a-z\d]{8,}|\bproject_number:\d+/gi;
+/** How vendors name a key and its account, for example when they refuse a call for lack of quota. */
+const account = /\b(?:org|proj|ak)[-_][a-z\d]{8,}|\bproject_number:\d+/gi;
 
 /** The texts in a backend's settings that no client may see: its keys, wherever they are. */
 export function secretsOf({ credential, headers, baseUrl }: UpstreamOptions): readonly string[] {

@@ -515,6 +515,9 @@ describe('an error', () => {
     const error = { type: 'invalid_request_error', message };
     expect(decodeError(400, {}, { type: 'error', error })).toEqual({ kind: 'budget-exhausted', message });
     expect(decodeError(529, {}, { error: { message } }).kind).toBe('unavailable');
+    const zhipu = '[1113][Insufficient balance or no resource package. Please recharge.][2026]';
+    const limited = { type: 'rate_limit_error', code: '1113', message: zhipu };
+    expect(decodeError(429, {}, { type: 'error', error: limited }).kind).toBe('budget-exhausted');
   });
 
   test('gets its detail from its words, for its own kind only', () => {

@@ -121,6 +121,29 @@ describe('decodeError', () => {
     expect(decodeError(429, {}, { error: { message } })).toMatchObject({ kind: 'rate-limited' });
   });
 
+  test.each<[string, number, object]>([
+    ['DeepSeek', 400, { message: 'Insufficient Balance' }],
+    [
+      'Zhipu',
+      429,
+      { code: '1113', message: 'Insufficient balance or no resource package. Please recharge.' },
+    ],
+    ['Zhipu, in Chinese', 429, { code: '1113', message: '余额不足或无可用资源包,请充值。' }],
+    ['Zhipu, once more', 429, { code: '1113', message: '您的账户已欠费，请充值后重试。' }],
+    ['Moonshot', 429, { message: 'Your account is suspended', type: 'exceeded_current_quota_error' }],
+    [
+      'Qwen',
+      400,
+      {
+        code: 'Arrearage',
+        type: 'Arrearage',
+        message: 'Access denied, please make sure your account is in good standing.',
+      },
+    ],
+  ])('recognizes an empty account of %s, told with status %i', (_server, status, error) => {
+    expect(decodeError(status, {}, { error }).kind).toBe('budget-exhausted');
+  });
+
   test('recognizes a refused credential that is blamed on the request', () => {
     for (const message of [
       'Incorrect API key provided: xa***. You can obtain an API key from https://console.x.ai.',

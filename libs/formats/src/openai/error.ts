@@ -5,9 +5,9 @@ import { sayTooLong, type TooLong } from '../too-long.ts';
 import { unreadable } from '../unreadable.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
 import {
+  isOutOfMoney,
   readSentence,
   saysFlaggedContent,
-  saysOutOfMoney,
   saysRefusedKey,
   saysRefusedMedia,
   saysTooLong,
@@ -177,15 +177,18 @@ const mayBeTooLong: ReadonlySet<ErrorKind> = new Set(['invalid-request', 'too-la
  */
 const mayBeUnfit: ReadonlySet<ErrorKind> = new Set(['not-found', 'upstream-failed']);
 
+/** How LiteLLM and Moonshot call the error of an empty account, whatever its status. */
+const accountTypes: ReadonlySet<string> = new Set(['budget_exceeded', 'exceeded_current_quota_error']);
+
 function kindOf({ code = '', type = '', message = '' }: WireError, fallback: ErrorKind): ErrorKind {
   // A request larger than a whole minute's tokens will never pass, however long the client waits and whatever the code
   // says.
   if (fallback === 'too-large') return fallback;
-  if (type === 'budget_exceeded') return 'budget-exhausted';
+  if (accountTypes.has(type)) return 'budget-exhausted';
   const kind = kindOfCode.get(code) ?? fallback;
   if (mayBeUnfit.has(kind) && (saysRefusedMedia(message) || saysWrongOrder(message)))
     return 'invalid-request';
-  if (kind === 'invalid-request' && saysOutOfMoney(message)) return 'budget-exhausted';
+  if (isOutOfMoney(kind, message)) return 'budget-exhausted';
   return kind === 'invalid-request' && saysRefusedKey(message) ? 'unauthenticated' : kind;
 }
 
