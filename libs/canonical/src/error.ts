@@ -21,6 +21,7 @@ export type ErrorDetail =
   | 'model-not-found'
   | 'thread-not-found'
   | 'context-length-exceeded'
+  | 'content-filtered'
   | 'invalid-json'
   | 'overloaded'
   | 'poison'

@@ -87,6 +87,15 @@ describe('decodeError', () => {
     expect(decodeError(400, {}, body)).toMatchObject({ kind: 'invalid-request', message });
   });
 
+  test('a prompt that a filter refused is told as such, by Azure’s code', () => {
+    const message =
+      "The response was filtered due to the prompt triggering Azure's content management policy.";
+    const refused = { message, type: null, param: 'prompt', code: 'content_filter', status: 400 };
+    const error = decodeError(400, {}, { error: refused });
+    expect(error).toMatchObject({ kind: 'invalid-request', detail: 'content-filtered', message });
+    expect(encodeErrorBody(error)).toMatchObject({ error: { code: 'content_filter', message } });
+  });
+
   test('a code says more than the status', () => {
     const withCode = (code: string) => ({ error: { message: 'x', code } });
     expect(decodeError(429, {}, withCode('insufficient_quota')).kind).toBe('budget-exhausted');

@@ -43,6 +43,7 @@ const detailCodes: Readonly<Record<ErrorDetail, string | undefined>> = {
   'model-not-found': 'model_not_found',
   'thread-not-found': undefined,
   'context-length-exceeded': 'context_length_exceeded',
+  'content-filtered': 'content_filter',
   'invalid-json': 'invalid_json',
   overloaded: undefined,
   poison: undefined,
@@ -207,6 +208,7 @@ function describe(found: WireError, fallback: ErrorKind, text: string): ErrorInf
   if (found.code === 'context_length_exceeded' || (mayBeTooLong.has(kind) && saysTooLong(message))) {
     return { ...detail, kind: 'invalid-request', detail: 'context-length-exceeded' };
   }
+  if (found.code === 'content_filter') return { ...detail, detail: 'content-filtered' };
   if (found.code === 'model_not_found') return { ...detail, kind: 'not-found', detail: 'model-not-found' };
   return markOverload(detail, found.code, found.type, message);
 }
