@@ -45,12 +45,15 @@ const beginning = /[^\s\xef\xbb\xbf]/;
 
 /**
  * Decides by the beginning of the body, not by its content type: some servers give no type or a wrong one, and routers
- * announce a stream before they know that there is only an error to report.
+ * announce a stream before they know that there is only an error to report. Throws `upstream-failed` for a web page,
+ * as a server gives it at an address without `/v1`.
  */
 function createSuccessReader(codec: ClientCodec, context: GenerationContext): AnswerReader {
   let reader: AnswerReader | undefined;
-  const open = (first: string) =>
-    bracket.test(first) ? createSingleReader(codec, context) : createStreamReader(codec, context);
+  const open = (first: string) => {
+    if (first === '<') throw new SluiceError('upstream-failed', 'the upstream answered with a web page');
+    return bracket.test(first) ? createSingleReader(codec, context) : createStreamReader(codec, context);
+  };
   return {
     push(chunk) {
       if (reader) return reader.push(chunk);

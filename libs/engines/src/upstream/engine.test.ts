@@ -556,6 +556,7 @@ describe('a failure of an upstream', () => {
     ],
     ['is only begun', '{"choices":', {}, "the upstream's answer is not JSON of at most 500 levels"],
     ['is compressed', 'x', { 'content-encoding': 'gzip' }, 'the upstream compressed its answer unasked'],
+    ['is for people', '\n<!doctype html>', {}, 'the upstream answered with a web page'],
     ['reports an error', 'data: {"error":{"message":"half"}}\n\n', sse, 'the answer reports an error'],
   ])('tells a log why an answer failed that %s, and nothing of what was said', async (_, body, head, why) => {
     server.answer = (response) => response.writeHead(200, { ...head }).end(body);
