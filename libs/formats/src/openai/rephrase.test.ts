@@ -302,6 +302,7 @@ describe('a setting that an answer can do without', () => {
       "Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported.",
     ],
     ['temperature', "Unsupported parameter: 'temperature' is not supported with this model."],
+    ['temperature', 'invalid temperature: only 1 is allowed for this model'],
     ['presence_penalty', 'Model grok-4 does not support parameter presencePenalty.'],
     ['presence_penalty', 'Argument not supported on this model: presencePenalty'],
   ])('is left out for a client of another format: %s, %s', (name, refusal) => {

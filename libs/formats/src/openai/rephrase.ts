@@ -5,8 +5,13 @@ import { withJsonWords } from './json-words.ts';
 import { inTemplateOrder } from './turn-order.ts';
 
 /** How servers say that they do not accept a field or value. */
-const isUnknown =
-  /unsupported|unexpected|unknown|unrecogni[sz]ed|incompatible|not (?:support(?:ed)?|permitted|allowed)\b/i;
+const isUnknown = new RegExp(
+  [
+    'unsupported|unexpected|unknown|unrecogni[sz]ed|incompatible',
+    'not (?:support(?:ed)?|permitted|allowed)\\b|only \\S+ is allowed',
+  ].join('|'),
+  'i',
+);
 /** How they say that one is missing. */
 const isMissed = /missing|passed back/i;
 
@@ -82,13 +87,13 @@ function withFreeChoice(body: JsonObject, refusal: string): JsonObject | undefin
   return isForced && /\btool_choice\b/.test(refusal) && isUnknown.test(refusal) ? rest : undefined;
 }
 
-/** Each with the ways in which refusals name it: quoted, as a path, at the end, and in camel case (xAI). */
+/** Each with the ways in which refusals name it: quoted, before or after a colon, and in camel case (xAI). */
 const dispensable = ['user', 'seed', 'temperature', 'top_p', 'presence_penalty', 'frequency_penalty'].map(
   (setting) => {
     const name = setting.replace('_', '_?');
     return {
       setting,
-      isNamed: new RegExp(`(?:^|["'\`]|body\\.|: |parameter )${name}(?:["'\`:]|\\.?$)`, 'i'),
+      isNamed: new RegExp(`(?:^|["'\`]|body\\.|: |parameter |invalid )${name}(?:["'\`:]|\\.?$)`, 'i'),
     };
   },
 );
