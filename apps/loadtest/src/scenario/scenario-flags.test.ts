@@ -159,6 +159,16 @@ describe('a scenario from flags', () => {
     expect(() => scenario({ duration: '9000h', timeout: '596h', grace: '596h' })).not.toThrow();
   });
 
+  it.each([
+    [{ kind: 'closed', users: 1, paceMs: 0 }, 'load.paceMs: must be above 0'],
+    [
+      { kind: 'open', profile: { kind: 'ramp', from: 1, to: 9, overMs: 0 } },
+      'load.profile.overMs: must be above 0',
+    ],
+  ])('takes no load that begins nothing, or all of it at its first instant: %j', (load, message) => {
+    expect(() => scenario({}, { durationMs: '1s', load })).toThrow(message);
+  });
+
   it('takes a bare number for milliseconds where the field of a file says so', () => {
     const file = { durationMs: 40_000, load: { kind: 'closed', users: 1, thinkMs: 'uniform:5..10' } };
     expect(scenario({}, file)).toMatchObject({ durationMs: 40_000, load: { thinkMs: { from: 5, to: 10 } } });

@@ -18,6 +18,8 @@ const share = z.number().min(0).max(1);
 const durationMs = parsed(parseDurationMs);
 /** A time that one timer can wait. */
 const waitMs = durationMs.refine((ms) => ms <= longestTimerMs, 'at most 596h');
+const isSome = (ms: number) => ms > 0;
+const aboveZero = 'must be above 0';
 const counts = parsed(parseCounts);
 const times = parsed(parseTimes).refine((each) => meanOf(each) <= longestTimerMs, 'at most 596h');
 
@@ -64,7 +66,7 @@ const open = z.strictObject({
       kind: z.literal('ramp'),
       from: rate,
       to: rate,
-      overMs: durationMs,
+      overMs: durationMs.refine(isSome, aboveZero),
     }),
     z.strictObject({
       kind: z.literal('steps'),
@@ -83,7 +85,7 @@ const closed = z.strictObject({
   /** Pause between an answer and the same user's next request. */
   thinkMs: times.default({ kind: 'fixed', value: 0 }),
   /** Intended time between a user's requests; latency then counts from the intended instant. */
-  paceMs: waitMs.optional(),
+  paceMs: waitMs.refine(isSome, aboveZero).optional(),
   /** Time over which users without a pace start, evenly; 0 is a burst. */
   rampUpMs: waitMs.default(200),
 });
@@ -106,7 +108,7 @@ const fields = z.strictObject({
   warmupMs: waitMs.default(0),
   /** How long unfinished requests may go on after the last arrival. */
   graceMs: waitMs.default(30_000),
-  timeoutMs: waitMs.refine((ms) => ms > 0, 'must be above 0').default(120_000),
+  timeoutMs: waitMs.refine(isSome, aboveZero).default(120_000),
   /** Stop after this many arrivals; absent: only time ends the run. */
   requests: count.optional(),
   /** Connections per process. */
