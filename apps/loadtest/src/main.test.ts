@@ -166,6 +166,8 @@ describe('the command line', () => {
     [['run', '-p', '2', '-t', 'http://u:secret@127.0.0.1'], 'the target holds credentials'],
     [['fly'], 'no command is named fly'],
     [['run', '--rate', 'x'], 'load.profile.rate'],
+    [['run', '-p', '2', '-d', '1s', '-k', 'sk 1'], 'a key holds a character that is not allowed in a header'],
+    [['run', '-d', '1s', '--keys-file', '/dev/null'], 'no keys in /dev/null'],
     [['run', '--speed', '9'], 'speed'],
     [['run', 'missing.yaml'], "the scenario missing.yaml can't be read: ENOENT"],
     [['run', '-d', '1h', '--json', join(example, 'a.json')], "a.json can't be written"],

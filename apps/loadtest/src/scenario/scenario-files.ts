@@ -13,10 +13,9 @@ export interface ScenarioFiles {
   expectedText: string | undefined;
 }
 
-/** Reads the files that a scenario names. Throws `invalid-request` if one can't be read. */
+/** Reads the files that a scenario names. Throws `invalid-request` if one can't be read or holds nothing to use. */
 export async function readScenarioFiles(scenario: Scenario): Promise<ScenarioFiles> {
-  const keys = [...scenario.keys.values];
-  if (scenario.keys.file !== undefined) keys.push(...lines(await readText(scenario.keys.file)));
+  const keys = await readKeys(scenario.keys);
   const promptFiles: Record<string, readonly string[]> = {};
   for (const { prompt } of scenario.traffic) {
     if (prompt.file === undefined) continue;
@@ -32,6 +31,16 @@ export async function readScenarioFiles(scenario: Scenario): Promise<ScenarioFil
     trace: load.kind === 'trace' ? parseTrace(await readText(load.file), load.speed) : undefined,
     expectedText: expectText === undefined ? undefined : await readText(expectText),
   };
+}
+
+async function readKeys({ values, file }: Scenario['keys']): Promise<string[]> {
+  const kept = file === undefined ? [] : lines(await readText(file));
+  if (file !== undefined && kept.length === 0) throw new SluiceError('invalid-request', `no keys in ${file}`);
+  const keys = [...values, ...kept];
+  // Without the key, which is a secret.
+  if (!keys.every((key) => /^[\x21-\x7e]+$/.test(key)))
+    throw new SluiceError('invalid-request', 'a key holds a character that is not allowed in a header');
+  return keys;
 }
 
 function lines(text: string): string[] {
