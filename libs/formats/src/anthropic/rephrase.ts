@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { hashedUser } from '../user-hash.ts';
+import { inNewestDraft } from './newest-draft.ts';
 import { isThinkingBlock, unsigned } from './thinking-block.ts';
 
 /**
@@ -18,6 +19,8 @@ const hints = [
   ['thinking', 'display'],
   [undefined, 'context_management'],
 ] as const;
+/** Claude's refusal of a tool whose schema is of an older draft or of none. */
+const wantsNewestDraft = /\bmust match json schema draft 2020-12\b/i;
 /** Claude takes no id that looks like an e-mail address. Others take letters, digits, `_` and `-` only. */
 const refusesUser = /\buser_id\b/i;
 /** The refusal by a Claude that is served under another name. */
@@ -30,6 +33,7 @@ const wantsSignature = /\bsignature\b/i;
  * - a user turn comes before the assistant turn that is the first;
  * - assistant turns with calls start with thinking, even if it is empty;
  * - unsigned thinking is left out, and so are hints that coding tools add to every request;
+ * - the schemas of tools are said in the newest draft;
  * - the id of a user becomes a hash.
  *
  * Absent when the refusal is about none of these.
@@ -39,6 +43,7 @@ export function rephrase(body: JsonObject, refusal: string): JsonObject | undefi
   if (wantsNoSystemTurn.test(refusal)) return eachTurn(body, byUser);
   if (wantsUserFirst.test(refusal)) return begunByUser(body);
   if (missesThinking.test(refusal)) return eachTurn(body, withThought);
+  if (wantsNewestDraft.test(refusal)) return withNewestDraft(body);
   if (refusesUser.test(refusal)) return withHashedUser(body);
   return wantsSignature.test(refusal) ? eachTurn(body, withoutUnsigned) : undefined;
 }
@@ -50,6 +55,16 @@ function begunByUser(body: JsonObject): JsonObject | undefined {
   const [first] = messages;
   const isBegun = !isJsonObject(first) || first.role !== 'assistant';
   return isBegun ? undefined : { ...body, messages: [{ role: 'user', content: '…' }, ...messages] };
+}
+
+function withNewestDraft(body: JsonObject): JsonObject | undefined {
+  if (!Array.isArray(body.tools)) return undefined;
+  const tools = body.tools.map((tool) =>
+    isJsonObject(tool) && isJsonObject(tool.input_schema)
+      ? { ...tool, input_schema: inNewestDraft(tool.input_schema) }
+      : tool,
+  );
+  return JSON.stringify(tools) === JSON.stringify(body.tools) ? undefined : { ...body, tools };
 }
 
 function withHashedUser(body: JsonObject): JsonObject | undefined {
