@@ -180,6 +180,7 @@ it('a server as strict as Mistral’s answers a coding tool in the middle of its
   };
   const text = (words: string) => [{ type: 'text' as const, text: words }];
   const request = askFor('', {
+    sampling: { topK: 40 },
     reasoning: { effort: 'high' },
     endUser: 'u',
     messages: [
