@@ -30,8 +30,11 @@ import { withoutStrictness } from './strictness.ts';
 import { TimeLimits } from './time-limits.ts';
 import { traceHeaders } from './trace-headers.ts';
 
-/** The most changes of a refused question: a smaller limit, no limit, no strictness, and six others. */
-const secondQuestions = 9;
+/**
+ * The most changes of a refused question: a smaller limit, no limit, no strictness, and nine others, which is what
+ * Mistral's API refuses one by one in what a coding tool says.
+ */
+const secondQuestions = 12;
 /**
  * Kinds of refusal after which a question is rephrased. A model's template refuses a conversation inside of its server,
  * and some servers report that as a failure of their own.
