@@ -34,7 +34,8 @@ export interface Gateway {
   readonly workers: readonly TestProcess[];
   readonly environment: Readonly<Record<string, string>>;
   startIngress(): Promise<TestProcess>;
-  startWorker(): Promise<TestProcess>;
+  /** `more`: further environment, of this worker alone. */
+  startWorker(more?: Record<string, string>): Promise<TestProcess>;
   /** Runs the operator's CLI and returns what it printed. */
   cli(...words: string[]): Promise<string>;
   /** The value of a metric summed over its series and over all ingresses. */
@@ -77,8 +78,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     ingresses.push(started);
     return started;
   };
-  const startWorker = async () => {
-    const started = await startProcess('apps/worker/src/main.ts', { environment });
+  const startWorker = async (more: Record<string, string> = {}) => {
+    const started = await startProcess('apps/worker/src/main.ts', {
+      environment: { ...environment, ...more },
+    });
     workers.push(started);
     return started;
   };
@@ -92,7 +95,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     const [apiKey] = await Promise.all([
       mintKey(environment),
       ...Array.from({ length: options.ingresses ?? 1 }, startIngress),
-      ...Array.from({ length: options.workers ?? 1 }, startWorker),
+      ...Array.from({ length: options.workers ?? 1 }, () => startWorker()),
     ]);
     const baseUrls = ingresses.map((ingress) => `http://127.0.0.1:${ingress.ready.port}`);
     const gateway: Gateway = {

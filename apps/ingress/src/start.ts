@@ -5,6 +5,7 @@ import {
   createLifecycle,
   createLogger,
   type Environment,
+  heapLimitBytes,
   type IngressMetrics,
   type Lifecycle,
   type Logger,
@@ -24,7 +25,6 @@ import { buildApp } from './app.ts';
 import { type IngressConfig, ingressEnvironment } from './config.ts';
 import { openDelivery } from './dispatch/delivery.ts';
 import { limitConnections, openFilesLimit } from './guards/connection-limit.ts';
-import { heapLimitBytes } from './guards/heap-limit.ts';
 import { watchOverload } from './guards/overload.ts';
 import { PromptPassage } from './guards/prompt-passage.ts';
 import { PromptRoom } from './guards/prompt-room.ts';

@@ -2,7 +2,13 @@ import type { Catalog, Pool } from '@sluice/catalog';
 import type { Engine } from '@sluice/engines';
 import { createLogger, createWorkerMetrics, systemClock } from '@sluice/runtime';
 import { startRedis, until } from '@sluice/testing';
-import { createJobQueue, type InferenceJob, openRedis, type ReplyPublisher } from '@sluice/transport';
+import {
+  createJobQueue,
+  type InferenceJob,
+  JobRoom,
+  openRedis,
+  type ReplyPublisher,
+} from '@sluice/transport';
 import { expect, it } from 'vitest';
 import { PoolWorker } from './pool-worker.ts';
 
@@ -36,6 +42,7 @@ it('a pool offers its slots once its engine has started, forgets what was cancel
     } as unknown as ReplyPublisher,
     engine,
     redis: connection,
+    room: new JobRoom(1_000),
     metrics: createWorkerMetrics(),
     logger: createLogger({ name: 'test', level: 'silent' }),
     clock: systemClock,

@@ -14,6 +14,7 @@ import {
   createJobConsumer,
   type InferenceJob,
   type JobConsumer,
+  type JobRoom,
   type Order,
   type PoolPresence,
   type RedisClient,
@@ -28,6 +29,8 @@ export interface PoolWorkerOptions {
   engine: Engine;
   catalog: Catalog;
   redis: RedisClient;
+  /** Memory for the jobs of all pools of the process. */
+  room: JobRoom;
   publisher: ReplyPublisher;
   metrics: WorkerMetrics;
   logger: Logger;
@@ -51,12 +54,13 @@ export class PoolWorker {
   private hasStarted = false;
 
   constructor(options: PoolWorkerOptions) {
-    const { pool, engine, redis, logger, metrics, clock } = options;
+    const { pool, engine, redis, room, logger, metrics, clock } = options;
     this.options = options;
     this.consumer = createJobConsumer({
       pool: pool.name,
       slots: engine.slots,
       redis,
+      room,
       run: (job) => this.run(job),
       // An engine that fails at once has a free slot at once, and would drain the queue of jobs that others could
       // answer.

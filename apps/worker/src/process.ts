@@ -5,6 +5,7 @@ import {
   createLogger,
   createWorkerMetrics,
   type Environment,
+  heapLimitBytes,
   type Lifecycle,
   type Logger,
   maskSecrets,
@@ -20,6 +21,7 @@ import {
   type Bus,
   createReplyPublisher,
   isIngressAlive,
+  JobRoom,
   type Links,
   openLinks,
   printableAddress,
@@ -33,6 +35,12 @@ import { drainGenerations } from './drain.ts';
 import { PoolWorker } from './pool-worker.ts';
 import { Presence } from './presence.ts';
 import { startPools } from './start-pools.ts';
+
+/**
+ * The share of the heap for the jobs that run. A prompt is there up to three times: as it came, as it was parsed, and as
+ * it is sent; and the last job that is claimed may be as large as a body may be.
+ */
+const promptShare = 1 / 5;
 
 /**
  * Starts the worker process with this id: first its presence, then the engine of each pool and its jobs. The error that
@@ -52,10 +60,11 @@ export async function startProcess(worker: string, environment: Environment): Pr
   const links = await connect(parts);
   const { commands: redis, bus } = links;
   const publisher = openPublisher(links, parts);
+  const room = openJobRoom(parts);
+  const shared = { catalog, redis, room, publisher, metrics, logger, clock: systemClock };
   const pools = await Promise.all(
     backends.map(async ({ pool, backend }) => {
-      const engine = await createEngine(pool, backend, parts);
-      return new PoolWorker({ pool, engine, catalog, redis, publisher, metrics, logger, clock: systemClock });
+      return new PoolWorker({ pool, engine: await createEngine(pool, backend, parts), ...shared });
     }),
   );
   const presence = new Presence({ bus, worker, pools, clock: systemClock });
@@ -136,6 +145,18 @@ function openPublisher(
   publisher.start();
   lifecycle.onDrain('replies', () => publisher.close());
   return publisher;
+}
+
+function openJobRoom({ logger, metrics }: WorkerProcess): JobRoom {
+  const roomBytes = heapLimitBytes() * promptShare;
+  const room = new JobRoom(roomBytes, () => {
+    logger.warn(
+      { roomBytes },
+      'prompts fill the memory of this worker, which takes no job until one ends; a larger heap holds more',
+    );
+  });
+  metrics.jobBytes.readFrom(() => room.takenBytes);
+  return room;
 }
 
 function createEngine(pool: Pool, backend: Backend, { logger, metrics }: WorkerProcess): Promise<Engine> {

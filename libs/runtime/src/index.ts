@@ -5,6 +5,7 @@ export type { DurationSeries } from './duration-histogram.ts';
 export * from './environment.ts';
 export * from './environment-values.ts';
 export * from './fake-clock.ts';
+export * from './heap-limit.ts';
 export * from './lifecycle.ts';
 export * from './listen-failure.ts';
 export * from './logger.ts';

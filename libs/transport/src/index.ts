@@ -8,6 +8,7 @@ export * from './presence/worker-directory.ts';
 export type { InferenceJob } from './queue/job.ts';
 export * from './queue/job-consumer.ts';
 export * from './queue/job-queue.ts';
+export { JobRoom } from './queue/job-room.ts';
 export { type PoolQueueKeys, poolQueueKeys, putJobsFile, type QueueEntry } from './queue/queue-scripts.ts';
 export { connected, openRedis, type RedisClient } from './redis/connection.ts';
 export * from './redis/lua-script.ts';

@@ -6,6 +6,7 @@ import { Connections, createJob } from '../transport-suite.ts';
 import type { InferenceJob } from './job.ts';
 import { createJobConsumer, type JobConsumer } from './job-consumer.ts';
 import { createJobQueue, type JobQueue } from './job-queue.ts';
+import { JobRoom } from './job-room.ts';
 import { poolQueueKeys } from './queue-scripts.ts';
 
 let server: OwnTestRedis;
@@ -34,8 +35,9 @@ async function createBench(pool: string, slots: number) {
   const taken: string[] = [];
   const errors: Error[] = [];
   let most = 0;
-  const createConsumer = async (isOpen = () => true): Promise<JobConsumer> => {
+  const createConsumer = async (isOpen = () => true, room?: JobRoom): Promise<JobConsumer> => {
     const consumer = createJobConsumer({
+      ...(room && { room }),
       isOpen,
       pool,
       slots,
@@ -97,6 +99,33 @@ describe('slots', () => {
     }
     expect(bench.most()).toBe(3);
     expect(new Set(bench.taken).size).toBe(30);
+  });
+
+  it.each([
+    [2_000_000, 2],
+    // A job that is larger than the room has to run, too.
+    [1_000, 1],
+  ])('stay free while the jobs that run fill a room of %d bytes', async (bytes, most) => {
+    const bench = await createBench('memory', 8);
+    const room = new JobRoom(bytes);
+    for (const id of ['a', 'b', 'c', 'd']) {
+      // V8 keeps two bytes for each of these characters.
+      const message = {
+        role: 'user' as const,
+        content: [{ type: 'text' as const, text: '—'.repeat(800_000) }],
+      };
+      const request = { model: 'simulated', messages: [message], sampling: {} };
+      await bench.queue.enqueue('memory', createJob(id, { request }), 1);
+    }
+    (await bench.createConsumer(() => true, room)).start();
+    for (const [index, id] of ['a', 'b', 'c', 'd'].entries()) {
+      await until(() => bench.taken.length >= Math.min(index + most, 4));
+      expect(room.takenBytes).toBeGreaterThan(bench.running.size * 1_600_000);
+      bench.finish(id);
+    }
+    expect(bench.taken).toEqual(['a', 'b', 'c', 'd']);
+    expect(bench.most()).toBe(most);
+    await until(() => room.takenBytes === 0);
   });
 
   it('of a closed consumer stay free: the jobs are for others, and for itself once it opens', async () => {

@@ -4,6 +4,7 @@ import type { SluiceError } from '@sluice/canonical';
 import { bellKey } from '../names.ts';
 import { openTwin, type RedisClient } from '../redis/connection.ts';
 import { type InferenceJob, keptAfterDeadlineMs, parseJob } from './job.ts';
+import { heapBytesOf, JobRoom } from './job-room.ts';
 import { type ClaimedJob, claimJobs, poolQueueKeys } from './queue-scripts.ts';
 
 /** The worker's end of one pool's queue. */
@@ -22,6 +23,8 @@ export interface ConsumerOptions {
   slots: number;
   /** A connection of the `worker` profile. A second one like it is opened, to wait for jobs on. */
   redis: RedisClient;
+  /** Memory for the jobs that run. While it is full, none is claimed. Default: room for all. */
+  room?: JobRoom;
   /** Runs a job; its slot is free again when the promise settles. Must not reject. */
   run(job: InferenceJob): Promise<void>;
   /** Whether jobs may be taken now; asked before each claim. Default: always. */
@@ -53,6 +56,7 @@ const bellLifeMs = 2_000;
  */
 export function createJobConsumer(options: ConsumerOptions): JobConsumer {
   const { pool, slots, redis, run, onError, isOpen = () => true, now = Date.now } = options;
+  const { room = new JobRoom(Number.POSITIVE_INFINITY) } = options;
   const keys = poolQueueKeys(pool);
   const bell = bellKey(pool, randomUUID());
   const waiting = openTwin(redis);
@@ -61,7 +65,8 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
   let wake: (() => void) | undefined;
   let loop: Promise<void> | undefined;
 
-  const release = (): void => {
+  const release = (bytes: number): void => {
+    room.give(bytes);
     busy -= 1;
     wake?.();
   };
@@ -87,8 +92,11 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
     if (leftMs <= 0) return;
     job.deadlineAt = now() + leftMs;
     busy += 1;
-    void run(job).then(release, (error: Error) => {
-      release();
+    const bytes = heapBytesOf(data);
+    room.take(bytes);
+    const end = (): void => release(bytes);
+    void run(job).then(end, (error: Error) => {
+      end();
       onError(error);
     });
   };
@@ -116,7 +124,7 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
         await slotIsFree();
         continue;
       }
-      if (!isOpen()) {
+      if (room.isFull || !isOpen()) {
         await sleep(closedPauseMs);
         continue;
       }

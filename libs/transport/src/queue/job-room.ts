@@ -1,0 +1,42 @@
+/**
+ * The memory that the jobs of one process may fill while they run; its consumers share it. Free slots alone would take
+ * as many large prompts as they are, and end the process.
+ */
+export class JobRoom {
+  private readonly limitBytes: number;
+  private readonly onFull: () => void;
+  private taken = 0;
+  private hasBeenFull = false;
+
+  /** `onFull` is called when the room becomes full for the first time; default: nothing is. */
+  constructor(limitBytes: number, onFull: () => void = () => undefined) {
+    this.limitBytes = limitBytes;
+    this.onFull = onFull;
+  }
+
+  /** Bytes of the jobs that run. The last one claimed may have gone past the limit. */
+  get takenBytes(): number {
+    return this.taken;
+  }
+
+  /** Whether no job is to be claimed. Never while none runs, so a job that is larger than the room runs alone. */
+  get isFull(): boolean {
+    return this.taken >= this.limitBytes;
+  }
+
+  take(bytes: number): void {
+    this.taken += bytes;
+    if (!this.isFull || this.hasBeenFull) return;
+    this.hasBeenFull = true;
+    this.onFull();
+  }
+
+  give(bytes: number): void {
+    this.taken -= bytes;
+  }
+}
+
+/** Bytes that a text takes on the heap. V8 keeps one byte per character only where all of them fit. */
+export function heapBytesOf(text: string): number {
+  return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
+}
