@@ -83,6 +83,13 @@ export function isOutOfMoney(kind: ErrorKind, message: string): boolean {
   return mayBeOutOfMoney.has(kind) && outOfMoney.test(message);
 }
 
+const refusedPlace = /user location is not supported/i;
+
+/** Whether a server does not serve the country that our worker calls from; Gemini's API says so with status 400. */
+export function saysRefusedPlace(message: string): boolean {
+  return refusedPlace.test(message);
+}
+
 const flaggedContent = /input was flagged|content violates usage guidelines/i;
 
 /** Whether a server refuses what a request says, not who asks: xAI and OpenRouter do so with status 403. */

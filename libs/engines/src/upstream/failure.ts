@@ -27,7 +27,7 @@ const presentations: Readonly<Record<ErrorKind, (info: ErrorInfo) => ErrorInfo>>
   saturated: theirs,
   unavailable: theirs,
   unauthenticated: ours("the upstream refused the gateway's credential"),
-  'permission-denied': ours("the upstream refused the gateway's credential"),
+  'permission-denied': ours('the upstream does not permit this call to the gateway'),
   'budget-exhausted': ours("the gateway's account at the upstream is exhausted"),
   'not-found': ours('the upstream does not know the model or the path'),
   'method-not-allowed': ours('the upstream does not accept this kind of request'),

@@ -57,6 +57,12 @@ describe('an upstream failure', () => {
     expect(decodeError(400, {}, { error }).kind).toBe('unauthenticated');
   });
 
+  test('of the place of the gateway is no mistake of the client', () => {
+    const message = 'User location is not supported for the API use.';
+    const error = { code: 400, message, status: 'FAILED_PRECONDITION' };
+    expect(decodeError(400, {}, { error }).kind).toBe('permission-denied');
+  });
+
   test('of a prompt that is too long or a model that does not exist says so', () => {
     const message = 'The input token count (40000) exceeds the maximum number of tokens allowed (32768).';
     expect(decodeError(400, {}, { error: { message } }).detail).toBe('context-length-exceeded');

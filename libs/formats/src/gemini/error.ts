@@ -10,7 +10,7 @@ import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
 import { retryAfterSeconds, retryHeaders, statusOf } from '../status.ts';
 import { sayTooLong, type TooLong } from '../too-long.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
-import { saysTooLong } from '../upstream-words.ts';
+import { saysRefusedPlace, saysTooLong } from '../upstream-words.ts';
 
 const rpc = 'type.googleapis.com/google.rpc';
 
@@ -85,11 +85,12 @@ export function decodeError(status: number, headers: HttpHeaders, body: unknown)
   const error = errorOf(body);
   const details = Array.isArray(error.details) ? error.details.filter(isJsonObject) : [];
   const isBadKey = details.some(({ reason }) => reason === 'API_KEY_INVALID' || reason === 'API_KEY_EXPIRED');
-  const kind = isBadKey ? 'unauthenticated' : kindOfStatus(status);
   const message =
     typeof error.message === 'string' && error.message !== ''
       ? shown(error.message)
       : `the upstream answered with status ${status}`;
+  const meant = saysRefusedPlace(message) ? 'permission-denied' : kindOfStatus(status);
+  const kind = isBadKey ? 'unauthenticated' : meant;
   const detail = detailOf(kind, message);
   const retryAfterMs = retryDelay(details);
   return {

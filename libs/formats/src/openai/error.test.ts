@@ -153,6 +153,12 @@ describe('decodeError', () => {
     expect(decodeError(status, {}, { error }).kind).toBe('budget-exhausted');
   });
 
+  test("recognizes that a router's server does not serve the place of the gateway", () => {
+    const raw = '{"error":{"code":400,"message":"User location is not supported for the API use."}}';
+    const error = { message: 'Provider returned error', code: 400, metadata: { raw } };
+    expect(decodeError(400, {}, { error }).kind).toBe('permission-denied');
+  });
+
   test('recognizes a refused credential that is blamed on the request', () => {
     for (const message of [
       'Incorrect API key provided: xa***. You can obtain an API key from https://console.x.ai.',
@@ -185,6 +191,7 @@ describe('decodeError', () => {
     const refusal = {
       kind: 'invalid-request',
       message: 'the upstream refused the content of the request by its usage rules',
+      detail: 'content-filtered',
     };
     expect(decodeError(403, {}, body)).toEqual(refusal);
     expect(decodeInBandError({ error: { code: 403, message: 'Your input was flagged' } })).toEqual(refusal);

@@ -10,6 +10,7 @@ import {
   saysFlaggedContent,
   saysRefusedKey,
   saysRefusedMedia,
+  saysRefusedPlace,
   saysTooLong,
 } from '../upstream-words.ts';
 import { saysWrongOrder } from './turn-order.ts';
@@ -190,13 +191,16 @@ function kindOf({ code = '', type = '', message = '' }: WireError, fallback: Err
   if (mayBeUnfit.has(kind) && (saysRefusedMedia(message) || saysWrongOrder(message)))
     return 'invalid-request';
   if (isOutOfMoney(kind, message)) return 'budget-exhausted';
-  return kind === 'invalid-request' && saysRefusedKey(message) ? 'unauthenticated' : kind;
+  if (kind !== 'invalid-request') return kind;
+  if (saysRefusedPlace(message)) return 'permission-denied';
+  return saysRefusedKey(message) ? 'unauthenticated' : kind;
 }
 
 /** In our words: a server's own name the operator's team and key. */
 const flagged: ErrorInfo = {
   kind: 'invalid-request',
   message: 'the upstream refused the content of the request by its usage rules',
+  detail: 'content-filtered',
 };
 
 function describe(found: WireError, fallback: ErrorKind, text: string): ErrorInfo {
