@@ -102,6 +102,8 @@ const modelRules = [
   '  of a user (Claude does if it looks like an e-mail address) gets a hash of it. One that wants the user to begin (Claude',
   '  does) gets a user turn of `…` before the greeting of the assistant. One that',
   '  demands JSON Schema 2020-12 (Claude does) gets the schemas of all tools in it.',
+  '- **Generate content**, for clients of other formats: a model that refuses penalties or what it is told about thinking',
+  '  is told nothing of it, and one that refuses a system instruction (Gemma) gets it at the head of the conversation.',
   '',
   'If a server makes parallel calls although the client accepts only one, only the first call is passed on.',
   '',

@@ -4,6 +4,7 @@ import { FORMAT } from './kept.ts';
 import { encodeModel, encodeModelList } from './models.ts';
 import { judgeReference } from './parts.ts';
 import { readAction } from './path.ts';
+import { rephrase } from './rephrase.ts';
 import { decodeRequest, encodeRequest, replyFacts } from './request.ts';
 import { encodeResponse } from './response.ts';
 import { createStreamDecoder, decodeResponse } from './stream-decode.ts';
@@ -61,6 +62,7 @@ export const gemini: Format = {
       demandOutputLimit: false,
       sayTokenByToken: false,
       toolName: /^[A-Za-z_][\w.:-]{0,127}$/,
+      rephrase,
       stopStrings: { most: 5, takes: () => true },
     },
     authorize: (credential): Record<string, string> =>

@@ -1,0 +1,51 @@
+import type { JsonObject } from '@sluice/canonical';
+import { expect, test } from 'vitest';
+import { gemini } from './index.ts';
+
+const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }];
+
+/** The body for a server that refused this one with these words, for a client of another format. */
+const said = (body: JsonObject, refusal: string) =>
+  gemini.client.servers.rephrase?.({ contents, ...body }, refusal, true);
+
+test('a model that knows no penalties gets none', () => {
+  const refusal = 'Penalty is not enabled for models/gemini-2.5-flash';
+  const generationConfig = { temperature: 1, presencePenalty: 0.5, frequencyPenalty: 0.5 };
+  const next = said({ generationConfig }, refusal);
+  expect(next).toEqual({ contents, generationConfig: { temperature: 1 } });
+  expect(said(next ?? {}, refusal)).toBeUndefined();
+});
+
+test.each([
+  'Thinking level is not supported for this model.',
+  'Thinking budget is not supported for this model.',
+  'Thinking is not enabled for models/gemini-2.0-flash-preview-image-generation',
+  'Unable to submit request because Thinking_config.include_thoughts is only enabled when thinking is enabled.. Learn more: https://example.org',
+  'Unable to submit request because thinking is not supported by this model.',
+  "Unable to submit request because Thinking can't be disabled for this model. Remove 'thinking_config'.",
+  'Budget 0 is invalid. This model only works in thinking mode.',
+])('a model that thinks in its own way is told nothing about it: %s', (refusal) => {
+  const thinkingConfig = { includeThoughts: true, thinkingLevel: 'LOW' };
+  const next = said({ generationConfig: { thinkingConfig } }, refusal);
+  expect(next).toEqual({ contents, generationConfig: {} });
+  expect(said(next ?? {}, refusal)).toBeUndefined();
+});
+
+test('a model without a system instruction gets it at the head of the conversation', () => {
+  const refusal = 'Developer instruction is not enabled for models/gemma-3-27b-it';
+  const systemInstruction = { parts: [{ text: 'Be kind.' }] };
+  const next = said({ systemInstruction }, refusal);
+  expect(next).toEqual({ contents: [{ role: 'user', parts: [{ text: 'Be kind.' }, { text: 'Hi' }] }] });
+  expect(said(next ?? {}, refusal)).toBeUndefined();
+  const greeting = { role: 'model', parts: [{ text: 'Hello' }] };
+  expect(said({ systemInstruction, contents: [greeting, ...contents] }, refusal)).toEqual({
+    contents: [{ role: 'user', ...systemInstruction }, greeting, ...contents],
+  });
+});
+
+test('any other refusal stands, and so does every one of a client of this format', () => {
+  const body = { contents, generationConfig: { presencePenalty: 1, thinkingConfig: { thinkingBudget: 1 } } };
+  expect(said(body, 'Request contains an invalid argument.')).toBeUndefined();
+  const refusal = 'Penalty is not enabled for models/gemini-2.5-flash';
+  expect(gemini.client.servers.rephrase?.(body, refusal, false)).toBeUndefined();
+});
