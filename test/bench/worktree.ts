@@ -13,7 +13,7 @@ export interface Worktree {
   remove(): Promise<void>;
 }
 
-/** Git refused a revision or a patch; the message is git's. */
+/** A revision or a patch was refused; the message is git's, or says why. */
 export class WorktreeError extends Error {}
 
 const run = promisify(execFile);
@@ -22,13 +22,17 @@ const scope = '@sluice';
 
 /**
  * Checks a commit out into a temporary folder, where it runs with the packages installed here, and applies the patch if
- * there is one. `.` is the checkout as it is.
+ * there is one. `.` is the checkout as it is; with a patch, it must be that of a commit.
  */
 export async function openWorktree(repository: string, revision: string, patch?: string): Promise<Worktree> {
   if (revision === '.' && patch === undefined) {
     return { root: repository, name: 'this checkout', remove: async () => undefined };
   }
-  const wanted = `${revision === '.' ? 'HEAD' : revision}^{commit}`;
+  const isAsItIs = revision === '.';
+  // A patch goes to a checkout of a commit, in which these changes would be missing without a word.
+  if (isAsItIs && (await git(repository, 'status', '--porcelain', '--untracked-files=no')) !== '')
+    throw new WorktreeError('a patch goes to a commit, and this checkout has changes that no commit has');
+  const wanted = `${isAsItIs ? 'HEAD' : revision}^{commit}`;
   const commit = await git(repository, 'rev-parse', '--verify', '--short', wanted).catch((cause) => {
     throw new WorktreeError(`there is no commit ${revision}`, { cause });
   });
