@@ -368,6 +368,14 @@ describe('a Claude model', () => {
     }
   });
 
+  test('is asked in words for what a schema describes, and for an object if there is none', () => {
+    const asked = (response_format: object) =>
+      JSON.stringify(sent('openai', chat({ response_format }), 'anthropic', 'claude-x').system);
+    const schema = { type: 'array', items: { type: 'object' } };
+    expect(asked({ type: 'json_schema', json_schema: { schema } })).toContain('one valid JSON value');
+    expect(asked({ type: 'json_object' })).toContain('one valid JSON object');
+  });
+
   test('gets a strict function with fields of any name unchanged, so that it refuses the strictness', () => {
     const parameters = { type: 'object', properties: { labels: { type: 'object' } } };
     const tools = [{ type: 'function', function: { name: 'f', strict: true, parameters } }];
