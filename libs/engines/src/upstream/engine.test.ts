@@ -481,6 +481,14 @@ describe('a failure of an upstream', () => {
     });
     answerWith(429, body('Your account org-446a70bb2cc542e3 / proj-a418892b55d0 <ak-f817m9q3k3wi> is slow'));
     expect((await failureOf(engine)).message).toBe('Your account [account] / [account] <[account]> is slow');
+    const claude = 'ef36bf5a-434a-4c52-b7a0-ba958aef9dfd';
+    answerWith(
+      429,
+      body(`the limit of 9 tokens (org: ${claude}, model: m), of your organization (${claude})`),
+    );
+    expect((await failureOf(engine)).message).toBe(
+      'the limit of 9 tokens (org: [account], model: m), of your organization ([account])',
+    );
     // Messages are cut at 500 characters, here inside of the key.
     answerWith(400, body(`${'x'.repeat(490)}${credential}`));
     expect((await failureOf(engine)).message).toBe(`${'x'.repeat(490)}[credentia`);

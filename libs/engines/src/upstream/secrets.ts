@@ -8,7 +8,8 @@ const shortestKey = 16;
  */
 const shortestBeginning = 6;
 /** How vendors name a key and its account, for example when they refuse a call for lack of quota. */
-const account = /\b(?:org|proj|ak)[-_][a-z\d]{8,}|\bproject_number:\d+/gi;
+const account =
+  /\b(?:org|proj|ak)[-_][a-z\d]{8,}|\bproject_number:\d+|(?<=\borg(?:: |anization \())[\da-f]{8}(?:-[\da-f]{4,12}){4}/gi;
 
 /** The texts in a backend's settings that no client may see: its keys, wherever they are. */
 export function secretsOf({ credential, headers, baseUrl }: UpstreamOptions): readonly string[] {
