@@ -1,3 +1,4 @@
+import { until } from '@sluice/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call } from '../support/call.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -17,6 +18,7 @@ afterAll(() => gateway.stop());
 test('a worker takes no more prompts than it has memory for, and serves the others when it has', async () => {
   await Promise.all(gateway.workers.map((worker) => worker.stop()));
   const { lines } = await gateway.startWorker({ NODE_OPTIONS: '--max-old-space-size=96' });
+  await until(() => servingIn(lines).length === 1);
   const before = servingIn(lines);
   const prompt = `${'x'.repeat(5_000_000)}[[sim tokens=2 ttft=1500ms gap=0]]`;
   const answers = await Promise.all(
