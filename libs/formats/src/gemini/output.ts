@@ -67,7 +67,12 @@ export function outputInstruction(
 ): string | undefined {
   const isRefused = isForeign && tools.length > 0 && takesNoJsonWithTools.test(model);
   if (output?.type !== 'json' || !isRefused) return undefined;
-  const form = output.schema ? ` It follows this JSON Schema: ${JSON.stringify(output.schema)}` : '';
+  return jsonInWords(output.schema);
+}
+
+/** Words that ask for JSON of this schema, or for any JSON, where the setting is refused. */
+export function jsonInWords(schema: JsonObject | undefined): string {
+  const form = schema ? ` It follows this JSON Schema: ${JSON.stringify(schema)}` : '';
   return `Once no tool has to be called, answer with one valid JSON value and nothing else.${form}`;
 }
 

@@ -43,6 +43,26 @@ test('a model without a system instruction gets it at the head of the conversati
   });
 });
 
+test.each([
+  'JSON mode is not enabled for models/gemma-3-27b-it',
+  "Function calling with a response mime type: 'application/json' is unsupported",
+])('a model without a setting for JSON is asked for it in words: %s', (refusal) => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } } };
+  const json = { responseMimeType: 'application/json', responseJsonSchema: schema };
+  const words = { text: expect.stringContaining(JSON.stringify(schema)) };
+  const next = said({ generationConfig: { ...json, temperature: 1 } }, refusal);
+  expect(next).toEqual({
+    contents,
+    generationConfig: { temperature: 1 },
+    systemInstruction: { parts: [words] },
+  });
+  expect(said(next ?? {}, refusal)).toBeUndefined();
+  const systemInstruction = { parts: [{ text: 'Be kind.' }] };
+  expect(said({ generationConfig: json, systemInstruction }, refusal)?.systemInstruction).toEqual({
+    parts: [{ text: 'Be kind.' }, words],
+  });
+});
+
 test('any other refusal stands, and so does every one of a client of this format', () => {
   const body = { contents, generationConfig: { presencePenalty: 1, thinkingConfig: { thinkingBudget: 1 } } };
   expect(said(body, 'Request contains an invalid argument.')).toBeUndefined();

@@ -1,20 +1,25 @@
 import { isJsonObject, type JsonObject } from '@sluice/canonical';
+import { jsonInWords } from './output.ts';
 
 const refusesPenalties = /\bpenalty is not enabled\b/i;
 const refusesThinking =
   /\bthinking[\w. ]* is (?:not|only) (?:enabled|supported)\b|\bthinking can't be disabled\b|\bonly works in thinking mode\b/i;
+/** Refusals by Gemma, and by models before the third generation that are served under another name. */
+const refusesJson = /\bjson mode is not enabled\b|response mime type: 'application\/json' is unsupported/i;
 /** Gemma's refusal. */
 const refusesInstruction = /\bdeveloper instruction is not enabled\b/i;
 
 /**
  * The body changed to suit a model that refused it with these words, for a client of another format (`isForeign`), which
- * cannot know what the model behind a name accepts: without penalties, without a word about thinking, or with the
- * system instruction at the head of the conversation. Absent when the refusal is about none of these.
+ * cannot know what the model behind a name accepts: without penalties, without a word about thinking, with JSON asked
+ * for in words, or with the system instruction at the head of the conversation. Absent when the refusal is about none of
+ * these.
  */
 export function rephrase(body: JsonObject, refusal: string, isForeign: boolean): JsonObject | undefined {
   if (!isForeign) return undefined;
   if (refusesPenalties.test(refusal)) return withoutSettings(body, ['presencePenalty', 'frequencyPenalty']);
   if (refusesThinking.test(refusal)) return withoutSettings(body, ['thinkingConfig']);
+  if (refusesJson.test(refusal)) return withJsonInWords(body);
   return refusesInstruction.test(refusal) ? withInstructionSaid(body) : undefined;
 }
 
@@ -23,6 +28,16 @@ function withoutSettings(body: JsonObject, names: readonly string[]): JsonObject
   if (!isJsonObject(generationConfig) || !names.some((name) => name in generationConfig)) return undefined;
   const rest = Object.entries(generationConfig).filter(([name]) => !names.includes(name));
   return { ...body, generationConfig: Object.fromEntries(rest) };
+}
+
+function withJsonInWords(body: JsonObject): JsonObject | undefined {
+  const { generationConfig, systemInstruction } = body;
+  const schema = isJsonObject(generationConfig) ? generationConfig.responseJsonSchema : undefined;
+  const plain = withoutSettings(body, ['responseMimeType', 'responseJsonSchema']);
+  const instruction = isJsonObject(systemInstruction) ? systemInstruction : {};
+  const said = Array.isArray(instruction.parts) ? instruction.parts : [];
+  const words = { text: jsonInWords(isJsonObject(schema) ? schema : undefined) };
+  return plain && { ...plain, systemInstruction: { ...instruction, parts: [...said, words] } };
 }
 
 function withInstructionSaid({ systemInstruction, contents, ...rest }: JsonObject): JsonObject | undefined {
