@@ -533,6 +533,16 @@ describe('a run against servers that misbehave', () => {
     expect((await run(target, { verify: 'tokens' }, 3)).errors).toEqual({ [`wrong text: ${problem}`]: 3 });
   });
 
+  it.each(['\t', '\\x'])('calls an event malformed whose text %j is none in JSON', async (text) => {
+    const target = await serve((_, response) => {
+      // The second event looks like the first, which was good.
+      const bad = chunk('b').replace('"b"', () => `"${text}"`);
+      response.writeHead(200, sse).end(`${chunk('a')}${bad}data: [DONE]\n\n`);
+    });
+    const result = await run(target, { verify: 'repeat' }, 2);
+    expect(result.errors).toEqual({ 'malformed event': 2 });
+  });
+
   it('sees an answer that differs from the first to the same question', async () => {
     let answers = 0;
     const target = await serve((_, response) => {

@@ -212,7 +212,7 @@ export class Exchange implements Call, ScannerSink, Finished {
       this.check = checker?.open(this.plan.question);
       if (verifiesTokens || isTokenText(bytes, start, end)) this.reader = new TokenReader(this.stamped);
     }
-    this.check?.push(bytes, start, end);
+    if (this.check?.push(bytes, start, end) === false) this.malformed();
     return this.reader ? this.reader.push(bytes, start, end) : 1;
   }
 

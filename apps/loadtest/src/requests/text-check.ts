@@ -3,8 +3,8 @@ import type { TextProblem } from './token-text.ts';
 
 /** Compares one answer's text, piece by piece. */
 export interface TextCheck {
-  /** JSON string content, still escaped. */
-  push(bytes: Buffer, start: number, end: number): void;
+  /** JSON string content, still escaped. False if it is none: the scanner takes a piece for one by its ends alone. */
+  push(bytes: Buffer, start: number, end: number): boolean;
   /** What is wrong with the whole text; absent if nothing is. */
   end(): TextProblem | undefined;
 }
@@ -55,8 +55,13 @@ class DigestChecker implements TextChecker {
     const hash = createHash('sha256');
     return {
       push(bytes, start, end) {
-        const text: unknown = JSON.parse(`"${bytes.toString('utf8', start, end)}"`);
-        hash.update(String(text));
+        try {
+          const text: unknown = JSON.parse(`"${bytes.toString('utf8', start, end)}"`);
+          hash.update(String(text));
+          return true;
+        } catch {
+          return false;
+        }
       },
       end: () => {
         const digest = hash.digest('base64');
