@@ -120,7 +120,10 @@ export const answerRules: readonly Rule[] = [
         const { body: _late, ...own } = finish;
         return Object.keys(own).length === 0 ? without(fact, 'own') : saying(fact, { own });
       });
-      return [...left, { feature: 'unknown fields', at: 'start', says: { own: body } }];
+      const early = left.find(({ at }) => at === 'start')?.says.own;
+      const start = { ...(isJsonObject(early) && early), ...body };
+      const others = left.filter(({ at }) => at !== 'start');
+      return [...others, { feature: 'unknown fields', at: 'start', says: { own: start } }];
     },
   },
   {
