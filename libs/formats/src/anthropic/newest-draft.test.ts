@@ -61,8 +61,8 @@ test('a server that refuses the draft of a schema gets all schemas in the newest
   const search = { type: 'web_search_20250305', name: 'web_search' };
   const tool = (size: JsonObject) => ({ name: 'f', input_schema: { type: 'object', properties: { size } } });
   const body = { messages: [], tools: [search, tool({ type: 'any' })] };
-  const said = rephrase(body, refusal);
+  const said = rephrase(body, refusal, false);
   expect(said).toEqual({ messages: [], tools: [search, tool({})] });
-  expect(rephrase(said ?? {}, refusal)).toBeUndefined();
-  expect(rephrase({ messages: [] }, refusal)).toBeUndefined();
+  expect(rephrase(said ?? {}, refusal, false)).toBeUndefined();
+  expect(rephrase({ messages: [] }, refusal, false)).toBeUndefined();
 });

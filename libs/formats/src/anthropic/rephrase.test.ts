@@ -1,8 +1,9 @@
 import type { Json } from '@sluice/canonical';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { rephrase } from './rephrase.ts';
 
-const said = (refusal: string, messages: Json) => rephrase({ model: 'm', messages }, refusal)?.messages;
+const said = (refusal: string, messages: Json) =>
+  rephrase({ model: 'm', messages }, refusal, false)?.messages;
 const user = { role: 'user', content: 'Hi' };
 const call = { type: 'tool_use', id: 'c', name: 'f', input: {} };
 
@@ -49,15 +50,15 @@ test('a server that does not know newer fields gets no hints, but everything tha
     context_management: { edits: [] },
     output_config: { effort: 'high' },
   };
-  const refused = (field: string) => rephrase(body, `${field}: Extra inputs are not permitted`);
+  const refused = (field: string) => rephrase(body, `${field}: Extra inputs are not permitted`, false);
   expect(refused('tools.0.custom.eager_input_streaming')).toEqual({ ...body, tools: [tool, tool] });
   expect(refused('thinking.adaptive.display')).toEqual({ ...body, thinking: { type: 'adaptive' } });
   const { context_management: _edits, ...unmanaged } = body;
   expect(refused('context_management')).toEqual(unmanaged);
   expect(refused('output_config')).toBeUndefined();
-  expect(rephrase(unmanaged, 'context_management: Extra inputs are not permitted')).toBeUndefined();
+  expect(rephrase(unmanaged, 'context_management: Extra inputs are not permitted', false)).toBeUndefined();
   const words = "Extra inputs are not permitted, field: 'tools[0].eager_input_streaming', value: True";
-  expect(rephrase(body, words)).toMatchObject({ tools: [tool, tool] });
+  expect(rephrase(body, words, false)).toMatchObject({ tools: [tool, tool] });
 });
 
 test('a server that accepts only thinking that it signed gets no other', () => {
@@ -81,14 +82,14 @@ test.each([
   "Invalid 'user_id': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
 ])('a server that refuses the id of a user gets a hash that still tells users apart: %s', (refusal) => {
   const hashed = (user_id: Json) =>
-    rephrase({ messages: [user], metadata: { user_id, team: 'a' } }, refusal)?.metadata;
+    rephrase({ messages: [user], metadata: { user_id, team: 'a' } }, refusal, false)?.metadata;
   const sent = hashed('alice@example.com');
   expect(sent).toEqual({ user_id: expect.stringMatching(/^[0-9a-f]{64}$/), team: 'a' });
   expect(hashed('alice@example.com')).toEqual(sent);
   expect(hashed('bob@example.com')).not.toEqual(sent);
   // A hash that is refused, too, is not hashed again.
-  expect(rephrase({ messages: [user], metadata: sent ?? null }, refusal)).toBeUndefined();
-  expect(rephrase({ messages: [user] }, refusal)).toBeUndefined();
+  expect(rephrase({ messages: [user], metadata: sent ?? null }, refusal, false)).toBeUndefined();
+  expect(rephrase({ messages: [user] }, refusal, false)).toBeUndefined();
 });
 
 test.each([
@@ -104,3 +105,42 @@ test.each([
     expect(said(refusal, [])).toBeUndefined();
   },
 );
+
+describe('a Claude that its name does not tell', () => {
+  const body = {
+    messages: [user],
+    temperature: 0.2,
+    top_p: 0.5,
+    thinking: { type: 'adaptive' },
+    output_config: { effort: 'high', format: { type: 'json_schema', schema: {} } },
+  };
+  const { temperature, top_p, thinking, output_config, ...plain } = body;
+
+  test.each([
+    [
+      '`temperature` and `top_p` cannot both be specified for this model. Please use only one.',
+      { ...plain, temperature, thinking, output_config },
+    ],
+    [
+      '`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.',
+      { ...plain, top_p, thinking, output_config },
+    ],
+    ['adaptive thinking is not supported on this model', { ...plain, temperature, top_p, output_config }],
+    [
+      'This model does not support the effort parameter.',
+      { ...plain, temperature, top_p, thinking, output_config: { format: output_config.format } },
+    ],
+  ])('gets no setting that it refuses from a client of another format: %s', (refusal, expected) => {
+    expect(rephrase(body, refusal, true)).toEqual(expected);
+    expect(rephrase(plain, refusal, true)).toBeUndefined();
+    expect(rephrase(body, refusal, false)).toBeUndefined();
+  });
+
+  test('keeps a setting that it refuses only beside another', () => {
+    const alone = { ...plain, top_p };
+    const both = '`temperature` and `top_p` cannot both be specified for this model. Please use only one.';
+    expect(rephrase(alone, both, true)).toBeUndefined();
+    const fixed = '`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.';
+    expect(rephrase({ ...plain, temperature }, fixed, true)).toBeUndefined();
+  });
+});

@@ -22,13 +22,24 @@ test.each([
   'Thinking is not enabled for models/gemini-2.0-flash-preview-image-generation',
   'Unable to submit request because Thinking_config.include_thoughts is only enabled when thinking is enabled.. Learn more: https://example.org',
   'Unable to submit request because thinking is not supported by this model.',
-  "Unable to submit request because Thinking can't be disabled for this model. Remove 'thinking_config'.",
-  'Budget 0 is invalid. This model only works in thinking mode.',
 ])('a model that thinks in its own way is told nothing about it: %s', (refusal) => {
   const thinkingConfig = { includeThoughts: true, thinkingLevel: 'LOW' };
   const next = said({ generationConfig: { thinkingConfig } }, refusal);
   expect(next).toEqual({ contents, generationConfig: {} });
   expect(said(next ?? {}, refusal)).toBeUndefined();
+});
+
+test.each([
+  "Unable to submit request because Thinking can't be disabled for this model. Remove 'thinking_config'.",
+  'Budget 0 is invalid. This model only works in thinking mode.',
+])('a model that always thinks is not told to stop, but everything else: %s', (refusal) => {
+  const none = { includeThoughts: false, thinkingBudget: 0 };
+  expect(said({ generationConfig: { thinkingConfig: none } }, refusal)).toEqual({
+    contents,
+    generationConfig: {},
+  });
+  const some = { includeThoughts: true, thinkingBudget: 512 };
+  expect(said({ generationConfig: { thinkingConfig: some } }, refusal)).toBeUndefined();
 });
 
 test('a model without a system instruction gets it at the head of the conversation', () => {
@@ -43,13 +54,12 @@ test('a model without a system instruction gets it at the head of the conversati
   });
 });
 
-test.each([
-  'JSON mode is not enabled for models/gemma-3-27b-it',
-  "Function calling with a response mime type: 'application/json' is unsupported",
-])('a model without a setting for JSON is asked for it in words: %s', (refusal) => {
-  const schema = { type: 'object', properties: { a: { type: 'string' } } };
-  const json = { responseMimeType: 'application/json', responseJsonSchema: schema };
-  const words = { text: expect.stringContaining(JSON.stringify(schema)) };
+const schema = { type: 'object', properties: { a: { type: 'string' } } };
+const json = { responseMimeType: 'application/json', responseJsonSchema: schema };
+const words = { text: expect.stringContaining(JSON.stringify(schema)) };
+
+test('a model without a setting for JSON is asked for it in words', () => {
+  const refusal = 'JSON mode is not enabled for models/gemma-3-27b-it';
   const next = said({ generationConfig: { ...json, temperature: 1 } }, refusal);
   expect(next).toEqual({
     contents,
@@ -61,6 +71,16 @@ test.each([
   expect(said({ generationConfig: json, systemInstruction }, refusal)?.systemInstruction).toEqual({
     parts: [{ text: 'Be kind.' }, words],
   });
+});
+
+test('a model that takes no JSON beside tools is asked for it in words only if there are tools', () => {
+  const refusal = "Function calling with a response mime type: 'application/json' is unsupported";
+  const tools = [{ functionDeclarations: [{ name: 'f' }] }];
+  expect(said({ generationConfig: json, tools }, refusal)).toEqual({
+    ...{ contents, tools, generationConfig: {} },
+    systemInstruction: { parts: [words] },
+  });
+  expect(said({ generationConfig: json }, refusal)).toBeUndefined();
 });
 
 test('any other refusal stands, and so does every one of a client of this format', () => {
