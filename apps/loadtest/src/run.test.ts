@@ -484,6 +484,13 @@ describe('a run against servers that misbehave', () => {
     expect((await run(json, { traffic: [{ streamShare: 0 }] }, 3)).errors).toEqual({ 'malformed answer': 3 });
   });
 
+  it('takes an empty name of a coding for none', async () => {
+    const target = await serve((_, response) => {
+      response.writeHead(200, { ...sse, 'content-encoding': '' }).end(`${chunk('a')}data: [DONE]\n\n`);
+    });
+    expect((await run(target, {}, 3)).errors).toEqual({});
+  });
+
   it('names the coding of a body that nobody asked to be encoded', async () => {
     const stream = gzipSync(`${chunk('a')}data: [DONE]\n\n`);
     const target = await serve((_, response) =>
@@ -496,6 +503,14 @@ describe('a run against servers that misbehave', () => {
       response.writeHead(503, { 'content-encoding': 'gzip' }).end(gzipSync('{}')),
     );
     expect((await run(refused, {}, 3)).errors).toEqual({ 'http 503': 3 });
+  });
+
+  it.each(['1e400', '-7', '1e308', '"2"'])('takes %s for no count of tokens', async (count) => {
+    const usage = `data: {"choices":[],"usage":{"completion_tokens":${count}}}\n\n`;
+    const target = await serve((_, response) => {
+      response.writeHead(200, sse).end(`${chunk('a')}${chunk('b')}${usage}data: [DONE]\n\n`);
+    });
+    expect((await run(target, {}, 3)).totals).toMatchObject({ ok: 3, tokens: 6 });
   });
 
   it('says on how few answers a tail rests', async () => {

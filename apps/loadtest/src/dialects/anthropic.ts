@@ -1,5 +1,5 @@
 import type { Dialect, EventFacts } from './dialect.ts';
-import { dig, digList, digNumber, digText } from './dig.ts';
+import { dig, digCount, digList, digText } from './dig.ts';
 
 /** Messages. */
 export const anthropic: Dialect = {
@@ -38,7 +38,7 @@ export const anthropic: Dialect = {
 };
 
 function usage(event: unknown): EventFacts {
-  const outputTokens = digNumber(event, 'usage', 'output_tokens');
+  const outputTokens = digCount(event, 'usage', 'output_tokens');
   return outputTokens === undefined ? {} : { outputTokens };
 }
 

@@ -15,10 +15,10 @@ export function digText(value: unknown, ...path: readonly (string | number)[]): 
   return typeof found === 'string' ? found : undefined;
 }
 
-/** The number at a path; undefined if there is anything else. */
-export function digNumber(value: unknown, ...path: readonly (string | number)[]): number | undefined {
+/** The count at a path; undefined if there is anything else, which may be a number that nobody can count to. */
+export function digCount(value: unknown, ...path: readonly (string | number)[]): number | undefined {
   const found = dig(value, ...path);
-  return typeof found === 'number' ? found : undefined;
+  return Number.isSafeInteger(found) && Number(found) >= 0 ? Number(found) : undefined;
 }
 
 /** The list at a path; empty if there is anything else. */

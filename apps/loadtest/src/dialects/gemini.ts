@@ -1,5 +1,5 @@
 import type { Dialect, EventFacts } from './dialect.ts';
-import { dig, digList, digNumber, digText } from './dig.ts';
+import { dig, digCount, digList, digText } from './dig.ts';
 
 /** Generate content. */
 export const gemini: Dialect = {
@@ -22,8 +22,8 @@ export const gemini: Dialect = {
 
 function facts(event: unknown): EventFacts {
   if (dig(event, 'error')) return { error: errorType(event) ?? 'error' };
-  const candidates = dig(event, 'usageMetadata', 'candidatesTokenCount');
-  const thoughts = digNumber(event, 'usageMetadata', 'thoughtsTokenCount') ?? 0;
+  const candidates = digCount(event, 'usageMetadata', 'candidatesTokenCount');
+  const thoughts = digCount(event, 'usageMetadata', 'thoughtsTokenCount') ?? 0;
   const parts = digList(event, 'candidates', 0, 'content', 'parts');
   return {
     text: parts.map(partText).join(''),
@@ -32,7 +32,7 @@ function facts(event: unknown): EventFacts {
     isEnd:
       (digText(event, 'candidates', 0, 'finishReason') ?? digText(event, 'promptFeedback', 'blockReason')) !==
       undefined,
-    ...(typeof candidates === 'number' && { outputTokens: candidates + thoughts, thoughtTokens: thoughts }),
+    ...(candidates !== undefined && { outputTokens: candidates + thoughts, thoughtTokens: thoughts }),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Dialect, EventFacts } from './dialect.ts';
-import { dig, digList, digNumber, digText } from './dig.ts';
+import { dig, digCount, digList, digText } from './dig.ts';
 
 /** Chat completions. */
 export const openai: Dialect = {
@@ -33,8 +33,8 @@ export const openai: Dialect = {
 };
 
 function facts(event: unknown, text: string): EventFacts {
-  const outputTokens = digNumber(event, 'usage', 'completion_tokens');
-  const thoughtTokens = digNumber(event, 'usage', 'completion_tokens_details', 'reasoning_tokens');
+  const outputTokens = digCount(event, 'usage', 'completion_tokens');
+  const thoughtTokens = digCount(event, 'usage', 'completion_tokens_details', 'reasoning_tokens');
   return {
     text,
     ...(outputTokens !== undefined && { outputTokens }),

@@ -101,7 +101,7 @@ export class Exchange implements Call, ScannerSink, Finished {
     this.queueWaitMs = readNumber(head.header('x-sluice-queue-wait-ms'));
     this.retryWaitMs = retryWaitMs(head.status, head.header('retry-after'), Date.now());
     if (head.status !== 200 || !this.plan.isStream) this.parts = [];
-    const coding = head.header('content-encoding') ?? 'identity';
+    const coding = head.header('content-encoding') || 'identity';
     // No encoding was asked for.
     if (head.status === 200 && coding !== 'identity') this.errorClass = `encoded body: ${printable(coding)}`;
   }

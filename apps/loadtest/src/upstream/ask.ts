@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FormatName } from '../dialects/dialect.ts';
-import { dig, digNumber, digText } from '../dialects/dig.ts';
+import { dig, digCount, digText } from '../dialects/dig.ts';
 
 /** A request as the fake upstream understands it. */
 export interface UpstreamAsk {
@@ -27,7 +27,7 @@ export function readAsk(path: string, body: string): UpstreamAsk | undefined {
       format: 'gemini',
       model: decodeURIComponent(action[1] ?? ''),
       isStream: action[2] === 'streamGenerateContent',
-      maxTokens: digNumber(value, 'generationConfig', 'maxOutputTokens'),
+      maxTokens: digCount(value, 'generationConfig', 'maxOutputTokens'),
       inputTokens,
       includesUsage: true,
     };
@@ -38,7 +38,7 @@ export function readAsk(path: string, body: string): UpstreamAsk | undefined {
     format: isChat ? 'openai' : 'anthropic',
     model: digText(value, 'model') ?? '',
     isStream: dig(value, 'stream') === true,
-    maxTokens: digNumber(value, 'max_completion_tokens') ?? digNumber(value, 'max_tokens'),
+    maxTokens: digCount(value, 'max_completion_tokens') ?? digCount(value, 'max_tokens'),
     inputTokens,
     includesUsage: dig(value, 'stream_options', 'include_usage') === true,
   };
