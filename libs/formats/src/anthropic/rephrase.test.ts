@@ -87,6 +87,10 @@ test.each([
   expect(sent).toEqual({ user_id: expect.stringMatching(/^[0-9a-f]{64}$/), team: 'a' });
   expect(hashed('alice@example.com')).toEqual(sent);
   expect(hashed('bob@example.com')).not.toEqual(sent);
+  expect(hashed('+49 30 1234567')).toBeDefined();
+  expect(hashed('0301234567')).toBeDefined();
+  // The refusal is remembered for ids that no server refuses, too.
+  expect(hashed('user_42')).toBeUndefined();
   // A hash that is refused, too, is not hashed again.
   expect(rephrase({ messages: [user], metadata: sent ?? null }, refusal, false)).toBeUndefined();
   expect(rephrase({ messages: [user] }, refusal, false)).toBeUndefined();

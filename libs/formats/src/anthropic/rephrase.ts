@@ -89,11 +89,12 @@ function withNewestDraft(body: JsonObject): JsonObject | undefined {
   return JSON.stringify(tools) === JSON.stringify(body.tools) ? undefined : { ...body, tools };
 }
 
+/** Only an id that looks like an address, a phone number or JSON: others are accepted. */
 function withHashedUser(body: JsonObject): JsonObject | undefined {
   const { metadata } = body;
   if (!isJsonObject(metadata) || typeof metadata.user_id !== 'string') return undefined;
-  const isHashed = /^[0-9a-f]{64}$/.test(metadata.user_id);
-  return isHashed ? undefined : { ...body, metadata: { ...metadata, user_id: hashedUser(metadata.user_id) } };
+  const isPlain = /^(?!\d+$)[\w-]+$/.test(metadata.user_id);
+  return isPlain ? undefined : { ...body, metadata: { ...metadata, user_id: hashedUser(metadata.user_id) } };
 }
 
 function withoutHints(body: JsonObject, refusal: string): JsonObject | undefined {
