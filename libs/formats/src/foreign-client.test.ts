@@ -458,6 +458,46 @@ describe('a server of chat completions', () => {
   });
 });
 
+describe('a function that leaves out what OpenAI’s API demands', () => {
+  const parametersOf = (input_schema: object, model = 'an-azure-deployment') => {
+    const { tools } = sent('anthropic', messages({ tools: [{ name: 'f', input_schema }] }), 'openai', model);
+    return (tools as { function: { parameters: JsonObject } }[])[0]?.function.parameters;
+  };
+
+  test.each(['gpt-4.1', 'an-azure-deployment'])('has its properties, even if there are none: %s', (model) => {
+    expect(parametersOf({ type: 'object' }, model)).toEqual({ type: 'object', properties: {} });
+  });
+
+  test('has the items of every array', () => {
+    const list = { type: 'array' };
+    const pair = { type: 'array', prefixItems: [list] };
+    const properties = {
+      a: list,
+      b: { anyOf: [{ type: ['array', 'null'] }] },
+      c: pair,
+      d: { default: list },
+    };
+    const items = {};
+    expect(parametersOf({ type: 'object', properties, additionalProperties: list })).toEqual({
+      type: 'object',
+      properties: {
+        a: { ...list, items },
+        b: { anyOf: [{ type: ['array', 'null'], items }] },
+        c: { type: 'array', prefixItems: [{ ...list, items }] },
+        d: { default: list },
+      },
+      additionalProperties: { ...list, items },
+    });
+  });
+
+  test('stays as it is, for a client of the dialect as well', () => {
+    const schema = { type: 'object', properties: { a: { type: 'array', items: true } }, required: ['a'] };
+    expect(JSON.stringify(parametersOf(schema))).toBe(JSON.stringify(schema));
+    const own = { function: { name: 'f', parameters: { type: 'object' } } };
+    expect(sent('openai', chat({ tools: [own] }), 'openai', 'gpt-4.1').tools).toMatchObject([own]);
+  });
+});
+
 describe('a server of chat completions that knows no choice among some tools', () => {
   const declared = ['f', 'g', 'h'].map((name) => ({ name }));
   const choose = (mode: string, ...allowedFunctionNames: string[]) => {

@@ -77,7 +77,7 @@ const modelRules = [
   '- **Every server** gets tool names that its API would refuse (because of their length or characters) in a form that it',
   '  accepts; the client sees its own names.',
   '- **Every server of chat completions** is told nothing about tools if there are none, and gets a user id of more than 64',
-  '  characters as a hash.',
+  '  characters as a hash. Functions get the `properties` and `items` that OpenAI’s API demands where they leave them out.',
   '- **Every server of generate content** gets no tool choice if there are no functions, no empty text, and of a seed only',
   '  what fits into 32 bits. A conversation that begins with a call gets a user turn of `…` before it.',
   '',

@@ -2,6 +2,7 @@ import type { JsonObject, ReasoningEffort, Sampling, Tool } from '@sluice/canoni
 import { plainParameters } from '../plain-parameters.ts';
 import { nearestEffort } from './efforts.ts';
 import { detailsField } from './sealed-thoughts.ts';
+import { wholeParameters } from './whole-parameters.ts';
 
 /** Which settings a model of OpenAI's accepts. Its open models (`gpt-oss`) behave like any other vendor's. */
 type Kind = 'reasoning' | 'plain' | 'other';
@@ -40,12 +41,16 @@ export function acceptedMessages(messages: JsonObject[], model: string): JsonObj
   );
 }
 
-/** The tools with their parameters in the form that OpenAI's own models accept. */
+/** The tools with their parameters in the form that OpenAI's own models accept, whatever a deployment's name. */
 export function acceptedTools(tools: Tool[], model: string): Tool[] {
-  if (kindOf(model) === 'other') return tools;
-  return tools.map((tool) =>
-    tool.type === 'function' ? { ...tool, parameters: plainParameters(tool.parameters) } : tool,
-  );
+  const isOther = kindOf(model) === 'other';
+  return tools.map((tool) => {
+    if (tool.type !== 'function') return tool;
+    return {
+      ...tool,
+      parameters: wholeParameters(isOther ? tool.parameters : plainParameters(tool.parameters)),
+    };
+  });
 }
 
 const knowsNewerLimitOnly = /^(?:.*\/)?(?:ft:)?(?:o[1-9](?:-|$)|gpt-[5-9])/;
