@@ -468,6 +468,18 @@ describe('a function that leaves out what OpenAI’s API demands', () => {
     expect(parametersOf({ type: 'object' }, model)).toEqual({ type: 'object', properties: {} });
   });
 
+  test('has its type, unless alternatives tell it', () => {
+    const declared = (parametersJsonSchema: object) => {
+      const body = generate({ tools: [{ functionDeclarations: [{ name: 'f', parametersJsonSchema }] }] });
+      const { tools } = sent('gemini', body, 'openai', 'an-azure-deployment');
+      return (tools as { function: { parameters: JsonObject } }[])[0]?.function.parameters;
+    };
+    expect(declared({})).toEqual({ type: 'object', properties: {} });
+    expect(declared({ properties: { a: {} } })).toEqual({ type: 'object', properties: { a: {} } });
+    for (const schema of [{ anyOf: [{ type: 'object' }] }, { $ref: '#/$defs/a' }])
+      expect(declared(schema)).toEqual(schema);
+  });
+
   test('has the items of every array', () => {
     const list = { type: 'array' };
     const pair = { type: 'array', prefixItems: [list] };

@@ -4,13 +4,17 @@ const schemaMaps = ['properties', 'patternProperties', '$defs', 'definitions'];
 const schemaLists = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 const schemas = ['items', 'additionalProperties', 'not'];
 
+/** Keywords that tell the type in other words. */
+const typing = ['anyOf', 'oneOf', 'allOf', '$ref'];
+
 /**
- * A function's parameters with two keywords that JSON Schema lets one leave out and OpenAI's API demands: the
- * `properties` of the whole, even if there are none, and the `items` of every array. Many tools have no parameters, and
- * one of them costs the whole request.
+ * A function's parameters with three keywords that JSON Schema lets one leave out and OpenAI's API demands: the `type`
+ * and the `properties` of the whole, even if there are none, and the `items` of every array. Many tools have no
+ * parameters, and one of them costs the whole request.
  */
 export function wholeParameters(schema: JsonObject): JsonObject {
-  const whole = withItems(schema);
+  const isUntyped = schema.type === undefined && !typing.some((name) => name in schema);
+  const whole = withItems(isUntyped ? { type: 'object', ...schema } : schema);
   return whole.type === 'object' && whole.properties === undefined ? { ...whole, properties: {} } : whole;
 }
 
