@@ -210,6 +210,7 @@ it.each([
     '"many" is no policy of concurrency, which is written as concurrency=10',
   ],
   [['tenants', 'create', 'acme', '--name', 'Acme\nbeta'], '--name takes one line of visible characters'],
+  [['tenants', 'create', 'acme', '--name', ' '], '--name takes one line of visible characters'],
   [['tenants', 'create', 'acme', '--weight', 'heavy'], '--weight takes a number'],
   [['tenants', 'create', 'acme', '--weight', '0'], 'the weight of a tenant is a number from 0.01 to 100'],
   [['keys', 'mint', '--tenant', 'acme', '--name', 'a\tb'], '--name takes one line of visible characters'],

@@ -57,10 +57,10 @@ export function required(input: Input, flag: string): string {
   return text;
 }
 
-/** The value of `--name`; absent if it was not given. Throws `UsageError` for a name that would break a table. */
+/** The value of `--name`; absent if it was not given. Throws `UsageError` for a name that a table could not show. */
 export function displayName(input: Input): string | undefined {
   const name = input.text('name');
-  if (name !== undefined && /[\p{Cc}\p{Zl}\p{Zp}]/u.test(name))
+  if (name !== undefined && (name.trim() === '' || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(name)))
     throw new UsageError('--name takes one line of visible characters');
   return name;
 }
