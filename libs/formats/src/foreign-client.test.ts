@@ -480,6 +480,30 @@ describe('a function that leaves out what OpenAI’s API demands', () => {
       expect(declared(schema)).toEqual(schema);
   });
 
+  test.each([
+    String.raw`^(?!__.*__$)[^\p{Cc}\p{Cf}"\\./[\]]{1,200}$`,
+    String.raw`^(?<year>\d{4})$`,
+    String.raw`\u{1F600}`,
+  ])('has a pattern in words that Python does not read: %s', (pattern) => {
+    const properties = {
+      a: { type: 'string', pattern, description: 'A name.' },
+      b: { type: 'string', pattern },
+    };
+    const told = `{pattern: ${JSON.stringify(pattern)}}`;
+    expect(parametersOf({ type: 'object', properties })?.properties).toEqual({
+      a: { type: 'string', description: `A name.\n\n${told}` },
+      b: { type: 'string', description: told },
+    });
+  });
+
+  test.each([String.raw`^(?!x)[\w\s\d\-/]+\.\u00e4$`, String.raw`\\p`, '^[a-z]+$'])(
+    'has any other pattern: %s',
+    (pattern) => {
+      const properties = { a: { type: 'string', pattern } };
+      expect(parametersOf({ type: 'object', properties })?.properties).toEqual(properties);
+    },
+  );
+
   test('has the items of every array', () => {
     const list = { type: 'array' };
     const pair = { type: 'array', prefixItems: [list] };

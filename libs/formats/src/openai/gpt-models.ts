@@ -1,8 +1,8 @@
 import type { JsonObject, ReasoningEffort, Sampling, Tool } from '@sluice/canonical';
 import { plainParameters } from '../plain-parameters.ts';
+import { acceptedParameters } from './accepted-parameters.ts';
 import { nearestEffort } from './efforts.ts';
 import { detailsField } from './sealed-thoughts.ts';
-import { wholeParameters } from './whole-parameters.ts';
 
 /** Which settings a model of OpenAI's accepts. Its open models (`gpt-oss`) behave like any other vendor's. */
 type Kind = 'reasoning' | 'plain' | 'other';
@@ -48,7 +48,7 @@ export function acceptedTools(tools: Tool[], model: string): Tool[] {
     if (tool.type !== 'function') return tool;
     return {
       ...tool,
-      parameters: wholeParameters(isOther ? tool.parameters : plainParameters(tool.parameters)),
+      parameters: acceptedParameters(isOther ? tool.parameters : plainParameters(tool.parameters)),
     };
   });
 }

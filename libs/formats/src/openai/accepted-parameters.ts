@@ -1,0 +1,59 @@
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+
+const schemaMaps = ['properties', 'patternProperties', '$defs', 'definitions'];
+const schemaLists = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
+const schemas = ['items', 'additionalProperties', 'not'];
+
+/** Keywords that tell the type in other words. */
+const typing = ['anyOf', 'oneOf', 'allOf', '$ref'];
+
+/** What JavaScript's regular expressions have and Python's do not: `\p{…}`, `\u{…}` and other escapes, named groups. */
+const notPython = /\\(?![AbBdDsSwWZafnrtvxuUN])[a-zA-Z]|\\u\{|\(\?<(?![=!])/;
+
+/**
+ * A function's parameters as OpenAI's API accepts them. It demands three keywords that JSON Schema lets one leave out:
+ * the `type` and the `properties` of the whole, even if there are none, and the `items` of every array. And it reads
+ * patterns as Python does: any other is told in the description. One such function costs the whole request.
+ */
+export function acceptedParameters(schema: JsonObject): JsonObject {
+  const isUntyped = schema.type === undefined && !typing.some((name) => name in schema);
+  const whole = accepted(isUntyped ? { type: 'object', ...schema } : schema);
+  return whole.type === 'object' && whole.properties === undefined ? { ...whole, properties: {} } : whole;
+}
+
+function accepted(schema: JsonObject): JsonObject {
+  const whole = withPattern(schema);
+  for (const name of schemaMaps) {
+    const map = whole[name];
+    if (isJsonObject(map))
+      whole[name] = Object.fromEntries(Object.entries(map).map(([key, value]) => [key, inner(value)]));
+  }
+  for (const name of schemaLists) {
+    const list = whole[name];
+    if (Array.isArray(list)) whole[name] = list.map(inner);
+  }
+  for (const name of schemas) {
+    const value = whole[name];
+    if (value !== undefined) whole[name] = inner(value);
+  }
+  const isArray = whole.type === 'array' || (Array.isArray(whole.type) && whole.type.includes('array'));
+  return isArray && whole.items === undefined && whole.prefixItems === undefined
+    ? { ...whole, items: {} }
+    : whole;
+}
+
+/** A schema may also be `true` or `false`. */
+function inner(schema: Json): Json {
+  return isJsonObject(schema) ? accepted(schema) : schema;
+}
+
+/** A copy, with a pattern that Python does not read in words. */
+function withPattern(schema: JsonObject): JsonObject {
+  const { pattern, ...others } = schema;
+  // An escaped backslash escapes nothing.
+  const isRead = typeof pattern !== 'string' || !notPython.test(pattern.replaceAll('\\\\', ''));
+  if (isRead) return { ...schema };
+  const told = `{pattern: ${JSON.stringify(pattern)}}`;
+  const { description } = schema;
+  return { ...others, description: typeof description === 'string' ? `${description}\n\n${told}` : told };
+}
