@@ -491,6 +491,22 @@ describe('a run against servers that misbehave', () => {
     expect((await run(target, {}, 3)).errors).toEqual({});
   });
 
+  it.each([
+    [0, 200, 'malformed answer'],
+    [1, 200, 'not a stream'],
+    [1, 500, 'http 500'],
+  ])('gives up on a body that never ends: stream %i, status %i', async (streamShare, status, error) => {
+    const piece = Buffer.alloc(1 << 20, '{');
+    const target = await serve((_, response) => {
+      const write = () => {
+        while (!response.destroyed && response.write(piece));
+      };
+      response.writeHead(status).on('drain', write);
+      write();
+    });
+    expect((await run(target, { traffic: [{ streamShare }] }, 1)).errors).toEqual({ [error]: 1 });
+  });
+
   it('names the coding of a body that nobody asked to be encoded', async () => {
     const stream = gzipSync(`${chunk('a')}data: [DONE]\n\n`);
     const target = await serve((_, response) =>

@@ -7,6 +7,7 @@ import { retryWaitMs, unreachableWaitMs } from './retry-wait.ts';
 import { type LineShape, type ScannerSink, SseScanner } from './sse-scanner.ts';
 import type { TextCheck, TextChecker } from './text-check.ts';
 import { isTokenText, type TextProblem, TokenReader } from './token-text.ts';
+import { WholeBody } from './whole-body.ts';
 
 /** The last of the bytes that are blank. */
 const blank = 32;
@@ -50,7 +51,7 @@ export class Exchange implements Call, ScannerSink, Finished {
   private readonly context: ExchangeContext;
   private status = 0;
   private scanner: SseScanner | undefined;
-  private parts: Buffer[] | undefined;
+  private whole: WholeBody | undefined;
   private readAt = 0;
   private burst = 0;
   private outputTokens: number | undefined;
@@ -100,7 +101,7 @@ export class Exchange implements Call, ScannerSink, Finished {
     this.status = head.status;
     this.queueWaitMs = readNumber(head.header('x-sluice-queue-wait-ms'));
     this.retryWaitMs = retryWaitMs(head.status, head.header('retry-after'), Date.now());
-    if (head.status !== 200 || !this.plan.isStream) this.parts = [];
+    if (head.status !== 200 || !this.plan.isStream) this.whole = new WholeBody();
     const coding = head.header('content-encoding') || 'identity';
     // No encoding was asked for.
     if (head.status === 200 && coding !== 'identity') this.errorClass = `encoded body: ${printable(coding)}`;
@@ -109,13 +110,15 @@ export class Exchange implements Call, ScannerSink, Finished {
   body(bytes: Buffer, start: number, end: number): void {
     if (this.isOver) return;
     this.context.recorder.bytes(end - start, this.isMeasured);
-    if (!this.scanner && !this.parts) this.openStream(bytes, start, end);
+    if (!this.scanner && !this.whole) this.openStream(bytes, start, end);
     if (this.scanner) {
       this.readAt = this.context.clock.now();
       this.scanner.push(bytes, start, end);
       if (this.burst > 0) this.flushBurst();
-    } else {
-      this.parts?.push(Buffer.from(bytes.subarray(start, end)));
+    } else if (this.whole?.push(bytes, start, end) === false) {
+      if (this.errorClass === undefined) this.readWhole(this.whole);
+      this.context.leave(this);
+      this.settle();
     }
   }
 
@@ -142,7 +145,7 @@ export class Exchange implements Call, ScannerSink, Finished {
   end(): void {
     this.scanner?.end();
     if (this.burst > 0) this.flushBurst();
-    if (this.parts && this.errorClass === undefined) this.readWhole(Buffer.concat(this.parts));
+    if (this.whole && this.errorClass === undefined) this.readWhole(this.whole);
     else if (!this.isComplete) this.errorClass ??= 'cut stream';
     this.errorClass ??= this.textProblem();
     this.settle();
@@ -154,7 +157,7 @@ export class Exchange implements Call, ScannerSink, Finished {
       else this.expire('unfinished');
       return;
     }
-    const isCut = this.status > 0 && !this.parts && failure === 'reset';
+    const isCut = this.status > 0 && !this.whole && failure === 'reset';
     // All ends of connections are one class. A connection that could not be made also names the system's reason.
     if (failure === 'connect') this.retryWaitMs = unreachableWaitMs;
     const cause = failure === 'connect' && code !== undefined ? ` ${code}` : '';
@@ -189,7 +192,7 @@ export class Exchange implements Call, ScannerSink, Finished {
     const { dialect } = this.plan;
     const shape = this.context.shapes[dialect.format];
     const first = bytes.subarray(start, end).find((byte) => byte > blank);
-    if (first !== undefined && nothingOfStreams.includes(first)) this.parts = [];
+    if (first !== undefined && nothingOfStreams.includes(first)) this.whole = new WholeBody();
     else if (first !== undefined && shape) this.scanner = new SseScanner(dialect, shape, this);
   }
 
@@ -222,13 +225,8 @@ export class Exchange implements Call, ScannerSink, Finished {
     }
   };
 
-  private readWhole(bytes: Buffer): void {
-    let body: unknown;
-    try {
-      body = JSON.parse(bytes.toString());
-    } catch {
-      body = undefined;
-    }
+  private readWhole(whole: WholeBody): void {
+    const body = whole.read();
     const { dialect, isStream } = this.plan;
     if (this.status !== 200) {
       const type = dialect.readError(body);

@@ -37,8 +37,8 @@ export class LineShape {
   }
 }
 
-/** Longer than any event. A server that never ends a line must not fill our memory. */
-const longestLineBytes = 64 * 1024 * 1024;
+/** Longer than any event or answer. A server that never ends a line or a body must not fill our memory. */
+export const longestKeptBytes = 64 * 1024 * 1024;
 
 /** Splits a body into lines (LF, CRLF or CR) at any byte and tells events apart. One per answer. */
 export class SseScanner {
@@ -55,7 +55,7 @@ export class SseScanner {
   /** Lines of an event whose data goes over several. */
   private data: string[] | undefined;
 
-  constructor(dialect: Dialect, shape: LineShape, sink: ScannerSink, longestBytes = longestLineBytes) {
+  constructor(dialect: Dialect, shape: LineShape, sink: ScannerSink, longestBytes = longestKeptBytes) {
     this.dialect = dialect;
     this.shape = shape;
     this.sink = sink;
