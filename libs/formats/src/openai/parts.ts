@@ -10,6 +10,7 @@ import {
 import type { MediaReference, ReferenceHandling } from '../codec.ts';
 import { placed } from '../places.ts';
 import { ownFields, ownNested, ownValue } from './foreign.ts';
+import { unnamed } from './text-files.ts';
 import {
   anyPart,
   audioPart,
@@ -226,5 +227,5 @@ export function encodeMedia(part: MediaPart, path: string, dropped: FormatId[]):
   }
   // Servers refuse file data without a name.
   const data = `data:${mediaType};base64,${source.data}`;
-  return said('file', { file_data: data, filename: filename ?? 'file' });
+  return said('file', { file_data: data, filename: filename ?? unnamed });
 }

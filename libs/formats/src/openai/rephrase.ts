@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { withKnownEffort } from './effort-words.ts';
 import { withJsonWords } from './json-words.ts';
+import { withTextFiles } from './text-files.ts';
 import { inTemplateOrder } from './turn-order.ts';
 
 /** How servers say that they do not accept a field or value. */
@@ -38,6 +39,7 @@ const foreignRephrasings: readonly Rephrasing[] = [
   withKnownEffort,
   withJsonWords,
   withFreeChoice,
+  withTextFiles,
   withoutSetting,
 ];
 
@@ -51,9 +53,9 @@ const foreignRephrasings: readonly Rephrasing[] = [
  *   rules of their own.
  * - the name of a result's function, which clients of generate content tell: xAI's API refuses it.
  * - `parallel_tool_calls`: OpenAI's `o` models do not accept it. We cut their answers to one call ourselves.
- * - an effort, a schema of the answer, a forced call, and settings that an answer can do without: only for a client of
- *   another format (`isForeign`), which cannot know that Mistral refuses `user`, that DeepSeek and Qwen force no call while
- *   they think, or which model is behind the name of an Azure deployment.
+ * - an effort, a schema of the answer, a forced call, a text file, and settings that an answer can do without: only for a
+ *   client of another format (`isForeign`), which cannot know that Mistral refuses `user`, that DeepSeek and Qwen force no
+ *   call while they think, that OpenAI takes no files but PDF, or which model is behind the name of an Azure deployment.
  * Absent if the refusal is about none of these.
  */
 export function rephrase(body: JsonObject, refusal: string, isForeign: boolean): JsonObject | undefined {
