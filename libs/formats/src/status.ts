@@ -19,11 +19,16 @@ export const statusOf: Readonly<Record<ErrorKind, number>> = {
   'deadline-exceeded': 504,
 };
 
-const final: ReadonlySet<ErrorKind> = new Set(['unauthenticated', 'budget-exhausted', 'permission-denied']);
-const waits: ReadonlySet<ErrorKind> = new Set(['rate-limited', 'saturated', 'unavailable']);
-
-/** Kinds that are final for this client's call, but may be over later. */
-const returns: ReadonlySet<ErrorKind> = new Set(['unavailable', 'budget-exhausted']);
+/** The same call, made again at once or soon, fails again. */
+const finalKinds: ReadonlySet<ErrorKind> = new Set([
+  'unauthenticated',
+  'budget-exhausted',
+  'permission-denied',
+]);
+/** The same call may succeed after a wait. */
+const waitingKinds: ReadonlySet<ErrorKind> = new Set(['rate-limited', 'saturated', 'unavailable']);
+/** Even where it is final for this call, the reason may be gone some day. */
+const passingKinds: ReadonlySet<ErrorKind> = new Set(['unavailable', 'budget-exhausted']);
 
 /**
  * The headers that steer a client's retries. `retry-after` is 1 to 60 whole seconds, because SDKs ignore longer waits.
@@ -34,10 +39,10 @@ const returns: ReadonlySet<ErrorKind> = new Set(['unavailable', 'budget-exhauste
 export function retryHeaders(error: ErrorInfo): Record<string, string> {
   const headers: Record<string, string> = {};
   const { kind, retryable, retryAfterMs } = error;
-  const isFinal = retryable === false || final.has(kind);
+  const isFinal = retryable === false || finalKinds.has(kind);
   if (isFinal) headers['x-should-retry'] = 'false';
-  if (waits.has(kind) || retryAfterMs !== undefined) {
-    if (!isFinal || returns.has(kind)) headers['retry-after'] = String(retryAfterSeconds(error));
+  if (waitingKinds.has(kind) || retryAfterMs !== undefined) {
+    if (!isFinal || passingKinds.has(kind)) headers['retry-after'] = String(retryAfterSeconds(error));
   }
   return headers;
 }
