@@ -42,16 +42,22 @@ export function saysLimitTooLarge(message: string): boolean {
 }
 
 /** The first limit that is refused, in Gemini's words; the last one that is allowed, in those of the others. */
-const refusedFrom = /to (\d+) \(exclusive\)/;
+const refusedFrom = /to (\d[\d,]*) \(exclusive\)/;
 const allowedUpTo =
-  /(?:at most|value <=|less than or equal to|tokens (?:is|should be) \[\d+,|max_tokens: \d+ >) *`?(\d+)/;
+  /(?:at most|value <=|less than or equal to|tokens (?:is|should be) \[\d+,|max_tokens: \d+ >) *`?(\d[\d,]*)\b/;
 
 /** The largest output limit that a server allows, if it says so when it refuses a larger one. */
 export function largestLimit(message: string): number | undefined {
   if (!saysLimitTooLarge(message)) return undefined;
-  const from = Number(refusedFrom.exec(message)?.[1]);
-  const most = Number.isNaN(from) ? Number(allowedUpTo.exec(message)?.[1]) : from - 1;
-  return most > 0 ? most : undefined;
+  const from = numberBy(refusedFrom, message);
+  const most = from === undefined ? numberBy(allowedUpTo, message) : from - 1;
+  return most !== undefined && most > 0 ? most : undefined;
+}
+
+/** The number that the pattern finds, with or without commas between its thousands. */
+function numberBy(pattern: RegExp, message: string): number | undefined {
+  const digits = pattern.exec(message)?.[1];
+  return digits === undefined ? undefined : Number(digits.replaceAll(',', ''));
 }
 
 /** Words of Claude, whose grammar of all strict functions has undocumented bounds, and of OpenAI. */

@@ -91,7 +91,9 @@ describe('an upstream that has less room than we estimate', () => {
     // vLLM 0.32, and an older one.
     'max_tokens=32000 cannot be greater than max_model_len=2048. Please request fewer output tokens. (parameter=max_tokens, value=32000)',
     "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 4096 tokens and your request has 2104 input tokens (32000 > 4096 - 2104).",
-  ])('is asked again without a limit that exceeds its whole context: %s', async (message) => {
+    // A limit that cannot be read exactly.
+    'max_tokens is too large: 32000. This model supports at most 16k tokens.',
+  ])('is asked again without a limit if it does not say which it allows: %s', async (message) => {
     refuseLimits({ error: { message, type: 'BadRequestError', param: 'max_tokens', code: 400 } });
     expect(textOf(await runOf(engine, askFor('hi', wish(32_000))))).toBe('fits');
     expect(limitsSeen()).toEqual([32_000, undefined]);
@@ -115,6 +117,7 @@ describe('an upstream that has less room than we estimate', () => {
       16_384,
       '`max_tokens` must be less than or equal to `16384`, the maximum value for `max_tokens` is less than the `context_window` for this model',
     ],
+    ['one that groups digits', 16_384, 'max_tokens is too large: 32,000. The model supports at most 16,384.'],
   ])('is asked again with the limit that it allows, in the words of %s', async (_server, most, message) => {
     server.answer = (response, { body }) => {
       const isRefused = Number(body.max_tokens) > most;
