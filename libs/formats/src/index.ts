@@ -7,4 +7,4 @@ export * from './registry.ts';
 export { SseParser } from './sse.ts';
 export { statusOf } from './status.ts';
 export { isUnreadable } from './unreadable.ts';
-export { largestLimit, saysLimitTooLarge, saysTooStrict } from './upstream-words.ts';
+export { largestLimit, saysLimitReached, saysLimitTooLarge, saysTooStrict } from './upstream-words.ts';

@@ -60,6 +60,16 @@ function numberBy(pattern: RegExp, message: string): number | undefined {
   return digits === undefined ? undefined : Number(digits.replaceAll(',', ''));
 }
 
+const limitReached = /could not finish the message because max_tokens or model output limit was reached/i;
+
+/**
+ * Whether a server reports in the words of a refusal that its model has used up the output limit before it said
+ * anything. OpenAI's models that reason, and Azure's, do so if the limit is small.
+ */
+export function saysLimitReached(message: string): boolean {
+  return limitReached.test(message);
+}
+
 /** Words of Claude, whose grammar of all strict functions has undocumented bounds, and of OpenAI. */
 const tooStrict =
   /\btools\.\d+\.custom\b|strict tools|compiled grammar|schemas? (?:is|contains?) too|invalid schema for function/i;

@@ -1,10 +1,11 @@
-import { type GenerationEvent, SluiceError } from '@sluice/canonical';
+import { type GenerationEvent, nothingSpent, SluiceError } from '@sluice/canonical';
 import {
   type ClientCodec,
   type GenerationContext,
   type SseMessage,
   SseParser,
   type StreamDecoder,
+  saysLimitReached,
 } from '@sluice/formats';
 import type { ResponseHead } from '@sluice/http';
 import { isEncoded } from '../content-coding.ts';
@@ -31,7 +32,7 @@ export function createAnswerReader(
   context: GenerationContext,
   head: ResponseHead,
 ): AnswerReader {
-  if (head.status > 299) return createErrorReader(codec, head);
+  if (head.status > 299) return createErrorReader(codec, context, head);
   if (isEncoded(head.header('content-encoding'))) {
     throw new SluiceError('upstream-failed', 'the upstream compressed its answer unasked');
   }
@@ -130,7 +131,7 @@ function createSingleReader(codec: ClientCodec, context: GenerationContext): Ans
 }
 
 /** Ignores what exceeds the limit of an error body: the status alone gives the right kind. */
-function createErrorReader(codec: ClientCodec, head: ResponseHead): AnswerReader {
+function createErrorReader(codec: ClientCodec, context: GenerationContext, head: ResponseHead): AnswerReader {
   const { status } = head;
   const headers = head.headers();
   const body = new BodyCollector(maxErrorBytes);
@@ -140,8 +141,20 @@ function createErrorReader(codec: ClientCodec, head: ResponseHead): AnswerReader
       return [];
     },
     goesOn: () => false,
-    end: () => [{ type: 'error', error: codec.decodeError(status, headers, body.parse() ?? body.words()) }],
+    end() {
+      const error = codec.decodeError(status, headers, body.parse() ?? body.words());
+      const isAnswer = error.kind === 'invalid-request' && saysLimitReached(error.message);
+      return isAnswer ? nothingSaid(context) : [{ type: 'error', error }];
+    },
   };
+}
+
+/** The answer of a model that reached its limit before it said anything. */
+function nothingSaid({ isSingleCall: _wish, ...start }: GenerationContext): GenerationEvent[] {
+  return [
+    { type: 'start', ...start },
+    { type: 'finish', reason: 'length', usage: nothingSpent },
+  ];
 }
 
 /** Matches a page that a router made for people, with its own name in it, and bytes that are no text. */

@@ -188,3 +188,34 @@ describe('an upstream that has less room than we estimate', () => {
     expect(server.seen).toHaveLength(1);
   });
 });
+
+describe('a model that has thought up to the limit before it said anything', () => {
+  // OpenAI's models that reason, and Azure's, report that as a refusal.
+  const message =
+    'Could not finish the message because max_tokens or model output limit was reached. Please try again with higher max_tokens.';
+  const refuse = (status: number) => {
+    server.answer = (response) => {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message, type: 'invalid_request_error' } }));
+    };
+  };
+
+  it.each(['openai', 'anthropic', 'gemini'])(
+    'answers a client of %s with no text, ended by its limit',
+    async (clientFormat) => {
+      refuse(400);
+      const events = await runOf(engine, askFor('quota', wish(1)), { clientFormat });
+      expect(findGrammarError(events)).toBeUndefined();
+      expect(events).toMatchObject([
+        { type: 'start' },
+        { type: 'finish', reason: 'length', usage: { inputTokens: 0, outputTokens: 0 } },
+      ]);
+      expect(server.seen).toHaveLength(1);
+    },
+  );
+
+  it('is not believed if its server failed', async () => {
+    refuse(500);
+    expect(await runOf(engine, askFor('quota', wish(1)))).toMatchObject([{ type: 'error' }]);
+  });
+});
