@@ -140,6 +140,49 @@ describe('a Claude that its name does not tell', () => {
     expect(rephrase(body, refusal, false)).toBeUndefined();
   });
 
+  test.each([
+    ['adaptive', 'adaptive thinking is not supported on this model'],
+    ['disabled', '"thinking.type.disabled" is not supported for this model.'],
+  ])('that refuses thinking that is %s gets every other as it is', (type, refusal) => {
+    expect(rephrase({ ...plain, thinking: { type } }, refusal, true)).toEqual(plain);
+    const budget = { type: 'enabled', budget_tokens: 2048 };
+    expect(rephrase({ ...plain, thinking: budget }, refusal, true)).toBeUndefined();
+  });
+
+  test('that knows no budget chooses itself how much it thinks', () => {
+    const refusal =
+      '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.';
+    const budget = { type: 'enabled', budget_tokens: 2048, display: 'omitted' };
+    expect(rephrase({ ...plain, thinking: budget }, refusal, true)).toEqual({
+      ...plain,
+      thinking: { type: 'adaptive', display: 'omitted' },
+    });
+    expect(rephrase(body, refusal, true)).toBeUndefined();
+    expect(rephrase({ ...plain, thinking: { type: 'disabled' } }, refusal, true)).toBeUndefined();
+  });
+
+  test.each([
+    ['max', "This model does not support effort level 'max'. Supported levels: high, low, medium.", 'high'],
+    [
+      'xhigh',
+      "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium.",
+      'max',
+    ],
+    [
+      'high',
+      'output_config.effort "high" is not supported by model claude-opus-4.7; supported values: [medium]',
+      'medium',
+    ],
+  ])(
+    'that lacks the effort %s gets the nearest, and every other as it is: %s',
+    (effort, refusal, nearest) => {
+      const asked = (word: string) => ({ ...plain, output_config: { ...output_config, effort: word } });
+      expect(rephrase(asked(effort), refusal, true)).toEqual(asked(nearest));
+      expect(rephrase(asked('medium'), refusal, true)).toBeUndefined();
+      expect(rephrase(asked(effort), refusal, false)).toBeUndefined();
+    },
+  );
+
   test('keeps a setting that it refuses only beside another', () => {
     const alone = { ...plain, top_p };
     const both = '`temperature` and `top_p` cannot both be specified for this model. Please use only one.';

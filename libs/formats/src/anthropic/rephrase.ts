@@ -2,6 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { hashedUser } from '../user-hash.ts';
 import { inNewestDraft } from './newest-draft.ts';
 import { isThinkingBlock, unsigned } from './thinking-block.ts';
+import { withKnownEffort, withKnownThinking } from './thinking-words.ts';
 
 /**
  * Refusals by servers that know only user and assistant turns: older Claude, Ollama, llama.cpp and schema validators.
@@ -35,8 +36,8 @@ const wantsSignature = /\bsignature\b/i;
  * - unsigned thinking is left out, and so are hints that coding tools add to every request;
  * - the schemas of tools are said in the newest draft;
  * - the id of a user becomes a hash;
- * - a setting that a Claude refuses is left out, but only for a client of another format (`isForeign`), which cannot
- *   know that there is a Claude behind the name.
+ * - a setting that a Claude refuses is left out or said in its way, but only for a client of another format
+ *   (`isForeign`), which cannot know that there is a Claude behind the name.
  *
  * Absent when the refusal is about none of these.
  */
@@ -53,21 +54,16 @@ export function rephrase(body: JsonObject, refusal: string, isForeign: boolean):
 
 const refusesBoth = /\btemperature\b.*\btop_p\b.*\bcannot both\b/i;
 const wantsFixedTemperature = /\btemperature\b.*\bonly be set to 1 when thinking\b/i;
-const refusesThinking =
-  /\bthinking\b[\w." ]* (?:is not supported|not supported)\b|\bdoes not support thinking\b/i;
-const refusesEffort = /\bdoes not support the effort\b|\beffort\b[\w." ]* is not supported\b/i;
 
 /** A setting that is refused beside another one only stays where it is alone, since every refusal is remembered. */
 function withoutRefused(body: JsonObject, refusal: string): JsonObject | undefined {
-  const { temperature, top_p, thinking, output_config: config } = body;
+  const { temperature, top_p, thinking } = body;
   const isTempered = temperature !== undefined;
   if (refusesBoth.test(refusal))
     return isTempered && top_p !== undefined ? without(body, 'top_p') : undefined;
   if (wantsFixedTemperature.test(refusal))
     return isTempered && thinking !== undefined ? without(body, 'temperature') : undefined;
-  if (refusesThinking.test(refusal)) return thinking === undefined ? undefined : without(body, 'thinking');
-  if (!refusesEffort.test(refusal) || !hasField(config, 'effort')) return undefined;
-  return { ...body, output_config: without(config, 'effort') };
+  return withKnownThinking(body, refusal) ?? withKnownEffort(body, refusal);
 }
 
 /** The turn says as little as servers accept: that something may have come before. */

@@ -18,7 +18,6 @@ test('a model that knows no penalties gets none', () => {
 
 test.each([
   'Thinking level is not supported for this model.',
-  'Thinking budget is not supported for this model.',
   'Thinking is not enabled for models/gemini-2.0-flash-preview-image-generation',
   'Unable to submit request because Thinking_config.include_thoughts is only enabled when thinking is enabled.. Learn more: https://example.org',
   'Unable to submit request because thinking is not supported by this model.',
@@ -27,6 +26,31 @@ test.each([
   const next = said({ generationConfig: { thinkingConfig } }, refusal);
   expect(next).toEqual({ contents, generationConfig: {} });
   expect(said(next ?? {}, refusal)).toBeUndefined();
+});
+
+test.each([
+  'Thinking level MINIMAL is not supported for this model. Please retry with other thinking level.',
+  'Thinking level is unsupported: THINKING_LEVEL_MINIMAL',
+  "'minimal' is not a supported thinking level for this model. Allowed values are: medium, low, high.",
+])('a model that lacks one level gets the next, and every other as it is: %s', (refusal) => {
+  const asked = (thinkingLevel: string) => ({
+    generationConfig: { thinkingConfig: { includeThoughts: true, thinkingLevel } },
+  });
+  expect(said(asked('MINIMAL'), refusal)).toEqual({ contents, ...asked('LOW') });
+  expect(said(asked('HIGH'), refusal)).toBeUndefined();
+  expect(said(asked('HIGH'), refusal.replace(/minimal/i, 'HIGH'))).toEqual({
+    contents,
+    generationConfig: {},
+  });
+});
+
+test('a model that knows only one of level and budget keeps the one that it knows', () => {
+  const by = (setting: JsonObject) => ({ generationConfig: { thinkingConfig: setting } });
+  const noLevel = 'Thinking level is not supported for this model.';
+  const noBudget = 'Thinking budget is not supported for this model.';
+  expect(said(by({ thinkingBudget: 512 }), noLevel)).toBeUndefined();
+  expect(said(by({ thinkingLevel: 'LOW' }), noBudget)).toBeUndefined();
+  expect(said(by({ thinkingBudget: 512 }), noBudget)).toEqual({ contents, generationConfig: {} });
 });
 
 test.each([

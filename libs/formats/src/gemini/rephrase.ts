@@ -3,6 +3,12 @@ import { jsonInWords } from './output.ts';
 
 const refusesPenalties = /\bpenalty is not enabled\b/i;
 const refusesThinking = /\bthinking[\w. ]* is (?:not|only) (?:enabled|supported)\b/i;
+const refusesLevel =
+  /\bthinking level (?:is unsupported: thinking_level_)?(\w+)(?: is not supported|$)|'(\w+)' is not a supported thinking level/i;
+/** The levels that a model may have, the weakest first. */
+const levelsByStrength = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'];
+/** Models of 2.5 know a budget only, later ones prefer a level. */
+const refusesForm = /\bthinking (level|budget) is not supported\b/i;
 const refusesNoThinking = /\bthinking can't be disabled\b|\bonly works in thinking mode\b/i;
 /** The refusal by models before the third generation that are served under another name. */
 const refusesJsonWithTools = /response mime type: 'application\/json' is unsupported/i;
@@ -12,14 +18,16 @@ const refusesInstruction = /\bdeveloper instruction is not enabled\b/i;
 
 /**
  * The body changed to suit a model that refused it with these words, for a client of another format (`isForeign`), which
- * cannot know what the model behind a name accepts: without penalties, without a word about thinking, with JSON asked
- * for in words, or with the system instruction at the head of the conversation. Absent when the refusal is about none of
+ * cannot know what the model behind a name accepts: without penalties, with the next level of thinking, without a word
+ * about thinking, with JSON asked for in words, or with the system instruction at the head of the conversation. Absent when the refusal is about none of
  * these, or the body does not have what it is about: a refusal is remembered for every later request.
  */
 export function rephrase(body: JsonObject, refusal: string, isForeign: boolean): JsonObject | undefined {
   if (!isForeign) return undefined;
   if (refusesPenalties.test(refusal)) return withoutSettings(body, ['presencePenalty', 'frequencyPenalty']);
-  if (refusesThinking.test(refusal)) return withoutSettings(body, ['thinkingConfig']);
+  const level = levelIn(refusal);
+  if (level !== undefined) return withNextLevel(body, level);
+  if (refusesThinking.test(refusal)) return withoutThinking(body, refusal);
   if (refusesNoThinking.test(refusal)) return withoutNoThinking(body);
   const isJsonRefused =
     refusesJson.test(refusal) || (refusesJsonWithTools.test(refusal) && body.tools !== undefined);
@@ -34,12 +42,41 @@ function withoutSettings(body: JsonObject, names: readonly string[]): JsonObject
   return { ...body, generationConfig: Object.fromEntries(rest) };
 }
 
-function withoutNoThinking(body: JsonObject): JsonObject | undefined {
-  const { generationConfig } = body;
+function thinkingIn({ generationConfig }: JsonObject): JsonObject {
   const thinking = isJsonObject(generationConfig) ? generationConfig.thinkingConfig : undefined;
-  return isJsonObject(thinking) && thinking.thinkingBudget === 0
-    ? withoutSettings(body, ['thinkingConfig'])
-    : undefined;
+  return isJsonObject(thinking) ? thinking : {};
+}
+
+/** The level that a refusal is about. Absent: it is about another thing, or about every level. */
+function levelIn(refusal: string): string | undefined {
+  const [, before, quoted] = refusesLevel.exec(refusal) ?? [];
+  const named = (before ?? quoted)?.toUpperCase();
+  return levelsByStrength.find((level) => level === named);
+}
+
+/** With the next stronger level instead of the refused one, or none in place of the strongest. */
+function withNextLevel(body: JsonObject, refused: string): JsonObject | undefined {
+  const { generationConfig } = body;
+  const thinking = thinkingIn(body);
+  if (!isJsonObject(generationConfig) || thinking.thinkingLevel !== refused) return undefined;
+  const thinkingLevel = levelsByStrength[levelsByStrength.indexOf(refused) + 1];
+  if (thinkingLevel === undefined) return withoutSettings(body, ['thinkingConfig']);
+  return {
+    ...body,
+    generationConfig: { ...generationConfig, thinkingConfig: { ...thinking, thinkingLevel } },
+  };
+}
+
+function withoutThinking(body: JsonObject, refusal: string): JsonObject | undefined {
+  const form = refusesForm.exec(refusal)?.[1]?.toLowerCase();
+  const { thinkingLevel, thinkingBudget } = thinkingIn(body);
+  if (form !== undefined && (form === 'level' ? thinkingLevel : thinkingBudget) === undefined)
+    return undefined;
+  return withoutSettings(body, ['thinkingConfig']);
+}
+
+function withoutNoThinking(body: JsonObject): JsonObject | undefined {
+  return thinkingIn(body).thinkingBudget === 0 ? withoutSettings(body, ['thinkingConfig']) : undefined;
 }
 
 function withJsonInWords(body: JsonObject): JsonObject | undefined {

@@ -1,7 +1,7 @@
 import type { JsonObject, ReasoningEffort, Sampling, Tool } from '@sluice/canonical';
+import { nearestEffort } from '../efforts.ts';
 import { plainParameters } from '../plain-parameters.ts';
 import { acceptedParameters } from './accepted-parameters.ts';
-import { nearestEffort } from './efforts.ts';
 import { detailsField } from './sealed-thoughts.ts';
 
 /** Which settings a model of OpenAI's accepts. Its open models (`gpt-oss`) behave like any other vendor's. */

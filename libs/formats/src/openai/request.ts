@@ -11,9 +11,9 @@ import {
 import type { z } from 'zod';
 import { allowedNames } from '../allowed-tools.ts';
 import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
+import { effortsByStrength } from '../efforts.ts';
 import { isForeign } from '../foreign-client.ts';
 import { hashedUser } from '../user-hash.ts';
-import { effortsByStrength } from './efforts.ts';
 import { ownFields } from './foreign.ts';
 import {
   acceptedEffort,

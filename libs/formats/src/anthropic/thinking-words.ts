@@ -1,0 +1,50 @@
+import { isJsonObject, type JsonObject } from '@sluice/canonical';
+import { effortsByStrength, nearestEffort } from '../efforts.ts';
+
+const refusesThinking =
+  /\bthinking\b[\w." ]* (?:is not supported|not supported)\b|\bdoes not support thinking\b/i;
+/** Names the type of thinking that is refused. */
+const refusedType = /\bthinking\.type\.(\w+)"? is not supported\b|\b(adaptive) thinking is not supported\b/i;
+
+/**
+ * The body with thinking as a Claude accepts it that refused the one in it: a budget becomes adaptive thinking where the
+ * refusal asks for that, and anything else is left out. Absent if the refusal is about something else, or about another
+ * type of thinking.
+ */
+export function withKnownThinking(body: JsonObject, refusal: string): JsonObject | undefined {
+  const { thinking, ...rest } = body;
+  if (!refusesThinking.test(refusal) || !isJsonObject(thinking)) return undefined;
+  const [, named, adaptive] = refusedType.exec(refusal) ?? [];
+  const type = (named ?? adaptive)?.toLowerCase();
+  if (type !== undefined && thinking.type !== type) return undefined;
+  if (type !== 'enabled' || !/\badaptive\b/.test(refusal)) return rest;
+  const { budget_tokens: _budget, ...shown } = thinking;
+  // These models show no thinking unless asked.
+  return { ...rest, thinking: { display: 'summarized', ...shown, type: 'adaptive' } };
+}
+
+const refusesEffort = /\bdoes not support the effort\b|\beffort\b[\w." ]* is not supported\b/i;
+/** Names the effort that is refused, and the list of those that are known. */
+const refusedEffort =
+  /\beffort(?: level)? ["'](\w+)["'](?: is not supported\b.*?)?[.;]? supported (?:levels|values): ([^.]*)/i;
+
+/**
+ * The body with the nearest effort that a Claude knows, or without one if it knows none. Absent if the refusal is about
+ * something else, or about another effort.
+ */
+export function withKnownEffort(body: JsonObject, refusal: string): JsonObject | undefined {
+  const { output_config: config } = body;
+  if (!isJsonObject(config) || config.effort === undefined) return undefined;
+  const { effort, ...rest } = config;
+  const [, refused, list = ''] = refusedEffort.exec(refusal) ?? [];
+  if (refused === undefined)
+    return refusesEffort.test(refusal) ? { ...body, output_config: rest } : undefined;
+  const asked = effortsByStrength.find((known) => known === refused);
+  if (asked === undefined || effort !== asked) return undefined;
+  const named = new Set<string>(list.match(/\w+/g));
+  const nearest = nearestEffort(
+    asked,
+    effortsByStrength.filter((known) => named.has(known)),
+  );
+  return { ...body, output_config: nearest === undefined ? rest : { ...config, effort: nearest } };
+}
