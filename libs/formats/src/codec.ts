@@ -163,8 +163,15 @@ export interface ServerTraits {
    * several, which only its length tells.
    */
   readonly sayTokenByToken: boolean;
-  /** The stop strings that they accept; `model` is its name at the server. */
-  readonly stopStrings: { readonly most: number; takes(stop: string, model: string): boolean };
+  /**
+   * The stop strings that they accept; `model` is its name at the server. `areRefused` tells whether a server says that
+   * it takes none at all. Absent: every server takes some.
+   */
+  readonly stopStrings: {
+    readonly most: number;
+    takes(stop: string, model: string): boolean;
+    areRefused?(refusal: string): boolean;
+  };
   /** The tool names that they accept. */
   readonly toolName: RegExp;
   /**

@@ -184,15 +184,13 @@ export class UpstreamEngine implements Engine {
       return Promise.resolve();
     }
     const { signal, onFailure } = run;
-    const plan: Plan = { context, signal, emit: translated(question, run), ...(onFailure && { onFailure }) };
-    if (question.stops.length === 0) return this.send(question, run, plan);
-    const inputTokens = () => estimateInputTokens(question.request);
-    return cutAt(question.stops, inputTokens, plan, (cut) => this.send(question, run, { ...plan, ...cut }));
+    const emit = translated(question, run);
+    return this.send(question, run, { context, signal, emit, ...(onFailure && { onFailure }) });
   }
 
   /** Asks, and rephrases the question as long as the server says what it does not accept. */
   private async send(question: Question, run: GenerationRun, plan: Plan): Promise<void> {
-    let asked = question;
+    let asked = this.refusals.fit(question, run);
     for (let left = secondQuestions; ; left -= 1) {
       let first: GenerationEvent | undefined;
       let refusal: ErrorEvent | undefined;
@@ -204,17 +202,13 @@ export class UpstreamEngine implements Engine {
       try {
         await this.call(asked, run, { ...plan, emit });
       } catch (thrown) {
-        plan.emit({ type: 'error', error: errorInfoOf(thrown), usage: nothingSpent });
-        return;
+        return plan.emit({ type: 'error', error: errorInfoOf(thrown), usage: nothingSpent });
       }
       // A question that was refused for another reason, perhaps in the client's own words, teaches nothing.
       if (first?.type === 'start') this.refusals.learn(asked, run);
       if (!refusal || plan.signal.aborted) return;
       const next = left > 0 ? this.askOtherwise(asked, run, refusal) : undefined;
-      if (!next) {
-        plan.emit(refusal);
-        return;
-      }
+      if (!next) return plan.emit(refusal);
       asked = next;
     }
   }
@@ -234,6 +228,12 @@ export class UpstreamEngine implements Engine {
 
   /** Throws for what the dialect cannot express. */
   private call(question: Question, run: GenerationRun, plan: Plan): Promise<void> {
+    if (question.stops.length === 0) return this.open(question, run, plan);
+    const inputTokens = () => estimateInputTokens(question.request);
+    return cutAt(question.stops, inputTokens, plan, (cut) => this.open(question, run, { ...plan, ...cut }));
+  }
+
+  private open(question: Question, run: GenerationRun, plan: Plan): Promise<void> {
     const wire = this.encode(question, run);
     // Only the call holds what is sent, and releases it: it may contain images.
     return new Promise((onEnd) => new UpstreamCall(this.callServices, wire, { ...plan, onEnd }).open());

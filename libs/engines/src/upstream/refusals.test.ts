@@ -105,6 +105,62 @@ it('a server that accepts other efforts gets the nearest, for a client that cann
   ]);
 });
 
+it('a server that forces no call while its model thinks forces it as soon as the model does not', async () => {
+  const message = 'Thinking mode does not support this tool_choice';
+  const asked = refusing('openai', ({ reasoning_effort: effort, tool_choice: choice }) =>
+    effort !== 'none' && choice !== undefined ? { status: 400, message } : undefined,
+  );
+  const forced = (effort: 'high' | 'none') =>
+    askFor('hi', {
+      reasoning: { effort },
+      tools: [{ type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }],
+      toolChoice: { type: 'required' },
+    });
+  expect(textOf(await runOf(asked, forced('high'), codingTool))).toBe('taken');
+  await runOf(asked, forced('none'), codingTool);
+  expect(server.seen[2]?.body.tool_choice).toBe('required');
+  await runOf(asked, forced('high'), codingTool);
+  expect(server.seen).toHaveLength(4);
+});
+
+describe('a server that takes no stop strings', () => {
+  const message = 'Argument not supported on this model: stop';
+  const until = (...stopSequences: string[]) => askFor('hi', { sampling: { stopSequences } });
+
+  it.each(['anthropic', 'openai'])(
+    'answers up to them nevertheless, for a client of %s, and from then on at once',
+    async (clientFormat) => {
+      const asked = refusing('openai', ({ stop }) =>
+        stop === undefined ? undefined : { status: 400, message },
+      );
+      for (const seen of [2, 3]) {
+        const events = await runOf(asked, until('k'), { clientFormat });
+        expect(textOf(events)).toBe('ta');
+        expect(events.at(-1)).toMatchObject({ type: 'finish', reason: 'stop', stopSequence: 'k' });
+        expect(server.seen).toHaveLength(seen);
+      }
+      expect(textOf(await runOf(asked, askFor('hi'), { clientFormat }))).toBe('taken');
+    },
+  );
+
+  it('is told apart from one that refuses another thing besides', async () => {
+    const user = 'user: Extra inputs are not permitted';
+    const asked = refusing('openai', (body) => {
+      if (body.user !== undefined) return { status: 400, message: user };
+      return body.stop === undefined ? undefined : { status: 400, message };
+    });
+    const request = { ...until('a', 'b', 'c', 'd', 'e'), endUser: 'u' };
+    expect(textOf(await runOf(asked, request, codingTool))).toBe('t');
+    expect(server.seen).toHaveLength(3);
+  });
+
+  it('fails if the refusal is about one stop string', async () => {
+    const asked = refusing('openai', () => ({ status: 400, message: "'stop' must not be empty" }));
+    expect(await runOf(asked, until('k'))).toMatchObject([{ type: 'error' }]);
+    expect(server.seen).toHaveLength(1);
+  });
+});
+
 it('a server that demands strings, an older role and short ids gets all three, learned one after the other', async () => {
   const asked = refusing('openai', (body) => {
     const messages = body.messages as { role: string; content: unknown; tool_call_id?: string }[];

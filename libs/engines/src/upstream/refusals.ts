@@ -1,7 +1,8 @@
-import type { JsonObject } from '@sluice/canonical';
+import type { InferenceRequest, JsonObject } from '@sluice/canonical';
 import { type ClientCodec, isForeign } from '@sluice/formats';
 import type { GenerationRun } from '../engine.ts';
 import type { Question } from './question.ts';
+import { withOwnStops } from './stop-strings.ts';
 
 /**
  * Kept per model. The limit matters if servers behind one address refuse each other's wording: then every request adds
@@ -9,13 +10,26 @@ import type { Question } from './question.ts';
  */
 const mostRefusals = 32;
 
+type Thinking = 'asked' | 'declined' | 'unsaid';
+
 /** Remembers, by model, the refusals that can be avoided by rephrasing, so that a request is not refused twice. */
 export class Refusals {
   private readonly codec: ClientCodec;
-  private readonly byModel = new Map<string, readonly string[]>();
+  /** Some models force no call, for example, while they think, but accept it otherwise. */
+  private readonly known: Readonly<Record<Thinking, Map<string, readonly string[]>>> = {
+    asked: new Map(),
+    declined: new Map(),
+    unsaid: new Map(),
+  };
 
   constructor(codec: ClientCodec) {
     this.codec = codec;
+  }
+
+  /** The question with its stop strings left to us if the server takes none. */
+  fit(question: Question, run: GenerationRun): Question {
+    const takesNone = this.of(question, run).some((refusal) => this.refusesStops(refusal));
+    return takesNone ? withOwnStops(question) : question;
   }
 
   /** The body without what the server refuses. */
@@ -25,21 +39,34 @@ export class Refusals {
 
   /** The question after the server refused this body with these words. Absent: it cannot be rephrased. */
   after(refusal: string, body: JsonObject, question: Question, run: GenerationRun): Question | undefined {
-    if (!this.rephrase(body, refusal, run)) return undefined;
-    return { ...question, refusals: [...this.of(question, run), refusal].slice(-mostRefusals) };
+    const hasStops = question.request.sampling.stopSequences !== undefined;
+    const canFit =
+      (hasStops && this.refusesStops(refusal)) || this.rephrase(body, refusal, run) !== undefined;
+    if (!canFit) return undefined;
+    const refusals = [...this.of(question, run), refusal].slice(-mostRefusals);
+    return this.fit({ ...question, refusals }, run);
   }
 
   /** Call when the server has answered the question in its last form. */
-  learn({ refusals }: Question, { backendModel }: GenerationRun): void {
-    if (refusals) this.byModel.set(backendModel, refusals);
+  learn({ refusals, request }: Question, { backendModel }: GenerationRun): void {
+    if (refusals) this.known[thinkingOf(request)].set(backendModel, refusals);
   }
 
-  private of({ refusals }: Question, { backendModel }: GenerationRun): readonly string[] {
-    return refusals ?? this.byModel.get(backendModel) ?? [];
+  private of({ refusals, request }: Question, { backendModel }: GenerationRun): readonly string[] {
+    return refusals ?? this.known[thinkingOf(request)].get(backendModel) ?? [];
+  }
+
+  private refusesStops(refusal: string): boolean {
+    return this.codec.servers.stopStrings.areRefused?.(refusal) ?? false;
   }
 
   private rephrase(body: JsonObject, refusal: string, run: GenerationRun): JsonObject | undefined {
     const { format, servers } = this.codec;
     return servers.rephrase?.(body, refusal, isForeign(run, format));
   }
+}
+
+function thinkingOf({ reasoning }: InferenceRequest): Thinking {
+  if (reasoning?.effort === 'none' || reasoning?.budgetTokens === 0) return 'declined';
+  return reasoning === undefined ? 'unsaid' : 'asked';
 }

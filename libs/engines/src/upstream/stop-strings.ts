@@ -23,3 +23,11 @@ export function shareStops(
     stops: stopSequences.filter((stop) => !theirs.includes(stop)),
   };
 }
+
+/** All stop strings left to us, for a server that takes none. */
+export function withOwnStops<Shared extends SharedStops>(shared: Shared): Shared {
+  const { stopSequences, ...sampling } = shared.request.sampling;
+  if (stopSequences === undefined) return shared;
+  const request = { ...shared.request, sampling };
+  return { ...shared, request, stops: [...stopSequences, ...shared.stops] };
+}

@@ -4,7 +4,7 @@ import { takesStops } from './gpt-models.ts';
 import { encodeModel, encodeModelList } from './models.ts';
 import { judgeReference } from './parts.ts';
 import { encodeRates } from './rates.ts';
-import { rephrase } from './rephrase.ts';
+import { refusesStops, rephrase } from './rephrase.ts';
 import { decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 import { ChatStreamDecoder } from './stream-decode.ts';
@@ -45,7 +45,7 @@ const client: ClientCodec = {
     sayTokenByToken: true,
     toolName: /^[\w-]{1,64}$/,
     rephrase,
-    stopStrings: { most: 4, takes: (_stop, model) => takesStops(model) },
+    stopStrings: { most: 4, takes: (_stop, model) => takesStops(model), areRefused: refusesStops },
   },
   authorize: (credential) => (credential === undefined ? {} : { authorization: `Bearer ${credential}` }),
   encodeRequest,

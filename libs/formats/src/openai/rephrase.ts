@@ -89,16 +89,21 @@ function withFreeChoice(body: JsonObject, refusal: string): JsonObject | undefin
   return isForced && /\btool_choice\b/.test(refusal) && isUnknown.test(refusal) ? rest : undefined;
 }
 
-/** Each with the ways in which refusals name it: quoted, before or after a colon, and in camel case (xAI). */
+/** How refusals name a setting: quoted, before or after a colon, and in camel case (xAI). */
+function named(setting: string): RegExp {
+  const name = setting.replace('_', '_?');
+  return new RegExp(`(?:^|["'\`]|body\\.|: |parameter |invalid )${name}(?:["'\`:]|\\.?$)`, 'i');
+}
+
 const dispensable = ['user', 'seed', 'temperature', 'top_p', 'presence_penalty', 'frequency_penalty'].map(
-  (setting) => {
-    const name = setting.replace('_', '_?');
-    return {
-      setting,
-      isNamed: new RegExp(`(?:^|["'\`]|body\\.|: |parameter |invalid )${name}(?:["'\`:]|\\.?$)`, 'i'),
-    };
-  },
+  (setting) => ({ setting, isNamed: named(setting) }),
 );
+const namesStop = named('stop');
+
+/** Whether a server says that it takes no stop strings, as xAI's models that reason do. */
+export function refusesStops(refusal: string): boolean {
+  return namesStop.test(refusal) && isUnknown.test(refusal);
+}
 
 function withoutSetting(body: JsonObject, refusal: string): JsonObject | undefined {
   const refused = dispensable.find(
