@@ -86,14 +86,18 @@ export function saysRefusedKey(message: string): boolean {
   return refusedKey.test(message);
 }
 
-/** Words of Claude, of DeepSeek and Zhipu, of Qwen, and of Zhipu in Chinese. */
+/** Words of Claude, of DeepSeek, Zhipu and MiniMax, of Qwen, and of Zhipu in Chinese. */
 const outOfMoney =
   /credit balance is too low|insufficient balance|account is in good standing|余额不足|欠费/i;
-const mayBeOutOfMoney: ReadonlySet<ErrorKind> = new Set(['invalid-request', 'rate-limited']);
+const mayBeOutOfMoney: ReadonlySet<ErrorKind> = new Set([
+  'invalid-request',
+  'rate-limited',
+  'upstream-failed',
+]);
 
 /**
- * Whether a server blames the request for our own empty account: Claude's API does so with status 400, Zhipu's with 429.
- * `kind` is what its status means.
+ * Whether a server blames the request for our own empty account: Claude's API does so with status 400, Zhipu's with 429,
+ * and MiniMax's with 500. `kind` is what its status means.
  */
 export function isOutOfMoney(kind: ErrorKind, message: string): boolean {
   return mayBeOutOfMoney.has(kind) && outOfMoney.test(message);

@@ -114,6 +114,11 @@ describe('the answer of a server', () => {
     expect(client.decodeError(500, {}, body)).toEqual({ kind: 'invalid-request', message });
   });
 
+  test('knows an empty account, which MiniMax reports as its own failure', () => {
+    const body = { type: 'error', error: { type: 'api_error', message: 'insufficient balance (1008)' } };
+    expect(client.decodeError(500, {}, body).kind).toBe('budget-exhausted');
+  });
+
   test('with endless words is shortened', () => {
     const body = { error: { type: 'api_error', message: 'x'.repeat(9999) } };
     expect(client.decodeError(500, {}, body).message).toHaveLength(500);

@@ -13,6 +13,7 @@ import {
   saysRefusedPlace,
   saysTooLong,
 } from '../upstream-words.ts';
+import { readStatusInBody } from './status-in-body.ts';
 import { saysWrongOrder } from './turn-order.ts';
 
 interface Word {
@@ -106,6 +107,12 @@ export function decodeError(status: number, headers: HttpHeaders, body: unknown)
 /** Reads an error in a stream or body that began well; absent if there is none. */
 export function decodeInBandError(body: unknown): ErrorInfo | undefined {
   if (!isJsonObject(body)) return undefined;
+  const reported = readStatusInBody(body);
+  if (reported) {
+    const { status, message, isFlagged } = reported;
+    const found = { message, ...(isFlagged && { code: 'content_filter' }) };
+    return describe(found, kindOfStatus(status), wordless);
+  }
   // vLLM marks an error object that has no wrapper with `object: error`.
   if ((body.error === undefined || body.error === null) && body.object !== 'error') return undefined;
   return describeInBand(readErrorObject(body));
@@ -120,10 +127,12 @@ export function decodeErrorMessage(data: string): ErrorInfo {
   }
 }
 
+const wordless = unreadable('wordless').message;
+
 function describeInBand(found: WireError): ErrorInfo {
   const status = Number(found.code);
   const kind = status >= 400 ? kindOfStatus(status) : (kindOfType.get(found.type ?? '') ?? 'upstream-failed');
-  return describe(found, kind, unreadable('wordless').message);
+  return describe(found, kind, wordless);
 }
 
 interface WireError {

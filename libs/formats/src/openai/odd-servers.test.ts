@@ -541,16 +541,16 @@ describe('a single body', () => {
   });
 
   test('without any sign of an answer is none, and has not begun', () => {
-    const [zhipu, miniMax] = [
+    const [zhipu, empty] = [
       { code: 500, msg: 'not found', success: false },
-      { id: 'x', choices: null, base_resp: { status_code: 1004, status_msg: 'login fail' } },
+      { id: 'x', choices: null },
     ];
-    for (const body of [zhipu, miniMax]) {
+    for (const body of [zhipu, empty]) {
       const failed = [{ type: 'error', error: { kind: 'upstream-failed' } }];
       expect(decodeResponse(body, context)).toMatchObject(failed);
       expect(decode(body)).toMatchObject(failed);
     }
-    expect(contentOf(miniMax, chunk({ content: 'a' }))).toEqual([{ type: 'text', text: 'a' }]);
+    expect(contentOf(empty, chunk({ content: 'a' }))).toEqual([{ type: 'text', text: 'a' }]);
   });
 });
 
@@ -583,6 +583,31 @@ describe('an error', () => {
     for (const body of [{ error: null }, { object: 'list' }, 7, null]) {
       expect(decodeInBandError(body)).toBeUndefined();
     }
+  });
+
+  test.each([
+    [1002, 'rate limit', 'rate-limited'],
+    [1039, 'token limit', 'rate-limited'],
+    [1004, 'login fail: the key sk-secret is unknown', 'unauthenticated'],
+    [2049, 'invalid api key', 'unauthenticated'],
+    [1008, 'insufficient balance', 'budget-exhausted'],
+    [1026, 'input new_sensitive', 'invalid-request', 'content-filtered'],
+    [1027, 'output new_sensitive', 'invalid-request', 'content-filtered'],
+    [2013, 'invalid params, missing field messages', 'invalid-request'],
+    [2013, 'invalid params, context window exceeds limit', 'invalid-request', 'context-length-exceeded'],
+    [1033, 'system error', 'upstream-failed'],
+  ])('with status 200 is what MiniMax says in its own code %i: %s', (code, words, kind, detail?: string) => {
+    const body = { id: 'x', choices: null, base_resp: { status_code: code, status_msg: words } };
+    const failed = [{ type: 'error', error: { kind, ...(detail && { detail }) } }];
+    expect(decodeResponse(body, context)).toMatchObject(failed);
+    expect(decode(body)).toMatchObject(failed);
+    expect(JSON.stringify(decode(body))).not.toContain('sk-secret');
+  });
+
+  test('is none if MiniMax says so beside its answer', () => {
+    const choices = [{ index: 0, delta: { content: 'a' } }];
+    const fine = { choices, base_resp: { status_code: 0, status_msg: '' } };
+    expect(contentOf(fine)).toEqual([{ type: 'text', text: 'a' }]);
   });
 
   test('is a message of that name, whatever it holds and whatever follows', () => {
