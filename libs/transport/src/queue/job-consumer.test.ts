@@ -128,6 +128,25 @@ describe('slots', () => {
     await until(() => room.takenBytes === 0);
   });
 
+  it('of several pools stay free where they share a room, even if their jobs come at the same time', async () => {
+    const room = new JobRoom(1_000);
+    const pools = ['first', 'second', 'third'];
+    const benches = await Promise.all(pools.map((pool) => createBench(pool, 8)));
+    for (const bench of benches) (await bench.createConsumer(() => true, room)).start();
+    await until(async () => (await waitingClients()) === pools.length);
+    const content = [{ type: 'text' as const, text: 'x'.repeat(2_000_000) }];
+    const request = { model: 'simulated', messages: [{ role: 'user' as const, content }], sampling: {} };
+    await Promise.all(
+      benches.map((bench, index) => bench.queue.enqueue(pools[index] ?? '', createJob('a', { request }), 1)),
+    );
+    for (let done = 1; done <= pools.length; done += 1) {
+      await until(() => benches.flatMap(({ taken }) => taken).length >= done);
+      expect(benches.filter(({ running }) => running.size > 0)).toHaveLength(1);
+      for (const bench of benches) bench.finishAll();
+    }
+    await until(() => room.takenBytes === 0);
+  });
+
   it('of a closed consumer stay free: the jobs are for others, and for itself once it opens', async () => {
     const bench = await createBench('closed', 2);
     let isOpen = false;

@@ -5,7 +5,7 @@ import { bellKey } from '../names.ts';
 import { openTwin, type RedisClient } from '../redis/connection.ts';
 import { type InferenceJob, keptAfterDeadlineMs, parseJob } from './job.ts';
 import { heapBytesOf, JobRoom } from './job-room.ts';
-import { type ClaimedJob, claimJobs, poolQueueKeys } from './queue-scripts.ts';
+import { type ClaimedJob, claimJobs, claimSmallJobs, poolQueueKeys } from './queue-scripts.ts';
 
 /** The worker's end of one pool's queue. */
 export interface JobConsumer {
@@ -105,15 +105,21 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
    * Waits for a job and claims it in one go: both commands are sent at once, and the second runs when the first
    * returns.
    */
-  const claimNext = async (count: number): Promise<ClaimedJob[]> => {
+  const claimNext = async (count: number): Promise<ClaimedJob[] | 'large'> => {
     const waited = waiting.bzpopmin(keys.marker, bell, waitLimitSeconds).then(
       () => undefined,
       (error: Error) => error,
     );
-    const claimed = await claimJobs(waiting, keys, count);
+    const claimed = await claimSmallJobs(waiting, keys, count);
     const error = await waited;
     if (error && claimed.length === 0) throw error;
     return claimed;
+  };
+
+  /** Claims a job that may fill the room by itself. Only in turn: the consumers that share the room see it filled. */
+  const claimLarge = async (): Promise<void> => {
+    if (isStopping || room.isFull || !isOpen()) return;
+    for (const job of await claimJobs(redis, keys, 1)) begin(job);
   };
 
   const fetchLoop = async (): Promise<void> => {
@@ -131,11 +137,18 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
       // Only half of the free slots are filled at once, so that the workers of a pool fill up evenly.
       const count = Math.min(isEmpty ? firstClaimLimit : claimLimit, Math.ceil((slots - busy) / 2));
       try {
-        const claimed: ClaimedJob[] = await (isEmpty ? claimNext(count) : claimJobs(redis, keys, count));
+        const claimed: ClaimedJob[] | 'large' = await (isEmpty
+          ? claimNext(count)
+          : claimSmallJobs(redis, keys, count));
+        isRefused = false;
+        if (claimed === 'large') {
+          isEmpty = false;
+          await room.inTurn(claimLarge);
+          continue;
+        }
         // After a wait, a claim that is not full has most likely emptied the queue. A queue that was busy may be
         // filling up again, so it counts as empty only if nothing was claimed.
         isEmpty = claimed.length < (isEmpty ? count : 1);
-        isRefused = false;
         for (const job of claimed) begin(job);
       } catch (error) {
         if (isStopping) return;

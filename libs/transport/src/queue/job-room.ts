@@ -7,6 +7,7 @@ export class JobRoom {
   private readonly onFull: () => void;
   private taken = 0;
   private hasBeenFull = false;
+  private lastTurn: Promise<unknown> = Promise.resolve();
 
   /** `onFull` is called when the room becomes full for the first time; default: nothing is. */
   constructor(limitBytes: number, onFull: () => void = () => undefined) {
@@ -22,6 +23,13 @@ export class JobRoom {
   /** Whether no job is to be claimed. Never while none runs, so a job that is larger than the room runs alone. */
   get isFull(): boolean {
     return this.taken >= this.limitBytes;
+  }
+
+  /** Runs claims of large jobs one after the other, so that each can see whether the one before has filled the room. */
+  inTurn(claim: () => Promise<void>): Promise<void> {
+    const turn = this.lastTurn.then(claim);
+    this.lastTurn = turn.catch(() => undefined);
+    return turn;
   }
 
   take(bytes: number): void {

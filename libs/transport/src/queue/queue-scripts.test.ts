@@ -6,6 +6,7 @@ import { queueName, queuePrefix } from '../names.ts';
 import {
   type ClaimedJob,
   claimJobs,
+  claimSmallJobs,
   enqueueJobs,
   type PoolQueueKeys,
   poolQueueKeys,
@@ -96,6 +97,20 @@ describe('jobs that we put in', () => {
     await redis.del(`${keys.jobPrefix}dead`, `${keys.jobPrefix}gone`);
     expect(idsOf(await claimJobs(redis, keys, 9))).toEqual(['a', 'b']);
     expect(await redis.keys('*')).toEqual([keys.marker]);
+  });
+
+  it('can be claimed up to the first large one, which keeps its place', async () => {
+    const large = { ...jobOf('b'), data: JSON.stringify({ is: 'b', prompt: 'x'.repeat(1_100_000) }) };
+    await enqueueJobs(redis, keys, [jobOf('a'), large, jobOf('c')]);
+    expect(await claimSmallJobs(redis, keys, 9)).toEqual([
+      { data: '{"is":"a"}', lifeMs: expect.any(Number) },
+    ]);
+    await redis.del(keys.marker);
+    expect(await claimSmallJobs(redis, keys, 9)).toBe('large');
+    expect(await redis.exists(keys.marker)).toBe(1);
+    expect(idsOf(await claimJobs(redis, keys, 9))).toEqual(['b']);
+    expect(await claimSmallJobs(redis, keys, 9)).toHaveLength(1);
+    expect(await claimSmallJobs(redis, keys, 9)).toEqual([]);
   });
 
   it('come a megabyte at a time where they are large, and what is left keeps its place', async () => {

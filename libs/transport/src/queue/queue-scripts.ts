@@ -45,7 +45,7 @@ export interface ClaimedJob {
 export const putJobsFile = new URL('./scripts/put-jobs.lua', import.meta.url);
 const enqueueScript = readLuaScript(putJobsFile, new URL('./scripts/enqueue.lua', import.meta.url));
 const claimScript = readLuaScript(new URL('./scripts/claim.lua', import.meta.url));
-/** A claim takes no further job once it has this much. */
+/** A claim takes no further job once it has this much. A job that has more is large. */
 const enoughBytes = 1024 * 1024;
 const claimedSchema = z.array(z.union([z.string(), z.number()]));
 
@@ -96,8 +96,32 @@ export async function claimJobs(
   keys: PoolQueueKeys,
   count: number,
 ): Promise<ClaimedJob[]> {
-  const reply = await runLuaScript(redis, claimScript, numbered(keys), [keys.jobPrefix, count, enoughBytes]);
-  const fields = claimedSchema.parse(reply);
+  return readJobs(await runClaim(redis, keys, count, Number.MAX_SAFE_INTEGER));
+}
+
+/** The same up to the first large job, of more than a megabyte. `large`: the first one is, and none was taken. */
+export async function claimSmallJobs(
+  redis: RedisClient,
+  keys: PoolQueueKeys,
+  count: number,
+): Promise<ClaimedJob[] | 'large'> {
+  const fields = await runClaim(redis, keys, count, enoughBytes);
+  return fields[0] === 'large' ? 'large' : readJobs(fields);
+}
+
+type Fields = z.output<typeof claimedSchema>;
+
+async function runClaim(
+  redis: RedisClient,
+  keys: PoolQueueKeys,
+  count: number,
+  mostBytes: number,
+): Promise<Fields> {
+  const values = [keys.jobPrefix, count, enoughBytes, mostBytes];
+  return claimedSchema.parse(await runLuaScript(redis, claimScript, numbered(keys), values));
+}
+
+function readJobs(fields: Fields): ClaimedJob[] {
   const claimed: ClaimedJob[] = [];
   for (let index = 0; index < fields.length; index += 2) {
     const lifeMs = Number(fields[index + 1]);
