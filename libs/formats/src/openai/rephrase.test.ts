@@ -271,7 +271,6 @@ describe('a forced call', () => {
   const refusals = [
     'Thinking mode does not support this tool_choice',
     'The tool_choice parameter does not support being set to required or object in thinking mode',
-    "tool_choice 'specified' is incompatible with thinking enabled",
   ];
 
   test.each(refusals)('is left to the model for a client of another format: %s', (refusal) => {
@@ -280,6 +279,17 @@ describe('a forced call', () => {
     expect(rephrase({ ...forced, tool_choice: { type: 'function' } }, refusal, true)).toEqual(free);
     expect(rephrase(free, refusal, true)).toBeUndefined();
     expect(rephrase(forced, refusal, false)).toBeUndefined();
+  });
+
+  test('is refused in one of its two ways only if the refusal names it', () => {
+    const { tool_choice: required, ...free } = forced;
+    const named = { ...free, tool_choice: { type: 'function', function: { name: 'f' } } };
+    const vllm = 'tool_choice = "required" is not supported!';
+    expect(rephrase(forced, vllm, true)).toEqual(free);
+    expect(rephrase(named, vllm, true)).toBeUndefined();
+    const moonshot = "tool_choice 'specified' is incompatible with thinking enabled";
+    expect(rephrase(named, moonshot, true)).toEqual(free);
+    expect(rephrase(forced, moonshot, true)).toBeUndefined();
   });
 
   test('is no choice that forbids calls or leaves them free', () => {

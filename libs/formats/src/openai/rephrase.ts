@@ -82,11 +82,17 @@ function withoutWord(body: JsonObject, word: string, refusal: string): JsonObjec
   return refused !== undefined && refusal.includes(word) && isUnknown.test(refusal) ? known : undefined;
 }
 
+/** How a refusal names the one way to force a call that it is about: any function, or a certain one. */
+const refusedForce = /\btool_choice\W{1,4}(required|specified)\b/i;
+
 /** With a call left to the model that was forced to it. */
 function withFreeChoice(body: JsonObject, refusal: string): JsonObject | undefined {
   const { tool_choice: choice, ...rest } = body;
   const isForced = choice !== undefined && choice !== 'auto' && choice !== 'none';
-  return isForced && /\btool_choice\b/.test(refusal) && isUnknown.test(refusal) ? rest : undefined;
+  if (!isForced || !/\btool_choice\b/.test(refusal) || !isUnknown.test(refusal)) return undefined;
+  const way = choice === 'required' ? 'required' : 'specified';
+  const refused = refusedForce.exec(refusal)?.[1]?.toLowerCase() ?? way;
+  return refused === way ? rest : undefined;
 }
 
 /** How refusals name a setting: quoted, before or after a colon, and in camel case (xAI). */
