@@ -183,6 +183,13 @@ describe('a Claude that its name does not tell', () => {
     },
   );
 
+  test('that lacks one effort and does not say which it has gets every other as it is', () => {
+    const refusal = 'output_config.effort "xhigh" is not supported by this model';
+    const asked = (effort: string) => ({ ...plain, output_config: { effort } });
+    expect(rephrase(asked('xhigh'), refusal, true)).toEqual({ ...plain, output_config: {} });
+    expect(rephrase(asked('low'), refusal, true)).toBeUndefined();
+  });
+
   test('keeps a setting that it refuses only beside another', () => {
     const alone = { ...plain, top_p };
     const both = '`temperature` and `top_p` cannot both be specified for this model. Please use only one.';

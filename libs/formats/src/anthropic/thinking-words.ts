@@ -23,28 +23,24 @@ export function withKnownThinking(body: JsonObject, refusal: string): JsonObject
   return { ...rest, thinking: { display: 'summarized', ...shown, type: 'adaptive' } };
 }
 
-const refusesEffort = /\bdoes not support the effort\b|\beffort\b[\w." ]* is not supported\b/i;
-/** Names the effort that is refused, and the list of those that are known. */
-const refusedEffort =
-  /\beffort(?: level)? ["'](\w+)["'](?: is not supported\b.*?)?[.;]? supported (?:levels|values): ([^.]*)/i;
+const refusesEffort = /\bdoes not support (?:the )?effort\b|\beffort\b[\w."' ]* is not supported\b/i;
+/** Names the effort that is refused. */
+const refusedEffort = /\beffort(?: level)? ["'](\w+)["']/i;
+const knownEfforts = /\bsupported (?:levels|values): ([^.]*)/i;
 
 /**
- * The body with the nearest effort that a Claude knows, or without one if it knows none. Absent if the refusal is about
+ * The body with the nearest effort that a Claude names, or without one if it names none. Absent if the refusal is about
  * something else, or about another effort.
  */
 export function withKnownEffort(body: JsonObject, refusal: string): JsonObject | undefined {
   const { output_config: config } = body;
-  if (!isJsonObject(config) || config.effort === undefined) return undefined;
+  if (!refusesEffort.test(refusal) || !isJsonObject(config) || config.effort === undefined) return undefined;
   const { effort, ...rest } = config;
-  const [, refused, list = ''] = refusedEffort.exec(refusal) ?? [];
-  if (refused === undefined)
-    return refusesEffort.test(refusal) ? { ...body, output_config: rest } : undefined;
-  const asked = effortsByStrength.find((known) => known === refused);
-  if (asked === undefined || effort !== asked) return undefined;
-  const named = new Set<string>(list.match(/\w+/g));
-  const nearest = nearestEffort(
-    asked,
-    effortsByStrength.filter((known) => named.has(known)),
-  );
+  const refused = refusedEffort.exec(refusal)?.[1];
+  if (refused !== undefined && refused !== effort) return undefined;
+  const named = new Set<string>(knownEfforts.exec(refusal)?.[1]?.match(/\w+/g));
+  const known = effortsByStrength.filter((each) => named.has(each));
+  const asked = effortsByStrength.find((each) => each === refused);
+  const nearest = asked && nearestEffort(asked, known);
   return { ...body, output_config: nearest === undefined ? rest : { ...config, effort: nearest } };
 }
