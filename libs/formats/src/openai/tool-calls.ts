@@ -28,8 +28,8 @@ const bodyFields = new Set(['name', 'arguments']);
 
 /**
  * Assigns pieces to calls. Servers differ: a number may be missing or always 0, an id empty or late, a name split,
- * repeated or late. A new call begins with a different id or number, or with a name after arguments; the same name counts if
- * both calls have complete arguments of their own.
+ * repeated or later than the arguments. A new call begins with a different id or number, or with another name after a
+ * name and arguments; the same name counts if both calls have complete arguments of their own.
  */
 export class ToolCalls {
   readonly calls: OpenCall[] = [];
