@@ -110,6 +110,16 @@ test('a template without system messages gets them from the user', () => {
   ]);
 });
 
+test.each(["Unexpected role 'system' after role 'user'", "Unexpected role 'user' after role 'tool'"])(
+  'a template that refused an order of roles keeps the id of the user: %s',
+  (refusal) => {
+    const body = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
+    const named = { ...body, user: 'u' };
+    expect(rephrase(named, refusal, true)).toBeUndefined();
+    expect(rephrase(named, "Unknown parameter: 'user'", true)).toEqual(body);
+  },
+);
+
 test('a template that wants results answered gets an answer before what the user adds to them', () => {
   const refusal = "Unexpected role 'user' after role 'tool'";
   const call = { role: 'assistant', content: null, tool_calls: [{ id: 'c' }, { id: 'd' }] };

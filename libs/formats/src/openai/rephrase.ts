@@ -95,10 +95,10 @@ function withFreeChoice(body: JsonObject, refusal: string): JsonObject | undefin
   return refused === way ? rest : undefined;
 }
 
-/** How refusals name a setting: quoted, before or after a colon, and in camel case (xAI). */
+/** How refusals name a setting: quoted, before or after a colon, and in camel case (xAI). `user` is also a role. */
 function named(setting: string): RegExp {
   const name = setting.replace('_', '_?');
-  return new RegExp(`(?:^|["'\`]|body\\.|: |parameter |invalid )${name}(?:["'\`:]|\\.?$)`, 'i');
+  return new RegExp(`(?:^|(?<!\\brole )["'\`]|body\\.|: |parameter |invalid )${name}(?:["'\`:]|\\.?$)`, 'i');
 }
 
 const dispensable = ['user', 'seed', 'temperature', 'top_p', 'presence_penalty', 'frequency_penalty'].map(
