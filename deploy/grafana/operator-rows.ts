@@ -82,12 +82,14 @@ export const engines: Row = {
       ],
     },
     {
-      title: 'Published bytes',
-      description: 'Bytes through Redis, and bytes kept until ingresses acknowledge them.',
+      title: 'Published bytes, and jobs',
+      description:
+        'Bytes through Redis, bytes kept until ingresses acknowledge them, and the jobs of the worker that holds the most: at a fifth of its heap it takes no more.',
       unit: 'bytes',
       queries: [
         { expression: total('sluice_published_bytes_total'), legend: 'published per second' },
         { expression: 'sum(sluice_kept_frames_bytes)', legend: 'kept' },
+        { expression: 'max(sluice_job_bytes)', legend: 'jobs of one worker' },
       ],
     },
     {
