@@ -119,7 +119,8 @@ async function askMessages(target: Target, question: Question, isStream: boolean
   if (question.tools) {
     body.tools = [
       { ...weather, input_schema: weatherSchema },
-      { ...clock, input_schema: { type: 'object' } },
+      // Servers of chat completions are told that there are no properties, and count that as input.
+      { ...clock, input_schema: { type: 'object', properties: {} } },
     ];
   }
   if (question.tools === 'forced') body.tool_choice = { type: 'tool', name: weather.name };
