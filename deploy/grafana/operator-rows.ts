@@ -84,7 +84,8 @@ export const engines: Row = {
     {
       title: 'Published bytes, and jobs',
       description:
-        'Bytes through Redis, bytes kept until ingresses acknowledge them, and the jobs of the worker that holds the most: at a fifth of its heap it takes no more.',
+        'Bytes through Redis, bytes kept until ingresses acknowledge them, and the jobs of the worker that holds ' +
+        'the most: at a fifth of its heap it takes no more.',
       unit: 'bytes',
       queries: [
         { expression: total('sluice_published_bytes_total'), legend: 'published per second' },
