@@ -358,15 +358,22 @@ describe('coordinated omission', () => {
     const host = createHostClock();
     // By the client's clock each answer takes six of the ten seconds that it may take, and requests are due at once.
     let elapsedMs = 0;
+    let looks = 0;
+    const clock = {
+      now: () => {
+        looks += 1;
+        return host.now() + elapsedMs;
+      },
+    };
     const target = await serve(async (_, response) => {
       elapsedMs += 6_000;
-      // Until the client has looked for requests that took too long.
-      await delay(150);
+      // While the only request is under way, the client looks at its clock to find those that took too long.
+      const enough = looks + 3;
+      while (looks < enough) await delay(1);
       const answer = { choices: [{ message: { content: 'x' } }] };
       response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
     });
     const load = { kind: 'closed' as const, users: 1, paceMs: '1ms' };
-    const clock = { now: () => host.now() + elapsedMs };
     const traffic = [{ streamShare: 0 }];
     const result = await run(target, { load, traffic, timeoutMs: '10s', durationMs: '1h' }, 3, clock);
     expect(result.errors).toEqual({});
