@@ -496,6 +496,20 @@ describe('a function that leaves out what OpenAI’s API demands', () => {
     });
   });
 
+  test('has no exclusion whose pattern Python does not read, which would exclude everything without it', () => {
+    const name = { type: 'string', not: { pattern: String.raw`\p{Cc}` } };
+    const other = { type: 'string', not: { pattern: '^x' } };
+    const list = { not: { type: 'array', items: {} } };
+    expect(
+      parametersOf({ type: 'object', properties: { name, other, list: { not: { type: 'array' } } } })
+        ?.properties,
+    ).toEqual({
+      name: { type: 'string' },
+      other,
+      list,
+    });
+  });
+
   test.each([String.raw`^(?!x)[\w\s\d\-/]+\.\u00e4$`, String.raw`\\p`, '^[a-z]+$'])(
     'has any other pattern: %s',
     (pattern) => {

@@ -23,6 +23,8 @@ export function acceptedParameters(schema: JsonObject): JsonObject {
 
 function accepted(schema: JsonObject): JsonObject {
   const whole = withPattern(schema);
+  // Without its pattern, an exclusion would exclude more, or everything.
+  if (hasUnreadPattern(whole.not)) delete whole.not;
   for (const name of schemaMaps) {
     const map = whole[name];
     if (isJsonObject(map))
@@ -50,10 +52,19 @@ function inner(schema: Json): Json {
 /** A copy, with a pattern that Python does not read in words. */
 function withPattern(schema: JsonObject): JsonObject {
   const { pattern, ...others } = schema;
-  // An escaped backslash escapes nothing.
-  const isRead = typeof pattern !== 'string' || !notPython.test(pattern.replaceAll('\\\\', ''));
-  if (isRead) return { ...schema };
+  if (!isUnread(pattern)) return { ...schema };
   const told = `{pattern: ${JSON.stringify(pattern)}}`;
   const { description } = schema;
   return { ...others, description: typeof description === 'string' ? `${description}\n\n${told}` : told };
+}
+
+function isUnread(pattern: Json | undefined): boolean {
+  // An escaped backslash escapes nothing.
+  return typeof pattern === 'string' && notPython.test(pattern.replaceAll('\\\\', ''));
+}
+
+/** Whether a pattern that Python does not read is anywhere in a schema. */
+function hasUnreadPattern(schema: Json | undefined): boolean {
+  if (Array.isArray(schema)) return schema.some(hasUnreadPattern);
+  return isJsonObject(schema) && (isUnread(schema.pattern) || Object.values(schema).some(hasUnreadPattern));
 }
