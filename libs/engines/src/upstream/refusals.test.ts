@@ -198,6 +198,40 @@ it('a server that demands strings, an older role and short ids gets all three, l
   ]);
 });
 
+describe('a refusal that quotes its caller', () => {
+  const sorry = 'top_k and "temperature" are not supported';
+  const calls = (id: string): InferenceRequest =>
+    askFor('hi', {
+      messages: [
+        { role: 'user', content: text('hi') },
+        { role: 'assistant', content: [{ type: 'tool-call', id, name: 'f', arguments: '{}' }] },
+        { role: 'tool', content: [{ type: 'tool-result', toolCallId: id, content: text('done') }] },
+      ],
+    });
+  /** Quotes as Mistral's API does. */
+  const quoting = (quote: (id: string) => string) =>
+    refusing('openai', (body) => {
+      const messages = body.messages as { tool_call_id?: string }[];
+      const long = messages.find(({ tool_call_id: id }) => id !== undefined && id.length !== 9)?.tool_call_id;
+      const message = `Tool call id was ${quote(long ?? '')} but must be a-z, A-Z, 0-9, with a length of 9.`;
+      return long === undefined ? undefined : { status: 400, message };
+    });
+
+  it.each([
+    ['whole', sorry, (id: string) => id],
+    ['by its beginning', `${sorry} at all`, (id: string) => `${id.slice(0, sorry.length)}…`],
+    ['by its end', `Yet ${sorry}`, (id: string) => `…${id.slice(-sorry.length)}`],
+  ])('%s teaches what the server says, and nothing that the caller does', async (_how, id, quote) => {
+    const asked = quoting(quote);
+    expect(textOf(await runOf(asked, calls(id), codingTool))).toBe('taken');
+    await runOf(asked, askFor('hi', { sampling: { temperature: 0.5, topK: 7 } }), codingTool);
+    expect(server.seen.at(-1)?.body).toMatchObject({ temperature: 0.5, top_k: 7 });
+    const before = server.seen.length;
+    expect(textOf(await runOf(asked, calls('toolu_2'), codingTool))).toBe('taken');
+    expect(server.seen).toHaveLength(before + 1);
+  });
+});
+
 it('does not remember without limit what servers behind one address refuse of each other', () => {
   const codec = findClientCodec('openai');
   if (!codec) throw new Error('no codec');

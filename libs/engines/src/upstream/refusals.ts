@@ -2,6 +2,7 @@ import type { InferenceRequest, JsonObject } from '@sluice/canonical';
 import { type ClientCodec, isForeign } from '@sluice/formats';
 import type { GenerationRun } from '../engine.ts';
 import type { Question } from './question.ts';
+import { withoutQuotations } from './quotations.ts';
 import { withOwnStops } from './stop-strings.ts';
 
 /**
@@ -39,17 +40,28 @@ export class Refusals {
 
   /** The question after the server refused this body with these words. Absent: it cannot be rephrased. */
   after(refusal: string, body: JsonObject, question: Question, run: GenerationRun): Question | undefined {
-    const hasStops = question.request.sampling.stopSequences !== undefined;
-    const canFit =
-      (hasStops && this.refusesStops(refusal)) || this.rephrase(body, refusal, run) !== undefined;
-    if (!canFit) return undefined;
-    const refusals = [...this.of(question, run), refusal].slice(-mostRefusals);
+    const { request } = question;
+    const hasStops = request.sampling.stopSequences !== undefined;
+    const canFit = (words: string) =>
+      (hasStops && this.refusesStops(words)) || this.rephrase(body, words, run) !== undefined;
+    if (!canFit(refusal)) return undefined;
+    const itsOwn = withoutQuotations(refusal, request);
+    const words = canFit(itsOwn) ? itsOwn : refusal;
+    const refusals = [...this.of(question, run), words].slice(-mostRefusals);
     return this.fit({ ...question, refusals }, run);
   }
 
-  /** Call when the server has answered the question in its last form. */
+  /**
+   * Call when the server has answered the question in its last form. What the server said only by quoting the request
+   * is not learned: a caller could have others' requests changed by it.
+   */
   learn({ refusals, request }: Question, { backendModel }: GenerationRun): void {
-    if (refusals) this.known[thinkingOf(request)].set(backendModel, refusals);
+    if (!refusals) return;
+    const known = this.known[thinkingOf(request)];
+    const before = known.get(backendModel) ?? [];
+    const isLearned = (words: string) =>
+      before.includes(words) || withoutQuotations(words, request) === words;
+    known.set(backendModel, refusals.filter(isLearned));
   }
 
   private of({ refusals, request }: Question, { backendModel }: GenerationRun): readonly string[] {

@@ -1,0 +1,63 @@
+import { assertNever, type InferenceRequest, type Message } from '@sluice/canonical';
+
+/** So many characters in a row do not stand in a request and in its refusal by chance. */
+const quotedLength = 24;
+
+/**
+ * What a server said of a request in its own words: without the texts, names and ids of the request that stand there
+ * whole, and without longer pieces of them.
+ */
+export function withoutQuotations(refusal: string, request: InferenceRequest): string {
+  const words = [...wordsOf(request)];
+  const whole = words.filter((word) => word !== '' && refusal.includes(word));
+  const rest = whole.reduce((said, word) => withoutWord(said, word), refusal);
+  return withoutPieces(rest, words.filter((word) => word.length >= quotedLength).join('\n'));
+}
+
+function* wordsOf({ messages, tools = [], sampling, endUser = '' }: InferenceRequest): Generator<string> {
+  for (const { content } of messages) for (const part of content) yield* wordsOfPart(part);
+  for (const tool of tools) if (tool.type === 'function') yield* [tool.name, tool.description ?? ''];
+  yield* sampling.stopSequences ?? [];
+  yield endUser;
+}
+
+function* wordsOfPart(part: Message['content'][number]): Generator<string> {
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+      return yield part.text;
+    case 'tool-call':
+      return yield* [part.id, part.name, part.arguments];
+    case 'tool-result':
+      yield* [part.toolCallId, part.toolName ?? ''];
+      for (const inner of part.content) yield* wordsOfPart(inner);
+      return;
+    case 'media':
+      yield part.filename ?? '';
+      if (part.source.type === 'url') yield part.source.url;
+      return;
+    case 'opaque':
+      return yield JSON.stringify(part.value);
+    default:
+      return assertNever(part);
+  }
+}
+
+/** Not where it is only a part of a longer word, as a short text may well be. */
+function withoutWord(refusal: string, word: string): string {
+  const isEdge = (character: string | undefined) => character === undefined || !/\w/.test(character);
+  return refusal
+    .split(word)
+    .reduce((said, next) => `${said}${isEdge(said.at(-1)) && isEdge(next[0]) ? '…' : word}${next}`);
+}
+
+function withoutPieces(refusal: string, texts: string): string {
+  let said = '';
+  let from = 0;
+  for (let at = 0; at + quotedLength <= refusal.length; at += 1) {
+    if (!texts.includes(refusal.slice(at, at + quotedLength))) continue;
+    if (at > from) said += `${refusal.slice(from, at)}…`;
+    from = at + quotedLength;
+  }
+  return said + refusal.slice(from);
+}
