@@ -15,6 +15,11 @@ export interface Call {
   readonly request: WireRequest;
   /** How many bytes per second this caller reads; absent means as fast as they come. */
   readonly readBytesPerSecond?: number | undefined;
+  /**
+   * Whether it has all that it wants of an answer that has not ended: its connection is closed when another call needs
+   * the place. Absent means no.
+   */
+  readonly wantsNoMore?: boolean;
   /** The connection that serves this call; set and cleared by the connection. */
   connection: Connection | undefined;
   /** Called just before the request is written. */
@@ -79,6 +84,11 @@ export class Connection implements ResponseSink {
     });
     this.socket.on('end', () => this.ended());
     this.socket.on('close', () => this.lost());
+  }
+
+  /** Whether it only waits for the end of an answer that nobody wants any more of. */
+  get isSpare(): boolean {
+    return this.call?.wantsNoMore ?? false;
   }
 
   /** Writes the call's request. The connection must have no call. */

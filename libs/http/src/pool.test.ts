@@ -59,6 +59,7 @@ class Asked implements Call {
   readonly readBytesPerSecond: number | undefined;
   connection: Connection | undefined;
   status: number | undefined;
+  wantsNoMore = false;
   text = '';
   readonly over: Promise<string | Failure>;
   private tell: (outcome: string) => void = () => undefined;
@@ -130,6 +131,16 @@ describe('a pool', () => {
     for (const response of held) response.end();
     await Promise.all(answers);
     expect(sockets).toBe(3);
+  });
+
+  it('closes the connection of a call that has all that it wants when another one needs the place', async () => {
+    pool = open(server, 1);
+    const content = ask('/hold');
+    await holds(1);
+    const next = get('/');
+    content.wantsNoMore = true;
+    const last = get('/');
+    expect(await Promise.all([content.over, next, last])).toEqual(['closed', 'answer', 'answer']);
   });
 
   it('continues after connections that were cut', async () => {

@@ -53,10 +53,13 @@ export class Pool implements ConnectionOwner {
       return;
     }
     const isSlow = isSlowReader(call);
-    if (isSlow) this.makeRoom();
     const connection = isSlow ? undefined : this.takeIdle();
-    if (connection) connection.start(call);
-    else if (this.open.size < this.options.maxConnections) this.connect(isSlow).start(call);
+    if (connection) {
+      connection.start(call);
+      return;
+    }
+    this.makeRoom();
+    if (this.open.size < this.options.maxConnections) this.connect(isSlow).start(call);
     else this.waiting.push(call);
   }
 
@@ -114,9 +117,11 @@ export class Pool implements ConnectionOwner {
     if (next) this.send(next);
   }
 
-  /** Closes the connection that has been idle longest if there is no place for another one. */
+  /** If there is no place for another connection, closes the one that has been idle longest, else one that is spare. */
   private makeRoom(): void {
-    if (this.open.size >= this.options.maxConnections) this.idle[0]?.close();
+    if (this.open.size < this.options.maxConnections) return;
+    const unneeded = this.idle[0] ?? this.open.values().find(({ isSpare }) => isSpare);
+    unneeded?.close();
   }
 
   private takeIdle(): Connection | undefined {

@@ -85,6 +85,10 @@ export class UpstreamCall implements Call, Limited, Resting {
     this.services.pool.send(this);
   }
 
+  get wantsNoMore(): boolean {
+    return this.hasEnded;
+  }
+
   head(head: ResponseHead): void {
     this.services.onContact(head.status);
     // It will not be sent again, and it may hold images.

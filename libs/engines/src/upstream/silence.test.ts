@@ -175,4 +175,15 @@ describe('the silence of an upstream', () => {
     await closed;
     expect(calls()).toBe(before);
   });
+
+  it('after the end of an answer keeps no other call waiting', async () => {
+    let { done } = await begin('openai');
+    for (let ended = 0; ended < 3 * engine.slots; ended += 1) {
+      answer?.write('data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: [DONE]\n\n');
+      await done;
+      const asked = once(server, 'request');
+      ({ done } = record(engine, askFor('next')));
+      await asked;
+    }
+  });
 });
