@@ -28,13 +28,18 @@ export class Nemesis {
     this.options = options;
   }
 
+  /** Whether no further fault comes: all have been injected, or one could not be undone. */
   get isDone(): boolean {
-    return this.faults.length >= (this.options.limit ?? Number.POSITIVE_INFINITY);
+    return (
+      this.stopping.signal.aborted || this.faults.length >= (this.options.limit ?? Number.POSITIVE_INFINITY)
+    );
   }
 
   start(): void {
     const lanes = Array.from({ length: this.options.lanes ?? 1 }, () => this.runLane());
     this.running = Promise.all(lanes).then(() => undefined);
+    // Whoever stops the nemesis hears of it.
+    this.running.catch(() => this.stopping.abort());
   }
 
   /** Resolves when every fault is undone. Rejects if one could not be undone. */
@@ -45,7 +50,7 @@ export class Nemesis {
 
   private async runLane(): Promise<void> {
     const { random, pauseMs = 400 } = this.options;
-    while (!this.stopping.signal.aborted && !this.isDone) {
+    while (!this.isDone) {
       await this.breakSomething();
       await sleep(random.between(0, pauseMs), undefined, { signal: this.stopping.signal }).catch(
         () => undefined,
