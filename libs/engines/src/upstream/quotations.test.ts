@@ -1,0 +1,29 @@
+import type { InferenceRequest } from '@sluice/canonical';
+import { describe, expect, it } from 'vitest';
+import { withoutQuotations } from './quotations.ts';
+
+const asking = (text: string): InferenceRequest => ({
+  model: 'm',
+  messages: [{ role: 'user', content: [{ type: 'text', text }] }],
+  sampling: {},
+});
+
+describe('a refusal without its quotations', () => {
+  const quoted = 'one two three four fives';
+
+  it('misses a piece of a prompt, wherever in the prompt it stands', () => {
+    for (let before = 0; before <= 2 * quoted.length; before += 1) {
+      const request = asking(`${'-'.repeat(before)}${quoted}${'+'.repeat(before % 5)}`);
+      expect(withoutQuotations(`You said "${quoted}", we say no`, request)).toBe('You said "…", we say no');
+    }
+  });
+
+  it('keeps what a prompt has by chance', () => {
+    const refusal = `We do not take ${quoted.slice(1)}`;
+    expect(withoutQuotations(refusal, asking(`${quoted}!`))).toBe(refusal);
+  });
+
+  it('misses a text that stands in it whole, but not inside of a longer word', () => {
+    expect(withoutQuotations('top_k of "top" is refused', asking('top'))).toBe('top_k of "…" is refused');
+  });
+});
