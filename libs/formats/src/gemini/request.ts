@@ -8,7 +8,14 @@ import {
   type Message,
   type Opaque,
 } from '@sluice/canonical';
-import type { ClientCall, DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
+import type {
+  ClientCall,
+  DecodedRequest,
+  EncodedRequest,
+  HttpHeaders,
+  UpstreamTarget,
+  WireRequest,
+} from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
 import { placed } from '../places.ts';
 import { decodeConfig, encodeConfig } from './config.ts';
@@ -27,6 +34,11 @@ export interface ReplyFacts {
   includeThoughts: boolean;
   /** The prompt holds no media, so all of its tokens can be reported as text tokens. */
   textOnly: boolean;
+  /**
+   * The client is `@google/generative-ai`, or LangChain on top of it. Its chats drop a streamed answer with an empty text
+   * in it; those of the newer SDKs, one with a chunk without parts.
+   */
+  isOlderSdk: boolean;
 }
 
 /** Decodes a client's call. Throws `invalid-request` with the first bad field, or `not-found` for an unknown action. */
@@ -38,6 +50,7 @@ export function decodeRequest(wire: WireRequest): DecodedRequest {
     sse: (wire.query.alt ?? wire.query.$alt)?.toLowerCase() === 'sse',
     includeThoughts,
     textOnly: isTextOnly(request.messages),
+    isOlderSdk: namesOlderSdk(wire.headers),
   };
   const call: ClientCall = {
     stream: action === 'streamGenerateContent',
@@ -55,7 +68,13 @@ export function replyFacts({ wire }: ClientCall): ReplyFacts {
     sse: wire.sse === true,
     includeThoughts: wire.includeThoughts === true,
     textOnly: wire.textOnly === true,
+    isOlderSdk: wire.isOlderSdk === true,
   };
+}
+
+function namesOlderSdk(headers: HttpHeaders): boolean {
+  const client = headers['x-goog-api-client'];
+  return typeof client === 'string' && client.includes('genai-js/');
 }
 
 function decodeBody(

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ApiError, type FunctionCall, GoogleGenAI } from '@google/genai';
+import { type GenerativeModel, GoogleGenerativeAI } from '@google/generative-ai';
 import { collect, errorInfoOf, type GenerationEvent, type InferenceRequest } from '@sluice/canonical';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { ClientCall } from '../codec.ts';
@@ -14,6 +15,8 @@ import { gemini } from './index.ts';
 const { server: codec } = gemini;
 let server: Server;
 let client: GoogleGenAI;
+/** By the SDK before the present one, which is still widely used. */
+let older: GenerativeModel;
 let script: GenerationEvent[][] = [];
 let seen: InferenceRequest[] = [];
 
@@ -29,7 +32,9 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   // Safe to cast: a server that listens on TCP has an address object.
   const { port } = server.address() as AddressInfo;
-  client = new GoogleGenAI({ apiKey: 'sk-test', httpOptions: { baseUrl: `http://127.0.0.1:${port}` } });
+  const baseUrl = `http://127.0.0.1:${port}`;
+  client = new GoogleGenAI({ apiKey: 'sk-test', httpOptions: { baseUrl } });
+  older = new GoogleGenerativeAI('sk-test').getGenerativeModel({ model: 'm' }, { baseUrl });
 });
 
 afterAll(() => {
@@ -236,4 +241,20 @@ test('models are listed page by page and shown one by one', async () => {
   for await (const model of await client.models.list({ config: { pageSize: 2 } })) names.push(model.name);
   expect(names).toEqual(['models/a', 'models/b', 'models/org/c:v1']);
   expect(await client.models.get({ model: 'a' })).toMatchObject({ name: 'models/a', displayName: 'A' });
+});
+
+test('chats of the older SDK keep a streamed answer, signed or not', async () => {
+  const signature: GenerationEvent = {
+    type: 'block-annotation',
+    block: 1,
+    extensions: { gemini: { thoughtSignature: 'c2ln' } },
+  };
+  for (const events of [hello, [...hello.slice(0, -1), signature, finish('stop')]]) {
+    script = [events];
+    const chat = older.startChat();
+    const { stream, response } = await chat.sendMessageStream('Hi.');
+    for await (const _chunk of stream);
+    await response;
+    await expect.poll(() => chat.getHistory()).toHaveLength(2);
+  }
 });

@@ -189,7 +189,7 @@ class GeminiStreamEncoder implements StreamEncoder {
 
   /** A signature gets a part of its own, without text, after the text that it signs. */
   private annotate(fields: JsonObject, state: Choice, choice: number): string {
-    if (Object.keys(fields).length === 0 || state.open === 'other') return '';
+    if (Object.keys(fields).length === 0 || state.open === 'other' || this.facts.isOlderSdk) return '';
     const extensions = { [FORMAT]: fields };
     return this.writePart({ type: state.open, text: '', extensions }, state, choice);
   }
@@ -220,7 +220,7 @@ class GeminiStreamEncoder implements StreamEncoder {
     const usageMetadata = encodeUsage(this.usage, this.facts.textOnly);
     const beside = { ...this.besides(), usageMetadata, ...response };
     const candidate = {
-      content: { role: 'model', parts: [emptyPart] },
+      content: { role: 'model', parts: this.facts.isOlderSdk ? [] : [emptyPart] },
       finishReason: encodeFinishReason(event, state.hasMalformedCall),
       index: choice,
       ...nestedIn(kept, 'candidate'),
