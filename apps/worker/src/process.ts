@@ -1,5 +1,5 @@
 import type { Pool } from '@sluice/catalog';
-import type { Backend, Engine } from '@sluice/engines';
+import { type Backend, type Engine, Turns } from '@sluice/engines';
 import {
   createLifecycle,
   createLogger,
@@ -41,6 +41,11 @@ import { startPools } from './start-pools.ts';
  * it is sent; and the last job that is claimed may be as large as a body may be.
  */
 const promptShare = 1 / 5;
+/**
+ * The share of the heap for the files that are fetched by URL. A file is there up to three times, too, and the last
+ * request that fetches may fetch as much as a request may.
+ */
+const fileShare = 1 / 5;
 
 /**
  * Starts the worker process with this id: first its presence, then the engine of each pool and its jobs. The error that
@@ -61,10 +66,12 @@ export async function startProcess(worker: string, environment: Environment): Pr
   const { commands: redis, bus } = links;
   const publisher = openPublisher(links, parts);
   const room = openJobRoom(parts);
+  const fileRoom = new Turns(heapLimitBytes() * fileShare);
+  metrics.jobBytes.readFrom(() => room.takenBytes + fileRoom.taken);
   const shared = { catalog, redis, room, publisher, metrics, logger, clock: systemClock };
   const pools = await Promise.all(
     backends.map(async ({ pool, backend }) => {
-      return new PoolWorker({ pool, engine: await createEngine(pool, backend, parts), ...shared });
+      return new PoolWorker({ pool, engine: await createEngine(pool, backend, fileRoom, parts), ...shared });
     }),
   );
   const presence = new Presence({ bus, worker, pools, clock: systemClock });
@@ -147,7 +154,7 @@ function openPublisher(
   return publisher;
 }
 
-function openJobRoom({ logger, metrics }: WorkerProcess): JobRoom {
+function openJobRoom({ logger }: WorkerProcess): JobRoom {
   const roomBytes = heapLimitBytes() * promptShare;
   const room = new JobRoom(roomBytes, () => {
     logger.warn(
@@ -155,14 +162,19 @@ function openJobRoom({ logger, metrics }: WorkerProcess): JobRoom {
       'prompts fill the memory of this worker, which takes no job until one ends; a larger heap holds more',
     );
   });
-  metrics.jobBytes.readFrom(() => room.takenBytes);
   return room;
 }
 
-function createEngine(pool: Pool, backend: Backend, { logger, metrics }: WorkerProcess): Promise<Engine> {
+function createEngine(
+  pool: Pool,
+  backend: Backend,
+  fileRoom: Turns,
+  { logger, metrics }: WorkerProcess,
+): Promise<Engine> {
   return backend.createEngine({
     now: () => systemClock.now(),
     onExtensionsDropped: (from, to) => metrics.extensionsDropped.inc({ from, to }),
+    fileRoom,
     onMediaFetched: (outcome, durationMs) => {
       metrics.mediaFetches.inc({ outcome });
       metrics.mediaFetchDuration.observe(durationMs);

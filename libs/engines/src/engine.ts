@@ -1,6 +1,7 @@
 import type { FormatId, GenerationEvent, InferenceRequest, Resume, ResumeAbility } from '@sluice/canonical';
 import type { MediaFetchOutcome } from '@sluice/runtime';
 import type { z } from 'zod';
+import type { Turns } from './media/turns.ts';
 
 /** The code that can generate. It knows nothing of jobs or tenants, and only the name of the client's format. */
 export interface Engine {
@@ -104,6 +105,8 @@ export interface EngineServices {
   now(): number;
   /** Counts extensions that the upstream's dialect cannot express. */
   onExtensionsDropped(from: string, to: string): void;
+  /** Memory, in bytes, for the files that are fetched by URL, until the answers end; all engines of a process share it. */
+  fileRoom: Turns;
   /** Counts an image or document that was fetched by URL, or was not. */
   onMediaFetched(outcome: MediaFetchOutcome, durationMs: number): void;
   /** The engine's readiness changed. `why` is for operators; absent if it is ready. */

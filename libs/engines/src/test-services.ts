@@ -1,9 +1,11 @@
 import type { EngineServices } from './engine.ts';
+import { Turns } from './media/turns.ts';
 
 /** Surroundings for an engine under test: the real clock, and nobody who counts. */
 export const quietServices: EngineServices = {
   now: Date.now,
   onExtensionsDropped: () => undefined,
+  fileRoom: new Turns(Number.POSITIVE_INFINITY),
   onMediaFetched: () => undefined,
   onReadiness: () => undefined,
 };

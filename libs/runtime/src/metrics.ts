@@ -202,7 +202,11 @@ const workerDefinitions = {
   publishedFrames: counter('sluice_published_frames_total', 'Frames published', {}),
   publishedBytes: counter('sluice_published_bytes_total', 'Bytes published', {}),
   keptFrameBytes: gauge('sluice_kept_frames_bytes', 'Bytes of frames kept until they are acknowledged', {}),
-  jobBytes: gauge('sluice_job_bytes', 'Bytes of the jobs that run, by which a full worker takes no more', {}),
+  jobBytes: gauge(
+    'sluice_job_bytes',
+    'Bytes of the jobs that run and of the files fetched for them, of which a worker takes only so much',
+    {},
+  ),
   extensionsDropped: counter(
     'sluice_extensions_dropped_total',
     'Vendor fields dropped because the dialect of the backend cannot express them',

@@ -55,6 +55,11 @@ export interface MediaFetcherServices {
 const unreachable = 'the URL cannot be fetched';
 const failed = (outcome: Failure['outcome'], fact: string): Failure => ({ outcome, fact });
 
+/** What a client hears whose files have more bytes than a request may have. */
+export function tooLargeTogether(maxRequestBytes: number): string {
+  return `the files of the request are larger than ${maxRequestBytes} bytes together`;
+}
+
 /** Fetches files by URL for strangers. It reaches nothing that the options do not allow. */
 export class MediaFetcher {
   private readonly options: MediaOptions;
@@ -171,10 +176,7 @@ export class MediaFetcher {
       if (size > maxBytes) return tooLarge;
       budget.bytes -= chunk.length;
       if (budget.bytes < 0) {
-        return failed(
-          'too-large',
-          `the files of the request are larger than ${maxRequestBytes} bytes together`,
-        );
+        return failed('too-large', tooLargeTogether(maxRequestBytes));
       }
       chunks.push(chunk);
     }

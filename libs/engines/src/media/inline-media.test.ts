@@ -97,8 +97,12 @@ describe('a request whose files were fetched', () => {
   it('holds their data and true type in place of their URLs, and everything else unchanged', async () => {
     const fetcher = createFetcher();
     const before = structuredClone(request);
-    const whole = await inlineMedia(request, references, fetcher, limits, never);
+    const { request: whole, fileBytes } = await inlineMedia(request, references, fetcher, limits, never);
     expect(request).toEqual(before);
+    expect(fileBytes).toBe(
+      Buffer.byteLength('https://a.example/1', 'base64') * 3 +
+        Buffer.byteLength('https://a.example/doc', 'base64'),
+    );
     const file = (url: string, mediaType = 'got/image/*') => ({
       type: 'media',
       mediaType,
@@ -162,6 +166,16 @@ describe('a request whose files were fetched', () => {
     });
     expect(fetcher.orders).toEqual([]);
     await inlineMedia(request, references, fetcher, { ...limits, maxPerRequest: 3 }, never);
+  });
+
+  it('is refused if its files are too large together, one as often as it occurs', async () => {
+    const again = Array.from({ length: 8 }, () => at('https://a.example/1'));
+    const repeating: InferenceRequest = { ...request, messages: [{ role: 'user', content: again }] };
+    const found = findReferences(repeating, 'always', judgeOf('openai'));
+    await expect(inlineMedia(repeating, found, createFetcher(), limits, never)).rejects.toMatchObject({
+      kind: 'invalid-request',
+      message: 'messages[0].content[7].source: the files of the request are larger than 100 bytes together',
+    });
   });
 
   it('is unavailable when the backend stops', async () => {

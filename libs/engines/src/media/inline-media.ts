@@ -6,7 +6,7 @@ import {
   SluiceError,
 } from '@sluice/canonical';
 import type { MediaReference, ReferenceHandling } from '@sluice/formats';
-import type { MediaFetch, MediaFetcher } from './fetch-media.ts';
+import { type MediaFetch, type MediaFetcher, tooLargeTogether } from './fetch-media.ts';
 import type { MediaOptions } from './media-options.ts';
 
 /** A part to fetch, with the canonical path of its source in the request. */
@@ -46,10 +46,16 @@ export function findReferences(
   return found;
 }
 
+/** A request, and the bytes of the files that were put into it. */
+export interface WholeRequest {
+  request: InferenceRequest;
+  fileBytes: number;
+}
+
 /**
- * The request with fetched files in place of their URLs. A URL that occurs twice is fetched once. The first failure
- * ends the other fetches. Throws `invalid-request` with the path of the part and never its URL, or `unavailable` if the
- * fetcher was closed.
+ * The request with fetched files in place of their URLs. A URL that occurs twice is fetched once, but its file counts
+ * twice, as it is sent. The first failure ends the other fetches. Throws `invalid-request` with the path of the part
+ * and never its URL, or `unavailable` if the fetcher was closed.
  */
 export async function inlineMedia(
   request: InferenceRequest,
@@ -57,7 +63,7 @@ export async function inlineMedia(
   fetcher: Pick<MediaFetcher, 'fetch'>,
   { maxPerRequest, maxRequestBytes }: Pick<MediaOptions, 'maxPerRequest' | 'maxRequestBytes'>,
   signal: AbortSignal,
-): Promise<InferenceRequest> {
+): Promise<WholeRequest> {
   const firsts = new Map<string, Reference>();
   for (const reference of references) {
     const key = keyOf(reference);
@@ -82,8 +88,16 @@ export async function inlineMedia(
   });
   await Promise.all(fetches);
   if (failure) throw failure;
-  const files = references.map((reference) => [reference.part, fetched.get(keyOf(reference))] as const);
-  return withFiles(request, new Map(files));
+  const files = new Map<MediaPart, Fetched>();
+  let fileBytes = 0;
+  for (const reference of references) {
+    const file = fetched.get(keyOf(reference));
+    if (!file) continue;
+    files.set(reference.part, file);
+    fileBytes += Buffer.byteLength(file.data, 'base64');
+    if (fileBytes > maxRequestBytes) throw unfit(reference.path, tooLargeTogether(maxRequestBytes));
+  }
+  return { request: withFiles(request, files), fileBytes };
 }
 
 type Fetched = Extract<MediaFetch, { outcome: 'ok' }>;
@@ -103,10 +117,7 @@ function unfit(path: string, fact: string): SluiceError {
   return new SluiceError('invalid-request', `${path}: ${fact}`, { param: path });
 }
 
-function withFiles(
-  request: InferenceRequest,
-  files: ReadonlyMap<MediaPart, Fetched | undefined>,
-): InferenceRequest {
+function withFiles(request: InferenceRequest, files: ReadonlyMap<MediaPart, Fetched>): InferenceRequest {
   const fill = <Part extends { type: string }>(part: Part | MediaPart): Part | MediaPart => {
     const file = isMedia(part) ? files.get(part) : undefined;
     if (!file || !isMedia(part)) return part;

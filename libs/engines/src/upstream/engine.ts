@@ -14,7 +14,8 @@ import { attemptMs, beginRequest, completeRequest, Pool, type WireRequest } from
 import { Client } from 'undici';
 import type { Availability, Engine, EngineServices, GenerationRun } from '../engine.ts';
 import { MediaFetcher } from '../media/fetch-media.ts';
-import { findReferences, inlineMedia, type Reference } from '../media/inline-media.ts';
+import { findReferences, type Reference } from '../media/inline-media.ts';
+import { withMedia } from '../media/media-room.ts';
 import { type Address, parseAddress } from './address.ts';
 import { bodyText } from './body-text.ts';
 import { type CallPlan, type CallServices, lingerMs, UpstreamCall } from './call.ts';
@@ -158,14 +159,13 @@ export class UpstreamEngine implements Engine {
     references: readonly Reference[],
     run: GenerationRun,
   ): Promise<void> {
-    let whole: InferenceRequest;
+    const { media: fetcher, options, services } = this;
+    const means = { fetcher, limits: options.media, room: services.fileRoom };
     try {
-      whole = await inlineMedia(request, references, this.media, this.options.media, run.signal);
+      await withMedia(request, references, means, run.signal, (whole) => this.ask(whole, run));
     } catch (thrown) {
       if (!run.signal.aborted) run.emit({ type: 'error', error: errorInfoOf(thrown), usage: nothingSpent });
-      return;
     }
-    if (!run.signal.aborted) await this.ask(whole, run);
   }
 
   private ask(request: InferenceRequest, run: GenerationRun): Promise<void> {
