@@ -13,7 +13,7 @@ import {
 } from '@sluice/canonical';
 import { encodeCallId } from '../call-luggage.ts';
 import type { ClientCall, StreamEncoder } from '../codec.ts';
-import { sseComment, sseEvent } from '../sse.ts';
+import { sseComment, sseData } from '../sse.ts';
 import { encodeErrorBody } from './error.ts';
 import { ownFields, ownNested } from './foreign.ts';
 import { isCallItem } from './messages.ts';
@@ -71,9 +71,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     if (this.isOver) return '';
     if (event.type === 'error') {
       this.isOver = true;
-      // The dialect names no events, and its SDKs look for an error in the data. LangChain4j looks for this name alone,
-      // and took a broken answer for a whole one.
-      return sseEvent('error', encodeErrorBody(event.error));
+      return sseData(encodeErrorBody(event.error));
     }
     if (event.type === 'start') return this.start(event, choiceIndex);
     const choice = this.choices[choiceIndex];
