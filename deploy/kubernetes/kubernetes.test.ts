@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseCatalog } from '@sluice/catalog';
+import { cliEnvironment } from '@sluice/cli';
 import { ingressEnvironment } from '@sluice/ingress';
 import { describeEnvironment, describeMetrics } from '@sluice/runtime';
 import { workerEnvironment } from '@sluice/worker';
@@ -138,7 +139,7 @@ describe('the processes in the manifests', () => {
   const known = {
     ingress: describeEnvironment(ingressEnvironment),
     worker: describeEnvironment(workerEnvironment),
-    cli: describeEnvironment(ingressEnvironment),
+    cli: describeEnvironment(cliEnvironment),
   };
   const drainMs = (name: 'ingress' | 'worker') =>
     Number(known[name].find((setting) => setting.name === 'SLUICE_DRAIN_LIMIT_MS')?.defaultValue);
