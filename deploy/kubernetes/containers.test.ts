@@ -1,13 +1,16 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { ingressEnvironment } from '@sluice/ingress';
 import { describeEnvironment } from '@sluice/runtime';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
 interface Service {
   image?: string;
@@ -51,6 +54,23 @@ describe('the services of docker compose', () => {
       test: ['CMD', 'redis-cli', '-e', 'ping'],
       start_period: '300s',
     });
+  });
+});
+
+describe('the image', () => {
+  it('lacks no source that a source in it imports', () => {
+    const exclude = read('.dockerignore')
+      .split('\n')
+      .filter((line) => line !== '' && !/^[#!]/.test(line));
+    const held = new Set(globSync('{libs/*,apps/{ingress,worker,cli}}/src/**/*.ts', { cwd: root, exclude }));
+    expect(held).toContain('apps/ingress/src/main.ts');
+    const imports = [...held].flatMap((path) =>
+      [...read(path).matchAll(/(?:from|import\() ?'(\.[^']+)'/g)].map(([, target = '']) => ({
+        path,
+        target: join(dirname(path), target),
+      })),
+    );
+    expect(imports.filter(({ target }) => !held.has(target))).toEqual([]);
   });
 });
 
