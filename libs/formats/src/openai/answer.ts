@@ -1,6 +1,6 @@
 import type { FinishReason, GenerationEvent, Json, JsonObject } from '@sluice/canonical';
 import { extend } from '@sluice/canonical';
-import { detailsField } from './sealed-thoughts.ts';
+import { detailsField } from './reasoning-details.ts';
 import { deltaEvents, type OpenCall, startEvents, ToolCalls } from './tool-calls.ts';
 import { FORMAT } from './wire.ts';
 

@@ -2,7 +2,7 @@ import type { JsonObject, ReasoningEffort, Sampling, Tool } from '@sluice/canoni
 import { nearestEffort } from '../efforts.ts';
 import { plainParameters } from '../plain-parameters.ts';
 import { acceptedParameters } from './accepted-parameters.ts';
-import { detailsField } from './sealed-thoughts.ts';
+import { detailsField } from './reasoning-details.ts';
 
 /** Which settings a model of OpenAI's accepts. Its open models (`gpt-oss`) behave like any other vendor's. */
 type Kind = 'reasoning' | 'plain' | 'other';

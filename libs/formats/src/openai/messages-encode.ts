@@ -12,7 +12,7 @@ import {
 import { ownFields, ownNested, ownValue } from './foreign.ts';
 import { isCallItem } from './messages.ts';
 import { encodeContent, encodeMedia } from './parts.ts';
-import { detailsField, takeSealed } from './sealed-thoughts.ts';
+import { detailsField, takeSealed } from './reasoning-details.ts';
 import { invalid } from './wire.ts';
 
 /**

@@ -45,6 +45,28 @@ describe('a delta', () => {
     ]);
   });
 
+  test('may be one of many pieces of a thought, which a single body puts together for its way back', () => {
+    const piece = (more: JsonObject) => ({ type: 'reasoning.text', format: 'anthropic-claude-v1', ...more });
+    const sealed = { type: 'reasoning.encrypted', data: 'x', index: 2 };
+    const { finish } = collect(
+      decode(
+        chunk({ reasoning: 'a', reasoning_details: [piece({ text: 'a', index: 0 })] }),
+        chunk({ reasoning: 'b', reasoning_details: [piece({ text: 'b', index: 0, signature: null })] }),
+        chunk({ reasoning_details: [piece({ signature: 's', index: 0 })] }),
+        chunk({ reasoning: 'c', reasoning_details: [piece({ text: 'c', index: 1 }), sealed] }),
+        chunk({ content: 'd', reasoning_details: [sealed] }, 'stop'),
+      ),
+    );
+    expect(finish.extensions?.openai?.message).toEqual({
+      reasoning_details: [
+        piece({ text: 'ab', index: 0, signature: 's' }),
+        piece({ text: 'c', index: 1 }),
+        sealed,
+        sealed,
+      ],
+    });
+  });
+
   test('is not repeated by a whole message at the end, which gives the reason', () => {
     const message = { role: 'assistant', content: 'ab', reasoning_content: 'hm' };
     const events = decode(

@@ -13,7 +13,7 @@ import type { ClientCall, GenerationContext } from '../codec.ts';
 import { finishWord } from './finish.ts';
 import { ownFields, ownNested } from './foreign.ts';
 import { isCallItem } from './messages.ts';
-import { takeSealed } from './sealed-thoughts.ts';
+import { takeSealed } from './reasoning-details.ts';
 import { ChatStreamDecoder } from './stream-decode.ts';
 import { encodeUsage } from './usage.ts';
 import { FORMAT } from './wire.ts';

@@ -13,7 +13,7 @@ import { AnswerBlocks } from './answer.ts';
 import { ChunkTemplate } from './chunk-template.ts';
 import { decodeErrorMessage, decodeInBandError } from './error.ts';
 import { decodeFinishWord } from './finish.ts';
-import { detailsField, sealedIn } from './sealed-thoughts.ts';
+import { addDetails, detailsField, sealedIn } from './reasoning-details.ts';
 import { decodeUsage } from './usage.ts';
 import { FORMAT, keptBeside } from './wire.ts';
 
@@ -274,7 +274,9 @@ function addUp(target: JsonObject, fields: JsonObject): void {
   for (const [name, value] of Object.entries(fields)) {
     if (name === '__proto__') continue;
     const old = target[name];
-    if (typeof old === 'string' && typeof value === 'string' && name !== 'id') target[name] = old + value;
+    if (name === detailsField && Array.isArray(value)) target[name] = addDetails(old, value);
+    else if (typeof old === 'string' && typeof value === 'string' && name !== 'id')
+      target[name] = old + value;
     else if (Array.isArray(old) && Array.isArray(value)) for (const item of value) old.push(item);
     else if (isJsonObject(old) && isJsonObject(value)) addUp(old, value);
     else target[name] = structuredClone(value);

@@ -17,8 +17,8 @@ import { sseComment, sseData } from '../sse.ts';
 import { encodeErrorBody } from './error.ts';
 import { ownFields, ownNested } from './foreign.ts';
 import { isCallItem } from './messages.ts';
+import { takeSealed } from './reasoning-details.ts';
 import { encodeFinishReason, finishFields } from './response.ts';
-import { takeSealed } from './sealed-thoughts.ts';
 import { encodeUsage } from './usage.ts';
 import { FORMAT } from './wire.ts';
 
