@@ -473,6 +473,15 @@ describe('pieces of calls', () => {
     }
   });
 
+  test('of a call that the limit cut off before its name are left out', () => {
+    const args = chunk({ tool_calls: [{ index: 0, id: 'c', function: { arguments: '{"a":' } }] });
+    expect(decode(chunk({ content: 'so: ' }), args, chunk({}, 'length'))).toMatchObject([
+      { type: 'start' },
+      { type: 'text-delta', text: 'so: ' },
+      { type: 'finish', reason: 'length' },
+    ]);
+  });
+
   test('of a second call are left out for a client that accepts one', () => {
     const decoder = new ChatStreamDecoder({ ...context, isSingleCall: true });
     const call = (index: number) => ({ index, id: `c${index}`, function: { name: 'f', arguments: '{}' } });

@@ -215,7 +215,9 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (!this.startFields) return this.fail(unreadable('empty'));
     const decoded = decodeFinishWord(this.word ?? 'stop');
     if (decoded === 'failed') return this.fail(unreadable('brokenOff'));
-    if (this.blocks.hasNamelessCalls) return this.fail(unreadable('nameless'));
+    // The end of the answer may have cut off the name, since some servers send arguments first. Such a call is left out.
+    const isCut = decoded.reason === 'length' || decoded.reason === 'content-filter';
+    if (this.blocks.hasNamelessCalls && !isCut) return this.fail(unreadable('nameless'));
     this.isOver = true;
     const waiting = this.blocks.end();
     const reason = this.blocks.reasonOf(decoded.reason);
