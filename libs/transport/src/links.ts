@@ -158,7 +158,10 @@ async function writable(url: string, commands: RedisClient, signal: AbortSignal)
   }
 }
 
-/** Rewords errors of Redis, of its client and of TLS so that they say what the operator has to do. */
+/**
+ * Rewords errors of Redis, of its client and of TLS so that they say what the operator has to do. In protected mode
+ * Redis says so, but its client passes on only that the connection ended.
+ */
 function explain(complaint: string): string {
   return complaint
     .replace(/^All sentinels are unreachable\..*?Last error: /, 'no sentinel is reachable: ')
@@ -172,7 +175,6 @@ function explain(complaint: string): string {
     )
     .replace(/\bNOAUTH\b(?!,).*/, 'NOAUTH, it wants a password, as in redis://:PASSWORD@HOST')
     .replace(/\bWRONGPASS\b.*/, 'WRONGPASS, it refuses the user or the password')
-    // In protected mode Redis says so, but its client passes on only that the connection ended.
     .replace(/\b(?:read|write) (?:ECONNRESET|EPIPE)$/, '$&, as where Redis wants TLS or is in protected mode')
     .replace(/\bERR DB index is out of range\b.*/, 'it has no such database')
     .replace(/^Unknown RESP type.*|^Protocol error,.*/s, 'what answers there is no Redis');
