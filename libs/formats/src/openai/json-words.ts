@@ -6,6 +6,7 @@ import { isSystem } from './turn-order.ts';
 const wantsWord = /\bcontain the word\b.{0,3}\bjson\b/i;
 const isOfFormat = /\bresponse[_ ]format\b|\bjson_schema\b/i;
 const isUnavailable = /\bunavailable\b|\bnot support/i;
+const isBesideTools = /\btools?\b/i;
 
 /**
  * The body with JSON asked for in words, for a server that takes no schema or demands the words beside the setting.
@@ -14,7 +15,10 @@ const isUnavailable = /\bunavailable\b|\bnot support/i;
 export function withJsonWords(body: JsonObject, refusal: string): JsonObject | undefined {
   const { response_format: format, messages } = body;
   if (!isJsonObject(format) || !Array.isArray(messages)) return undefined;
-  if (format.type === 'json_schema' && isOfFormat.test(refusal) && isUnavailable.test(refusal)) {
+  // A refusal is remembered for every later request.
+  const isAboutOthers = isBesideTools.test(refusal) && body.tools === undefined;
+  const isRefused = isOfFormat.test(refusal) && isUnavailable.test(refusal) && !isAboutOthers;
+  if (format.type === 'json_schema' && isRefused) {
     const { schema } = isJsonObject(format.json_schema) ? format.json_schema : {};
     const instruction = jsonInstruction(isJsonObject(schema) ? schema : undefined);
     return { ...body, response_format: { type: 'json_object' }, messages: instructed(messages, instruction) };

@@ -268,6 +268,16 @@ describe('an answer as JSON', () => {
     expect(rephrase(asked, refusal, false)).toBeUndefined();
   });
 
+  test('has its schema in words beside functions alone where a server takes none there', () => {
+    const refusal = "'response_format' of type 'json_schema' is not supported with tools";
+    const tools = [{ type: 'function', function: { name: 'f' } }];
+    expect(rephrase({ ...bySchema, tools }, refusal, true)).toMatchObject({
+      tools,
+      response_format: { type: 'json_object' },
+    });
+    expect(rephrase(bySchema, refusal, true)).toBeUndefined();
+  });
+
   test('is left as it is if the refusal is about something else', () => {
     expect(rephrase(bySchema, "Invalid schema for response_format 'response'", true)).toBeUndefined();
     expect(
