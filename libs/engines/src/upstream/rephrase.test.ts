@@ -87,6 +87,18 @@ describe('a server that does not accept a field of its dialect', () => {
     expect(server.seen[4]?.body).toHaveProperty('stream_options');
   });
 
+  it('is asked for a whole answer if it streams none', async () => {
+    server.answer = (response, { body }) => {
+      const message = 'Your organization must be verified to stream this model.';
+      response.writeHead(body.stream ? 400 : 200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(body.stream ? { error: { message } } : taken));
+    };
+    for (const calls of [2, 3]) {
+      expect(textOf(await runOf(engine, limited))).toBe('taken');
+      expect(server.seen).toHaveLength(calls);
+    }
+  });
+
   it('gets no top_k if it does not know the field', async () => {
     refuse({ top_k: "property 'top_k' is unsupported" });
     const narrow = askFor('hi', { sampling: { topK: 64, temperature: 1 } });

@@ -230,6 +230,37 @@ test('a model that accepts no setting for parallel calls gets none', () => {
   expect(rephrase({ model: 'o3' }, refusal, false)).toBeUndefined();
 });
 
+describe('an answer that may not be streamed', () => {
+  const streamed = { model: 'm', stream: true, stream_options: { include_usage: true } };
+  const json = { response_format: { type: 'json_schema' } };
+  const tools = { tools: [{ type: 'function', function: { name: 'f' } }] };
+  const unverified =
+    'Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings';
+
+  test.each<[refusal: string, about: JsonObject]>([
+    [unverified, {}],
+    [
+      "Unsupported value: 'stream' does not support true with this model. Only the default (false) is supported.",
+      {},
+    ],
+    ['This model does not support streaming.', {}],
+    ['`response_format` does not support streaming', json],
+    ['Streaming and tool use are not currently supported with Structured Outputs', json],
+    ['streaming is not supported when tools are given', tools],
+  ])('comes whole: %s', (refusal, about) => {
+    expect(rephrase({ ...streamed, ...about }, refusal, false)).toEqual({ model: 'm', ...about });
+    expect(rephrase({ model: 'm', ...about }, refusal, false)).toBeUndefined();
+  });
+
+  test.each<[refusal: string, others: JsonObject]>([
+    ['`response_format` does not support streaming', tools],
+    ['streaming is not supported when tools are given', json],
+    ['the upstream could not stream this answer', {}],
+  ])('is streamed to requests that a refusal is not about: %s', (refusal, others) => {
+    expect(rephrase({ ...streamed, ...others }, refusal, false)).toBeUndefined();
+  });
+});
+
 describe('an answer as JSON', () => {
   const schema = { type: 'object', properties: { a: { type: 'string' } } };
   const system = { role: 'system', content: 'Be brief.' };

@@ -21,6 +21,7 @@ type Rephrasing = (body: JsonObject, refusal: string) => JsonObject | undefined;
 
 const rephrasings: readonly Rephrasing[] = [
   withoutStreamOptions,
+  withoutStream,
   withNewerLimit,
   (body, refusal) =>
     refusal.includes('reasoning_content') ? rethink(body, 'reasoning_content', refusal) : undefined,
@@ -47,6 +48,8 @@ const foreignRephrasings: readonly Rephrasing[] = [
  * The body changed to suit a server of this dialect that refused it with these words:
  * - `max_completion_tokens`: Azure's deployments have arbitrary names, so we cannot know which model accepts only that.
  * - `stream_options`: older versions at Azure and some other servers do not know it.
+ * - streams: OpenAI wants to know an organization before it streams some models to it, and Groq streams no answer by a
+ *   schema. Both give the whole answer.
  * - `top_k` and thinking: not part of any version of the dialect. Many servers accept both; Groq, Cerebras and Mistral
  *   refuse one or both names of thinking; DeepSeek demands the thinking of every answer.
  * - the role `developer`, text in parts and no text beside a call: not known everywhere; and models' templates have
@@ -69,6 +72,25 @@ export function rephrase(body: JsonObject, refusal: string, isForeign: boolean):
 function withoutStreamOptions(body: JsonObject, refusal: string): JsonObject | undefined {
   const { stream_options: options, ...rest } = body;
   return options !== undefined && refusal.includes('stream_options') ? rest : undefined;
+}
+
+const refusesStream = new RegExp(
+  [
+    '\\bverified to stream\\b',
+    "\\bnot support stream(?:ing)?\\b|'stream' does not support",
+    '\\bstreaming\\b[^.]{0,40}\\bnot (?:currently )?supported\\b',
+  ].join('|'),
+  'i',
+);
+const isOfJson = /\bresponse_format\b|\bjson|\bstructured output/i;
+const isOfTools = /\btools?\b/i;
+
+/** Asks for a whole answer, which is all that a refusal of the stream leaves. */
+function withoutStream(body: JsonObject, refusal: string): JsonObject | undefined {
+  const { stream, stream_options: _options, ...whole } = body;
+  if (stream !== true || !refusesStream.test(refusal)) return undefined;
+  if (isOfJson.test(refusal)) return body.response_format === undefined ? undefined : whole;
+  return isOfTools.test(refusal) && body.tools === undefined ? undefined : whole;
 }
 
 function withNewerLimit(body: JsonObject, refusal: string): JsonObject | undefined {
