@@ -7,6 +7,7 @@ import {
   type JsonObject,
   type ToolCallPart,
 } from '@sluice/canonical';
+import { parseObject } from './json-object.ts';
 
 /** A field of a call that a server wants back unchanged with the call. */
 interface WantedField {
@@ -53,7 +54,7 @@ export function encodeCallId(call: Call, format: FormatId): string {
 export function decodeCallId(id: string): Call {
   const end = id.lastIndexOf(marker);
   if (end <= 0) return { id };
-  const luggage = parseObject(Buffer.from(id.slice(end + marker.length), 'base64url').toString());
+  const luggage = parseObject(Buffer.from(id.slice(end + marker.length), 'base64url').toString()) ?? {};
   const extensions: NonNullable<Extensible['extensions']> = {};
   for (const { key, owner, name, isValid } of wantedBack) {
     const value = luggage[key];
@@ -68,13 +69,4 @@ export function unpackCall(part: ToolCallPart): ToolCallPart {
   const { id, extensions } = decodeCallId(part.id);
   if (id === part.id) return part;
   return { ...part, id, ...(extensions && { extensions: { ...extensions, ...part.extensions } }) };
-}
-
-function parseObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }

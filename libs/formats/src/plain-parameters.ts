@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { objectOf } from './json-object.ts';
 
 /**
  * The schema of a function's arguments without alternatives at the top level, for models that refuse a whole request
@@ -45,7 +46,7 @@ function resolved(variant: JsonObject, root: JsonObject): JsonObject {
 }
 
 function propertiesOf({ properties }: JsonObject): JsonObject {
-  return isJsonObject(properties) ? properties : {};
+  return objectOf(properties);
 }
 
 function requiredIn({ required }: JsonObject): string[] {

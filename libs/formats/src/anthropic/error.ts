@@ -3,10 +3,10 @@ import {
   type ErrorInfo,
   type ErrorKind,
   isJsonObject,
-  type Json,
   type JsonObject,
 } from '@sluice/canonical';
 import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
+import { objectOf } from '../json-object.ts';
 import { sseEvent } from '../sse.ts';
 import { retryHeaders, statusOf } from '../status.ts';
 import { sayTooLong, type TooLong } from '../too-long.ts';
@@ -96,8 +96,7 @@ const longestMessage = 500;
  * kind and `silence` the message.
  */
 export function decodeErrorBody(body: unknown, fallback: ErrorKind, silence: string): ErrorInfo {
-  const error: Json | undefined = isJsonObject(body) ? body.error : undefined;
-  const { type, message } = isJsonObject(error) ? error : {};
+  const { type, message } = objectOf(objectOf(body).error);
   const known = typeof type === 'string' && Object.hasOwn(kindOf, type) ? kindOf[type] : undefined;
   // Other servers of this dialect call every fault an api_error, so their status is more precise.
   const kind = known === undefined || known === 'upstream-failed' ? fallback : known;

@@ -10,6 +10,7 @@ import {
 import type { DecodedRequest, EncodedRequest, HttpHeaders, UpstreamTarget, WireRequest } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
 import { jsonInstruction } from '../json-instruction.ts';
+import { objectOf } from '../json-object.ts';
 import { answerSchema, functionSchema, hasOpenObject, isRecursive } from './answer-schema.ts';
 import { isClaude } from './claude-models.ts';
 import { compactionOrder, takeCompaction } from './compaction.ts';
@@ -154,12 +155,12 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const config = {
     ...(effort !== undefined && { effort }),
     ...(schema && { format: { type: 'json_schema', schema } }),
-    ...fieldsOf(output_config),
+    ...objectOf(output_config),
   };
   if (output?.type === 'json' && !schema) {
     system.push({ type: 'text', text: jsonInstruction(output.schema) });
   }
-  const user = { ...(endUser !== undefined && { user_id: endUser }), ...fieldsOf(metadata) };
+  const user = { ...(endUser !== undefined && { user_id: endUser }), ...objectOf(metadata) };
   const body: JsonObject = {
     model: target.model,
     max_tokens: maxTokens,
@@ -218,8 +219,4 @@ function refuseUnsayable({ sampling, logprobs }: InferenceRequest): void {
 
 function isThinking(thinking: Json | undefined): boolean {
   return isJsonObject(thinking) && thinking.type !== 'disabled';
-}
-
-function fieldsOf(value: Json | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
 }

@@ -1,5 +1,6 @@
 import { type ErrorInfo, type GenerationEvent, isJsonObject, type JsonObject } from '@sluice/canonical';
 import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
+import { objectOf, parseObject } from '../json-object.ts';
 import { unreadable } from '../unreadable.ts';
 import { BlockSequence } from './block-sequence.ts';
 import { decodeInBandError } from './error.ts';
@@ -130,19 +131,6 @@ function scanText(data: string, prefix: string | undefined): string | undefined 
   if (end <= prefix.length || text.includes('\\')) return undefined;
   const isBare = data.length === end + 3 && data.endsWith('}}');
   return isBare || /^\} *\} *$/.test(data.slice(end + 1)) ? text : undefined;
-}
-
-function parseObject(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function objectOf(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
 }
 
 function indexOf(event: JsonObject): number {

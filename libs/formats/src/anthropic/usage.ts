@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type Usage,
 } from '@sluice/canonical';
+import { objectOf } from '../json-object.ts';
 import { tokenCount } from '../token-count.ts';
 import { FORMAT, restOf } from './wire.ts';
 
@@ -99,8 +100,5 @@ function unsaid(wire: JsonObject, said: JsonObject): JsonObject {
 }
 
 function splitTotal(split: Json | undefined): number {
-  return Object.values(isJsonObject(split) ? split : {}).reduce<number>(
-    (sum, part) => sum + (tokenCount(part) ?? 0),
-    0,
-  );
+  return Object.values(objectOf(split)).reduce<number>((sum, part) => sum + (tokenCount(part) ?? 0), 0);
 }

@@ -11,6 +11,7 @@ import {
   type Usage,
 } from '@sluice/canonical';
 import type { GenerationContext } from '../codec.ts';
+import { objectOf } from '../json-object.ts';
 import { type Complaint, unreadable } from '../unreadable.ts';
 import { decodeStreamError } from './error.ts';
 import { decodeFinishReason } from './finish.ts';
@@ -210,7 +211,7 @@ function mergeCandidate(before: JsonObject, added: JsonObject): JsonObject {
 }
 
 function citations({ citationMetadata }: JsonObject): JsonObject {
-  return isJsonObject(citationMetadata) ? citationMetadata : {};
+  return objectOf(citationMetadata);
 }
 
 function sourcesOf(candidate: JsonObject) {

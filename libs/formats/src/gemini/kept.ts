@@ -1,11 +1,5 @@
-import {
-  type Extensible,
-  extensionsOf,
-  type FormatId,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-} from '@sluice/canonical';
+import { type Extensible, extensionsOf, type FormatId, type Json, type JsonObject } from '@sluice/canonical';
+import { objectOf } from '../json-object.ts';
 
 /** The name under which this folder files what only it understands. */
 export const FORMAT: FormatId = 'gemini';
@@ -47,8 +41,7 @@ export function nested(name: string, fields: JsonObject): JsonObject {
 
 /** The object that was kept under `name`; empty if there is none. */
 export function nestedIn(kept: JsonObject, name: string): JsonObject {
-  const value = kept[name];
-  return isJsonObject(value) ? value : {};
+  return objectOf(kept[name]);
 }
 
 /** `core` under `name`, plus the fields that were kept inside of it and beside it. */

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '@sluice/canonical';
+import { objectOf } from '../json-object.ts';
 import { jsonInWords } from './output.ts';
 
 const refusesPenalties = /\bpenalty is not enabled\b/i;
@@ -44,8 +45,7 @@ function withoutSettings(body: JsonObject, names: readonly string[]): JsonObject
 }
 
 function thinkingIn({ generationConfig }: JsonObject): JsonObject {
-  const thinking = isJsonObject(generationConfig) ? generationConfig.thinkingConfig : undefined;
-  return isJsonObject(thinking) ? thinking : {};
+  return objectOf(objectOf(generationConfig).thinkingConfig);
 }
 
 /** The level that a refusal is about. Absent: it is about another thing, or about every level. */
@@ -84,7 +84,7 @@ function withJsonInWords(body: JsonObject): JsonObject | undefined {
   const { generationConfig, systemInstruction } = body;
   const schema = isJsonObject(generationConfig) ? generationConfig.responseJsonSchema : undefined;
   const plain = withoutSettings(body, ['responseMimeType', 'responseJsonSchema']);
-  const instruction = isJsonObject(systemInstruction) ? systemInstruction : {};
+  const instruction = objectOf(systemInstruction);
   const said = Array.isArray(instruction.parts) ? instruction.parts : [];
   const words = { text: jsonInWords(isJsonObject(schema) ? schema : undefined) };
   return plain && { ...plain, systemInstruction: { ...instruction, parts: [...said, words] } };

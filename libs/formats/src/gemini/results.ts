@@ -2,12 +2,12 @@ import {
   extend,
   type FormatId,
   isJsonObject,
-  type Json,
   type JsonObject,
   SluiceError,
   type ToolResultPart,
 } from '@sluice/canonical';
 import { decodeCallId } from '../call-luggage.ts';
+import { parseObject } from '../json-object.ts';
 import type { CallLedger } from './calls.ts';
 import { FORMAT, keptBeside, keptOn, nestedIn, noteForeign, withInner } from './kept.ts';
 import { acceptedMedia, decodePart, encodePart } from './parts.ts';
@@ -121,18 +121,6 @@ function encodeResponse(
 ): JsonObject | undefined {
   const [first] = texts;
   if (first === undefined) return isError ? { error: '' } : undefined;
-  if (isWhole) {
-    const object = parseJson(first);
-    if (isJsonObject(object)) return object;
-  }
-  return { [isError ? 'error' : 'output']: texts.join('\n') };
-}
-
-function parseJson(text: string): Json | undefined {
-  try {
-    // Safe to cast: JSON.parse returns JSON.
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
+  const whole = isWhole ? parseObject(first) : undefined;
+  return whole ?? { [isError ? 'error' : 'output']: texts.join('\n') };
 }

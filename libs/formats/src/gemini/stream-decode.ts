@@ -1,5 +1,6 @@
-import { type GenerationEvent, isJsonObject, type Json } from '@sluice/canonical';
+import type { GenerationEvent } from '@sluice/canonical';
 import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
+import { parseObject } from '../json-object.ts';
 import { AnswerDecoder } from './answer-decode.ts';
 
 /** Decodes a server's stream. */
@@ -10,7 +11,7 @@ export function createStreamDecoder(context: GenerationContext): StreamDecoder {
       const text = data.trim();
       // A gateway's keep-alive may be all that came of an event. Imitations end with another dialect's marker.
       if (text === '' || text === '[DONE]') return [];
-      const chunk = parseJson(text);
+      const chunk = parseObject(text);
       return chunk === undefined ? answer.fail('notJson') : answer.push(chunk);
     },
     end: () => answer.end(),
@@ -22,13 +23,4 @@ export function decodeResponse(body: unknown, context: GenerationContext): Gener
   const answer = new AnswerDecoder(context);
   const chunks: unknown[] = Array.isArray(body) ? body : [body];
   return [...chunks.flatMap((chunk) => answer.push(chunk)), ...answer.end()];
-}
-
-function parseJson(text: string): Json | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

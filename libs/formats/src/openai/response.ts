@@ -10,6 +10,7 @@ import {
 } from '@sluice/canonical';
 import { encodeCallId } from '../call-luggage.ts';
 import type { ClientCall, GenerationContext } from '../codec.ts';
+import { objectOf } from '../json-object.ts';
 import { finishWord } from './finish.ts';
 import { ownFields, ownNested } from './foreign.ts';
 import { isCallItem } from './messages.ts';
@@ -33,9 +34,9 @@ export interface FinishFields {
 export function finishFields(finish: Generation['finish']): FinishFields {
   const { message, choice, body, logprobs } = extensionsOf(finish, FORMAT) ?? {};
   return {
-    message: isJsonObject(message) ? message : {},
-    choice: isJsonObject(choice) ? choice : {},
-    body: isJsonObject(body) ? body : {},
+    message: objectOf(message),
+    choice: objectOf(choice),
+    body: objectOf(body),
     logprobs: Array.isArray(logprobs) ? logprobs : [],
   };
 }

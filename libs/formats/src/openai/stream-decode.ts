@@ -8,6 +8,7 @@ import {
   type Usage,
 } from '@sluice/canonical';
 import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
+import { objectOf } from '../json-object.ts';
 import { unreadable } from '../unreadable.ts';
 import { AnswerBlocks } from './answer.ts';
 import { ChunkTemplate } from './chunk-template.ts';
@@ -164,7 +165,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     this.hasDeltas ||= isJsonObject(delta);
     // After deltas, a message repeats them all: MiniMax and routers end a stream so.
     const said = delta ?? (this.hasDeltas ? undefined : message);
-    this.readDelta(isJsonObject(said) ? said : {}, readLogprobs(logprobs), events);
+    this.readDelta(objectOf(said), readLogprobs(logprobs), events);
     if (typeof finish_reason === 'string' && finish_reason !== '') this.word = finish_reason;
   }
 

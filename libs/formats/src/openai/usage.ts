@@ -1,11 +1,5 @@
-import {
-  extend,
-  extensionsOf,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  type Usage,
-} from '@sluice/canonical';
+import { extend, extensionsOf, type JsonObject, type Usage } from '@sluice/canonical';
+import { objectOf } from '../json-object.ts';
 import { tokenCount } from '../token-count.ts';
 import { FORMAT, keptBeside } from './wire.ts';
 
@@ -20,12 +14,12 @@ export function encodeUsage(usages: readonly Usage[]): JsonObject | undefined {
   if (inputTokens === undefined && outputTokens === undefined) return undefined;
   const { prompt_tokens_details, completion_tokens_details, ...kept } = extensionsOf(first, FORMAT) ?? {};
   const promptDetails = {
-    ...objectOr(prompt_tokens_details),
+    ...objectOf(prompt_tokens_details),
     ...(cacheReadTokens !== undefined && { cached_tokens: cacheReadTokens }),
     ...(cacheWriteTokens !== undefined && { cache_write_tokens: cacheWriteTokens }),
   };
   const completionDetails = {
-    ...objectOr(completion_tokens_details),
+    ...objectOf(completion_tokens_details),
     ...(reasoningTokens !== undefined && { reasoning_tokens: reasoningTokens }),
   };
   // Once there is a usage, the dialect demands all three numbers.
@@ -60,8 +54,8 @@ const completionFields = new Set(['reasoning_tokens']);
  * that it was cached (Ollama of 2024), or that they do not count.
  */
 export function decodeUsage(wire: JsonObject): Usage {
-  const prompt = objectOr(wire.prompt_tokens_details);
-  const completion = objectOr(wire.completion_tokens_details);
+  const prompt = objectOf(wire.prompt_tokens_details);
+  const completion = objectOf(wire.completion_tokens_details);
   const inputTokens = tokenCount(wire.prompt_tokens) || undefined;
   const reasoningTokens = tokenCount(completion.reasoning_tokens);
   const cacheReadTokens =
@@ -109,10 +103,6 @@ function inclusiveOutput(
   if (output === undefined || reasoning === undefined) return output;
   const isBeside = reasoning > output || (input !== undefined && total === input + output + reasoning);
   return isBeside ? output + reasoning : output;
-}
-
-function objectOr(value: Json | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
 }
 
 function nonEmpty(name: string, fields: JsonObject): JsonObject {
