@@ -6,18 +6,19 @@ import {
   type Json,
   type JsonObject,
 } from '@sluice/canonical';
+import { keptBeside } from '../kept-fields.ts';
 import { withoutDirectCaller } from './messages-decode.ts';
 import { decodeBlock } from './response.ts';
 import { isOwnSignature, unsealThinking } from './signature.ts';
 import { noArguments } from './tool-arguments.ts';
-import { FORMAT, restOf } from './wire.ts';
+import { FORMAT } from './wire.ts';
 
 type Kind = 'text' | 'reasoning' | 'tool-call' | 'whole';
 
-const startFields: Readonly<Record<Exclude<Kind, 'whole'>, object>> = {
-  text: { type: true, text: true, citations: true },
-  reasoning: { type: true, thinking: true, signature: true },
-  'tool-call': { type: true, id: true, name: true, input: true },
+const startFields: Readonly<Record<Exclude<Kind, 'whole'>, ReadonlySet<string>>> = {
+  text: new Set(['type', 'text', 'citations']),
+  reasoning: new Set(['type', 'thinking', 'signature']),
+  'tool-call': new Set(['type', 'id', 'name', 'input']),
 };
 
 /**
@@ -46,19 +47,19 @@ export class BlockDecoder {
     switch (this.kind) {
       case 'tool-call': {
         this.hasContent = true;
-        const own = extend(FORMAT, withoutDirectCaller(restOf(block, startFields['tool-call'])));
+        const own = extend(FORMAT, withoutDirectCaller(keptBeside(block, startFields['tool-call'])));
         return [{ type: 'tool-call-start', block: number, id: `${block.id}`, name: `${block.name}`, ...own }];
       }
       case 'text': {
         const citations = Array.isArray(block.citations) && block.citations.length > 0 ? block.citations : [];
-        const own = { ...restOf(block, startFields.text), ...(citations.length > 0 && { citations }) };
+        const own = { ...keptBeside(block, startFields.text), ...(citations.length > 0 && { citations }) };
         return [...this.say('text', block.text), ...this.annotate(own)];
       }
       case 'reasoning':
         return [
           ...this.sign(block.signature),
           ...this.say('reasoning', block.thinking),
-          ...this.annotate(restOf(block, startFields.reasoning)),
+          ...this.annotate(keptBeside(block, startFields.reasoning)),
         ];
       default:
         return [];

@@ -19,13 +19,14 @@ import {
 import { parseArguments } from '../call-arguments.ts';
 import { encodeCallId } from '../call-luggage.ts';
 import type { ClientCall, GenerationContext } from '../codec.ts';
+import { keptBeside } from '../kept-fields.ts';
 import { unreadable } from '../unreadable.ts';
 import { decodeInBandError } from './error.ts';
 import { decodeAssistantPart } from './messages-decode.ts';
 import { sealThinking, signThinking } from './signature.ts';
 import { decodeStop, encodeStop } from './stop-reason.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
-import { FORMAT, restOf } from './wire.ts';
+import { FORMAT } from './wire.ts';
 
 /** The fields that a single body and the start of a stream have in common. */
 export interface MessageHead {
@@ -111,15 +112,16 @@ export function encodeToolUse(call: Pick<ToolCallPart, 'id' | 'name' | 'extensio
   return { type: 'tool_use', id, caller: { type: 'direct' }, name: call.name, input: {}, ...own };
 }
 
-const headFields = { id: true, type: true, role: true, model: true, content: true, usage: true };
-const stopFields = { stop_reason: true, stop_sequence: true, stop_details: true };
+const stopFields = new Set(['stop_reason', 'stop_sequence', 'stop_details']);
 /** Fields that a stream sends at its end. */
-const lateFields = { container: true, context_management: true };
+const endFields = new Set([...stopFields, 'container', 'context_management']);
+/** The fields that are read by name, or not at the start. */
+const messageFields = new Set(['id', 'type', 'role', 'model', 'content', 'usage', ...endFields]);
 
 /** The start event of a message that a server began. Our id and model name replace the server's. */
 export function decodeStart(message: JsonObject, context: GenerationContext): StartEvent {
   const usage = isJsonObject(message.usage) ? decodeUsage(message.usage) : {};
-  const kept = restOf(message, { ...headFields, ...stopFields, ...lateFields });
+  const kept = keptBeside(message, messageFields);
   return {
     type: 'start',
     id: context.id,
@@ -133,7 +135,7 @@ export function decodeStart(message: JsonObject, context: GenerationContext): St
 /** The finish event, from the fields that explain the end, the late fields and the complete usage. */
 export function decodeFinish(end: JsonObject, usage: JsonObject): FinishEvent {
   const { extensions, ...stop } = decodeStop(end);
-  const late = restOf(end, stopFields);
+  const late = keptBeside(end, stopFields);
   const management = late.context_management;
   if (isJsonObject(management) && JSON.stringify(management) === '{"applied_edits":[]}') {
     delete late.context_management;
@@ -161,7 +163,7 @@ export function decodeResponse(body: unknown, context: GenerationContext): Gener
     if (decoded.length > 0) number += 1;
   }
   const end: JsonObject = {};
-  for (const name of [...Object.keys(stopFields), ...Object.keys(lateFields)]) end[name] = body[name] ?? null;
+  for (const name of endFields) end[name] = body[name] ?? null;
   events.push(decodeFinish(end, isJsonObject(body.usage) ? body.usage : {}));
   return events;
 }

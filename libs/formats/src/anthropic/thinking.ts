@@ -5,8 +5,9 @@ import {
   type Reasoning,
   type ReasoningEffort,
 } from '@sluice/canonical';
+import { keptBeside } from '../kept-fields.ts';
 import { alwaysThinks, knowsXhigh, thinkingFormOf } from './claude-models.ts';
-import { invalid, restOf } from './wire.ts';
+import { invalid } from './wire.ts';
 
 const efforts: Readonly<Record<string, ReasoningEffort>> = {
   low: 'low',
@@ -47,7 +48,7 @@ export interface DecodedThinking {
 export function decodeThinking(thinking: JsonObject | undefined, config: JsonObject): DecodedThinking {
   const word = config.effort;
   const effort = typeof word === 'string' && Object.hasOwn(efforts, word) ? efforts[word] : undefined;
-  const kept = restOf(config, effort === undefined ? {} : { effort });
+  const kept = keptBeside(config, new Set(effort === undefined ? [] : ['effort']));
   const keptConfig: JsonObject = Object.keys(kept).length === 0 ? {} : { output_config: kept };
   if (thinking === undefined) {
     // Null records that the client asked for effort alone: adding `thinking` would make it another request.

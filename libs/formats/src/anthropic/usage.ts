@@ -7,8 +7,9 @@ import {
   type Usage,
 } from '@sluice/canonical';
 import { objectOf } from '../json-object.ts';
+import { keptBeside } from '../kept-fields.ts';
 import { tokenCount } from '../token-count.ts';
-import { FORMAT, restOf } from './wire.ts';
+import { FORMAT } from './wire.ts';
 
 /**
  * The usage of a whole message, with every key that SDKs demand. `input_tokens` excludes what was read from or written
@@ -55,12 +56,12 @@ function encodeCounters(usage: Usage) {
   };
 }
 
-const counted = {
-  input_tokens: true,
-  output_tokens: true,
-  cache_creation_input_tokens: true,
-  cache_read_input_tokens: true,
-};
+const counted = new Set([
+  'input_tokens',
+  'output_tokens',
+  'cache_creation_input_tokens',
+  'cache_read_input_tokens',
+]);
 
 /**
  * A server's usage with inclusive totals. What the totals do not express is kept as an extension. An input of 0 means
@@ -90,7 +91,7 @@ export function decodeUsage(wire: JsonObject): Usage {
 
 /** The fields that encoding the totals would not bring back. */
 function unsaid(wire: JsonObject, said: JsonObject): JsonObject {
-  const rest = restOf(wire, counted);
+  const rest = keptBeside(wire, counted);
   // A stream tells the split at its start only, where it may not be known yet; the total is newer.
   if (splitTotal(rest.cache_creation) !== said.cache_creation_input_tokens) delete rest.cache_creation;
   for (const [name, value] of Object.entries(rest)) {

@@ -2,6 +2,7 @@ import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/c
 import { z } from 'zod';
 import { fieldPath } from '../field-path.ts';
 import { firstMistake } from '../first-mistake.ts';
+import { keptBeside, namesOf } from '../kept-fields.ts';
 import { mostStops } from '../stop-limit.ts';
 import { boundTokens } from '../token-count.ts';
 
@@ -89,7 +90,7 @@ export function parseWire<Shape extends z.ZodRawShape>(
 ): Parsed<z.infer<z.ZodObject<Shape>>> {
   if (!isJsonObject(value)) throw invalid(path || 'body', 'must be an object');
   const parsed = schema.safeParse(value, firstMistake);
-  if (parsed.success) return { known: parsed.data, rest: restOf(value, schema.shape) };
+  if (parsed.success) return { known: parsed.data, rest: keptBeside(value, namesOf(schema)) };
   const issue = parsed.error.issues[0];
   throw invalid(fieldPath(path, issue?.path ?? []), issue === undefined ? 'is not valid' : reasonOf(issue));
 }
@@ -97,16 +98,6 @@ export function parseWire<Shape extends z.ZodRawShape>(
 /** A client's mistake at `path`. */
 export function invalid(path: string, reason: string): SluiceError {
   return new SluiceError('invalid-request', `${path}: ${reason}`, { param: path });
-}
-
-/** The fields of `value` that `known` does not name, without nulls: in this dialect, null means absent. */
-export function restOf(value: JsonObject, known: object): JsonObject {
-  const rest: JsonObject = {};
-  for (const [name, field] of Object.entries(value)) {
-    // Assigning to `__proto__` would set the object's prototype instead of a field.
-    if (field !== null && name !== '__proto__' && !Object.hasOwn(known, name)) rest[name] = field;
-  }
-  return rest;
 }
 
 /**

@@ -12,10 +12,11 @@ import {
 } from '@sluice/canonical';
 import type { GenerationContext } from '../codec.ts';
 import { objectOf } from '../json-object.ts';
+import { keptFields } from '../kept-fields.ts';
 import { type Complaint, unreadable } from '../unreadable.ts';
 import { decodeStreamError } from './error.ts';
 import { decodeFinishReason } from './finish.ts';
-import { FORMAT, leftOver, nested } from './kept.ts';
+import { FORMAT, nested } from './kept.ts';
 import { decodeLogprobs } from './logprobs.ts';
 import { decodePart } from './parts.ts';
 import { decodeUsage } from './usage.ts';
@@ -63,9 +64,9 @@ export class AnswerDecoder {
     if (usageMetadata) this.usage = decodeUsage(usageMetadata);
     const events = this.start();
     if (!candidates && !usageMetadata && !promptFeedback) {
-      return [...events, { type: 'opaque', format: FORMAT, value: leftOver(rest) }];
+      return [...events, { type: 'opaque', format: FORMAT, value: keptFields(rest) }];
     }
-    this.response = { ...this.response, ...leftOver({ ...rest, promptFeedback }) };
+    this.response = { ...this.response, ...keptFields({ ...rest, promptFeedback }) };
     // Other choices were not asked for.
     const candidate = candidates?.find(({ index = 0 }) => index === 0);
     if (candidate) this.readCandidate(candidate, events);
@@ -117,7 +118,7 @@ export class AnswerDecoder {
     for (const part of content?.parts ?? []) this.readPart(part, events);
     // Imitations of the API send an empty reason until the end.
     if (finishReason) this.finishReason = finishReason;
-    this.candidate = mergeCandidate(this.candidate, leftOver(rest));
+    this.candidate = mergeCandidate(this.candidate, keptFields(rest));
     this.addCounts(events, before, logprobsResult);
   }
 
@@ -144,7 +145,7 @@ export class AnswerDecoder {
     if (decoded?.type !== 'text' && decoded?.type !== 'reasoning') {
       this.block += 1;
       this.open = 'other';
-      events.push({ type: 'opaque', format: FORMAT, value: leftOver(part), block: this.block });
+      events.push({ type: 'opaque', format: FORMAT, value: keptFields(part), block: this.block });
       return;
     }
     const { type, text, extensions } = decoded;
@@ -176,7 +177,7 @@ export class AnswerDecoder {
     this.calls += 1;
     this.open = 'other';
     const { block } = this;
-    const kept = { ...leftOver(beside), ...nested('functionCall', leftOver(inner)) };
+    const kept = { ...keptFields(beside), ...nested('functionCall', keptFields(inner)) };
     events.push(
       {
         type: 'tool-call-start',

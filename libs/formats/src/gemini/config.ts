@@ -1,6 +1,7 @@
 import type { InferenceRequest, JsonObject, OutputFormat, Reasoning, Sampling } from '@sluice/canonical';
+import { keptFields } from '../kept-fields.ts';
 import type { Reader } from './contents-encode.ts';
-import { keptOn, leftOver, nested, nestedIn } from './kept.ts';
+import { keptOn, nested, nestedIn } from './kept.ts';
 import { decodeOutput, encodeOutput, outputInstruction } from './output.ts';
 import { decodeThinking, encodeThinking } from './thinking.ts';
 import type { WireGenerationConfig } from './wire.ts';
@@ -31,7 +32,7 @@ export function decodeConfig(config: WireGenerationConfig): DecodedConfig {
     ...(thinking.reasoning && { reasoning: thinking.reasoning }),
     ...(responseLogprobs && { logprobs: { alternatives: logprobs ?? 0 } }),
     choices: candidateCount ?? 1,
-    kept: { ...leftOver(unknown), ...output.kept, ...nested('thinkingConfig', thinking.kept) },
+    kept: { ...keptFields(unknown), ...output.kept, ...nested('thinkingConfig', thinking.kept) },
   };
 }
 

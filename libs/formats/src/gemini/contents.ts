@@ -10,8 +10,9 @@ import {
   type UserMessage,
 } from '@sluice/canonical';
 import { decodeCallId, unpackCall } from '../call-luggage.ts';
+import { keptBeside } from '../kept-fields.ts';
 import { CallLedger } from './calls.ts';
-import { FORMAT, keptBeside, withInner } from './kept.ts';
+import { FORMAT, withInner } from './kept.ts';
 import { checkPart, decodePart } from './parts.ts';
 import { decodeResult } from './results.ts';
 import { invalidField, type WireContent, type WirePart } from './wire.ts';

@@ -1,4 +1,4 @@
-import { type Extensible, extensionsOf, type FormatId, type Json, type JsonObject } from '@sluice/canonical';
+import { type Extensible, extensionsOf, type FormatId, type JsonObject } from '@sluice/canonical';
 import { objectOf } from '../json-object.ts';
 
 /** The name under which this folder files what only it understands. */
@@ -7,25 +7,6 @@ export const FORMAT: FormatId = 'gemini';
 /** What this format filed on a thing; empty if it filed nothing. */
 export function keptOn(thing: Extensible): JsonObject {
   return extensionsOf(thing, FORMAT) ?? {};
-}
-
-/** The rest of a destructuring, as JSON to keep. */
-export function leftOver(rest: Readonly<Record<string, unknown>>): JsonObject {
-  return keptBeside(rest, new Set());
-}
-
-/**
- * Like `leftOver`, without the fields that are read by name. A rest pattern would make another copy, and a hidden class
- * for each thing whose set of fields is new.
- */
-export function keptBeside(wire: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): JsonObject {
-  const kept: JsonObject = {};
-  for (const name in wire) {
-    const value = wire[name];
-    // Safe to cast: everything comes from JSON.parse, through schemas that pass unknown fields on unchanged.
-    if (value !== undefined && !known.has(name) && name !== '__proto__') kept[name] = value as Json;
-  }
-  return kept;
 }
 
 /** Adds the fields left over from an object inside of the thing to `kept`, if there are any. */

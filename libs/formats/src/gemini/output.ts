@@ -1,6 +1,6 @@
 import { type InferenceRequest, isJsonObject, type JsonObject, type OutputFormat } from '@sluice/canonical';
+import { keptFields } from '../kept-fields.ts';
 import type { Reader } from './contents-encode.ts';
-import { leftOver } from './kept.ts';
 import { decodeSchema, spellsOrder } from './schema.ts';
 import { invalidField } from './wire.ts';
 
@@ -27,7 +27,7 @@ export function decodeOutput(wire: WireOutput): { format?: OutputFormat; kept: J
   // If both ways are used, the older one counts; it is for the server to complain.
   if (responseMimeType === undefined && !schema) return { ...decodeTextFormat(responseFormat), kept: {} };
   const format = formatOf(responseMimeType, schema);
-  if (!format) return { kept: leftOver({ ...older }) };
+  if (!format) return { kept: keptFields({ ...older }) };
   const isOrdered = format.type === 'json' && responseSchema && spellsOrder(responseSchema);
   return { format, kept: isOrdered ? { responseSchema } : {} };
 }

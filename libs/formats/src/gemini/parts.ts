@@ -13,9 +13,10 @@ import {
 } from '@sluice/canonical';
 import type { MediaReference, ReferenceHandling } from '../codec.ts';
 import { typeOfData } from '../image-type.ts';
+import { keptBeside, keptFields } from '../kept-fields.ts';
 import { placed } from '../places.ts';
 import { parseArguments } from './arguments.ts';
-import { FORMAT, keptBeside, keptOn, leftOver, noteForeign, withInner, withKept } from './kept.ts';
+import { FORMAT, keptOn, noteForeign, withInner, withKept } from './kept.ts';
 import { invalidField, type WirePart } from './wire.ts';
 
 /** Fields that describe a part but are no content themselves. */
@@ -67,7 +68,7 @@ function readPart(part: WirePart): TextPart | ReasoningPart | MediaPart | Opaque
     return decodedMedia(mimeType, displayName, source, withInner(kept, 'fileData', inner));
   }
   if (text === undefined && Object.keys(kept).some((name) => !flags.has(name))) {
-    return { type: 'opaque', format: FORMAT, value: leftOver(part) };
+    return { type: 'opaque', format: FORMAT, value: keptFields(part) };
   }
   return { type: thought === true ? 'reasoning' : 'text', text: text ?? '', ...extend(FORMAT, kept) };
 }

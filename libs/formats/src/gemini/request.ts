@@ -17,11 +17,12 @@ import type {
   WireRequest,
 } from '../codec.ts';
 import { isForeign } from '../foreign-client.ts';
+import { keptFields } from '../kept-fields.ts';
 import { placed } from '../places.ts';
 import { decodeConfig, encodeConfig } from './config.ts';
 import { decodeContents, decodeSystem } from './contents.ts';
 import { type EncodedContents, encodeContents } from './contents-encode.ts';
-import { FORMAT, keptOn, leftOver, nested, noteForeign } from './kept.ts';
+import { FORMAT, keptOn, nested, noteForeign } from './kept.ts';
 import { outputInstruction } from './output.ts';
 import { encodePath, parsePath } from './path.ts';
 import { decodeToolConfig, decodeTools, encodeToolConfig, encodeTools } from './tools.ts';
@@ -98,7 +99,7 @@ function decodeBody(
     ...(choice.choice && { toolChoice: choice.choice }),
     ...config,
     ...extend(FORMAT, {
-      ...leftOver(rest),
+      ...keptFields(rest),
       ...nested('generationConfig', configKept),
       ...nested('toolConfig', choice.kept),
     }),

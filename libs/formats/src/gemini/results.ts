@@ -8,8 +8,9 @@ import {
 } from '@sluice/canonical';
 import { decodeCallId } from '../call-luggage.ts';
 import { parseObject } from '../json-object.ts';
+import { keptBeside } from '../kept-fields.ts';
 import type { CallLedger } from './calls.ts';
-import { FORMAT, keptBeside, keptOn, nestedIn, noteForeign, withInner } from './kept.ts';
+import { FORMAT, keptOn, nestedIn, noteForeign, withInner } from './kept.ts';
 import { acceptedMedia, decodePart, encodePart } from './parts.ts';
 import { invalidField, parsePart, type WirePart } from './wire.ts';
 

@@ -1,6 +1,7 @@
 import type { InferenceRequest, JsonObject, Reasoning, ReasoningEffort } from '@sluice/canonical';
+import { keptFields } from '../kept-fields.ts';
 import type { Reader } from './contents-encode.ts';
-import { keptOn, leftOver, nestedIn } from './kept.ts';
+import { keptOn, nestedIn } from './kept.ts';
 import type { WireGenerationConfig } from './wire.ts';
 
 const effortOfLevel: Readonly<Record<string, ReasoningEffort>> = {
@@ -37,7 +38,7 @@ export function decodeThinking(config: WireGenerationConfig['thinkingConfig']): 
       visible: includeThoughts ?? false,
     },
     kept: {
-      ...leftOver(rest),
+      ...keptFields(rest),
       ...(thinkingBudget === -1 && { thinkingBudget }),
       ...(thinkingLevel !== undefined && !level && { thinkingLevel }),
     },

@@ -7,9 +7,10 @@ import {
   type Tool,
   type ToolChoice,
 } from '@sluice/canonical';
+import { keptBeside, keptFields } from '../kept-fields.ts';
 import { placed } from '../places.ts';
 import type { Reader } from './contents-encode.ts';
-import { FORMAT, keptBeside, keptOn, leftOver, nested, nestedIn, noteForeign } from './kept.ts';
+import { FORMAT, keptOn, nested, nestedIn, noteForeign } from './kept.ts';
 import { refuseForeign } from './parts.ts';
 import { decodeSchema, spellsOrder } from './schema.ts';
 import { invalidField, type WireFunction, type WireRequestBody, type WireToolConfig } from './wire.ts';
@@ -87,8 +88,11 @@ export function decodeToolConfig(config: WireToolConfig): { choice?: ToolChoice;
   const { mode, allowedFunctionNames, ...callingRest } = whole;
   const allowed =
     allowedFunctionNames && allowedFunctionNames.length > 0 ? { allowed: allowedFunctionNames } : {};
-  const kept = (calling: JsonObject) => ({ ...leftOver(rest), ...nested('functionCallingConfig', calling) });
-  const unknown = leftOver(callingRest);
+  const kept = (calling: JsonObject) => ({
+    ...keptFields(rest),
+    ...nested('functionCallingConfig', calling),
+  });
+  const unknown = keptFields(callingRest);
   if (mode === undefined) return { kept: kept(unknown) };
   switch (mode.toUpperCase()) {
     case 'MODE_UNSPECIFIED':

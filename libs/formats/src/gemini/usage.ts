@@ -1,5 +1,6 @@
 import { extend, type JsonObject, type Usage } from '@sluice/canonical';
-import { FORMAT, keptOn, leftOver } from './kept.ts';
+import { keptFields } from '../kept-fields.ts';
+import { FORMAT, keptOn } from './kept.ts';
 import type { WireUsage } from './wire.ts';
 
 /*
@@ -43,7 +44,7 @@ export function decodeUsage(wire: WireUsage): Usage {
   const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount, cachedContentTokenCount, ...others } =
     wire;
   const { toolUsePromptTokenCount, totalTokenCount, ...rest } = others;
-  const kept = leftOver({ ...rest, toolUsePromptTokenCount });
+  const kept = keptFields({ ...rest, toolUsePromptTokenCount });
   // `encodeUsage` writes a list that only says that all of it was text again by itself.
   const plain = promptTokenCount === undefined ? [] : textTokens(promptTokenCount);
   if (JSON.stringify(kept.promptTokensDetails) === JSON.stringify(plain)) delete kept.promptTokensDetails;

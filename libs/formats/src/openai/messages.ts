@@ -10,6 +10,7 @@ import {
   type ToolResultPart,
 } from '@sluice/canonical';
 import { decodeCallId, unpackCall } from '../call-luggage.ts';
+import { keptFields } from '../kept-fields.ts';
 import { placed } from '../places.ts';
 import { decodeContent, decodeTextContent, refusalText } from './parts.ts';
 import {
@@ -20,7 +21,6 @@ import {
   functionCall,
   functionMessage,
   invalid,
-  keptFields,
   parseWire,
   readWire,
   systemMessage,

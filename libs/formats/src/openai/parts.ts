@@ -8,6 +8,7 @@ import {
   type TextPart,
 } from '@sluice/canonical';
 import type { MediaReference, ReferenceHandling } from '../codec.ts';
+import { keptFields } from '../kept-fields.ts';
 import { placed } from '../places.ts';
 import { ownFields, ownNested, ownValue } from './foreign.ts';
 import { unnamed } from './text-files.ts';
@@ -18,7 +19,6 @@ import {
   filePart,
   imagePart,
   invalid,
-  keptFields,
   parseWire,
   readWire,
   refusalPart,

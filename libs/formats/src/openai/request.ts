@@ -13,6 +13,7 @@ import { allowedNames } from '../allowed-tools.ts';
 import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
 import { effortsByStrength } from '../efforts.ts';
 import { isForeign } from '../foreign-client.ts';
+import { keptBeside, keptFields } from '../kept-fields.ts';
 import { hashedUser } from '../user-hash.ts';
 import { ownFields } from './foreign.ts';
 import {
@@ -26,7 +27,7 @@ import { decodeMessages } from './messages.ts';
 import { encodeMessages } from './messages-encode.ts';
 import { decodeOutput, encodeOutput } from './output.ts';
 import { decodeFunction, decodeToolChoice, decodeTools, encodeToolChoice, encodeTools } from './tools.ts';
-import { FORMAT, keptBeside, keptFields, parseWire, requestBody } from './wire.ts';
+import { FORMAT, parseWire, requestBody } from './wire.ts';
 
 type Body = z.infer<typeof requestBody>;
 

@@ -9,6 +9,7 @@ import {
 } from '@sluice/canonical';
 import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
 import { objectOf } from '../json-object.ts';
+import { keptBeside } from '../kept-fields.ts';
 import { unreadable } from '../unreadable.ts';
 import { AnswerBlocks } from './answer.ts';
 import { ChunkTemplate } from './chunk-template.ts';
@@ -16,7 +17,7 @@ import { decodeErrorMessage, decodeInBandError } from './error.ts';
 import { decodeFinishWord } from './finish.ts';
 import { addDetails, detailsField, sealedIn } from './reasoning-details.ts';
 import { decodeUsage } from './usage.ts';
-import { FORMAT, keptBeside } from './wire.ts';
+import { FORMAT } from './wire.ts';
 
 /** If a server's chunks never repeat (each has a random field), learning stops after this many attempts. */
 const mostLessons = 4;

@@ -1,6 +1,7 @@
 import { extend, type GenerationEvent, isJsonObject, type JsonObject } from '@sluice/canonical';
+import { keptBeside, keptFields } from '../kept-fields.ts';
 import { argumentsText } from './messages.ts';
-import { FORMAT, keptBeside, keptFields } from './wire.ts';
+import { FORMAT } from './wire.ts';
 
 /** A call whose pieces are still coming. */
 export interface OpenCall {

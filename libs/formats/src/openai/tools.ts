@@ -8,6 +8,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '@sluice/canonical';
+import { keptFields } from '../kept-fields.ts';
 import { placed } from '../places.ts';
 import { ownFields, ownNested, ownValue } from './foreign.ts';
 import {
@@ -16,7 +17,6 @@ import {
   FORMAT,
   functionDefinition,
   invalid,
-  keptFields,
   namedChoice,
   parseWire,
   readWire,

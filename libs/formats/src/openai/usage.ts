@@ -1,7 +1,8 @@
 import { extend, extensionsOf, type JsonObject, type Usage } from '@sluice/canonical';
 import { objectOf } from '../json-object.ts';
+import { keptBeside } from '../kept-fields.ts';
 import { tokenCount } from '../token-count.ts';
-import { FORMAT, keptBeside } from './wire.ts';
+import { FORMAT } from './wire.ts';
 
 /** The usage of a whole answer; absent if the backend reported nothing, since zeros would be a lie. */
 export function encodeUsage(usages: readonly Usage[]): JsonObject | undefined {

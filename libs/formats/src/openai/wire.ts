@@ -1,7 +1,8 @@
-import { isJsonObject, type Json, type JsonObject, SluiceError } from '@sluice/canonical';
+import { isJsonObject, type JsonObject, SluiceError } from '@sluice/canonical';
 import { z } from 'zod';
 import { fieldPath } from '../field-path.ts';
 import { firstMistake } from '../first-mistake.ts';
+import { keptBeside, namesOf } from '../kept-fields.ts';
 import { mostStops } from '../stop-limit.ts';
 import { boundTokens } from '../token-count.ts';
 
@@ -149,17 +150,6 @@ export function readWire<Shape extends z.ZodRawShape>(
   return { known, kept };
 }
 
-const names = new WeakMap<z.ZodObject, ReadonlySet<string>>();
-
-function namesOf(schema: z.ZodObject): ReadonlySet<string> {
-  let found = names.get(schema);
-  if (!found) {
-    found = new Set(Object.keys(schema.shape));
-    names.set(schema, found);
-  }
-  return found;
-}
-
 /** The refusal of one field. */
 export function invalid(path: string, fact: string): SluiceError {
   const message = path === '' ? `the body is not valid: ${fact}` : `${path}: ${fact}`;
@@ -187,25 +177,4 @@ function deepest(issues: readonly z.core.$ZodIssue[]): Found {
     message.replace(/^.*?expected (.*?)(?:, received \w+)?$/, '$1'),
   );
   return { path: issue.path, message: `expected ${wanted.join(' or ')}` };
-}
-
-/** Fields that we do not read, to be kept. Null means absent in this dialect. */
-export function keptFields(rest: Readonly<Record<string, unknown>>): JsonObject {
-  return keptBeside(rest, new Set());
-}
-
-/**
- * Like `keptFields`, without the fields that are read by name. A rest pattern copies as much again and is slower: if
- * every object has a different set of fields, each copy of 2 MB costs 0.2 s.
- */
-export function keptBeside(wire: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): JsonObject {
-  const kept: JsonObject = {};
-  for (const name in wire) {
-    const value = wire[name];
-    // Assigning to `__proto__` would set the object's prototype.
-    if (value === null || value === undefined || known.has(name) || name === '__proto__') continue;
-    // Safe to cast: what was parsed from JSON holds nothing but JSON.
-    kept[name] = value as Json;
-  }
-  return kept;
 }
