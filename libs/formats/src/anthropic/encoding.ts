@@ -1,20 +1,17 @@
 import { type Extensible, type FormatId, type JsonObject, type Opaque, SluiceError } from '@sluice/canonical';
+import type { Reader } from '../reader.ts';
 import { FORMAT } from './wire.ts';
 
 /** State of the encoding of one request, shared by all its blocks. */
-export interface Encoding {
+export interface Encoding extends Reader {
   /** Formats whose extensions could not be expressed, one entry for each thing that carried some. */
   dropped: FormatId[];
   ids: CallIds;
-  /** The model's name at the server. */
-  readonly model: string;
-  /** Whether the client speaks another format. */
-  readonly isForeign: boolean;
 }
 
 /** Starts the encoding of one request. */
-export function createEncoding({ model, isForeign }: Pick<Encoding, 'model' | 'isForeign'>): Encoding {
-  return { dropped: [], ids: new CallIds(), model, isForeign };
+export function createEncoding(reader: Reader): Encoding {
+  return { dropped: [], ids: new CallIds(), ...reader };
 }
 
 /** The fields that this format filed on a thing. Fields of other formats are noted as dropped. */

@@ -262,7 +262,7 @@ describe('thinking', () => {
     expect(decodeThinking(thinking, config)).toStrictEqual(wanted);
   });
 
-  const target = { model: 'claude-opus-5-5', maxTokens: 50_000, isToolForced: false };
+  const target = { model: 'claude-opus-5-5', isForeign: false, maxTokens: 50_000, isToolForced: false };
 
   test('asks for each effort in the words of the server', () => {
     const efforts = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;

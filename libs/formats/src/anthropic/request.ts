@@ -8,9 +8,9 @@ import {
   SluiceError,
 } from '@sluice/canonical';
 import type { DecodedRequest, EncodedRequest, HttpHeaders, UpstreamTarget, WireRequest } from '../codec.ts';
-import { isForeign } from '../foreign-client.ts';
 import { jsonInstruction } from '../json-instruction.ts';
 import { objectOf } from '../json-object.ts';
+import { readerOf } from '../reader.ts';
 import { answerSchema, functionSchema, hasOpenObject, isRecursive } from './answer-schema.ts';
 import { isClaude } from './claude-models.ts';
 import { compactionOrder, takeCompaction } from './compaction.ts';
@@ -133,7 +133,7 @@ function isToken(text: string): boolean {
  */
 export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
   refuseUnsayable(request);
-  const reader = { model: target.model, isForeign: isForeign(target, FORMAT) };
+  const reader = readerOf(target, FORMAT);
   const encoding = createEncoding(reader);
   const { betas, deferred_tools, thinking, output_config, metadata, ...own } = ownFields(request, encoding);
   const { messages: conversation, compaction } = takeCompaction(request.messages);

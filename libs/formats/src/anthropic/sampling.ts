@@ -1,4 +1,5 @@
 import type { JsonObject, Sampling } from '@sluice/canonical';
+import type { Reader } from '../reader.ts';
 import { isClaude, thinkingFormOf } from './claude-models.ts';
 import type { RequestBody } from './wire.ts';
 
@@ -18,13 +19,9 @@ export function decodeSampling(known: RequestBody): Sampling {
 }
 
 /** For which model and client the settings are meant. */
-export interface SamplingTarget {
-  /** The model's name at the server. */
-  model: string;
+export interface SamplingTarget extends Reader {
   /** Whether the body asks for thinking. */
   isThinking: boolean;
-  /** Whether the client speaks another format. */
-  isForeign: boolean;
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   type ReasoningEffort,
 } from '@sluice/canonical';
 import { keptBeside } from '../kept-fields.ts';
+import type { Reader } from '../reader.ts';
 import { alwaysThinks, knowsXhigh, thinkingFormOf } from './claude-models.ts';
 import { invalid } from './wire.ts';
 
@@ -88,17 +89,13 @@ function budgetOf(thinking: JsonObject): number {
 }
 
 /** For which model and request the thinking is meant. */
-export interface ThinkingTarget {
-  /** The model's name at the server. */
-  model: string;
+export interface ThinkingTarget extends Reader {
   /** The output limit that is sent; thinking counts towards it. */
   maxTokens: number;
   /** The request forces a tool call, which the dialect does not allow together with thinking. */
   isToolForced: boolean;
   /** The model continues after its calls without the signed thinking that a budget would demand there. Absent: no. */
   isMidLoop?: boolean;
-  /** The client speaks another format. Absent: no. */
-  isForeign?: boolean;
 }
 
 /**

@@ -5,16 +5,9 @@ import {
   type JsonObject,
   type Message,
 } from '@sluice/canonical';
+import type { Reader } from '../reader.ts';
 import { isClaude } from './claude-models.ts';
 import { isThinkingBlock } from './thinking-block.ts';
-
-/** Which model continues, and for whom. */
-interface Reader {
-  /** The model's name at the server. */
-  model: string;
-  /** Whether the client speaks another format. */
-  isForeign: boolean;
-}
 
 /**
  * Whether the model is to continue after the results of its calls, in a turn whose thinking got lost or that another

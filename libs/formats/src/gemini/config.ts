@@ -1,6 +1,6 @@
 import type { InferenceRequest, JsonObject, OutputFormat, Reasoning, Sampling } from '@sluice/canonical';
 import { keptFields } from '../kept-fields.ts';
-import type { Reader } from './contents-encode.ts';
+import type { Reader } from '../reader.ts';
 import { keptOn, nested, nestedIn } from './kept.ts';
 import { decodeOutput, encodeOutput, outputInstruction } from './output.ts';
 import { decodeThinking, encodeThinking } from './thinking.ts';

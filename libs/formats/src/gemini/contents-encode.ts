@@ -1,4 +1,5 @@
 import type { FormatId, JsonObject, Message, SystemMessage } from '@sluice/canonical';
+import type { Reader } from '../reader.ts';
 import { signCalls } from './call-signature.ts';
 import { callNames } from './contents.ts';
 import { keptOn, noteForeign } from './kept.ts';
@@ -9,14 +10,6 @@ import { asModelsTake, encodeResult } from './results.ts';
 export interface EncodedContents {
   systemInstruction?: JsonObject;
   contents: JsonObject[];
-}
-
-/** Which model reads the conversation, and for whom. */
-export interface Reader {
-  /** The model's name at the server. */
-  model: string;
-  /** Whether the client speaks another format. */
-  isForeign: boolean;
 }
 
 interface Turn {

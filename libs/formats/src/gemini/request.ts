@@ -16,9 +16,9 @@ import type {
   UpstreamTarget,
   WireRequest,
 } from '../codec.ts';
-import { isForeign } from '../foreign-client.ts';
 import { keptFields } from '../kept-fields.ts';
 import { placed } from '../places.ts';
+import { readerOf } from '../reader.ts';
 import { decodeConfig, encodeConfig } from './config.ts';
 import { decodeContents, decodeSystem } from './contents.ts';
 import { type EncodedContents, encodeContents } from './contents-encode.ts';
@@ -132,7 +132,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const { messages, cachedContent } = takeCachedPrompt(request.messages);
   const { generationConfig: _config, toolConfig: _toolConfig, ...kept } = keptOn(request);
   const tools = encodeTools(request.tools ?? [], dropped);
-  const reader = { model: target.model, isForeign: isForeign(target, FORMAT) };
+  const reader = readerOf(target, FORMAT);
   const body: JsonObject = {
     ...instructed(encodeContents(messages, reader, dropped), outputInstruction(request, reader)),
     ...(tools.length > 0 && { tools }),

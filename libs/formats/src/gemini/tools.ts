@@ -9,7 +9,7 @@ import {
 } from '@sluice/canonical';
 import { keptBeside, keptFields } from '../kept-fields.ts';
 import { placed } from '../places.ts';
-import type { Reader } from './contents-encode.ts';
+import type { Reader } from '../reader.ts';
 import { FORMAT, keptOn, nested, nestedIn, noteForeign } from './kept.ts';
 import { refuseForeign } from './parts.ts';
 import { decodeSchema, spellsOrder } from './schema.ts';

@@ -12,8 +12,8 @@ import type { z } from 'zod';
 import { allowedNames } from '../allowed-tools.ts';
 import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
 import { effortsByStrength } from '../efforts.ts';
-import { isForeign } from '../foreign-client.ts';
 import { keptBeside, keptFields } from '../kept-fields.ts';
+import { readerOf } from '../reader.ts';
 import { hashedUser } from '../user-hash.ts';
 import { ownFields } from './foreign.ts';
 import {
@@ -138,18 +138,18 @@ const singleHeaders = { 'content-type': 'application/json', accept: 'application
 /** The streaming or single request for a server. Throws `invalid-request` for what the dialect cannot express. */
 export function encodeRequest(asked: InferenceRequest, target: UpstreamTarget): EncodedRequest {
   const dropped: FormatId[] = [];
-  const hasForeignClient = isForeign(target, FORMAT);
-  const request = hasForeignClient ? accepted(asked, target.model) : asked;
+  const { model, isForeign } = readerOf(target, FORMAT);
+  const request = isForeign ? accepted(asked, model) : asked;
   const { tools, toolChoice, parallelToolCalls, output, reasoning, logprobs, endUser } = request;
-  const messages = encodeMessages(request.messages, hasForeignClient, dropped);
+  const messages = encodeMessages(request.messages, isForeign, dropped);
   const effort = reasoning && encodeEffort(reasoning);
-  const allowed = hasForeignClient ? allowedNames(asked.toolChoice) : undefined;
+  const allowed = isForeign ? allowedNames(asked.toolChoice) : undefined;
   const body: JsonObject = {
     ...ownFields(request, dropped),
-    model: target.model,
-    messages: hasForeignClient ? acceptedMessages(messages, target.model) : messages,
+    model,
+    messages: isForeign ? acceptedMessages(messages, model) : messages,
     ...(target.stream && { stream: true, stream_options: { include_usage: true } }),
-    ...encodeSampling(request.sampling, target.model),
+    ...encodeSampling(request.sampling, model),
     ...(tools && { tools: encodeTools(tools, dropped, allowed) }),
     ...(toolChoice && { tool_choice: encodeToolChoice(toolChoice, tools ?? []) }),
     ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
