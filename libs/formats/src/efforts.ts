@@ -11,6 +11,11 @@ export const effortsByStrength: readonly ReasoningEffort[] = [
   'max',
 ];
 
+/** The effort of this name; absent if there is none. */
+export function effortNamed(name: unknown): ReasoningEffort | undefined {
+  return effortsByStrength.find((effort) => effort === name);
+}
+
 /** The weakest of the known efforts that is stronger than this one, or else the strongest; absent if none is known. */
 export function nearestEffort(
   effort: ReasoningEffort,

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '@sluice/canonical';
-import { effortsByStrength, nearestEffort } from '../efforts.ts';
+import { effortNamed, effortsByStrength, nearestEffort } from '../efforts.ts';
 
 const refusesThinking =
   /\bthinking\b[\w." ]* (?:is not supported|not supported)\b|\bdoes not support thinking\b/i;
@@ -40,7 +40,7 @@ export function withKnownEffort(body: JsonObject, refusal: string): JsonObject |
   if (refused !== undefined && refused !== effort) return undefined;
   const named = new Set<string>(knownEfforts.exec(refusal)?.[1]?.match(/\w+/g));
   const known = effortsByStrength.filter((each) => named.has(each));
-  const asked = effortsByStrength.find((each) => each === refused);
+  const asked = effortNamed(refused);
   const nearest = asked && nearestEffort(asked, known);
   return { ...body, output_config: nearest === undefined ? rest : { ...config, effort: nearest } };
 }

@@ -5,18 +5,12 @@ import {
   type Reasoning,
   type ReasoningEffort,
 } from '@sluice/canonical';
+import { effortNamed } from '../efforts.ts';
 import { keptBeside } from '../kept-fields.ts';
 import type { Reader } from '../reader.ts';
 import { alwaysThinks, knowsXhigh, thinkingFormOf } from './claude-models.ts';
 import { invalid } from './wire.ts';
 
-const efforts: Readonly<Record<string, ReasoningEffort>> = {
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  xhigh: 'xhigh',
-  max: 'max',
-};
 type AskingEffort = Exclude<ReasoningEffort, 'none'>;
 const effortWord: Readonly<Record<AskingEffort, string>> = {
   minimal: 'low',
@@ -26,6 +20,8 @@ const effortWord: Readonly<Record<AskingEffort, string>> = {
   xhigh: 'xhigh',
   max: 'max',
 };
+/** All words of the dialect for an effort. */
+const words: ReadonlySet<unknown> = new Set(Object.values(effortWord));
 const budgetFor: Readonly<Record<AskingEffort, number>> = {
   minimal: 1024,
   low: 2048,
@@ -48,7 +44,7 @@ export interface DecodedThinking {
  */
 export function decodeThinking(thinking: JsonObject | undefined, config: JsonObject): DecodedThinking {
   const word = config.effort;
-  const effort = typeof word === 'string' && Object.hasOwn(efforts, word) ? efforts[word] : undefined;
+  const effort = words.has(word) ? effortNamed(word) : undefined;
   const kept = keptBeside(config, new Set(effort === undefined ? [] : ['effort']));
   const keptConfig: JsonObject = Object.keys(kept).length === 0 ? {} : { output_config: kept };
   if (thinking === undefined) {

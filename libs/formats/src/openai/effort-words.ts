@@ -1,5 +1,5 @@
 import type { JsonObject, ReasoningEffort } from '@sluice/canonical';
-import { effortsByStrength, nearestEffort } from '../efforts.ts';
+import { effortNamed, effortsByStrength, nearestEffort } from '../efforts.ts';
 
 const anyEffort = effortsByStrength.join('|');
 const word = `["'\`]?\\b(?:${anyEffort}|default)\\b["'\`]?`;
@@ -25,7 +25,7 @@ export function withKnownEffort(body: JsonObject, refusal: string): JsonObject |
   if (/\btools\b/i.test(refusal)) {
     return body.tools === undefined || wanted === 'none' ? undefined : { ...body, reasoning_effort: 'none' };
   }
-  const asked = effortsByStrength.find((known) => known === wanted);
+  const asked = effortNamed(wanted);
   if (asked === undefined) return undefined;
   const taken = namedIn(refusal);
   if (taken.length === 0) return speaksOf(refusal, asked) ? rest : undefined;

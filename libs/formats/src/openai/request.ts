@@ -11,7 +11,7 @@ import {
 import type { z } from 'zod';
 import { allowedNames } from '../allowed-tools.ts';
 import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
-import { effortsByStrength } from '../efforts.ts';
+import { effortNamed } from '../efforts.ts';
 import { keptBeside, keptFields } from '../kept-fields.ts';
 import { readerOf } from '../reader.ts';
 import { hashedUser } from '../user-hash.ts';
@@ -61,7 +61,7 @@ export function decodeRequest({ body, requestId }: WireRequest): DecodedRequest 
 
 function decodeBody(wire: Body): InferenceRequest {
   const output = wire.response_format && decodeOutput(wire.response_format);
-  const effort = effortsByStrength.find((known) => known === wire.reasoning_effort);
+  const effort = effortNamed(wire.reasoning_effort);
   return {
     model: wire.model,
     messages: decodeMessages(wire.messages),
