@@ -131,13 +131,19 @@ export function isTerminal(event: GenerationEvent): event is TerminalEvent {
   return event.type === 'finish' || event.type === 'error';
 }
 
+/** A piece of a text, of thinking or of a call's arguments. */
+export type ContentDelta = TextDelta | ReasoningDelta | ToolCallDelta;
+
+/** True for a piece of what the model says. */
+export function isDelta(event: GenerationEvent): event is ContentDelta {
+  return event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'tool-call-delta';
+}
+
 /** True for events that a reader of the answer would see; the first one ends the time to first token (TTFT). */
 export function isContent(event: GenerationEvent): boolean {
   return (
-    event.type === 'text-delta' ||
-    event.type === 'reasoning-delta' ||
+    isDelta(event) ||
     event.type === 'tool-call-start' ||
-    event.type === 'tool-call-delta' ||
     (event.type === 'opaque' && event.block !== undefined)
   );
 }

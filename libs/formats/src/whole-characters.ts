@@ -1,7 +1,5 @@
-import type { GenerationEvent, ReasoningDelta, TextDelta, ToolCallDelta } from '@sluice/canonical';
+import { type ContentDelta, type GenerationEvent, isDelta } from '@sluice/canonical';
 import type { ClientCodec, SseMessage, StreamDecoder } from './codec.ts';
-
-type Delta = TextDelta | ReasoningDelta | ToolCallDelta;
 
 const unknownCharacter = '\ufffd';
 
@@ -36,7 +34,7 @@ class WholeCharacterDecoder implements StreamDecoder {
 
 class CharacterJoiner {
   /** The delta that ended in half a character; absent nearly always. */
-  private cut: { delta: Delta; half: string } | undefined;
+  private cut: { delta: ContentDelta; half: string } | undefined;
 
   join(events: GenerationEvent[]): GenerationEvent[] {
     if (this.cut === undefined && areWhole(events)) return events;
@@ -45,7 +43,7 @@ class CharacterJoiner {
     );
   }
 
-  private joinDelta(delta: Delta): GenerationEvent[] {
+  private joinDelta(delta: ContentDelta): GenerationEvent[] {
     const before = this.replaceLoneHalf(delta);
     const text = (this.cut?.half ?? '') + textOf(delta);
     const half = /[\ud800-\udbff]$/.exec(text)?.[0];
@@ -74,14 +72,10 @@ function areWhole(events: readonly GenerationEvent[]): boolean {
   return true;
 }
 
-function isDelta(event: GenerationEvent): event is Delta {
-  return event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'tool-call-delta';
-}
-
-function textOf(delta: Delta): string {
+function textOf(delta: ContentDelta): string {
   return delta.type === 'tool-call-delta' ? delta.arguments : delta.text;
 }
 
-function saying(delta: Delta, text: string): Delta {
+function saying(delta: ContentDelta, text: string): ContentDelta {
   return delta.type === 'tool-call-delta' ? { ...delta, arguments: text } : { ...delta, text };
 }

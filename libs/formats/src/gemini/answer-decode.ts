@@ -2,12 +2,10 @@ import {
   extend,
   type FinishEvent,
   type GenerationEvent,
+  isDelta,
   isJsonObject,
   type JsonObject,
   promptUsage,
-  type ReasoningDelta,
-  type TextDelta,
-  type ToolCallDelta,
   type Usage,
 } from '@sluice/canonical';
 import type { GenerationContext } from '../codec.ts';
@@ -191,10 +189,6 @@ export class AnswerDecoder {
       { type: 'tool-call-end', block },
     );
   }
-}
-
-function isDelta(event: GenerationEvent): event is TextDelta | ReasoningDelta | ToolCallDelta {
-  return event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'tool-call-delta';
 }
 
 /**
