@@ -2,11 +2,8 @@ import {
   extend,
   type FormatId,
   type InferenceRequest,
-  isJsonObject,
-  type Json,
   type JsonObject,
   type Message,
-  type Opaque,
 } from '@sluice/canonical';
 import type {
   ClientCall,
@@ -17,8 +14,8 @@ import type {
   WireRequest,
 } from '../codec.ts';
 import { keptFields } from '../kept-fields.ts';
-import { placed } from '../places.ts';
 import { readerOf } from '../reader.ts';
+import { cachedPrompt, takeCachedPrompt } from './cached-prompt.ts';
 import { decodeConfig, encodeConfig } from './config.ts';
 import { decodeContents, decodeSystem } from './contents.ts';
 import { type EncodedContents, encodeContents } from './contents-encode.ts';
@@ -107,12 +104,6 @@ function decodeBody(
   return { request, choices, includeThoughts: config.reasoning?.visible === true };
 }
 
-/** A cached prompt is content that only its own server holds, so it must not get lost like a mere option. */
-function cachedPrompt(cachedContent: string): Message {
-  const part: Opaque = { type: 'opaque', format: FORMAT, value: { cachedContent } };
-  return { role: 'system', content: [placed(part, 'cachedContent')] };
-}
-
 function isTextOnly(messages: readonly Message[]): boolean {
   return !messages.some((message) =>
     message.content.some((part) =>
@@ -155,19 +146,4 @@ function instructed(encoded: EncodedContents, text: string | undefined): Encoded
   const { parts = [], ...kept } = encoded.systemInstruction ?? {};
   const said = Array.isArray(parts) ? parts : [];
   return { ...encoded, systemInstruction: { parts: [...said, { text }], ...kept } };
-}
-
-function takeCachedPrompt(messages: readonly Message[]): {
-  messages: readonly Message[];
-  cachedContent?: Json;
-} {
-  const [first, ...others] = messages;
-  if (first?.role !== 'system') return { messages };
-  const [part] = first.content;
-  if (part?.type !== 'opaque' || part.format !== FORMAT || !isJsonObject(part.value)) return { messages };
-  const { cachedContent } = part.value;
-  // The emptied message stays, so that the others keep their numbers in error messages.
-  return cachedContent === undefined
-    ? { messages }
-    : { messages: [{ ...first, content: first.content.slice(1) }, ...others], cachedContent };
 }
