@@ -7,12 +7,16 @@ import { detailsField } from './reasoning-details.ts';
 /** Which settings a model of OpenAI's accepts. Its open models (`gpt-oss`) behave like any other vendor's. */
 type Kind = 'reasoning' | 'plain' | 'other';
 
-const makers = /^(?:.*\/)?(?:ft:)?(?:gpt-(?!oss)|chatgpt-|o[1-9](?:-|$))/;
-const reasons = /^(?:.*\/)?(?:ft:)?(?:o[1-9](?:-|$)|gpt-[5-9](?!.*chat))/;
+/** Names that begin so, after the vendor that a router puts before them, and after the mark of a tuned model. */
+const named = (beginning: string) => new RegExp(`^(?:.*/)?(?:ft:)?(?:${beginning})`);
+const oSeries = 'o[1-9](?:-|$)';
+const isOpenAis = named(`gpt-(?!oss)|chatgpt-|${oSeries}`);
+const isReasoning = named(`gpt-[5-9](?!.*chat)|${oSeries}`);
+const knowsNewerLimitOnly = named(`gpt-[5-9]|${oSeries}`);
 
 function kindOf(model: string): Kind {
-  if (!makers.test(model)) return 'other';
-  return reasons.test(model) ? 'reasoning' : 'plain';
+  if (!isOpenAis.test(model)) return 'other';
+  return isReasoning.test(model) ? 'reasoning' : 'plain';
 }
 
 /**
@@ -52,8 +56,6 @@ export function acceptedTools(tools: Tool[], model: string): Tool[] {
     };
   });
 }
-
-const knowsNewerLimitOnly = /^(?:.*\/)?(?:ft:)?(?:o[1-9](?:-|$)|gpt-[5-9])/;
 
 /** The name of the output limit: OpenAI's newer models refuse the older one, and some servers know nothing else. */
 export function limitField(model: string): 'max_completion_tokens' | 'max_tokens' {

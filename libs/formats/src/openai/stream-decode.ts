@@ -11,7 +11,7 @@ import type { GenerationContext, SseMessage, StreamDecoder } from '../codec.ts';
 import { objectOf } from '../json-object.ts';
 import { keptBeside } from '../kept-fields.ts';
 import { unreadable } from '../unreadable.ts';
-import { AnswerBlocks } from './answer.ts';
+import { AnswerBlocks } from './answer-blocks.ts';
 import { ChunkTemplate } from './chunk-template.ts';
 import { decodeErrorMessage, decodeInBandError } from './error.ts';
 import { decodeFinishWord } from './finish.ts';
