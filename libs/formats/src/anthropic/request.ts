@@ -18,7 +18,7 @@ import { createEncoding, type Encoding, ownFields, unsayable } from './encoding.
 import { decodeMessages, decodePrefill, decodeSystem } from './messages-decode.ts';
 import { encodeMessages } from './messages-encode.ts';
 import { decodeSampling, encodeSampling } from './sampling.ts';
-import { decodeThinking, effortAlone, encodeThinking, limitBudget } from './thinking.ts';
+import { decodeThinking, encodeOwnThinking } from './thinking.ts';
 import { isMidLoop } from './tool-loop.ts';
 import { calledTools, decodeToolChoice, decodeTools, encodeToolChoice, encodeTools } from './tools.ts';
 import {
@@ -143,17 +143,15 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
   const { sampling, output, endUser } = request;
   const maxTokens = sampling.maxOutputTokens ?? target.maxOutputTokens;
   const { tools, toolChoice } = encodeToolFields(request, deferred_tools, encoding, isFitted);
-  const asked = encodeThinking(request.reasoning, {
+  const said = encodeOwnThinking(thinking, request.reasoning, {
     ...reader,
     maxTokens,
     isToolForced: toolChoice?.type === 'any' || toolChoice?.type === 'tool',
     isMidLoop: isMidLoop(request.messages, messages, reader),
   });
-  const { effort } = thinking === null ? effortAlone(request.reasoning) : asked;
-  const chosenThinking = thinking === undefined ? asked.thinking : limitBudget(thinking, maxTokens);
   const schema = enforcedSchema(output, isFitted);
   const config = {
-    ...(effort !== undefined && { effort }),
+    ...(said.effort !== undefined && { effort: said.effort }),
     ...(schema && { format: { type: 'json_schema', schema } }),
     ...objectOf(output_config),
   };
@@ -168,8 +166,8 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
     messages,
     ...(tools && { tools }),
     ...(toolChoice && { tool_choice: toolChoice }),
-    ...encodeSampling(sampling, { ...reader, isThinking: isThinking(chosenThinking) }),
-    ...(isJsonObject(chosenThinking) && { thinking: chosenThinking }),
+    ...encodeSampling(sampling, { ...reader, isThinking: isThinking(said.thinking) }),
+    ...(said.thinking && { thinking: said.thinking }),
     ...(compaction !== undefined && { compaction }),
     ...(Object.keys(config).length > 0 && { output_config: config }),
     ...(Object.keys(user).length > 0 && { metadata: user }),
@@ -217,6 +215,6 @@ function refuseUnsayable({ sampling, logprobs }: InferenceRequest): void {
   if (logprobs !== undefined) throw unsayable('logprobs', reason);
 }
 
-function isThinking(thinking: Json | undefined): boolean {
-  return isJsonObject(thinking) && thinking.type !== 'disabled';
+function isThinking(thinking: JsonObject | undefined): boolean {
+  return thinking !== undefined && thinking.type !== 'disabled';
 }

@@ -94,15 +94,18 @@ export interface ThinkingTarget extends Reader {
   isMidLoop?: boolean;
 }
 
+/** What a body says of thinking. */
+interface SaidThinking {
+  thinking?: JsonObject;
+  effort?: string;
+}
+
 /**
  * `thinking` and `effort` for a server. A budget is kept between the dialect's minimum and the limit of the answer. An
  * effort alone becomes adaptive thinking, or a budget for models that know nothing else. A budget from another format
  * becomes an effort for models that know no budget. A forced tool call wins over an effort.
  */
-export function encodeThinking(
-  reasoning: Reasoning | undefined,
-  target: ThinkingTarget,
-): { thinking?: JsonObject; effort?: string } {
+export function encodeThinking(reasoning: Reasoning | undefined, target: ThinkingTarget): SaidThinking {
   if (reasoning === undefined) return {};
   const { effort, budgetTokens, visible } = reasoning;
   if (effort === 'none' || budgetTokens === 0) {
@@ -138,7 +141,7 @@ function encodeAdaptive(
   effort: AskingEffort | undefined,
   display: JsonObject,
   target: ThinkingTarget,
-): { thinking?: JsonObject; effort?: string } {
+): SaidThinking {
   return {
     ...(!target.isToolForced && { thinking: { type: 'adaptive', ...display } }),
     ...(effort && { effort: wordOf(effort, target) }),
@@ -153,15 +156,28 @@ function wordOf(effort: AskingEffort, { model, isForeign }: ThinkingTarget): str
   return effort === 'xhigh' && isForeign && !knowsXhigh(model) ? effortWord.max : effortWord[effort];
 }
 
-/** The effort, in this dialect's words, of a client that asked for nothing else. */
-export function effortAlone(reasoning: Reasoning | undefined): { effort?: string } {
+/**
+ * Like `encodeThinking`, for a client that may have written `thinking` itself. `own` is what it wrote; null if it wrote
+ * an effort alone.
+ */
+export function encodeOwnThinking(
+  own: Json | undefined,
+  reasoning: Reasoning | undefined,
+  target: ThinkingTarget,
+): SaidThinking {
+  if (own === null) return effortAlone(reasoning);
+  const asked = encodeThinking(reasoning, target);
+  return isJsonObject(own) ? { ...asked, thinking: limitBudget(own, target.maxTokens) } : asked;
+}
+
+function effortAlone(reasoning: Reasoning | undefined): SaidThinking {
   const { effort } = reasoning ?? {};
   return effort === undefined || effort === 'none' ? {} : { effort: effortWord[effort] };
 }
 
-/** The client's own `thinking`, with its budget reduced to leave room for an answer. */
-export function limitBudget(thinking: Json, maxTokens: number): Json {
-  if (!isJsonObject(thinking) || typeof thinking.budget_tokens !== 'number') return thinking;
+/** With the budget reduced to leave room for an answer. */
+function limitBudget(thinking: JsonObject, maxTokens: number): JsonObject {
+  if (typeof thinking.budget_tokens !== 'number') return thinking;
   return { ...thinking, budget_tokens: within(thinking.budget_tokens, maxTokens) };
 }
 
