@@ -10,26 +10,25 @@ import {
   SluiceError,
 } from '@sluice/canonical';
 import { type ClientCodec, type EncodedRequest, findClientCodec } from '@sluice/formats';
-import { attemptMs, beginRequest, completeRequest, Pool, type WireRequest } from '@sluice/http';
+import { attemptMs, Pool, type WireRequest } from '@sluice/http';
 import { Client } from 'undici';
 import type { Availability, Engine, EngineServices, GenerationRun } from '../engine.ts';
 import { MediaFetcher } from '../media/fetch-media.ts';
 import { findReferences, type Reference } from '../media/inline-media.ts';
 import { withMedia } from '../media/media-room.ts';
-import { type Address, parseAddress } from './address.ts';
-import { bodyText } from './body-text.ts';
+import { parseAddress } from './address.ts';
 import { type CallPlan, type CallServices, lingerMs, UpstreamCall } from './call.ts';
 import type { UpstreamOptions } from './options.ts';
 import { defaultMaxOutputTokens, isRoomRefusal, withSmallerLimit } from './output-limit.ts';
 import { Probe } from './probe.ts';
 import { planQuestion, type Question, translated } from './question.ts';
 import { Refusals } from './refusals.ts';
+import { RequestWriter } from './request-writer.ts';
 import { Rests } from './rests.ts';
 import { secretsOf } from './secrets.ts';
 import { cutAt } from './stop-cut.ts';
 import { withoutStrictness } from './strictness.ts';
 import { TimeLimits } from './time-limits.ts';
-import { traceHeaders } from './trace-headers.ts';
 
 /**
  * The most changes of a refused question: a smaller limit, no limit, no strictness, and nine others, which is what
@@ -53,7 +52,7 @@ export class UpstreamEngine implements Engine {
   private readonly options: UpstreamOptions;
   private readonly codec: ClientCodec;
   private readonly services: EngineServices;
-  private readonly address: Address;
+  private readonly writer: RequestWriter;
   private readonly pool: Pool;
   private readonly callServices: CallServices;
   /** A separate connection for probes, which must not wait for answers. */
@@ -61,28 +60,25 @@ export class UpstreamEngine implements Engine {
   private readonly probe: Probe;
   private readonly media: MediaFetcher;
   private readonly refusals: Refusals;
-  /** Names of the headers that the settings give. */
-  private readonly given: ReadonlySet<string>;
-  private sent: { path: string; headers: Record<string, string>; head: string } | undefined;
 
   constructor(options: UpstreamOptions, codec: ClientCodec, services: EngineServices) {
     this.slots = options.slots;
     this.resume = options.resume;
     this.options = options;
-    this.given = new Set(Object.keys(options.headers).map((name) => name.toLowerCase()));
     this.codec = codec;
     this.refusals = new Refusals(codec);
     this.services = services;
-    this.address = parseAddress(options.baseUrl);
+    const address = parseAddress(options.baseUrl);
+    this.writer = new RequestWriter(options, codec, address);
     const now = () => performance.now();
     // One connection per answer: aborting an answer closes a socket, which every server understands.
     this.pool = new Pool({
-      origin: this.address.server,
+      origin: address.server,
       maxConnections: options.slots + spareConnections,
       connectTimeoutMs: options.connectTimeoutMs,
       now,
     });
-    this.probeClient = new Client(this.address.origin, {
+    this.probeClient = new Client(address.origin, {
       allowH2: false,
       connect: {
         timeout: options.connectTimeoutMs,
@@ -90,9 +86,9 @@ export class UpstreamEngine implements Engine {
       },
     });
     this.probe = new Probe(this.probeClient, {
-      origin: this.address.origin,
-      path: this.address.pathTo(options.probePath ?? codec.servers.modelList),
-      headers: this.headers({}),
+      origin: address.origin,
+      path: address.pathTo(options.probePath ?? codec.servers.modelList),
+      headers: this.writer.headers(),
       // Twice as long, so that a failed connection can be told from a silent server.
       timeoutMs: 2 * options.connectTimeoutMs,
       intervalMs: options.probeIntervalMs,
@@ -217,7 +213,7 @@ export class UpstreamEngine implements Engine {
   private askOtherwise(question: Question, run: GenerationRun, refusal: ErrorEvent): Question | undefined {
     const { message } = refusal.error;
     // Our count of a prompt is an estimate, so the limit may not fit beside the prompt.
-    if (isRoomRefusal(refusal)) {
+    if (isRoomRefusal(refusal.error)) {
       const request = withSmallerLimit(question.request, message, this.codec.servers);
       return request && { ...question, request };
     }
@@ -240,10 +236,9 @@ export class UpstreamEngine implements Engine {
   }
 
   private encode(question: Question, run: GenerationRun): WireRequest {
-    const { path, headers, body, dropped } = this.phrase(question, run);
-    for (const from of dropped) this.services.onExtensionsDropped(from, this.codec.format);
-    const ofThisCall = traceHeaders(run, (name) => this.given.has(name));
-    return completeRequest(this.head(path, headers), bodyText(body), ofThisCall);
+    const encoded = this.phrase(question, run);
+    for (const from of encoded.dropped) this.services.onExtensionsDropped(from, this.codec.format);
+    return this.writer.write(encoded, run);
   }
 
   private phrase(question: Question, run: GenerationRun): EncodedRequest {
@@ -257,36 +252,6 @@ export class UpstreamEngine implements Engine {
     if (flags) Object.assign(encoded.body, flags);
     encoded.body = this.refusals.apply(encoded.body, question, run);
     return encoded;
-  }
-
-  /** Most requests differ only in their body, so the last head is kept. */
-  private head(path: string, headers: Record<string, string>): string {
-    if (this.sent?.path !== path || this.sent.headers !== headers) {
-      const facts = {
-        path: this.address.pathTo(path),
-        authority: this.address.server.authority,
-        headers: this.headers(headers),
-      };
-      this.sent = { path, headers, head: beginRequest(facts) };
-    }
-    return this.sent.head;
-  }
-
-  private headers(encoded: Record<string, string>): Record<string, string> {
-    const ours = {
-      'content-type': 'application/json',
-      accept: 'text/event-stream, application/json',
-      'accept-encoding': 'identity',
-      'user-agent': 'sluice',
-    };
-    const all = {
-      ...ours,
-      ...encoded,
-      ...this.codec.authorize(this.options.credential),
-      ...this.options.headers,
-    };
-    // Keyed by lower-case name, so that a configured header replaces ours instead of adding to it.
-    return Object.fromEntries(Object.entries(all).map(([name, value]) => [name.toLowerCase(), value]));
   }
 }
 

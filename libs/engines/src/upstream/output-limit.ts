@@ -1,4 +1,4 @@
-import { type GenerationEvent, type InferenceRequest, outputLimit } from '@sluice/canonical';
+import { type ErrorInfo, type InferenceRequest, outputLimit } from '@sluice/canonical';
 import { largestLimit, type ServerTraits, saysLimitTooLarge } from '@sluice/formats';
 import type { GenerationRun } from '../engine.ts';
 
@@ -38,7 +38,6 @@ export function withSmallerLimit(
 }
 
 /** Whether the server refused because the prompt, the limit, or both together exceed its context. */
-export function isRoomRefusal(event: GenerationEvent): boolean {
-  if (event.type !== 'error') return false;
-  return event.error.detail === 'context-length-exceeded' || saysLimitTooLarge(event.error.message);
+export function isRoomRefusal({ detail, message }: ErrorInfo): boolean {
+  return detail === 'context-length-exceeded' || saysLimitTooLarge(message);
 }
