@@ -105,7 +105,9 @@ export interface EngineServices {
   now(): number;
   /** Counts extensions that the upstream's dialect cannot express. */
   onExtensionsDropped(from: string, to: string): void;
-  /** Memory, in bytes, for the files that are fetched by URL, until the answers end; all engines of a process share it. */
+  /**
+   * Memory, in bytes, for the files that are fetched by URL, until the answers end; all engines of a process share it.
+   */
   fileRoom: Turns;
   /** Counts an image or document that was fetched by URL, or was not. */
   onMediaFetched(outcome: MediaFetchOutcome, durationMs: number): void;

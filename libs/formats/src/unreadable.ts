@@ -20,7 +20,9 @@ export function unreadable(complaint: Complaint): ErrorInfo {
   return { kind: 'upstream-failed', message: complaints[complaint] };
 }
 
-/** Whether the failure of an answer is described in these words of ours, which a log may show, and not in its server's. */
+/**
+ * Whether the failure of an answer is described in these words of ours, which a log may show, and not in its server's.
+ */
 export function isUnreadable({ message }: ErrorInfo): boolean {
   return known.has(message);
 }

@@ -96,8 +96,8 @@ const mayBeOutOfMoney: ReadonlySet<ErrorKind> = new Set([
 ]);
 
 /**
- * Whether a server blames the request for our own empty account: Claude's API does so with status 400, Zhipu's with 429,
- * and MiniMax's with 500. `kind` is what its status means.
+ * Whether a server blames the request for our own empty account: Claude's API does so with status 400, Zhipu's with
+ * 429, and MiniMax's with 500. `kind` is what its status means.
  */
 export function isOutOfMoney(kind: ErrorKind, message: string): boolean {
   return mayBeOutOfMoney.has(kind) && outOfMoney.test(message);

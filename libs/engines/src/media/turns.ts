@@ -17,7 +17,9 @@ export class Turns {
     return this.limit - this.free;
   }
 
-  /** Waits for a turn; false if the signal aborted first. After a turn, call `end`, for parts of the amount or at once. */
+  /**
+   * Waits for a turn; false if the signal aborted first. After a turn, call `end`, for parts of the amount or at once.
+   */
   async begin(signal: AbortSignal, amount = 1): Promise<boolean> {
     if (signal.aborted) return false;
     if (this.free > 0) {

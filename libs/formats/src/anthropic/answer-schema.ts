@@ -47,8 +47,8 @@ export function answerSchema(schema: JsonObject): JsonObject {
 }
 
 /**
- * The schema of a function's arguments as Claude accepts it. A strict one that cannot be enforced stays as it is: Claude
- * refuses it, and the engine then asks without strictness.
+ * The schema of a function's arguments as Claude accepts it. A strict one that cannot be enforced stays as it is:
+ * Claude refuses it, and the engine then asks without strictness.
  */
 export function functionSchema(schema: JsonObject, isStrict: boolean): JsonObject {
   const plain = plainParameters(schema);

@@ -8,7 +8,9 @@ import { withKnownEffort, withKnownThinking } from './thinking-words.ts';
  * Refusals by servers that know only user and assistant turns: older Claude, Ollama, llama.cpp and schema validators.
  */
 const wantsNoSystemTurn = /unexpected role\b|\brole: input should be 'user'|system messages? must/i;
-/** Claude's refusal, directly and at Bedrock, of a conversation that the assistant begins, as many chats do to greet. */
+/**
+ * Claude's refusal, directly and at Bedrock, of a conversation that the assistant begins, as many chats do to greet.
+ */
 const wantsUserFirst = /\bfirst message must use the\W+user\b|\bmust (?:start|begin) with a user\b/i;
 /** DeepSeek's refusal of a turn with calls whose thinking the client left out. */
 const missesThinking = /\bthinking\b.*\bpassed back\b/i;

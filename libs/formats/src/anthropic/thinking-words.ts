@@ -7,9 +7,9 @@ const refusesThinking =
 const refusedType = /\bthinking\.type\.(\w+)"? is not supported\b|\b(adaptive) thinking is not supported\b/i;
 
 /**
- * The body with thinking as a Claude accepts it that refused the one in it: a budget becomes adaptive thinking where the
- * refusal asks for that, and anything else is left out. Absent if the refusal is about something else, or about another
- * type of thinking.
+ * The body with thinking as a Claude accepts it that refused the one in it: a budget becomes adaptive thinking where
+ * the refusal asks for that, and anything else is left out. Absent if the refusal is about something else, or about
+ * another type of thinking.
  */
 export function withKnownThinking(body: JsonObject, refusal: string): JsonObject | undefined {
   const { thinking, ...rest } = body;

@@ -1,6 +1,6 @@
 /*
- * The dialect is protobuf's JSON, in which a client may write a word of an enum by its number. Google's REST clients for
- * Python and Go do (`$alt=json;enum-encoding=int`). Each list holds the words by their numbers.
+ * The dialect is protobuf's JSON, in which a client may write a word of an enum by its number. Google's REST clients
+ * for Python and Go do (`$alt=json;enum-encoding=int`). Each list holds the words by their numbers.
  */
 
 /** `Type` of a schema. */

@@ -17,8 +17,8 @@ const eventStart = 'data: ';
 
 /**
  * Nothing may stand between two events: the SDKs for Python and Go fail at a comment, and the older one for JavaScript,
- * which LangChain uses, even at an empty line. So a keep-alive begins the next event, and further ones add blanks before
- * its JSON.
+ * which LangChain uses, even at an empty line. So a keep-alive begins the next event, and further ones add blanks
+ * before its JSON.
  */
 function createEventFraming(): Framing {
   let lead = eventStart;

@@ -18,11 +18,11 @@ const refusesJson = /\bjson mode is not enabled\b/i;
 const refusesInstruction = /\bdeveloper instruction is not enabled\b/i;
 
 /**
- * The body changed to suit a model that refused it with these words, for a client of another format (`isForeign`), which
- * cannot know what the model behind a name accepts: without penalties, with the next level of thinking, without a word
- * about thinking, with JSON asked for in words, or with the system instruction at the head of the conversation. Absent
- * when the refusal is about none of these, or the body does not have what it is about: a refusal is remembered for every
- * later request.
+ * The body changed to suit a model that refused it with these words, for a client of another format (`isForeign`),
+ * which cannot know what the model behind a name accepts: without penalties, with the next level of thinking, without a
+ * word about thinking, with JSON asked for in words, or with the system instruction at the head of the conversation.
+ * Absent when the refusal is about none of these, or the body does not have what it is about: a refusal is remembered
+ * for every later request.
  */
 export function rephrase(body: JsonObject, refusal: string, isForeign: boolean): JsonObject | undefined {
   if (!isForeign) return undefined;

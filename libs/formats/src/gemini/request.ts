@@ -33,8 +33,8 @@ export interface ReplyFacts {
   /** The prompt holds no media, so all of its tokens can be reported as text tokens. */
   textOnly: boolean;
   /**
-   * The client is `@google/generative-ai`, or LangChain on top of it. Its chats drop a streamed answer with an empty text
-   * in it; those of the newer SDKs, one with a chunk without parts.
+   * The client is `@google/generative-ai`, or LangChain on top of it. Its chats drop a streamed answer with an empty
+   * text in it; those of the newer SDKs, one with a chunk without parts.
    */
   isOlderSdk: boolean;
 }

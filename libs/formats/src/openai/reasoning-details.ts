@@ -21,8 +21,8 @@ export function takeSealed({ [detailsField]: details, ...rest }: JsonObject): {
 const readable = new Set(['text', 'summary']);
 
 /**
- * The details so far, which grow in place, and those of one more chunk. A readable thought comes in many pieces, the last
- * of which is the model's signature of the whole: Claude refuses a thought that comes back in pieces.
+ * The details so far, which grow in place, and those of one more chunk. A readable thought comes in many pieces, the
+ * last of which is the model's signature of the whole: Claude refuses a thought that comes back in pieces.
  */
 export function addDetails(known: Json | undefined, details: readonly Json[]): Json[] {
   const joined = Array.isArray(known) ? known : [];

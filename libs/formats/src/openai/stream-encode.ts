@@ -138,8 +138,8 @@ export class ChatStreamEncoder implements StreamEncoder {
 
   /**
    * Sets what every chunk begins with. Returns the beginning of the first chunk, which alone has the server's lists and
-   * objects: repeated in every chunk, the token ids of a prompt (vLLM) or the verdict of a filter on it (Azure) would be
-   * most of the stream.
+   * objects: repeated in every chunk, the token ids of a prompt (vLLM) or the verdict of a filter on it (Azure) would
+   * be most of the stream.
    */
   private open(event: StartEvent): string {
     const { id, object, created, model, choices, usage, ...kept } = extensionsOf(event, FORMAT) ?? {};

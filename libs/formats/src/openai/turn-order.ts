@@ -14,8 +14,8 @@ export function saysWrongOrder(refusal: string): boolean {
 /**
  * The messages in an order that suits the model's template which refused them: with a single system message at the head
  * and later ones said by the user in their place; with alternating turns; without system messages; or with an answer
- * between results and what the user adds to them. Absent if the refusal is about something else, or the order is already
- * so.
+ * between results and what the user adds to them. Absent if the refusal is about something else, or the order is
+ * already so.
  */
 export function inTemplateOrder(messages: readonly Json[], refusal: string): readonly Json[] | undefined {
   const ordered = order(messages, refusal);
