@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { saysUnknown } from './setting-words.ts';
+import { inTemplateOrder } from './turn-order.ts';
+
+/** How servers say that thinking is missing. */
+const isMissed = /missing|passed back/i;
+
+/** The names of thinking, as refusals say them. */
+const thinkingNames = [
+  { name: 'reasoning_content', isNamed: /reasoning_content/ },
+  { name: 'reasoning', isNamed: /\breasoning\b/ },
+];
+
+/** With thinking in all answers or in none, as the refusal asks. */
+export function withKnownThinking(body: JsonObject, refusal: string): JsonObject | undefined {
+  for (const { name, isNamed } of thinkingNames) {
+    const other = isNamed.test(refusal) ? rethink(body, name, refusal) : undefined;
+    if (other) return other;
+  }
+  return undefined;
+}
+
+/**
+ * Removes thinking under this name from all answers or, if it is missing, adds it to each, if only empty: a client may
+ * have the thinking of another model or none. DeepSeek also says that it is missing if an answer's text is null beside
+ * its thinking.
+ */
+function rethink(body: JsonObject, name: string, refusal: string): JsonObject | undefined {
+  const answers = Array.isArray(body.messages) ? body.messages.filter(isAnswer) : [];
+  const isRefused = saysUnknown(refusal) && answers.some((answer) => answer[name] !== undefined);
+  const isLacking = (answer: JsonObject) => answer[name] === undefined || answer.content === null;
+  const isWanted = isMissed.test(refusal) && answers.some(isLacking);
+  if (!Array.isArray(body.messages) || (!isRefused && !isWanted)) return undefined;
+  const messages = body.messages.map((message) => {
+    if (!isAnswer(message)) return message;
+    const { [name]: thinking = '', ...said } = message;
+    return isRefused ? said : { ...said, content: said.content ?? '', [name]: thinking };
+  });
+  return { ...body, messages };
+}
+
+function isAnswer(message: Json): message is JsonObject {
+  return isJsonObject(message) && message.role === 'assistant';
+}
+
+function withMessages(
+  body: JsonObject,
+  say: (messages: readonly Json[]) => readonly Json[] | undefined,
+): JsonObject | undefined {
+  const messages = Array.isArray(body.messages) ? say(body.messages) : undefined;
+  return messages && { ...body, messages: [...messages] };
+}
+
+/** Replaces each message by what `say` returns; a message stays if `say` returns nothing. Absent when all stay. */
+function eachMessage(
+  body: JsonObject,
+  say: (message: JsonObject) => JsonObject | undefined,
+): JsonObject | undefined {
+  return withMessages(body, (messages) => {
+    const said = messages.map((message) => (isJsonObject(message) ? (say(message) ?? message) : message));
+    return said.some((message, index) => message !== messages[index]) ? said : undefined;
+  });
+}
+
+/** With the messages in an order that suits the model's template. */
+export function withTemplateOrder(body: JsonObject, refusal: string): JsonObject | undefined {
+  return withMessages(body, (messages) => inTemplateOrder(messages, refusal));
+}
+
+/** With instructions in the role that every server knows for them. */
+export function withOlderRole(body: JsonObject, refusal: string): JsonObject | undefined {
+  if (!/\bdeveloper\b/.test(refusal)) return undefined;
+  return eachMessage(body, (message) =>
+    message.role === 'developer' ? { ...message, role: 'system' } : undefined,
+  );
+}
+
+/**
+ * With text in parts joined to one string, and an empty one for a call without text. Content that holds more than text
+ * stays.
+ */
+export function withPlainText(body: JsonObject, refusal: string): JsonObject | undefined {
+  if (!/expected a string|a valid string|(?:must|to) be a string/i.test(refusal)) return undefined;
+  return eachMessage(body, ({ content, ...message }) => {
+    if (content === null) return { ...message, content: '' };
+    if (!Array.isArray(content) || !content.every(isText)) return undefined;
+    return { ...message, content: content.map(({ text }) => text).join('\n\n') };
+  });
+}
+
+function isText(part: Json): part is JsonObject & { text: string } {
+  return isJsonObject(part) && part.type === 'text' && typeof part.text === 'string';
+}
+
+/** With results that name their call by its id only. */
+export function withoutFunctionNames(body: JsonObject, refusal: string): JsonObject | undefined {
+  if (!/only messages? of role \W?user\W? can have a name/i.test(refusal)) return undefined;
+  return eachMessage(body, ({ name, ...message }) =>
+    message.role === 'tool' && name !== undefined ? message : undefined,
+  );
+}
+
+const shortId = /^[a-zA-Z0-9]{9}$/;
+
+/** With call ids as Mistral's tokenizers accept them, whoever gave the ids. The mapping is deterministic. */
+export function withShortIds(body: JsonObject, refusal: string): JsonObject | undefined {
+  if (!/tool call id\b.*\blength of 9\b/i.test(refusal)) return undefined;
+  return eachMessage(body, (message) => {
+    const { tool_calls: calls, tool_call_id: id } = message;
+    if (typeof id === 'string' && !shortId.test(id)) return { ...message, tool_call_id: shortened(id) };
+    if (!Array.isArray(calls) || !calls.some(isLong)) return undefined;
+    return {
+      ...message,
+      tool_calls: calls.map((call) => (isLong(call) ? { ...call, id: shortened(call.id) } : call)),
+    };
+  });
+}
+
+function isLong(call: Json): call is JsonObject & { id: string } {
+  return isJsonObject(call) && typeof call.id === 'string' && !shortId.test(call.id);
+}
+
+function shortened(id: string): string {
+  return createHash('sha256').update(id).digest('hex').slice(0, 9);
+}

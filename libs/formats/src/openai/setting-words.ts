@@ -1,0 +1,92 @@
+import type { JsonObject } from '@sluice/canonical';
+
+/** How servers say that they do not accept a field or value. */
+const isUnknown = new RegExp(
+  [
+    'unsupported|unexpected|unknown|unrecogni[sz]ed|incompatible',
+    'not (?:support(?:ed)?|permitted|allowed)\\b|only \\S+ is allowed',
+  ].join('|'),
+  'i',
+);
+
+/** Whether a refusal is about a field or value that its server does not accept. */
+export function saysUnknown(refusal: string): boolean {
+  return isUnknown.test(refusal);
+}
+
+/** Without the wish that a stream reports its usage. */
+export function withoutStreamOptions(body: JsonObject, refusal: string): JsonObject | undefined {
+  const { stream_options: options, ...rest } = body;
+  return options !== undefined && refusal.includes('stream_options') ? rest : undefined;
+}
+
+const refusesStream = new RegExp(
+  [
+    '\\bverified to stream\\b',
+    "\\bnot support stream(?:ing)?\\b|'stream' does not support",
+    '\\bstreaming\\b[^.]{0,40}\\bnot (?:currently )?supported\\b',
+  ].join('|'),
+  'i',
+);
+const isOfJson = /\bresponse_format\b|\bjson|\bstructured output/i;
+const isOfTools = /\btools?\b/i;
+
+/** Asks for a whole answer, which is all that a refusal of the stream leaves. */
+export function withoutStream(body: JsonObject, refusal: string): JsonObject | undefined {
+  const { stream, stream_options: _options, ...whole } = body;
+  if (stream !== true || !refusesStream.test(refusal)) return undefined;
+  if (isOfJson.test(refusal)) return body.response_format === undefined ? undefined : whole;
+  return isOfTools.test(refusal) && body.tools === undefined ? undefined : whole;
+}
+
+/** With the output limit under its newer name. */
+export function withNewerLimit(body: JsonObject, refusal: string): JsonObject | undefined {
+  const { max_tokens: limit, ...rest } = body;
+  if (limit === undefined || !refusal.includes('max_completion_tokens')) return undefined;
+  return { ...rest, max_completion_tokens: limit };
+}
+
+/** Without this field. */
+export function withoutWord(body: JsonObject, word: string, refusal: string): JsonObject | undefined {
+  const { [word]: refused, ...known } = body;
+  return refused !== undefined && refusal.includes(word) && saysUnknown(refusal) ? known : undefined;
+}
+
+/** How a refusal names the one way to force a call that it is about: any function, or a certain one. */
+const refusedForce = /\btool_choice\W{1,4}(required|specified)\b/i;
+
+/** With a call left to the model that was forced to it. */
+export function withFreeChoice(body: JsonObject, refusal: string): JsonObject | undefined {
+  const { tool_choice: choice, ...rest } = body;
+  const isForced = choice !== undefined && choice !== 'auto' && choice !== 'none';
+  if (!isForced || !/\btool_choice\b/.test(refusal) || !saysUnknown(refusal)) return undefined;
+  const way = choice === 'required' ? 'required' : 'specified';
+  const refused = refusedForce.exec(refusal)?.[1]?.toLowerCase() ?? way;
+  return refused === way ? rest : undefined;
+}
+
+/** How refusals name a setting: quoted, before or after a colon, and in camel case (xAI). `user` is also a role. */
+function named(setting: string): RegExp {
+  const name = setting.replace('_', '_?');
+  return new RegExp(`(?:^|(?<!\\brole )["'\`]|body\\.|: |parameter |invalid )${name}(?:["'\`:]|\\.?$)`, 'i');
+}
+
+const dispensable = ['user', 'seed', 'temperature', 'top_p', 'presence_penalty', 'frequency_penalty'].map(
+  (setting) => ({ setting, isNamed: named(setting) }),
+);
+const namesStop = named('stop');
+
+/** Whether a server says that it takes no stop strings, as xAI's models that reason do. */
+export function refusesStops(refusal: string): boolean {
+  return namesStop.test(refusal) && saysUnknown(refusal);
+}
+
+/** Without a setting that an answer can do without. */
+export function withoutSetting(body: JsonObject, refusal: string): JsonObject | undefined {
+  const refused = dispensable.find(
+    ({ setting, isNamed }) => body[setting] !== undefined && isNamed.test(refusal),
+  );
+  if (!refused || !saysUnknown(refusal)) return undefined;
+  const { [refused.setting]: _refused, ...accepted } = body;
+  return accepted;
+}
