@@ -85,34 +85,33 @@ export function decodeToolConfig(config: WireToolConfig): { choice?: ToolChoice;
   const { functionCallingConfig, ...rest } = config;
   // We pass on whole calls. If asked for pieces, a server would send pieces that nobody puts together again.
   const { streamFunctionCallArguments: _pieces, ...whole } = functionCallingConfig ?? {};
-  const { mode, allowedFunctionNames, ...callingRest } = whole;
-  const allowed =
-    allowedFunctionNames && allowedFunctionNames.length > 0 ? { allowed: allowedFunctionNames } : {};
-  const kept = (calling: JsonObject) => ({
-    ...keptFields(rest),
-    ...nested('functionCallingConfig', calling),
-  });
-  const unknown = keptFields(callingRest);
-  if (mode === undefined) return { kept: kept(unknown) };
-  switch (mode.toUpperCase()) {
+  const { mode: word = 'MODE_UNSPECIFIED', allowedFunctionNames: names = [], ...unknown } = whole;
+  const mode = word.toUpperCase();
+  const choice = decodeMode(mode, names);
+  // With names, `encodeToolConfig` writes VALIDATED by itself.
+  const isKept = mode === 'VALIDATED' && names.length === 0;
+  const calling = { ...keptFields(unknown), ...(isKept && { mode }) };
+  return {
+    ...(choice && { choice }),
+    kept: { ...keptFields(rest), ...nested('functionCallingConfig', calling) },
+  };
+}
+
+function decodeMode(mode: string, names: string[]): ToolChoice | undefined {
+  const allowed = names.length > 0 ? { allowed: names } : {};
+  const [only, ...others] = names;
+  switch (mode) {
     case 'MODE_UNSPECIFIED':
-      return { kept: kept(unknown) };
+      return undefined;
     case 'AUTO':
-      return { choice: { type: 'auto', ...allowed }, kept: kept(unknown) };
     case 'VALIDATED':
-      // With names, `encodeToolConfig` writes VALIDATED by itself.
-      return {
-        choice: { type: 'auto', ...allowed },
-        kept: kept(allowed.allowed ? unknown : { ...unknown, mode: 'VALIDATED' }),
-      };
-    case 'ANY': {
-      const [only, ...others] = allowed.allowed ?? [];
-      if (only !== undefined && others.length === 0)
-        return { choice: { type: 'tool', name: only }, kept: kept(unknown) };
-      return { choice: { type: 'required', ...allowed }, kept: kept(unknown) };
-    }
+      return { type: 'auto', ...allowed };
+    case 'ANY':
+      return only !== undefined && others.length === 0
+        ? { type: 'tool', name: only }
+        : { type: 'required', ...allowed };
     case 'NONE':
-      return { choice: { type: 'none' }, kept: kept(unknown) };
+      return { type: 'none' };
     default:
       throw invalidField(
         'toolConfig.functionCallingConfig.mode',
