@@ -25,8 +25,8 @@ type Rephrasing = (body: JsonObject, refusal: string) => JsonObject | undefined;
 const rephrasings: readonly Rephrasing[] = [
   // Older versions at Azure and some other servers do not know them.
   withoutStreamOptions,
-  // OpenAI wants to know an organization before it streams some models to it, and Groq streams no answer by a schema. Both
-  // give the whole answer.
+  // OpenAI wants to know an organization before it streams some models to it, and Groq streams no answer by a schema.
+  // Both give the whole answer.
   withoutStream,
   // Azure's deployments have arbitrary names, so we cannot know which model accepts only this name.
   withNewerLimit,
