@@ -1,5 +1,8 @@
 import { type ErrorKind, isJsonObject } from '@sluice/canonical';
 
+/** As much of a server's words as is read: some quote the whole request. */
+export const longestMessage = 500;
+
 /** How servers say that the prompt, or the prompt plus the limit, exceeds the context. Few have a code for it. */
 const tooLong = new RegExp(
   [

@@ -12,7 +12,7 @@ import { retryHeaders, statusOf } from '../status.ts';
 import { sayTooLong, type TooLong } from '../too-long.ts';
 import { unreadable } from '../unreadable.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
-import { isOutOfMoney, saysRefusedMedia, saysTooLong } from '../upstream-words.ts';
+import { isOutOfMoney, longestMessage, saysRefusedMedia, saysTooLong } from '../upstream-words.ts';
 
 const typeOf: Readonly<Record<ErrorKind, string>> = {
   'invalid-request': 'invalid_request_error',
@@ -88,8 +88,6 @@ export function decodeError(status: number, headers: HttpHeaders, body: unknown)
   const error = decodeErrorBody(body, kindOfStatus(status), silence);
   return { ...markOverload(error, status), ...readRetryAdvice(headers) };
 }
-
-const longestMessage = 500;
 
 /**
  * Reads an error body, or the body of a stream's `error` event. If it is not in this dialect's shape, `fallback` is the

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, SluiceError } from '@sluice/canonical';
+import type { Json, JsonObject } from '@sluice/canonical';
 import type { PublicModel, Query } from '../codec.ts';
 import { invalid } from './wire.ts';
 
@@ -49,6 +49,6 @@ function readLimit(text: string | undefined): number {
 
 function place(models: readonly PublicModel[], id: string, param: string): number {
   const index = models.findIndex((model) => model.id === id);
-  if (index === -1) throw new SluiceError('invalid-request', `${param}: no such model`, { param });
+  if (index === -1) throw invalid(param, 'no such model');
   return index;
 }

@@ -10,7 +10,7 @@ import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
 import { retryAfterSeconds, retryHeaders, statusOf } from '../status.ts';
 import { sayTooLong, type TooLong } from '../too-long.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
-import { saysRefusedPlace, saysTooLong } from '../upstream-words.ts';
+import { longestMessage, saysRefusedPlace, saysTooLong } from '../upstream-words.ts';
 
 const rpc = 'type.googleapis.com/google.rpc';
 
@@ -77,8 +77,6 @@ function detailsOf(error: ErrorInfo): JsonObject[] {
   }
   return details;
 }
-
-const longestMessage = 500;
 
 /** Reads an upstream's failure from its status and, if the body is an error of this dialect, from its fields. */
 export function decodeError(status: number, headers: HttpHeaders, body: unknown): ErrorInfo {

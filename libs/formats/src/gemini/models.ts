@@ -1,5 +1,6 @@
-import { type Json, type JsonObject, SluiceError } from '@sluice/canonical';
+import type { Json, JsonObject } from '@sluice/canonical';
 import type { PublicModel, Query } from '../codec.ts';
+import { invalidField } from './wire.ts';
 
 const defaultPageSize = 50;
 const largestPageSize = 1000;
@@ -36,9 +37,7 @@ export function encodeModelList(models: readonly PublicModel[], query: Query): J
 function pageSize(text: string | undefined): number {
   if (!text) return defaultPageSize;
   if (!/^\d{1,9}$/.test(text)) {
-    throw new SluiceError('invalid-request', 'pageSize: expected a number of 0 or more', {
-      param: 'pageSize',
-    });
+    throw invalidField('pageSize', 'expected a number of 0 or more');
   }
   return Math.min(Number(text) || defaultPageSize, largestPageSize);
 }
@@ -47,7 +46,7 @@ function pageOffset(token: string | undefined): number {
   if (!token) return 0;
   const offset = /^offset:(\d{1,9})$/.exec(readToken(token))?.[1];
   if (offset === undefined) {
-    throw new SluiceError('invalid-request', 'pageToken: not a token of this list', { param: 'pageToken' });
+    throw invalidField('pageToken', 'not a token of this list');
   }
   return Number(offset);
 }

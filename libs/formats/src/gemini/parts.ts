@@ -7,7 +7,6 @@ import {
   type MediaPart,
   type Opaque,
   type ReasoningPart,
-  SluiceError,
   type TextPart,
   type ToolCallPart,
 } from '@sluice/canonical';
@@ -165,13 +164,7 @@ export function encodeCall(part: ToolCallPart): { part: JsonObject; isMalformed:
 /** The verbatim value of a part of this format. Throws `invalid-request` for another format's; `path` is canonical. */
 export function refuseForeign(part: Opaque, path: string): JsonObject {
   if (part.format === FORMAT && isJsonObject(part.value)) return part.value;
-  throw new SluiceError(
-    'invalid-request',
-    `${path}: only a server of the ${part.format} format can serve this`,
-    {
-      param: path,
-    },
-  );
+  throw invalidField(path, `only a server of the ${part.format} format can serve this`);
 }
 
 /** Encodes a part of a prompt for an upstream. `path` is its place in canonical terms. */

@@ -1,11 +1,4 @@
-import {
-  extend,
-  type FormatId,
-  isJsonObject,
-  type JsonObject,
-  SluiceError,
-  type ToolResultPart,
-} from '@sluice/canonical';
+import { extend, type FormatId, isJsonObject, type JsonObject, type ToolResultPart } from '@sluice/canonical';
 import { decodeCallId } from '../call-luggage.ts';
 import { parseObject } from '../json-object.ts';
 import { keptBeside } from '../kept-fields.ts';
@@ -74,7 +67,7 @@ export function encodeResult(
   if (name === undefined) {
     const id = result.toolCallId.slice(0, longestId);
     const fact = `no call of the conversation has the id ${id}, and the result names no function`;
-    throw new SluiceError('invalid-request', `${path}.toolName: ${fact}`, { param: `${path}.toolName` });
+    throw invalidField(`${path}.toolName`, fact);
   }
   const texts: string[] = [];
   const parts: JsonObject[] = [];

@@ -184,7 +184,7 @@ export function parseResponseBody(body: unknown): WireResponse | undefined {
   return parsed.success ? parsed.data : undefined;
 }
 
-/** A refusal of one field, named as the client wrote it. */
+/** The refusal of one field: the client's, as it wrote it, or a canonical one that the dialect cannot express. */
 export function invalidField(param: string, fact: string): SluiceError {
   return new SluiceError(
     'invalid-request',

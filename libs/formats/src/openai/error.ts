@@ -6,6 +6,7 @@ import { unreadable } from '../unreadable.ts';
 import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.ts';
 import {
   isOutOfMoney,
+  longestMessage,
   readSentence,
   saysFlaggedContent,
   saysRefusedKey,
@@ -175,8 +176,6 @@ function readRaw(metadata: Json | undefined): WireError | undefined {
     return undefined;
   }
 }
-
-const longestMessage = 500;
 
 /** The kinds for which a server's words about a too long prompt are believed: not when it is overloaded. */
 const mayBeTooLong: ReadonlySet<ErrorKind> = new Set(['invalid-request', 'too-large', 'upstream-failed']);
