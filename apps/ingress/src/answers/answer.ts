@@ -56,6 +56,8 @@ export class Answer {
   /** Open choices whose worker is already done; absent until the first. */
   private ahead: Set<number> | undefined;
   private isSettled = false;
+  /** Ends the wait of a large prompt for its turn. */
+  private waiting: AbortController | undefined;
 
   constructor(
     plan: AnswerPlan,
@@ -79,12 +81,14 @@ export class Answer {
     const bytes = (this.exchange.bodyBytes ?? 0) * this.generations.length;
     if (bytes <= largePrompts) return this.dispatchAll();
     // The wait comes before the dispatch: a dispatched job that is still here would be missed in the queue.
-    return this.services.promptPassage.run(bytes, () => this.dispatchAll());
+    this.waiting = new AbortController();
+    return this.services.promptPassage.run(bytes, this.waiting.signal, () => this.dispatchAll());
   }
 
   /** Stops everything and settles for what was delivered. Does nothing after the end. */
   cancel(): void {
     if (this.isSettled) return;
+    this.waiting?.abort();
     for (const generation of this.generations) generation?.cancel();
     this.settle();
   }
@@ -139,8 +143,6 @@ export class Answer {
 
   /** Admits the request and enqueues its generations in one step. */
   private async dispatchAll(): Promise<void> {
-    // The client left while other prompts went first.
-    if (this.isSettled) return;
     const admitted = Promise.withResolvers<void>();
     const ready: InferenceJob[] = [];
     const enter = (job: InferenceJob): Promise<void> => {

@@ -12,11 +12,12 @@ beforeEach(() => {
 /** Sends a prompt that is on its way until `end` or `fail` is called. */
 function send(name: string, bytes: number) {
   const { promise, resolve: end, reject: fail } = Promise.withResolvers<void>();
-  const sent = passage.run(bytes, () => {
+  const leaving = new AbortController();
+  const sent = passage.run(bytes, leaving.signal, () => {
     begun.push(name);
     return promise;
   });
-  return { sent, end, fail };
+  return { sent, end, fail, leave: () => leaving.abort() };
 }
 
 it('lets in what there is room for, in the order of arrival', async () => {
@@ -51,4 +52,21 @@ it('has its room back after a failure', async () => {
   expect(begun).toEqual(['failing', 'next']);
   next.end();
   await next.sent;
+});
+
+it('forgets who leaves before its turn, and lets in those behind', async () => {
+  const [first, large, small] = [send('first', 60), send('large', 60), send('small', 10)];
+  large.leave();
+  await large.sent;
+  await Promise.resolve();
+  expect(begun).toEqual(['first', 'small']);
+  first.end();
+  small.end();
+  await Promise.all([first.sent, small.sent]);
+  const all = send('all', 100);
+  expect(begun).toEqual(['first', 'small', 'all']);
+  // Too late: it is on its way.
+  all.leave();
+  all.end();
+  await all.sent;
 });
