@@ -230,6 +230,15 @@ test('a model that accepts no setting for parallel calls gets none', () => {
   expect(rephrase({ model: 'o3' }, refusal, false)).toBeUndefined();
 });
 
+test.each([
+  'Argument not supported on this model: presencePenalty',
+  "Unsupported parameter: 'presence_penalty' is not supported with this model.",
+])('a penalty of 0, which asks for nothing, is left out for every client: %s', (refusal) => {
+  const body = { model: 'm', presence_penalty: 0, frequency_penalty: 0 };
+  expect(rephrase(body, refusal, false)).toEqual({ model: 'm', frequency_penalty: 0 });
+  expect(rephrase({ ...body, presence_penalty: 0.5 }, refusal, false)).toBeUndefined();
+});
+
 describe('an answer that may not be streamed', () => {
   const streamed = { model: 'm', stream: true, stream_options: { include_usage: true } };
   const json = { response_format: { type: 'json_schema' } };

@@ -12,6 +12,7 @@ import {
 import {
   withFreeChoice,
   withNewerLimit,
+  withoutIdlePenalty,
   withoutSetting,
   withoutStream,
   withoutStreamOptions,
@@ -47,6 +48,8 @@ const rephrasings: readonly Rephrasing[] = [
   (body, refusal) => withoutWord(body, 'top_k', refusal),
   // OpenAI's `o` models do not accept it. We cut their answers to one call ourselves.
   (body, refusal) => withoutWord(body, 'parallel_tool_calls', refusal),
+  // xAI's models that reason refuse penalties, and many chat programs send their two even as 0.
+  withoutIdlePenalty,
 ];
 /** For a client of another format, which cannot know what servers of this dialect refuse. */
 const foreignRephrasings: readonly Rephrasing[] = [

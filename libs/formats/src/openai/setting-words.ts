@@ -81,9 +81,19 @@ export function refusesStops(refusal: string): boolean {
   return namesStop.test(refusal) && saysUnknown(refusal);
 }
 
+/** Without a penalty of 0, which changes nothing. */
+export function withoutIdlePenalty(body: JsonObject, refusal: string): JsonObject | undefined {
+  const idle = dispensable.filter(({ setting }) => setting.endsWith('_penalty') && body[setting] === 0);
+  return withoutSetting(body, refusal, idle);
+}
+
 /** Without a setting that an answer can do without. */
-export function withoutSetting(body: JsonObject, refusal: string): JsonObject | undefined {
-  const refused = dispensable.find(
+export function withoutSetting(
+  body: JsonObject,
+  refusal: string,
+  settings = dispensable,
+): JsonObject | undefined {
+  const refused = settings.find(
     ({ setting, isNamed }) => body[setting] !== undefined && isNamed.test(refusal),
   );
   if (!refused || !saysUnknown(refusal)) return undefined;
