@@ -301,7 +301,8 @@ describe('a worker that is lost', () => {
     const { machine, enqueued, last } = createBench({ resume: 'exact' });
     machine.claimed('a', 1);
     machine.workerLost('a', 'exited');
-    machine.claimed('b', 2);
+    // A start is said before the engine has done anything.
+    machine.frame('b', 2, 0, [start]);
     machine.workerLost('b', 'exited');
     expect(enqueued).toHaveLength(1);
     expect(last()).toMatchObject({
@@ -317,6 +318,14 @@ describe('a job that vanishes', () => {
     for (let time = 1; time <= 3; time += 1) machine.jobLost(true);
     expect(enqueued).toHaveLength(2);
     expect(last()).toMatchObject({ error: { detail: 'poison', retryable: false } });
+  });
+
+  it('has cost nothing, because no worker is known to have taken it', () => {
+    const { machine } = createBench();
+    machine.jobLost(false);
+    expect([machine.attempt, machine.hasRun]).toEqual([2, false]);
+    machine.claimed('a', 2);
+    expect(machine.hasRun).toBe(true);
   });
 });
 
@@ -457,6 +466,19 @@ describe('an attempt that fails', () => {
     const other = createBench();
     other.machine.frame('a', 1, 0, [failure({ kind: 'unavailable', retryAfterMs: 1_000 })]);
     expect(other.enqueued).toMatchObject([{ attempt: 2 }]);
+  });
+
+  it('has cost something unless it reports that its prompt, too, cost nothing', () => {
+    const refusal = { type: 'error', error: { kind: 'unavailable', message: 'busy' } } as const;
+    for (const [inputTokens, outputTokens, hasRun] of [
+      [0, 0, false],
+      [5, 0, true],
+      [0, 5, true],
+    ] as const) {
+      const { machine } = createBench();
+      machine.frame('a', 1, 0, [{ ...refusal, usage: { inputTokens, outputTokens } }]);
+      expect([machine.attempt, machine.hasRun]).toEqual([2, hasRun]);
+    }
   });
 
   it('for want of capacity that will not change is final', () => {

@@ -234,9 +234,9 @@ export class AttemptMachine {
     return this.isRefusal(error) && mayBeAskedAgain(error, this.attempt);
   }
 
-  /** Whether the error is an engine's refusal to begin, and not that of a worker that is draining. */
-  private isRefusal({ kind, detail }: ErrorInfo): boolean {
-    return kind === 'unavailable' && detail !== 'drained' && this.delivered.isEmpty;
+  /** Whether the error is an engine's refusal to begin. With nothing delivered, that of a drain never ends the answer. */
+  private isRefusal({ kind }: ErrorInfo): boolean {
+    return kind === 'unavailable' && this.delivered.isEmpty;
   }
 
   /** Whether another worker can continue from what was delivered. */

@@ -337,12 +337,12 @@ describe('a job that neither waits nor runs', () => {
     const bench = createBench();
     const ids = Array.from({ length: 1_200 }, (_, index) => `r${index}`);
     for (const requestId of ids) await bench.dispatcher.open(bench.plan({ requestId })).begin();
-    bench.queue.jobs.delete('r600-1');
+    bench.queue.jobs.delete('r500-1');
     bench.queue.jobs.delete('r1199-1');
     bench.advance(2_250);
     await look(bench, 2);
     expect(bench.queue.sent.slice(1_200)).toMatchObject([
-      { job: { requestId: 'r600', attempt: 2 } },
+      { job: { requestId: 'r500', attempt: 2 } },
       { job: { requestId: 'r1199', attempt: 2 } },
     ]);
   });
@@ -556,6 +556,25 @@ describe('a job that neither waits nor runs', () => {
     expect(bench.queue.sent.map(({ job }) => job.attempt)).toEqual([1, 3, 4]);
   });
 
+  it('is sent again, although the command of the attempt before it fails later', async () => {
+    const bench = await createWaiting();
+    bench.claim();
+    bench.queue.onItsWay = [];
+    bench.directory.receive({ type: 'exited', worker: 'w1' });
+    const [fail] = bench.queue.onItsWay;
+    bench.queue.onItsWay = undefined;
+    bench.queue.isAway = true;
+    bench.claim(2, 'w2');
+    bench.say({ gone: [{ requestId: 'r', attempt: 2, from: 0 }] }, 'w2');
+    await settle();
+    fail?.(new Error('timed out'));
+    await settle();
+    bench.queue.isAway = false;
+    bench.advance(250, ['w2']);
+    await settle();
+    expect(bench.queue.sent.map(({ job }) => job.attempt)).toEqual([1, 3]);
+  });
+
   it('is not sent again once its client has left', async () => {
     const bench = await createWaiting();
     bench.claim();
@@ -614,6 +633,18 @@ describe('a pool without workers', () => {
     advance(30_000, []);
     expect(delivered).toEqual([]);
   });
+
+  it('lets a request wait as long again once we can hear', async () => {
+    const { advance, delivered, listen } = await createWaiting();
+    advance(9_000, []);
+    listen(false);
+    advance(5_000, []);
+    listen(true);
+    advance(9_750, []);
+    expect(delivered).toEqual([]);
+    advance(500, []);
+    expect(delivered).toMatchObject([{ type: 'error', error: { kind: 'unavailable' } }]);
+  });
 });
 
 describe('a worker', () => {
@@ -655,6 +686,33 @@ describe('a worker', () => {
     listen(true);
     advance(250);
     expect(orders).toHaveLength(1);
+  });
+
+  it('that cannot be heard is not lost before it has been silent for as long as one that can', async () => {
+    const { claim, advance, listen, queue } = await createWaiting();
+    claim();
+    listen(false);
+    advance(30_000, []);
+    listen(true);
+    advance(2_000, ['w2']);
+    await settle();
+    expect(queue.sent).toHaveLength(1);
+    advance(250, ['w2']);
+    await settle();
+    expect(queue.sent[1]?.job.attempt).toBe(2);
+  });
+
+  it('that mentions only an older attempt at the request is asked', async () => {
+    const { say, claim, advance, orders } = await createWaiting();
+    claim();
+    say({ gone: [{ requestId: 'r', attempt: 1, from: 0 }] });
+    claim(2);
+    orders.length = 0;
+    for (let beat = 0; beat < 3; beat += 1) {
+      advance(5_000);
+      say({ running: [{ requestId: 'r', attempt: 1, next: 0 }] });
+    }
+    expect(orders).toContainEqual({ worker: 'w1', kind: 'resend', requestId: 'r', attempt: 2, sequence: 0 });
   });
 
   it('that mentions the request is not asked', async () => {

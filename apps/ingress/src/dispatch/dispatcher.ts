@@ -149,9 +149,8 @@ export class Dispatcher {
       const before = this.options.now() - lookAfterMs;
       const byPool = new Map<string, OpenGeneration[]>();
       for (const generation of this.generations.values()) {
-        const { enqueuedAt, isUnsent, machine, plan } = generation;
-        if (machine.phase !== 'queued' || isUnsent || enqueuedAt === undefined || enqueuedAt > before)
-          continue;
+        const { enqueuedAt, machine, plan } = generation;
+        if (machine.phase !== 'queued' || enqueuedAt === undefined || enqueuedAt > before) continue;
         const list = byPool.get(plan.pool);
         if (list) list.push(generation);
         else byPool.set(plan.pool, [generation]);

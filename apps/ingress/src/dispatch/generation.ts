@@ -144,11 +144,6 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
     this.machine.resume();
   }
 
-  /** Whether the current attempt has to be sent again because Redis may not have taken it. */
-  get isUnsent(): boolean {
-    return this.unsent !== undefined;
-  }
-
   /** Sends the current attempt again, if Redis may not have taken it. */
   retryUnsent(): void {
     const send = this.unsent;
@@ -195,7 +190,7 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
   enqueue(attempt: number, resume: Resume | undefined, reason: AttemptReason): void {
     this.services.metrics.attempts.inc({ reason });
     const send = (): void => {
-      if (this.machine.attempt !== attempt || this.machine.phase !== 'queued') return;
+      if (this.machine.attempt !== attempt) return;
       this.send(attempt, resume).catch(() => {
         if (this.machine.attempt === attempt) this.unsent = send;
       });
