@@ -1,14 +1,17 @@
+import { EventEmitter } from 'node:events';
 import { type Admission, createAdmission } from '@sluice/admission';
 import { type GenerationEvent, type InferenceRequest, SluiceError, type Usage } from '@sluice/canonical';
-import { createIngressMetrics } from '@sluice/runtime';
+import { createIngressMetrics, renderMetrics } from '@sluice/runtime';
 import { startRedis, type TestRedis, until } from '@sluice/testing';
-import { connected, openRedis, type RedisClient, WorkerDirectory } from '@sluice/transport';
+import { connected, type JobQueue, openRedis, type RedisClient, WorkerDirectory } from '@sluice/transport';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Dispatcher, type DispatcherOptions } from '../dispatch/dispatcher.ts';
 import type { Exchange } from '../exchange.ts';
 import { PromptPassage } from '../guards/prompt-passage.ts';
 import type { Services } from '../services.ts';
 import { Answer, type AnswerPlan } from './answer.ts';
+import type { ResponseWriter } from './response-writer.ts';
+import { singleAnswer } from './single-answer.ts';
 
 let server: TestRedis;
 let redis: RedisClient;
@@ -17,7 +20,8 @@ beforeAll(async () => {
   server = await startRedis();
   redis = openRedis(server.url, { profile: 'command', name: 'test', onError: () => undefined });
   await connected(redis, AbortSignal.timeout(10_000));
-  admission = createAdmission({ redis });
+  admission = createAdmission({ redis, renewEveryMs: 50 });
+  await admission.start();
 });
 afterAll(async () => {
   await admission?.close();
@@ -31,7 +35,7 @@ const nothing = () => undefined;
 
 /** An ingress with a queue and a clock that the test controls. */
 function createBench(
-  enqueue: () => Promise<void> = async () => undefined,
+  enqueue: JobQueue['enqueue'] = async () => undefined,
   promptPassage = new PromptPassage(1e9),
 ) {
   const queue = { enqueue, remove: async () => undefined };
@@ -73,23 +77,28 @@ function createBench(
       wanted: Partial<InferenceRequest> = {},
     ) => {
       exchange.bodyBytes = prompt.length;
-      const plan = {
-        request: {
-          model: 'sim',
-          messages: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
-          sampling: {},
-          ...wanted,
-        },
-        call: { choices, stream: true, model: 'sim', requestId, wire: {} },
-        caller: { tenant: requestId, keyId: 'k', weight: 1, limits },
-        model: { id: 'sim', pool: requestId },
-        pool: { name: requestId, waitBudgetMs: 1000 },
-      } as unknown as AnswerPlan;
+      const plan = planOf(requestId, prompt, choices, wanted);
       const onDefect = (error: unknown) => void defects.push(error);
       return new Answer(plan, exchange, services, (_choice, events) => onEvents(events), onDefect);
     },
+    /** The same for a client that gets all answers at once. */
+    askWhole: (requestId: string, choices: number) => {
+      const exchange = { requestId, format: 'openai' } as Exchange;
+      // Its end is all that is asked of the response.
+      const response = Object.assign(new EventEmitter(), { writableFinished: false });
+      const writer = response as unknown as ResponseWriter;
+      const answered = singleAnswer(planOf(requestId, 'hi', choices), exchange, writer, services);
+      return { answered, exchange, response };
+    },
     /** What was thrown by `onEvents`. */
     defects,
+    /** Generations that have not ended. */
+    running: () => dispatcher.count,
+    /** Requests that count as in flight. */
+    inFlight: async () => {
+      const { body } = await renderMetrics(metrics.registry);
+      return Number(/^sluice_requests_in_flight\{format="openai"\} (\S+)$/m.exec(body)?.[1]);
+    },
     /** Makes the worker exit after it has sent everything. */
     loseWorker: () => dispatcher.workerLost('w', 'exited'),
     pass: (durationMs: number) => {
@@ -102,6 +111,27 @@ function createBench(
       dispatcher.receive({ worker: 'w', claims, frames, running: [], gone: [] });
     },
   };
+}
+
+function planOf(
+  requestId: string,
+  prompt: string,
+  choices: number,
+  wanted: Partial<InferenceRequest> = {},
+): AnswerPlan {
+  // The members that an answer reads.
+  return {
+    request: {
+      model: 'sim',
+      messages: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
+      sampling: {},
+      ...wanted,
+    },
+    call: { choices, stream: true, model: 'sim', requestId, wire: {} },
+    caller: { tenant: requestId, keyId: 'k', weight: 1, limits },
+    model: { id: 'sim', pool: requestId },
+    pool: { name: requestId, waitBudgetMs: 1000 },
+  } as unknown as AnswerPlan;
 }
 
 const start: GenerationEvent = { type: 'start', id: 'r', model: 'sim', createdAt: 1 };
@@ -117,7 +147,7 @@ const meanKeyOf = (pool: string) => `sluice:{p:${pool}}:service:mean`;
 
 it('a client that leaves during the admission of a long prompt leaves nothing reserved', async () => {
   let entered = 0;
-  const { ask } = createBench(() => {
+  const { ask, inFlight } = createBench(() => {
     entered += 1;
     return Promise.reject(new SluiceError('unavailable', 'the queue is not reachable'));
   });
@@ -128,12 +158,13 @@ it('a client that leaves during the admission of a long prompt leaves nothing re
   await begun;
   expect(entered).toBe(1);
   expect((await admission.inspect()).open).toBe(0);
+  expect(await inFlight()).toBe(0);
 });
 
 it('a long prompt whose client leaves while others go first is forgotten at once', async () => {
   let entered = 0;
   const { promise: hasLeft, resolve } = Promise.withResolvers<void>();
-  const { ask } = createBench(async () => {
+  const { ask, running } = createBench(async () => {
     entered += 1;
     await hasLeft;
     throw new SluiceError('unavailable', 'the queue is not reachable');
@@ -145,6 +176,7 @@ it('a long prompt whose client leaves while others go first is forgotten at once
   resolve();
   await expect(begun[0]).rejects.toThrow('the queue is not reachable');
   expect(entered).toBe(1);
+  expect(running()).toBe(0);
 });
 
 it('a long prompt that already runs goes on, although the reply to its enqueueing was lost', async () => {
@@ -332,6 +364,107 @@ it('a place is freed when its worker is done, although the client still reads, a
   say('reader', [last], 1);
   await until(async () => (await admission.inspect()).open === 0);
   expect(await spentBy('reader')).toBe(7);
+});
+
+it('several answers to a long prompt wait one behind the other, each with the next seed', async () => {
+  const sent: { seed: number | undefined; priority: number }[] = [];
+  const { ask } = createBench(async (_pool, { request }, priority) => {
+    sent.push({ seed: request.sampling.seed, priority });
+  });
+  const answer = ask('long-pair', longPrompt, nothing, undefined, 2, { sampling: { seed: 7 } });
+  await answer.begin();
+  expect(sent).toEqual([
+    { seed: 7, priority: 1 },
+    { seed: 8, priority: expect.toSatisfy((priority: number) => priority > 1) },
+  ]);
+  answer.cancel();
+});
+
+it('the output that a client has seen is charged even if this process dies', async () => {
+  const { ask, say } = createBench();
+  const answer = ask('seen', 'hi');
+  await answer.begin();
+  say('seen', [start, text]);
+  await until(async () => /^\d+ 5 /.test((await redis.hget('sluice:{t:seen}:records', 'seen')) ?? ''));
+  answer.cancel();
+});
+
+it('the places of several answers are freed once none of their workers is at work, and not before', async () => {
+  const { ask, say } = createBench();
+  const last = finish({ inputTokens: 2, outputTokens: 5 });
+  const open = async (id: string) => {
+    const answer = ask(id, 'hi', nothing, undefined, 2);
+    await answer.begin();
+    say(id, [start, text]);
+    say(`${id}c1`, [start, text]);
+    answer.pause();
+    say(id, [last], 1);
+    answer.resume();
+    return answer;
+  };
+  const isHeld = async (pool: string) =>
+    (await admission.inspect()).slots[`sluice:{p:${pool}}`]?.requests === 1;
+  // The second answer has been delivered, and the first waits for its client.
+  const late = await open('late');
+  say('latec1', [last], 1);
+  await until(async () => !(await isHeld('late')));
+  // The first has been delivered after its wait, and the second is still at work.
+  const early = await open('early');
+  expect(await isHeld('early')).toBe(true);
+  say('early', [last], 1);
+  expect(await isHeld('early')).toBe(true);
+  late.cancel();
+  early.cancel();
+});
+
+it('one of several answers that fails ends the whole request at once', async () => {
+  const { askWhole, say, running } = createBench();
+  const { answered } = askWhole('whole', 2);
+  say('wholec1', [start, { type: 'error', error: { kind: 'upstream-failed', message: 'it broke' } }]);
+  await expect(answered).rejects.toThrow('it broke');
+  expect(running()).toBe(0);
+});
+
+it('a client has left if its connection ends before its answer, unless it was dropped', async () => {
+  const { askWhole, say } = createBench();
+  const last = finish({ inputTokens: 2, outputTokens: 5 });
+  const whole = askWhole('whole-client', 1);
+  say('whole-client', [start, text, last]);
+  expect(await whole.answered).toHaveLength(1);
+  whole.response.writableFinished = true;
+  whole.response.emit('close');
+  expect(whole.exchange.outcome).toBe('ok');
+  const left = askWhole('left-client', 1);
+  left.response.emit('close');
+  await expect(left.answered).rejects.toThrow('the client left');
+  expect(left.exchange.outcome).toBe('cancelled');
+  const dropped = askWhole('dropped-client', 1);
+  dropped.exchange.outcome = 'cut';
+  dropped.response.emit('close');
+  await expect(dropped.answered).rejects.toThrow('the client left');
+  expect(dropped.exchange.outcome).toBe('cut');
+  await until(async () => (await admission.inspect()).open === 0);
+});
+
+it('a client that pauses, reads on or leaves does so for every answer to its prompt', async () => {
+  const { ask, say, running } = createBench();
+  let told = 0;
+  const onEvents = (events: GenerationEvent[]) => {
+    told += events.length;
+  };
+  const answer = ask('pair', 'hi', onEvents, undefined, 2);
+  await answer.begin();
+  const sayBoth = () => {
+    for (const id of ['pair', 'pairc1']) say(id, [start, text]);
+  };
+  answer.pause();
+  sayBoth();
+  expect(told).toBe(0);
+  answer.resume();
+  sayBoth();
+  expect(told).toBe(4);
+  answer.cancel();
+  expect(running()).toBe(0);
 });
 
 it('a defect in handling an event ends only its request, and leaves nothing reserved', async () => {

@@ -9,3 +9,10 @@ it('several answers to one prompt have cost all of their output, and the prompt 
   }
   expect(spending.total(7, true)).toEqual({ inputTokens: 7, outputTokens: 7, reasoningTokens: 2 });
 });
+
+it('the prompt costs what the first of several answers says of it', () => {
+  const spending = new Spending(2);
+  for (const inputTokens of [7, 9])
+    spending.began({ type: 'start', id: 'r', model: 'm', createdAt: 1, inputTokens });
+  expect(spending.total(5, true)).toEqual({ inputTokens: 7, outputTokens: 5 });
+});

@@ -1,8 +1,9 @@
 import type { Ticket } from '@sluice/admission';
-import { SluiceError } from '@sluice/canonical';
+import { type GenerationEvent, SluiceError } from '@sluice/canonical';
 import { type ServerCodec, serverCodecs } from '@sluice/formats';
 import { createIngressMetrics } from '@sluice/runtime';
-import { WorkerDirectory } from '@sluice/transport';
+import { until } from '@sluice/testing';
+import { type Order, WorkerDirectory } from '@sluice/transport';
 import { expect, it } from 'vitest';
 import { Dispatcher, type DispatcherOptions } from '../dispatch/dispatcher.ts';
 import type { Exchange } from '../exchange.ts';
@@ -25,7 +26,10 @@ async function ask(way: Way, codec: ServerCodec) {
   const directory = new WorkerDirectory({ now, silenceLimitMs: 1_000, onLost: nothing });
   const queue = { remove: async () => undefined };
   const metrics = createIngressMetrics();
-  const options = { queue, directory, metrics, now, orders: { send: nothing }, isListening: () => true };
+  const ordered: string[] = [];
+  const orders = { send: (_worker: string, { kind }: Order) => void ordered.push(kind) };
+  const logger = { error: nothing };
+  const options = { queue, directory, metrics, logger, now, orders, isListening: () => true };
   const dispatcher = new Dispatcher(options as unknown as DispatcherOptions);
   const services = {
     ...options,
@@ -47,7 +51,9 @@ async function ask(way: Way, codec: ServerCodec) {
     const thrown = streamAnswer(plan, codec, exchange, response, services).then(nothing, (error) => error);
     began.resolve({ thrown });
   });
-  const answered = fetch(`http://127.0.0.1:${server.port}/`, { method: 'POST', body: '{}' });
+  const client = new AbortController();
+  const { signal } = client;
+  const answered = fetch(`http://127.0.0.1:${server.port}/`, { method: 'POST', body: '{}', signal });
   // Tests that look only at the error do not mind that the connection is cut.
   answered.catch(nothing);
   const { thrown } = await began.promise;
@@ -61,6 +67,16 @@ async function ask(way: Way, codec: ServerCodec) {
       for (const relay of relays) relay.tick();
     },
     endOverdue: () => dispatcher.tick(),
+    leave: () => client.abort(),
+    /** Makes a worker send these events. */
+    say: (sequence: number, events: GenerationEvent[]) => {
+      const frames = [{ requestId: 'r', attempt: 1, sequence, events }];
+      dispatcher.receive({ worker: 'w', claims: [], frames, running: [], gone: [] });
+    },
+    /** The kinds of the orders that workers were given. */
+    ordered,
+    /** Generations that have not ended, and relays that are kept alive. */
+    open: () => [dispatcher.count, relays.size],
     [Symbol.dispose]: () => server.close(),
   };
 }
@@ -103,5 +119,54 @@ it('a refusal that comes after the deadline adds nothing to the answer', async (
     expect(await asked.thrown).toBeUndefined();
     expect(text).toContain('deadline');
     expect(asked.exchange.outcome).toBe('deadline-exceeded');
+  }
+});
+
+const start: GenerationEvent = { type: 'start', id: 'r', model: 'sim', createdAt: 1 };
+const textOf = (text: string): GenerationEvent => ({ type: 'text-delta', block: 0, text, tokens: 1 });
+
+it('a client that leaves its stream ends the generation, and nothing of the stream stays', async () => {
+  for (const { way, codec } of cases) {
+    using asked = await ask(way, codec);
+    asked.say(0, [start, textOf('one')]);
+    await asked.answered;
+    expect(asked.open()).toEqual([1, 1]);
+    asked.leave();
+    await until(() => asked.exchange.outcome !== undefined);
+    expect([asked.exchange.outcome, asked.ordered, ...asked.open()]).toEqual(['cancelled', ['cancel'], 0, 0]);
+  }
+});
+
+it('a client that stopped reading is sent the rest once it reads again', async () => {
+  for (const { way, codec } of cases) {
+    using asked = await ask(way, codec);
+    asked.say(0, [start]);
+    // More than the buffers of two processes and of their kernel hold.
+    const piece = 'x'.repeat(1024 * 1024);
+    for (let sequence = 1; sequence <= 64; sequence += 1) asked.say(sequence, [textOf(piece)]);
+    expect(asked.ordered).not.toContain('resend');
+    const reading = (await asked.answered).text().catch(nothing);
+    await until(() => asked.ordered.includes('resend'));
+    asked.leave();
+    await reading;
+  }
+});
+
+it('a stream whose encoder has a defect is cut, so that no client waits for its end', async () => {
+  for (const { way, codec } of cases) {
+    const createStreamEncoder: ServerCodec['createStreamEncoder'] = (call) => {
+      const encoder = codec.createStreamEncoder(call);
+      const push: typeof encoder.push = (event, choice) => {
+        if (event.type === 'finish') throw new TypeError('not encoded');
+        return encoder.push(event, choice);
+      };
+      return Object.assign(Object.create(encoder), { push });
+    };
+    using asked = await ask(way, Object.assign(Object.create(codec), { createStreamEncoder }));
+    asked.say(0, [start, textOf('one')]);
+    const response = await asked.answered;
+    asked.say(1, [{ type: 'finish', reason: 'stop', usage: {} }]);
+    await expect(response.text()).rejects.toThrow();
+    expect(asked.exchange.outcome).toBe('internal');
   }
 });
