@@ -1,27 +1,25 @@
 import type { Catalog, Pool } from '@sluice/catalog';
 import type { Engine } from '@sluice/engines';
 import { createLogger, createWorkerMetrics, systemClock } from '@sluice/runtime';
-import { startRedis, until } from '@sluice/testing';
+import { startRedis, type TestRedis, until } from '@sluice/testing';
 import {
   createJobQueue,
   type InferenceJob,
   JobRoom,
   openRedis,
+  type RedisClient,
   type ReplyPublisher,
 } from '@sluice/transport';
 import { expect, it } from 'vitest';
 import { PoolWorker } from './pool-worker.ts';
 
-it('a pool offers its slots once its engine has started, forgets what was cancelled, and is drained when the rest has ended', async () => {
-  await using redis = await startRedis();
-  const connection = openRedis(redis.url, { profile: 'worker', name: 'test', onError: () => undefined });
-  await until(() => connection.status === 'ready');
+/** A pool whose generations run until they are stopped, and what it tells its publisher to forget. */
+function createPool(connection: RedisClient, changes: Partial<Engine>) {
   const told: string[] = [];
-  const stands = Promise.withResolvers<void>();
   const engine: Engine = {
     slots: 3,
     resume: 'exact',
-    start: () => stands.promise,
+    start: async () => undefined,
     stop: async () => undefined,
     isReady: () => true,
     availability: () => 'here',
@@ -29,6 +27,7 @@ it('a pool offers its slots once its engine has started, forgets what was cancel
       new Promise((resolve) => {
         signal.addEventListener('abort', () => resolve(), { once: true });
       }),
+    ...changes,
   };
   const pool = new PoolWorker({
     // Only these members are used.
@@ -47,25 +46,91 @@ it('a pool offers its slots once its engine has started, forgets what was cancel
     logger: createLogger({ name: 'test', level: 'silent' }),
     clock: systemClock,
   });
+  return { pool, told };
+}
+
+async function connect(redis: TestRedis): Promise<RedisClient> {
+  const connection = openRedis(redis.url, { profile: 'worker', name: 'test', onError: () => undefined });
+  await until(() => connection.status === 'ready');
+  return connection;
+}
+
+const createJob = (): InferenceJob => ({
+  version: 1,
+  requestId: 'r1',
+  attempt: 2,
+  replyTo: 'i1',
+  tenant: 't',
+  model: 'm',
+  enqueuedAt: Date.now(),
+  deadlineAt: Date.now() + 600_000,
+  request: { model: 'm', messages: [], sampling: {} },
+});
+const cancel = { kind: 'cancel', requestId: 'r1', attempt: 2, sequence: 0 } as const;
+
+it('a pool takes no job while its engine is in doubt, and offers no slots while it is away', async () => {
+  await using redis = await startRedis();
+  const connection = await connect(redis);
+  let availability: ReturnType<Engine['availability']> = 'in-doubt';
+  let asked = 0;
+  const { pool } = createPool(connection, {
+    availability: () => {
+      asked += 1;
+      return availability;
+    },
+  });
+  const queue = createJobQueue(connection);
+  await queue.enqueue('chat', createJob(), 1);
+  await pool.start(new AbortController().signal);
+  await until(() => asked >= 3);
+  expect(await queue.depth('chat')).toBe(1);
+  expect(pool.presence.slots).toBe(3);
+  availability = 'away';
+  expect(pool.presence.slots).toBe(0);
+  availability = 'here';
+  await until(() => pool.receive(cancel));
+  await pool.drain(new AbortController().signal);
+  connection.disconnect();
+});
+
+it('a drain ends at its limit, and the stop after it once the engine has returned', async () => {
+  await using redis = await startRedis();
+  const connection = await connect(redis);
+  const returned = Promise.withResolvers<void>();
+  const { pool, told } = createPool(connection, {
+    generate: () => returned.promise,
+    stop: async () => void told.push('the engine is stopped'),
+  });
+  await createJobQueue(connection).enqueue('chat', createJob(), 1);
+  await pool.start(new AbortController().signal);
+  await until(() => pool.receive({ ...cancel, kind: 'acknowledge' }));
+  const limit = new AbortController();
+  const drained = pool.drain(limit.signal);
+  await pool.drain(AbortSignal.abort());
+  limit.abort();
+  await drained;
+  const stopped = pool.stop('drained').then(() => told.push('the pool is stopped'));
+  await new Promise(setImmediate);
+  expect(told).toEqual([]);
+  returned.resolve();
+  await stopped;
+  expect(told).toEqual(['the engine is stopped', 'the pool is stopped']);
+  connection.disconnect();
+});
+
+it('a pool offers its slots once its engine has started, forgets what was cancelled, and is drained when the rest has ended', async () => {
+  await using redis = await startRedis();
+  const connection = await connect(redis);
+  const stands = Promise.withResolvers<void>();
+  const { pool, told } = createPool(connection, { start: () => stands.promise });
   const starting = pool.start(new AbortController().signal);
   expect(pool.presence).toEqual({ slots: 0, resume: 'exact' });
   stands.resolve();
   await starting;
   expect(pool.presence).toEqual({ slots: 3, resume: 'exact' });
-  const job: InferenceJob = {
-    version: 1,
-    requestId: 'r1',
-    attempt: 2,
-    replyTo: 'i1',
-    tenant: 't',
-    model: 'm',
-    enqueuedAt: Date.now(),
-    deadlineAt: Date.now() + 600_000,
-    request: { model: 'm', messages: [], sampling: {} },
-  };
+  const job = createJob();
   const queue = createJobQueue(connection);
   await queue.enqueue('chat', job, 1);
-  const cancel = { kind: 'cancel', requestId: 'r1', attempt: 2, sequence: 0 } as const;
   expect(pool.receive({ ...cancel, attempt: 1 })).toBe(false);
   await until(() => pool.receive(cancel));
   await until(() => told.length > 0);
@@ -75,6 +140,8 @@ it('a pool offers its slots once its engine has started, forgets what was cancel
   await until(() => pool.receive({ ...cancel, requestId: 'r2', kind: 'acknowledge' }));
   const drained = pool.drain(new AbortController().signal).then(() => told.push('drained'));
   await until(async () => !String(await connection.call('CLIENT', 'LIST')).includes('cmd=bzpopmin'));
+  // A limit that is over is not waited for. After this, only the generation holds up the drain above.
+  await pool.drain(AbortSignal.abort());
   expect(told).toHaveLength(1);
   pool.receive({ ...cancel, requestId: 'r2' });
   await drained;

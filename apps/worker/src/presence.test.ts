@@ -11,6 +11,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+const newsLimitMs = 500;
+
 it('offers no slots once it takes no further jobs, and is gone with its last word', async () => {
   const told: { type: string; state?: string; pools?: object }[] = [];
   const bus: Bus = {
@@ -57,4 +59,18 @@ it('is announced twice a second, and not queued for later while Redis is away', 
   await vi.advanceTimersByTimeAsync(presenceIntervalMs);
   expect(told).toHaveLength(4);
   await presence.leave();
+});
+
+it('does not hold up the end of its worker when Redis takes the news and never answers', async () => {
+  const bus: Bus = {
+    publish: () => new Promise(() => undefined),
+    subscribe: async () => undefined,
+    onResubscribed: () => undefined,
+    isUp: () => true,
+    canPublish: () => true,
+  };
+  const presence = new Presence({ bus, worker: 'w', pools: [], clock: systemClock });
+  const left = presence.enter('draining').then(() => presence.leave());
+  await vi.advanceTimersByTimeAsync(2 * newsLimitMs);
+  await left;
 });
