@@ -61,6 +61,7 @@ class Asked implements Call {
   status: number | undefined;
   wantsNoMore = false;
   text = '';
+  failure: Failure | undefined;
   readonly over: Promise<string | Failure>;
   private tell: (outcome: string) => void = () => undefined;
 
@@ -83,6 +84,7 @@ class Asked implements Call {
     this.tell(this.text);
   }
   fail(failure: Failure): void {
+    this.failure = failure;
     this.tell(failure);
   }
 }
@@ -240,6 +242,7 @@ describe('a pool', () => {
     for (const response of held) response.end();
     expect(await Promise.all(others.map(({ over }) => over))).toEqual(['begun', 'begun']);
     expect([left?.text, leaving.text]).toEqual(['begun', '']);
+    expect([left?.failure, leaving.failure]).toEqual([undefined, undefined]);
   });
 
   it('sends no call that was given up while it waited', async () => {
@@ -253,15 +256,15 @@ describe('a pool', () => {
     expect(left.status).toBeUndefined();
   });
 
-  it('keeps everybody who waits when a finished call is given up', async () => {
+  it('keeps everybody else when a finished call is given up', async () => {
     pool = open(server, 1);
     const over = ask('/');
     await over.over;
-    ask('/hold');
-    const next = ask('/');
+    const [running, next] = [ask('/hold'), ask('/')];
     await holds(1);
     pool.abort(over);
     held[0]?.end();
+    expect(await running.over).toBe('begun');
     expect(await next.over).toBe('answer');
   });
 
@@ -337,6 +340,12 @@ describe('a connection to a server that', () => {
     expect(await first).toBe('a1');
     expect(await second).toBe('a2');
     expect(connections).toBe(2);
+  });
+
+  it('says that it closes is not reused, even before it does', async () => {
+    const answer = 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\n';
+    await serve(`${answer}a1`, `${answer}a2`);
+    expect([await get('/'), await get('/'), connections]).toEqual(['a1', 'a2', 2]);
   });
 
   it('answers before it has read the request is not reused', async () => {
