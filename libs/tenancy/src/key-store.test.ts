@@ -166,6 +166,8 @@ it('a key that is revoked on one process ends on another that has it cached', as
     kind: 'unauthenticated',
     message: `the api key ${key.prefix}… is revoked`,
   });
+  now += 1_000;
+  expect((await here.directory.revoke(key.id)).revokedAt).toBe(now - 1_000);
 });
 
 it('changed limits of a tenant and of a key reach a process that has the caller cached', async () => {
@@ -185,6 +187,15 @@ it('a key that was refused is accepted as soon as it is minted', async () => {
   await expect(there.authenticate([credential])).rejects.toMatchObject({ kind: 'unauthenticated' });
   await mintFor(here);
   await until(() => there.authenticate([credential]));
+});
+
+it('a key that was refused is looked for again after a shorter time than a good one', async () => {
+  const { there, credential } = await openWithCachedKey({ unknownCacheMs: 1_000 });
+  await expect(there.authenticate([unheardOf])).rejects.toMatchObject({ kind: 'unauthenticated' });
+  now += 1_000;
+  there.redis.disconnect();
+  await there.authenticate([credential]);
+  await expect(there.authenticate([unheardOf])).rejects.toMatchObject({ kind: 'unavailable' });
 });
 
 it('a cached key is refused from the instant of its expiry', async () => {
@@ -351,6 +362,16 @@ it('a caller is not recalled after its expiry, nor while changes are not heard',
   expect(store.recall([dying])).toBeDefined();
   now += 1_000;
   expect(store.recall([dying])).toBeUndefined();
+});
+
+it('a store that was closed hears nothing more on the connection that it shared, and trusts nothing it knew', async () => {
+  const { there: store, credential } = await openWithCachedKey();
+  expect(store.recall([credential])).toBeDefined();
+  await store.close();
+  expect(store.recall([credential])).toBeUndefined();
+  expect(store.subscriber.eventNames()).not.toContain('message');
+  // The other store is still subscribed.
+  await until(async () => (await store.redis.pubsub('NUMSUB', 'sluice:{tenancy}:changes'))[1] === 1);
 });
 
 it('without a subscriber every authentication asks Redis', async () => {
