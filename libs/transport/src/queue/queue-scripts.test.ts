@@ -50,6 +50,12 @@ describe('jobs that we put in', () => {
     expect(await claimJobs(redis, keys, 3)).toEqual([]);
   });
 
+  it('come out after all that came before them, however many of these were put in at once', async () => {
+    await enqueueJobs(redis, keys, [jobOf('a'), jobOf('b'), jobOf('c')]);
+    await enqueueJobs(redis, keys, [jobOf('d')]);
+    expect(idsOf(await claimJobs(redis, keys, 4))).toEqual(['a', 'b', 'c', 'd']);
+  });
+
   it('leave nothing of theirs in Redis once they are claimed', async () => {
     await enqueueJobs(redis, keys, [jobOf('a'), jobOf('b')]);
     await claimJobs(redis, keys, 2);

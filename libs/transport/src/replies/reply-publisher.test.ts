@@ -18,12 +18,14 @@ async function createBench() {
   let beat: () => void = () => undefined;
   let isAlive: boolean | undefined = true;
   const abandoned: number[] = [];
+  let asked = 0;
   await bus.subscribe('sluice:reply:mine', (batch) => batches.push(decodeBatch(batch)));
   const publisher = createReplyPublisher({
     bus,
     worker: 'w',
     now: () => now,
     isIngressAlive: async () => {
+      asked += 1;
       if (isAlive === undefined) throw new Error('redis is away');
       return isAlive;
     },
@@ -46,6 +48,8 @@ async function createBench() {
     publisher,
     batches,
     abandoned,
+    /** How often it was asked whether the ingress lives. */
+    asked: () => asked,
     endTurn,
     /** What was told since the last call. */
     told: () => batches.splice(0),
@@ -132,6 +136,7 @@ describe('an attempt', () => {
       open({ requestId: `big${index}`, attempt: 1 }).write(text('x'.repeat(100_000)));
     await endTurn();
     const batches = told();
+    expect(batches.map(({ frames }) => frames.length)).toEqual([2, 2, 2, 2]);
     expect(batches.flatMap(({ claims }) => claims)).toHaveLength(8);
     for (const { frames } of batches) expect(JSON.stringify(frames).length).toBeLessThan(256 * 1024);
     expect(batches.flatMap(({ frames }) => frames).map(({ requestId }) => requestId)).toEqual(
@@ -153,6 +158,17 @@ it('a flush has come to its end when Redis has what was pending', async () => {
   await new Promise((resolve) => setImmediate(resolve));
   expect(isFlushed).toBe(false);
   published.resolve(1);
+  await flushed;
+  vi.useRealTimers();
+});
+
+it('a flush ends half a second later if Redis takes what was pending and never answers', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  const { bus, publisher, open } = await createBench();
+  vi.spyOn(bus, 'publish').mockReturnValue(new Promise(() => undefined));
+  open().write(text('last'));
+  const flushed = publisher.flush();
+  vi.advanceTimersByTime(500);
   await flushed;
   vi.useRealTimers();
 });
@@ -333,12 +349,16 @@ describe('what is kept', () => {
     expect(publisher.keptBytes).toBe(0);
   });
 
-  it('stays for as long as the attempt runs', async () => {
+  it('stays for as long as the attempt runs, even if all that it has said so far was acknowledged', async () => {
     const { publisher, open, endTurn, advance } = await createBench();
-    open().write(text('a'));
+    const writer = open();
+    writer.write(text('a'));
+    await endTurn();
+    publisher.acknowledge(r1, 1);
+    writer.write(text('b'));
     await endTurn();
     publisher.acknowledge(r1, 0);
-    publisher.resend(r1, 0, 'mine');
+    publisher.resend(r1, 1, 'mine');
     await endTurn();
     await advance(70_000);
     expect(publisher.keptBytes).toBeGreaterThan(0);
@@ -447,8 +467,8 @@ describe('an ingress that nobody hears of', () => {
     expect(abandoned).toEqual([]);
   });
 
-  it('is not given up while it shows a sign of life', async () => {
-    const { bus, open, endTurn, advance } = await createBench();
+  it('is not given up while it shows a sign of life, which is looked for at most every three seconds', async () => {
+    const { bus, open, endTurn, advance, asked } = await createBench();
     const writer = open();
     const onAbandoned = vi.fn();
     writer.whenAbandoned(onAbandoned);
@@ -456,6 +476,8 @@ describe('an ingress that nobody hears of', () => {
     await endTurn();
     await advance(30_000);
     expect(onAbandoned).not.toHaveBeenCalled();
+    expect(asked()).toBeGreaterThan(0);
+    expect(asked()).toBeLessThanOrEqual(10);
   });
 
   it('is not given up while a Redis that lost everything does not know it yet', async () => {

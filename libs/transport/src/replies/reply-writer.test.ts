@@ -57,6 +57,7 @@ describe('events of one turn', () => {
     ['another block', [text('a'), { type: 'text-delta', block: 1, text: 'b' }]],
     ['another kind', [text('a'), { type: 'reasoning-delta', block: 0, text: 'b' }]],
     ['log probabilities', [{ type: 'text-delta', block: 0, text: 'a', logprobs: [1] }, text('b')]],
+    ['later log probabilities', [text('a'), { type: 'text-delta', block: 0, text: 'b', logprobs: [1] }]],
     ['an annotation between', [text('a'), { type: 'block-annotation', block: 0, extensions: {} }, text('b')]],
   ])('stay apart for %s', (_reason, events) => {
     const { frames } = create();
