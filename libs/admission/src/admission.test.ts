@@ -54,7 +54,11 @@ describe.each<[string, Limits]>([
     const claim = bed.claim({ limits: ofTenant(limits) });
     for (let time = 0; time < 12; time += 1) await ingress.admit(claim);
     expect((await ingress.usage(claim))[0]?.used).toBeLessThanOrEqual(100);
-    await ingress.admit(bed.claim({ limits: ofTenant(limits) }));
+    const others = Array.from({ length: 9 }, () => bed.claim({ limits: ofTenant(limits) }));
+    for (const other of others) await ingress.admit(other);
+    // Nor is it refused, now that nothing is left for others.
+    await ingress.admit(claim);
+    await expect(ingress.admit(bed.claim({ limits: ofTenant(limits) }))).rejects.toThrow(name);
   });
 });
 
@@ -63,13 +67,17 @@ it('settling replaces the estimate by the usage, once', async () => {
   const limits = ofTenant({
     'token-budget': { max: 1000 },
     'token-rate': { max: 1_000_000, periodMs: 86_400_000_000 },
+    // A request counts as one, whatever it spends.
+    'request-rate': { max: 1_000, periodMs: 86_400_000_000 },
   });
   const claim = bed.claim({ limits });
   const ticket = await ingress.admit(claim);
-  expect((await ingress.usage(claim)).map(({ used }) => Math.round(used))).toEqual([100, 100]);
+  const used = async () =>
+    Object.fromEntries((await ingress.usage(claim)).map((each) => [each.limit, Math.round(each.used)]));
+  expect(await used()).toEqual({ 'token-budget': 100, 'token-rate': 100, 'request-rate': 1 });
   for (let time = 0; time < 3; time += 1)
     await ticket.settle({ usage: { inputTokens: 30, outputTokens: 5 } });
-  expect((await ingress.usage(claim)).map(({ used }) => Math.round(used))).toEqual([35, 35]);
+  expect(await used()).toEqual({ 'token-budget': 35, 'token-rate': 35, 'request-rate': 1 });
 });
 
 it.each([
@@ -308,6 +316,8 @@ it('after the last settlement nothing of any request is left', async () => {
   expect(await lasting()).toEqual(['sluice:{t:acme}:token-budget:key:key_1']);
   for (const ticket of tickets)
     await ticket.settle({ durationMs: 100, usage: { inputTokens: 1, outputTokens: 1 } });
+  // How long generations take is kept for pools alone.
+  expect(await ingress.redis.keys('*:service:mean')).toEqual(['sluice:{p:gpu}:service:mean']);
   const { open, unsettled, slots } = await ingress.inspect();
   expect([open, unsettled, ...Object.values(slots)]).toEqual([
     0,
