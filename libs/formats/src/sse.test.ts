@@ -148,6 +148,11 @@ describe('SseParser', () => {
     }).toThrow(SluiceError);
   });
 
+  test('refuses a message of lines that take more memory than their text', () => {
+    const parser = new SseParser({ maxMessageBytes: 1_000 });
+    expect(() => parser.push('data: x\n'.repeat(20))).toThrow('a message of the stream exceeds 1000 bytes');
+  });
+
   test('limits each message separately', () => {
     const parser = new SseParser({ maxMessageBytes: 20 });
     for (let count = 0; count < 100; count += 1) expect(parser.push('data: 12345\n\n')).toHaveLength(1);

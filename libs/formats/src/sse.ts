@@ -10,6 +10,8 @@ export interface SseParserOptions {
 
 const dataField = 'data: ';
 const defaultMaxMessageBytes = 16 * 1024 * 1024;
+/** What a line of a message takes besides its text: 8 million of one letter each took 600 MB. */
+const lineBytes = 64;
 
 /**
  * Splits a server-sent event stream into messages. It takes pieces of any size, even split inside a line end or a UTF-8
@@ -24,6 +26,8 @@ export class SseParser {
   private line = '';
   private event: string | undefined;
   private data: string | undefined;
+  /** Lines of `data` after the first. */
+  private furtherLines = 0;
   private atStart = true;
   private skipLineFeed = false;
 
@@ -100,6 +104,7 @@ export class SseParser {
       const { event, data } = this;
       this.event = undefined;
       this.data = undefined;
+      this.furtherLines = 0;
       if (data !== undefined) messages.push(event === undefined ? { data } : { event, data });
       return;
     }
@@ -107,8 +112,11 @@ export class SseParser {
     const colon = line.indexOf(':');
     const name = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
-    if (name === 'data') this.data = this.data === undefined ? value : `${this.data}\n${value}`;
-    else if (name === 'event' && value !== '') this.event = value;
+    if (name === 'data' && this.data === undefined) this.data = value;
+    else if (name === 'data') {
+      this.data += `\n${value}`;
+      this.furtherLines += 1;
+    } else if (name === 'event' && value !== '') this.event = value;
     else if (name === 'error') {
       // Not in the standard: until September 2025, llama.cpp's server broke off answers this way, and then sent [DONE].
       this.event = 'error';
@@ -118,7 +126,7 @@ export class SseParser {
 
   // Counts UTF-16 units, which are never more than the bytes: that is cheap, and the limit only guards the memory.
   private checkSize(added: number): void {
-    if ((this.data?.length ?? 0) + added > this.maxMessageBytes) {
+    if ((this.data?.length ?? 0) + this.furtherLines * lineBytes + added > this.maxMessageBytes) {
       throw new SluiceError(
         'upstream-failed',
         `a message of the stream exceeds ${this.maxMessageBytes} bytes`,
