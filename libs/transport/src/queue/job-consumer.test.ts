@@ -83,6 +83,12 @@ async function waitingClients(): Promise<number> {
   return String(await raw.call('CLIENT', 'LIST')).split('cmd=bzpopmin').length - 1;
 }
 
+async function countClients(): Promise<number> {
+  return String(await raw.call('CLIENT', 'LIST'))
+    .trim()
+    .split('\n').length;
+}
+
 describe('slots', () => {
   it('are filled, and never more than that', async () => {
     const bench = await createBench('slots', 3);
@@ -145,6 +151,19 @@ describe('slots', () => {
       for (const bench of benches) bench.finishAll();
     }
     await until(() => room.takenBytes === 0);
+  });
+
+  it('stay free while the small jobs that run fill the room', async () => {
+    const bench = await createBench('narrow', 2);
+    (await bench.createConsumer(() => true, new JobRoom(1))).start();
+    await until(async () => (await waitingClients()) === 1);
+    await bench.add(6);
+    for (let done = 1; done <= 6; done += 1) {
+      await until(() => bench.taken.length === done);
+      await waitingClients();
+      bench.finishAll();
+    }
+    expect(bench.most()).toBe(1);
   });
 
   it('of a closed consumer stay free: the jobs are for others, and for itself once it opens', async () => {
@@ -267,8 +286,23 @@ describe('a stop', () => {
     const consumer = await bench.createConsumer();
     consumer.start();
     await until(async () => (await waitingClients()) === 1);
+    const clients = await countClients();
     await consumer.stop();
     expect(await waitingClients()).toBe(0);
+    await until(async () => (await countClients()) === clients - 1);
+  });
+
+  it('does not wait for a Redis that does not answer', async () => {
+    const bench = await createBench('frozen', 1);
+    const consumer = await bench.createConsumer();
+    consumer.start();
+    await until(async () => (await waitingClients()) === 1);
+    server.suspend();
+    try {
+      await consumer.stop();
+    } finally {
+      server.resume();
+    }
   });
 
   it('takes nothing after it, and does not wait for what runs', async () => {
@@ -360,12 +394,19 @@ describe('the deadline of a job', () => {
     }
   });
 
-  it('has passed when Redis has kept the job for that long: then the job is skipped', async () => {
-    const fresh = new Set([`${poolQueueKeys('clocks').jobPrefix}c-1`]);
-    const late = (key: string): Promise<unknown> | undefined =>
-      fresh.has(key) ? undefined : raw.pexpire(key, 55_000);
-    expect((await takenAfter(async (key) => late(key), 1)).map(({ requestId }) => requestId)).toEqual(['c']);
-  });
+  it.each([
+    ['also by the clocks of the hosts', undefined],
+    ['whatever the clocks of the hosts say', () => now],
+  ])(
+    'has passed when Redis has kept the job for that long, %s: then the job is skipped',
+    async (_case, entered) => {
+      const fresh = new Set([`${poolQueueKeys('clocks').jobPrefix}c-1`]);
+      const late = (key: string): Promise<unknown> | undefined =>
+        fresh.has(key) ? undefined : raw.pexpire(key, 55_000);
+      const taken = await takenAfter(async (key) => late(key), 1, entered);
+      expect(taken.map(({ requestId }) => requestId)).toEqual(['c']);
+    },
+  );
 
   it('does not come earlier when the clock of Redis is set forward, if the hosts agree', async () => {
     const change = (key: string): Promise<unknown> => raw.pexpire(key, 63_000);
