@@ -174,7 +174,7 @@ export function parsePart(value: JsonObject, path: string): WirePart {
   const parsed = part.safeParse(normalizeFields(value), firstMistake);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw invalidField(`${path}.${fieldPath('', issue?.path ?? [])}`, describe(issue?.message));
+  throw invalidField(fieldPath(path, issue?.path ?? []), describe(issue?.message));
 }
 
 /** Parses an upstream's answer; absent if it does not have the shape of one. */
@@ -186,11 +186,7 @@ export function parseResponseBody(body: unknown): WireResponse | undefined {
 
 /** The refusal of one field: the client's, as it wrote it, or a canonical one that the dialect cannot express. */
 export function invalidField(param: string, fact: string): SluiceError {
-  return new SluiceError(
-    'invalid-request',
-    param === '' ? fact : `${param}: ${fact}`,
-    param === '' ? {} : { param },
-  );
+  return new SluiceError('invalid-request', `${param}: ${fact}`, { param });
 }
 
 function describe(message: string | undefined): string {
