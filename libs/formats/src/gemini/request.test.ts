@@ -385,6 +385,16 @@ test('what the dialect can express is decoded as it was encoded', () => {
   );
 });
 
+test('a thought that is an image comes back to its server as it was', () => {
+  const inlineData = { mimeType: 'image/png', data: 'iVBORw0KGgo=' };
+  const contents = [
+    { role: 'user', parts: [{ text: 'Draw.' }] },
+    { role: 'model', parts: [{ thought: true, inlineData }, { text: 'Done.' }] },
+  ];
+  const { request: decoded } = decodeRequest(wire({ contents }));
+  expect(encodeRequest(decoded, target).body).toMatchObject({ contents });
+});
+
 function foreign() {
   return { type: 'opaque' as const, format: 'anthropic', value: { type: 'web_search_20250305' } };
 }

@@ -19,6 +19,18 @@ function encode(request: Partial<InferenceRequest>, model = 'm') {
   return encodeRequest(whole, { model, stream: false, maxOutputTokens: 9 }).body;
 }
 
+test('a refusal that a client sends back is one for servers of its own dialect, and a text for others', () => {
+  const { messages } = decode({
+    messages: [user, { role: 'assistant', content: null, refusal: 'No.' }, user],
+  });
+  expect(messages[1]?.content).toMatchObject([{ type: 'text', text: 'No.' }]);
+  expect(encode({ messages }).messages).toMatchObject([
+    user,
+    { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
+    user,
+  ]);
+});
+
 describe('a bad field is refused with its place and what was expected:', () => {
   const asked = (content: unknown) => ({ messages: [{ role: 'user', content }] });
   const answered = (fields: object) => ({ messages: [user, { role: 'assistant', ...fields }] });

@@ -144,6 +144,23 @@ const chunk = (delta: Json, finish_reason: string | null = null, more = {}): Jso
   choices: [{ index: 0, delta, finish_reason, ...more }],
 });
 
+test('a field that comes after the beginning of a call reaches the client in the same call', () => {
+  const decoder = new ChatStreamDecoder(context);
+  const stream = encoder();
+  const deltas = [
+    { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } },
+    { extra_content: { google: { thought_signature: 's' } } },
+  ].map((call) => ({ tool_calls: [{ index: 0, ...call }] }));
+  const messages = [
+    ...deltas.map((delta) => ({ choices: [{ delta }] })),
+    { choices: [{ finish_reason: 'tool_calls' }] },
+  ];
+  const events = messages.flatMap((message) => decoder.push({ data: JSON.stringify(message) }));
+  const written = [...events, ...decoder.end()].map((event) => stream.push(event, 0)).join('');
+  const said = chunksOf(written).filter((chunk) => JSON.stringify(chunk).includes('extra_content'));
+  expect(said).toMatchObject([{ choices: [{ delta: deltas[1] }] }]);
+});
+
 describe('ChatStreamDecoder', () => {
   test.each([
     ['not JSON', '<html>'],
