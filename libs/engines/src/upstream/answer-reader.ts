@@ -11,6 +11,9 @@ import type { ResponseHead } from '@sluice/http';
 import { isEncoded } from '../content-coding.ts';
 import { deepestAnswer, isTooDeep } from './nesting.ts';
 
+/** What is asked of the head of an answer. */
+type AnswerHead = Pick<ResponseHead, 'status' | 'header' | 'headers'>;
+
 /** Reads the body of one answer piece by piece. */
 export interface AnswerReader {
   /** The events that this piece completes. The piece is valid only during the call. */
@@ -25,12 +28,13 @@ export interface AnswerReader {
 
 const maxErrorBytes = 64 * 1024;
 const maxSingleBytes = 64 * 1024 * 1024;
+const maxKeptBytes = 64 * 1024 * 1024;
 
 /** The reader that suits an answer. Throws `upstream-failed` for a compressed one. */
 export function createAnswerReader(
   codec: ClientCodec,
   context: GenerationContext,
-  head: ResponseHead,
+  head: AnswerHead,
 ): AnswerReader {
   if (head.status > 299) return createErrorReader(codec, context, head);
   if (isEncoded(head.header('content-encoding'))) {
@@ -72,11 +76,17 @@ function createStreamReader(codec: ClientCodec, context: GenerationContext): Ans
   const parser = new SseParser();
   const decoder = codec.createStreamDecoder(context);
   let goesOn = false;
+  /** Bytes of the pieces since the last event. A second call, for example, is kept until the first has ended. */
+  let keptBytes = 0;
   return {
     push(chunk) {
       const messages = parser.push(chunk);
       const events = decodeAll(messages, decoder);
       goesOn = events.length === 0 && messages.some((message) => !isPing(message));
+      if (goesOn) keptBytes += chunk.length;
+      else if (events.length > 0) keptBytes = 0;
+      if (keptBytes > maxKeptBytes)
+        throw new SluiceError('upstream-failed', `the stream says nothing in ${maxKeptBytes} bytes`);
       return events;
     },
     goesOn: () => goesOn,
@@ -131,7 +141,7 @@ function createSingleReader(codec: ClientCodec, context: GenerationContext): Ans
 }
 
 /** Ignores what exceeds the limit of an error body: the status alone gives the right kind. */
-function createErrorReader(codec: ClientCodec, context: GenerationContext, head: ResponseHead): AnswerReader {
+function createErrorReader(codec: ClientCodec, context: GenerationContext, head: AnswerHead): AnswerReader {
   const { status } = head;
   const headers = head.headers();
   const body = new BodyCollector(maxErrorBytes);
