@@ -235,7 +235,8 @@ function hangUp(redis: Redis): void {
 it('a reservation whose answer was lost is given back', async () => {
   const ingress = await bed.admission({ renewEveryMs: 50 });
   await ingress.start();
-  const claim = bed.claim({ limits });
+  const rates = { 'request-rate': { max: 9, periodMs: 86_400_000 } };
+  const claim = bed.claim({ limits: { ...limits, key: rates } });
   bed.server.suspend();
   try {
     const asked = ingress.admit(claim);
@@ -245,7 +246,7 @@ it('a reservation whose answer was lost is given back', async () => {
     bed.server.resume();
   }
   await until(async () => (await ingress.inspect()).unsettled === 0);
-  expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([0, 0]);
+  expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([0, 0, 0]);
   const none = { requests: 0, reservedTokens: 0 };
   expect((await ingress.inspect()).slots).toEqual({ 'sluice:{p:gpu}': none, 'sluice:{t:acme}': none });
 });

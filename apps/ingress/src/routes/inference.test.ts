@@ -9,7 +9,7 @@ import type { Exchange } from '../exchange.ts';
 import { openFastPath } from '../fast-path/fast-path.ts';
 import { PromptRoom } from '../guards/prompt-room.ts';
 import type { Services } from '../services.ts';
-import { routeInference } from './inference.ts';
+import { findModel, routeInference } from './inference.ts';
 
 it('a client that leaves while its key is looked up keeps no room for its prompt', async () => {
   const asked = Promise.withResolvers<void>();
@@ -67,4 +67,14 @@ it('a client that leaves while its key is looked up keeps no room for its prompt
   expect(() => promptRoom.take({} as Exchange, 'acme', body.length)).not.toThrow();
   fastPath.cut();
   server.close();
+});
+
+it('a key that may use a model may use it by every name, and one that may use a name by that alone', () => {
+  const model = { id: 'sim', pool: 'p' };
+  // All that is asked of a catalog and of a caller.
+  const services = { catalog: { resolve: () => model, pools: new Map([['p', {}]]) } } as unknown as Services;
+  const callerOf = (allowed: string) => ({ allows: (name: string) => name === allowed }) as Caller;
+  expect(findModel('gpt-4', callerOf('sim'), services).model).toBe(model);
+  expect(findModel('gpt-4', callerOf('gpt-4'), services).model).toBe(model);
+  expect(() => findModel('gpt-5', callerOf('gpt-4'), services)).toThrow('may not use the model sim');
 });
