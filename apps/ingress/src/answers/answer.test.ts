@@ -90,6 +90,10 @@ function createBench(
       const answered = singleAnswer(planOf(requestId, 'hi', choices), exchange, writer, services);
       return { answered, exchange, response };
     },
+    askFor: (plan: AnswerPlan) => {
+      const exchange = { requestId: plan.call.requestId, format: 'openai' } as Exchange;
+      return new Answer(plan, exchange, services, nothing, nothing);
+    },
     /** What was thrown by `onEvents`. */
     defects,
     /** Generations that have not ended. */
@@ -104,6 +108,7 @@ function createBench(
     pass: (durationMs: number) => {
       at += durationMs;
     },
+    endOverdue: () => dispatcher.tick(),
     /** Makes a worker claim the request and send these events. */
     say: (requestId: string, events: GenerationEvent[], sequence = 0, attempt = 1) => {
       const frames = [{ requestId, attempt, sequence, events }];
@@ -478,4 +483,28 @@ it('a defect in handling an event ends only its request, and leaves nothing rese
   say('defective', [text], 1);
   expect(defects).toEqual([defect]);
   await until(async () => (await admission.inspect()).open === 0);
+});
+
+it('a request ends by the time-out of its model, or else by that of the gateway', async () => {
+  const { askFor, pass, endOverdue, running } = createBench();
+  const [own, usual] = [planOf('own-limit', 'hi', 1), planOf('usual-limit', 'hi', 1)];
+  own.model = { ...own.model, requestTimeoutMs: 5_000 };
+  await Promise.all([own, usual].map((plan) => askFor(plan).begin()));
+  const left: number[] = [];
+  for (const durationMs of [4_999, 1, 54_999, 1]) {
+    pass(durationMs);
+    endOverdue();
+    left.push(running());
+  }
+  expect(left).toEqual([2, 1, 1, 0]);
+});
+
+it('no more may wait than the settings of the pool say', async () => {
+  const { askFor } = createBench();
+  const [strict, usual] = [planOf('strict-pool', 'hi', 5), planOf('usual-pool', 'hi', 5)];
+  strict.pool = { ...strict.pool, maxWaiting: 0 };
+  await expect(askFor(strict).begin()).rejects.toThrow('has 4 slots, and no room for 5 generations at once');
+  const answer = askFor(usual);
+  await answer.begin();
+  answer.cancel();
 });
