@@ -1,0 +1,63 @@
+import { createIngressMetrics, createLogger } from '@sluice/runtime';
+import { ask, startRedis, until } from '@sluice/testing';
+import { type Attempt, type Order, openLinks, subscribeHello, subscribeOrders } from '@sluice/transport';
+import { expect, it } from 'vitest';
+import { openDelivery } from './delivery.ts';
+
+it('an ingress whose subscription was cut asks at once for what it missed, and for all workers', async () => {
+  await using redis = await startRedis({ own: true });
+  const open = (name: string) =>
+    openLinks(redis.url, {
+      name,
+      profile: 'command',
+      onConnectionError: () => undefined,
+      onBadMessage: (error) => {
+        throw error;
+      },
+    });
+  const [links, worker] = [await open('ingress'), await open('worker')];
+  const hellos: string[] = [];
+  const orders: Order[] = [];
+  await subscribeHello(worker.bus, (ingress) => hellos.push(ingress));
+  await subscribeOrders(worker.bus, 'w', (order) => orders.push(order));
+
+  const closers: (() => Promise<void>)[] = [];
+  const { dispatcher } = await openDelivery(links, {
+    ingress: 'i',
+    lifecycle: { onDrain: (_name, step) => closers.push(() => step(AbortSignal.abort())) },
+    metrics: createIngressMetrics(),
+    logger: createLogger({ name: 'test', destination: { write: () => undefined } }),
+  });
+  await until(() => hellos.length === 1);
+  const clients = await ask(redis.port, 'CLIENT', 'LIST');
+  const id = /id=(\d+)(?: (?!name=)\S+)* name=ingress-subscriber /.exec(clients)?.[1] ?? '';
+  const nothing = () => undefined;
+  const generation = dispatcher.open({
+    ...{ requestId: 'r', pool: 'p', isPlainText: true, isStream: true },
+    job: {
+      version: 1,
+      ...{ requestId: 'r', replyTo: 'i', tenant: 't', model: 'm' },
+      deadlineAt: Number.MAX_SAFE_INTEGER,
+      request: { model: 'm', messages: [], sampling: {} },
+    },
+    enter: async () => undefined,
+    ...{ onEvents: nothing, onWorkerDone: nothing, onClaimed: nothing },
+  });
+  await generation.begin();
+  const attempt = { requestId: 'r', attempt: 1 };
+  const say = (claims: Attempt[]) =>
+    dispatcher.receive({ worker: 'w', claims, frames: [], running: [], gone: [] });
+  say([attempt]);
+
+  await ask(redis.port, 'CLIENT', 'KILL', 'ID', id);
+  await until(() => {
+    // A silent worker would be lost.
+    say([]);
+    return orders.length > 0 && hellos.length > 1;
+  });
+  expect(orders).toEqual([{ kind: 'resend', ...attempt, sequence: 0 }]);
+  expect(hellos).toEqual(['i', 'i']);
+  for (const close of closers.reverse()) await close();
+  links.close();
+  worker.close();
+});
