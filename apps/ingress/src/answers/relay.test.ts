@@ -84,7 +84,7 @@ const closeOf = (response: ResponseWriter): Promise<void> =>
 
 /** A relay to a client that has sent its request. */
 async function createBench(changes: Partial<RelayOptions> = {}, request = plainRequest) {
-  let now = 0;
+  let now = 1_000_000;
   const refused: ErrorInfo[] = [];
   const told: string[] = [];
   const accepted = new Promise<ResponseWriter>((resolve) => {
@@ -142,7 +142,25 @@ describe.each(ways)('the status line, over %s', (way) => {
     expect(client.status).toBe('200');
     expect(client.received).toContain('x-request-id: r');
     expect(client.received).toContain('content-type: text/plain');
+    // Without these, a proxy would keep the answer until it is whole.
+    expect(client.received).toContain('cache-control: no-cache\r\nx-accel-buffering: no');
     expect(client.body).toBe('0 start\n0 a\n');
+  });
+
+  it('comes with the starts of all answers that waited for it', async () => {
+    const { relay } = await createBench({ choices: 2 });
+    relay.push(0, [start]);
+    relay.push(1, [start]);
+    relay.push(1, [text('a')]);
+    await until(() => client.body.includes('1 a'));
+    expect(client.body).toBe('0 start\n1 start\n1 a\n');
+  });
+
+  it('is not written any more for a client that is gone', async () => {
+    const { relay, refused } = await createBench();
+    relay.closed();
+    relay.push(0, [start, failure]);
+    expect(refused).toEqual([]);
   });
 
   it('is a true one for an error that comes first, also behind a start', async () => {
@@ -256,6 +274,7 @@ describe.each(ways)('a client that reads slowly, over %s', (way) => {
       client.socket.resume();
       await until(() => bench.told.length === before + 2);
       expect(bench.told.slice(before)).toEqual(['full', 'drained']);
+      bench.advance(9_999);
     }
     bench.relay.push(0, [finish]);
     await until(() => client.isWhole);
