@@ -135,14 +135,20 @@ it('a full pool is asked once per place that came back, and refuses the others b
     'pool gpu is saturated: 1 generations for 1 slots',
   );
   expect(() => ingress.checkPools(['gpu', 'cpu'], 'acme')).not.toThrow();
+  expect(() => ingress.checkPools(['cpu', 'gpu'], 'acme')).not.toThrow();
   await ticket.settle({});
   expect(() => ingress.checkPools(['gpu'], 'acme')).not.toThrow();
+  const next = await ingress.admit(claim());
+  next.freePlaces(1);
   await ingress.admit(claim());
+  // Its place has come back already.
+  await next.settle({});
+  expect(() => ingress.checkPools(['gpu'], 'acme')).toThrow('is saturated');
 });
 
 it('a caller with policies is refused by a full pool without asking, too, and can find it open again', async () => {
   const ingress = await bed.admission({ clock: new FakeClock() });
-  const limits = { tenant: { concurrency: { max: 5 } }, key: {} };
+  const limits = { tenant: { 'token-budget': { max: 1000 } }, key: {} };
   const claim = () => bed.claim({ limits, poolPolicy: { slots: 1, waitBudgetMs: 0, maxWaiting: 0 } });
   const ticket = await ingress.admit(claim());
   await expect(ingress.admit(claim())).rejects.toMatchObject({ kind: 'saturated' });
@@ -155,6 +161,8 @@ it('a caller with policies is refused by a full pool without asking, too, and ca
   expect(() => ingress.checkPools(['gpu'], 'acme')).toThrow(
     'pool gpu is saturated: 1 generations for 1 slots',
   );
+  ingress.redis.disconnect();
+  await expect(ingress.admit(claim())).rejects.toMatchObject({ kind: 'saturated' });
 });
 
 it('a freed place is not spent on a request that a policy refuses', async () => {
