@@ -156,13 +156,6 @@ describe.each(ways)('the status line, over %s', (way) => {
     expect(client.body).toBe('0 start\n1 start\n1 a\n');
   });
 
-  it('is not written any more for a client that is gone', async () => {
-    const { relay, refused } = await createBench();
-    relay.closed();
-    relay.push(0, [start, failure]);
-    expect(refused).toEqual([]);
-  });
-
   it('is a true one for an error that comes first, also behind a start', async () => {
     const { relay, refused } = await createBench();
     relay.push(0, [start, failure]);
