@@ -193,6 +193,18 @@ it('a request that outlasts an outage of Redis keeps its place and is settled tr
   expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([0, 42]);
 });
 
+it('a settlement that failed is repeated once more when its process ends', async () => {
+  const ingress = await bed.admission();
+  const ticket = await ingress.admit(bed.claim());
+  ingress.redis.disconnect();
+  await until(() => ingress.redis.status === 'end');
+  await ticket.settle({});
+  await ingress.redis.connect();
+  await ingress.close();
+  const { unsettled, slots } = await ingress.inspect();
+  expect([unsettled, slots['sluice:{p:gpu}']?.requests]).toEqual([0, 0]);
+});
+
 it('a Redis that comes back empty learns the running leases again, and nothing is left of them in the end', async () => {
   const ingress = await bed.admission({ leaseMs: 10_000, renewEveryMs: 50 });
   await ingress.start();
