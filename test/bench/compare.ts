@@ -10,7 +10,7 @@ import { warmUp } from './scenario.ts';
 import { measurePaced, oneStream } from './scenarios/first-token.ts';
 import { measureRequests, measureRush } from './scenarios/throughput.ts';
 import { fewestRounds, type Judgement, judgeAll, judgeCosts } from './significance.ts';
-import { startUpstream, type Upstream } from './upstream.ts';
+import { startUpstream } from './upstream.ts';
 import { openWorktree, type Worktree, WorktreeError } from './worktree.ts';
 
 /** A figure of whole gateways by which two commits are compared. */
@@ -106,26 +106,15 @@ async function compareMicro(before: Worktree, after: Worktree): Promise<Judgemen
 
 async function compareGateways(both: readonly Worktree[]): Promise<Judgement[]> {
   const upstream = await startUpstream();
-  const gateways: Gateway[] = [];
-  try {
-    for (const { root, name } of both) {
-      // By TCP, which every checkout supports.
-      gateways.push(await startGateway({ upstream: upstream.url, redis: 'tcp', root, name }));
-    }
-    return await measureGateways(gateways, upstream);
-  } finally {
-    for (const gateway of gateways) await gateway.stop();
-    await upstream.stop();
-  }
-}
-
-async function measureGateways(gateways: readonly Gateway[], upstream: Upstream): Promise<Judgement[]> {
   const account = new Account(upstream, pace);
-  for (const gateway of gateways) await warmUp(gateway, account);
   const found: Measures[][] = [];
-  for (let round = 1; round <= rounds; round++) {
-    found.push(await inTurn(round, gateways, (gateway) => measureAll(gateway, account)));
-    process.stderr.write(`whole gateways, round ${round}\n`);
+  try {
+    for (let round = 1; round <= rounds; round++) {
+      found.push(await measureGateways(round, both, account));
+      process.stderr.write(`whole gateways, round ${round}\n`);
+    }
+  } finally {
+    await upstream.stop();
   }
   print(`\nothers used up to ${Math.round(account.restShare * 100)} % of the machine\n`);
   const judgements = comparisons.map(({ name, title, isJudged }) => {
@@ -136,6 +125,30 @@ async function measureGateways(gateways: readonly Gateway[], upstream: Upstream)
     return { isJudged, judgement: report(title, pairs, isJudged) };
   });
   return judgements.filter(({ isJudged }) => isJudged).map(({ judgement }) => judgement);
+}
+
+/**
+ * Measures a gateway of each. They are fresh in every round, because processes of the same code differ by up to a tenth
+ * for as long as they live: with the same ones, all rounds agreed on a difference that there was not.
+ */
+async function measureGateways(
+  round: number,
+  both: readonly Worktree[],
+  account: Account,
+): Promise<Measures[]> {
+  const started: Gateway[] = [];
+  try {
+    const gateways = await inTurn(round, both, async ({ root, name }) => {
+      // By TCP, which every checkout supports.
+      const gateway = await startGateway({ upstream: account.upstream.url, redis: 'tcp', root, name });
+      started.push(gateway);
+      await warmUp(gateway, account);
+      return gateway;
+    });
+    return await inTurn(round, gateways, (gateway) => measureAll(gateway, account));
+  } finally {
+    for (const gateway of started) await gateway.stop();
+  }
 }
 
 /** Measures both, in alternating order, so that a drift of the machine favours neither. */
