@@ -127,6 +127,17 @@ async function createWaiting(changes?: Partial<GenerationPlan>) {
   return { ...bench, dispatched };
 }
 
+/** A bench whose first attempt is lost, and whose second is on its way to Redis; `fail` tells that it failed there. */
+async function sendSecondAttempt() {
+  const bench = await createWaiting();
+  bench.claim();
+  bench.queue.onItsWay = [];
+  bench.directory.receive({ type: 'exited', worker: 'w1' });
+  const [fail] = bench.queue.onItsWay;
+  bench.queue.onItsWay = undefined;
+  return { bench, fail };
+}
+
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 it('an ingress that cannot hear replies refuses requests after a while, until it can again', () => {
@@ -537,12 +548,7 @@ describe('a job that neither waits nor runs', () => {
   });
 
   it('does not disturb the attempt after it, when it fails only then', async () => {
-    const bench = await createWaiting();
-    bench.claim();
-    bench.queue.onItsWay = [];
-    bench.directory.receive({ type: 'exited', worker: 'w1' });
-    const [fail] = bench.queue.onItsWay;
-    bench.queue.onItsWay = undefined;
+    const { bench, fail } = await sendSecondAttempt();
     // The second attempt was enqueued, claimed and lost with its worker before the reply to its enqueueing came.
     bench.claim(2, 'w2');
     bench.say({ gone: [{ requestId: 'r', attempt: 2, from: 0 }] }, 'w2');
@@ -557,12 +563,7 @@ describe('a job that neither waits nor runs', () => {
   });
 
   it('is sent again, although the command of the attempt before it fails later', async () => {
-    const bench = await createWaiting();
-    bench.claim();
-    bench.queue.onItsWay = [];
-    bench.directory.receive({ type: 'exited', worker: 'w1' });
-    const [fail] = bench.queue.onItsWay;
-    bench.queue.onItsWay = undefined;
+    const { bench, fail } = await sendSecondAttempt();
     bench.queue.isAway = true;
     bench.claim(2, 'w2');
     bench.say({ gone: [{ requestId: 'r', attempt: 2, from: 0 }] }, 'w2');
