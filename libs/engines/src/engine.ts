@@ -20,9 +20,9 @@ export interface Engine {
   availability(): Availability;
   /**
    * Runs one generation: calls `emit` with events in a legal order (canonical's grammar) and resolves after it has
-   * emitted the terminal event. It never rejects because a generation failed: that is an `error` event. It may emit
-   * events before it returns. Once `signal` aborts, it emits nothing more, closes what it opened and resolves within
-   * 500 ms.
+   * emitted the terminal event. It never rejects because a generation failed: that is an `error` event, with the usage
+   * `nothingSpent` if no model has seen the request. It may emit events before it returns. Once `signal` aborts, it
+   * emits nothing more, closes what it opened and resolves within 500 ms.
    */
   generate(request: InferenceRequest, run: GenerationRun): Promise<void>;
   /** Closes everything. Generations that still run end in an `error` event. */

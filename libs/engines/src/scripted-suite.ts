@@ -1,4 +1,4 @@
-import { collect, type FunctionTool, findGrammarError } from '@sluice/canonical';
+import { collect, type FunctionTool, findGrammarError, nothingSpent } from '@sluice/canonical';
 import { expect, it } from 'vitest';
 import type { Engine } from './engine.ts';
 import { referenceText } from './simulated/reference.ts';
@@ -90,9 +90,11 @@ function describeFailures(engine: () => Engine): void {
     ['400', 'invalid-request'],
     ['429', 'rate-limited'],
     ['503', 'unavailable'],
-  ])('reports a failure %s before the answer as a bare error', async (status, kind) => {
+  ])('reports a failure %s before the answer as a bare error that cost nothing', async (status, kind) => {
     const events = await runOf(engine(), askFor(`[[sim error=${status} ttft=0]]`));
-    expect(events).toMatchObject([{ type: 'error', error: { kind, message: expect.any(String) } }]);
+    expect(events).toMatchObject([
+      { type: 'error', error: { kind, message: expect.any(String) }, usage: nothingSpent },
+    ]);
   });
 
   it('reports a failure in mid-stream after what was said', async () => {

@@ -3,6 +3,7 @@ import {
   findGrammarError,
   type GenerationEvent,
   type InferenceRequest,
+  nothingSpent,
   type Resume,
 } from '@sluice/canonical';
 import { describe, expect, it } from 'vitest';
@@ -133,7 +134,7 @@ describe('the simulated model', () => {
 
   it('fails before anything is said with error@0, and midway with usage later', async () => {
     const bare = await runToEnd(ask('[[sim error=503]]'));
-    expect(bare).toEqual([{ type: 'error', error: expect.objectContaining({ kind: 'unavailable' }) }]);
+    expect(bare).toMatchObject([{ type: 'error', error: { kind: 'unavailable' } }]);
     const midway = await runToEnd(ask('[[sim tokens=9 seed=3 error=internal@4]]'));
     expect(textOf(midway)).toBe(referenceText(3, 0, 4));
     expect(midway.at(-1)).toMatchObject({ error: { kind: 'internal' }, usage: { outputTokens: 4 } });
@@ -167,7 +168,11 @@ describe('the simulated model', () => {
       [`[[sim ${'tool=a '.repeat(500_000)}]]`, 'more than 128 calls'],
     ]) {
       const [event] = await runToEnd(ask(directive ?? ''));
-      expect(event).toMatchObject({ type: 'error', error: { kind: 'invalid-request' } });
+      expect(event).toMatchObject({
+        type: 'error',
+        error: { kind: 'invalid-request' },
+        usage: nothingSpent,
+      });
       expect(JSON.stringify(event)).toContain(word);
       expect(JSON.stringify(event)).not.toMatch(/many|fancy|strange|2h/);
     }

@@ -3,6 +3,7 @@ import {
   estimateInputTokens,
   type GenerationEvent,
   type InferenceRequest,
+  nothingSpent,
   outputLimit,
   SluiceError,
 } from '@sluice/canonical';
@@ -52,7 +53,7 @@ export class SimulatedEngine implements Engine {
       if (!this.isRunning) throw new SluiceError('unavailable', 'the simulated model is stopped');
       script = compose(request, this.options);
     } catch (thrown) {
-      run.emit({ type: 'error', error: errorInfoOf(thrown) });
+      run.emit({ type: 'error', error: errorInfoOf(thrown), usage: nothingSpent });
       return Promise.resolve();
     }
     return new Promise((resolve) => this.perform(script, request, run, resolve));

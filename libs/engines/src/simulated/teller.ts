@@ -3,6 +3,7 @@ import {
   type FinishReason,
   type GenerationEvent,
   type Json,
+  nothingSpent,
   type StartEvent,
   type Usage,
 } from '@sluice/canonical';
@@ -153,7 +154,9 @@ export class Teller {
 
   private fail(): Beat {
     const { error } = this.telling.script;
-    if (error) this.emit({ type: 'error', error: error.info, ...(this.started && { usage: this.usage() }) });
+    if (error) {
+      this.emit({ type: 'error', error: error.info, usage: this.started ? this.usage() : nothingSpent });
+    }
     return 'end';
   }
 }
