@@ -59,18 +59,21 @@ export class Answer {
     this.call.args += more;
   }
 
-  /** Arguments are emitted whole: a fragment could end inside a character. */
+  /** Arguments are emitted at once, since only the whole tells which of them the model has left out. */
   closeCall(name: string, args: Json): void {
     this.beginCall(name);
-    this.emit({ type: 'tool-call-delta', block: this.block, arguments: JSON.stringify(args) });
-    this.close();
+    this.endCall(JSON.stringify(args));
   }
 
-  /** Emits what was held back, and ends a call that was cut off. */
+  /** Emits what was held back. A call that was cut off ends with what it has, or it would look like one without arguments. */
   close(): void {
     this.flush();
-    if (this.kind !== 'call') return;
+    if (this.kind === 'call') this.endCall(this.call.args);
+  }
+
+  private endCall(args: string): void {
     this.kind = undefined;
+    this.emit({ type: 'tool-call-delta', block: this.block, arguments: args });
     this.emit({ type: 'tool-call-end', block: this.block });
   }
 

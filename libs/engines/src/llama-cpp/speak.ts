@@ -44,6 +44,8 @@ export async function speak(plan: Plan, speaker: Speaker): Promise<void> {
     chat.dispose();
   }
   signal.throwIfAborted();
+  // A limit may have come just after the last bracket.
+  closeWholeCall(answer, plan.calls);
   answer.close();
   const { usedOutputTokens } = sequence.tokenMeter.diff(before);
   // The token that ends an answer is not part of it.

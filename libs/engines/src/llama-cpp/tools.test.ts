@@ -150,13 +150,16 @@ describe('tools of an embedded model', () => {
     expect(collect(events).finish.reason).toBe('tool-calls');
   });
 
-  it('ends a call that its limit cuts off', async () => {
-    const engine = await models.start(call('get_weather', '{"city": "|Oslo| and| so| on'));
-    const events = await runOf(
-      engine,
-      ask({ tools: [weather], sampling: { ...greedy, maxOutputTokens: 7 } }),
-    );
-    expect(callsOf(events)).toMatchObject([{ name: 'get_weather', arguments: '' }]);
+  it.each([
+    ['so that it is no call without arguments', 7, '{"city": "Oslo and so'],
+    ['also amid a character', 8, '{"city": "Oslo and so😀'],
+    ['whole, if nothing is missing', 15, '{"city":"Oslo and so😀"}'],
+  ])('ends a call that its limit cuts off with what it has, %s', async (_how, maxOutputTokens, expected) => {
+    const args = '{"city": "|Oslo| and| so|<0xF0>|<0x9F>|<0x98>|<0x80>|"|, "unit": |null|}';
+    const engine = await models.start(call('get_weather', args));
+    const tools = [tool('get_weather', { city, unit: { enum: ['c', 'f'] } }, ['city'])];
+    const events = await runOf(engine, ask({ tools, sampling: { ...greedy, maxOutputTokens } }));
+    expect(callsOf(events)).toMatchObject([{ name: 'get_weather', arguments: expected }]);
     expect(collect(events).finish.reason).toBe('length');
   });
 
