@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '@sluice/canonical';
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import type { GrammarSchema } from './library.ts';
 
 /** Precedes the name of a definition. */
@@ -17,6 +17,8 @@ export const anything: GrammarSchema = {
 export class GrammarReader {
   private readonly definitions: ReadonlyMap<string, GrammarSchema>;
   private readonly optional: ReadonlyMap<GrammarSchema, ReadonlyMap<string, GrammarSchema>>;
+  /** Which schemas each list and object was found to fit, or not to fit. */
+  private readonly held = new WeakMap<object, Map<GrammarSchema, boolean>>();
 
   /** `optional`: for each object, the properties that may be absent, with their schemas when they are present. */
   constructor(
@@ -55,9 +57,9 @@ export class GrammarReader {
   }
 
   /**
-   * Whether a generated value can have this schema, checked just far enough to tell alternatives apart. A definition
-   * that does not fit is not checked again (`asked`): in 14 definitions whose alternatives all refer to the next one,
-   * there are 8^14 ways to the last.
+   * Whether a grammar of this schema can have generated the value, lengths and formats aside. A definition that does
+   * not fit is not checked again (`asked`): in 14 definitions whose alternatives all refer to the next one, there are
+   * 8^14 ways to the last.
    */
   private fits(value: Json, schema: GrammarSchema, asked = new Set<string>()): boolean {
     if ('$ref' in schema) {
@@ -69,13 +71,39 @@ export class GrammarReader {
     if ('oneOf' in schema) return schema.oneOf.some((branch) => this.fits(value, branch, asked));
     if ('const' in schema) return schema.const === value;
     if ('enum' in schema) return schema.enum.some((one) => one === value);
-    if (isJsonObject(value)) {
-      if (schema.type !== 'object') return false;
-      const names = 'properties' in schema ? Object.keys(schema.properties ?? {}) : [];
-      return names.every((name) => Object.hasOwn(value, name));
-    }
     const types = typeof schema.type === 'string' ? [schema.type] : schema.type;
-    return types.some((type) => isOfType(value, type));
+    if (!types.some((type) => isOfType(value, type))) return false;
+    return typeof value !== 'object' || value === null || this.holds(value, schema);
+  }
+
+  /** Whether the parts of a list or an object fit, checked once: alternatives may lie within each other. */
+  private holds(value: Json[] | JsonObject, schema: GrammarSchema): boolean {
+    const known = this.held.get(value) ?? new Map<GrammarSchema, boolean>();
+    this.held.set(value, known);
+    const holds =
+      known.get(schema) ??
+      (Array.isArray(value) ? this.holdsItems(value, schema) : this.holdsProperties(value, schema));
+    known.set(schema, holds);
+    return holds;
+  }
+
+  private holdsItems(value: readonly Json[], schema: GrammarSchema): boolean {
+    if (!('items' in schema || 'prefixItems' in schema)) return true;
+    const { items, prefixItems = [] } = schema;
+    return value.every((item, index) => {
+      const own = prefixItems[index] ?? items;
+      return own === undefined || this.fits(item, own);
+    });
+  }
+
+  private holdsProperties(value: JsonObject, schema: GrammarSchema): boolean {
+    if (!('properties' in schema || 'additionalProperties' in schema)) return true;
+    const { properties = {}, additionalProperties: others = false } = schema;
+    if (!Object.keys(properties).every((name) => Object.hasOwn(value, name))) return false;
+    return Object.entries(value).every(([name, part]) => {
+      const own = Object.hasOwn(properties, name) ? (properties[name] ?? others) : others;
+      return typeof own === 'boolean' ? own : this.fits(part, own);
+    });
   }
 
   private resolve({ $ref }: { $ref: string }): GrammarSchema | undefined {

@@ -274,6 +274,28 @@ describe('what was generated', () => {
     expect(readBy(schema, { a: 'b' })).toEqual({ a: 'b' });
   });
 
+  it('is matched to an alternative, however many ways lead into objects within each other', () => {
+    const levels = 10;
+    const level = (index: number): Json => ({
+      type: 'object',
+      properties: { a: { $ref: `#/$defs/d${index}` } },
+    });
+    const $defs = Object.fromEntries(
+      Array.from({ length: levels }, (_value, index): [string, Json] => [
+        `d${index}`,
+        index === levels - 1
+          ? { type: 'string' }
+          : { anyOf: Array.from({ length: 8 }, () => level(index + 1)) },
+      ]),
+    );
+    const nested = (value: Json) =>
+      Array.from({ length: levels }).reduce<JsonObject>((inner) => ({ a: inner }), { a: value });
+    const other = { type: 'object', properties: { a: {}, b: { type: 'string' } } };
+    const deep = { type: 'object', properties: { a: { $ref: '#/$defs/d0' }, b: { type: 'null' } } };
+    const schema = { anyOf: [deep, other], $defs };
+    expect(readBy(schema, { a: nested(7), b: null })).toEqual({ a: nested(7) });
+  });
+
   it('is read without the nulls of absent properties', () => {
     const schema = {
       type: 'object',
@@ -306,6 +328,51 @@ describe('what was generated', () => {
     const schema = { type: 'object', properties: { either: { anyOf: [one, other] } }, required: ['either'] };
     expect(readBy(schema, { either: { a: 1, b: null } })).toEqual({ either: { a: 1, b: null } });
     expect(readBy(schema, { either: { c: 1, b: null } })).toEqual({ either: { c: 1 } });
+  });
+
+  const file = {
+    type: 'object',
+    properties: { kind: { const: 'file' }, path: { type: 'string' } },
+    required: ['kind', 'path'],
+  };
+  const text = { ...file, properties: { ...file.properties, kind: { const: 'text' } }, required: ['kind'] };
+  const long = { ...file, properties: { ...file.properties, note: { type: 'string' } } };
+
+  it.each<[string, JsonObject[], Json, Json]>([
+    ['a constant', [file, text], { kind: 'text', path: null }, { kind: 'text' }],
+    [
+      'a further property',
+      [file, long],
+      { kind: 'file', path: 'a', note: null },
+      { kind: 'file', path: 'a' },
+    ],
+    [
+      'an element',
+      [file, text].map((items) => ({ type: 'array', items })),
+      [{ kind: 'text', path: null }],
+      [{ kind: 'text' }],
+    ],
+    [
+      'an element of a tuple',
+      [file, text].map((item) => ({ type: 'array', prefixItems: [item] })),
+      [{ kind: 'text', path: null }],
+      [{ kind: 'text' }],
+    ],
+    [
+      'a property of a property',
+      [file, text].map((part) => ({ type: 'object', properties: { part }, required: ['part'] })),
+      { part: { kind: 'text', path: null } },
+      { part: { kind: 'text' } },
+    ],
+    [
+      'a value of a map',
+      [file, text].map((part) => ({ type: 'object', additionalProperties: part })),
+      { some: { kind: 'text', path: null } },
+      { some: { kind: 'text' } },
+    ],
+  ])('is read by the alternative that %s tells from the others', (_what, anyOf, it, expected) => {
+    const schema = { type: 'object', properties: { it: { anyOf } }, required: ['it'] };
+    expect(readBy(schema, { it })).toEqual({ it: expected });
   });
 
   it('is read in tuples and maps', () => {
