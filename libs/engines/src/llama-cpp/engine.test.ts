@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { queryObjects } from 'node:v8';
 import { collect, findGrammarError, type GenerationEvent, isContent, isTerminal } from '@sluice/canonical';
@@ -214,6 +214,22 @@ describe('an embedded engine', () => {
     const engine = models.create({ modelPath: path });
     await expect(start(engine)).rejects.toThrow(`the model ${path} does not load`);
     expect(engine.isReady()).toBe(false);
+  });
+
+  it('says that the model has no chat template, if it is to keep to its own', async () => {
+    const modelPath = models.write(story);
+    const content = readFileSync(modelPath, 'latin1');
+    writeFileSync(modelPath, content.replace('chat_template', 'chit_template'), 'latin1');
+    await expect(start(models.create({ modelPath, chatWrapper: 'jinjaTemplate' }))).rejects.toThrow(
+      `the model ${modelPath} does not load: it has no chat template`,
+    );
+  });
+
+  it('says that the chat template does not work, if the model is to keep to it', async () => {
+    const modelPath = models.write(story, "{{ raise_exception('no chats') }}");
+    await expect(start(models.create({ modelPath, chatWrapper: 'jinjaTemplate' }))).rejects.toThrow(
+      /the model .* does not load: .*template.*no chats/,
+    );
   });
 
   it('says that there is no build for the chosen hardware', async () => {

@@ -15,7 +15,15 @@ export interface LlamaLibrary {
   readonly LlamaChat: new (options: { contextSequence: Sequence; chatWrapper: ChatWrapper }) => Chat;
   readonly LlamaText: new (...values: readonly ContextValue[]) => ContextText;
   readonly SpecialTokensText: new (text: string) => MarkedText;
-  resolveChatWrapper(model: Model, options: { type: string }): ChatWrapper;
+  resolveChatWrapper(
+    model: Model,
+    options: {
+      type: string;
+      /** Whether another format is guessed if the template is broken. */
+      fallbackToOtherWrappersOnJinjaError: boolean;
+      warningLogs: false;
+    },
+  ): ChatWrapper;
 }
 
 /** The loaded bindings of llama.cpp. */

@@ -61,11 +61,7 @@ export async function loadModel(
     return {
       llama,
       tokenizer: model.tokenizer,
-      wrapper: keepCallsPlain(
-        library.resolveChatWrapper(model, { type: options.chatWrapper }),
-        model,
-        library,
-      ),
+      wrapper: keepCallsPlain(findWrapper(model, options.chatWrapper, library), model, library),
       contextTokens: context.contextSize,
       sequences: Array.from({ length: options.slots }, () => context.getSequence()),
       openChat: (contextSequence, chatWrapper) => new library.LlamaChat({ contextSequence, chatWrapper }),
@@ -79,6 +75,19 @@ export async function loadModel(
       : `llama.cpp does not run here with gpu: ${options.gpu}`;
     throw new SluiceError('unavailable', `${fact}: ${reason}`, { cause });
   }
+}
+
+/** How the model's chats are written. Throws if that is to be its own template, and it has none that works. */
+function findWrapper(model: Model, type: LlamaCppOptions['chatWrapper'], library: LlamaLibrary): ChatWrapper {
+  const isTemplate = type === 'jinjaTemplate';
+  const wrapper = library.resolveChatWrapper(model, {
+    type,
+    fallbackToOtherWrappersOnJinjaError: !isTemplate,
+    warningLogs: false,
+  });
+  // Without a template, the library guesses another format.
+  if (isTemplate && wrapper.wrapperName !== 'JinjaTemplate') throw new Error('it has no chat template');
+  return wrapper;
 }
 
 function openContext(

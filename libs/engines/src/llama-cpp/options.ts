@@ -63,7 +63,9 @@ export const llamaCppOptions = z.strictObject({
   chatWrapper: z
     .enum(chatWrappers)
     .default('auto')
-    .describe("How chats, calls and thoughts are written for the model. auto: the file's own template."),
+    .describe(
+      "How chats, calls and thoughts are written for the model. auto: by the file's own template, or if it has none that works, by a guess. jinjaTemplate: by that template only.",
+    ),
   sampling: z
     .strictObject({
       temperature: z
