@@ -204,6 +204,15 @@ describe('an address that must not be reached', () => {
     expect(plain.seen).toHaveLength(1);
   });
 
+  it.each(['files.example', 'files.example.', 'FILES.example', 'files.example..', 'files.example%2e%2e'])(
+    'is not reached by its denied name, spelled as %s',
+    async (host) => {
+      const { fetch } = create({ options: { denied: ['files.example'] } });
+      expect(await fetch(http('/', host))).toMatchObject({ outcome: 'refused' });
+      expect(plain.seen).toEqual([]);
+    },
+  );
+
   it('looks like one where nobody answers, in words and in time', async () => {
     const told: object[] = [];
     for (const [setting, host, spentMs] of [

@@ -28,5 +28,6 @@ export function parseTarget(text: string, rules: TargetRules, base?: URL): Media
   const port = url.port === '' ? defaultPorts[url.protocol] : Number(url.port);
   if (port === undefined || !rules.ports.includes(port)) return 'must be a URL without that port';
   const host = url.hostname.replace(/\.$/, '').replace(/^\[(.*)\]$/, '$1');
-  return host === '' ? 'is not a URL' : { url, host };
+  // A second final dot is left: DNS would find the name that no list has with a dot.
+  return host === '' || host.endsWith('.') ? 'is not a URL' : { url, host };
 }
