@@ -26,4 +26,12 @@ describe('a refusal without its quotations', () => {
   it('misses a text that stands in it whole, but not inside of a longer word', () => {
     expect(withoutQuotations('top_k of "top" is refused', asking('top'))).toBe('top_k of "…" is refused');
   });
+
+  // With a look for every time, this would not end within the time limit of a test.
+  it('looks only once for a word that a conversation has a hundred thousand times', () => {
+    const part = { type: 'text' as const, text: 'e' };
+    const content = Array.from({ length: 100_000 }, () => part);
+    const request = { ...asking(''), messages: [{ role: 'user' as const, content }] };
+    expect(withoutQuotations(`${'even '.repeat(800)}e`, request)).toBe(`${'even '.repeat(800)}…`);
+  });
 });

@@ -10,7 +10,8 @@ const blockLength = quotedLength / 2;
  * whole, and without longer pieces of them.
  */
 export function withoutQuotations(refusal: string, request: InferenceRequest): string {
-  const words = [...wordsOf(request)];
+  // Each only once: a conversation may say one word a hundred thousand times, and each takes a look at the refusal.
+  const words = [...new Set(wordsOf(request))];
   const whole = words.filter((word) => word !== '' && refusal.includes(word));
   const rest = whole.reduce((said, word) => withoutWord(said, word), refusal);
   return withoutPieces(rest, words);
