@@ -4,9 +4,9 @@ import { decodeStream, encodeStream, textCall } from './golden-run.ts';
 import { formats } from './registry.ts';
 
 /*
- * Bodies and answers whose cost could be quadratic: work that is repeated for each of a hundred thousand values, or a
- * complaint about each of them, blocks everybody else's requests. If one of these is slow, its test runs into the time
- * limit.
+ * Bodies and answers whose cost could be quadratic: work that is repeated for each of a hundred thousand values or
+ * characters, or a complaint about each of them, blocks everybody else's requests. If one of these is slow, its test
+ * runs into the time limit.
  */
 
 /** More than the ingress lets through at once. */
@@ -94,6 +94,24 @@ it('finds the calls of many results without ids', () => {
 describe.each(formats.map(({ client }) => [client.format, client] as const))(
   'a server of %s',
   (_dialect, client) => {
+    it('is told of a call whose arguments are almost nothing but blanks', () => {
+      const call = { name: 'f', arguments: `${' '.repeat(2 * many)}x` };
+      const messages = [
+        { role: 'assistant', content: null, tool_calls: [{ id: 'c', type: 'function', function: call }] },
+      ];
+      const target = { model: 'm', stream: true, maxOutputTokens: 9, clientFormat: 'openai' };
+      const request = decode('openai', { model: 'm', messages });
+      expect(client.encodeRequest(request, target).body).toBeTypeOf('object');
+    });
+
+    it('is told of a function whose parameters are excluded again and again', () => {
+      const leaves: Json = { anyOf: Array.from({ length: many / 2 }, () => ({ type: 'string' })) };
+      const input_schema = Array.from({ length: 1_000 }).reduce<Json>((not) => ({ not }), leaves);
+      const body = { model: 'm', max_tokens: 5, messages: [hello], tools: [{ name: 'f', input_schema }] };
+      const target = { model: 'm', stream: true, maxOutputTokens: 9, clientFormat: 'anthropic' };
+      expect(client.encodeRequest(decode('anthropic', body), target).body).toBeTypeOf('object');
+    });
+
     const texts = Array.from({ length: many - 100 }, () => 'a');
     const functionCall = { name: 'f', args: {} };
     const functionResponse = { name: 'f', response: {} };

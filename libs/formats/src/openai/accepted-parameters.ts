@@ -21,10 +21,15 @@ export function acceptedParameters(schema: JsonObject): JsonObject {
   return whole.type === 'object' && whole.properties === undefined ? { ...whole, properties: {} } : whole;
 }
 
-function accepted(schema: JsonObject): JsonObject {
+/** `isReadable`: whether a search has found all its patterns readable. */
+function accepted(schema: JsonObject, isReadable = false): JsonObject {
   const whole = withPattern(schema);
-  // Without its pattern, an exclusion would exclude more, or everything.
-  if (hasUnreadPattern(whole.not)) delete whole.not;
+  // Without its pattern, an exclusion would exclude more, or everything. Exclusions within one that stays are not
+  // searched again: 180 around each other would have the same schemas searched 180 times.
+  if (!isReadable && hasUnreadPattern(whole.not)) delete whole.not;
+  const inner = (part: Json, isWithinExclusion = false): Json =>
+    // A schema may also be `true` or `false`.
+    isJsonObject(part) ? accepted(part, isReadable || isWithinExclusion) : part;
   for (const name of schemaMaps) {
     const map = whole[name];
     if (isJsonObject(map))
@@ -32,21 +37,16 @@ function accepted(schema: JsonObject): JsonObject {
   }
   for (const name of schemaLists) {
     const list = whole[name];
-    if (Array.isArray(list)) whole[name] = list.map(inner);
+    if (Array.isArray(list)) whole[name] = list.map((part) => inner(part));
   }
   for (const name of schemas) {
     const value = whole[name];
-    if (value !== undefined) whole[name] = inner(value);
+    if (value !== undefined) whole[name] = inner(value, name === 'not');
   }
   const isArray = whole.type === 'array' || (Array.isArray(whole.type) && whole.type.includes('array'));
   return isArray && whole.items === undefined && whole.prefixItems === undefined
     ? { ...whole, items: {} }
     : whole;
-}
-
-/** A schema may also be `true` or `false`. */
-function inner(schema: Json): Json {
-  return isJsonObject(schema) ? accepted(schema) : schema;
 }
 
 /** A copy, with a pattern that Python does not read in words. */

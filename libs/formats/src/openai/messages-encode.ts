@@ -132,7 +132,9 @@ function encodeAssistant(message: AssistantMessage, path: string, dropped: Forma
 
 /** Some servers write `null` for no arguments, and fail when it comes back. */
 function saidArguments(text: string): string {
-  return /^\s*(?:null)?\s*$/.test(text) ? '{}' : text;
+  // Not by an expression with blanks on both sides of the word: on a megabyte of them, it takes a quarter of an hour.
+  const word = text.trim();
+  return word === '' || word === 'null' ? '{}' : text;
 }
 
 /** The dialect has no mark for a failed call, so the text says it: the model must not take an error for a result. */
