@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants, existsSync, openSync } from 'node:fs';
+import { constants, existsSync, openSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -14,11 +15,14 @@ afterEach(() => {
 
 /** Ends as a process under a drain does, after lines of all kinds; tells on its standard error that it could. */
 const program = `
+  import { execFileSync } from 'node:child_process';
   import { once } from 'node:events';
   import { createLogger } from ${JSON.stringify(new URL('./logger.ts', import.meta.url).href)};
   const logger = createLogger({ name: 'child' });
   logger.info('first');
-  for (let line = 0; line < Number(process.argv[1] ?? 0); line += 1) logger.info({ line }, 'one of many');
+  // As a supervisor does when a process under it ends.
+  execFileSync(process.execPath, ['-e', ''], { stdio: ['ignore', 'inherit', 'ignore'] });
+  for (let line = 0; line < Number(process.argv.at(-1) ?? 0); line += 1) logger.info({ line }, 'one of many');
   process.stdin.resume();
   await once(process.stdin, 'end');
   logger.fatal('broken');
@@ -71,6 +75,29 @@ it.runIf(existsSync('/proc/self/fd'))('nor does one that stalls', async () => {
   expect(await ended).toEqual([0, null]);
   expect(await told).toBe('ends');
 });
+
+// Node's own pipes to its children are sockets, as standard output is under systemd.
+it('nor does one that stalls at the other end of a socket', async () => {
+  const { stdin, ended, told } = run('pipe', 20_000);
+  stdin.end();
+  expect(await ended).toEqual([0, null]);
+  expect(await told).toBe('ends');
+});
+
+it.runIf(existsSync('/usr/bin/script') && existsSync('/proc/self/fd'))(
+  'nor a terminal that stalls',
+  async () => {
+    const folder = openTestFolder();
+    const [file, pipe] = [join(folder, 'program.mjs'), join(folder, 'pipe')];
+    writeFileSync(file, program);
+    execFileSync('mkfifo', [pipe]);
+    const command = `'${process.execPath}' '${file}' 20000 2>/dev/null; echo $? > '${pipe}'`;
+    const terminal = spawn('script', ['--quiet', '--command', command, '/dev/null'], { stdio: 'pipe' });
+    children.push(terminal);
+    terminal.stdin.end();
+    expect(await readFile(pipe, 'utf8')).toBe('0\n');
+  },
+);
 
 it('lines keep their order, and the last ones are not lost', async () => {
   const { child, stdin, ended } = run('pipe');

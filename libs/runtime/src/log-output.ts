@@ -1,4 +1,6 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { isatty } from 'node:tty';
 
 /** Takes log lines without ever blocking the process, even if their reader stalls or they cannot be written. */
 export interface LogOutput {
@@ -19,7 +21,7 @@ const flushLimitMs = 1_000;
  * characters wait.
  */
 export function openLogOutput(target: number, maxWaiting: number): LogOutput {
-  const fd = withoutBlocking(target);
+  const output = withoutBlocking(target);
   let waiting = '';
   /** Characters that are being written. */
   let underWay = 0;
@@ -35,7 +37,8 @@ export function openLogOutput(target: number, maxWaiting: number): LogOutput {
     if (underWay > 0) put(Buffer.from(text));
   };
   const put = (bytes: Buffer): void => {
-    write(fd, bytes, (error, written) => {
+    output.prepare();
+    write(output.fd, bytes, (error, written) => {
       if (error && isBusy(error)) setTimeout(put, busyPauseMs, bytes);
       // Text that cannot be written is given up; later lines will show whether writing works again.
       else if (error || written === bytes.length) next();
@@ -56,29 +59,54 @@ export function openLogOutput(target: number, maxWaiting: number): LogOutput {
     flushSync: () => {
       const bytes = Buffer.from(waiting);
       waiting = '';
-      writeAtOnce(fd, bytes);
+      writeAtOnce(output, bytes);
     },
   };
 }
 
+/** Where lines are written, without waiting for the reader if the system can do that. */
+interface Output {
+  fd: number;
+  /** Call it before each write. */
+  prepare(): void;
+}
+
 /**
- * Opens a pipe anew for this process, in non-blocking mode. A pipe whose reader stalls would otherwise block the
- * writing thread for ever, and with it the end of the process. Anything that is not a pipe is returned as it is.
+ * Makes writes to a pipe, a terminal or a socket return at once. If the reader stalls, they would otherwise block the
+ * writing thread for ever, and with it the end of the process. Anything else never waits for a reader.
  */
-function withoutBlocking(fd: number): number {
+function withoutBlocking(fd: number): Output {
+  const asItIs: Output = { fd, prepare: () => undefined };
   try {
-    if (!fstatSync(fd).isFIFO()) return fd;
-    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
+    const file = fstatSync(fd);
+    if (file.isSocket()) return { fd, prepare: unblockSocket(fd) };
+    if (!file.isFIFO() && !isatty(fd)) return asItIs;
+    // Opened anew, it is in this mode for this process alone.
+    const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
+    return { ...asItIs, fd: openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY) };
   } catch {
     // Not every system has such a file, and not every user may open it.
-    return fd;
+    return asItIs;
   }
 }
 
-function writeAtOnce(fd: number, bytes: Buffer): void {
+/**
+ * The output is a socket under systemd, and under every parent that runs on Node. A socket cannot be opened anew, so its
+ * mode is shared with all processes that inherited it, and Node sets it back when it starts or ends one of them.
+ */
+function unblockSocket(fd: number): () => void {
+  // Private in Node, whose public API has no way to set the mode again.
+  const socket = new Socket({ fd, readable: false }) as Socket & {
+    _handle?: { setBlocking?(isBlocking: boolean): void } | null;
+  };
+  return () => socket._handle?.setBlocking?.(false);
+}
+
+function writeAtOnce({ fd, prepare }: Output, bytes: Buffer): void {
   const giveUpAt = performance.now() + flushLimitMs;
   for (let written = 0; written < bytes.length; ) {
     try {
+      prepare();
       written += writeSync(fd, bytes, written);
     } catch (error) {
       if (!isBusy(error) || performance.now() >= giveUpAt) return;
