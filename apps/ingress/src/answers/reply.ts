@@ -11,12 +11,16 @@ export function codecOf({ format, facts }: Exchange): ServerCodec {
   return known?.server ?? recognizeFormat(facts);
 }
 
-/** The headers of every answer, errors included. The id has two names because SDKs look for it under different ones. */
+/** The headers that every answer has, whatever it is. The id has two names because SDKs look for different ones. */
+export function idHeaders(requestId: string): Record<string, string> {
+  return { 'x-request-id': requestId, 'request-id': requestId };
+}
+
+/** The headers of every answer to a request that could be read, errors included. */
 export function replyHeaders(exchange: Exchange, { now }: Pick<Services, 'now'>): Record<string, string> {
   const { requestId, rates } = exchange;
-  const headers = rates ? codecOf(exchange).encodeRates(rates, now()) : {};
-  headers['x-request-id'] = requestId;
-  headers['request-id'] = requestId;
+  const headers = idHeaders(requestId);
+  if (rates) Object.assign(headers, codecOf(exchange).encodeRates(rates, now()));
   if (exchange.queueWaitMs !== undefined) headers['x-sluice-queue-wait-ms'] = String(exchange.queueWaitMs);
   return headers;
 }

@@ -14,7 +14,11 @@ const lingerLimitMs = 30_000;
 export function registerEarlyRefusal(app: FastifyInstance): void {
   app.addHook('onSend', (http, reply, payload, done) => {
     // Fastify closes the connection whenever something is wrong with a body, even one that has arrived in full.
-    if (reply.hasHeader('connection') && reply.raw.shouldKeepAlive) reply.header('connection', 'keep-alive');
+    if (reply.hasHeader('connection') && reply.raw.shouldKeepAlive) {
+      // Node says how long a connection is kept only where it sets both headers itself.
+      const seconds = Math.floor(app.server.keepAliveTimeout / 1_000);
+      reply.headers({ connection: 'keep-alive', 'keep-alive': `timeout=${seconds}` });
+    }
     if (!http.raw.complete && !reply.raw.shouldKeepAlive) lingerBehind(http.raw);
     done(null, payload);
   });

@@ -7,6 +7,13 @@ import { closeExchange, type Exchange } from '../exchange.ts';
 import { httpFacts } from '../http-facts.ts';
 import type { Services } from '../services.ts';
 
+declare module 'node:http' {
+  interface ServerResponse {
+    /** Set with the request's, for who has nothing but the socket. */
+    exchange?: Exchange;
+  }
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set by the very first hook. A `WeakMap` keyed by request would cost time at every garbage collection. */
@@ -55,6 +62,7 @@ export function noteRequest(http: FastifyRequest, reply: FastifyReply, services:
   const facts = httpFacts(http.raw.url ?? '/', http.headers);
   const exchange = openExchange(facts, recognizeFormat(facts).format, reply.raw, services);
   http.exchange = exchange;
+  reply.raw.exchange = exchange;
   reply.headers(replyHeaders(exchange, services));
   return exchange;
 }

@@ -60,6 +60,7 @@ beforeEach(async () => {
     throw new SluiceError('internal', canary);
   });
   app.get('/facts', async (http) => exchangeOf(http));
+  app.post('/held', () => new Promise(() => undefined));
   app.post('/kept', async (http) => {
     services.promptRoom.take(exchangeOf(http), 'acme', 200_000);
     return {};
@@ -74,6 +75,23 @@ async function listen(): Promise<number> {
   const address = app.server.address();
   if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port');
   return address.port;
+}
+
+/** Everything that a client gets who sends these bytes over one connection. */
+async function send(bytes: string): Promise<string> {
+  const socket = connect(await listen(), '127.0.0.1');
+  let answers = '';
+  socket.on('data', (chunk) => {
+    answers += String(chunk);
+  });
+  socket.write(bytes);
+  await once(socket, 'close');
+  return answers;
+}
+
+/** The head of a call, to which the headers of its body are still to be added. */
+function headTo(path: string): string {
+  return `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n`;
 }
 
 /** How many requests are counted, whatever became of them. */
@@ -265,26 +283,63 @@ describe('an error', () => {
     ['what is no HTTP', 'GARBAGE\r\n\r\n', 400],
     ['headers without an end', `GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
   ])('answers %s', async (_what, bytes, status) => {
-    const socket = connect(await listen(), '127.0.0.1');
-    let answer = '';
-    socket.on('data', (chunk) => {
-      answer += String(chunk);
-    });
-    socket.write(bytes);
-    await once(socket, 'close');
+    const answer = await send(bytes);
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(answer).toContain('\r\nx-request-id: r1\r\nrequest-id: r1\r\n');
     expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toHaveProperty('error');
     expect(await requestsTold()).toBe(1);
-    await expect.poll(() => logged).toMatchObject([{ msg: 'broken request', status }]);
+    await expect.poll(() => logged).toMatchObject([{ msg: 'broken request', requestId: 'r1', status }]);
   });
 
-  it('counts and logs once a request that is broken after a valid head', async () => {
+  it.each([
+    ['/v1/chat/completions', { error: { type: 'invalid_request_error' } }],
+    ['/v1/messages', { type: 'error', request_id: 'r1' }],
+  ])(
+    'answers a request that is broken after its head as any other to %s, and counts and logs it once',
+    async (path, body) => {
+      const answer = await send(`${headTo(path)}transfer-encoding: chunked\r\n\r\nno length\r\n`);
+      expect(answer).toMatch(/^HTTP\/1.1 400 /);
+      expect(answer).toContain('\r\nx-request-id: r1\r\nrequest-id: r1\r\n');
+      expect(answer).toContain('\r\nconnection: close\r\n');
+      expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject(body);
+      await expect
+        .poll(() => logged)
+        .toMatchObject([{ msg: 'request', requestId: 'r1', status: 400, outcome: 'invalid-request' }]);
+      expect(await requestsTold()).toBe(1);
+    },
+  );
+
+  it('tells a client whose body did not arrive in time not to send it again', async () => {
+    app.server.once('request', (request) => {
+      const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+      app.server.emit('clientError', late, request.socket);
+    });
+    const answer = await send(`${headTo('/v1/messages')}content-length: 9\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1.1 408 /);
+    expect(answer).toContain('\r\nx-should-retry: false\r\n');
+  });
+
+  const head = headTo('/v1/chat/completions');
+  const body = 'content-length: 2\r\n\r\n{}';
+  const whole = `${head}${body}`;
+
+  it.each([
+    ['no HTTP', [whole, 'GARBAGE\r\n\r\n'], ['200', '400']],
+    ['no HTTP, behind two', [whole, whole, 'GARBAGE\r\n\r\n'], ['200', '200', '400']],
+    ['broken after its head', [whole, `${head}transfer-encoding: chunked\r\n\r\nno`], ['200', '400']],
+    ['a request after the last one', [`${head}connection: close\r\n${body}`, whole], ['200']],
+  ])('of HTTP waits for the answers to the requests before it: %s', async (_what, requests, statuses) => {
+    const answer = await send(requests.join(''));
+    expect([...answer.matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => status)).toEqual(statuses);
+  });
+
+  it.each([
+    ['no HTTP', 'GARBAGE\r\n\r\n'],
+    ['half a request', head],
+  ])('behind a request does not hide that its client leaves: %s', async (_what, bytes) => {
     const socket = connect(await listen(), '127.0.0.1').resume();
-    const head = 'POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n';
-    socket.write(`${head}transfer-encoding: chunked\r\n\r\nno length\r\n`);
-    await once(socket, 'close');
-    await expect.poll(() => logged).toMatchObject([{ msg: 'request', requestId: 'r1' }]);
-    expect(await requestsTold()).toBe(1);
+    socket.end(`${headTo('/held')}${body}${bytes}`);
+    await expect.poll(() => logged).toMatchObject([{ msg: 'request', outcome: 'cancelled' }]);
   });
 
   it('sends nothing to a client that has not asked anything yet', async () => {
