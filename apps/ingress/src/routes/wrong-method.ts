@@ -1,12 +1,14 @@
+import { METHODS } from 'node:http';
 import { SluiceError } from '@sluice/canonical';
 import { serverCodecs } from '@sluice/formats';
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { exchangeOf } from '../plugins/observe.ts';
-
-const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /** Answers 405, with the allowed methods, where a path exists but not for this method. Register it last. */
 export function registerWrongMethods(app: FastifyInstance): void {
+  // Fastify knows only the usual ones. A CONNECT never reaches a route.
+  const methods = METHODS.filter((method) => method !== 'CONNECT');
+  for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   const ofModels = new Set(serverCodecs.flatMap((codec) => codec.modelRoutes));
   for (const url of new Set([...serverCodecs.flatMap((codec) => codec.routes), ...ofModels])) {
     const allowed = methods.filter((method) => app.hasRoute({ method, url }));
