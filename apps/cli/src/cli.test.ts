@@ -214,6 +214,14 @@ it.each([
   [['tenants', 'create', 'acme', '--weight', 'heavy'], '--weight takes a number'],
   [['tenants', 'create', 'acme', '--weight', '0'], 'the weight of a tenant is a number from 0.01 to 100'],
   [['keys', 'mint', '--tenant', 'acme', '--name', 'a\tb'], '--name takes one line of visible characters'],
+  [
+    ['keys', 'mint', '--tenant', 'acme', '--models', 'small large'],
+    '--models takes names with commas between; "small large" is none',
+  ],
+  [
+    ['keys', 'mint', '--tenant', 'acme', '--models', 'm,\x1b[1m'],
+    '--models takes names with commas between; "\\u001b[1m" is none',
+  ],
   [['limits', 'clear', '--tenant', 'acme'], 'name the limits to remove, or say --all'],
 ])('what is typed wrongly is not understood: %j', async (line, message) => {
   const { code, output, errors } = await run(...line);

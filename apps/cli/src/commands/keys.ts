@@ -94,6 +94,10 @@ function mintOptions(input: Input): { name?: string; models?: string[]; expiresA
     .map((pattern) => pattern.trim())
     .filter((pattern) => pattern !== '');
   if (models?.length === 0) throw new UsageError('--models names no model; leave it out to allow all');
+  // Such a pattern fits nothing, so that with blanks instead of commas the key would be good for no model.
+  const unfit = models?.find((pattern) => /[\s\p{C}]/u.test(pattern));
+  if (unfit !== undefined)
+    throw new UsageError(`--models takes names with commas between; ${JSON.stringify(unfit)} is none`);
   const expires = input.text('expires');
   return {
     ...(name !== undefined && { name }),
