@@ -7,12 +7,15 @@ let driver: LoadDriver;
 let begun: number;
 /** How long after its instant each request could be sent. */
 let waits: number[];
+/** How long before its instant each request began. */
+let leads: number[];
 let exhaustedAt: number | undefined;
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 });
   begun = 0;
   waits = [];
+  leads = [];
   exhaustedAt = undefined;
 });
 afterEach(() => vi.useRealTimers());
@@ -44,6 +47,7 @@ async function play({ users, answerMs, load, scenario, retryWaitMs = 0 }: Play):
     begin(arrival, intendedAt, _trace, over, readyAt = intendedAt) {
       begun += 1;
       waits.push(readyAt - intendedAt);
+      leads.push(intendedAt - Date.now());
       const waitMs = answerMs(arrival);
       if (waitMs < Number.POSITIVE_INFINITY) setTimeout(() => over(retryWaitMs), waitMs);
       return intendedAt >= parsed.warmupMs;
@@ -103,6 +107,12 @@ describe('a closed loop', () => {
     await play({ users: 2, answerMs: () => 10, load: { paceMs: '100ms' } });
     expect(begun).toBe(20);
     expect(driver.measuredMs()).toBeCloseTo(1_000, 6);
+  });
+
+  it('begins no paced request before its instant, as timers do, which drop fractions', async () => {
+    await play({ users: 20, answerMs: () => 10, load: { paceMs: '100ms' } });
+    expect(begun).toBeGreaterThan(100);
+    expect(Math.max(...leads)).toBeLessThanOrEqual(0);
   });
 
   it.each([

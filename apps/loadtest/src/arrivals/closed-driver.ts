@@ -73,14 +73,19 @@ export class ClosedDriver implements LoadDriver {
   private wait(user: User, dueAt: number): void {
     user.dueAt = dueAt;
     user.freeAt = this.options.clock.now();
-    const waitMs = dueAt - user.freeAt;
-    if (waitMs > 0 && !this.isEnded) user.timer = setTimeout(() => this.request(user), waitMs);
-    else this.request(user);
+    this.wake(user);
+  }
+
+  /** A timer drops the fraction of its time, so one that fired may have to be set again. */
+  private wake(user: User): void {
+    delete user.timer;
+    const waitMs = user.dueAt - this.options.clock.now();
+    if (waitMs <= 0 || this.isEnded) this.request(user);
+    else user.timer = setTimeout(() => this.wake(user), Math.min(waitMs, longestTimerMs));
   }
 
   private request(user: User): void {
     const { scenario, startAt, clock, share, trace } = this.options;
-    delete user.timer;
     const now = clock.now();
     if (now - startAt >= scenario.durationMs) this.end('time');
     if (this.isEnded || this.arrival >= (scenario.requests ?? Infinity)) {
@@ -119,7 +124,7 @@ export class ClosedDriver implements LoadDriver {
       clearTimeout(user.timer);
       this.leave(user);
     }
-    this.options.exhausted(end);
+    this.options.exhausted(end, this.options.clock.now());
   }
 
   private leave(user: User): void {

@@ -32,8 +32,8 @@ export interface DriverOptions {
     over: Over,
     readyAt?: number,
   ): boolean;
-  /** No further request will begin. */
-  exhausted(end: LoadEnd): void;
+  /** No further request will begin; `endAt` is the instant up to which requests were to come. */
+  exhausted(end: LoadEnd, endAt: number): void;
 }
 
 /** Decides when requests start. */

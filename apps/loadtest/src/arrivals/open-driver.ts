@@ -111,7 +111,7 @@ export class OpenDriver implements LoadDriver {
     if (this.isStopped) return;
     this.isStopped = true;
     this.endMs = endMs;
-    this.options.exhausted(end);
+    this.options.exhausted(end, this.options.startAt + endMs);
   }
 }
 

@@ -14,9 +14,16 @@ describe('the throughput of a run', () => {
   it('counts to the last answer when the load was used up before its time', () => {
     const throughput = new Throughput(1000, 3000);
     throughput.answer(true, 1500);
-    throughput.usedUp();
+    throughput.usedUp(2500);
     throughput.answer(true, 4000);
     expect(throughput.done()).toEqual({ ok: 2, good: 2, tokens: 0, ms: 3000 });
+  });
+
+  it('is not higher than what was asked for because answers come quicker than requests', () => {
+    const throughput = new Throughput(1000, 3000);
+    throughput.answer(true, 1500);
+    throughput.usedUp(2500);
+    expect(throughput.done()).toMatchObject({ ok: 1, ms: 1500 });
   });
 
   it('ends where the run was ended', () => {

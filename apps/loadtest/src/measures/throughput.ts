@@ -28,19 +28,20 @@ export class Throughput {
   token(count: number, at: number): void {
     if (at < this.from || at >= this.until) return;
     this.tokens += count;
-    this.lastAt = at;
+    this.lastAt = Math.max(this.lastAt, at);
   }
 
   answer(isGood: boolean, at: number): void {
     if (at < this.from || at >= this.until) return;
     this.ok += 1;
     if (isGood) this.good += 1;
-    this.lastAt = at;
+    this.lastAt = Math.max(this.lastAt, at);
   }
 
-  /** The load ended before its time: everything up to the last answer counts. */
-  usedUp(): void {
+  /** All requests have begun before the time was over: everything up to `endAt`, and to the last answer, counts. */
+  usedUp(endAt: number): void {
     this.until = Number.POSITIVE_INFINITY;
+    this.lastAt = Math.max(this.lastAt, endAt);
   }
 
   /** The run has ended. */

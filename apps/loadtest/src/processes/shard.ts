@@ -110,7 +110,7 @@ class ShardRun {
       clock,
       begin: (arrival, intendedAt, trace, over, readyAt) =>
         this.begin(arrival, intendedAt, trace, over, readyAt),
-      exhausted: (end) => this.exhausted(end),
+      exhausted: (end, endAt) => this.exhausted(end, endAt),
     });
     this.context = {
       clock,
@@ -187,10 +187,10 @@ class ShardRun {
     this.endIfDone();
   }
 
-  private exhausted(end: LoadEnd): void {
+  private exhausted(end: LoadEnd, endAt: number): void {
     if (this.isExhausted) return;
     this.isExhausted = true;
-    if (end === 'used-up') this.throughput.usedUp();
+    if (end === 'used-up') this.throughput.usedUp(endAt);
     this.timers.push(
       // Requests that are in flight or wait then fail as closed by us.
       setTimeout(() => this.pool.close(), this.plan.scenario.graceMs),
@@ -203,7 +203,6 @@ class ShardRun {
     this.isInterrupted = true;
     this.driver.stop();
     this.pool.close();
-    this.exhausted('stopped');
   }
 
   private endIfDone(): void {
