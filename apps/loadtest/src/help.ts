@@ -21,7 +21,8 @@ Load (one of; default --rate 10)
       --ramp-up TIME         users start evenly within this time (default 200ms); --burst: all at once
 
 Run
-  -t, --target URL           base address, with or without /v1; its query goes with every request
+  -t, --target URL           base address, with or without /v1, or the whole one of requests, as
+                             http://127.0.0.1:8000/v3/chat/completions; its query goes with every request
                              (default http://127.0.0.1:8080)
   -d, --duration TIME        default 30s, with --steps their sum, with --trace its length
       --warmup TIME          before measuring, part of the duration

@@ -46,6 +46,19 @@ describe('requests', () => {
     expect(text.match(/authorization: .*/g)).toEqual(['authorization: Basic dTpw']);
   });
 
+  it('go to the very path that the target names', () => {
+    const target = parseTarget('http://127.0.0.1/v3/chat/completions?key=k');
+    const scenario = parseScenario({});
+    const make = createRequestFactory({
+      scenario,
+      target,
+      keys: [],
+      promptFiles: {},
+      random: createRandom(1),
+    });
+    expect(make(0).wire.text).toContain('POST /v3/chat/completions?key=k HTTP/1.1');
+  });
+
   it('carry the query of the target, beside that of the format', () => {
     const scenario = parseScenario({ traffic: [{ format: 'gemini', model: 'm' }] });
     const target = parseTarget('http://127.0.0.1/v1beta?key=k');

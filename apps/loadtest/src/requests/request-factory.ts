@@ -112,7 +112,10 @@ interface HeadFacts {
 
 function requestHead({ dialect, traffic }: Entry, { target, isStream, key, headers }: HeadFacts): string {
   return beginRequest({
-    path: withQuery(target.prefix + dialect.path(traffic.model, isStream), target.query),
+    path: withQuery(
+      target.endpoint?.path ?? target.prefix + dialect.path(traffic.model, isStream),
+      target.query,
+    ),
     authority: target.origin.authority,
     headers: {
       'content-type': 'application/json',

@@ -129,6 +129,11 @@ describe('a scenario from flags', () => {
     [{ single: true, slo: 'ttft=1s' }, 'every answer is a single body'],
     [{ 'stream-share': '0', slo: 'tpot=1s,e2e=2s' }, 'every answer is a single body'],
     [{ target: 'https://a.example', 'slow-share': '0.1' }, 'https is read ahead, and has no slow readers'],
+    [{ target: 'http://a/v1/messages' }, 'is the place of anthropic alone, and openai is asked for'],
+    [
+      { target: 'http://a/v1/chat/completions', format: 'openai,gemini' },
+      'is the place of openai alone, and gemini is asked for',
+    ],
   ])('refuses %j, which would change nothing, and says what it lacks', (flags, message) => {
     expect(() => scenario(flags)).toThrow(message);
   });

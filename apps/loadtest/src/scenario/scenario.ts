@@ -93,7 +93,7 @@ const closed = z.strictObject({
 const fields = z.strictObject({
   /** Title in reports. Absent: the load in words. */
   name: z.string().optional(),
-  /** Base address of the server; a query is sent with every request. */
+  /** Base address of the server, or the place of one format's requests; a query is sent with every request. */
   target: parsed((address) => {
     parseTarget(address);
     return address;
@@ -169,6 +169,13 @@ const scenarioSchema = fields
   .refine(({ target, traffic }) => !/^https:/i.test(target) || traffic.every(({ slow }) => !slow?.share), {
     path: ['target'],
     message: 'https is read ahead, and has no slow readers: give them an http address of the server',
+  })
+  .superRefine(({ target, traffic }, context) => {
+    const { endpoint } = parseTarget(target);
+    const other = traffic.find(({ format }) => endpoint && format !== endpoint.format);
+    if (!endpoint || !other) return;
+    const message = `${endpoint.path} is the place of ${endpoint.format} alone, and ${other.format} is asked for`;
+    context.addIssue({ code: 'custom', path: ['target'], message });
   });
 
 /** A whole load test, with defaults applied. */

@@ -15,6 +15,15 @@ describe('a target', () => {
     expect(parseTarget(address)).toMatchObject({ prefix, query });
   });
 
+  it.each([
+    ['http://host/v1/chat/completions', 'openai', '/v1/chat/completions'],
+    ['http://host/v3/chat/completions/', 'openai', '/v3/chat/completions'],
+    ['http://host/chat/completions?api-version=3', 'openai', '/chat/completions'],
+    ['https://host/anthropic/v1/messages', 'anthropic', '/anthropic/v1/messages'],
+  ])('%s is the place of one format', (address, format, path) => {
+    expect(parseTarget(address).endpoint).toEqual({ format, path });
+  });
+
   it('has no credentials in its address, and does not repeat them', () => {
     const parse = () => parseTarget('http://user:secret@host/');
     expect(parse).toThrow('credentials');
