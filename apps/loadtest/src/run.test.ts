@@ -120,6 +120,16 @@ describe('a run against the fake upstream', () => {
     expect(result.meetsSlo).toBe(false);
   });
 
+  it.each(['openai', 'anthropic', 'gemini'] as const)(
+    'counts cut bodies of %s as failures',
+    async (format) => {
+      const { target, stats } = await upstream();
+      const result = await run(target, { traffic: [{ format, model: 'paced-n9-x4', streamShare: 0 }] });
+      expect(result.errors).toEqual({ 'connection: reset': 20 });
+      expect(stats).toMatchObject({ finished: 0, tokens: 80 });
+    },
+  );
+
   it('leaves in the middle when told to, and the server notices', async () => {
     const { target, stats } = await upstream();
     const traffic = [{ model: 'paced-n1000-g1', abort: { share: 1, afterTokens: '3' } }];

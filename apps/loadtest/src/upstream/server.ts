@@ -92,9 +92,15 @@ function answer(ask: UpstreamAsk, response: ServerResponse, running: Running): v
   const writes = Math.ceil(tokens / pace.tokensPerWrite);
   const waitMs = pace.firstTokenMs + (status === undefined ? Math.max(0, writes - 1) * pace.gapMs : 0);
   const speak = () => {
-    if (status === undefined) stats.tokens += tokens;
-    if (status === undefined) reply(response, 200, whole(voice, tokens, end));
-    else reply(response, status, errorBody(ask.format, status, `the model's name asks for status ${status}`));
+    if (status !== undefined) {
+      reply(response, status, errorBody(ask.format, status, `the model's name asks for status ${status}`));
+      return;
+    }
+    const said = Math.min(tokens, pace.cutAfter ?? Infinity);
+    stats.tokens += said;
+    const body = whole(voice, tokens, end);
+    if (said === tokens) reply(response, 200, body);
+    else cutReply(response, body, body.indexOf(formatToken(said, undefined)));
   };
   // No timer for 0: a timer waits at least a millisecond.
   const timer = waitMs > 0 ? setTimeout(speak, waitMs) : undefined;
@@ -130,6 +136,12 @@ const modelList = JSON.stringify({
   data: [{ id: 'paced-t50-n64-g10', object: 'model', created: 1, owned_by: 'sluice-loadtest' }],
   models: [{ name: 'models/paced-t50-n64-g10', supportedGenerationMethods: ['generateContent'] }],
 });
+
+/** Promises the whole body and breaks the connection after so many characters of it. */
+function cutReply(response: ServerResponse, body: string, length: number): void {
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
+  response.write(body.slice(0, length), () => response.destroy());
+}
 
 function reply(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, {
