@@ -7,7 +7,7 @@ import { help } from './help.ts';
 import type { RunResult } from './measures/result.ts';
 import { summarizeRun } from './measures/summary.ts';
 import { checkOutputs, writeOutputs } from './outputs.ts';
-import { Progress } from './progress.ts';
+import { Progress, redrawnColumns } from './progress.ts';
 import { readResult } from './report/result-file.ts';
 import { distinctNames } from './report/run-names.ts';
 import { runScenario } from './run.ts';
@@ -95,8 +95,8 @@ async function load(
   const scenario = fitDuration(asked, trace);
   await checkOutputs(flags);
   if (trace) write(`${describeTrace(trace)}\n`);
-  const terminal = process.stderr.isTTY && { columns: () => process.stderr.columns };
-  const progress = new Progress({ scenario, ...terminal, write });
+  const columns = redrawnColumns(process.stderr, process.env.TERM);
+  const progress = new Progress({ scenario, ...(columns && { columns }), write });
   const options = {
     signal: interrupts(),
     onInterval: (interval: RunResult['intervals'][number]) => progress.interval(interval),

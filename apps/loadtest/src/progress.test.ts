@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { emptyTotals } from './measures/recorder.ts';
-import { Progress } from './progress.ts';
+import { Progress, redrawnColumns } from './progress.ts';
 import { point } from './report/test-result.ts';
 import { parseScenario, type ScenarioInput } from './scenario/scenario.ts';
 
@@ -82,6 +82,12 @@ describe('live progress', () => {
     };
     expect(shown(80, twice)).toContain('\u001b[4A\u001b[J');
     expect(shown(undefined, twice)).not.toContain('\u001b');
+  });
+
+  it('redraws nothing where that is impossible: in a file, a pipe, or a terminal without a cursor', () => {
+    expect(redrawnColumns({ isTTY: true, columns: 132 }, 'xterm-256color')?.()).toBe(132);
+    expect(redrawnColumns({ isTTY: true, columns: 132 }, 'dumb')).toBeUndefined();
+    expect(redrawnColumns({}, 'xterm-256color')).toBeUndefined();
   });
 
   it('cuts nothing off on a terminal that does not know its width', () => {

@@ -13,6 +13,18 @@ export interface ProgressOptions {
   write(text: string): void;
 }
 
+/**
+ * The width of the terminal that is written to, for `columns`. Undefined if lines can't be redrawn there: it is a file, a
+ * pipe, or by its `TERM` a terminal that knows no control sequences.
+ */
+export function redrawnColumns(
+  stream: { readonly isTTY?: boolean; readonly columns?: number },
+  terminal: string | undefined,
+): (() => number) | undefined {
+  if (stream.isTTY !== true || terminal === 'dumb') return undefined;
+  return () => stream.columns ?? 0;
+}
+
 const barWidth = 28;
 const usualColumns = 80;
 
