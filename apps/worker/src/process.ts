@@ -42,8 +42,8 @@ import { startPools } from './start-pools.ts';
  */
 const promptShare = 1 / 5;
 /**
- * The share of the heap for the files that are fetched by URL. A file is there up to three times, too, and the last
- * request that fetches may fetch as much as a request may.
+ * The share of the heap for the files that are fetched by URL. A file is there up to four times: as it came, in base64,
+ * in the body, and as that is written.
  */
 const fileShare = 1 / 5;
 

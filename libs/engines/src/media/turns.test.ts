@@ -22,23 +22,45 @@ describe('turns', () => {
     expect(seen).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('of more than there is left begin as long as anything is, and end in parts', async () => {
+  it('of more than there is left wait for it, in order, and end in parts', async () => {
     const turns = new Turns(10);
     const begun: string[] = [];
     const enter = async (name: string, amount: number) => {
       if (await turns.begin(never, amount)) begun.push(name);
     };
-    await Promise.all([enter('a', 9), enter('b', 50)]);
-    const rest = [enter('c', 1), enter('d', 9), enter('e', 1)];
-    turns.end(40);
+    await enter('a', 9);
+    const rest = [enter('b', 5), enter('c', 1)];
     await Promise.resolve();
-    expect({ begun, taken: turns.taken }).toEqual({ begun: ['a', 'b'], taken: 19 });
-    turns.end(10);
-    await rest[0];
+    expect({ begun, taken: turns.taken }).toEqual({ begun: ['a'], taken: 9 });
+    turns.end(3);
+    await Promise.resolve();
+    expect({ begun, taken: turns.taken }).toEqual({ begun: ['a'], taken: 6 });
+    turns.end(2);
+    await Promise.all(rest);
     expect({ begun, taken: turns.taken }).toEqual({ begun: ['a', 'b', 'c'], taken: 10 });
-    turns.end(9);
-    await Promise.all(rest.slice(0, 2));
-    expect({ begun, taken: turns.taken }).toEqual({ begun: ['a', 'b', 'c', 'd'], taken: 10 });
+  });
+
+  it('of more than there is are had alone', async () => {
+    const turns = new Turns(10);
+    await turns.begin(never, 1);
+    const alone = turns.begin(never, 50);
+    const next = turns.begin(never, 10);
+    turns.end(1);
+    expect(await alone).toBe(true);
+    expect(turns.taken).toBe(50);
+    turns.end(50);
+    expect(await next).toBe(true);
+    expect(turns.taken).toBe(10);
+  });
+
+  it('are given to those behind one who wanted much and left the line', async () => {
+    const turns = new Turns(10);
+    await turns.begin(never, 5);
+    const leaving = new AbortController();
+    const left = turns.begin(leaving.signal, 6);
+    const next = turns.begin(never, 5);
+    leaving.abort();
+    expect(await Promise.all([left, next])).toEqual([false, true]);
   });
 
   it('are not lost to one who left the line', async () => {

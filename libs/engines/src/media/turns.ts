@@ -1,20 +1,19 @@
 /**
- * Shares what there is a limited amount of. Whoever comes is admitted as long as anything is left, so that the last one
- * may take more than that; the others wait in order.
+ * Shares what there is a limited amount of, in order: whoever wants more than is left waits, and so does everybody
+ * behind. Only one who wants more than there is gets it, once all others have ended.
  */
 export class Turns {
-  private free: number;
   private readonly limit: number;
+  private used = 0;
   private readonly waiting = new Set<{ amount: number; enter(): void }>();
 
   constructor(limit: number) {
     this.limit = limit;
-    this.free = limit;
   }
 
   /** What those have who were admitted. */
   get taken(): number {
-    return this.limit - this.free;
+    return this.used;
   }
 
   /**
@@ -22,14 +21,15 @@ export class Turns {
    */
   async begin(signal: AbortSignal, amount = 1): Promise<boolean> {
     if (signal.aborted) return false;
-    if (this.free > 0) {
-      this.free -= amount;
+    if (this.waiting.size === 0 && this.hasRoomFor(amount)) {
+      this.used += amount;
       return true;
     }
     return new Promise((resolve) => {
       const leave = () => {
         this.waiting.delete(waiter);
         resolve(false);
+        this.admit();
       };
       const enter = () => {
         signal.removeEventListener('abort', leave);
@@ -42,12 +42,20 @@ export class Turns {
   }
 
   end(amount = 1): void {
-    this.free += amount;
+    this.used -= amount;
+    this.admit();
+  }
+
+  private admit(): void {
     for (const next of this.waiting) {
-      if (this.free <= 0) return;
+      if (!this.hasRoomFor(next.amount)) return;
       this.waiting.delete(next);
-      this.free -= next.amount;
+      this.used += next.amount;
       next.enter();
     }
+  }
+
+  private hasRoomFor(amount: number): boolean {
+    return this.used + amount <= this.limit || this.used === 0;
   }
 }
