@@ -25,6 +25,11 @@ export interface MediaOrder {
   mediaType: string;
   /** The bytes left for the request. Its fetches share the budget and subtract from it. */
   budget: { bytes: number };
+  /**
+   * Asked before a file is read, with the most bytes that it can have. If it returns false, the fetch stops. Absent:
+   * every file is read.
+   */
+  admit?(bytes: number): boolean;
   signal: AbortSignal;
 }
 
@@ -154,7 +159,7 @@ export class MediaFetcher {
     if (isEncoded(header('content-encoding'))) {
       return failed('wrong-type', 'the server of the URL compressed its answer unasked');
     }
-    const bytes = await this.collect(body, Number(header('content-length')), order.budget);
+    const bytes = await this.collect(body, Number(header('content-length')), order);
     if (!Buffer.isBuffer(bytes)) return bytes;
     const mediaType = typeOf(order.mediaType, bytes);
     return mediaType === undefined ? wrongType : { outcome: 'ok', mediaType, data: bytes.toString('base64') };
@@ -164,11 +169,12 @@ export class MediaFetcher {
   private async collect(
     body: AsyncIterable<Buffer>,
     announced: number,
-    budget: MediaOrder['budget'],
+    { budget, admit }: MediaOrder,
   ): Promise<Buffer | Failure> {
     const { maxBytes, maxRequestBytes } = this.options;
     const tooLarge = failed('too-large', `the file is larger than ${maxBytes} bytes`);
     if (announced > maxBytes) return tooLarge;
+    if (admit?.(announced > 0 ? announced : maxBytes) === false) return failed('stopped', unreachable);
     const chunks: Buffer[] = [];
     let size = 0;
     for await (const chunk of body) {

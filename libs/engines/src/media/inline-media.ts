@@ -55,7 +55,8 @@ export interface WholeRequest {
 /**
  * The request with fetched files in place of their URLs. A URL that occurs twice is fetched once, but its file counts
  * twice, as it is sent. The first failure ends the other fetches. Throws `invalid-request` with the path of the part
- * and never its URL, or `unavailable` if the fetcher was closed.
+ * and never its URL, or `unavailable` if the fetcher was closed. `admit` is asked before each file is read; if it
+ * returns false, everything stops as if the fetcher was closed.
  */
 export async function inlineMedia(
   request: InferenceRequest,
@@ -63,11 +64,14 @@ export async function inlineMedia(
   fetcher: Pick<MediaFetcher, 'fetch'>,
   { maxPerRequest, maxRequestBytes }: Pick<MediaOptions, 'maxPerRequest' | 'maxRequestBytes'>,
   signal: AbortSignal,
+  admit: (bytes: number) => boolean = () => true,
 ): Promise<WholeRequest> {
-  const firsts = new Map<string, Reference>();
+  const firsts = new Map<string, Reference & { uses: number }>();
   for (const reference of references) {
     const key = keyOf(reference);
-    if (!firsts.has(key)) firsts.set(key, reference);
+    const first = firsts.get(key);
+    if (first) first.uses += 1;
+    else firsts.set(key, { ...reference, uses: 1 });
     if (firsts.size > maxPerRequest) {
       throw unfit(reference.path, `a request may hold ${maxPerRequest} files by URL`);
     }
@@ -77,8 +81,14 @@ export async function inlineMedia(
   const either = AbortSignal.any([signal, failing.signal]);
   const fetched = new Map<string, Fetched>();
   let failure: SluiceError | undefined;
-  const fetches = [...firsts].map(async ([key, { part, path, url }]) => {
-    const result = await fetcher.fetch({ url, mediaType: part.mediaType, budget, signal: either });
+  const fetches = [...firsts].map(async ([key, { part, path, url, uses }]) => {
+    const result = await fetcher.fetch({
+      url,
+      mediaType: part.mediaType,
+      budget,
+      admit: (bytes) => admit(bytes * uses),
+      signal: either,
+    });
     if (result.outcome === 'ok') {
       fetched.set(key, result);
       return;

@@ -16,15 +16,17 @@ export class Turns {
     return this.used;
   }
 
+  /** Whether whoever comes now has to wait. */
+  get hasLine(): boolean {
+    return this.waiting.size > 0;
+  }
+
   /**
    * Waits for a turn; false if the signal aborted first. After a turn, call `end`, for parts of the amount or at once.
    */
   async begin(signal: AbortSignal, amount = 1): Promise<boolean> {
     if (signal.aborted) return false;
-    if (this.waiting.size === 0 && this.hasRoomFor(amount)) {
-      this.used += amount;
-      return true;
-    }
+    if (this.beginAtOnce(amount)) return true;
     return new Promise((resolve) => {
       const leave = () => {
         this.waiting.delete(waiter);
@@ -39,6 +41,13 @@ export class Turns {
       this.waiting.add(waiter);
       signal.addEventListener('abort', leave, { once: true });
     });
+  }
+
+  /** Begins a turn if that needs no wait; else false. */
+  beginAtOnce(amount = 1): boolean {
+    if (this.hasLine || !this.hasRoomFor(amount)) return false;
+    this.used += amount;
+    return true;
   }
 
   end(amount = 1): void {
