@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SluiceError } from '@sluice/canonical';
 import { Cluster } from 'ioredis';
 import { type RedisClient, resubscribed } from './redis/connection.ts';
 import { askForSigns } from './signs-of-life.ts';
@@ -7,6 +8,8 @@ import { askForSigns } from './signs-of-life.ts';
 const askPauseMs = 250;
 /** Longer than the about 2 s for which ioredis retries a command while a cluster finds its new master. */
 const askLimitMs = 5_000;
+/** How long a first subscription is tried: Redis may refuse one for a moment, as it may refuse writes. */
+const firstLimitMs = 5_000;
 
 /**
  * Pub/sub over one command and one subscriber connection. In a cluster it is sharded pub/sub, so that a message visits
@@ -15,7 +18,10 @@ const askLimitMs = 5_000;
 export interface Bus {
   /** Resolves with the number of receivers, which is 0 while a subscriber reconnects. */
   publish(channel: string, text: string): Promise<number>;
-  /** Resolves when Redis has acknowledged the subscription. One listener per channel. */
+  /**
+   * Resolves when Redis has acknowledged the subscription; rejects with `unavailable` if it refuses that for 5 s. One
+   * listener per channel.
+   */
   subscribe(channel: string, listener: (text: string) => void): Promise<void>;
   /** Called each time the subscriptions stand again after a cut. Messages in between are lost. */
   onResubscribed(listener: () => void): void;
@@ -70,6 +76,22 @@ export function createBus(
     if (isSharded) await subscriber.ssubscribe(channel);
     else await subscriber.subscribe(channel);
   };
+  const subscribeFirst = async (channel: string): Promise<void> => {
+    const giveUpAt = performance.now() + firstLimitMs;
+    for (;;) {
+      try {
+        await subscribeOn(channel);
+        return;
+      } catch (cause) {
+        if (performance.now() >= giveUpAt) {
+          const why = cause instanceof Error ? cause.message : 'no answer';
+          throw new SluiceError('unavailable', `redis refuses a subscription: ${why}`, { cause });
+        }
+        if (isSharded) await forget(subscriber, channel);
+        await sleep(askPauseMs);
+      }
+    }
+  };
   const tellResubscribed = (): void => {
     if (listeners.size === 0) return;
     for (const listener of whenResubscribed) listener();
@@ -102,7 +124,7 @@ export function createBus(
       Number(await (isSharded ? commands.spublish(channel, text) : commands.publish(channel + scope, text))),
     subscribe: async (channel, listener) => {
       listeners.set(channel + scope, listener);
-      await subscribeOn(channel + scope);
+      await subscribeFirst(channel + scope);
       wasUp = true;
     },
     onResubscribed: (listener) => whenResubscribed.push(listener),
@@ -149,8 +171,7 @@ function watchShards(
     if (missing.size === 0) onAgain();
   };
   const subscribeAgain = async (channel: string, hasFailed: boolean): Promise<boolean> => {
-    // With every attempt, ioredis notes the channel once more; unsubscribing makes it forget all of them.
-    if (hasFailed) await succeedsInTime(subscriber.sunsubscribe(channel));
+    if (hasFailed) await forget(subscriber, channel);
     return succeedsInTime(subscriber.ssubscribe(channel));
   };
   const lose = (): void => {
@@ -169,6 +190,11 @@ function watchShards(
   const { subscriberGroupEmitter } = subscriber as unknown as { subscriberGroupEmitter?: EventEmitter };
   subscriberGroupEmitter?.on('moved', lose);
   return { areAllUp: () => missing.size === 0 };
+}
+
+/** With every attempt at a channel, ioredis notes it once more; unsubscribing makes it forget all of them. */
+async function forget(subscriber: Cluster, channel: string): Promise<void> {
+  await succeedsInTime(subscriber.sunsubscribe(channel));
 }
 
 /**

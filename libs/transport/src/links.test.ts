@@ -93,6 +93,32 @@ describe('links to a Redis that refuses writes when they are opened', () => {
   });
 });
 
+describe('the first subscription at a Redis that refuses it', () => {
+  let links: Links;
+  beforeEach(async () => {
+    links = await open(server.url);
+    await ask(server.port, 'ACL', 'SETUSER', 'default', 'resetchannels');
+  });
+  afterEach(() => links.close());
+
+  it('stands as soon as Redis takes it', async () => {
+    const heard = Promise.withResolvers<string>();
+    const subscribed = links.bus.subscribe('channel', heard.resolve);
+    await until(async () => Number(/NOPERM:count=(\d+)/.exec(await errorsOf(server.port))?.[1]) > 1);
+    await ask(server.port, 'ACL', 'SETUSER', 'default', 'allchannels');
+    await subscribed;
+    await links.bus.publish('channel', 'hello');
+    expect(await heard.promise).toBe('hello');
+  });
+
+  it('is given up after a while, with a sentence that names the refusal', async () => {
+    await expect(links.bus.subscribe('channel', () => undefined)).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringMatching(/^redis refuses a subscription: NOPERM/),
+    });
+  });
+});
+
 describe('links to a Redis that answers and refuses something', () => {
   const told: string[] = [];
   let links: Links;
