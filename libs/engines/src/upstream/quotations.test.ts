@@ -32,6 +32,6 @@ describe('a refusal without its quotations', () => {
     const part = { type: 'text' as const, text: 'e' };
     const content = Array.from({ length: 100_000 }, () => part);
     const request = { ...asking(''), messages: [{ role: 'user' as const, content }] };
-    expect(withoutQuotations(`${'even '.repeat(800)}e`, request)).toBe(`${'even '.repeat(800)}…`);
+    expect(withoutQuotations(`${'even '.repeat(4_000)}e`, request)).toBe(`${'even '.repeat(4_000)}…`);
   });
 });
