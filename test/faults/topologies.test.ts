@@ -2,6 +2,7 @@ import { ask, startCluster } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { formats } from '../support/call.ts';
 import { isComplete } from './check-answers.ts';
+import { describeEnding } from './endings.ts';
 import {
   entranceOf,
   type Failover,
@@ -36,7 +37,7 @@ function openMany(entrance: Entrance): Promise<{ ended: Promise<Observation[]> }
 function brokenOf(observations: readonly Observation[]): string[] {
   return observations
     .filter((each) => !isComplete(each) || each.answer.text !== expectedText(each.plan))
-    .map(({ plan, end, status, answer }) => `${plan.index}: ${end} ${status} ${answer.error?.message ?? ''}`);
+    .map((each) => `${each.plan.index}: ${describeEnding(each)}`);
 }
 
 /** A gateway on a Cluster without replicas. Both end with the test. */

@@ -1,4 +1,5 @@
 import { isComplete } from '../check-answers.ts';
+import { formatFailures } from '../endings.ts';
 import { type FailoverBench, startClusterBench, startSentinelBench } from '../failover.ts';
 import type { Figure } from '../figure.ts';
 import type { Observation } from '../observation.ts';
@@ -34,7 +35,7 @@ export async function measureFailovers(rounds: number, streamsEach: number): Pro
     return {
       test: `${name}: ${rounds} under ${streams.length} streams`,
       target: '≥ 99 % complete',
-      measured: `${(100 * share).toFixed(2)} % complete, a new request served after at most ${most(served)}, no stream silent for more than ${most(pauses)}`,
+      measured: `${(100 * share).toFixed(2)} % complete${formatFailures(streams)}, a new request served after at most ${most(served)}, no stream silent for more than ${most(pauses)}`,
       isMet: share >= 0.99,
     };
   }

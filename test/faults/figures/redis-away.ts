@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@sluice/testing';
 import { formats } from '../../support/call.ts';
 import { isComplete } from '../check-answers.ts';
+import { formatFailures } from '../endings.ts';
 import type { Figure } from '../figure.ts';
 import { Installation } from '../installation.ts';
 import type { Observation } from '../observation.ts';
@@ -75,7 +76,7 @@ export async function measureRestarts(times: number): Promise<Figure[]> {
     {
       test: `Redis restarted with AOF under ${streams.length} streams`,
       target: '≥ 99 % complete',
-      measured: `${(100 * share).toFixed(2)} % complete`,
+      measured: `${(100 * share).toFixed(2)} % complete${formatFailures(streams)}`,
       isMet: share >= 0.99,
     },
   ];

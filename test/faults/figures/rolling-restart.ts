@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formats } from '../../support/call.ts';
 import { isComplete } from '../check-answers.ts';
+import { formatFailures } from '../endings.ts';
 import type { Figure } from '../figure.ts';
 import { Installation } from '../installation.ts';
 import { keepBusy, plainPlan } from './scenario.ts';
@@ -32,16 +33,13 @@ export async function measureRollingRestart(): Promise<Figure[]> {
     await sleep(1_000);
   }
   const observations = await busy.stop();
-  const failed = observations.filter((observation) => !isComplete(observation));
-  const reasons = new Set(
-    failed.map(({ end, status, answer }) => `${end} ${status} ${answer.error?.message}`),
-  );
+  const failed = observations.filter((observation) => !isComplete(observation)).length;
   return [
     {
       test: `rolling restart of all processes under ${observations.length} requests`,
       target: '0 failed',
-      measured: `${failed.length} failed${failed.length > 0 ? ` (${[...reasons].join('; ')})` : ''}`,
-      isMet: failed.length === 0,
+      measured: `${failed} failed${formatFailures(observations)}`,
+      isMet: failed === 0,
     },
   ];
 }

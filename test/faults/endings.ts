@@ -1,0 +1,24 @@
+import { isComplete } from './check-answers.ts';
+import type { Observation } from './observation.ts';
+
+/**
+ * How the incomplete answers ended, the most frequent way first: ` (5 × clean 503: no worker is free; 1 × cut 200)`.
+ * Empty if all are complete, so that it can follow any sentence.
+ */
+export function formatFailures(observations: readonly Observation[]): string {
+  const counts = new Map<string, number>();
+  for (const observation of observations) {
+    if (isComplete(observation)) continue;
+    const ending = describeEnding(observation);
+    counts.set(ending, (counts.get(ending) ?? 0) + 1);
+  }
+  if (counts.size === 0) return '';
+  const ways = [...counts].sort(([, one], [, other]) => other - one);
+  return ` (${ways.map(([ending, count]) => `${count} × ${ending}`).join('; ')})`;
+}
+
+/** The transport's end, the status if there was one, and the error if the answer told one. */
+export function describeEnding({ end, status, answer }: Observation): string {
+  const told = status === undefined ? end : `${end} ${status}`;
+  return answer.error === undefined ? told : `${told}: ${answer.error.message}`;
+}
