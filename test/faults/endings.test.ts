@@ -8,12 +8,20 @@ const { observations: sound } = createSoundLog();
 
 function createObservation(ending: Pick<Observation, 'status' | 'end'>, message?: string): Observation {
   return {
-    ...{ plan: plainPlan(0), startedAt: 0, endedAt: 1, arrivedAt: [], body: '' },
-    ...ending,
+    plan: plainPlan(0),
+    startedAt: 0,
+    endedAt: 1,
+    arrivedAt: [],
+    body: '',
     answer: {
-      ...{ text: '', finishes: 0, endMarks: 0, eventsAfterEnd: 0, malformed: [] },
-      ...(message === undefined ? {} : { error: { message } }),
+      text: '',
+      finishes: 0,
+      endMarks: 0,
+      eventsAfterEnd: 0,
+      malformed: [],
+      ...(message !== undefined && { error: { message } }),
     },
+    ...ending,
   };
 }
 

@@ -1,20 +1,16 @@
 import { isComplete } from './check-answers.ts';
 import type { Observation } from './observation.ts';
+import { tally } from './tally.ts';
 
 /**
  * How the incomplete answers ended, the most frequent way first: ` (5 × clean 503: no worker is free; 1 × cut 200)`.
  * Empty if all are complete, so that it can follow any sentence.
  */
 export function formatFailures(observations: readonly Observation[]): string {
-  const counts = new Map<string, number>();
-  for (const observation of observations) {
-    if (isComplete(observation)) continue;
-    const ending = describeEnding(observation);
-    counts.set(ending, (counts.get(ending) ?? 0) + 1);
-  }
-  if (counts.size === 0) return '';
-  const ways = [...counts].sort(([, one], [, other]) => other - one);
-  return ` (${ways.map(([ending, count]) => `${count} × ${ending}`).join('; ')})`;
+  const incomplete = observations.filter((observation) => !isComplete(observation));
+  if (incomplete.length === 0) return '';
+  const ways = tally(incomplete.map(describeEnding)).map(([ending, count]) => `${count} × ${ending}`);
+  return ` (${ways.join('; ')})`;
 }
 
 /** The transport's end, the status if there was one, and the error if the answer told one. */

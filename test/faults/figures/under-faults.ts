@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { isComplete } from '../check-answers.ts';
 import { chargesOf } from '../check-charges.ts';
 import { check } from '../checker.ts';
+import { describeEnding } from '../endings.ts';
 import { faultsDuring } from '../explain.ts';
 import { allFaults, type FaultKind, survivableFaults, workerFaults } from '../fault-kinds.ts';
 import type { Figure } from '../figure.ts';
@@ -10,6 +11,7 @@ import type { RunLog } from '../observation.ts';
 import { planWorkload } from '../plan.ts';
 import { type HeapLoad, runUnderFaults } from '../run.ts';
 import { replayThroughSdks } from '../sdk-replay.ts';
+import { tally } from '../tally.ts';
 import type { Violation, ViolationKind } from '../violation.ts';
 
 export interface FaultRunOptions {
@@ -125,11 +127,7 @@ function completeShare({ observations }: RunLog): string {
 
 function describe({ observations, faults }: RunLog): string[] {
   const outcomes = tally(
-    observations.map((observation) =>
-      isComplete(observation)
-        ? 'complete'
-        : `${observation.end} ${observation.status ?? ''} ${observation.answer.error?.message ?? ''}`.trim(),
-    ),
+    observations.map((observation) => (isComplete(observation) ? 'complete' : describeEnding(observation))),
   );
   return [
     ...outcomes.map(([name, count]) => `  ${count} × ${name}`),
@@ -160,10 +158,4 @@ function describeHeaps({ heaps }: RunLog): string[] {
     return `${process} ${inMegabytes(before)} to ${inMegabytes(bytes)} MB`;
   });
   return [`  heaps at rest, before and after a load of their own: ${each.join(', ')}`];
-}
-
-function tally(names: readonly string[]): [name: string, count: number][] {
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return [...counts].sort(([, one], [, other]) => other - one);
 }
