@@ -31,7 +31,13 @@ const commandSilenceMs = 800;
  * A Redis that is silent for so long while a command waits counts as dead, whatever TCP believes: if a middlebox has
  * forgotten the connection, TCP needs a quarter of an hour to find out. It is longer than every blocking fetch.
  */
-const deadAfterMs = 3_000;
+export const deadAfterMs = 3_000;
+
+/**
+ * How often a cluster is asked who its masters are if nobody sends commands that would show it: a master that only the
+ * other servers can't reach keeps its subscribers and does not tell them that it was replaced.
+ */
+const slotsRefreshInterval = 5_000;
 
 /** The owner of a subscriber emits this on it once all subscriptions are renewed after a `ready`. */
 export const resubscribed = 'resubscribed';
@@ -71,9 +77,8 @@ export interface ConnectionOptions {
 export function openRedis(url: string, options: ConnectionOptions): RedisClient {
   const { profile, name, onError, onRecovery, onDemoted } = options;
   const address = parseRedisAddress(url);
-  // A cluster opens further connections for its subscriptions, and a worker opens a twin. They inherit the options but
-  // not our listeners, so they rely on the time limit of ioredis.
-  const isWatchedHere = profile === 'command' || (profile === 'subscriber' && address.kind !== 'cluster');
+  // A worker opens a twin, which inherits the options but not our listeners, so it relies on the time limit of ioredis.
+  const isWatchedHere = profile !== 'worker';
   const settings: Settings = {
     ...byProfile[profile],
     ...(!isWatchedHere && { socketTimeout: deadAfterMs }),
@@ -89,7 +94,7 @@ export function openRedis(url: string, options: ConnectionOptions): RedisClient 
       return profile === 'worker' ? 2 : true;
     },
   };
-  const client = openTopology(address, settings);
+  const client = openTopology(address, settings, profile);
   keepToDatabase(client);
   let isOut = false;
   client.on('error', (error: Error) => {
@@ -102,7 +107,7 @@ export function openRedis(url: string, options: ConnectionOptions): RedisClient 
     isOut = false;
   };
   if (profile !== 'subscriber') keepAsking(client, served);
-  else if (client instanceof Cluster) client.on('ready', served);
+  else if (client instanceof Cluster) client.on('ready', served).on(resubscribed, served);
   else client.once('ready', served).on(resubscribed, served);
   if (client instanceof Redis) keepToMaster(client);
   const silenceMs = profile === 'command' ? commandSilenceMs : deadAfterMs;
@@ -117,8 +122,8 @@ export function openRedis(url: string, options: ConnectionOptions): RedisClient 
 
 /** Opens a second connection like this one, for commands that block. The caller closes it. */
 export function openTwin(client: RedisClient): RedisClient {
-  const twin =
-    client instanceof Cluster ? client.duplicate([], { shardedSubscribers: false }) : client.duplicate();
+  // The two have signatures that a union cannot call.
+  const twin = client instanceof Cluster ? client.duplicate() : client.duplicate();
   keepToDatabase(twin);
   // Each command rejects by itself, and the first connection already reports outages.
   twin.on('error', () => undefined);
@@ -193,7 +198,7 @@ export async function connected(client: RedisClient, signal: AbortSignal): Promi
   });
 }
 
-function openTopology(address: RedisAddress, options: Settings): RedisClient {
+function openTopology(address: RedisAddress, options: Settings, profile: ConnectionProfile): RedisClient {
   switch (address.kind) {
     case 'server':
       return new Redis(address.url, { ...options, ...serverTls(address.url) });
@@ -221,33 +226,14 @@ function openTopology(address: RedisAddress, options: Settings): RedisClient {
       const { isEncrypted, nodes, credentials } = address;
       const { retryStrategy, enableOfflineQueue = true, connectionName: _each, ...redisOptions } = options;
       const Kind = enableOfflineQueue ? Cluster : ImpatientCluster;
-      const cluster = new Kind(nodes, {
+      return new Kind(nodes, {
         redisOptions: { ...redisOptions, ...credentials, ...(isEncrypted && { tls: groupTls(nodes) }) },
         // Certificates name hosts. Without this, ioredis would resolve names first and check against the address.
         ...(isEncrypted && { dnsLookup: (host, found) => found(null, host) }),
         enableOfflineQueue,
-        shardedSubscribers: true,
+        ...(profile === 'subscriber' && { slotsRefreshInterval }),
         clusterRetryStrategy: (times) => Number(retryStrategy?.(times) ?? reconnectLimitMs),
       });
-      cluster.on('close', () => freeSubscribers(cluster));
-      return cluster;
     }
   }
-}
-
-/**
- * If ioredis 6.0.0 loses the whole cluster while it connects a subscriber, it waits for that one for ever and renews no
- * other: the process would stay deaf. Once everything is closed, there is nothing left to wait for.
- */
-function freeSubscribers(cluster: Cluster): void {
-  // Private in ioredis, whose version is pinned; a test takes the whole cluster away.
-  const group = (cluster as unknown as { shardedSubscribers?: SubscriberGroup }).shardedSubscribers;
-  if (!group) return;
-  group.isResetting = false;
-  group.pendingReset = null;
-}
-
-interface SubscriberGroup {
-  isResetting: boolean;
-  pendingReset: object | null;
 }

@@ -1,7 +1,6 @@
-import slotOf from 'cluster-key-slot';
 import { Cluster, type Redis } from 'ioredis';
-import { masterAt } from './redis/cluster-master.ts';
-import type { RedisClient } from './redis/connection.ts';
+import { masterAt, masterOf } from '../redis/cluster-master.ts';
+import type { RedisClient } from '../redis/connection.ts';
 
 /** A subscriber sends nothing by itself, so only these questions show whether Redis answers. */
 const askIntervalMs = 500;
@@ -66,7 +65,12 @@ function askMasters(cluster: Cluster, channels: () => Iterable<string>): Questio
     node?.eval('return 1', 0).then(answered, (error: Error) => error.name === 'ReplyError' && answered());
   };
   return {
-    ask: () => mastersOf(cluster, channels()).forEach(ask),
+    ask: () => {
+      const masters = mastersOf(cluster, channels());
+      // Who has been replaced may take over again, and must not be held silent for what was asked before its death.
+      for (const address of unanswered.keys()) if (!masters.has(address)) unanswered.delete(address);
+      masters.forEach(ask);
+    },
     isAnswered: () => {
       for (const address of mastersOf(cluster, channels())) {
         if ((unanswered.get(address) ?? 0) >= unansweredLimit) return false;
@@ -78,10 +82,10 @@ function askMasters(cluster: Cluster, channels: () => Iterable<string>): Questio
 }
 
 /** The addresses of the masters of these channels, as far as they are known. */
-function mastersOf({ slots }: Cluster, channels: Iterable<string>): Set<string> {
+function mastersOf(cluster: Cluster, channels: Iterable<string>): Set<string> {
   const addresses = new Set<string>();
   for (const channel of channels) {
-    const [master] = slots[slotOf(channel)] ?? [];
+    const master = masterOf(cluster, channel);
     if (master !== undefined) addresses.add(master);
   }
   return addresses;

@@ -1,0 +1,32 @@
+import { SluiceError } from '@sluice/canonical';
+
+/** How long a first subscription is tried: Redis may refuse one for a moment, as it may refuse writes. */
+const firstLimitMs = 5_000;
+
+/** Subscriptions to channels of Redis, which come back by themselves after a cut. */
+export interface Subscriptions {
+  /** Resolves when Redis has acknowledged it; rejects with `unavailable` if Redis refuses that for 5 s. */
+  add(channel: string): Promise<void>;
+  /** Whether all of them stand, as far as their connections tell. A Redis that is silent does not show here. */
+  areUp(): boolean;
+}
+
+/** What subscriptions call. */
+export interface SubscriptionEvents {
+  onMessage(channel: string, text: string): void;
+  /** All stand again after a cut. Messages in between are lost. */
+  onAgain(): void;
+}
+
+/**
+ * Begins to try a first subscription. Returns a function for each failure: it throws `unavailable` when the subscription
+ * has been tried for long enough.
+ */
+export function limitFirst(): (cause: unknown) => void {
+  const giveUpAt = performance.now() + firstLimitMs;
+  return (cause) => {
+    if (performance.now() < giveUpAt) return;
+    const why = cause instanceof Error ? cause.message : 'no answer';
+    throw new SluiceError('unavailable', `redis refuses a subscription: ${why}`, { cause });
+  };
+}
