@@ -1,4 +1,4 @@
-import { ask, startCluster } from '@sluice/testing';
+import { ask, startCluster, until } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { formats } from '../support/call.ts';
 import { isComplete } from './check-answers.ts';
@@ -49,6 +49,11 @@ async function startOnCluster() {
   return { cluster, gateway };
 }
 
+/** The channels that anybody listens to at a server of a Cluster. */
+async function channelsAt({ port }: { port: number }): Promise<string[]> {
+  return JSON.parse(await ask(port, 'PUBSUB', 'SHARDCHANNELS'));
+}
+
 function expectWhole({ streams: observed }: Failover): void {
   expect(brokenOf(observed)).toEqual([]);
   expect(observed).toHaveLength(streams);
@@ -96,6 +101,32 @@ describe('a gateway on a Redis Cluster', () => {
     }
     const told = gateway.ingresses.flatMap(({ lines }) => lines);
     expect(told.filter((line) => line.includes('worker lost'))).toEqual([]);
+  });
+
+  it('has its ingresses ready that hear replies while the presence of workers has lost its master', {
+    timeout: testLimitMs,
+  }, async () => {
+    const { cluster, gateway } = await startOnCluster();
+    const heardAt = () => Promise.all(cluster.nodes.map(channelsAt));
+    const homeOf = (lists: readonly string[][]) => lists.findIndex((list) => list.includes('sluice:workers'));
+    const countOthers = (lists: readonly string[][]): number =>
+      lists
+        .toSpliced(homeOf(lists), 1)
+        .flat()
+        .filter((channel) => channel.startsWith('sluice:reply:')).length;
+    // The id of an ingress decides which master carries its replies.
+    let lists = await heardAt();
+    for (; countOthers(lists) === 0; lists = await heardAt()) await gateway.startIngress();
+    await cluster.nodes[homeOf(lists)]?.down();
+    await until(async () => (await gateway.metric('sluice_redis_up')) === 0, {
+      what: 'the loss to be noticed',
+    });
+    const readies = async (): Promise<number> => {
+      const urls = gateway.ingresses.map(({ ready }) => `http://127.0.0.1:${ready.port}/readyz`);
+      const answers = await Promise.all(urls.map((url) => fetch(url)));
+      return answers.filter(({ ok }) => ok).length;
+    };
+    await until(async () => (await readies()) === countOthers(lists), { what: 'them to be ready' });
   });
 
   it('keeps its streams through a restart of every master with its data', {

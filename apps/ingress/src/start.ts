@@ -19,7 +19,7 @@ import {
   steadyNow,
 } from '@sluice/runtime';
 import { createKeyStore, type KeyStore } from '@sluice/tenancy';
-import { type Links, openLinks, printableAddress } from '@sluice/transport';
+import { hearsReplies, type Links, openLinks, printableAddress } from '@sluice/transport';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
 import { type IngressConfig, ingressEnvironment } from './config.ts';
@@ -93,7 +93,7 @@ export async function startIngress(environment: Environment): Promise<void> {
       const reasons: string[] = [];
       if (lifecycle.draining.aborted) reasons.push('draining');
       if (!links.isUp()) reasons.push('redis does not serve');
-      if (!links.bus.isUp()) reasons.push('the reply subscription is down');
+      if (!hearsReplies(links, ingress)) reasons.push('the reply subscription is down');
       return { ready: reasons.length === 0, reasons };
     },
   });

@@ -18,8 +18,11 @@ export interface Bus {
   subscribe(channel: string, listener: (text: string) => void): Promise<void>;
   /** Called each time the subscriptions stand again after a cut. Messages in between are lost. */
   onResubscribed(listener: () => void): void;
-  /** Whether messages can reach us now: the subscriber is connected, its subscriptions stand, and Redis answers. */
-  isUp(): boolean;
+  /**
+   * Whether messages of this channel, or by default of all that we listen to, can reach us now: the subscriber is
+   * connected, the subscription stands, and Redis answers. In a cluster, some channels may be up while others are not.
+   */
+  isUp(channel?: string): boolean;
   /** Whether a message would be sent at once. */
   canPublish(): boolean;
 }
@@ -55,6 +58,7 @@ export function createBus(
       : openServerSubscriptions(subscriber, events);
   // A bus that only publishes has no subscriber of its own.
   const isAnswered = subscriber === commands ? () => true : askForSigns(subscriber, () => listeners.keys());
+  const hears = (channel: string): boolean => subscriptions.isUp(channel) && isAnswered(channel);
 
   return {
     publish: async (channel, text) =>
@@ -69,7 +73,9 @@ export function createBus(
       await subscriptions.add(channel + scope);
     },
     onResubscribed: (listener) => whenResubscribed.push(listener),
-    isUp: () => subscriptions.areUp() && isAnswered(),
+    isUp: (channel) =>
+      subscriber.status === 'ready' &&
+      (channel === undefined ? [...listeners.keys()].every(hears) : hears(channel + scope)),
     canPublish: () => commands.status === 'ready',
   };
 }

@@ -26,10 +26,10 @@ export interface Links {
   /** Whether commands are sent at once, and writes are not refused. */
   isUp(): boolean;
   /**
-   * Whether messages from others would reach us now. A Redis that makes writers wait (`CLIENT PAUSE … WRITE`, a managed
-   * failover) delivers no messages either, although it answers a subscriber's ping.
+   * Whether messages of this channel, or by default of all of ours, would reach us now. A Redis that makes writers wait
+   * (`CLIENT PAUSE … WRITE`, a managed failover) delivers no messages either, although it answers a subscriber's ping.
    */
-  isListening(): boolean;
+  isListening(channel?: string): boolean;
   close(): void;
 }
 
@@ -108,7 +108,7 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     subscriber,
     bus,
     isUp: () => commands.status === 'ready' && outage === undefined,
-    isListening: () => bus.isUp() && outage !== 'unanswered',
+    isListening: (channel) => bus.isUp(channel) && outage !== 'unanswered',
     close,
   };
 }

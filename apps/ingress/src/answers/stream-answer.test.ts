@@ -29,7 +29,16 @@ async function ask(way: Way, codec: ServerCodec) {
   const ordered: string[] = [];
   const orders = { send: (_worker: string, { kind }: Order) => void ordered.push(kind) };
   const logger = { error: nothing };
-  const options = { queue, directory, metrics, logger, now, orders, isListening: () => true };
+  const options = {
+    queue,
+    directory,
+    metrics,
+    logger,
+    now,
+    orders,
+    isListening: () => true,
+    hearsReplies: () => true,
+  };
   const dispatcher = new Dispatcher(options as unknown as DispatcherOptions);
   const services = {
     ...options,

@@ -3,6 +3,7 @@ import {
   announceIngress,
   createJobQueue,
   createOrderSender,
+  hearsReplies,
   type JobQueue,
   type Links,
   presenceIntervalMs,
@@ -30,9 +31,10 @@ export interface Delivery {
  * presence.
  */
 export async function openDelivery(
-  { commands, bus, isListening }: Links,
+  links: Links,
   { ingress, lifecycle, metrics, logger }: DeliverySurroundings,
 ): Promise<Delivery> {
+  const { commands, bus } = links;
   const queue = createJobQueue(commands);
   lifecycle.onDrain('queue', () => queue.close());
   const directory = new WorkerDirectory({
@@ -51,7 +53,8 @@ export async function openDelivery(
     metrics,
     logger,
     now: steadyNow,
-    isListening,
+    isListening: () => links.isListening(),
+    hearsReplies: () => hearsReplies(links, ingress),
   });
   await subscribeReplies(bus, ingress, (batch) => dispatcher.receive(batch));
   await subscribeNews(bus, (news) => directory.receive(news));

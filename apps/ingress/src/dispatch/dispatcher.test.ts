@@ -50,6 +50,7 @@ class MemoryQueue implements JobQueue {
 function createBench() {
   let now = 1_000_000;
   let isListening = true;
+  let hearsReplies = true;
   const queue = new MemoryQueue();
   const orders: (Order & { worker: string })[] = [];
   const delivered: GenerationEvent[] = [];
@@ -67,6 +68,7 @@ function createBench() {
     logger: { debug: () => undefined, warn: () => undefined },
     now: () => now,
     isListening: () => isListening,
+    hearsReplies: () => hearsReplies,
   });
   const plan = (changes: Partial<GenerationPlan> = {}): GenerationPlan => ({
     requestId: 'r',
@@ -113,8 +115,10 @@ function createBench() {
         dispatcher.tick();
       }
     },
-    listen: (isUp: boolean) => {
+    /** Presence may be unable to reach us while replies can, but not the other way round. */
+    listen: (isUp: boolean, toReplies = isUp) => {
       isListening = isUp;
+      hearsReplies = toReplies;
     },
   };
 }
@@ -148,6 +152,13 @@ it('an ingress that cannot hear replies refuses requests after a while, until it
   advance(250);
   expect(() => dispatcher.checkHearing()).toThrow('no answer reaches the gateway at the moment');
   listen(true);
+  dispatcher.checkHearing();
+});
+
+it('an ingress that hears replies but no presence takes requests', () => {
+  const { dispatcher, advance, listen } = createBench();
+  listen(false, true);
+  advance(10_000);
   dispatcher.checkHearing();
 });
 

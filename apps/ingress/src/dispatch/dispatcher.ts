@@ -29,8 +29,10 @@ export interface DispatcherOptions
   extends Omit<GenerationServices, 'deathsOf' | 'resumeAbility' | 'onClosed'> {
   directory: WorkerDirectory;
   logger: Pick<Logger, 'debug' | 'warn'>;
-  /** Whether replies can reach us now. */
+  /** Whether everything that workers say can reach us now: replies, and their presence. */
   isListening(): boolean;
+  /** Whether replies can. In a Cluster, they may have another master than the presence of workers. */
+  hearsReplies(): boolean;
 }
 
 /**
@@ -65,8 +67,8 @@ export class Dispatcher {
    * Throws `unavailable` if no reply has been able to reach us for a while: a new request would wait for its deadline.
    */
   checkHearing(): void {
-    const { now, isListening } = this.options;
-    if (this.deafSince === undefined || now() - this.deafSince < deafLimitMs || isListening()) return;
+    const { now, hearsReplies } = this.options;
+    if (this.deafSince === undefined || now() - this.deafSince < deafLimitMs || hearsReplies()) return;
     throw new SluiceError('unavailable', 'no answer reaches the gateway at the moment', {
       retryAfterMs: 1_000,
     });
@@ -121,10 +123,10 @@ export class Dispatcher {
    * second.
    */
   tick(): void {
-    const { directory, now, isListening } = this.options;
+    const { directory, now, isListening, hearsReplies } = this.options;
     directory.check(isListening());
     const at = now();
-    this.deafSince = isListening() ? undefined : (this.deafSince ?? at);
+    this.deafSince = hearsReplies() ? undefined : (this.deafSince ?? at);
     for (const pool of this.poolEmptySince.keys()) {
       if (directory.slotsOf(pool) > 0 || !isListening()) this.poolEmptySince.delete(pool);
     }

@@ -32,7 +32,7 @@ export async function openTestApp(redisUrl: string, { settings, models, turnMs =
 
   const clock = new FakeClock();
   const now = () => clock.now();
-  let isListening = true;
+  let isDeaf = false;
   let turns = 0;
   const overload = watchOverload(100, () => {
     turns += 1;
@@ -45,7 +45,8 @@ export async function openTestApp(redisUrl: string, { settings, models, turnMs =
   const dispatcher = new Dispatcher({
     ...{ queue, directory, metrics, logger, now },
     orders: { send: () => undefined },
-    isListening: () => isListening,
+    isListening: () => !isDeaf,
+    hearsReplies: () => !isDeaf,
   });
   const ticker = createTicker(1_000);
   const services: Services = {
@@ -72,7 +73,7 @@ export async function openTestApp(redisUrl: string, { settings, models, turnMs =
       fetch(address + path, { headers: { ...known, ...headers }, ...request }),
     /** Lets time pass in which no reply can reach the ingress. */
     deafen: async (durationMs: number) => {
-      isListening = false;
+      isDeaf = true;
       dispatcher.tick();
       await clock.advance(durationMs);
     },

@@ -146,6 +146,7 @@ class Play {
       directory: this.directory,
       now: () => world.now,
       isListening: () => this.bus.isUp(),
+      hearsReplies: () => this.bus.isUp(),
       metrics: {
         attempts: { inc: () => undefined },
         resends: { inc: () => undefined },

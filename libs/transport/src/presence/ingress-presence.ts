@@ -1,4 +1,5 @@
 import type { Bus } from '../bus.ts';
+import type { Links } from '../links.ts';
 import { ingressKey, replyChannel } from '../names.ts';
 import type { RedisClient } from '../redis/connection.ts';
 import { decodeBatch, type ReplyBatch } from '../replies/frame.ts';
@@ -14,6 +15,11 @@ export function subscribeReplies(
   receive: (batch: ReplyBatch) => void,
 ): Promise<void> {
   return bus.subscribe(replyChannel(ingress), (text) => receive(decodeBatch(text)));
+}
+
+/** Whether replies would reach this ingress now. */
+export function hearsReplies(links: Pick<Links, 'isListening'>, ingress: string): boolean {
+  return links.isListening(replyChannel(ingress));
 }
 
 /** Keeps this ingress's sign of life in Redis. The returned function stops that and deletes it. */

@@ -31,7 +31,7 @@ export function openClusterSubscriptions(cluster: Cluster, events: SubscriptionE
         }
       }
     },
-    areUp: () => cluster.status === 'ready' && missing.size === 0,
+    isUp: (channel) => !missing.has(channel),
   };
 
   async function keepUp(channel: string, first: ShardSubscription): Promise<void> {

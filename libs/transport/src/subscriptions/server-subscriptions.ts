@@ -56,6 +56,6 @@ export function openServerSubscriptions(subscriber: Redis, events: SubscriptionE
       }
       wasUp = true;
     },
-    areUp: () => subscriber.status === 'ready' && stand,
+    isUp: () => stand,
   };
 }

@@ -11,11 +11,14 @@ const askIntervalMs = 500;
 const unansweredLimit = 2;
 
 /**
- * Keeps asking Redis for a sign of life until the connection ends. Returns a function that tells whether Redis answers.
- * In a cluster the questions go to the masters of these channels, on other connections than those of the
- * subscriptions, which TCP keep-alive watches.
+ * Keeps asking Redis for a sign of life until the connection ends. Returns a function that tells whether Redis answers
+ * where a channel is. In a cluster the questions go to the masters of these channels, on other connections than those of
+ * the subscriptions.
  */
-export function askForSigns(subscriber: RedisClient, channels: () => Iterable<string>): () => boolean {
+export function askForSigns(
+  subscriber: RedisClient,
+  channels: () => Iterable<string>,
+): (channel: string) => boolean {
   const { ask, isAnswered } =
     subscriber instanceof Cluster ? askMasters(subscriber, channels) : askServer(subscriber);
   const timer = setInterval(ask, askIntervalMs);
@@ -26,7 +29,7 @@ export function askForSigns(subscriber: RedisClient, channels: () => Iterable<st
 
 interface Questions {
   ask(): void;
-  isAnswered(): boolean;
+  isAnswered(channel: string): boolean;
 }
 
 function askServer(server: Redis): Questions {
@@ -71,12 +74,12 @@ function askMasters(cluster: Cluster, channels: () => Iterable<string>): Questio
       for (const address of unanswered.keys()) if (!masters.has(address)) unanswered.delete(address);
       masters.forEach(ask);
     },
-    isAnswered: () => {
-      for (const address of mastersOf(cluster, channels())) {
-        if ((unanswered.get(address) ?? 0) >= unansweredLimit) return false;
-        if (masterAt(cluster, address)?.status === 'connect') return false;
-      }
-      return true;
+    isAnswered: (channel) => {
+      const address = masterOf(cluster, channel);
+      if (address === undefined) return true;
+      return (
+        (unanswered.get(address) ?? 0) < unansweredLimit && masterAt(cluster, address)?.status !== 'connect'
+      );
     },
   };
 }

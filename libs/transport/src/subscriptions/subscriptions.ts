@@ -7,8 +7,8 @@ const firstLimitMs = 5_000;
 export interface Subscriptions {
   /** Resolves when Redis has acknowledged it; rejects with `unavailable` if Redis refuses that for 5 s. */
   add(channel: string): Promise<void>;
-  /** Whether all of them stand, as far as their connections tell. A Redis that is silent does not show here. */
-  areUp(): boolean;
+  /** Whether this one stands. A Redis that is away or silent need not show here. */
+  isUp(channel: string): boolean;
 }
 
 /** What subscriptions call. */
