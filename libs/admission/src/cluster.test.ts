@@ -1,6 +1,6 @@
 import { createKeyStore } from '@sluice/tenancy';
 import { type OwnTestRedis, until } from '@sluice/testing';
-import { Cluster } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAdmission } from './admission.ts';
 import { createMemoryGate } from './memory-gate.ts';
@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 it('keys, limits and the memory gate work on a Redis Cluster', async () => {
-  const subscriber = cluster.duplicate();
+  const subscriber = new Redis(bed.server.port);
   const store = createKeyStore({
     redis: cluster,
     subscriber,

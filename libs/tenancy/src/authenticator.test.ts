@@ -101,17 +101,6 @@ describe('what was found', () => {
     expect(await asks()).toBe(true);
   });
 
-  it('is asked for each time while a cluster moves its subscriptions', async () => {
-    await asks();
-    subscriber.emit('-subscriber');
-    expect(await asks()).toBe(true);
-    expect(await asks()).toBe(true);
-    subscriber.emit('+subscriber');
-    await setImmediate();
-    expect(await asks()).toBe(true);
-    expect(await asks()).toBe(false);
-  });
-
   it('goes with the tenant that changed, and with no other', async () => {
     await asks();
     subscriber.emit('message', changes, 'tenant other');

@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 import { afterAwake, systemClock } from '@sluice/runtime';
-import type { Cluster, Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { type Caller, createCaller } from './caller.ts';
 import { hashCredential, isCredential } from './credential.ts';
 import type { Directory } from './directory.ts';
@@ -15,7 +15,7 @@ export interface AuthenticatorOptions {
   secret: string;
   now: () => number;
   /** A connection in subscriber mode, which others may share. Absent means that Redis is asked every time. */
-  subscriber: Redis | Cluster | undefined;
+  subscriber: Redis | undefined;
   /** Channel of `TenancyNames.changes`. */
   changes: string;
   cacheSize: number;
@@ -60,9 +60,6 @@ export class Authenticator {
     subscriber.on('message', this.hear);
     subscriber.on('ready', this.subscribe);
     subscriber.on('close', this.unsubscribed);
-    // A cluster client stays `ready` while it moves its subscriptions to another node.
-    subscriber.on('-subscriber', this.unsubscribed);
-    subscriber.on('+subscriber', this.subscribe);
     await this.subscribe();
   }
 
@@ -72,8 +69,6 @@ export class Authenticator {
     subscriber.off('message', this.hear);
     subscriber.off('ready', this.subscribe);
     subscriber.off('close', this.unsubscribed);
-    subscriber.off('-subscriber', this.unsubscribed);
-    subscriber.off('+subscriber', this.subscribe);
     clearTimeout(this.retry);
     this.unsubscribed();
     // The reply is not awaited, because a Redis that is gone would hold up the whole drain.

@@ -15,7 +15,7 @@ export interface KeyStoreOptions {
    * Connection in subscriber mode for the subscription to changes. It may carry other subscriptions, and is not closed
    * by the store. Absent means that every authentication asks Redis.
    */
-  subscriber?: Redis | Cluster;
+  subscriber?: Redis;
   /** Epoch milliseconds; default `Date.now`. */
   now?: () => number;
   /** Default `randomBytes` of node:crypto. */

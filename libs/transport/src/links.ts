@@ -12,16 +12,18 @@ import {
 } from './redis/connection.ts';
 import { printableAddress } from './redis/redis-address.ts';
 import { checkRedis } from './redis/redis-policy.ts';
+import { openRoaming } from './redis/roaming-connection.ts';
 
 const connectLimitMs = 5_000;
 const measureIntervalMs = 1_000;
 /** Pause between the questions of a starting process whether Redis takes writes. */
 const writePauseMs = 100;
 
-/** The connections of a process to Redis: one for commands, one for subscriptions, and the bus over both. */
+/** The connections of a process to Redis: one for commands, some for subscriptions, and the bus over them. */
 export interface Links {
   commands: RedisClient;
-  subscriber: RedisClient;
+  /** For plain subscriptions, whose messages come from any server. They are its users' to renew at each `ready`. */
+  broadcasts: Redis;
   bus: Bus;
   /** Whether commands are sent at once, and writes are not refused. */
   isUp(): boolean;
@@ -103,13 +105,17 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     measuring.unref();
   }
   const bus = createBus(commands, subscriber, onBadMessage);
+  const broadcasts = subscriber instanceof Redis ? subscriber : openRoaming(subscriber);
   return {
     commands,
-    subscriber,
+    broadcasts,
     bus,
     isUp: () => commands.status === 'ready' && outage === undefined,
     isListening: (channel) => bus.isUp(channel) && outage !== 'unanswered',
-    close,
+    close: () => {
+      broadcasts.disconnect();
+      close();
+    },
   };
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from 'ioredis';
 import { resubscribed } from '../redis/connection.ts';
 import { openShardSubscription, type ShardSubscription } from './shard-subscription.ts';
-import { limitFirst, type SubscriptionEvents, type Subscriptions } from './subscriptions.ts';
+import { type SubscriptionEvents, type Subscriptions, subscribeFirst } from './subscriptions.ts';
 
 /** With it, a subscription stands a moment after a replica has taken over. Each try asks one server for the slots. */
 const askPauseMs = 100;
@@ -19,28 +19,20 @@ export function openClusterSubscriptions(cluster: Cluster, events: SubscriptionE
 
   return {
     add: async (channel) => {
-      const failed = limitFirst();
-      for (;;) {
-        try {
-          void keepUp(channel, await open(channel));
-          return;
-        } catch (error) {
-          failed(error);
-          cluster.refreshSlotsCache();
-          await sleep(askPauseMs);
-        }
-      }
+      void keepUp(channel, await subscribeFirst(() => open(channel)));
     },
     isUp: (channel) => !missing.has(channel),
   };
 
   async function keepUp(channel: string, first: ShardSubscription): Promise<void> {
-    for (let standing: ShardSubscription | undefined = first; standing; ) {
+    for (let standing = first; ; ) {
       await standing.lost;
       missing.add(channel);
-      standing = await openAgain(channel);
+      const again = await openAgain(channel);
+      if (!again) return;
+      standing = again;
       missing.delete(channel);
-      if (!standing || missing.size > 0) continue;
+      if (missing.size > 0) continue;
       cluster.emit(resubscribed);
       events.onAgain();
     }
@@ -53,7 +45,6 @@ export function openClusterSubscriptions(cluster: Cluster, events: SubscriptionE
         return await open(channel);
       } catch (error) {
         if (isComplaint(error)) cluster.emit('error', error);
-        cluster.refreshSlotsCache();
         await sleep(askPauseMs, undefined, { ref: false });
       }
     }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { resubscribed } from '../redis/connection.ts';
-import { limitFirst, type SubscriptionEvents, type Subscriptions } from './subscriptions.ts';
+import { type SubscriptionEvents, type Subscriptions, subscribeFirst } from './subscriptions.ts';
 
 const askPauseMs = 250;
 
@@ -44,16 +44,7 @@ export function openServerSubscriptions(subscriber: Redis, events: SubscriptionE
   return {
     add: async (channel) => {
       channels.add(channel);
-      const failed = limitFirst();
-      for (let stands = false; !stands; ) {
-        try {
-          await subscriber.subscribe(channel);
-          stands = true;
-        } catch (error) {
-          failed(error);
-          await sleep(askPauseMs);
-        }
-      }
+      await subscribeFirst(() => subscriber.subscribe(channel));
       wasUp = true;
     },
     isUp: () => stand,

@@ -16,7 +16,8 @@ export interface ShardSubscription {
 
 /**
  * Resolves when Redis has acknowledged the subscription. Rejects with the reason when the master of the channel is not
- * known, refuses, does not answer in 3 s, or is replaced meanwhile; then nothing is left open.
+ * known, refuses, does not answer in 3 s, or is replaced meanwhile; then nothing is left open, and the cluster is asked
+ * for its masters.
  */
 export async function openShardSubscription(
   cluster: Cluster,
@@ -24,7 +25,10 @@ export async function openShardSubscription(
   listener: (text: string) => void,
 ): Promise<ShardSubscription> {
   const address = masterOf(cluster, channel);
-  if (address === undefined || isClosed(cluster)) throw new Error(`no master of ${channel} is known`);
+  if (address === undefined || isClosed(cluster)) {
+    cluster.refreshSlotsCache();
+    throw new Error(`no master of ${channel} is known`);
+  }
   const connection = connectionTo(address, cluster);
   const lost = Promise.withResolvers<void>();
   let reason = new Error(`the subscription at ${address} was lost`);
@@ -63,6 +67,7 @@ export async function openShardSubscription(
     return { lost: lost.promise };
   } catch (error) {
     close();
+    cluster.refreshSlotsCache();
     throw error;
   }
 }

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceError } from '@sluice/canonical';
 
 /** How long a first subscription is tried: Redis may refuse one for a moment, as it may refuse writes. */
 const firstLimitMs = 5_000;
+const askPauseMs = 250;
 
 /** Subscriptions to channels of Redis, which come back by themselves after a cut. */
 export interface Subscriptions {
@@ -18,15 +20,18 @@ export interface SubscriptionEvents {
   onAgain(): void;
 }
 
-/**
- * Begins to try a first subscription. Returns a function for each failure: it throws `unavailable` when the subscription
- * has been tried for long enough.
- */
-export function limitFirst(): (cause: unknown) => void {
+/** Tries a first subscription again and again. Rejects with `unavailable` when Redis has refused it for 5 s. */
+export async function subscribeFirst<T>(attempt: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + firstLimitMs;
-  return (cause) => {
-    if (performance.now() < giveUpAt) return;
-    const why = cause instanceof Error ? cause.message : 'no answer';
-    throw new SluiceError('unavailable', `redis refuses a subscription: ${why}`, { cause });
-  };
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (cause) {
+      if (performance.now() >= giveUpAt) {
+        const why = cause instanceof Error ? cause.message : 'no answer';
+        throw new SluiceError('unavailable', `redis refuses a subscription: ${why}`, { cause });
+      }
+    }
+    await sleep(askPauseMs);
+  }
 }
