@@ -5,6 +5,8 @@ import { type FaultProxy, startFaultProxy } from './tcp-proxy.ts';
 
 export type Role = 'ingress' | 'worker';
 
+const launchTries = 3;
+
 interface MemberOptions {
   role: Role;
   index: number;
@@ -66,9 +68,20 @@ export class Member {
     if (signal === 'SIGKILL') await ended.kill();
     else await ended.stop();
     this.former.push(ended);
-    this.current = await this.launch();
+    this.current = await this.launchAgain();
     const { port } = this.current.ready;
     if (port !== undefined) this.clientProxy?.retarget(port);
+  }
+
+  /** As an orchestrator does: another fault may take Redis away for longer than a starting process waits. */
+  private async launchAgain(): Promise<TestProcess> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.launch();
+      } catch (error) {
+        if (tries === launchTries) throw error;
+      }
+    }
   }
 
   /** The metrics of the process, or of each worker under a supervisor that has reported its port. */

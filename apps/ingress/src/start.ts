@@ -130,7 +130,7 @@ async function openKeys(links: Links, { config, logger, lifecycle }: IngressProc
     secret: config.SLUICE_KEY_SECRET,
   });
   await keys.start();
-  if (!(await keys.directory.knowsSecret()))
+  if (!(await links.patiently(() => keys.directory.knowsSecret())))
     logger.warn(
       'the keys in this Redis are of another SLUICE_KEY_SECRET: requests with them are refused with 401',
     );

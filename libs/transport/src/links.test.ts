@@ -93,6 +93,39 @@ describe('links to a Redis that refuses writes when they are opened', () => {
   });
 });
 
+describe('what a starting process does at a Redis that has fallen silent', () => {
+  let links: Links;
+  beforeEach(async () => {
+    links = await open(server.url);
+    server.suspend();
+  });
+  afterEach(() => {
+    server.resume();
+    links.close();
+  });
+
+  it('is done when Redis is back', async () => {
+    const outcomes: string[] = [];
+    const done = links.patiently(() =>
+      links.commands.get('key').catch((error: Error) => {
+        outcomes.push(error.message);
+        throw error;
+      }),
+    );
+    await until(() => outcomes.length > 1);
+    server.resume();
+    expect(await done).toBe(null);
+    expect(outcomes[0]).toBe('redis said nothing for 800 ms');
+  });
+
+  it('is given up after a while, with a sentence that names the server', async () => {
+    await expect(links.patiently(() => links.commands.get('key'))).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringMatching(/^redis at 127\.0\.0\.1:\d+ does not serve: /),
+    });
+  });
+});
+
 describe('the first subscription at a Redis that refuses it', () => {
   let links: Links;
   beforeEach(async () => {

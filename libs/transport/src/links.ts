@@ -16,8 +16,8 @@ import { openRoaming } from './redis/roaming-connection.ts';
 
 const connectLimitMs = 5_000;
 const measureIntervalMs = 1_000;
-/** Pause between the questions of a starting process whether Redis takes writes. */
-const writePauseMs = 100;
+/** Pause between the tries of a starting process. */
+const retryPauseMs = 100;
 
 /** The connections of a process to Redis: one for commands, some for subscriptions, and the bus over them. */
 export interface Links {
@@ -32,6 +32,11 @@ export interface Links {
    * (`CLIENT PAUSE … WRITE`, a managed failover) delivers no messages either, although it answers a subscriber's ping.
    */
   isListening(channel?: string): boolean;
+  /**
+   * Does this for a process that starts: again and again while Redis is away, and for 5 s at most. Rejects with what
+   * Redis refused, or with `unavailable`, which names the address and the reason.
+   */
+  patiently<Value>(attempt: () => Promise<Value>): Promise<Value>;
   close(): void;
 }
 
@@ -94,7 +99,7 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
   try {
     const limit = AbortSignal.timeout(connectLimitMs);
     await reached(url, [commands, subscriber], limit);
-    await checkRedis(commands);
+    await whileAway(url, () => checkRedis(commands), limit);
     await writable(url, commands, limit);
   } catch (error) {
     close();
@@ -112,6 +117,7 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     bus,
     isUp: () => commands.status === 'ready' && outage === undefined,
     isListening: (channel) => bus.isUp(channel) && outage !== 'unanswered',
+    patiently: (attempt) => whileAway(url, attempt, AbortSignal.timeout(connectLimitMs)),
     close: () => {
       broadcasts.disconnect();
       close();
@@ -147,6 +153,32 @@ export async function reached(
   }
 }
 
+/**
+ * Tries again while Redis is away: commands that are sent then fail at once. If `signal` aborts first, rejects with
+ * `unavailable`.
+ */
+async function whileAway<Value>(
+  url: string,
+  attempt: () => Promise<Value>,
+  signal: AbortSignal,
+): Promise<Value> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (cause) {
+      const isRefusal =
+        cause instanceof SluiceError || (cause instanceof Error && cause.name === 'ReplyError');
+      if (isRefusal) throw cause;
+      if (signal.aborted) {
+        const why = cause instanceof Error ? explain(cause.message) : 'no answer';
+        const fact = `redis at ${printableAddress(url)} does not serve: ${why}`;
+        throw new SluiceError('unavailable', fact, { cause });
+      }
+      await sleep(retryPauseMs);
+    }
+  }
+}
+
 /** Resolves when Redis takes writes. If `signal` aborts first, rejects with `unavailable`, which names the refusal. */
 async function writable(url: string, commands: RedisClient, signal: AbortSignal): Promise<void> {
   for (;;) {
@@ -159,7 +191,7 @@ async function writable(url: string, commands: RedisClient, signal: AbortSignal)
         const fact = `redis at ${printableAddress(url)} does not take writes: ${why}`;
         throw new SluiceError('unavailable', fact, { cause });
       }
-      await sleep(writePauseMs);
+      await sleep(retryPauseMs);
     }
   }
 }

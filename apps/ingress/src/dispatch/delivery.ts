@@ -62,8 +62,8 @@ export async function openDelivery(
     dispatcher.resubscribed();
     void publishHello(bus, ingress).catch(() => undefined);
   });
-  await publishHello(bus, ingress);
-  const stopAnnouncing = await announceIngress(commands, ingress);
+  await links.patiently(() => publishHello(bus, ingress));
+  const stopAnnouncing = await links.patiently(() => announceIngress(commands, ingress));
   lifecycle.onDrain('presence', stopAnnouncing);
 
   const ticking = setInterval(() => dispatcher.tick(), tickIntervalMs);
