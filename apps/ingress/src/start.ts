@@ -126,7 +126,7 @@ async function connect({ config, ingress, logger, lifecycle, metrics }: IngressP
 async function openKeys(links: Links, { config, logger, lifecycle }: IngressProcess): Promise<KeyStore> {
   const keys = createKeyStore({
     redis: links.commands,
-    subscriber: links.broadcasts,
+    subscriber: links.broadcasts(),
     secret: config.SLUICE_KEY_SECRET,
   });
   await keys.start();

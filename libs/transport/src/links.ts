@@ -22,8 +22,11 @@ const retryPauseMs = 100;
 /** The connections of a process to Redis: one for commands, some for subscriptions, and the bus over them. */
 export interface Links {
   commands: RedisClient;
-  /** For plain subscriptions, whose messages come from any server. They are its users' to renew at each `ready`. */
-  broadcasts: Redis;
+  /**
+   * The connection for plain subscriptions, whose messages visit every server of a cluster. Its users renew them at each
+   * `ready`.
+   */
+  broadcasts(): Redis;
   bus: Bus;
   /** Whether commands are sent at once, and writes are not refused. */
   isUp(): boolean;
@@ -110,16 +113,20 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     measuring.unref();
   }
   const bus = createBus(commands, subscriber, onBadMessage);
-  const broadcasts = subscriber instanceof Redis ? subscriber : openRoaming(subscriber);
+  let roaming: Redis | undefined;
   return {
     commands,
-    broadcasts,
+    broadcasts: () => {
+      if (subscriber instanceof Redis) return subscriber;
+      roaming ??= openRoaming(subscriber);
+      return roaming;
+    },
     bus,
     isUp: () => commands.status === 'ready' && outage === undefined,
     isListening: (channel) => bus.isUp(channel) && outage !== 'unanswered',
     patiently: (attempt) => whileAway(url, attempt, AbortSignal.timeout(connectLimitMs)),
     close: () => {
-      broadcasts.disconnect();
+      roaming?.disconnect();
       close();
     },
   };
