@@ -1,10 +1,7 @@
-import { type Cluster, Redis, type RedisOptions } from 'ioredis';
-import { deadAfterMs } from './connection.ts';
-import { watchSilence } from './watch-silence.ts';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
+import { createClusterListener } from './cluster-listener.ts';
 
 const reconnectMs = 100;
-/** A subscriber says nothing by itself, so that silence would show nothing. */
-const pingIntervalMs = 1_000;
 
 /**
  * Opens a connection to any server of a cluster, for plain subscriptions: what one server is told by `PUBLISH`, all
@@ -12,25 +9,13 @@ const pingIntervalMs = 1_000;
  * subscriber of ioredis moves to another server, too, but does not say when, so that nobody knows what he has missed.
  */
 export function openRoaming(cluster: Cluster): Redis {
-  const options: Omit<RedisOptions, 'replyMapping'> = cluster.options.redisOptions ?? {};
-  const roaming = new Redis({
-    ...options,
-    ...anyServer(cluster),
-    connectTimeout: deadAfterMs,
+  const roaming = createClusterListener(cluster, anyServer(cluster), {
     retryStrategy: () => {
       // ioredis reads the address anew each time.
       Object.assign(roaming.options, anyServer(cluster, roaming.options));
       return reconnectMs;
     },
   });
-  // Each outage also shows on the connections for commands, which report it.
-  roaming.on('error', () => undefined);
-  watchSilence(roaming, deadAfterMs, false);
-  const pinging = setInterval(() => {
-    if (roaming.status === 'ready') roaming.ping().catch(() => undefined);
-  }, pingIntervalMs);
-  pinging.unref();
-  roaming.once('end', () => clearInterval(pinging));
   return roaming;
 }
 

@@ -111,7 +111,12 @@ it('a subscription whose connection has gone dead in silence is lost', async () 
   const sockets: Socket[] = [];
   const noteSocket = (message: unknown): void => void sockets.push((message as { socket: Socket }).socket);
   subscribe('net.client.socket', noteSocket);
-  const standing = await openShardSubscription(cluster, channel, () => undefined);
+  const standing = await openShardSubscription(
+    cluster,
+    channel,
+    () => undefined,
+    new AbortController().signal,
+  );
   unsubscribe('net.client.socket', noteSocket);
   for (const socket of sockets) socket.pause();
   await standing.lost;

@@ -14,8 +14,10 @@ const askPauseMs = 100;
  */
 export function openClusterSubscriptions(cluster: Cluster, events: SubscriptionEvents): Subscriptions {
   const missing = new Set<string>();
+  const ended = new AbortController();
+  cluster.once('end', () => ended.abort());
   const open = (channel: string) =>
-    openShardSubscription(cluster, channel, (text) => events.onMessage(channel, text));
+    openShardSubscription(cluster, channel, (text) => events.onMessage(channel, text), ended.signal);
 
   return {
     add: async (channel) => {
@@ -40,7 +42,7 @@ export function openClusterSubscriptions(cluster: Cluster, events: SubscriptionE
 
   /** Absent once the cluster is closed for good. */
   async function openAgain(channel: string): Promise<ShardSubscription | undefined> {
-    while (cluster.status !== 'end') {
+    while (!ended.signal.aborted) {
       try {
         return await open(channel);
       } catch (error) {

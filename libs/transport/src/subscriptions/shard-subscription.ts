@@ -1,31 +1,30 @@
-import { type Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
+import { createClusterListener } from '../redis/cluster-listener.ts';
 import { masterOf } from '../redis/cluster-master.ts';
 import { deadAfterMs } from '../redis/connection.ts';
-import { watchSilence } from '../redis/watch-silence.ts';
 
 /** How often a subscription is looked at. */
 const lookIntervalMs = 100;
-/** It says nothing by itself, so that silence would show nothing. */
-const pingIntervalMs = 1_000;
 
 /** One sharded subscription, which has its own connection to the master of its channel. */
 export interface ShardSubscription {
-  /** Resolves when it has ended: with its connection, with the cluster's, or because its slot has another master. */
+  /** Resolves when it has ended: with its connection, by the signal, or because its slot has another master. */
   lost: Promise<void>;
 }
 
 /**
  * Resolves when Redis has acknowledged the subscription. Rejects with the reason when the master of the channel is not
- * known, refuses, does not answer in 3 s, or is replaced meanwhile; then nothing is left open, and the cluster is asked
- * for its masters.
+ * known, refuses, does not answer in 3 s, or is replaced meanwhile, or when `signal` aborts; then nothing is left open,
+ * and the cluster is asked for its masters.
  */
 export async function openShardSubscription(
   cluster: Cluster,
   channel: string,
   listener: (text: string) => void,
+  signal: AbortSignal,
 ): Promise<ShardSubscription> {
   const address = masterOf(cluster, channel);
-  if (address === undefined || isClosed(cluster)) {
+  if (address === undefined || signal.aborted || isClosed(cluster)) {
     cluster.refreshSlotsCache();
     throw new Error(`no master of ${channel} is known`);
   }
@@ -40,13 +39,12 @@ export async function openShardSubscription(
     // The master may not know, or not say, that it is replaced.
     if (isLate || isClosed(cluster) || masterOf(cluster, channel) !== address) close();
     else if (!stands) cluster.refreshSlotsCache();
-    else if ((looks * lookIntervalMs) % pingIntervalMs === 0) connection.ping().catch(() => undefined);
   };
   const timer = setInterval(look, lookIntervalMs);
   timer.unref();
   const close = (): void => {
     clearInterval(timer);
-    cluster.off('end', close);
+    signal.removeEventListener('abort', close);
     connection.off('smessage', receive);
     connection.disconnect();
     lost.resolve();
@@ -59,7 +57,7 @@ export async function openShardSubscription(
   // The slot has moved to another master, which ends the subscriptions in it.
   connection.once('moved', close);
   connection.once('end', close);
-  cluster.once('end', close);
+  signal.addEventListener('abort', close);
   const isLost = lost.promise.then(() => Promise.reject(reason));
   try {
     await Promise.race([connection.connect().then(() => connection.ssubscribe(channel)), isLost]);
@@ -72,22 +70,16 @@ export async function openShardSubscription(
   }
 }
 
-/** A connection that does not come back, with the cluster's options. Its owner makes it connect. */
+/** A connection that does not come back. Its owner makes it connect. */
 function connectionTo(address: string, cluster: Cluster): Redis {
-  const options: Omit<RedisOptions, 'replyMapping'> = cluster.options.redisOptions ?? {};
   // Addresses of IPv6 stand without brackets here.
   const colon = address.lastIndexOf(':');
-  const connection = new Redis({
-    ...options,
-    host: address.slice(0, colon),
-    port: Number(address.slice(colon + 1)),
+  const server = { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
+  return createClusterListener(cluster, server, {
     lazyConnect: true,
     enableReadyCheck: false,
-    connectTimeout: deadAfterMs,
     retryStrategy: () => null,
   });
-  watchSilence(connection, deadAfterMs, false);
-  return connection;
 }
 
 /** A cluster that is closed while it has no connection at all never says that it has ended. */
