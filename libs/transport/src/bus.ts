@@ -16,7 +16,7 @@ export interface Bus {
    * listener per channel.
    */
   subscribe(channel: string, listener: (text: string) => void): Promise<void>;
-  /** Called each time the subscriptions stand again after a cut. Messages in between are lost. */
+  /** Called each time a subscription stands again after a cut. Messages in between are lost. */
   onResubscribed(listener: () => void): void;
   /**
    * Whether messages of this channel, or by default of all that we listen to, can reach us now: the subscriber is

@@ -689,6 +689,14 @@ describe('a worker', () => {
     expect(orders).toHaveLength(2);
   });
 
+  it('whose replies can be heard is asked, although its presence cannot', async () => {
+    const { claim, advance, listen, orders } = await createWaiting();
+    claim();
+    listen(false, true);
+    advance(11_250);
+    expect(orders).toMatchObject([{ worker: 'w1', kind: 'resend', sequence: 0 }]);
+  });
+
   it('that cannot be heard is not asked', async () => {
     const { claim, advance, listen, orders } = await createWaiting();
     claim();

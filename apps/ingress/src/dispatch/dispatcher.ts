@@ -136,7 +136,7 @@ export class Dispatcher {
       } else if (generation.machine.phase === 'queued') {
         generation.retryUnsent();
         this.failWithoutWorkers(generation, at);
-      } else if (at - generation.heardAt > unheardLimitMs && isListening()) {
+      } else if (at - generation.heardAt > unheardLimitMs && hearsReplies()) {
         generation.heardAt = at;
         generation.machine.askForMissed();
       }

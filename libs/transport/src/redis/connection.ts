@@ -37,7 +37,7 @@ export const deadAfterMs = 3_000;
  * How often a cluster is asked who its masters are if nobody sends commands that would show it: a master that only the
  * other servers can't reach keeps its subscribers and does not tell them that it was replaced.
  */
-const slotsRefreshInterval = 5_000;
+const slotsRefreshIntervalMs = 5_000;
 
 /** The owner of a subscriber emits this on it once all subscriptions are renewed after a `ready`. */
 export const resubscribed = 'resubscribed';
@@ -231,7 +231,7 @@ function openTopology(address: RedisAddress, options: Settings, profile: Connect
         // Certificates name hosts. Without this, ioredis would resolve names first and check against the address.
         ...(isEncrypted && { dnsLookup: (host, found) => found(null, host) }),
         enableOfflineQueue,
-        ...(profile === 'subscriber' && { slotsRefreshInterval }),
+        ...(profile === 'subscriber' && { slotsRefreshInterval: slotsRefreshIntervalMs }),
         clusterRetryStrategy: (times) => Number(retryStrategy?.(times) ?? reconnectLimitMs),
       });
     }

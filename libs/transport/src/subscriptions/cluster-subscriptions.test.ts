@@ -77,15 +77,19 @@ it('the death of another master does not touch a subscription', async () => {
 
 it('one channel is up while the master of another is away', async () => {
   const { bus, subscriber, renewals } = await createListener();
-  const { other } = serversAround(subscriber);
+  const { owner, other } = serversAround(subscriber);
   const elsewhere = channelAt(other, subscriber);
   await bus.subscribe(channel, () => undefined);
   await bus.subscribe(elsewhere, () => undefined);
   await other.down();
   await until(() => !bus.isUp(), { what: 'the loss to be noticed' });
   expect([bus.isUp(elsewhere), bus.isUp(channel)]).toEqual([false, true]);
+  // It is cut meanwhile, and comes back without the other one.
+  await ask(owner.port, 'CLIENT', 'KILL', 'TYPE', 'pubsub');
+  await until(() => renewals.length === 1, { what: 'the renewal to be told' });
+  expect([bus.isUp(elsewhere), bus.isUp(channel)]).toEqual([false, true]);
   await other.up();
-  await until(() => renewals.length > 0, { what: 'the subscription to be renewed' });
+  await until(() => renewals.length === 2, { what: 'the other subscription to be renewed' });
   await until(() => bus.isUp());
 });
 

@@ -10,7 +10,7 @@ const askPauseMs = 100;
 /**
  * Sharded subscriptions, so that a message visits one master and not all of them. Each has a connection of its own to
  * the master of its channel: the death of another master does not touch it. ioredis would share a connection per
- * master, but renews all of them without telling which stand, and can lose one without an error.
+ * master, but renews all of them without telling which stand.
  */
 export function openClusterSubscriptions(cluster: Cluster, events: SubscriptionEvents): Subscriptions {
   const missing = new Set<string>();
@@ -34,8 +34,7 @@ export function openClusterSubscriptions(cluster: Cluster, events: SubscriptionE
       if (!again) return;
       standing = again;
       missing.delete(channel);
-      if (missing.size > 0) continue;
-      cluster.emit(resubscribed);
+      if (missing.size === 0) cluster.emit(resubscribed);
       events.onAgain();
     }
   }

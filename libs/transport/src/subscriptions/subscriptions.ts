@@ -16,7 +16,7 @@ export interface Subscriptions {
 /** What subscriptions call. */
 export interface SubscriptionEvents {
   onMessage(channel: string, text: string): void;
-  /** All stand again after a cut. Messages in between are lost. */
+  /** One stands again after a cut. Messages in between are lost. */
   onAgain(): void;
 }
 
