@@ -4,7 +4,7 @@ import { parseFlags } from './flags.ts';
 const parse = (...words: string[]) => parseFlags(words, [{ name: 'one' }, { name: 'some' }]);
 
 test('a quick look is one round, unless more are asked for', () => {
-  expect(parse()).toMatchObject({ quick: false, rounds: 3, only: [], redis: 'socket' });
+  expect(parse()).toMatchObject({ quick: false, rounds: 3, only: [], hops: false, redis: 'socket' });
   expect(parse('--quick')).toMatchObject({ quick: true, rounds: 1 });
   expect(parse('--quick', '--rounds', '2', '--only', 'some,one')).toMatchObject({
     rounds: 2,
@@ -16,6 +16,7 @@ test.each([
   [['--check', '5', '--only', 'one'], '--only changes nothing of --check'],
   [['--check', '5', '--quick'], '--quick changes nothing of --check'],
   [['--check', '5', '--past-saturation'], '--past-saturation changes nothing of --check'],
+  [['--check', '5', '--hops'], '--hops changes nothing of --check'],
   [['--past-saturation', '--rounds', '5'], '--rounds changes nothing of --past-saturation'],
   [['--only', 'two'], 'there is no two; there are one, some'],
 ])('%j is refused', (words, message) => {

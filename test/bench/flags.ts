@@ -10,6 +10,8 @@ export interface Flags {
   only: string[];
   /** Other gateways. */
   urls: { name: string; url: string; key?: string; headers: string[] }[];
+  /** Whether the gateway's hops are measured by themselves, too. */
+  hops: boolean;
   /** Port of the fake upstream; 0: any that is free. */
   upstreamPort: number;
   rounds: number;
@@ -27,6 +29,7 @@ const usage = `npm run bench -- [flags]
 
   (none)               every scenario: direct, nginx where installed, the gateway; the table of goals
   --only NAME,…        only these scenarios, by their names below
+  --hops               the gateway's hops alone, too: two processes and a Redis that pass bytes on
   --url NAME=URL[#KEY] another gateway, before the fake upstream (repeatable); of one on this machine the
                        CPU time of who listens there is measured
   --header NAME:HEADER=VALUE   sent to that gateway with every request (repeatable)
@@ -56,6 +59,7 @@ export function parseFlags(words: readonly string[], scenarios: readonly { name:
     options: {
       quick: { type: 'boolean' },
       only: { type: 'string' },
+      hops: { type: 'boolean' },
       url: { type: 'string', multiple: true },
       header: { type: 'string', multiple: true },
       'upstream-port': { type: 'string' },
@@ -75,6 +79,7 @@ export function parseFlags(words: readonly string[], scenarios: readonly { name:
       values.only?.split(',').filter(Boolean) ?? [],
       scenarios.map(({ name }) => name),
     ),
+    hops: values.hops ?? false,
     urls: parseContenders(values.url ?? [], values.header ?? []),
     upstreamPort:
       values['upstream-port'] === undefined ? 0 : wholeNumber('upstream-port', values['upstream-port']),
@@ -89,7 +94,7 @@ export function parseFlags(words: readonly string[], scenarios: readonly { name:
 
 /** Refuses flags that would have no effect: `--check` and `--past-saturation` are runs of their own. */
 function refuseIdle(values: Readonly<Record<string, unknown>>): void {
-  const ofScenarios = ['only', 'url', 'header', 'upstream-port', 'rounds'];
+  const ofScenarios = ['only', 'hops', 'url', 'header', 'upstream-port', 'rounds'];
   const idle: Readonly<Record<string, readonly string[]>> = {
     check: ['past-saturation', 'quick', ...ofScenarios],
     'past-saturation': ofScenarios,

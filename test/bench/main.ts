@@ -10,6 +10,7 @@ import type { Contender } from './contender.ts';
 import { describeDoubts } from './doubts.ts';
 import { describeFlags, type Flags, parseFlags } from './flags.ts';
 import { startGateway } from './gateway.ts';
+import { startHops } from './hops/hops.ts';
 import { startNginx } from './nginx.ts';
 import { openOtherGateway } from './other-gateway.ts';
 import { runPastSaturation } from './past-saturation.ts';
@@ -65,6 +66,7 @@ async function runAll(flags: Flags): Promise<number> {
     const proxy = await startNginx(upstream.url);
     if (proxy) contenders.push(proxy);
     else say('nginx is not installed: no bare proxy to compare with');
+    if (flags.hops) contenders.push(await startHops(upstream.url, flags.redis));
     contenders.push(
       await startGateway({ upstream: upstream.url, redis: flags.redis }),
       ...flags.urls.map(openOtherGateway),
