@@ -95,6 +95,14 @@ export const rows: readonly Row[] = [
     figure('worker', plain('workerPerToken')),
     figure('redis', plain('redisPerToken')),
   ]),
+  most('whole stack CPU per token, 256 paced, ten times as long', 'µs', 1, [
+    figure('', plain('stackPerLongToken')),
+  ]),
+  most('ingress, worker, Redis CPU per token of those', 'µs', 1, [
+    figure('ingress', plain('ingressPerLongToken')),
+    figure('worker', plain('workerPerLongToken')),
+    figure('redis', plain('redisPerLongToken')),
+  ]),
   most('memory per idle stream', 'KB', 1, [
     figure('ingress', kilobytes('memoryPerStream'), [12, 9]),
     figure('with worker', kilobytes('memoryPerStreamWithWorker'), [28, 20]),

@@ -16,7 +16,14 @@ import { openOtherGateway } from './other-gateway.ts';
 import { runPastSaturation } from './past-saturation.ts';
 import type { Scenario } from './scenario.ts';
 import { backlog } from './scenarios/backlog.ts';
-import { burst, oneBody, oneStream, pacedStreams, someStreams } from './scenarios/first-token.ts';
+import {
+  burst,
+  longStreams,
+  oneBody,
+  oneStream,
+  pacedStreams,
+  someStreams,
+} from './scenarios/first-token.ts';
 import { besideIdle, memory } from './scenarios/idle.ts';
 import { scale } from './scenarios/scale.ts';
 import { requests, tokens } from './scenarios/throughput.ts';
@@ -28,6 +35,7 @@ const scenarios: readonly Scenario[] = [
   oneStream,
   someStreams,
   pacedStreams,
+  longStreams,
   burst,
   oneBody,
   requests,

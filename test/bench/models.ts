@@ -8,6 +8,8 @@ export const models = {
   some: 'paced-t0-n16-g20',
   /** Streams for thousands of users: 50 tokens/s each, stamped. */
   paced: 'paced-t0-n128-g20-stamp',
+  /** The same in answers ten times as long, so that requests hardly count. */
+  long: 'paced-t0-n1280-g20-stamp',
   /** The first token after 100 ms, when a burst of requests is over. */
   burst: 'paced-t100-n4-g20',
   /** As fast as it is read, one write per token. */

@@ -34,6 +34,31 @@ export const pacedStreams: Scenario = {
   measure: (contender, bench) => measurePaced(contender, bench),
 };
 
+/** The same with answers ten times as long: what a token costs where a request is a tenth as frequent. */
+export const longStreams: Scenario = {
+  name: 'long',
+  title: '256 paced streams, ten times as long',
+  kinds: everyKind,
+  async measure(contender, bench): Promise<Measures> {
+    const outcome = await bench.load(contender, {
+      model: models.long,
+      users: 256,
+      rampUpMs: pacedLifeMs,
+      warmupMs: 2600,
+      // No user begins a second answer.
+      durationMs: 2600 + 6000 * bench.pace,
+      flags: ['--verify', 'tokens'],
+    });
+    const { tokens } = outcome;
+    return present({
+      ingressPerLongToken: cpuPer(outcome, 'ingress', tokens),
+      workerPerLongToken: cpuPer(outcome, 'worker', tokens),
+      redisPerLongToken: cpuPer(outcome, 'redis', tokens),
+      stackPerLongToken: stackPer(outcome, tokens),
+    });
+  },
+};
+
 /** 256 requests at the same instant, several times. */
 export const burst: Scenario = {
   name: 'burst',
