@@ -11,8 +11,9 @@ export function messageSize(bytes: Buffer): number | undefined {
 
 const lastChunk = Buffer.from('\r\n0\r\n\r\n');
 
-/** Whether these bytes end a chunked body. */
-export function endsChunks(bytes: Buffer): boolean {
-  const from = bytes.length - lastChunk.length;
-  return from >= 0 && bytes.compare(lastChunk, 0, lastChunk.length, from) === 0;
+/** Whether these bytes end a chunked body. `before` are those of the read before, where the end may begin. */
+export function endsChunks(bytes: Buffer, before: Buffer): boolean {
+  const read = bytes.length < lastChunk.length ? Buffer.concat([before, bytes]) : bytes;
+  const from = read.length - lastChunk.length;
+  return from >= 0 && read.compare(lastChunk, 0, lastChunk.length, from) === 0;
 }

@@ -6,6 +6,7 @@ import { createSender, subscribe } from './parcels.ts';
 const upstream = new URL(process.env.HOPS_UPSTREAM ?? '');
 const free = new Set<Connection>();
 const send = createSender('hops:answers');
+const nothing: Buffer = Buffer.alloc(0);
 
 /** A connection to the upstream, for one exchange after the other. */
 class Connection {
@@ -14,6 +15,7 @@ class Connection {
   /** Bytes of the answer that are yet to come; absent for a chunked body, and before the head. */
   private left: number | undefined;
   private hasHead = false;
+  private before: Buffer = nothing;
 
   constructor() {
     this.socket = connect({ port: Number(upstream.port), host: upstream.hostname, noDelay: true });
@@ -26,6 +28,7 @@ class Connection {
     this.exchange = exchange;
     this.left = undefined;
     this.hasHead = false;
+    this.before = nothing;
     this.socket.write(request);
   }
 
@@ -37,7 +40,8 @@ class Connection {
       if (!isChunked) this.left = size;
     }
     if (this.left !== undefined) this.left -= bytes.length;
-    const isLast = this.left === undefined ? endsChunks(bytes) : this.left <= 0;
+    const isLast = this.left === undefined ? endsChunks(bytes, this.before) : this.left <= 0;
+    this.before = bytes;
     send({ exchange: this.exchange, bytes, isLast });
     if (isLast) free.add(this);
   }
