@@ -7,6 +7,7 @@ import { ImpatientCluster } from './impatient-cluster.ts';
 import { passReasonOfNode, SentinelReasons } from './pass-reason.ts';
 import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
 import { groupTls, serverTls } from './redis-tls.ts';
+import { shortenCommandLives } from './short-lived-commands.ts';
 import { watchSilence } from './watch-silence.ts';
 
 /** A connection to one server, or to a cluster. */
@@ -76,6 +77,7 @@ export interface ConnectionOptions {
  */
 export function openRedis(url: string, options: ConnectionOptions): RedisClient {
   const { profile, name, onError, onRecovery, onDemoted } = options;
+  shortenCommandLives();
   const address = parseRedisAddress(url);
   // A worker opens a twin, which inherits the options but not our listeners, so it relies on the time limit of ioredis.
   const isWatchedHere = profile !== 'worker';
