@@ -1,6 +1,9 @@
+import { keepAllocationsYoung } from '@sluice/runtime';
 import { processSeat } from './config.ts';
 import { startIngress } from './start.ts';
 import { startSupervisor } from './supervise.ts';
+
+keepAllocationsYoung();
 
 // An empty value counts as unset, as it does for every setting.
 const isOneOfSeveral = Boolean(process.env[processSeat]?.trim());

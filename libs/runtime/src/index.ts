@@ -33,4 +33,5 @@ export { settingNames } from './setting-names.ts';
 export { readSettingsFile } from './settings-file.ts';
 export { spellingHint } from './spelling.ts';
 export * from './turn-batch.ts';
+export * from './young-generation.ts';
 export { checkSettings, printPath } from './zod-problems.ts';
