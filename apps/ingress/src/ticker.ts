@@ -1,5 +1,9 @@
+import { type Seat, TransientSet } from '@sluice/runtime';
+
 /** Something that wants to be called once a period. */
 export interface Ticking {
+  /** Where it is on the wheel; for the ticker alone. */
+  seat?: Seat<Ticking> | undefined;
   tick(): void;
 }
 
@@ -15,7 +19,7 @@ const shares = 4;
 
 /** Starts a ticker, which runs until it is closed. */
 export function createTicker(periodMs: number): Ticker {
-  const wheel = Array.from({ length: shares }, () => new Set<Ticking>());
+  const wheel = Array.from({ length: shares }, () => new TransientSet<Ticking>());
   let at = 0;
   const timer = setInterval(() => {
     at = (at + 1) % shares;

@@ -7,6 +7,7 @@ import {
   type Logger,
   type Outcome,
   outcomes,
+  TransientMap,
   type WorkerMetrics,
 } from '@sluice/runtime';
 import {
@@ -44,7 +45,7 @@ const clientsFaults: ReadonlySet<Outcome> = new Set(['invalid-request', 'too-lar
 export class PoolWorker {
   private readonly options: PoolWorkerOptions;
   private readonly consumer: JobConsumer;
-  private readonly running = new Map<string, Generation>();
+  private readonly running = new TransientMap<string, Generation>();
   /**
    * Models of jobs that our settings do not know. The set stays small: ingresses send only models of their own
    * settings.

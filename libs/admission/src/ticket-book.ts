@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '@sluice/runtime';
+import { type Clock, type Timer, TransientMap } from '@sluice/runtime';
 import { runLuaScript } from '@sluice/transport';
 import { Cluster, type Redis } from 'ioredis';
 import { type Part, slotsOf } from './check-list.ts';
@@ -81,7 +81,7 @@ const abandonedScript = readSlotScript('abandoned');
  */
 export class TicketBook {
   private readonly options: TicketBookOptions;
-  private readonly tickets = new Map<string, OpenTicket>();
+  private readonly tickets = new TransientMap<string, OpenTicket>();
   private readonly unsettled: Unsettled;
   /** Slots for which this process has made a promise since the last round. */
   private readonly announced = new Set<Slot>();

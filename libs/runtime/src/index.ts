@@ -32,6 +32,7 @@ export { maskSecrets } from './secrets.ts';
 export { settingNames } from './setting-names.ts';
 export { readSettingsFile } from './settings-file.ts';
 export { spellingHint } from './spelling.ts';
+export * from './transient-collections.ts';
 export * from './turn-batch.ts';
 export * from './young-generation.ts';
 export { checkSettings, printPath } from './zod-problems.ts';

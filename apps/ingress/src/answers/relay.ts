@@ -1,5 +1,7 @@
 import { type ErrorInfo, type GenerationEvent, isTerminal } from '@sluice/canonical';
 import type { StreamEncoder } from '@sluice/formats';
+import type { Seat } from '@sluice/runtime';
+import type { Ticking } from '../ticker.ts';
 import { BodyWriter } from './body-writer.ts';
 import { breakOff, type ResponseWriter } from './response-writer.ts';
 
@@ -37,7 +39,8 @@ export interface RelayOptions {
  * becomes a true status. The body ends cleanly only after the terminal events of all choices or an in-band error. In
  * every other case the socket is destroyed, so that no client takes half an answer for a whole one.
  */
-export class Relay {
+export class Relay implements Ticking {
+  seat: Seat<Ticking> | undefined;
   private readonly options: RelayOptions;
   private readonly body: BodyWriter;
   private isOpen = false;

@@ -1,5 +1,5 @@
 import { SluiceError } from '@sluice/canonical';
-import type { Logger } from '@sluice/runtime';
+import { type Logger, TransientMap } from '@sluice/runtime';
 import type { Attempt, LostReason, ReplyBatch, WorkerDirectory } from '@sluice/transport';
 import {
   type Dispatched,
@@ -41,7 +41,7 @@ export interface DispatcherOptions
  * needs no timer.
  */
 export class Dispatcher {
-  private readonly generations = new Map<string, OpenGeneration>();
+  private readonly generations = new TransientMap<string, OpenGeneration>();
   private readonly options: DispatcherOptions;
   private readonly services: GenerationServices;
   private readonly poolEmptySince = new Map<string, number>();

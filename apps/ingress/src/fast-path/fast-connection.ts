@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Seat } from '@sluice/runtime';
 import { FastResponse, type ResponseConnection } from './fast-response.ts';
 import { type RequestHead, readRequestHead } from './request-head.ts';
 
@@ -43,6 +44,7 @@ export interface FastPathServices {
  */
 export class FastConnection implements ResponseConnection {
   readonly socket: Socket;
+  seat: Seat<FastConnection> | undefined;
   private readonly services: FastPathServices;
   private response: FastResponse | undefined;
   /** Bytes that have not yet become a request, in order. */

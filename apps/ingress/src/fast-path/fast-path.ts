@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { TransientSet } from '@sluice/runtime';
 import { FastConnection, type FastPathServices } from './fast-connection.ts';
 
 const lookIntervalMs = 1_000;
@@ -32,7 +33,7 @@ export interface FastPath {
  * takes 9 KB instead of 21 (`npm run bench -- --only memory`).
  */
 export function openFastPath(server: Server, options: FastPathOptions): FastPath {
-  const connections = new Set<FastConnection>();
+  const connections = new TransientSet<FastConnection>();
   const httpListeners = server.listeners('connection');
   for (const listener of httpListeners) server.off('connection', listener as () => void);
 

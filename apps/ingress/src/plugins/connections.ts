@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Server, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
+import { type Seat, TransientSet } from '@sluice/runtime';
 import type { FastifyInstance } from 'fastify';
 import { type FastPathOptions, openFastPath } from '../fast-path/fast-path.ts';
 
@@ -9,6 +10,12 @@ const flushMs = 500;
 
 /** What the fast path needs, except what the server itself decides. */
 export type ConnectionOptions = Omit<FastPathOptions, 'isClosing' | 'onHandOver'>;
+
+/** A response that is not complete. */
+interface Unanswered {
+  response: ServerResponse;
+  seat?: Seat<Unanswered> | undefined;
+}
 
 /** All connections of a server. */
 export interface Connections {
@@ -29,7 +36,7 @@ export interface Connections {
  */
 export function registerConnections(app: FastifyInstance, options: ConnectionOptions): Connections {
   const unused = new Set<Socket>();
-  const unanswered = new Set<ServerResponse>();
+  const unanswered = new TransientSet<Unanswered>();
   const lastWaits = new WeakMap<Socket, NodeJS.Timeout>();
   let isClosing = false;
   let quiet: NodeJS.Timeout | undefined;
@@ -48,12 +55,13 @@ export function registerConnections(app: FastifyInstance, options: ConnectionOpt
   // This listener runs before fastify's, after which the head may have been written.
   app.server.prependListener('request', ({ socket }, response) => {
     unused.delete(socket);
-    unanswered.add(response);
+    const answer: Unanswered = { response };
+    unanswered.add(answer);
     quiet?.refresh();
     clearTimeout(lastWaits.get(socket));
     if (isClosing) response.shouldKeepAlive = false;
     response.on('close', () => {
-      unanswered.delete(response);
+      unanswered.delete(answer);
       if (!isClosing) return;
       if (!response.shouldKeepAlive) socket.destroySoon();
       else {
@@ -66,7 +74,7 @@ export function registerConnections(app: FastifyInstance, options: ConnectionOpt
     isClosing = true;
     // A client that is told of the close in its head opens another connection. One whose head has promised an open
     // connection may send one more request on it, which is answered as its last.
-    for (const response of unanswered) if (!response.headersSent) response.shouldKeepAlive = false;
+    for (const { response } of unanswered) if (!response.headersSent) response.shouldKeepAlive = false;
   };
   app.addHook('preClose', (done) => {
     announceEnd();

@@ -7,6 +7,7 @@ import {
   outputLimit,
   SluiceError,
 } from '@sluice/canonical';
+import { type Seat, TransientSet } from '@sluice/runtime';
 import type { Availability, Engine, EngineServices, GenerationRun } from '../engine.ts';
 import { compose } from './compose.ts';
 import { DeliveredFilter } from './delivered.ts';
@@ -16,6 +17,12 @@ import type { Script } from './script.ts';
 import { Teller } from './teller.ts';
 import { TimerWheel, type Timing } from './timing.ts';
 
+/** A player that has not ended. */
+interface Running {
+  player: Player;
+  seat?: Seat<Running> | undefined;
+}
+
 /** The model `sim`: what it says is known beforehand, and the prompt can order how it says it. */
 export class SimulatedEngine implements Engine {
   readonly slots: number;
@@ -23,7 +30,7 @@ export class SimulatedEngine implements Engine {
   private readonly options: SimulatedOptions;
   private readonly services: EngineServices;
   private readonly timing: Timing;
-  private readonly running = new Map<Player, () => void>();
+  private readonly running = new TransientSet<Running>();
   private isRunning = false;
 
   constructor(options: SimulatedOptions, services: EngineServices, timing: Timing = new TimerWheel()) {
@@ -62,7 +69,8 @@ export class SimulatedEngine implements Engine {
   /** Fails whatever still runs, so that no receiver waits for ever. */
   stop(): Promise<void> {
     this.isRunning = false;
-    for (const interrupt of this.running.values()) interrupt();
+    for (const { player } of this.running)
+      player.stop(new SluiceError('unavailable', 'the simulated model was stopped'));
     return Promise.resolve();
   }
 
@@ -78,16 +86,15 @@ export class SimulatedEngine implements Engine {
       isCaughtUp: () => filter?.isCaughtUp ?? true,
       onEnd: (thrown) => {
         run.signal.removeEventListener('abort', abort);
-        this.running.delete(player);
+        this.running.delete(running);
         if (thrown !== undefined) run.emit({ type: 'error', error: errorInfoOf(thrown) });
         resolve();
       },
     });
+    const running: Running = { player };
     const abort = () => player.stop();
     run.signal.addEventListener('abort', abort, { once: true });
-    this.running.set(player, () =>
-      player.stop(new SluiceError('unavailable', 'the simulated model was stopped')),
-    );
+    this.running.add(running);
     player.start();
   }
 

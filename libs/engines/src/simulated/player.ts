@@ -1,3 +1,4 @@
+import type { Seat } from '@sluice/runtime';
 import type { Teller } from './teller.ts';
 import type { Sleeper, Timing } from './timing.ts';
 
@@ -22,6 +23,7 @@ export interface Performance {
 /** Plays a telling at its pace. */
 export class Player implements Sleeper {
   dueAt = 0;
+  seat: Seat<Sleeper> | undefined;
   private readonly performance: Performance;
   private paced = 0;
   private firstDueAt = 0;

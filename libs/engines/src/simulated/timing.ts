@@ -1,7 +1,11 @@
+import { type Seat, TransientSet } from '@sluice/runtime';
+
 /** Something that wants to continue at an instant. It sleeps at most once at a time. */
 export interface Sleeper {
   /** When it wants to wake, by `Timing.now`. Set by the sleeper, and not changed while it sleeps. */
   dueAt: number;
+  /** Where it sleeps; for the timing alone. */
+  seat?: Seat<Sleeper> | undefined;
   wake(): void;
 }
 
@@ -25,7 +29,7 @@ const defaultSlotCount = 1024;
  * that are due in the same millisecond share one turn of the event loop, and so one message.
  */
 export class TimerWheel implements Timing {
-  private readonly slots: Set<Sleeper>[];
+  private readonly slots: TransientSet<Sleeper>[];
   private sleeping = 0;
   private yielding = new Set<Sleeper>();
   private turn: NodeJS.Immediate | undefined;
@@ -36,7 +40,7 @@ export class TimerWheel implements Timing {
 
   /** `slotCount` is a power of two: the milliseconds that one turn of the wheel takes. */
   constructor(slotCount: number = defaultSlotCount) {
-    this.slots = Array.from({ length: slotCount }, () => new Set());
+    this.slots = Array.from({ length: slotCount }, () => new TransientSet());
   }
 
   now(): number {
@@ -113,9 +117,9 @@ export class TimerWheel implements Timing {
     this.timer = setTimeout(() => this.runDue(), Math.max(0, Math.ceil(tick - epochNow())));
   }
 
-  private slotAt(tick: number): Set<Sleeper> {
+  private slotAt(tick: number): TransientSet<Sleeper> {
     // Safe to cast: the index is masked to the length of the array.
-    return this.slots[tick & (this.slots.length - 1)] as Set<Sleeper>;
+    return this.slots[tick & (this.slots.length - 1)] as TransientSet<Sleeper>;
   }
 }
 

@@ -10,6 +10,7 @@ import {
 } from '@sluice/canonical';
 import { type ClientCodec, type GenerationContext, isUnreadable } from '@sluice/formats';
 import type { Call, Connection, Failure, Pool, ResponseHead, WireRequest } from '@sluice/http';
+import type { Seat } from '@sluice/runtime';
 import type { FailureFacts } from '../engine.ts';
 import { type AnswerReader, createAnswerReader } from './answer-reader.ts';
 import { connectionFailure, cutOff, factsOf, presentFailure, silent } from './failure.ts';
@@ -56,6 +57,7 @@ export class UpstreamCall implements Call, Limited, Resting {
   request: WireRequest;
   connection: Connection | undefined;
   dueAt: number;
+  seat: Seat<Limited> | undefined;
   private readonly services: CallServices;
   private readonly plan: CallPlan;
   private readonly rate = new StreamRate();

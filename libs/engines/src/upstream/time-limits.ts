@@ -1,7 +1,11 @@
+import { type Seat, TransientSet } from '@sluice/runtime';
+
 /** Something that must have made progress by an instant. */
 export interface Limited {
   /** The instant, as `TimeLimits.after` gave it. Another call of `after` may move it later or earlier. */
   dueAt: number;
+  /** Where it is watched; for `TimeLimits` alone. */
+  seat?: Seat<Limited> | undefined;
   /** Called once the instant has passed. Either moves the instant or ends the watch. */
   expire(): void;
 }
@@ -13,7 +17,7 @@ export interface Limited {
 export class TimeLimits {
   private readonly shortestMs: number;
   private readonly now: () => number;
-  private readonly watched = new Set<Limited>();
+  private readonly watched = new TransientSet<Limited>();
   private isArmed = false;
 
   /** `shortestMs` is the shortest of all limits: nothing added since the last check is due before that. */

@@ -1,3 +1,4 @@
+import { TransientMap } from '@sluice/runtime';
 import type { Bus } from '../bus.ts';
 import { attemptId, replyChannel } from '../names.ts';
 import { type Attempt, encodeBatch, type Gone, type Running } from './frame.ts';
@@ -84,7 +85,7 @@ interface Outbox {
 /** Creates the publisher of one worker process. */
 export function createReplyPublisher(options: PublisherOptions): ReplyPublisher {
   const { bus, worker, now, afterTurn = setImmediate, every = everyInterval } = options;
-  const attempts = new Map<string, AttemptFrames>();
+  const attempts = new TransientMap<string, AttemptFrames>();
   const outboxes = new Map<string, Outbox>();
   let beats = 0;
   let stopBeating: (() => void) | undefined;

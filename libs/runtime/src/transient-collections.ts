@@ -1,0 +1,86 @@
+/**
+ * Collections for what comes and goes thousands of times a second.
+ *
+ * When a `Map` or a `Set` has had enough deletions, V8 gives it a new table. The old table still refers to its members
+ * and to the new one, and once it has grown old, only a full collection finds out that it is garbage. Until then the
+ * collector of the young generation takes everything it refers to for alive, and with the new table that goes on for
+ * ever: all that belonged to requests under way was copied at each collection and ended up in the old generation. Here
+ * the table refers to a seat, and whoever leaves empties it.
+ */
+
+/** A place in a collection; empty once whoever had it has left. */
+export interface Seat<Member> {
+  member: Member | undefined;
+}
+
+/** A `Map` of what comes and goes. */
+export class TransientMap<Key, Value> {
+  private readonly seats = new Map<Key, { member: Value }>();
+
+  get size(): number {
+    return this.seats.size;
+  }
+
+  get(key: Key): Value | undefined {
+    return this.seats.get(key)?.member;
+  }
+
+  has(key: Key): boolean {
+    return this.seats.has(key);
+  }
+
+  set(key: Key, value: Value): void {
+    const seat = this.seats.get(key);
+    if (seat) seat.member = value;
+    else this.seats.set(key, { member: value });
+  }
+
+  /** Returns whether it was there. */
+  delete(key: Key): boolean {
+    const seat: Seat<Value> | undefined = this.seats.get(key);
+    if (!seat) return false;
+    seat.member = undefined;
+    return this.seats.delete(key);
+  }
+
+  *keys(): Generator<Key> {
+    yield* this.seats.keys();
+  }
+
+  *values(): Generator<Value> {
+    for (const { member } of this.seats.values()) yield member;
+  }
+
+  *[Symbol.iterator](): Generator<[Key, Value]> {
+    for (const [key, { member }] of this.seats) yield [key, member];
+  }
+}
+
+/** A `Set` of what comes and goes. Its members remember their seat, so each can be in one such set at a time. */
+export class TransientSet<Member extends { seat?: Seat<Member> | undefined }> {
+  private readonly seats = new Set<Seat<Member>>();
+
+  get size(): number {
+    return this.seats.size;
+  }
+
+  /** Does nothing if it is already in a set. */
+  add(member: Member): void {
+    if (member.seat) return;
+    member.seat = { member };
+    this.seats.add(member.seat);
+  }
+
+  /** Returns whether it was in this set. */
+  delete(member: Member): boolean {
+    const { seat } = member;
+    if (!seat || !this.seats.delete(seat)) return false;
+    seat.member = undefined;
+    member.seat = undefined;
+    return true;
+  }
+
+  *[Symbol.iterator](): Generator<Member> {
+    for (const { member } of this.seats) if (member) yield member;
+  }
+}
