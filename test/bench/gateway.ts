@@ -76,10 +76,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     startProgram({ root, entry: 'apps/worker/src/main.ts', environment }),
   ]);
   const url = `http://127.0.0.1:${ingress.ready.port}`;
-  const roleOf = (role: string) => (pid: number) => ({ role, pid });
   const roles: Role[] = [
-    ...ingress.pids.map(roleOf('ingress')),
-    ...worker.pids.map(roleOf('worker')),
+    ...ingress.processes.map(({ pid, opsPort }) => ({ role: 'ingress', pid, opsPort })),
+    ...worker.processes.map(({ pid, opsPort }) => ({ role: 'worker', pid, opsPort })),
     { role: 'redis', pid: redis.pid },
   ];
   await until(() => answers(url, key), { what: 'the first answer' });

@@ -5,6 +5,8 @@ export interface Role {
   /** `ingress`, `worker`, `redis`, `proxy`, `other`, `upstream`. */
   readonly role: string;
   readonly pid: number;
+  /** Where it serves its metrics; absent if it is not ours. */
+  readonly opsPort?: number | undefined;
 }
 
 /** CPU time by role, in milliseconds. */

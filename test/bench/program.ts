@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { killWithUs } from './kill-with-us.ts';
 
-const seat = z.looseObject({ pid: z.number() });
+const seat = z.looseObject({ pid: z.number(), opsPort: z.number().optional() });
 const readyMessage = z.looseObject({
   type: z.literal('ready'),
   pid: z.number(),
   port: z.number().optional(),
+  opsPort: z.number().optional(),
   /** From a supervisor: the processes that serve under it. */
   ingresses: z.array(seat).optional(),
   workers: z.array(seat).optional(),
@@ -18,8 +19,8 @@ type ReadyMessage = z.output<typeof readyMessage>;
 /** One of our programs, running from a checkout. */
 export interface Program {
   readonly ready: ReadyMessage;
-  /** Ids of the processes that serve: its own, or those under a supervisor. */
-  readonly pids: readonly number[];
+  /** The processes that serve: itself, or those under a supervisor. */
+  readonly processes: readonly { pid: number; opsPort?: number | undefined }[];
   stop(): Promise<void>;
 }
 
@@ -47,7 +48,7 @@ export async function startProgram({ root, entry, environment }: ProgramOptions)
   const ready = await waitForReady(child, entry);
   return {
     ready,
-    pids: (ready.ingresses ?? ready.workers ?? [ready]).map(({ pid }) => pid),
+    processes: ready.ingresses ?? ready.workers ?? [ready],
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const exited = once(child, 'exit');

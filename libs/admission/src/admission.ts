@@ -145,6 +145,7 @@ class RedisAdmission implements Admission {
       leaseMs,
       renewEveryMs: options.renewEveryMs ?? Math.floor(leaseMs / 3),
       slotsInUse: this.names.slotsInUse,
+      onFreed: (pool, jobs) => this.fullPools.freed(pool, jobs),
     });
   }
 
@@ -187,7 +188,7 @@ class RedisAdmission implements Admission {
       throw refusal;
     }
     this.fullPools.admitted(pool, permission);
-    return this.book.open({ claim, parts, priorities, onSettle: () => this.fullPools.freed(pool, jobs) });
+    return this.book.open({ claim, parts, priorities });
   }
 
   checkPools(pools: Iterable<string>, tenant: string): void {

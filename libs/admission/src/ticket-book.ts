@@ -12,7 +12,6 @@ interface NewTicket {
   claim: Claim;
   parts: readonly Part[];
   priorities: readonly number[];
-  onSettle(): void;
 }
 
 /** An admitted request of this process that has not been settled. */
@@ -24,13 +23,16 @@ class OpenTicket implements Ticket {
   hasFreed = false;
   /** Output tokens seen so far. */
   seen = 0;
-  readonly onSettle: () => void;
+  /** Where it has its places, and how many. */
+  readonly pool: string;
+  readonly jobs: number;
   private readonly book: TicketBook;
   private readonly priorities: readonly number[];
 
-  constructor(book: TicketBook, { claim, parts, priorities, onSettle }: NewTicket) {
+  constructor(book: TicketBook, { claim, parts, priorities }: NewTicket) {
     this.book = book;
-    this.onSettle = onSettle;
+    this.pool = claim.pool;
+    this.jobs = claim.jobs;
     this.requestId = claim.requestId;
     this.estimatedInputTokens = claim.estimatedInputTokens;
     this.parts = parts;
@@ -64,6 +66,8 @@ export interface TicketBookOptions {
   renewEveryMs: number;
   /** Key of `AdmissionNames.slotsInUse`. */
   slotsInUse: string;
+  /** Called when the places of a ticket are given back. */
+  onFreed(pool: string, jobs: number): void;
 }
 
 /** Tickets that are renewed by one script run, which takes Redis about 2 ms. */
@@ -123,9 +127,7 @@ export class TicketBook {
     this.promise([slot]).catch(() => this.announced.delete(slot));
   }
 
-  /**
-   * Opens a ticket, whose leases are renewed until it is settled. `onSettle` is called when its places are given back.
-   */
+  /** Opens a ticket, whose leases are renewed until it is settled. */
   open(reserved: NewTicket): Ticket {
     const ticket = new OpenTicket(this, reserved);
     this.tickets.set(ticket.requestId, ticket);
@@ -138,7 +140,7 @@ export class TicketBook {
     if (this.tickets.get(requestId) !== ticket || ticket.hasFreed) return;
     ticket.hasFreed = true;
     ticket.parts = parts.slice(0, -1);
-    ticket.onSettle();
+    this.options.onFreed(ticket.pool, ticket.jobs);
     void this.settle({ requestId, slots: slotsOf(parts.slice(-1)), charge: 0, durationMs });
   }
 
@@ -147,7 +149,7 @@ export class TicketBook {
     const { requestId, estimatedInputTokens, parts, seen, hasFreed } = ticket;
     if (this.tickets.get(requestId) !== ticket) return Promise.resolve();
     this.tickets.delete(requestId);
-    if (!hasFreed) ticket.onSettle();
+    if (!hasFreed) this.options.onFreed(ticket.pool, ticket.jobs);
     if (parts.length === 0) return Promise.resolve();
     const charge = chargeOf(outcome, { inputTokens: estimatedInputTokens, outputTokens: seen });
     const durationMs = hasFreed ? undefined : outcome.durationMs;

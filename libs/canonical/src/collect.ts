@@ -27,7 +27,7 @@ export class Collector {
   private finish: FinishEvent | undefined;
   private error: ErrorInfo | undefined;
   private block = -1;
-  private readonly parts: AssistantPart[] = [];
+  private parts: AssistantPart[] = [];
   /** Text that has yet to be appended to the last part. */
   private readonly pieces: string[] = [];
   private readonly logprobs: Json[] = [];
@@ -136,7 +136,9 @@ export class Collector {
     if (block === this.block && this.last) return;
     this.join();
     this.block = block;
-    this.parts.push(empty);
+    // A list that is made with its first part needs 24 bytes for it; one that grows has room for 17 at once.
+    if (this.parts.length === 0) this.parts = [empty];
+    else this.parts.push(empty);
   }
 
   private say(block: number, type: 'text' | 'reasoning', text: string): void {

@@ -19,8 +19,8 @@ export async function startHops(upstream: string, redisWay: RedisWay): Promise<C
     name: 'hops',
     url: `http://127.0.0.1:${ingress.ready.port}`,
     roles: [
-      ...ingress.pids.map((pid) => ({ role: 'ingress', pid })),
-      ...worker.pids.map((pid) => ({ role: 'worker', pid })),
+      ...ingress.processes.map(({ pid }) => ({ role: 'ingress', pid })),
+      ...worker.processes.map(({ pid }) => ({ role: 'worker', pid })),
       { role: 'redis', pid: redis.pid },
     ],
     async stop() {

@@ -47,7 +47,7 @@ export class Answer {
   private readonly onDefect: (error: unknown) => void;
   private readonly generations: (Dispatched | undefined)[];
   private ticket: Ticket | undefined;
-  private readonly slotTime = new SlotTime();
+  private readonly slotTime: SlotTime;
   private readonly spending: Spending;
   /** The tokens that the prompt is charged as if no engine reports them. */
   private estimatedInputTokens = 0;
@@ -72,6 +72,7 @@ export class Answer {
     this.onEvents = onEvents;
     this.onDefect = onDefect;
     this.open = plan.call.choices;
+    this.slotTime = new SlotTime(plan.call.choices);
     this.spending = new Spending(plan.call.choices);
     this.generations = Array.from({ length: plan.call.choices });
   }

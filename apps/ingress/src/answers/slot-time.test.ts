@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { SlotTime } from './slot-time.ts';
 
 it('the time of a slot is the mean of the generations that ran to their end, each counted once', () => {
-  const slots = new SlotTime();
+  const slots = new SlotTime(2);
   expect([slots.hasBegun, slots.meanMs]).toEqual([false, undefined]);
   slots.ended(0, 5);
   slots.began(0, 100);
@@ -16,7 +16,7 @@ it('the time of a slot is the mean of the generations that ran to their end, eac
 });
 
 it('another attempt at a generation counts from its own beginning', () => {
-  const slots = new SlotTime();
+  const slots = new SlotTime(2);
   slots.began(0, 100);
   slots.began(0, 1_000);
   slots.ended(0, 1_050);

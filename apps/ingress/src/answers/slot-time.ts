@@ -1,12 +1,13 @@
 /** Measures how long the generations of one request occupied their slots. Instants are monotonic milliseconds. */
 export class SlotTime {
-  private readonly beganAt: (number | undefined)[] = [];
+  private readonly beganAt: (number | undefined)[];
+  /** Whether a worker has claimed any of them. */
+  hasBegun = false;
   private totalMs = 0;
   private count = 0;
 
-  /** Whether a worker has claimed any of them. */
-  get hasBegun(): boolean {
-    return this.beganAt.length > 0;
+  constructor(choices: number) {
+    this.beganAt = Array.from({ length: choices });
   }
 
   /** The mean over those that ran to their end; absent if none did. */
@@ -16,6 +17,7 @@ export class SlotTime {
 
   began(choice: number, at: number): void {
     this.beganAt[choice] = at;
+    this.hasBegun = true;
   }
 
   /** The generation ran to its end. Only the first call counts. */

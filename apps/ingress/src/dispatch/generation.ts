@@ -26,9 +26,10 @@ export interface GenerationPlan {
   isStream: boolean;
   /**
    * Puts the first attempt into its queue, if it is admitted. Rejects with `unavailable` if it is not known whether the
-   * job is in the queue; any other error is a refusal, and then it is not. Later attempts need no admission.
+   * job is in the queue; any other error is a refusal, and then it is not. Later attempts need no admission. Absent
+   * once it has been called, because it keeps all that admission needed.
    */
-  enter(job: InferenceJob): Promise<void>;
+  enter: ((job: InferenceJob) => Promise<void>) | undefined;
   /**
    * Gets each event once and in order, the terminal one last. Without a stream, a second start begins the answer anew.
    */
@@ -244,7 +245,9 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
     this.deathsBefore = this.services.deathsOf(pool);
     this.enqueuedAt = enqueuedAt;
     const attemptJob: InferenceJob = { ...job, attempt, enqueuedAt, ...(resume && { resume }) };
-    if (attempt === 1) await this.plan.enter(attemptJob);
+    const { enter } = this.plan;
+    this.plan.enter = undefined;
+    if (enter) await enter(attemptJob);
     else await this.services.queue.enqueue(pool, attemptJob, urgent);
   }
 }

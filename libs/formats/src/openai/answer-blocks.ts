@@ -25,7 +25,8 @@ export class AnswerBlocks {
   private readonly isSingleCall: boolean;
   private readonly toolCalls = new ToolCalls();
   private readonly waiting: (TextPiece | OpenCall | OpaquePiece)[] = [];
-  private readonly ids = new Set<string>();
+  /** Absent before the first call. */
+  private ids: Set<string> | undefined;
   private sealed: Json[] = [];
   private live: OpenCall | undefined;
   private block = -1;
@@ -156,8 +157,9 @@ export class AnswerBlocks {
     this.kind = 'call';
     const { wireId } = call;
     // Some servers give all calls of an answer the same id, so nobody could tell their results apart.
-    const isOwn = wireId !== undefined && !this.ids.has(wireId);
+    const isOwn = wireId !== undefined && !this.ids?.has(wireId);
     const id = isOwn ? wireId : `${this.fallbackId}_${call.place}`;
+    this.ids ??= new Set();
     this.ids.add(id);
     Object.assign(call.kept, this.takeSealed());
     return startEvents(call, this.block, id);

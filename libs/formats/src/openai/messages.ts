@@ -45,7 +45,8 @@ export function decodeMessages(wire: readonly unknown[]): Message[] {
       else messages.push({ role: 'tool', content: [result] });
     } else messages.push(decodeMessage(role, message, path, legacy));
   }
-  return messages;
+  // A list that grew has room for 17; a copy only for what is in it, for as long as the answer takes.
+  return messages.slice();
 }
 
 function decodeMessage(role: string, message: unknown, path: string, legacy: LegacyCalls): Message {

@@ -49,7 +49,7 @@ export class ChatStreamEncoder implements StreamEncoder {
   private readonly call: ClientCall;
   private readonly includeUsage: boolean;
   private readonly isLegacy: boolean;
-  private readonly choices: (Choice | undefined)[] = [];
+  private readonly choices: (Choice | undefined)[];
   /** The fields that every chunk has; known once the first generation has started. */
   private body: JsonObject = {};
   /** The same as the part of a chunk before its choices; empty until then. */
@@ -61,6 +61,7 @@ export class ChatStreamEncoder implements StreamEncoder {
 
   constructor(call: ClientCall) {
     this.call = call;
+    this.choices = Array.from({ length: call.choices });
     this.includeUsage = call.wire.includeUsage === true;
     this.isLegacy = call.wire.legacyFunctions === true;
     this.bodyTail = this.includeUsage ? '],"usage":null}\n\n' : ']}\n\n';

@@ -34,9 +34,9 @@ const bodyFields = new Set(['name', 'arguments']);
  */
 export class ToolCalls {
   readonly calls: OpenCall[] = [];
-  /** The last call of each number and of each id that the server gave. */
-  private readonly byIndex = new Map<number, OpenCall>();
-  private readonly byId = new Map<string, OpenCall>();
+  /** The last call of each number and of each id that the server gave; most answers have no calls. */
+  private byIndex: Map<number, OpenCall> | undefined;
+  private byId: Map<string, OpenCall> | undefined;
 
   /** Adds the piece to its call, and returns that call. */
   add(item: JsonObject): OpenCall {
@@ -48,6 +48,7 @@ export class ToolCalls {
     const call = this.find({ index, id, name, fragment }) ?? this.open(index, item);
     if (call.wireId === undefined && id !== undefined) {
       call.wireId = id;
+      this.byId ??= new Map();
       this.byId.set(id, call);
     }
     if (call.other) {
@@ -74,8 +75,8 @@ export class ToolCalls {
   }
 
   private find({ index, id, name, fragment }: Piece): OpenCall | undefined {
-    if (index === undefined && id !== undefined) return this.byId.get(id);
-    const call = index === undefined ? this.calls.at(-1) : this.byIndex.get(index);
+    if (index === undefined && id !== undefined) return this.byId?.get(id);
+    const call = index === undefined ? this.calls.at(-1) : this.byIndex?.get(index);
     if (!call) return undefined;
     if (index === undefined) return name !== '' && call.name !== '' ? undefined : call;
     const isOtherId = id !== undefined && call.wireId !== undefined && id !== call.wireId;
@@ -99,7 +100,10 @@ export class ToolCalls {
       other: isOther ? {} : undefined,
     };
     this.calls.push(call);
-    if (wireIndex !== undefined) this.byIndex.set(wireIndex, call);
+    if (wireIndex !== undefined) {
+      this.byIndex ??= new Map();
+      this.byIndex.set(wireIndex, call);
+    }
     return call;
   }
 }
