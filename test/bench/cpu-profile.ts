@@ -16,8 +16,8 @@ const profile = z.looseObject({
 });
 type Node = z.output<typeof node>;
 
-/** Microseconds by what they were spent on, largest first. */
-export type Costs = readonly (readonly [what: string, us: number])[];
+/** Microseconds or bytes by what they were spent on, largest first. */
+export type Costs = readonly (readonly [what: string, amount: number])[];
 
 /** What a process spent its CPU time on during a window of the monotonic clock. */
 export interface ProfileSummary {
@@ -64,9 +64,9 @@ export async function readProfile(
   });
   return {
     busyUs,
-    modules: sorted(sums.modules),
-    functions: sorted(sums.functions),
-    inclusive: sorted(sums.inclusive),
+    modules: sortedCosts(sums.modules),
+    functions: sortedCosts(sums.functions),
+    inclusive: sortedCosts(sums.inclusive),
   };
 }
 
@@ -92,8 +92,9 @@ function moduleOf({ callFrame: { url, functionName } }: Node, root: string): str
   return installed ?? path;
 }
 
-function functionOf(found: Node, root: string): string {
-  const { url, functionName, lineNumber } = found.callFrame;
+/** A function with its file, from `root`, and its line. */
+export function functionOf({ callFrame }: Pick<Node, 'callFrame'>, root: string): string {
+  const { url, functionName, lineNumber } = callFrame;
   const name = functionName || '(anonymous)';
   if (url === '') return name;
   const path = url.startsWith('node:') ? url : pathOf(url, root);
@@ -108,6 +109,7 @@ function add(sums: Map<string, number>, name: string, us: number): void {
   sums.set(name, (sums.get(name) ?? 0) + us);
 }
 
-function sorted(sums: ReadonlyMap<string, number>): Costs {
+/** Largest first. */
+export function sortedCosts(sums: ReadonlyMap<string, number>): Costs {
   return [...sums].sort(([, a], [, b]) => b - a);
 }

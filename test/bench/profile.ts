@@ -1,6 +1,9 @@
+import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { until } from '@sluice/testing';
 import { knownNames, positiveNumber, readCommandLine, wholeNumber } from '../support/command-line.ts';
 import { exitOnSignals } from '../support/exit-on-signals.ts';
+import { allocationsFile, allocationsFolder, type Lifetime, readAllocations } from './allocation-profile.ts';
 import type { Contender } from './contender.ts';
 import { type Costs, readProfile } from './cpu-profile.ts';
 import { type Gateway, repository, startGateway } from './gateway.ts';
@@ -25,11 +28,12 @@ const subjects: Readonly<Record<string, Subject>> = {
 
 const help = `npm run bench:profile -- [flags] [NAME …]
 
-  Profiles ingress and worker under one load after the other: ${Object.keys(subjects).join(', ')} (requests paced).
+  Profiles CPU or memory of ingress and worker under one load after the other: ${Object.keys(subjects).join(', ')} (requests paced).
 
   --seconds N     length of each load (6)
   --lines N       functions that are shown (25)
   --idle N        open streams beside the load (0)
+  --memory        bytes that are allocated, and those that outlive young collections, instead of CPU time
   --node OPTIONS  more options of Node for the gateway's processes
 `;
 const words = readCommandLine(help, () => {
@@ -38,6 +42,7 @@ const words = readCommandLine(help, () => {
       seconds: { type: 'string', default: '6' },
       lines: { type: 'string', default: '25' },
       idle: { type: 'string', default: '0' },
+      memory: { type: 'boolean', default: false },
       node: { type: 'string', default: '' },
       help: { type: 'boolean', short: 'h' },
     },
@@ -49,6 +54,7 @@ const words = readCommandLine(help, () => {
     seconds: positiveNumber('seconds', values.seconds),
     lines: wholeNumber('lines', values.lines),
     idle: wholeNumber('idle', values.idle, 0),
+    memory: values.memory,
     nodeOptions: values.node,
   };
 });
@@ -58,13 +64,13 @@ const upstream = await startUpstream();
 try {
   for (const name of names) {
     const subject = subjects[name];
-    if (subject) await profileSubject(name, subject, upstream);
+    if (subject) await (words.memory ? profileMemory : profileTime)(name, subject, upstream);
   }
 } finally {
   await upstream.stop();
 }
 
-async function profileSubject(name: string, { plan, unit }: Subject, upstream: Upstream): Promise<void> {
+async function profileTime(name: string, { plan, unit }: Subject, upstream: Upstream): Promise<void> {
   const folder = openTemporaryFolder('profile');
   const options = `--cpu-prof --cpu-prof-interval=300 --cpu-prof-dir=${folder.path} ${words.nodeOptions}`;
   const gateway = await startGateway({ upstream: upstream.url, environment: { NODE_OPTIONS: options } });
@@ -91,12 +97,51 @@ async function profileSubject(name: string, { plan, unit }: Subject, upstream: U
       process.stdout.write(
         `\n## ${role}, ${(summary.busyUs / units).toFixed(1)} µs per ${unit} on the main thread\n`,
       );
-      printCosts('by module', summary.modules, units);
-      printCosts('by function', summary.functions, units);
-      printCosts('functions of ours with all that they call', summary.inclusive, units);
+      printCosts('by module', summary.modules, units, 'µs');
+      printCosts('by function', summary.functions, units, 'µs');
+      printCosts('functions of ours with all that they call', summary.inclusive, units, 'µs');
     }
   } finally {
     if (!isStopped) await gateway.stop();
+    folder.remove();
+  }
+}
+
+async function profileMemory(name: string, { plan, unit }: Subject, upstream: Upstream): Promise<void> {
+  const folder = openTemporaryFolder('allocations');
+  const sampler = new URL('./sample-allocations.ts', import.meta.url).href;
+  const environment = {
+    NODE_OPTIONS: `--import ${sampler} ${words.nodeOptions}`,
+    [allocationsFolder]: folder.path,
+  };
+  const gateway = await startGateway({ upstream: upstream.url, environment });
+  const signal = () => {
+    for (const { pid } of profiled(gateway)) process.kill(pid, 'SIGUSR2');
+  };
+  const load = (ms: number) => runLoad(gateway, { ...plan, warmupMs: 0, durationMs: ms }, upstream.roles);
+  try {
+    const idle = await openIdleStreams(gateway, upstream, words.idle);
+    await load(4000);
+    for (const lifetime of ['all', 'old'] satisfies Lifetime[]) {
+      signal();
+      const outcome = await load(words.seconds * 1000);
+      signal();
+      const units = unit === 'request' ? outcome.answers : outcome.tokens;
+      for (const { role, pid } of profiled(gateway)) {
+        const file = allocationsFile(folder.path, pid, lifetime);
+        await until(() => existsSync(file), { what: `the profile of the ${role}` });
+        const costs = await readAllocations(folder.path, pid, lifetime, repository);
+        const bytes = costs.reduce((sum, [, each]) => sum + each, 0);
+        const what = lifetime === 'all' ? 'allocated' : 'outlived the young generation';
+        process.stdout.write(
+          `\n# ${name}, ${role}: ${(bytes / units).toFixed(0)} bytes per ${unit} ${what}\n`,
+        );
+        printCosts('by function', costs, units, 'B');
+      }
+    }
+    await idle.close();
+  } finally {
+    await gateway.stop();
     folder.remove();
   }
 }
@@ -105,9 +150,10 @@ function profiled({ roles }: Contender | Gateway) {
   return roles.filter(({ role }) => role === 'ingress' || role === 'worker');
 }
 
-function printCosts(title: string, costs: Costs, units: number): void {
-  const lines = costs.slice(0, words.lines).map(([what, us]) => {
-    return `${(us / units).toFixed(2).padStart(9)} µs  ${what}`;
+function printCosts(title: string, costs: Costs, units: number, measure: 'µs' | 'B'): void {
+  const digits = measure === 'B' ? 0 : 2;
+  const lines = costs.slice(0, words.lines).map(([what, amount]) => {
+    return `${(amount / units).toFixed(digits).padStart(9)} ${measure}  ${what}`;
   });
   process.stdout.write(`\n### ${title}\n${lines.join('\n')}\n`);
 }

@@ -17,8 +17,8 @@ const filesPerStream = 2;
 const spareFiles = 2_000;
 
 /**
- * The memory of one more idle stream: the slope between 5,000 and 10,000 streams in processes that have served a load.
- * Until then V8's young generation still grows, once per process and to 100 MB, however many streams there will be.
+ * The memory of one more idle stream: the slope between 5,000 and 10,000 streams in fresh processes. Below 5,000, V8's
+ * young generation still grows, once per process and to 100 MB, however many streams there will be.
  */
 export const memory: Scenario = {
   name: 'memory',
@@ -28,7 +28,6 @@ export const memory: Scenario = {
     const fresh = await contender.startAnother?.();
     if (!fresh) return {};
     try {
-      await warmUp(fresh, bench);
       const most = Math.min(2 * manyStreams, Math.floor((openFilesLimit() - spareFiles) / filesPerStream));
       const growth = await measureGrowth(fresh, bench, manyStreams, most);
       return present({
