@@ -32,7 +32,7 @@ describe('a map of what comes and goes', () => {
       false,
       undefined,
     ]);
-    expect([[...map.keys()], [...map.values()], map.size]).toEqual([['b'], [2], 1]);
+    expect([[...map.values()], map.size]).toEqual([[2], 1]);
   });
 
   it('lets what it gives out be deleted', () => {

@@ -43,10 +43,6 @@ export class TransientMap<Key, Value> {
     return this.seats.delete(key);
   }
 
-  *keys(): Generator<Key> {
-    yield* this.seats.keys();
-  }
-
   *values(): Generator<Value> {
     for (const { member } of this.seats.values()) yield member;
   }
