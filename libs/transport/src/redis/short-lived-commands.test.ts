@@ -4,6 +4,7 @@ import { startOwnRedis } from '@sluice/testing';
 import { Command } from 'ioredis';
 import { expect, it } from 'vitest';
 import { openRedis } from './connection.ts';
+import { shortenCommandLives } from './short-lived-commands.ts';
 
 function oldBytes(): number {
   return getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')?.space_used_size ?? 0;
@@ -34,6 +35,7 @@ it('a command and its reply are not kept until the next full collection', async 
 });
 
 it('a command that is made with a callback or a stack calls and shows it, as without us', async () => {
+  shortenCommandLives();
   const replies: unknown[] = [];
   const command = new Command('get', ['key'], {}, (error, reply) => replies.push(error ?? reply));
   command.resolve('value');
@@ -45,6 +47,7 @@ it('a command that is made with a callback or a stack calls and shows it, as wit
 });
 
 it('a command transforms its arguments once, and rejects what is wrong with them', async () => {
+  shortenCommandLives();
   const command = new Command('hset', ['key', { field: 'value', other: 1 }] as never);
   expect(command.args).toEqual(['key', 'field', 'value', 'other', '1']);
   command.resolve(2);
