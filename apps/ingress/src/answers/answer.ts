@@ -74,7 +74,7 @@ export class Answer {
     this.open = plan.call.choices;
     this.slotTime = new SlotTime(plan.call.choices);
     this.spending = new Spending(plan.call.choices);
-    this.generations = Array.from({ length: plan.call.choices });
+    this.generations = new Array(plan.call.choices).fill(undefined);
   }
 
   /** Begins the answer: at once, or for a large prompt when it is its turn. Throws the refusal, or `unavailable`. */
@@ -154,7 +154,10 @@ export class Answer {
       return admitted.promise;
     };
     try {
-      await Promise.all(Array.from(this.generations, (_, choice) => this.dispatch(choice, enter)));
+      const dispatched: Promise<void>[] = [];
+      for (let choice = 0; choice < this.generations.length; choice += 1)
+        dispatched.push(this.dispatch(choice, enter));
+      await Promise.all(dispatched);
     } catch (error) {
       this.cancel();
       throw error;

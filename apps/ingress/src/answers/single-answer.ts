@@ -15,8 +15,9 @@ export function singleAnswer(
   services: Services,
 ): Promise<Generation[]> {
   return new Promise((resolve, reject) => {
-    const collectors = Array.from({ length: plan.call.choices }, () => new Collector());
-    let open = collectors.length;
+    let open = plan.call.choices;
+    const collectors: Collector[] = [];
+    for (let choice = 0; choice < open; choice += 1) collectors.push(new Collector());
     const answer = new Answer(
       plan,
       exchange,

@@ -66,6 +66,8 @@ export function noBody(): SluiceError {
   return new SluiceError('invalid-request', 'the body is empty', { detail: 'invalid-json' });
 }
 
+/** As nearly every client spells it. */
+const plainType = 'application/json';
 /** A type without a subtype, or an empty one, does not match: fastify refuses those, too. */
 const jsonType = /^(?:application\/json|[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]*\+json)$/;
 
@@ -74,10 +76,8 @@ const jsonType = /^(?:application\/json|[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]*
  * fields.
  */
 export function parseBody(contentType: string | undefined, body: Buffer): unknown {
-  const type = contentType?.split(';')[0]?.trim().toLowerCase();
-  if (type !== undefined && !jsonType.test(type)) {
+  if (contentType !== undefined && contentType !== plainType && !isJsonType(contentType))
     throw new SluiceError('unsupported-media', 'the content type must be application/json');
-  }
   if (body.length === 0) throw noBody();
   assertWithinLimits(body);
   try {
@@ -87,6 +87,11 @@ export function parseBody(contentType: string | undefined, body: Buffer): unknow
     // The parser's own message would repeat pieces of the prompt.
     throw new SluiceError('invalid-request', 'the body is not valid JSON', { detail: 'invalid-json', cause });
   }
+}
+
+function isJsonType(contentType: string): boolean {
+  const [type = ''] = contentType.split(';');
+  return jsonType.test(type.trim().toLowerCase());
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
