@@ -61,6 +61,8 @@ export const publisher: Subject = {
       worker,
       now: () => performance.now(),
       isIngressAlive: async () => true,
+      // A batch per turn, as older checkouts publish.
+      atLull: ({ send }: { send: () => void }) => setImmediate(send),
     });
     return {
       operations: streams * rounds,

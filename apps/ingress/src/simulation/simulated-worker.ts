@@ -85,7 +85,7 @@ export class SimulatedWorker implements Peer {
       worker: id,
       now: () => world.now,
       isIngressAlive: async () => redis.knowsIngress,
-      afterTurn: (callback) => this.after(0, callback),
+      atLull: ({ send }) => this.after(0, send),
       every: (intervalMs, callback) => this.every(intervalMs, callback),
     });
     this.publisher.start();

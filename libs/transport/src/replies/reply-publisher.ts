@@ -2,6 +2,7 @@ import { TransientMap } from '@sluice/runtime';
 import type { Bus } from '../bus.ts';
 import { attemptId, replyChannel } from '../names.ts';
 import { type Attempt, encodeBatch, type Gone, type Running } from './frame.ts';
+import { type AtLull, atLull as atOwnLull } from './lull.ts';
 import { AttemptFrames, type ReplyWriter } from './reply-writer.ts';
 
 const beatIntervalMs = 500;
@@ -20,11 +21,11 @@ const missLimitMs = 3_000;
 const flushLimitMs = 500;
 const batchLimitBytes = 256 * 1024;
 /**
- * Bytes resent in one event-loop turn, per attempt and per ingress. The ingress asks for the rest, so that the buffer
+ * Bytes resent at one lull, per attempt and per ingress. The ingress asks for the rest, so that the buffer
  * that Redis keeps for it never overflows.
  */
 const resendLimitBytes = 256 * 1024;
-const resendTurnLimitBytes = 2 * 1024 * 1024;
+const resendLimitOfAllBytes = 2 * 1024 * 1024;
 
 /**
  * The worker's end of the reply path: publishes frames in batches, keeps them until acknowledged, resends on demand.
@@ -66,13 +67,13 @@ export interface PublisherOptions {
   isIngressAlive(ingress: string): Promise<boolean>;
   onPublished?(batch: { frames: number; bytes: number }): void;
   onAbandoned?(attempts: number): void;
-  /** Runs a callback after this turn of the event loop. Default: `setImmediate`. */
-  afterTurn?(callback: () => void): void;
+  /** When what has gathered is published. Default: at a lull of the process's event loop. */
+  atLull?: AtLull;
   /** Runs a callback again and again until the returned function is called. Default: `setInterval`. */
   every?(intervalMs: number, callback: () => void): () => void;
 }
 
-/** What will be published to one ingress after this event-loop turn. */
+/** What will be published to one ingress at the next lull. */
 interface Outbox {
   opened: AttemptFrames[];
   dirty: AttemptFrames[];
@@ -84,7 +85,7 @@ interface Outbox {
 
 /** Creates the publisher of one worker process. */
 export function createReplyPublisher(options: PublisherOptions): ReplyPublisher {
-  const { bus, worker, now, afterTurn = setImmediate, every = everyInterval } = options;
+  const { bus, worker, now, atLull = atOwnLull, every = everyInterval } = options;
   const attempts = new TransientMap<string, AttemptFrames>();
   const outboxes = new Map<string, Outbox>();
   let beats = 0;
@@ -103,7 +104,11 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
   const schedule = (ingress: string, outbox: Outbox): void => {
     if (outbox.isScheduled) return;
     outbox.isScheduled = true;
-    afterTurn(() => empty(ingress, outbox));
+    atLull({
+      size: () => outbox.dirty.length,
+      isUrgent: () => isAwaited(outbox),
+      send: () => empty(ingress, outbox),
+    });
   };
 
   const empty = (ingress: string, outbox: Outbox): void => {
@@ -137,7 +142,7 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
   const repeat = (asked: ReadonlyMap<string, Gone>, add: (text: string) => void) => {
     const found: AttemptFrames[] = [];
     const gone: Gone[] = [];
-    let room = resendTurnLimitBytes;
+    let room = resendLimitOfAllBytes;
     for (const [key, question] of asked) {
       const attempt = attempts.get(key);
       const texts = attempt?.framesFrom(question.from, Math.min(resendLimitBytes, room));
@@ -284,6 +289,11 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
       await flush();
     },
   };
+}
+
+/** Whether a generation waits to begin, or a client for the beginning or the end of its answer. */
+function isAwaited({ opened, dirty, asked }: Outbox): boolean {
+  return opened.length + asked.size > 0 || dirty.some(({ next, isEnded }) => next === 0 || isEnded);
 }
 
 function everyInterval(intervalMs: number, callback: () => void): () => void {

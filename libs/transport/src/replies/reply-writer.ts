@@ -22,7 +22,7 @@ const tooLarge: ErrorEvent = {
 /** The reply path as a worker's run of one attempt uses it. */
 export interface ReplyWriter {
   /**
-   * Publishes the event with the batch of this event-loop turn. It takes the event over, and may merge others into it.
+   * Publishes the event with the others of its burst. It takes the event over, and may merge others into it.
    */
   write(event: GenerationEvent): void;
   /** Resolves when the claim has been sent: from then on the ingress knows which worker the attempt may take down. */
