@@ -34,8 +34,10 @@ const comparisons: readonly Comparison[] = [
   { name: 'requestRate', title: 'requests/s', isJudged: false },
   { name: 'tokenRate32', title: 'tokens/s, no gap', isJudged: false },
   { name: 'transitP50', title: 'token transit p50, ms', isJudged: false },
+  { name: 'transitP99', title: 'token transit p99, ms', isJudged: false },
   { name: 'ttft1P50', title: 'first token p50, 1 stream, ms', isJudged: false },
   { name: 'ttft256P50', title: 'first token p50, 256 paced, ms', isJudged: false },
+  { name: 'ttft256P99', title: 'first token p99, 256 paced, ms', isJudged: false },
 ];
 
 const help = `npm run bench:compare -- [flags] [FIRST [SECOND]]
