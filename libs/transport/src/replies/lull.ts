@@ -1,7 +1,7 @@
 /** Turns of the event loop in a row that must bring nothing. */
 const quietTurns = 2;
 /** The longest that anything waits for a lull, in milliseconds. */
-const longestWaitMs = 1;
+const longestWaitMs = 0.3;
 
 /** What gathers until it is sent. */
 export interface Burst {
@@ -14,7 +14,7 @@ export interface Burst {
 
 /**
  * Sends a burst once, at the next lull: when two turns of the event loop in a row have left its size as it was, or
- * after 1 ms. What is urgent is sent after the turn that brings it.
+ * after 0.3 ms. What is urgent is sent after the turn that brings it.
  *
  * What many sockets say comes in bursts, and takes several turns to read. Whoever sends after each turn sends a burst
  * in small parts, and each part wakes its receivers, who take the cores from those who still speak.
