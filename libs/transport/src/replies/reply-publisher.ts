@@ -3,6 +3,7 @@ import type { Bus } from '../bus.ts';
 import { attemptId, replyChannel } from '../names.ts';
 import { type Attempt, encodeBatch, type Gone, type Running } from './frame.ts';
 import { type AtLull, atLull as atOwnLull } from './lull.ts';
+import { createOutbox, isAwaited, type Outbox } from './outbox.ts';
 import { AttemptFrames, type ReplyWriter } from './reply-writer.ts';
 
 const beatIntervalMs = 500;
@@ -73,16 +74,6 @@ export interface PublisherOptions {
   every?(intervalMs: number, callback: () => void): () => void;
 }
 
-/** What will be published to one ingress at the next lull. */
-interface Outbox {
-  opened: AttemptFrames[];
-  dirty: AttemptFrames[];
-  asked: Map<string, Gone>;
-  isScheduled: boolean;
-  /** When a message first had no receiver; absent while the ingress listens. */
-  missedAt: number | undefined;
-}
-
 /** Creates the publisher of one worker process. */
 export function createReplyPublisher(options: PublisherOptions): ReplyPublisher {
   const { bus, worker, now, atLull = atOwnLull, every = everyInterval } = options;
@@ -95,7 +86,7 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
   const outboxOf = (ingress: string): Outbox => {
     let outbox = outboxes.get(ingress);
     if (!outbox) {
-      outbox = { opened: [], dirty: [], asked: new Map(), isScheduled: false, missedAt: undefined };
+      outbox = createOutbox();
       outboxes.set(ingress, outbox);
     }
     return outbox;
@@ -289,11 +280,6 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
       await flush();
     },
   };
-}
-
-/** Whether a generation waits to begin, or a client for the beginning or the end of its answer. */
-function isAwaited({ opened, dirty, asked }: Outbox): boolean {
-  return opened.length + asked.size > 0 || dirty.some(({ next, isEnded }) => next === 0 || isEnded);
 }
 
 function everyInterval(intervalMs: number, callback: () => void): () => void {

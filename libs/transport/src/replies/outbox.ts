@@ -1,0 +1,22 @@
+import type { Gone } from './frame.ts';
+import type { AttemptFrames } from './reply-writer.ts';
+
+/** What will be published to one ingress at the next lull. */
+export interface Outbox {
+  opened: AttemptFrames[];
+  dirty: AttemptFrames[];
+  asked: Map<string, Gone>;
+  isScheduled: boolean;
+  /** When a message first had no receiver; absent while the ingress listens. */
+  missedAt: number | undefined;
+}
+
+/** An outbox in which nothing has gathered. */
+export function createOutbox(): Outbox {
+  return { opened: [], dirty: [], asked: new Map(), isScheduled: false, missedAt: undefined };
+}
+
+/** Whether a generation waits to begin, or a client for the beginning or the end of its answer. */
+export function isAwaited({ opened, dirty, asked }: Outbox): boolean {
+  return opened.length + asked.size > 0 || dirty.some(({ next, isEnded }) => next === 0 || isEnded);
+}
