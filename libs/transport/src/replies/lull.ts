@@ -22,8 +22,7 @@ export interface Burst {
 export type AtLull = (burst: Burst) => void;
 
 /** `AtLull` by the process's own event loop. */
-export const atLull: AtLull = (burst) =>
-  waitForLull(burst, { afterTurn: setImmediate, now: () => performance.now() });
+export const atLull: AtLull = (burst) => waitForLull(burst, ownLoop);
 
 /** What a wait for a lull runs on. */
 export interface LullServices {
@@ -32,6 +31,8 @@ export interface LullServices {
   /** Monotonic milliseconds. */
   now(): number;
 }
+
+const ownLoop: LullServices = { afterTurn: setImmediate, now: () => performance.now() };
 
 /** `AtLull` by any event loop. */
 export function waitForLull(burst: Burst, { afterTurn, now }: LullServices): void {

@@ -16,7 +16,7 @@ export function createOutbox(): Outbox {
   return { opened: [], dirty: [], asked: new Map(), isScheduled: false, missedAt: undefined };
 }
 
-/** Whether a generation waits to begin, or a client for the beginning or the end of its answer. */
+/** Whether a generation waits to begin, an ingress for what it has missed, or a client for what is pending. */
 export function isAwaited({ opened, dirty, asked }: Outbox): boolean {
-  return opened.length + asked.size > 0 || dirty.some(({ next, isEnded }) => next === 0 || isEnded);
+  return opened.length + asked.size > 0 || dirty.some((frames) => frames.isAwaited);
 }

@@ -122,6 +122,23 @@ describe('an attempt', () => {
     expect(isUrgent()).toBe(true);
   });
 
+  it('is urgent until it has said something, even if its start comes by itself', async () => {
+    const { open, endBurst, isUrgent } = await createBench();
+    const writer = open();
+    await endBurst();
+    const urgencies: (boolean | undefined)[] = [];
+    for (const event of [
+      { type: 'start', id: 'r1', model: 'm', createdAt: 0 } as const,
+      text('a'),
+      text('b'),
+    ]) {
+      writer.write(event);
+      urgencies.push(isUrgent());
+      await endBurst();
+    }
+    expect(urgencies).toEqual([true, true, false]);
+  });
+
   it('shares the message of a burst with all others of its ingress', async () => {
     const { open, endBurst, told } = await createBench();
     const [first, second] = [open(r1), open(r2)];

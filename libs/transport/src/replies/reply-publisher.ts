@@ -22,8 +22,8 @@ const missLimitMs = 3_000;
 const flushLimitMs = 500;
 const batchLimitBytes = 256 * 1024;
 /**
- * Bytes resent at one lull, per attempt and per ingress. The ingress asks for the rest, so that the buffer
- * that Redis keeps for it never overflows.
+ * Bytes resent at one lull, per attempt and per ingress. The ingress asks for the rest, so that the buffer that Redis
+ * keeps for it never overflows.
  */
 const resendLimitBytes = 256 * 1024;
 const resendLimitOfAllBytes = 2 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import { type ErrorEvent, type GenerationEvent, isTerminal } from '@sluice/canonical';
+import { type ErrorEvent, type GenerationEvent, isContent, isTerminal } from '@sluice/canonical';
 import { type Attempt, encodeFrame } from './frame.ts';
 
 /** Bytes of frames that are kept per generation for resends. Beyond that, the oldest are dropped. */
@@ -49,6 +49,8 @@ export class AttemptFrames implements ReplyWriter {
   private kept: string[] = [];
   private keptFrom = 0;
   private hasEnded = false;
+  /** Whether a frame with content has been taken. */
+  private hasSpoken = false;
   /** Whether the pending events are the rest of a batch that was too large for one frame. */
   private isSpread = false;
   private onAbandoned: (() => void) | undefined;
@@ -69,6 +71,11 @@ export class AttemptFrames implements ReplyWriter {
 
   get isEnded(): boolean {
     return this.hasEnded;
+  }
+
+  /** Whether the client waits for what is pending: for the first content, or for the end. */
+  get isAwaited(): boolean {
+    return this.hasEnded || !this.hasSpoken;
   }
 
   write(event: GenerationEvent): void {
@@ -124,6 +131,7 @@ export class AttemptFrames implements ReplyWriter {
 
   private encodePending(): string {
     const events = this.pending;
+    this.hasSpoken ||= events.some(isContent);
     let count = events.length;
     let text = this.encode(events);
     while (isTooLarge(text) && count > 1) {
