@@ -15,6 +15,8 @@ const profile = z.looseObject({
   timeDeltas: z.array(z.number()),
 });
 type Node = z.output<typeof node>;
+/** Where a function stands. An empty `url` is for what is not JavaScript. */
+export type Place = Pick<Node, 'callFrame'>;
 
 /** Microseconds or bytes by what they were spent on, largest first. */
 export type Costs = readonly (readonly [what: string, amount: number])[];
@@ -84,7 +86,8 @@ function ownCallers(
   return names;
 }
 
-function moduleOf({ callFrame: { url, functionName } }: Node, root: string): string {
+/** The package, Node's module or our file of a function. */
+export function moduleOf({ callFrame: { url, functionName } }: Place, root: string): string {
   if (url === '') return functionName.startsWith('(') ? functionName : '(native)';
   if (url.startsWith('node:')) return url;
   const path = pathOf(url, root);
@@ -93,7 +96,7 @@ function moduleOf({ callFrame: { url, functionName } }: Node, root: string): str
 }
 
 /** A function with its file, from `root`, and its line. */
-export function functionOf({ callFrame }: Pick<Node, 'callFrame'>, root: string): string {
+export function functionOf({ callFrame }: Place, root: string): string {
   const { url, functionName, lineNumber } = callFrame;
   const name = functionName || '(anonymous)';
   if (url === '') return name;

@@ -59,10 +59,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const redis = await startOwnRedis({ socket: options.redis !== 'tcp' });
   const config = join(folder.path, 'sluice.json');
   await writeFile(config, JSON.stringify(settings(options)));
-  const environment: Record<string, string> = {
+  const shared: Record<string, string> = {
     SLUICE_REDIS_URL: redis.url,
     SLUICE_KEY_SECRET: keySecret,
     SLUICE_CONFIG: config,
+  };
+  const environment: Record<string, string> = {
+    ...shared,
     SLUICE_PORT: '0',
     SLUICE_OPS_PORT: '0',
     SLUICE_LOG_LEVEL: 'warn',
@@ -70,7 +73,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     SLUICE_PROCESSES: String(processes),
     ...options.environment,
   };
-  const key = await mintKey(root, environment);
+  const key = await mintKey(root, shared);
   const [ingress, worker] = await Promise.all([
     startProgram({ root, entry: 'apps/ingress/src/main.ts', environment }),
     startProgram({ root, entry: 'apps/worker/src/main.ts', environment }),

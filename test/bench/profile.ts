@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import { glob, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { until } from '@sluice/testing';
 import { knownNames, positiveNumber, readCommandLine, wholeNumber } from '../support/command-line.ts';
@@ -8,10 +10,14 @@ import type { Contender } from './contender.ts';
 import { type Costs, readProfile } from './cpu-profile.ts';
 import { type Gateway, repository, startGateway } from './gateway.ts';
 import { openIdleStreams } from './idle-streams.ts';
-import { type LoadPlan, runLoad } from './load.ts';
+import { type LoadOutcome, type LoadPlan, runLoad } from './load.ts';
 import { models, pacedLifeMs } from './models.ts';
+import { printTree, summarize } from './native-profile.ts';
+import { compiledMap, startRecording } from './native-samples.ts';
 import { openTemporaryFolder } from './temporary-folder.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
+
+type Measure = 'µs' | 'B';
 
 /** What is profiled, and what its cost is divided by. */
 interface Subject {
@@ -26,6 +32,9 @@ const subjects: Readonly<Record<string, Subject>> = {
   rush: { plan: { model: models.rush, users: 32 }, unit: 'token' },
 };
 
+/** What is less of a process' CPU time is left out of the tree. */
+const leastShare = 0.005;
+
 const help = `npm run bench:profile -- [flags] [NAME …]
 
   Profiles CPU or memory of ingress and worker under one load after the other: ${Object.keys(subjects).join(', ')} (requests paced).
@@ -34,6 +43,7 @@ const help = `npm run bench:profile -- [flags] [NAME …]
   --lines N       functions that are shown (25)
   --idle N        open streams beside the load (0)
   --memory        bytes that are allocated, and those that outlive young collections, instead of CPU time
+  --native        CPU time of the kernel, Node, V8 and all threads beside that of JavaScript, as a tree, too (needs perf)
   --node OPTIONS  more options of Node for the gateway's processes
 `;
 const words = readCommandLine(help, () => {
@@ -43,18 +53,20 @@ const words = readCommandLine(help, () => {
       lines: { type: 'string', default: '25' },
       idle: { type: 'string', default: '0' },
       memory: { type: 'boolean', default: false },
+      native: { type: 'boolean', default: false },
       node: { type: 'string', default: '' },
       help: { type: 'boolean', short: 'h' },
     },
     allowPositionals: true,
   });
+  if (values.memory && values.native) throw new Error('--memory and --native are two profiles');
   return {
     help: values.help,
     names: knownNames(positionals, Object.keys(subjects)),
     seconds: positiveNumber('seconds', values.seconds),
     lines: wholeNumber('lines', values.lines),
     idle: wholeNumber('idle', values.idle, 0),
-    memory: values.memory,
+    profile: values.memory ? profileMemory : values.native ? profileNative : profileTime,
     nodeOptions: values.node,
   };
 });
@@ -64,7 +76,7 @@ const upstream = await startUpstream();
 try {
   for (const name of names) {
     const subject = subjects[name];
-    if (subject) await (words.memory ? profileMemory : profileTime)(name, subject, upstream);
+    if (subject) await words.profile(name, subject, upstream);
   }
 } finally {
   await upstream.stop();
@@ -86,12 +98,7 @@ async function profileTime(name: string, { plan, unit }: Subject, upstream: Upst
     // A process writes its profile when it ends.
     await gateway.stop();
     isStopped = true;
-    const units = unit === 'request' ? outcome.answers : outcome.tokens;
-    const rest = Math.round(outcome.restShare * 100);
-    process.stdout.write(`\n# ${name}: ${units} ${unit}s, others used ${rest} % of the machine\n`);
-    for (const [role, ms] of Object.entries(outcome.cpu)) {
-      process.stdout.write(`${role}: ${((ms * 1000) / units).toFixed(1)} µs of CPU per ${unit}\n`);
-    }
+    const units = printOutcome(name, unit, outcome);
     for (const { role, pid } of profiled(gateway)) {
       const summary = await readProfile(folder.path, pid, window, repository);
       process.stdout.write(
@@ -105,6 +112,46 @@ async function profileTime(name: string, { plan, unit }: Subject, upstream: Upst
     if (!isStopped) await gateway.stop();
     folder.remove();
   }
+}
+
+async function profileNative(name: string, { plan, unit }: Subject, upstream: Upstream): Promise<void> {
+  const folder = openTemporaryFolder('profile');
+  const options = `--perf-basic-prof ${words.nodeOptions}`;
+  const gateway = await startGateway({ upstream: upstream.url, environment: { NODE_OPTIONS: options } });
+  const load = (ms: number) => runLoad(gateway, { ...plan, warmupMs: 0, durationMs: ms }, upstream.roles);
+  try {
+    const idle = await openIdleStreams(gateway, upstream, words.idle);
+    await load(4000);
+    const pids = profiled(gateway).map(({ pid }) => pid);
+    const recording = await startRecording(pids, folder.path);
+    const outcome = await load(words.seconds * 1000).finally(() => recording.stop());
+    await idle.close();
+    const units = printOutcome(name, unit, outcome);
+    for (const { role, pid } of profiled(gateway)) {
+      const samples = await recording.read(pid);
+      const us = (outcome.cpu[role] ?? 0) * 1000;
+      const { layers, functions, inclusive, tree } = summarize(samples, us / samples.length, repository);
+      process.stdout.write(`\n## ${role}, ${(us / units).toFixed(1)} µs per ${unit} in all its threads\n`);
+      printCosts('by layer', layers, units, 'µs');
+      printCosts('by function', functions, units, 'µs');
+      printCosts('functions of ours and system calls with all that they call', inclusive, units, 'µs');
+      const lines = printTree(tree, us * leastShare, (amount) => printAmount(amount / units, 'µs'));
+      process.stdout.write(
+        `\n### as a tree, without what is below ${leastShare * 100} %\n${lines.join('\n')}\n`,
+      );
+    }
+  } finally {
+    await gateway.stop();
+    folder.remove();
+    for (const { pid } of profiled(gateway)) await removeWritten(pid);
+  }
+}
+
+/** V8 has no flag of `NODE_OPTIONS` that says where it writes these. */
+async function removeWritten(pid: number): Promise<void> {
+  await rm(compiledMap(pid), { force: true });
+  for await (const file of glob(`isolate-*-${pid}-v8.log`, { cwd: repository }))
+    await rm(join(repository, file));
 }
 
 async function profileMemory(name: string, { plan, unit }: Subject, upstream: Upstream): Promise<void> {
@@ -150,12 +197,26 @@ function profiled({ roles }: Contender | Gateway) {
   return roles.filter(({ role }) => role === 'ingress' || role === 'worker');
 }
 
-function printCosts(title: string, costs: Costs, units: number, measure: 'µs' | 'B'): void {
-  const digits = measure === 'B' ? 0 : 2;
+/** Prints what the load took of everybody. Returns how many units were done. */
+function printOutcome(name: string, unit: Subject['unit'], outcome: LoadOutcome): number {
+  const units = unit === 'request' ? outcome.answers : outcome.tokens;
+  const rest = Math.round(outcome.restShare * 100);
+  process.stdout.write(`\n# ${name}: ${units} ${unit}s, others used ${rest} % of the machine\n`);
+  for (const [role, ms] of Object.entries(outcome.cpu)) {
+    process.stdout.write(`${role}: ${((ms * 1000) / units).toFixed(1)} µs of CPU per ${unit}\n`);
+  }
+  return units;
+}
+
+function printCosts(title: string, costs: Costs, units: number, measure: Measure): void {
   const lines = costs.slice(0, words.lines).map(([what, amount]) => {
-    return `${(amount / units).toFixed(digits).padStart(9)} ${measure}  ${what}`;
+    return `${printAmount(amount / units, measure)}  ${what}`;
   });
   process.stdout.write(`\n### ${title}\n${lines.join('\n')}\n`);
+}
+
+function printAmount(amount: number, measure: Measure): string {
+  return `${amount.toFixed(measure === 'B' ? 0 : 2).padStart(9)} ${measure}`;
 }
 
 /** The clock of CPU profiles. */
