@@ -1,9 +1,10 @@
-import { keepAllocationsYoung } from '@sluice/runtime';
+import { keepAllocationsYoung, yieldToMainThread } from '@sluice/runtime';
 import { processSeat } from './config.ts';
 import { startIngress } from './start.ts';
 import { startSupervisor } from './supervise.ts';
 
 keepAllocationsYoung();
+yieldToMainThread();
 
 // An empty value counts as unset, as it does for every setting.
 const isOneOfSeveral = Boolean(process.env[processSeat]?.trim());

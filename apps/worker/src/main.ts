@@ -1,8 +1,9 @@
-import { keepAllocationsYoung } from '@sluice/runtime';
+import { keepAllocationsYoung, yieldToMainThread } from '@sluice/runtime';
 import { startProcess } from './process.ts';
 import { startSupervisor } from './supervise.ts';
 
 keepAllocationsYoung();
+yieldToMainThread();
 
 // The supervisor runs this same file for each process under it. An empty value counts as unset, as for every setting.
 const worker = process.env.SLUICE_WORKER_ID?.trim();

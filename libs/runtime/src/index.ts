@@ -1,4 +1,5 @@
 export * from './awake-limit.ts';
+export * from './background-threads.ts';
 export { type Clock, steadyNow, systemClock, type Timer } from './clock.ts';
 export * from './config-error.ts';
 export type { DurationSeries } from './duration-histogram.ts';

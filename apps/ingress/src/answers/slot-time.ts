@@ -7,7 +7,7 @@ export class SlotTime {
   private count = 0;
 
   constructor(choices: number) {
-    this.beganAt = Array.from({ length: choices });
+    this.beganAt = new Array<number | undefined>(choices).fill(undefined);
   }
 
   /** The mean over those that ran to their end; absent if none did. */
