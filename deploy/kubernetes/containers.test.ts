@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ingressEnvironment } from '@sluice/ingress';
-import { describeEnvironment } from '@sluice/runtime';
+import { describeEnvironment, threadOptions } from '@sluice/runtime';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
@@ -71,6 +71,13 @@ describe('the image', () => {
       })),
     );
     expect(imports.filter(({ target }) => !held.has(target))).toEqual([]);
+  });
+});
+
+describe('the start of the image', () => {
+  it('gives Node the options of a process that serves', () => {
+    const [, words = '[]'] = /^ENTRYPOINT (\[.*\])$/m.exec(read('deploy/docker/Dockerfile')) ?? [];
+    expect(JSON.parse(words)).toEqual(['node', ...threadOptions, 'app/src/main.ts']);
   });
 });
 

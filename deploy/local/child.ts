@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { SluiceError } from '@sluice/canonical';
-import type { Clock } from '@sluice/runtime';
+import { type Clock, threadOptions } from '@sluice/runtime';
 import { z } from 'zod';
 
 const member = z.object({ pid: z.number(), opsPort: z.number() });
@@ -85,7 +85,7 @@ export class Child {
     const { entry, environment } = this.options;
     this.current = fork(entry, [], {
       env: environment,
-      execArgv: [],
+      execArgv: [...threadOptions],
       detached: true,
       // Logs of every process belong on stderr: stdout may be a machine's.
       stdio: ['ignore', 2, 2, 'ipc'],

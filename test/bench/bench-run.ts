@@ -53,21 +53,24 @@ export async function runBench(options: BenchOptions): Promise<BenchResult> {
   for (const contender of contenders) await warmUp(contender, new Account(upstream, pace));
   for (const scenario of scenarios) {
     const taking = contenders.filter(({ kind }) => scenario.kinds.includes(kind));
-    for (let round = 1; round <= rounds; round++) {
+    // V8 compiles anew for each kind of load, so the first round of it is not kept.
+    for (let round = scenario.startsOthers ? 1 : 0; round <= rounds; round++) {
+      const title = `${scenario.title}, ${round === 0 ? 'warm-up' : `round ${round}`}`;
       for (const contender of taking) {
         const account = new Account(upstream, pace);
         // If one contender can't do a scenario, its row stays empty and the run goes on.
         const measures = await scenario.measure(contender, account).catch((error: Error): Measures => {
           account.findings.push(error.message);
-          say(`${scenario.title}, round ${round}, ${contender.name}: ${error.message}`);
+          say(`${title}, ${contender.name}: ${error.message}`);
           return {};
         });
+        say(describe(`${title}, ${contender.name}`, measures, account));
+        if (round === 0) continue;
         const { ownShare, restShare, findings } = account;
         samples.push({
           ...{ scenario: scenario.name, round, contender: contender.name },
           ...{ measures, ownShare, restShare, findings },
         });
-        say(describe(scenario, round, contender, measures, account));
       }
     }
   }
@@ -108,17 +111,11 @@ export class Account implements Bench {
   }
 }
 
-function describe(
-  scenario: Scenario,
-  round: number,
-  contender: Contender,
-  measures: Measures,
-  account: Account,
-): string {
+function describe(title: string, measures: Measures, account: Account): string {
   const figures = Object.entries(measures).map(([name, value]) => `${name} ${+value.toPrecision(4)}`);
   const shares = `machine: ours ${percent(account.ownShare)}, others ${percent(account.restShare)}`;
   const doubts = account.findings.length > 0 ? ` [${account.findings.join('; ')}]` : '';
-  return `${scenario.title}, round ${round}, ${contender.name}: ${figures.join(', ')} (${shares})${doubts}`;
+  return `${title}: ${figures.join(', ')} (${shares})${doubts}`;
 }
 
 function percent(share: number): string {

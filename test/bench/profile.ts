@@ -143,15 +143,17 @@ async function profileNative(name: string, { plan, unit }: Subject, upstream: Up
   } finally {
     await gateway.stop();
     folder.remove();
-    for (const { pid } of profiled(gateway)) await removeWritten(pid);
+    await removeMaps();
   }
 }
 
-/** V8 has no flag of `NODE_OPTIONS` that says where it writes these. */
-async function removeWritten(pid: number): Promise<void> {
-  await rm(compiledMap(pid), { force: true });
-  for await (const file of glob(`isolate-*-${pid}-v8.log`, { cwd: repository }))
+/** Removes what V8 wrote for `--perf-basic-prof`, also for supervisors: no flag of `NODE_OPTIONS` says where to. */
+async function removeMaps(): Promise<void> {
+  for await (const file of glob('isolate-*-v8.log', { cwd: repository })) {
+    const [, pid] = /-(\d+)-v8/.exec(file) ?? [];
     await rm(join(repository, file));
+    await rm(compiledMap(Number(pid)), { force: true });
+  }
 }
 
 async function profileMemory(name: string, { plan, unit }: Subject, upstream: Upstream): Promise<void> {

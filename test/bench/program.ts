@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { threadOptions } from '@sluice/runtime';
 import { z } from 'zod';
 import { killWithUs } from './kill-with-us.ts';
 
@@ -40,7 +41,7 @@ export async function startProgram({ root, entry, environment }: ProgramOptions)
   const child = fork(join(root, entry), [], {
     cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
-    execArgv: [],
+    execArgv: [...threadOptions],
     // Logs go to stderr: stdout is for the table.
     stdio: ['ignore', 2, 2, 'ipc'],
   });

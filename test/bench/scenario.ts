@@ -22,6 +22,8 @@ export interface Scenario {
   readonly title: string;
   /** Which contenders take part. */
   readonly kinds: readonly ContenderKind[];
+  /** Whether it starts processes of its own, and warms them up, instead of using those that stand. */
+  readonly startsOthers?: true;
   measure(contender: Contender, bench: Bench): Promise<Measures>;
 }
 

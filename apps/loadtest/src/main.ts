@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { assertNever, SluiceError } from '@sluice/canonical';
+import { yieldToMainThread } from '@sluice/runtime';
 import { describeTrace } from './arrivals/trace.ts';
 import { goals, measureCeiling } from './bench/ceiling.ts';
 import { errorText } from './error-text.ts';
@@ -39,6 +40,8 @@ const interruptedCode = 130;
 
 /** Runs the command line and sets the process's exit code. Never throws. */
 export async function main(args: string[]): Promise<void> {
+  // Often this program shares its machine with the server under test, which must not wait for our garbage.
+  yieldToMainThread();
   // A reader of our output may end first, as `tee` does at an interrupt. Results must still be written.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {

@@ -1,6 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 
+/**
+ * Node's options for a process that serves: as many of V8's threads as Node counts cores beside the main thread's, at
+ * least one. The default is four, however few cores there are.
+ */
+export const threadOptions: readonly string[] = ['--v8-pool-size=0'];
+
 /** The name that Node gives to V8's threads, which compile and collect garbage. */
 const nameOfV8 = 'V8Worker';
 /**
@@ -14,8 +20,8 @@ const lowest = 19;
  * Lets the main thread run before V8's own threads, where both want the same core. Call it once, before a process
  * begins to serve.
  *
- * V8 compiles and marks garbage with up to four threads at once, for tens of milliseconds. With as few cores they take
- * all of them, and every stream waits behind them. Does nothing where threads have no files in `/proc`, or may not be
+ * V8 compiles and marks garbage with several threads at once, for tens of milliseconds. Where they take all the cores,
+ * every stream waits behind them. Does nothing where threads have no files in `/proc`, or may not be
  * changed.
  */
 export function yieldToMainThread(): void {

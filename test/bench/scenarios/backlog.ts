@@ -22,6 +22,7 @@ export const backlog: Scenario = {
   name: 'backlog',
   title: '5,000 queued jobs drained',
   kinds: ['gateway'],
+  startsOthers: true,
   async measure(contender, bench) {
     const fresh = await contender.startAnother?.();
     if (!fresh) return {};

@@ -24,6 +24,7 @@ export const memory: Scenario = {
   name: 'memory',
   title: 'memory per idle stream',
   kinds: ['proxy', 'gateway'],
+  startsOthers: true,
   async measure(contender, bench) {
     const fresh = await contender.startAnother?.();
     if (!fresh) return {};
@@ -49,6 +50,7 @@ export const besideIdle: Scenario = {
   name: 'idle',
   title: 'load beside idle streams',
   kinds: ['gateway'],
+  startsOthers: true,
   async measure(contender, bench) {
     const fresh = await contender.startAnother?.();
     if (!fresh) return {};

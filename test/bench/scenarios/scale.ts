@@ -15,6 +15,7 @@ export const scale: Scenario = {
   name: 'scale',
   title: '1, 2, 4 ingresses and workers',
   kinds: ['gateway'],
+  startsOthers: true,
   async measure(contender, bench): Promise<Measures> {
     const [whole, half, quarter] = await costs(contender, bench, 1, [users, users / 2, users / 4]);
     const [two] = await costs(contender, bench, 2, [users]);

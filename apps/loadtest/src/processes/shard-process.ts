@@ -1,3 +1,4 @@
+import { yieldToMainThread } from '@sluice/runtime';
 import { createHostClock } from '../clock.ts';
 import type { Interval } from '../measures/recorder.ts';
 import { runShard, type ShardPlan, type ShardResult } from './shard.ts';
@@ -36,4 +37,5 @@ process.on('message', (message: ToShard) => {
   if (message.type === 'stop') stopping.abort();
   else void run(message.plan);
 });
+yieldToMainThread();
 tell({ type: 'ready' });
