@@ -47,6 +47,8 @@ const help = `npm run bench:compare -- [flags] [FIRST [SECOND]]
 
   --apply FILE    a patch for the second
   --micro-only    micro-benchmarks alone: two minutes
+  --standing      the same gateways serve all rounds, instead of new ones in each: shows a percentile that is hidden
+                  behind the first minutes of a process, but may be wrong by a tenth
   --rounds N      rounds of both, interleaved, ${fewestRounds} or more (5)
   --pace X        length of the loads, 1 as in the benchmark (0.4)
 `;
@@ -57,6 +59,7 @@ const words = readCommandLine(help, () => {
       pace: { type: 'string', default: '0.4' },
       apply: { type: 'string' },
       'micro-only': { type: 'boolean', default: false },
+      standing: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h' },
     },
     allowPositionals: true,
@@ -111,9 +114,20 @@ async function compareGateways(both: readonly Worktree[]): Promise<Judgement[]> 
   const account = new Account(upstream, pace);
   const found: Measures[][] = [];
   try {
-    for (let round = 1; round <= rounds; round++) {
-      found.push(await measureGateways(round, both, account));
+    const measure = async (round: number, gateways: readonly Gateway[]) => {
+      found.push(await inTurn(round, gateways, (gateway) => measureAll(gateway, account)));
       process.stderr.write(`whole gateways, round ${round}\n`);
+    };
+    const everyRound = Array.from({ length: rounds }, (_, index) => index + 1);
+    if (words.standing) {
+      await useGateways(1, both, account, async (gateways) => {
+        // As in the benchmark, each load runs once before it is measured.
+        await inTurn(1, gateways, (gateway) => measureAll(gateway, account));
+        for (const round of everyRound) await measure(round, gateways);
+      });
+    } else {
+      for (const round of everyRound)
+        await useGateways(round, both, account, (gateways) => measure(round, gateways));
     }
   } finally {
     await upstream.stop();
@@ -130,14 +144,16 @@ async function compareGateways(both: readonly Worktree[]): Promise<Judgement[]> 
 }
 
 /**
- * Measures a gateway of each. They are fresh in every round, because processes of the same code differ by up to a tenth
- * for as long as they live: with the same ones, all rounds agreed on a difference that there was not.
+ * Lends a warm gateway of each. They are fresh in every round unless it says otherwise, because processes of the same
+ * code differ by up to a tenth for as long as they live: with the same ones, all rounds agreed on a difference that
+ * there was not.
  */
-async function measureGateways(
+async function useGateways(
   round: number,
   both: readonly Worktree[],
   account: Account,
-): Promise<Measures[]> {
+  use: (gateways: readonly Gateway[]) => Promise<void>,
+): Promise<void> {
   const started: Gateway[] = [];
   try {
     const gateways = await inTurn(round, both, async ({ root, name }) => {
@@ -147,7 +163,7 @@ async function measureGateways(
       await warmUp(gateway, account);
       return gateway;
     });
-    return await inTurn(round, gateways, (gateway) => measureAll(gateway, account));
+    await use(gateways);
   } finally {
     for (const gateway of started) await gateway.stop();
   }

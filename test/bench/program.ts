@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { threadOptions } from '@sluice/runtime';
 import { z } from 'zod';
 import { killWithUs } from './kill-with-us.ts';
 
@@ -36,12 +36,12 @@ export interface ProgramOptions {
 const readyLimitMs = 30_000;
 const stopLimitMs = 10_000;
 
-/** Starts a program and resolves when it serves. Its output goes to our stderr. */
+/** Starts a program as `npm start` does and resolves when it serves. Its output goes to our stderr. */
 export async function startProgram({ root, entry, environment }: ProgramOptions): Promise<Program> {
   const child = fork(join(root, entry), [], {
     cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
-    execArgv: [...threadOptions],
+    execArgv: await threadOptionsOf(root),
     // Logs go to stderr: stdout is for the table.
     stdio: ['ignore', 2, 2, 'ipc'],
   });
@@ -59,6 +59,13 @@ export async function startProgram({ root, entry, environment }: ProgramOptions)
       clearTimeout(limit);
     },
   };
+}
+
+/** The options of Node with which a checkout starts what serves. Those before 26 November 2026 know none. */
+async function threadOptionsOf(root: string): Promise<string[]> {
+  const file = join(root, 'libs/runtime/src/background-threads.ts');
+  if (!existsSync(file)) return [];
+  return z.object({ threadOptions: z.array(z.string()) }).parse(await import(file)).threadOptions;
 }
 
 async function waitForReady(child: ChildProcess, entry: string): Promise<ReadyMessage> {
