@@ -21,8 +21,7 @@ const lowest = 19;
  * begins to serve.
  *
  * V8 compiles and marks garbage with several threads at once, for tens of milliseconds. Where they take all the cores,
- * every stream waits behind them. Does nothing where threads have no files in `/proc`, or may not be
- * changed.
+ * every stream waits behind them. Does nothing where threads have no files in `/proc` or may not be changed.
  */
 export function yieldToMainThread(): void {
   try {
