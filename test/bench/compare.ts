@@ -144,9 +144,9 @@ async function compareGateways(both: readonly Worktree[]): Promise<Judgement[]> 
 }
 
 /**
- * Lends a warm gateway of each. They are fresh in every round unless it says otherwise, because processes of the same
- * code differ by up to a tenth for as long as they live: with the same ones, all rounds agreed on a difference that
- * there was not.
+ * Lends a warm gateway of each. Without `--standing` every round has fresh ones, because processes of the same code
+ * differ by up to a tenth for as long as they live: with the same ones, all rounds agreed on a difference that there
+ * was not.
  */
 async function useGateways(
   round: number,

@@ -108,8 +108,9 @@ function pathOf(url: string, root: string): string {
   return url.startsWith('file:') ? relative(root, fileURLToPath(url)) : url;
 }
 
-function add(sums: Map<string, number>, name: string, us: number): void {
-  sums.set(name, (sums.get(name) ?? 0) + us);
+/** Adds to the sum of a name. */
+export function add(sums: Map<string, number>, name: string, amount: number): void {
+  sums.set(name, (sums.get(name) ?? 0) + amount);
 }
 
 /** Largest first. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { printTree, summarize } from './native-profile.ts';
+import { summarize, treeLines } from './native-profile.ts';
 import type { Frame, Sample } from './native-samples.ts';
 
 const root = '/repo/';
@@ -39,7 +39,7 @@ it('tells the kernel, collections and other threads from the code that stood in 
 
 it('draws a tree of JavaScript, system calls and what they end in', () => {
   const { tree } = summarize(samples, 2, root);
-  const lines = printTree(tree, 2, String);
+  const lines = treeLines(tree, 2, String);
   expect(lines.slice(0, 5)).toEqual([
     '6  emit node:events:489',
     '6    handle apps/ingress/src/handle.ts:7',
@@ -47,5 +47,5 @@ it('draws a tree of JavaScript, system calls and what they end in', () => {
     '2        copy_from_user',
     '2      garbage collection',
   ]);
-  expect(printTree(tree, 3, String)).toEqual(lines.slice(0, 2));
+  expect(treeLines(tree, 3, String)).toEqual(lines.slice(0, 2));
 });

@@ -1,4 +1,4 @@
-import { type Costs, functionOf, moduleOf, sortedCosts } from './cpu-profile.ts';
+import { add, type Costs, functionOf, moduleOf, sortedCosts } from './cpu-profile.ts';
 import type { Frame, Sample } from './native-samples.ts';
 
 /** What a process spent its CPU time on, in the kernel, in Node and in compiled JavaScript alike. */
@@ -31,7 +31,7 @@ export function summarize(samples: readonly Sample[], amount: number, root: stri
     add(layers, place ?? leaf.layer, amount);
     add(functions, leaf.name, amount);
     const known = steps.filter(({ isLandmark }) => isLandmark);
-    for (const name of new Set(known.filter(({ isOurs }) => isOurs).map((each) => each.name))) {
+    for (const name of new Set(known.filter(({ isListed }) => isListed).map((each) => each.name))) {
       add(inclusive, name, amount);
     }
     const path = known.map(({ name }) => name).reverse();
@@ -48,12 +48,12 @@ export function summarize(samples: readonly Sample[], amount: number, root: stri
 }
 
 /** A tree's lines, without what is less than `least`. */
-export function printTree(tree: Branch, least: number, print: (amount: number) => string): string[] {
+export function treeLines(tree: Branch, least: number, format: (amount: number) => string): string[] {
   const lines: string[] = [];
   const visit = ({ branches }: Branch, depth: number): void => {
     const large = [...branches].filter(([, { amount }]) => amount >= least);
     for (const [name, branch] of large.sort(([, a], [, b]) => b.amount - a.amount)) {
-      lines.push(`${print(branch.amount)}  ${'  '.repeat(depth)}${name}`);
+      lines.push(`${format(branch.amount)}  ${'  '.repeat(depth)}${name}`);
       visit(branch, depth + 1);
     }
   };
@@ -67,7 +67,8 @@ interface Step {
   /** Whether the tree has a branch for it. */
   isLandmark: boolean;
   /** Whether it is listed with all that it calls. */
-  isOurs: boolean;
+  isListed: boolean;
+  /** Whether it collects garbage. */
   collects: boolean;
 }
 
@@ -75,18 +76,18 @@ const unknown: Step = {
   name: '(unknown)',
   layer: '(unknown)',
   isLandmark: false,
-  isOurs: false,
+  isListed: false,
   collects: false,
 };
 const compiledName = /^(?:JS|Function|LazyCompile|Eval|Script):[~^+*]?'?(\S*) (\S+):(\d+):\d+$/;
 const systemCall = /^__(?:x64|arm64)_sys_(\w+)$/;
 
 function describe({ kind, name }: Frame, root: string): Step {
-  const plain = { name, isLandmark: false, isOurs: false, collects: name.includes('Heap::CollectGarbage') };
+  const plain = { name, isLandmark: false, isListed: false, collects: name.includes('Heap::CollectGarbage') };
   if (kind === 'kernel') {
     const [, call] = systemCall.exec(name) ?? [];
     if (call === undefined) return { ...plain, layer: 'kernel' };
-    return { ...plain, name: `system call ${call}`, layer: 'kernel', isLandmark: true, isOurs: true };
+    return { ...plain, name: `system call ${call}`, layer: 'kernel', isLandmark: true, isListed: true };
   }
   if (kind === 'library') {
     return {
@@ -95,14 +96,14 @@ function describe({ kind, name }: Frame, root: string): Step {
     };
   }
   const [, functionName = '', url, line] = compiledName.exec(name) ?? [];
-  if (url === undefined) return { ...plain, layer: 'compiled code without a name' };
+  if (url === undefined) return { ...plain, layer: 'other compiled code' };
   const node = { callFrame: { functionName, url, lineNumber: Number(line) - 1 } };
   const layer = moduleOf(node, root);
   return {
     name: functionOf(node, root),
     layer,
     isLandmark: true,
-    isOurs: layer.includes('/src/'),
+    isListed: layer.includes('/src/'),
     collects: false,
   };
 }
@@ -128,8 +129,4 @@ function grow(tree: Branch, path: readonly string[], amount: number): void {
     next.amount += amount;
     branch = next;
   }
-}
-
-function add(sums: Map<string, number>, name: string, amount: number): void {
-  sums.set(name, (sums.get(name) ?? 0) + amount);
 }

@@ -12,7 +12,7 @@ import { type Gateway, repository, startGateway } from './gateway.ts';
 import { openIdleStreams } from './idle-streams.ts';
 import { type LoadOutcome, type LoadPlan, runLoad } from './load.ts';
 import { models, pacedLifeMs } from './models.ts';
-import { printTree, summarize } from './native-profile.ts';
+import { summarize, treeLines } from './native-profile.ts';
 import { compiledMap, startRecording } from './native-samples.ts';
 import { openTemporaryFolder } from './temporary-folder.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
@@ -135,7 +135,7 @@ async function profileNative(name: string, { plan, unit }: Subject, upstream: Up
       printCosts('by layer', layers, units, 'µs');
       printCosts('by function', functions, units, 'µs');
       printCosts('functions of ours and system calls with all that they call', inclusive, units, 'µs');
-      const lines = printTree(tree, us * leastShare, (amount) => printAmount(amount / units, 'µs'));
+      const lines = treeLines(tree, us * leastShare, (amount) => printAmount(amount / units, 'µs'));
       process.stdout.write(
         `\n### as a tree, without what is below ${leastShare * 100} %\n${lines.join('\n')}\n`,
       );
@@ -147,12 +147,17 @@ async function profileNative(name: string, { plan, unit }: Subject, upstream: Up
   }
 }
 
-/** Removes what V8 wrote for `--perf-basic-prof`, also for supervisors: no flag of `NODE_OPTIONS` says where to. */
+/**
+ * Removes what V8 wrote for `--perf-basic-prof`, also for supervisors: no flag of `NODE_OPTIONS` says where to. A log
+ * without a map is of another profiler and stays.
+ */
 async function removeMaps(): Promise<void> {
   for await (const file of glob('isolate-*-v8.log', { cwd: repository })) {
     const [, pid] = /-(\d+)-v8/.exec(file) ?? [];
+    const map = compiledMap(Number(pid));
+    if (!existsSync(map)) continue;
+    await rm(map);
     await rm(join(repository, file));
-    await rm(compiledMap(Number(pid)), { force: true });
   }
 }
 
