@@ -1,5 +1,10 @@
 export type { Call, Connection, Failure } from './connection.ts';
 export { attemptMs } from './dial.ts';
+export type { FastHandler } from './fast-path/fast-connection.ts';
+export { type FastPath, type FastPathOptions, openFastPath } from './fast-path/fast-path.ts';
+export type { RequestHead } from './fast-path/request-head.ts';
+export { breakOff, type ResponseWriter } from './fast-path/response-writer.ts';
+export { writeChunk } from './fast-path/write-chunk.ts';
 export { isConnectionHeader, isHeaderName, isHeaderValue } from './header.ts';
 export { type Origin, originOf } from './origin.ts';
 export { Pool } from './pool.ts';

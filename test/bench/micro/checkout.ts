@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** Parts of the ingress that its package does not export. */
+/** Parts of the ingress that its package does not export; the fast path is exported by another one by now. */
 export interface IngressParts {
   openFastPath(server: Server, options: Record<string, unknown>): void;
   Relay: new (
@@ -41,6 +41,9 @@ export async function importResponseParser(root: string): Promise<ResponseParser
   return file.ResponseParser;
 }
 
+/** Its fast path has moved from the first to the second. */
+const ingressFolders = ['apps/ingress/src', 'libs/http/src'] as const;
+
 /**
  * A part of a checkout's ingress, found by its file name, since its folder has changed between commits; absent if the
  * checkout has none.
@@ -50,13 +53,12 @@ export async function findIngressPart<Name extends keyof IngressParts>(
   file: string,
   name: Name,
 ): Promise<IngressParts[Name] | undefined> {
-  const source = join(root, 'apps/ingress/src');
-  const path = readdirSync(source, { encoding: 'utf8', recursive: true }).find(
-    (candidate) => basename(candidate) === file,
-  );
+  const path = ingressFolders
+    .flatMap((folder) => filesOf(join(root, folder)))
+    .find((candidate) => basename(candidate) === file);
   if (path === undefined) return undefined;
   // As above; the parts are described here because an app exports nothing.
-  const parts = (await importFile(join(source, path))) as IngressParts;
+  const parts = (await importFile(path)) as IngressParts;
   return parts[name];
 }
 
@@ -69,6 +71,10 @@ export async function importIngressPart<Name extends keyof IngressParts>(
   const part = await findIngressPart(root, file, name);
   if (part === undefined) throw new Error(`the ingress in ${root} has no ${file}`);
   return part;
+}
+
+function filesOf(folder: string): string[] {
+  return readdirSync(folder, { encoding: 'utf8', recursive: true }).map((path) => join(folder, path));
 }
 
 function importFile(path: string): Promise<unknown> {

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { type Admission, createAdmission } from '@sluice/admission';
 import { type GenerationEvent, type InferenceRequest, SluiceError, type Usage } from '@sluice/canonical';
+import type { ResponseWriter } from '@sluice/http';
 import { createIngressMetrics, renderMetrics } from '@sluice/runtime';
 import { startRedis, type TestRedis, until } from '@sluice/testing';
 import { connected, type JobQueue, openRedis, type RedisClient, WorkerDirectory } from '@sluice/transport';
@@ -10,7 +11,6 @@ import type { Exchange } from '../exchange.ts';
 import { PromptPassage } from '../guards/prompt-passage.ts';
 import type { Services } from '../services.ts';
 import { Answer, type AnswerPlan } from './answer.ts';
-import type { ResponseWriter } from './response-writer.ts';
 import { singleAnswer } from './single-answer.ts';
 
 let server: TestRedis;

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
+import type { ResponseWriter } from '@sluice/http';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openTestServer, plainRequest, type TestServer, ways } from '../fast-path/test-server.ts';
 import { BodyWriter } from './body-writer.ts';
-import type { ResponseWriter } from './response-writer.ts';
+import { openTestServer, plainRequest, type TestServer, ways } from './test-server.ts';
 
 let server: TestServer;
 let answer: (response: ResponseWriter) => void;

@@ -1,5 +1,4 @@
-import type { Socket } from 'node:net';
-import type { ResponseWriter } from './response-writer.ts';
+import { type ResponseWriter, writeChunk } from '@sluice/http';
 
 /**
  * Longest piece, in UTF-16 units, that is written directly. Longer ones gain nothing, and may fill the socket's buffer.
@@ -35,11 +34,4 @@ export class BodyWriter {
     }
     writeChunk(socket, text);
   }
-}
-
-/** Writes `before`, which must be ASCII, and one HTTP chunk as a single string. */
-export function writeChunk(socket: Socket, text: string, before = ''): void {
-  const bytes = Buffer.byteLength(text);
-  // As many bytes as UTF-16 units means that the text is ASCII, which `latin1` writes faster.
-  socket.write(`${before}${bytes.toString(16)}\r\n${text}\r\n`, bytes === text.length ? 'latin1' : 'utf8');
 }

@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net';
+import type { ResponseWriter } from '@sluice/http';
 import { until } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openTestServer, plainRequest, type TestServer, ways } from '../fast-path/test-server.ts';
 import { limitLastStall } from './last-stall.ts';
 import { writeJson } from './reply.ts';
-import type { ResponseWriter } from './response-writer.ts';
+import { openTestServer, plainRequest, type TestServer, ways } from './test-server.ts';
 
 /** More than the kernel keeps for a client that does not read. */
 const long = 'x'.repeat(32 * 1024 * 1024);

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net';
-import { breakOff, type ResponseWriter } from './response-writer.ts';
+import { breakOff, type ResponseWriter } from '@sluice/http';
 
 /**
  * Drops a client that reads nothing of the rest of its answer for `stallLimitMs`. Once everything is written, no writer

@@ -2,11 +2,11 @@ import { connect, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import type { ErrorInfo, GenerationEvent } from '@sluice/canonical';
 import type { StreamEncoder } from '@sluice/formats';
+import type { ResponseWriter } from '@sluice/http';
 import { until } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openTestServer, plainRequest, type TestServer, type Way, ways } from '../fast-path/test-server.ts';
 import { Relay, type RelayOptions } from './relay.ts';
-import type { ResponseWriter } from './response-writer.ts';
+import { openTestServer, plainRequest, type TestServer, type Way, ways } from './test-server.ts';
 
 const start: GenerationEvent = { type: 'start', id: 'r', model: 'm', createdAt: 1 };
 const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };

@@ -1,9 +1,9 @@
 import { type ErrorInfo, type GenerationEvent, isTerminal } from '@sluice/canonical';
 import type { StreamEncoder } from '@sluice/formats';
+import { breakOff, type ResponseWriter } from '@sluice/http';
 import type { Seat } from '@sluice/runtime';
 import type { Ticking } from '../ticker.ts';
 import { BodyWriter } from './body-writer.ts';
-import { breakOff, type ResponseWriter } from './response-writer.ts';
 
 /**
  * Bytes that a client may leave unread before its relay pauses. With the overhead of many small pieces they take less

@@ -1,9 +1,9 @@
 import type { ErrorInfo, Json } from '@sluice/canonical';
 import { formats, recognizeFormat, type ServerCodec } from '@sluice/formats';
+import type { ResponseWriter } from '@sluice/http';
 import type { FastifyReply } from 'fastify';
 import { type Exchange, noteError } from '../exchange.ts';
 import type { Services } from '../services.ts';
-import type { ResponseWriter } from './response-writer.ts';
 
 /** The format in which a request is answered. */
 export function codecOf({ format, facts }: Exchange): ServerCodec {

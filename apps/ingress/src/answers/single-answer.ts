@@ -1,8 +1,8 @@
 import { Collector, type Generation, isTerminal, SluiceError } from '@sluice/canonical';
+import type { ResponseWriter } from '@sluice/http';
 import { type Exchange, noteError } from '../exchange.ts';
 import type { Services } from '../services.ts';
 import { Answer, type AnswerPlan } from './answer.ts';
-import type { ResponseWriter } from './response-writer.ts';
 
 /**
  * Collects the whole answers of a request, one per choice. Rejects with a refusal, with the error of the generation, or

@@ -7,11 +7,11 @@ import { type Order, WorkerDirectory } from '@sluice/transport';
 import { expect, it } from 'vitest';
 import { Dispatcher, type DispatcherOptions } from '../dispatch/dispatcher.ts';
 import type { Exchange } from '../exchange.ts';
-import { openTestServer, type Way, ways } from '../fast-path/test-server.ts';
 import type { Services } from '../services.ts';
 import type { Ticking } from '../ticker.ts';
 import type { AnswerPlan } from './answer.ts';
 import { streamAnswer } from './stream-answer.ts';
+import { openTestServer, type Way, ways } from './test-server.ts';
 
 const nothing = () => undefined;
 const keepAliveMs = 100;

@@ -1,11 +1,11 @@
 import { type ErrorInfo, SluiceError } from '@sluice/canonical';
 import type { ServerCodec, StreamEncoder } from '@sluice/formats';
+import { breakOff, type ResponseWriter } from '@sluice/http';
 import { type Exchange, noteError } from '../exchange.ts';
 import type { Services } from '../services.ts';
 import { Answer, type AnswerPlan } from './answer.ts';
 import { Relay, type RelayOptions } from './relay.ts';
 import { replyHeaders, writeError } from './reply.ts';
-import { breakOff, type ResponseWriter } from './response-writer.ts';
 
 /** Answers with a stream, written without fastify. Throws a refusal if nothing has been written yet, and any defect. */
 export async function streamAnswer(

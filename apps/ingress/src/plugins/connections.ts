@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { Server, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
+import { type FastPathOptions, openFastPath } from '@sluice/http';
 import { type Seat, TransientSet } from '@sluice/runtime';
 import type { FastifyInstance } from 'fastify';
-import { type FastPathOptions, openFastPath } from '../fast-path/fast-path.ts';
 
 /** How long an in-band error has to reach a client before the connection is cut, milliseconds. */
 const flushMs = 500;

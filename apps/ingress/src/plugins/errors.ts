@@ -1,8 +1,8 @@
 import { type ErrorInfo, errorInfoOf, SluiceError } from '@sluice/canonical';
 import { recognizeFormat } from '@sluice/formats';
+import { breakOff, type ResponseWriter } from '@sluice/http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { codecOf, replyHeaders, sendJson, writeError } from '../answers/reply.ts';
-import { breakOff, type ResponseWriter } from '../answers/response-writer.ts';
 import { type Exchange, noteError } from '../exchange.ts';
 import type { Services } from '../services.ts';
 import { noteRequest } from './observe.ts';

@@ -1,8 +1,8 @@
 import { type HttpFacts, recognizeFormat } from '@sluice/formats';
+import type { ResponseWriter } from '@sluice/http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { limitLastStall } from '../answers/last-stall.ts';
 import { replyHeaders } from '../answers/reply.ts';
-import type { ResponseWriter } from '../answers/response-writer.ts';
 import { closeExchange, type Exchange } from '../exchange.ts';
 import { httpFacts } from '../http-facts.ts';
 import type { Services } from '../services.ts';

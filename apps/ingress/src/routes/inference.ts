@@ -1,15 +1,14 @@
 import { estimateInputTokens, SluiceError, traceIdOf } from '@sluice/canonical';
 import type { Model, Pool } from '@sluice/catalog';
 import { readCredentials, type ServerCodec, serverCodecs } from '@sluice/formats';
+import type { FastHandler, ResponseWriter } from '@sluice/http';
 import type { Caller } from '@sluice/tenancy';
 import type { FastifyInstance } from 'fastify';
 import type { AnswerPlan } from '../answers/answer.ts';
 import { replyHeaders, writeJson } from '../answers/reply.ts';
-import type { ResponseWriter } from '../answers/response-writer.ts';
 import { singleAnswer } from '../answers/single-answer.ts';
 import { streamAnswer } from '../answers/stream-answer.ts';
 import type { Exchange } from '../exchange.ts';
-import type { FastHandler } from '../fast-path/fast-connection.ts';
 import { httpFacts } from '../http-facts.ts';
 import { noBody, readBody, refuseCompressed } from '../plugins/body.ts';
 import { writeFailure } from '../plugins/errors.ts';

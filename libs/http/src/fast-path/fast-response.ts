@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { isHeaderValue } from '@sluice/http';
-import { writeChunk } from '../answers/body-writer.ts';
-import type { ResponseWriter } from '../answers/response-writer.ts';
+import { isHeaderValue } from '../header.ts';
+import type { ResponseWriter } from './response-writer.ts';
+import { writeChunk } from './write-chunk.ts';
 
 /** What a response needs from the connection that it is written to. */
 export interface ResponseConnection {

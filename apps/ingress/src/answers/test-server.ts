@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { ResponseWriter } from '../answers/response-writer.ts';
-import { openFastPath } from './fast-path.ts';
+import { openFastPath, type ResponseWriter } from '@sluice/http';
 
 /** What can read a request and write its answer. */
 export const ways = ["Node's own server", 'the fast path'] as const;
