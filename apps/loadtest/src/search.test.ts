@@ -1,12 +1,11 @@
 import { once } from 'node:events';
-import type { IncomingMessage, Server } from 'node:http';
+import type { Server } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHostClock } from './clock.ts';
 import type { SearchPoint } from './measures/result.ts';
-import type { Random } from './random.ts';
 import { parseScenario, type ScenarioInput } from './scenario/scenario.ts';
 import { searchSaturation } from './search.ts';
-import { createFakeUpstream } from './upstream/server.ts';
+import { createFakeUpstream, type UpstreamOptions } from './upstream/server.ts';
 
 const servers: Server[] = [];
 
@@ -14,26 +13,28 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-async function listen(random: Random = () => 0): Promise<{ server: Server; target: string }> {
-  const { server } = createFakeUpstream({ clock: createHostClock(), random });
+/** The address of a fake upstream. */
+async function listen(options: Partial<UpstreamOptions> = {}): Promise<string> {
+  const { server } = createFakeUpstream({ clock: createHostClock(), random: () => 0, ...options });
   servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
-  return { server, target: `http://127.0.0.1:${port}` };
+  return `http://127.0.0.1:${port}`;
 }
 
 describe('a search that is interrupted', () => {
   it('reports the loads that it has tried, not the one that was cut off', async () => {
-    const { server, target } = await listen();
     const stopping = new AbortController();
     const points: SearchPoint[] = [];
     let loads = 0;
     let requests = 0;
-    server.on('request', () => {
-      requests += 1;
-      if (requests === 18) stopping.abort();
+    const target = await listen({
+      onRequest: () => {
+        requests += 1;
+        if (requests === 18) stopping.abort();
+      },
     });
     const scenario = parseScenario({
       target,
@@ -59,11 +60,8 @@ describe('a search that is interrupted', () => {
 
 describe('the loads of a search', () => {
   it('differ in their arrivals and prompts, so that no draw decides alone', async () => {
-    const { server, target } = await listen();
     const bodies: string[] = [];
-    server.on('request', (request: IncomingMessage) =>
-      request.on('data', (bytes: Buffer) => bodies.push(bytes.toString())),
-    );
+    const target = await listen({ onRequest: (body) => bodies.push(body) });
     const scenario = parseScenario({
       target,
       requests: 3,
@@ -80,9 +78,11 @@ describe('the loads of a search', () => {
   it('leave no doubt of the server where the client kept them from being met', async () => {
     let requests = 0;
     // The first load is served well, all others are not.
-    const { server, target } = await listen(() => (requests > 10 ? 0 : 0.99));
-    server.on('request', () => {
-      requests += 1;
+    const target = await listen({
+      random: () => (requests > 10 ? 0 : 0.99),
+      onRequest: () => {
+        requests += 1;
+      },
     });
     const scenario = parseScenario({
       target,
@@ -105,7 +105,7 @@ describe('the loads of a search', () => {
 
 describe('a search that finds nothing', () => {
   async function searchIn(input: ScenarioInput) {
-    const { target } = await listen();
+    const target = await listen();
     const profile = { kind: 'constant' as const, rate: 1 };
     const load = { kind: 'open' as const, spacing: 'constant' as const, profile };
     const scenario = parseScenario({ target, load, ...input });

@@ -27,16 +27,16 @@ afterEach(() => {
 
 /** Two processes that begin 40 requests; at the `at`th one `happens`. */
 async function run(at: number, happens: () => void): Promise<RunResult> {
-  const { server } = createFakeUpstream({ clock: createHostClock(), random: () => 0 });
+  let requests = 0;
+  const onRequest = () => {
+    requests += 1;
+    if (requests === at) happens();
+  };
+  const { server } = createFakeUpstream({ clock: createHostClock(), random: () => 0, onRequest });
   servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
-  let requests = 0;
-  server.on('request', () => {
-    requests += 1;
-    if (requests === at) happens();
-  });
   const scenario = parseScenario({
     target: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
     processes: 2,

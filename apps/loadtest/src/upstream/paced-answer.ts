@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { ResponseWriter } from '@sluice/http';
 import type { Clock } from '../clock.ts';
 import { formatToken } from '../requests/token-text.ts';
 import type { Pace } from './pace.ts';
@@ -6,7 +6,7 @@ import type { End, Voice } from './voice.ts';
 
 /** One answer that is written at a pace. */
 export interface PacedAnswerOptions {
-  response: ServerResponse;
+  response: ResponseWriter;
   voice: Voice;
   pace: Pace;
   /** Number of tokens: the pace's, or the caller's limit if that is lower. */
@@ -70,11 +70,13 @@ export class PacedAnswer {
     for (; this.said < last; this.said++) text += voice.token(formatToken(this.said, emittedAt));
     this.writes += 1;
     if (this.said === pace.cutAfter && this.said < tokens) {
-      response.write(text, () => response.destroy());
+      response.write(text);
+      response.socket?.destroySoon();
     } else if (this.said === tokens) {
       response.end(text + voice.end(end, tokens));
     } else {
-      this.isFull = !response.write(text);
+      response.write(text);
+      this.isFull = response.socket?.writableNeedDrain ?? false;
       this.schedule();
     }
   };

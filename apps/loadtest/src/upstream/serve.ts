@@ -18,7 +18,7 @@ export interface ServeOptions {
 /** Serves the fake upstream until the signal aborts. Resolves to the exit code. */
 export async function serveUpstream(options: ServeOptions): Promise<number> {
   const { port, host, signal } = options;
-  const { server, stats } = createFakeUpstream({
+  const { server, stats, stop } = createFakeUpstream({
     clock: createHostClock(),
     random: createRandom(process.pid),
   });
@@ -35,8 +35,7 @@ export async function serveUpstream(options: ServeOptions): Promise<number> {
     `fake upstream on http://${shownHost}:${actual}: paced-t50-n64-g10-b4-stamp and the like, /stats counts\n`,
   );
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  server.close();
-  server.closeAllConnections();
+  stop();
   options.print(`${JSON.stringify(stats)}\n`);
   return 0;
 }

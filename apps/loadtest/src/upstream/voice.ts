@@ -48,10 +48,9 @@ function openaiVoice({ id, model, inputTokens, created, includesUsage }: VoiceOp
     data({ id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model, choices, ...more });
   const delta = (content: object, finish: End | null) =>
     chunk([{ index: 0, delta: content, logprobs: null, finish_reason: finish }]);
-  const [before = '', after = ''] = delta({ content: mark }, null).split(mark);
   return {
     start: () => delta({ role: 'assistant', content: '', refusal: null }, null),
-    token: (text) => before + text + after,
+    token: prepared((text) => delta({ content: text }, null)),
     end: (end, output) =>
       `${delta({}, end)}${includesUsage ? chunk([], { usage: usage(output) }) : ''}data: [DONE]\n\n`,
     single: (content, end, output) =>
@@ -95,12 +94,11 @@ function anthropicVoice({ id, model, inputTokens }: VoiceOptions): Voice {
   const event = (value: { type: string }) => `event: ${value.type}\n${data(value)}`;
   const delta = (text: string) =>
     event({ type: 'content_block_delta', ...{ index: 0, delta: { type: 'text_delta', text } } });
-  const [before = '', after = ''] = delta(mark).split(mark);
   return {
     start: () =>
       event({ type: 'message_start', ...{ message: message([], null, 1) } }) +
       event({ type: 'content_block_start', ...{ index: 0, content_block: { type: 'text', text: '' } } }),
-    token: (text) => before + text + after,
+    token: prepared(delta),
     end: (end, output) =>
       event({ type: 'content_block_stop', ...{ index: 0 } }) +
       event({
@@ -131,10 +129,9 @@ function geminiVoice({ id, model, inputTokens }: VoiceOptions): Voice {
     modelVersion: model,
     responseId: id,
   });
-  const [before = '', after = ''] = data(answer(mark)).split(mark);
   return {
     start: () => '',
-    token: (text) => before + text + after,
+    token: prepared((text) => data(answer(text))),
     end: (end, output) => data(answer('', end, output)),
     single: (text, end, output) => json(answer(text, end, output)),
   };
@@ -142,6 +139,15 @@ function geminiVoice({ id, model, inputTokens }: VoiceOptions): Voice {
 
 /** Placeholder for a token's text in a prepared event; no model's name contains it. */
 const mark = '~text~';
+
+/** Writes the event of a token, from the second one on without building it anew. */
+function prepared(event: (text: string) => string): (text: string) => string {
+  let around: string[] | undefined;
+  return (text) => {
+    around ??= event(mark).split(mark);
+    return `${around[0]}${text}${around[1]}`;
+  };
+}
 
 function json(value: object): string {
   return JSON.stringify(value);

@@ -172,6 +172,59 @@ describe('a plain request', () => {
   });
 });
 
+describe('an answer', () => {
+  /** The body of the answer that `write` writes, in its framing. */
+  async function answerOf(write: (response: FastResponse) => void): Promise<string> {
+    held = [];
+    await client.send(post('a'));
+    await until(() => held?.length === 1);
+    const [response] = held;
+    if (!response) throw new Error('no request came');
+    write(response);
+    held = undefined;
+    await client.send(post('next'));
+    await until(() => client.bodies.at(-1) === 'fast next');
+    const body = client.received.slice(client.received.indexOf('\r\n\r\n') + 4);
+    return body.slice(0, body.indexOf('HTTP/1.1'));
+  }
+
+  it('without a length comes in chunks, the last with the end', async () => {
+    const pieces: string[] = [];
+    const text = await answerOf((response) => {
+      const real = response.socket.write.bind(response.socket);
+      vi.spyOn(response.socket, 'write').mockImplementation((piece, ...more) => {
+        pieces.push(String(piece));
+        return Reflect.apply(real, undefined, [piece, ...more]);
+      });
+      response.writeHead(200, {});
+      response.write('one');
+      response.write('');
+      response.end('zwölf');
+      response.end('more');
+      response.write('more');
+    });
+    expect(text).toBe('3\r\none\r\n6\r\nzwölf\r\n0\r\n\r\n');
+    expect(pieces[1]).toBe('6\r\nzwölf\r\n0\r\n\r\n');
+  });
+
+  it('without a length may be empty', async () => {
+    const text = await answerOf((response) => {
+      response.writeHead(200, {});
+      response.end();
+    });
+    expect(text).toBe('0\r\n\r\n');
+  });
+
+  it('with a length comes as it is, in any number of pieces', async () => {
+    const text = await answerOf((response) => {
+      response.writeHead(200, { 'content-length': '9' });
+      response.write('one');
+      response.end('zwölf');
+    });
+    expect(text).toBe('onezwölf');
+  });
+});
+
 describe('a request that is whole late', () => {
   it('is read on after a pause for too many waiting bytes', async () => {
     held = [];

@@ -75,23 +75,30 @@ export class FastResponse extends EventEmitter implements ResponseWriter {
   write(text: string): void {
     this.assertBegun();
     if (this.hasEnded || text === '') return;
-    writeChunk(this.socket, text, this.takeHead());
+    const before = this.takeHead();
+    if (this.chunkedEncoding) writeChunk(this.socket, text, { before });
+    else this.socket.write(before + text);
   }
 
   /** Ends the body; with a content length, `text` is all of it. Throws if the head has not been written. */
   end(text = ''): void {
     this.assertBegun();
     if (this.hasEnded) return;
-    if (this.chunkedEncoding) this.write(text);
     this.hasEnded = true;
-    const rest = this.takeHead() + (this.chunkedEncoding ? lastChunk : text);
-    const isAscii = this.chunkedEncoding || this.bodyBytes === text.length;
+    const before = this.takeHead();
     const { socket } = this;
-    socket.write(rest, isAscii ? 'latin1' : 'utf8', (error) => {
+    const written = (error?: Error | null) => {
       if (error) return;
       this.writableFinished = true;
       this.connection.responseEnded();
-    });
+    };
+    if (!this.chunkedEncoding) {
+      socket.write(before + text, this.bodyBytes === text.length ? 'latin1' : 'utf8', written);
+    } else if (text === '') {
+      socket.write(before + lastChunk, 'latin1', written);
+    } else {
+      writeChunk(socket, text, { before, after: lastChunk }, written);
+    }
     // The kernel nearly always takes all of it at once. Then no timer is needed for a client that does not read.
     if (socket.writableLength === 0) this.writableFinished = true;
     this.emit('prefinish');
