@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Seat } from '@sluice/runtime';
 import { FastResponse, type ResponseConnection } from './fast-response.ts';
-import { type RequestHead, readRequestHead } from './request-head.ts';
+import { type RequestHead, RequestHeadReader } from './request-head.ts';
 
 /**
  * The longest request, head and body, that is read here. Node's server reads longer ones, because it can refuse them
@@ -46,6 +46,7 @@ export class FastConnection implements ResponseConnection {
   readonly socket: Socket;
   seat: Seat<FastConnection> | undefined;
   private readonly services: FastPathServices;
+  private readonly heads = new RequestHeadReader();
   private response: FastResponse | undefined;
   /** Bytes that have not yet become a request, in order. */
   private arrived: Buffer[] = [];
@@ -167,7 +168,7 @@ export class FastConnection implements ResponseConnection {
   private readHead(): FastConnection['begun'] {
     const { services } = this;
     const [first] = this.arrived;
-    const head = first && readRequestHead(first);
+    const head = first && this.heads.read(first);
     if (!head || head.contentLength > services.bodyLimitBytes) return undefined;
     if (head.length + head.contentLength > longestRequest) return undefined;
     const handler = services.route(head.path);
