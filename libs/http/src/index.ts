@@ -1,8 +1,7 @@
 export type { Call, Connection, Failure } from './connection.ts';
 export { attemptMs } from './dial.ts';
 export type { FastHandler } from './fast-path/fast-connection.ts';
-export { type FastPath, type FastPathOptions, openFastPath } from './fast-path/fast-path.ts';
-export type { RequestHead } from './fast-path/request-head.ts';
+export { type FastPathOptions, openFastPath } from './fast-path/fast-path.ts';
 export { breakOff, type ResponseWriter } from './fast-path/response-writer.ts';
 export { writeChunk } from './fast-path/write-chunk.ts';
 export { isConnectionHeader, isHeaderName, isHeaderValue } from './header.ts';
