@@ -1,7 +1,7 @@
 import type { Column } from './table.ts';
 
 /** CPU microseconds of the bare proxy per request, on the machine for which the goals were set. */
-const whereGoalsWereSet = 17;
+const proxyRequestUs = 17;
 
 /**
  * How fast this machine is compared to the one of the goals, by what a request costs the bare proxy on both. The goals
@@ -11,6 +11,6 @@ const whereGoalsWereSet = 17;
 export function compareMachines(columns: readonly Column[]): string | undefined {
   const here = columns.find(({ name }) => name === 'nginx')?.measures.stackPerRequest;
   if (here === undefined) return undefined;
-  const factor = (here / whereGoalsWereSet).toFixed(2);
-  return `This machine beside that of the goals, by the CPU time of nginx per request: ${here.toFixed(1)} µs here, ${whereGoalsWereSet} there (× ${factor}).`;
+  const factor = (here / proxyRequestUs).toFixed(2);
+  return `This machine beside that of the goals, by the CPU time of nginx per request: ${here.toFixed(1)} µs here, ${proxyRequestUs} there (× ${factor}).`;
 }

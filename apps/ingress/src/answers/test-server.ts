@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { openFastPath, type ResponseWriter } from '@sluice/http';
+import { createServer, type RequestListener } from 'node:http';
+import { type FastPathOptions, openFastPath, type ResponseWriter } from '@sluice/http';
 
 /** What can read a request and write its answer. */
 export const ways = ["Node's own server", 'the fast path'] as const;
@@ -14,18 +14,26 @@ export interface TestServer {
 }
 
 /** Serves every request in the given way: `answer` gets the response to write to. The connections stay open. */
-export async function openTestServer(
-  way: Way,
-  answer: (response: ResponseWriter) => void,
+export function openTestServer(way: Way, answer: (response: ResponseWriter) => void): Promise<TestServer> {
+  return openRoutedServer(
+    () => (way === 'the fast path' ? (_head, _body, response) => answer(response) : undefined),
+    (_request, response) => answer(response),
+  );
+}
+
+/** Serves by the fast path what `route` has a handler for, and everything else by `listener`. */
+export async function openRoutedServer(
+  route: FastPathOptions['route'],
+  listener?: RequestListener,
 ): Promise<TestServer> {
-  const server = createServer((_request, response) => answer(response));
+  const server = createServer(listener);
   const fastPath = openFastPath(server, {
     keepAliveMs: 5_000,
     idleLimitMs: 5_000,
     quietMs: 1,
     bodyLimitBytes: 1_000,
     isClosing: () => false,
-    route: () => (way === 'the fast path' ? (_head, _body, response) => answer(response) : undefined),
+    route,
     now: () => 0,
     onHandOver: () => undefined,
   });

@@ -1,12 +1,10 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import type { Claim } from '@sluice/admission';
-import { openFastPath } from '@sluice/http';
 import { createIngressMetrics, createLogger } from '@sluice/runtime';
 import type { Caller } from '@sluice/tenancy';
 import { startRedis, type TestRedis, until } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openRoutedServer } from '../answers/test-server.ts';
 import type { Exchange } from '../exchange.ts';
 import { PromptRoom } from '../guards/prompt-room.ts';
 import type { Services } from '../services.ts';
@@ -40,23 +38,9 @@ it('a client that leaves while its key is looked up keeps no room for its prompt
       },
     },
   } as unknown as Services;
-  const server = createServer();
-  const fastPath = openFastPath(server, {
-    keepAliveMs: 5_000,
-    idleLimitMs: 5_000,
-    quietMs: 1,
-    bodyLimitBytes: 1_000,
-    isClosing: () => false,
-    route: routeInference(services),
-    now: () => 0,
-    onHandOver: () => undefined,
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port');
+  const server = await openRoutedServer(routeInference(services));
 
-  const client = connect(address.port, '127.0.0.1');
+  const client = connect(server.port, '127.0.0.1');
   client.write(
     'POST /v1/chat/completions HTTP/1.1\r\nhost: test\r\ncontent-type: application/json\r\n' +
       `content-length: ${body.length}\r\n\r\n${body}`,
@@ -67,7 +51,6 @@ it('a client that leaves while its key is looked up keeps no room for its prompt
   found.resolve({ tenant: 'acme' } as Caller);
   await new Promise(setImmediate);
   expect(() => promptRoom.take({} as Exchange, 'acme', body.length)).not.toThrow();
-  fastPath.cut();
   server.close();
 });
 
