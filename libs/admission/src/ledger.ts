@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 import { TurnBatch } from '@sluice/runtime';
-import { type QueueEntry, runLuaScript } from '@sluice/transport';
+import { type QueueEntry, runLuaScript, runPackingScript } from '@sluice/transport';
 import { Cluster, type Redis } from 'ioredis';
 import { z } from 'zod';
 import { type CheckList, type Hold, type Part, slotsOf } from './check-list.ts';
@@ -202,7 +202,7 @@ export class Ledger {
     books: Numbering<Slot>,
     values: readonly (string | number)[],
   ): Promise<unknown> {
-    return runLuaScript(this.redis, this.scripts[name], books.things.flatMap(bookKeys), values);
+    return runPackingScript(this.redis, this.scripts[name], books.things.flatMap(bookKeys), values);
   }
 }
 

@@ -194,12 +194,14 @@ const timeKey = `${slot}:time`;
  */
 function withOwnTime(redis: Redis): Redis {
   const methods: Record<string | symbol, unknown> = {
-    evalsha: () => Promise.reject(new ReplyError('NOSCRIPT')),
-    eval: (source: string, ...values: [number, ...string[]]) =>
-      redis.eval(
-        source.replace("redis.call('TIME')", `redis.call('LRANGE', '${timeKey}', 0, -1)`),
-        ...values,
-      ),
+    callBuffer: (command: 'evalsha' | 'eval', source: string, ...values: string[]) =>
+      command === 'evalsha'
+        ? Promise.reject(new ReplyError('NOSCRIPT'))
+        : redis.callBuffer(
+            'eval',
+            source.replace("redis.call('TIME')", `redis.call('LRANGE', '${timeKey}', 0, -1)`),
+            ...values,
+          ),
   };
   return new Proxy(redis, { get: (target, name) => methods[name] ?? Reflect.get(target, name) });
 }

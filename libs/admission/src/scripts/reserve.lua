@@ -6,10 +6,10 @@
 --   then for each request: its id; its input tokens (estimate); the numbers of the lists that its parts ask, such as
 --           '2 1'; for each part, the amounts that it asks, as JSON; the number of its jobs; for each job, its id, data
 --           and life in ms
--- Answer: one list of numbers. For each request: the index of the check that refuses for longest, within the first part
---         that refuses, or -1; after how many ms it would fit, or -1 for never; the mean service time in ms, or -1; how
---         many levels and how many priorities follow; the level of each check before it took, up to that part; and, if
---         the request is admitted, the priority of each of its jobs
+-- Answer: one packed list of numbers. For each request: the index of the check that refuses for longest, within the
+--         first part that refuses, or -1; after how many ms it would fit, or -1 for never; the mean service time in ms,
+--         or -1; how many levels and how many priorities follow; the level of each check before it took, up to that
+--         part; and, if the request is admitted, the priority of each of its jobs
 
 local leaseMs = tonumber(ARGV[1])
 -- As text, because formatting the number took a third of a microsecond for every member that gets it.
@@ -280,4 +280,4 @@ for _, book in ipairs(books) do
   if book.wasEmpty and not book.isEmpty then keepBook(book) end
 end
 for _, list in pairs(entering) do putJobs(list.queue, at, list.jobs) end
-return answers
+return cmsgpack.pack(answers)

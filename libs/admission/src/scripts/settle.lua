@@ -2,7 +2,7 @@
 --   ARGV, for each request: its id; numbers of its books, as '2 1'; tokens to book, or '' to give everything back;
 --         service time of this generation in ms, or '', which goes into the mean of its last book, and of its
 --         tenant there where tenants share
--- Answer: for each request 1 if there was something to settle, else 0
+-- Answer: a packed list, for each request 1 if there was something to settle, else 0
 
 local poolLifeMs = 24 * 3600 * 1000
 -- By key: the mean of a pool or of a tenant, how long it is kept, and for a pool its stored share, if any.
@@ -50,4 +50,4 @@ for index = 1, #ARGV, 4 do
 end
 writeBooks()
 for key, mean in pairs(means) do redis.call('SET', key, number(mean), 'PX', livesMs[key]) end
-return answers
+return cmsgpack.pack(answers)
