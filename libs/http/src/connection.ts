@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Dialler } from './dial.ts';
 import type { WireRequest } from './request.ts';
-import { ProtocolError, type ResponseHead } from './response-head.ts';
+import { ProtocolError, type ResponseHead, type ResponseHeadReader } from './response-head.ts';
 import { ResponseParser, type ResponseSink } from './response-parser.ts';
 
 /** Why a request got no complete answer. `closed` means that we closed the connection. */
@@ -36,6 +36,8 @@ export interface Call {
 
 /** What a connection reports to its pool. */
 export interface ConnectionOwner {
+  /** Reads the heads of all its connections. */
+  readonly heads: ResponseHeadReader;
   /** The answer is complete and the connection can take another call. */
   freed(connection: Connection): void;
   /** The connection is gone. `stale` is a call that a reused connection lost before the first byte of its answer. */
@@ -57,7 +59,7 @@ export class Connection implements ResponseSink {
   expiresAt = 0;
   private call: Call | undefined;
   private readonly socket: Socket;
-  private readonly parser = new ResponseParser(this);
+  private readonly parser: ResponseParser;
   private readonly owner: ConnectionOwner;
   private readonly connectTimer: NodeJS.Timeout;
   private keepsAlive = true;
@@ -70,6 +72,7 @@ export class Connection implements ResponseSink {
 
   constructor(dialler: Dialler, owner: ConnectionOwner, connectTimeoutMs: number, isSlow: boolean) {
     this.owner = owner;
+    this.parser = new ResponseParser(this, owner.heads);
     this.isSlow = isSlow;
     const buffer = isSlow ? Buffer.allocUnsafeSlow(slowBufferBytes) : sharedBuffer;
     this.socket = dialler.dial({ buffer, callback: (count) => this.receive(buffer, count) });

@@ -1,6 +1,7 @@
 import { type Call, Connection, type ConnectionOwner } from './connection.ts';
 import { Dialler } from './dial.ts';
 import type { Origin } from './origin.ts';
+import { ResponseHeadReader } from './response-head.ts';
 
 /** How long an idle connection is kept if the server does not say: shorter than any server or router keeps it. */
 const defaultKeepAliveMs = 4_000;
@@ -28,6 +29,7 @@ export interface PoolOptions {
  * bench:compare`, `npm run bench -- --only requests,memory`).
  */
 export class Pool implements ConnectionOwner {
+  readonly heads = new ResponseHeadReader();
   private readonly options: PoolOptions;
   private readonly dialler: Dialler;
   private readonly idle: Connection[] = [];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ProtocolError, type ResponseHead } from './response-head.ts';
+import { ProtocolError, type ResponseHead, ResponseHeadReader } from './response-head.ts';
 import { ResponseParser } from './response-parser.ts';
 
 interface Heard {
@@ -10,20 +10,24 @@ interface Heard {
   alone: boolean[];
 }
 
-/** Feeds the pieces to a parser that expects one response. */
-function parse(pieces: readonly string[]): Heard & { parser: ResponseParser } {
+/** Feeds the pieces to a parser that expects one response. `heads` may have read others before. */
+function parse(
+  pieces: readonly string[],
+  heads = new ResponseHeadReader(),
+): Heard & { parser: ResponseParser } {
   const heard: Heard = { heads: [], bodies: [], alone: [] };
   let body = '';
-  const parser: ResponseParser = new ResponseParser({
-    head: (head) => heard.heads.push(head),
-    body: (bytes, start, end) => {
+  const sink = {
+    head: (head: ResponseHead) => heard.heads.push(head),
+    body: (bytes: Buffer, start: number, end: number) => {
       body += bytes.toString('latin1', start, end);
     },
-    end: (isAlone) => {
+    end: (isAlone: boolean) => {
       heard.bodies.push(body);
       heard.alone.push(isAlone);
     },
-  });
+  };
+  const parser = new ResponseParser(sink, heads);
   for (const piece of pieces) {
     const bytes = Buffer.from(piece, 'latin1');
     parser.push(bytes, bytes.length);
@@ -52,6 +56,33 @@ describe('the response parser', () => {
         expect(pieces.alone).toEqual([true]);
       }),
     );
+  });
+
+  it('reads a response the same whatever the server has answered before, on any connection', () => {
+    const answers = [
+      chunked,
+      counted,
+      counted.replace('close', 'keep-alive'),
+      counted.replace('length: 4', 'length: 3'),
+      counted.replace('429', '200'),
+      'HTTP/1.1 204 No Content\r\n\r\n',
+    ];
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...answers), { minLength: 2, maxLength: 6 }), (texts) => {
+        const heads = new ResponseHeadReader();
+        for (const text of texts) {
+          const { parser: _one, ...after } = parse([text], heads);
+          const { parser: _other, ...alone } = parse([text]);
+          expect(after).toEqual(alone);
+        }
+      }),
+    );
+  });
+
+  it('reads a head that is repeated only once', () => {
+    const heads = new ResponseHeadReader();
+    const [first] = parse([chunked], heads).heads;
+    expect(parse([chunked], heads).heads[0]).toBe(first);
   });
 
   it('reads chunks, their extensions and trailers', () => {

@@ -1,4 +1,4 @@
-import { type Framing, ProtocolError, ResponseHead } from './response-head.ts';
+import { type Framing, ProtocolError, type ResponseHead, type ResponseHeadReader } from './response-head.ts';
 
 /** The receiver of a parsed response. */
 export interface ResponseSink {
@@ -37,9 +37,12 @@ export class ResponseParser {
   private remaining = 0;
   private hasInterim = false;
   private readonly sink: ResponseSink;
+  private readonly heads: ResponseHeadReader;
 
-  constructor(sink: ResponseSink) {
+  /** `heads` reads those of all connections to the server. */
+  constructor(sink: ResponseSink, heads: ResponseHeadReader) {
     this.sink = sink;
+    this.heads = heads;
   }
 
   /** True as soon as any byte of the response has come. */
@@ -121,7 +124,7 @@ export class ResponseParser {
   }
 
   private readHead(text: string): void {
-    const head = new ResponseHead(text);
+    const head = this.heads.read(text);
     if (head.status === 101) throw new ProtocolError('another protocol, which nobody asked for');
     // 100 Continue and 103 Early Hints precede the real head.
     this.hasInterim = head.status < 200;

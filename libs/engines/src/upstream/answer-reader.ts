@@ -106,7 +106,9 @@ function isPing({ event, data }: SseMessage): boolean {
 function decodeAll(messages: readonly SseMessage[], decoder: StreamDecoder): readonly GenerationEvent[] {
   const [first] = messages;
   if (messages.length === 1 && first) return decode(first, decoder);
-  return messages.flatMap((message) => decode(message, decoder));
+  const events: GenerationEvent[] = [];
+  for (const message of messages) for (const event of decode(message, decoder)) events.push(event);
+  return events;
 }
 
 function decode(message: SseMessage, decoder: StreamDecoder): GenerationEvent[] {
