@@ -1,4 +1,5 @@
 import type { Histogram, Registry } from 'prom-client';
+import { SeriesTable } from './series-table.ts';
 
 /** One series of a histogram. Keep it for as long as a stream lives: looking it up is slow, observing is not. */
 export interface DurationSeries {
@@ -20,9 +21,7 @@ interface Series extends DurationSeries {
  */
 export class DurationHistogram {
   private readonly name: string;
-  private readonly bucketsMs: readonly number[];
-  private readonly labelNames: readonly string[];
-  private readonly series = new Map<string, Series>();
+  private readonly series: SeriesTable<Series>;
   /** The beginning of each bucket's line, without the labels of the series. */
   private readonly bucketHeads: readonly string[];
 
@@ -37,8 +36,10 @@ export class DurationHistogram {
     registry: Registry,
   ) {
     this.name = name;
-    this.bucketsMs = bucketsMs;
-    this.labelNames = labelNames;
+    this.series = new SeriesTable(labelNames, (labels) => {
+      const printed = labelNames.map((label) => `${label}="${escapeLabel(labels[label] ?? '')}"`);
+      return createSeries(printed.join(','), bucketsMs);
+    });
     this.bucketHeads = [...bucketsMs.map((bound) => String(bound / 1000)), '+Inf'].map(
       (le) => `${name}_bucket{le="${le}"`,
     );
@@ -57,13 +58,7 @@ export class DurationHistogram {
 
   /** The series of these labels, created if it is new. Every label must be given. */
   child(labels: Readonly<Record<string, string>>): DurationSeries {
-    const key = this.labelNames.map((name) => labels[name]).join('\n');
-    const known = this.series.get(key);
-    if (known) return known;
-    const printed = this.labelNames.map((name) => `${name}="${escapeLabel(labels[name] ?? '')}"`);
-    const created = createSeries(printed.join(','), this.bucketsMs);
-    this.series.set(key, created);
-    return created;
+    return this.series.of(labels);
   }
 
   /**
@@ -72,7 +67,7 @@ export class DurationHistogram {
    * 270 ms of each scrape, and 60 this way.
    */
   private values(): PrintedSample[] {
-    return [...this.series.values()].flatMap(({ labels, counts, sumMs }) => {
+    return this.series.all().flatMap(({ labels, counts, sumMs }) => {
       let total = 0;
       const rest = labels === '' ? '}' : `,${labels}}`;
       const buckets = this.bucketHeads.map((head, index) => {

@@ -1,4 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { createCounter, createGauge } from './counted-metrics.ts';
 import { DurationHistogram, type DurationSeries } from './duration-histogram.ts';
 
 /** The values of a label: a closed list, or a description of where they come from. */
@@ -99,7 +100,7 @@ export function createMetricSet<Definitions extends MetricDefinitions>(
     name,
     create(definition, registry),
   ]);
-  // Each name has the instrument of its definition's kind, and prom-client's methods have the shapes of our types.
+  // Each name has the instrument of its definition's kind, whose methods have the shapes of our types.
   return { ...Object.fromEntries(instruments), registry } as MetricSet<Definitions>;
 }
 
@@ -108,11 +109,8 @@ function create(definition: MetricDefinition<MetricKind, LabelSources>, registry
   const labelNames = Object.keys(labels);
   const config = { name, help, labelNames, registers: [registry] };
   switch (kind) {
-    case 'counter': {
-      const created = new Counter(config);
-      for (const combination of closedCombinations(labels)) created.inc(combination, 0);
-      return created;
-    }
+    case 'counter':
+      return createCounter(config, closedCombinations(labels));
     case 'gauge':
       return createGauge(config);
     case 'duration': {
@@ -120,31 +118,6 @@ function create(definition: MetricDefinition<MetricKind, LabelSources>, registry
       return createDurations(histogram, labelNames.length > 0);
     }
   }
-}
-
-function createGauge(config: {
-  name: string;
-  help: string;
-  labelNames: string[];
-  registers: Registry[];
-}): unknown {
-  const readers: (() => void)[] = [];
-  const created: Gauge = new Gauge({
-    ...config,
-    collect: () => {
-      for (const read of readers) read();
-    },
-  });
-  const isLabelled = config.labelNames.length > 0;
-  const readFrom = (first: unknown, second?: unknown) => {
-    // By `GaugeOf`, the labels come first if there are any.
-    const [labels, read] = (isLabelled ? [first, second] : [{}, first]) as [
-      Record<string, string>,
-      () => number,
-    ];
-    readers.push(() => created.set(labels, read()));
-  };
-  return Object.assign(created, { readFrom });
 }
 
 function createDurations(histogram: DurationHistogram, isLabelled: boolean): unknown {
