@@ -1,3 +1,4 @@
+export * from './after-turn.ts';
 export * from './awake-limit.ts';
 export * from './background-threads.ts';
 export { type Clock, steadyNow, systemClock, type Timer } from './clock.ts';

@@ -1,3 +1,5 @@
+import { afterTurn } from './after-turn.ts';
+
 /** Most items in a batch. More in one script run would keep Redis from others for too long. */
 const batchLimit = 64;
 
@@ -16,7 +18,7 @@ export class TurnBatch<Item, Reply> {
 
   add(item: Item): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      if (this.pending.length === 0) setImmediate(() => this.flush());
+      if (this.pending.length === 0) afterTurn(() => this.flush());
       this.pending.push({ item, resolve, reject });
       if (this.pending.length >= batchLimit) this.flush();
     });

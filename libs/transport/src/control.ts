@@ -1,4 +1,5 @@
 import { isJsonObject, SluiceError } from '@sluice/canonical';
+import { afterTurn as afterOwnTurn } from '@sluice/runtime';
 import type { Bus } from './bus.ts';
 import { controlChannel } from './names.ts';
 
@@ -52,11 +53,11 @@ export interface OrderSender {
   send(worker: string, order: Order): void;
 }
 
-/** `afterTurn` runs a callback after this turn of the event loop. Default: `setImmediate`. */
+/** `afterTurn` runs a callback after this turn of the event loop. Default: that of the process. */
 export function createOrderSender(
   bus: Bus,
   ingress: string,
-  afterTurn: (callback: () => void) => void = setImmediate,
+  afterTurn: (callback: () => void) => void = afterOwnTurn,
 ): OrderSender {
   const outbox = new Map<string, Order[]>();
   const flush = (): void => {
