@@ -3,24 +3,8 @@ import type { HttpHeaders } from '@sluice/formats';
 import type { FastifyInstance } from 'fastify';
 import type { Exchange } from '../exchange.ts';
 import type { PromptRoom } from '../guards/prompt-room.ts';
+import { assertWithinLimits } from './body-limits.ts';
 import { exchangeOf } from './observe.ts';
-
-/** No prompt is nested more deeply, and recursion over a body that is could end the process. */
-const depthLimit = 200;
-/**
- * A value may be only a few bytes of body, but costs some microseconds and 100 bytes of memory to decode: 8 MB of empty
- * objects blocked the process for 16 s. Even a million tokens of the densest data hold fewer values than this.
- */
-const valueLimit = 200_000;
-/**
- * Fields beyond an object's 64th count as wide, and all objects of a body together may have 10,000 of them. Copying
- * objects with hundreds of fields is disproportionately slow: 2 MB of them blocked the process for 12 s. Rows of tables
- * stay below 64 fields, and no tool takes a map of 10,000.
- */
-const ordinaryWidth = 64;
-const wideFieldLimit = 10_000;
-/** Fields so far of the object that is open at each depth. Shared by all calls, which never overlap. */
-const widths = new Uint32Array(depthLimit + 1);
 
 /**
  * Reads bodies as JSON. A missing content type counts as JSON, and charset parameters are fine; any other type is
@@ -95,47 +79,3 @@ function isJsonType(contentType: string): boolean {
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
-const [quote, backslash, openBrace, closeBrace, openBracket, closeBracket, comma, colon] = [
-  34, 92, 123, 125, 91, 93, 44, 58,
-];
-
-/**
- * Throws for a JSON text beyond the limits of nesting, values or wide fields. It only scans the bytes and builds
- * nothing.
- */
-function assertWithinLimits(body: Buffer): void {
-  let depth = 0;
-  let values = 1;
-  let wideFields = 0;
-  widths[0] = 0;
-  let inString = false;
-  for (let index = 0; index < body.length; index += 1) {
-    const byte = body[index];
-    if (inString) {
-      if (byte === backslash) index += 1;
-      else if (byte === quote) inString = false;
-    } else if (byte === quote) inString = true;
-    else if (byte === openBrace || byte === openBracket) {
-      depth += 1;
-      values += 1;
-      if (depth > depthLimit) {
-        throw new SluiceError('invalid-request', `the body is nested deeper than ${depthLimit} levels`, {
-          detail: 'invalid-json',
-        });
-      }
-      widths[depth] = 0;
-    } else if (byte === closeBrace || byte === closeBracket) depth -= 1;
-    else if (byte === comma) values += 1;
-    else if (byte === colon) {
-      const width = (widths[depth] ?? 0) + 1;
-      widths[depth] = width;
-      if (width > ordinaryWidth) wideFields += 1;
-      if (wideFields > wideFieldLimit) {
-        const fact = `objects of more than ${ordinaryWidth} fields with more than ${wideFieldLimit} beyond those`;
-        throw new SluiceError('too-large', `the body holds ${fact}`);
-      }
-    }
-    if (values > valueLimit)
-      throw new SluiceError('too-large', `the body holds more than ${valueLimit} JSON values`);
-  }
-}
