@@ -11,10 +11,7 @@ interface Heard {
 }
 
 /** Feeds the pieces to a parser that expects one response. `heads` may have read others before. */
-function parse(
-  pieces: readonly string[],
-  heads = new ResponseHeadReader(),
-): Heard & { parser: ResponseParser } {
+function parse(pieces: readonly string[], heads?: ResponseHeadReader): Heard & { parser: ResponseParser } {
   const heard: Heard = { heads: [], bodies: [], alone: [] };
   let body = '';
   const sink = {

@@ -1,4 +1,4 @@
-import { type Framing, ProtocolError, type ResponseHead, type ResponseHeadReader } from './response-head.ts';
+import { type Framing, ProtocolError, type ResponseHead, ResponseHeadReader } from './response-head.ts';
 
 /** The receiver of a parsed response. */
 export interface ResponseSink {
@@ -39,8 +39,8 @@ export class ResponseParser {
   private readonly sink: ResponseSink;
   private readonly heads: ResponseHeadReader;
 
-  /** `heads` reads those of all connections to the server. */
-  constructor(sink: ResponseSink, heads: ResponseHeadReader) {
+  /** `heads` reads those of all connections to the server. Default: it has one of its own. */
+  constructor(sink: ResponseSink, heads = new ResponseHeadReader()) {
     this.sink = sink;
     this.heads = heads;
   }
