@@ -52,7 +52,7 @@ export async function runPackingScript(
 }
 
 // Lua's numbers are exact up to 2^53, as ours are.
-const unpackr = new Unpackr({ int64AsType: 'number' });
+const unpackr = new Unpackr({ int64AsType: 'number', useRecords: false });
 
 function current(values: LuaValues | (() => LuaValues)): LuaValues {
   return typeof values === 'function' ? values() : values;
