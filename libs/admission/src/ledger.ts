@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 import { TurnBatch } from '@sluice/runtime';
-import { type QueueEntry, runLuaScript, runPackingScript } from '@sluice/transport';
+import { type LuaValue, type QueueEntry, runLuaScript, runPackingScript } from '@sluice/transport';
 import { Cluster, type Redis } from 'ioredis';
 import { z } from 'zod';
 import { type CheckList, type Hold, type Part, slotsOf } from './check-list.ts';
@@ -175,7 +175,7 @@ export class Ledger {
 
   private readonly reserveAll = async (reservations: readonly Reservation[]): Promise<Answer[]> => {
     const [books, lists] = [new Numbering<Slot>(), new Numbering<CheckList>()];
-    const requests: (string | number)[] = [];
+    const requests: LuaValue[] = [];
     for (const { requestId, inputTokens, parts, entries = [] } of reservations) {
       requests.push(requestId, inputTokens, lists.numbersOf(parts.map(({ list }) => list)));
       for (const { amounts } of parts) requests.push(`[${amounts.join()}]`);
@@ -200,7 +200,7 @@ export class Ledger {
   private run(
     name: 'reserve' | 'settle',
     books: Numbering<Slot>,
-    values: readonly (string | number)[],
+    values: readonly LuaValue[],
   ): Promise<unknown> {
     return runPackingScript(this.redis, this.scripts[name], books.things.flatMap(bookKeys), values);
   }

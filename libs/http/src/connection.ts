@@ -100,8 +100,12 @@ export class Connection implements ResponseSink {
     call.connection = this;
     this.parser.begin();
     call.sent?.();
-    const { text, isAscii } = call.request;
+    const { text, isAscii, body } = call.request;
+    if (body) this.socket.cork();
     this.socket.write(text, isAscii ? 'latin1' : 'utf8');
+    if (!body) return;
+    this.socket.write(body);
+    this.socket.uncork();
   }
 
   /** Reads on after the call has paused it. */

@@ -2,6 +2,7 @@ import dns from 'node:dns';
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, isIP, type Server as TcpServer } from 'node:net';
+import { StringDecoder } from 'node:string_decoder';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Call, Connection, Failure } from './connection.ts';
 import { originOf } from './origin.ts';
@@ -31,6 +32,8 @@ beforeEach(async () => {
     } else if (request.url === '/working') {
       response.writeProcessing();
       setImmediate(() => response.socket?.destroy());
+    } else if (request.url === '/echo') {
+      request.pipe(response);
     } else response.end('answer');
   });
   server.on('connection', () => {
@@ -61,6 +64,7 @@ class Asked implements Call {
   status: number | undefined;
   wantsNoMore = false;
   text = '';
+  private readonly decoder = new StringDecoder('utf8');
   failure: Failure | undefined;
   readonly over: Promise<string | Failure>;
   private tell: (outcome: string) => void = () => undefined;
@@ -78,7 +82,7 @@ class Asked implements Call {
     this.status = head.status;
   }
   body(bytes: Buffer, start: number, end: number): void {
-    this.text += bytes.toString('utf8', start, end);
+    this.text += this.decoder.write(bytes.subarray(start, end));
   }
   end(): void {
     this.tell(this.text);
@@ -114,6 +118,21 @@ describe('a pool', () => {
     }
     expect(sockets).toBe(1);
   });
+
+  it.each([10, 5_000, 30_000, 2_000_000])(
+    'sends a body of %i signs and goes on with the next',
+    async (length) => {
+      const body = 'signs → ü '.repeat(length / 10);
+      const echoes = [
+        await ask('/echo', body).over,
+        await ask('/echo', 'x').over,
+        await ask('/echo', body).over,
+      ];
+      expect(echoes.map((echo) => echo.length)).toEqual([length, 1, length]);
+      expect(echoes).toEqual([body, 'x', body]);
+      expect(sockets).toBe(1);
+    },
+  );
 
   it('finds a server by its name', async () => {
     pool = open(server, 1, 'http://localhost');

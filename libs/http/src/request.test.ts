@@ -14,6 +14,13 @@ describe('a request', () => {
     expect(completeRequest(beginRequest(facts), '{}').isAscii).toBe(true);
   });
 
+  it('with a large body has it apart, in bytes', () => {
+    const body = JSON.stringify('→ü'.repeat(10_000));
+    const { text, ...rest } = completeRequest(beginRequest(facts), body, { 'x-request-id': 'r1-1' });
+    expect(text).toMatch(/\r\ncontent-length: 50002\r\nx-request-id: r1-1\r\n\r\n$/);
+    expect(rest).toEqual({ isAscii: true, body: Buffer.from(body) });
+  });
+
   it('may have its own headers besides those that it shares', () => {
     const { text } = completeRequest(beginRequest(facts), '{}', { 'x-request-id': 'r1-1' });
     expect(text).toMatch(/\r\ncontent-length: 2\r\nx-request-id: r1-1\r\n\r\n\{\}$/);

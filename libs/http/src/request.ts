@@ -1,3 +1,4 @@
+import { encodeLarge } from '@sluice/runtime';
 import { isConnectionHeader, isHeaderName, isHeaderValue } from './header.ts';
 
 /** What is known of a request before its body. */
@@ -12,9 +13,12 @@ export interface RequestFacts {
 
 /** A request as it is written to the socket. */
 export interface WireRequest {
+  /** Head and body; of a request with a large body, the head alone. */
   text: string;
-  /** True when all of it is ASCII, which is cheaper to write. */
+  /** True when all of the text is ASCII, which is cheaper to write. */
   isAscii: boolean;
+  /** A large body; absent if it is in the text. */
+  body?: Buffer;
 }
 
 const unescaped = /[^\x21-\x7e]/;
@@ -38,9 +42,13 @@ export function completeRequest(
   body: string,
   headers: Readonly<Record<string, string>> = {},
 ): WireRequest {
-  const bytes = Buffer.byteLength(body);
+  const encoded = encodeLarge(body);
+  const bytes = Buffer.byteLength(encoded);
+  const text = `${head}${bytes}\r\n${linesOf(headers)}\r\n`;
   // The head is ASCII anyway; the body is if it has as many bytes as UTF-16 units.
-  return { text: `${head}${bytes}\r\n${linesOf(headers)}\r\n${body}`, isAscii: bytes === body.length };
+  return typeof encoded === 'string'
+    ? { text: text + body, isAscii: bytes === body.length }
+    : { text, isAscii: true, body: encoded };
 }
 
 function linesOf(headers: Readonly<Record<string, string>>): string {

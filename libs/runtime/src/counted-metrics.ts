@@ -3,7 +3,7 @@ import { SeriesTable } from './series-table.ts';
 
 /*
  * Counters and gauges that are counted here and handed to prom-client at each scrape: a request moves about ten of them,
- * each of which takes prom-client a third of a microsecond and takes 0.05 here.
+ * each of which takes prom-client 0.33 µs, and takes 0.06 here.
  */
 
 type Labels = Readonly<Record<string, string>>;

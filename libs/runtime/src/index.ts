@@ -4,6 +4,7 @@ export * from './background-threads.ts';
 export { type Clock, steadyNow, systemClock, type Timer } from './clock.ts';
 export * from './config-error.ts';
 export type { DurationSeries } from './duration-histogram.ts';
+export { encodeLarge } from './encode-large.ts';
 export * from './environment.ts';
 export * from './environment-values.ts';
 export * from './fake-clock.ts';

@@ -1,5 +1,5 @@
 import { SluiceError } from '@sluice/canonical';
-import { TurnBatch } from '@sluice/runtime';
+import { encodeLarge, TurnBatch } from '@sluice/runtime';
 import { Queue } from 'bullmq';
 import { attemptId, queueName, queuePrefix } from '../names.ts';
 import type { RedisClient } from '../redis/connection.ts';
@@ -80,7 +80,7 @@ export function queueEntry(job: InferenceJob): QueueEntry {
   const leftMs = Math.max(0, Math.ceil(job.deadlineAt - job.enqueuedAt));
   return {
     id: attemptId(job),
-    data: JSON.stringify(job),
+    data: encodeLarge(JSON.stringify(job)),
     lifeMs: leftMs + keptAfterDeadlineMs,
   };
 }

@@ -1,3 +1,4 @@
+import { encodeLarge } from '@sluice/runtime';
 import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -54,6 +55,16 @@ describe('jobs that we put in', () => {
     await enqueueJobs(redis, keys, [jobOf('a'), jobOf('b'), jobOf('c')]);
     await enqueueJobs(redis, keys, [jobOf('d')]);
     expect(idsOf(await claimJobs(redis, keys, 4))).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('come out as they went in, however large they are and whatever they hold', async () => {
+    const texts = ['ü', '→ "\\\n'.repeat(10_000), 'plain '.repeat(10_000)].map((text) =>
+      JSON.stringify({ text }),
+    );
+    const jobs = texts.map((data, index) => ({ ...jobOf(`job-${index}`), data: encodeLarge(data) }));
+    expect(jobs.map(({ data }) => typeof data)).toEqual(['string', 'object', 'object']);
+    await enqueueJobs(redis, keys, jobs);
+    expect((await claimJobs(redis, keys, 3)).map(({ data }) => data)).toEqual(texts);
   });
 
   it('leave nothing of theirs in Redis once they are claimed', async () => {

@@ -2,7 +2,7 @@ import { QueueKeys } from 'bullmq';
 import { z } from 'zod';
 import { queueName, queuePrefix } from '../names.ts';
 import type { RedisClient } from '../redis/connection.ts';
-import { readLuaScript, runLuaScript } from '../redis/lua-script.ts';
+import { type LuaValue, readLuaScript, runLuaScript } from '../redis/lua-script.ts';
 
 /** The keys in which BullMQ keeps a pool's queue. `putJobs` in the scripts reads them under these names. */
 export interface PoolQueueKeys {
@@ -21,8 +21,8 @@ export interface PoolQueueKeys {
 /** An attempt as the queue keeps it. */
 export interface QueueEntry {
   id: string;
-  /** JSON. */
-  data: string;
+  /** JSON; if it is large, its UTF-8. */
+  data: string | Buffer;
   /** How long Redis keeps the data if nobody takes the job, whole milliseconds. */
   lifeMs: number;
 }
@@ -82,7 +82,7 @@ export async function enqueueJobs(
   keys: PoolQueueKeys,
   jobs: readonly QueuedJob[],
 ): Promise<void> {
-  const values: (string | number)[] = [keys.jobPrefix, Date.now()];
+  const values: LuaValue[] = [keys.jobPrefix, Date.now()];
   for (const { id, data, lifeMs, priority } of jobs) values.push(id, data, lifeMs, priority);
   await runLuaScript(redis, enqueueScript, numbered(keys), values);
 }

@@ -10,7 +10,10 @@ export interface LuaScript {
   readonly sha: string;
 }
 
-type LuaValues = readonly (string | number)[];
+/** An argument of a script. */
+export type LuaValue = string | number | Buffer;
+
+type LuaValues = readonly LuaValue[];
 
 /** Reads a script from one or more files, in their order. */
 export function readLuaScript(...files: readonly URL[]): LuaScript {
