@@ -27,6 +27,17 @@ describe('counters', () => {
     expect(seen.get('sluice_resends_total')).toBe(4);
   });
 
+  it('go on between scrapes, and are never counted back', async () => {
+    const metrics = createIngressMetrics(new Registry());
+    metrics.tokens.inc({ model: 'a', direction: 'input' }, 5);
+    await samples(metrics.registry);
+    for (const by of [2, 0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      metrics.tokens.inc({ direction: 'input', model: 'a' }, by);
+    }
+    await samples(metrics.registry);
+    expect((await samples(metrics.registry)).get('sluice_tokens_total{model="a",direction="input"}')).toBe(7);
+  });
+
   it('with closed labels start at 0, so that a rate sees the first event', async () => {
     const seen = await samples(createIngressMetrics(new Registry()).registry);
     expect(seen.get('sluice_frames_dropped_total{reason="old-attempt"}')).toBe(0);
