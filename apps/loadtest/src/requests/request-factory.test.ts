@@ -1,3 +1,4 @@
+import type { WireRequest } from '@sluice/http';
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../random.ts';
 import { parseScenario, type ScenarioInput } from '../scenario/scenario.ts';
@@ -10,8 +11,9 @@ function factory(input: ScenarioInput, keys: string[] = [], promptFiles: Record<
   return createRequestFactory({ scenario, target, keys, promptFiles, random: createRandom(1) });
 }
 
-function parts(text: string) {
-  const [head = '', body = ''] = text.split('\r\n\r\n');
+function parts({ text, body: large }: WireRequest) {
+  const [head = '', rest = ''] = text.split('\r\n\r\n');
+  const body = large?.toString() ?? rest;
   return { head, body: JSON.parse(body), length: Buffer.byteLength(body) };
 }
 
@@ -22,7 +24,7 @@ describe('requests', () => {
       { prompt: { template, tokens: '3', seeds: 1 }, outputTokens: '12', body: { temperature: 0.5 } },
     ];
     const request = factory({ traffic })(4);
-    const { head, body, length } = parts(request.wire.text);
+    const { head, body, length } = parts(request.wire);
     expect(body).toMatchObject({ max_tokens: 12, temperature: 0.5, stream: true });
     expect(body.messages[0].content).toMatch(/^Grüße 4: \[\[sim tokens=12 seed=0\]\] "\w+ \w+ \w+"$/);
     expect(head).toContain(`content-length: ${length}`);
@@ -33,9 +35,9 @@ describe('requests', () => {
   it('lay further fields over those of the format, however deep', () => {
     const body = { generationConfig: { temperature: 0 } };
     const gemini = factory({ traffic: [{ format: 'gemini', outputTokens: '7', body }] })(0);
-    expect(parts(gemini.wire.text).body.generationConfig).toEqual({ maxOutputTokens: 7, temperature: 0 });
+    expect(parts(gemini.wire).body.generationConfig).toEqual({ maxOutputTokens: 7, temperature: 0 });
     const quiet = { stream_options: { include_usage: false }, messages: [] };
-    const openai = parts(factory({ traffic: [{ body: quiet }] })(0).wire.text).body;
+    const openai = parts(factory({ traffic: [{ body: quiet }] })(0).wire).body;
     expect(openai).toMatchObject({ ...quiet, stream: true });
   });
 
@@ -94,8 +96,8 @@ describe('requests', () => {
 
   it('take lengths from a trace and prompts from a file', () => {
     const make = factory({ traffic: [{ prompt: { file: 'p' } }] }, [], { p: ['one', 'two'] });
-    expect(parts(make(3).wire.text).body.messages[0].content).toBe('two');
-    const traced = parts(factory({})(0, { atMs: 0, promptTokens: 5, outputTokens: 6 }).wire.text).body;
+    expect(parts(make(3).wire).body.messages[0].content).toBe('two');
+    const traced = parts(factory({})(0, { atMs: 0, promptTokens: 5, outputTokens: 6 }).wire).body;
     expect(traced.messages[0].content.split(' ')).toHaveLength(5);
     expect(traced.max_tokens).toBe(6);
   });
@@ -103,9 +105,7 @@ describe('requests', () => {
   it('generate as many words as asked, also very many', () => {
     for (const words of [1, 100, 8192, 30_000]) {
       const traffic = [{ prompt: { tokens: String(words) } }];
-      expect(parts(factory({ traffic })(0).wire.text).body.messages[0].content.split(' ')).toHaveLength(
-        words,
-      );
+      expect(parts(factory({ traffic })(0).wire).body.messages[0].content.split(' ')).toHaveLength(words);
     }
   });
 
