@@ -56,6 +56,16 @@ it('whatever the order of admissions and settlements, the sum charged is the sum
   );
 });
 
+it('records are a table in Redis, in which one of many is found at once, however short they are', async () => {
+  const ledger = new Ledger(await bed.connect(), 15_000);
+  const redis = await bed.connect();
+  await ledger.reserve(request('short', { primitive: 'lease', amount: 1, key: `${slot}:l` }));
+  expect(await redis.object('ENCODING', `${slot}:records`)).toBe('hashtable');
+  expect((await ledger.inspect(slot)).requests).toBe(1);
+  expect(await ledger.settle({ requestId: 'short', slots: [slot] })).toBe(true);
+  expect(await redis.exists(`${slot}:records`)).toBe(0);
+});
+
 it('a rate never lets more through than a full bucket and what flowed in since', async () => {
   const ledger = new Ledger(await bed.connect(), 15_000);
   const [max, periodMs] = [20, 200];

@@ -2,8 +2,8 @@
 --   KEYS[3n-2]  open: zset of request ids, each with the time (ms, by Redis) at which its lease expires
 --   KEYS[3n-1]  records: hash, request id -> 'input seen amounts holds': tokens estimated, tokens seen, in JSON
 --               the amounts taken, and of what, so that each is settled or given back under the same key and amount: a
---               list of [primitive, key after the slot, periodMs, max, settles]. A record that a renewal has made anew
---               has no amounts, and its holds are objects that name theirs and the whole key.
+--               list of [primitive, key after the slot, periodMs, max, settles], which may end in blanks. A record that a
+--               renewal has made anew has no amounts, and its holds are objects that name theirs and the whole key.
 --   KEYS[3n]    mean: mean service time in ms, of a pool
 -- The checks name further keys. All of them have the slot's hash tag, so that a Cluster runs a book on one node.
 -- Records are kept as text and parsed late: encoding them as one JSON value took a third of the script's time.
