@@ -42,6 +42,7 @@ function createPool(connection: RedisClient, changes: Partial<Engine>) {
     engine,
     redis: connection,
     room: new JobRoom(1_000),
+    worker: 'w',
     metrics: createWorkerMetrics(),
     logger: createLogger({ name: 'test', level: 'silent' }),
     clock: systemClock,

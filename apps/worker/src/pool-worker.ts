@@ -32,6 +32,8 @@ export interface PoolWorkerOptions {
   redis: RedisClient;
   /** Memory for the jobs of all pools of the process. */
   room: JobRoom;
+  /** Id of the process. */
+  worker: string;
   publisher: ReplyPublisher;
   metrics: WorkerMetrics;
   logger: Logger;
@@ -55,14 +57,15 @@ export class PoolWorker {
   private hasStarted = false;
 
   constructor(options: PoolWorkerOptions) {
-    const { pool, engine, redis, room, logger, metrics, clock } = options;
+    const { pool, engine, redis, room, worker, logger, metrics, clock } = options;
     this.options = options;
     this.consumer = createJobConsumer({
       pool: pool.name,
       slots: engine.slots,
       redis,
       room,
-      run: (job) => this.run(job),
+      worker,
+      run: (job, isAnnounced) => this.run(job, isAnnounced),
       // An engine that fails at once has a free slot at once, and would drain the queue of jobs that others could
       // answer.
       isOpen: () => engine.availability() === 'here',
@@ -120,10 +123,10 @@ export class PoolWorker {
     await this.options.engine.stop();
   }
 
-  private async run(job: InferenceJob): Promise<void> {
+  private async run(job: InferenceJob, isAnnounced: boolean): Promise<void> {
     const { catalog, engine, publisher, metrics, clock, pool } = this.options;
     const model = catalog.models.get(job.model);
-    const writer = publisher.open(job);
+    const writer = publisher.open(job, isAnnounced);
     // The queue has given the attempt out twice (a failover lost the claim), and it already runs here.
     if (!writer) return;
     if (!model) {

@@ -68,7 +68,7 @@ export async function startProcess(worker: string, environment: Environment): Pr
   const room = openJobRoom(parts);
   const fileRoom = new Turns(heapLimitBytes() * fileShare);
   metrics.jobBytes.readFrom(() => room.takenBytes + fileRoom.taken);
-  const shared = { catalog, redis, room, publisher, metrics, logger, clock: systemClock };
+  const shared = { catalog, redis, room, worker, publisher, metrics, logger, clock: systemClock };
   const pools = await Promise.all(
     backends.map(async ({ pool, backend }) => {
       return new PoolWorker({ pool, engine: await createEngine(pool, backend, fileRoom, parts), ...shared });

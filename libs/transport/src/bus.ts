@@ -39,7 +39,7 @@ export function createBus(
   /** Listeners by the channel's name in Redis. */
   const listeners = new Map<string, (text: string) => void>();
   const whenResubscribed: (() => void)[] = [];
-  const scope = scopeOf(subscriber);
+  const scope = channelScope(subscriber);
   const events = {
     onMessage: (channel: string, text: string): void => {
       try {
@@ -81,7 +81,7 @@ export function createBus(
 }
 
 /** A suffix of channel names for a database other than 0, because Redis delivers messages across databases. */
-function scopeOf(client: RedisClient): string {
+export function channelScope(client: RedisClient): string {
   // A cluster has one database.
   const database = client instanceof Cluster ? 0 : (client.options.db ?? 0);
   return database === 0 ? '' : `@${database}`;

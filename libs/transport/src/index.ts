@@ -1,7 +1,7 @@
-export * from './bus.ts';
+export { type Bus, createBus } from './bus.ts';
 export { createOrderSender, type Order, type OrderSender, subscribeOrders } from './control.ts';
 export * from './links.ts';
-export { attemptId, queueName, queuePrefix } from './names.ts';
+export { attemptId, queueName, queuePrefix, replyChannel } from './names.ts';
 export * from './presence/ingress-presence.ts';
 export * from './presence/presence.ts';
 export * from './presence/worker-directory.ts';

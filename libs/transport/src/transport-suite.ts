@@ -90,11 +90,11 @@ export function describeTransport(name: string, start: () => Promise<Topology>):
       createJobQueue(await connections.connect(topology.url, 'command'));
     const consume = async (
       pool: string,
-      run: (job: InferenceJob) => Promise<void>,
+      run: (job: InferenceJob, isAnnounced: boolean) => Promise<void>,
       slots = 4,
     ): Promise<JobConsumer> => {
       const redis = await connections.connect(topology.url, 'worker');
-      const consumer = createJobConsumer({ pool, slots, redis, run, onError: () => undefined });
+      const consumer = createJobConsumer({ pool, slots, redis, worker: 'w1', run, onError: () => undefined });
       consumers.push(consumer);
       consumer.start();
       return consumer;
@@ -158,6 +158,27 @@ export function describeTransport(name: string, start: () => Promise<Topology>):
       const worker = await connections.createBus(topology.url, 'worker');
       const news: WorkerNews[] = [];
       await subscribeNews(first.bus, (item) => news.push(item));
+    it('tells an ingress once who has claimed its job', async () => {
+      const ingress = await connections.createBus(topology.url, 'command');
+      const worker = await connections.createBus(topology.url, 'worker');
+      const batches: ReplyBatch[] = [];
+      await subscribeReplies(ingress.bus, 'mine', (batch) => batches.push(batch));
+      const publisher = createReplyPublisher({
+        bus: worker.bus,
+        worker: 'w1',
+        now: () => performance.now(),
+        isIngressAlive: (id) => isIngressAlive(worker.commands, id),
+      });
+      const queue = await createQueue();
+      await consume('announced', async (job, isAnnounced) => {
+        publisher.open(job, isAnnounced)?.write({ type: 'finish', reason: 'stop', usage: {} });
+      });
+      await queue.enqueue('announced', createJob('r1', { replyTo: 'mine' }), 1);
+      await until(() => batches.some(({ frames }) => frames.length > 0));
+      const claimed = [{ worker: 'w1', claims: [{ requestId: 'r1', attempt: 1 }] }];
+      expect(batches.filter(({ claims }) => claims.length > 0)).toMatchObject(claimed);
+    });
+
       await subscribeNews(second.bus, (item) => news.push(item));
       const hellos: string[] = [];
       await subscribeHello(worker.bus, (ingress) => hellos.push(ingress));

@@ -47,6 +47,8 @@ export interface Schedule {
     delayMs: number;
     /** Whether messages of one channel keep their order. */
     isOrdered: boolean;
+    /** Whether a claim tells the ingress by itself, as it does outside of a cluster. */
+    announcesClaims: boolean;
   };
   requests: SimulatedRequest[];
   faults: Fault[];
@@ -74,6 +76,8 @@ export function drawSchedule(seed: number): Schedule {
   // Whether a request streams was added later. It has a sequence of its own, so that all else that a seed draws stayed
   // the same.
   const streams = createRandom(seed ^ 0x2545f491);
+  // So was who announces a claim.
+  const announcesClaims = createRandom(seed ^ 0x3c6ef372)() < 0.7;
   return {
     seed,
     workers,
@@ -85,6 +89,7 @@ export function drawSchedule(seed: number): Schedule {
       duplication: random() < 0.4 ? 0.15 : 0,
       delayMs: pick(random, [1, 5, 60]),
       isOrdered: random() < 0.6,
+      announcesClaims,
     },
     requests: Array.from({ length: between(random, 1, 3) }, () => ({
       ...drawRequest(random),
@@ -101,7 +106,7 @@ export function drawCuts(seed: number): Schedule {
   return {
     ...schedule,
     tokenMs: 20,
-    bus: { loss: 0, duplication: 0, delayMs: 5, isOrdered: true },
+    bus: { ...schedule.bus, loss: 0, duplication: 0, delayMs: 5, isOrdered: true },
     requests: schedule.requests.map(({ at, tokens, isStream }) => ({ at, tokens, isStream })),
     faults: Array.from({ length: between(random, 1, 4) }, () => ({
       kind: 'ingress-cut' as const,
@@ -130,7 +135,7 @@ export function drawStarvation(seed: number): Schedule {
     ...schedule,
     slots: 1,
     tokenMs: 20,
-    bus: { loss: 0, duplication: 0, delayMs: 5, isOrdered: true },
+    bus: { ...schedule.bus, loss: 0, duplication: 0, delayMs: 5, isOrdered: true },
     // There are more requests than slots, so some wait for long, and may be looked for just when they are claimed.
     requests: Array.from({ length: between(random, 3, 6) }, (_, index) => ({
       at: between(random, 0, 300),

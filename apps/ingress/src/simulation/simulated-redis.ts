@@ -1,5 +1,12 @@
 import { SluiceError } from '@sluice/canonical';
-import { attemptId, type Bus, type InferenceJob, type JobQueue } from '@sluice/transport';
+import {
+  attemptId,
+  type Bus,
+  encodeBatch,
+  type InferenceJob,
+  type JobQueue,
+  replyChannel,
+} from '@sluice/transport';
 import { between, type Random } from './random.ts';
 import { calmAt, type Schedule } from './schedule.ts';
 import type { World } from './world.ts';
@@ -91,7 +98,8 @@ export class SimulatedRedis {
     this.giveOutAgainAfterMs = afterMs;
   }
 
-  take(): InferenceJob | undefined {
+  /** Gives the next job to a worker. `isAnnounced`: its ingress has been told. */
+  take(worker: string): { job: InferenceJob; isAnnounced: boolean } | undefined {
     if (this.isDown) return undefined;
     const entry = this.jobs.shift();
     if (!entry) return undefined;
@@ -102,7 +110,11 @@ export class SimulatedRedis {
       });
       this.giveOutAgainAfterMs = undefined;
     }
-    return entry.job;
+    return { job: entry.job, isAnnounced: this.settings.announcesClaims && this.tell(worker, entry.job) };
+  }
+
+  private tell(worker: string, { requestId, attempt, replyTo }: InferenceJob): boolean {
+    return this.deliver(replyChannel(replyTo), encodeBatch({ worker, claims: [{ requestId, attempt }] })) > 0;
   }
 
   readonly queue: JobQueue = {
@@ -145,6 +157,10 @@ export class SimulatedRedis {
     this.world.hasContinuations = true;
     if (this.isDown) throw new SluiceError('unavailable', 'redis is away');
     let receivers = 0;
+    return this.deliver(channel, text);
+  }
+
+  private deliver(channel: string, text: string): number {
     for (const line of this.lines) {
       if (!line.listeners.has(channel) || line.isCut) continue;
       receivers += 1;

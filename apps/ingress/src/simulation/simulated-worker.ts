@@ -188,19 +188,19 @@ export class SimulatedWorker implements Peer {
   private fetch(): void {
     const { random, redis, schedule } = this.services;
     while (this.state === 'ready' && !this.isDead && this.running.size + this.arriving < schedule.slots) {
-      const job = redis.take();
-      if (!job) return;
+      const taken = redis.take(this.id);
+      if (!taken) return;
       this.arriving += 1;
       this.after(between(random, 0, replyMs), () => {
         this.arriving -= 1;
-        this.start(job);
+        this.start(taken.job, taken.isAnnounced);
       });
     }
   }
 
-  private start(job: InferenceJob): void {
+  private start(job: InferenceJob, isAnnounced: boolean): void {
     const { services, id } = this;
-    const writer = this.publisher.open(job);
+    const writer = this.publisher.open(job, isAnnounced);
     if (!writer) {
       this.wake();
       return;
@@ -224,7 +224,8 @@ export class SimulatedWorker implements Peer {
     const generation: Generation = { run, job, writer, position: resume?.outputTokens ?? 0, isOver: false };
     this.running.set(attemptId(job), generation);
     // As in a real worker, the engine is called only once the claim has been sent.
-    this.after(0, () => this.begin(generation));
+    if (isAnnounced) this.begin(generation);
+    else this.after(0, () => this.begin(generation));
   }
 
   private begin(generation: Generation): void {

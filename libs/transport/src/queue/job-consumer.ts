@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SluiceError } from '@sluice/canonical';
 import { bellKey } from '../names.ts';
 import { openTwin, type RedisClient } from '../redis/connection.ts';
+import { claimNotice } from './claim-notice.ts';
 import { type InferenceJob, keptAfterDeadlineMs, parseJob } from './job.ts';
 import { heapBytesOf, JobRoom } from './job-room.ts';
 import { type ClaimedJob, claimJobs, claimSmallJobs, poolQueueKeys } from './queue-scripts.ts';
@@ -25,8 +26,13 @@ export interface ConsumerOptions {
   redis: RedisClient;
   /** Memory for the jobs that run. While it is full, none is claimed. Default: room for all. */
   room?: JobRoom;
-  /** Runs a job; its slot is free again when the promise settles. Must not reject. */
-  run(job: InferenceJob): Promise<void>;
+  /** The worker's id, under which a claim tells the ingresses of its jobs. Default: a claim tells nobody. */
+  worker?: string;
+  /**
+   * Runs a job; its slot is free again when the promise settles. Must not reject. `isAnnounced`: the claim has told
+   * the job's ingress who has it.
+   */
+  run(job: InferenceJob, isAnnounced: boolean): Promise<void>;
   /** Whether jobs may be taken now; asked before each claim. Default: always. */
   isOpen?(): boolean;
   /** Called with the first error of Redis in a row, and for each job that cannot be parsed; the consumer goes on. */
@@ -50,14 +56,15 @@ const bellLifeMs = 2_000;
 
 /**
  * Claims jobs, as many at once as there is room for. A claim removes its jobs from Redis in the same step ("finish at
- * claim"); from then on the reply protocol protects the generation. If a job is lost between the claim and its
- * announcement, because a process died or a connection broke, its ingress notices and sends it again as the next
- * attempt.
+ * claim"), and outside of a cluster tells their ingresses; from then on the reply protocol protects the generation. If a
+ * job is lost between Redis and the worker, because a process died or a connection broke, its ingress notices and sends
+ * it again as the next attempt.
  */
 export function createJobConsumer(options: ConsumerOptions): JobConsumer {
-  const { pool, slots, redis, run, onError, isOpen = () => true, now = Date.now } = options;
+  const { pool, slots, redis, worker, run, onError, isOpen = () => true, now = Date.now } = options;
   const { room = new JobRoom(Number.POSITIVE_INFINITY) } = options;
   const keys = poolQueueKeys(pool);
+  const notice = worker === undefined ? undefined : claimNotice(redis, worker);
   const bell = bellKey(pool, randomUUID());
   const waiting = openTwin(redis);
   let busy = 0;
@@ -78,7 +85,7 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
       };
     });
 
-  const begin = ({ data, lifeMs }: ClaimedJob): void => {
+  const begin = ({ data, lifeMs, isAnnounced }: ClaimedJob): void => {
     let job: InferenceJob;
     try {
       job = parseJob(data);
@@ -95,7 +102,7 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
     const bytes = heapBytesOf(data);
     room.take(bytes);
     const end = (): void => release(bytes);
-    void run(job).then(end, (error: Error) => {
+    void run(job, isAnnounced).then(end, (error: Error) => {
       end();
       onError(error);
     });
@@ -110,7 +117,7 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
       () => undefined,
       (error: Error) => error,
     );
-    const claimed = await claimSmallJobs(waiting, keys, count);
+    const claimed = await claimSmallJobs(waiting, keys, count, notice);
     const error = await waited;
     if (error && claimed.length === 0) throw error;
     return claimed;
@@ -119,7 +126,7 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
   /** Claims a job that may fill the room by itself. Only in turn: the consumers that share the room see it filled. */
   const claimLarge = async (): Promise<void> => {
     if (isStopping || room.isFull || !isOpen()) return;
-    for (const job of await claimJobs(redis, keys, 1)) begin(job);
+    for (const job of await claimJobs(redis, keys, 1, notice)) begin(job);
   };
 
   const fetchLoop = async (): Promise<void> => {
@@ -139,7 +146,7 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
       try {
         const claimed: ClaimedJob[] | 'large' = await (isEmpty
           ? claimNext(count)
-          : claimSmallJobs(redis, keys, count));
+          : claimSmallJobs(redis, keys, count, notice));
         isRefused = false;
         if (claimed === 'large') {
           isEmpty = false;

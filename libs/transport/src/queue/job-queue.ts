@@ -77,10 +77,14 @@ export function createJobQueue(redis: RedisClient): JobQueue {
 
 /** The form in which the queue keeps an attempt. */
 export function queueEntry(job: InferenceJob): QueueEntry {
+  const { version, requestId, attempt, replyTo } = job;
+  // In this order: the script that claims the job reads its beginning, see scripts/claim.lua.
+  const beginning = { version, requestId, attempt, replyTo };
+  const text = JSON.stringify({ ...beginning, ...job });
   const leftMs = Math.max(0, Math.ceil(job.deadlineAt - job.enqueuedAt));
   return {
     id: attemptId(job),
-    data: encodeLarge(JSON.stringify(job)),
+    data: encodeLarge(text),
     lifeMs: leftMs + keptAfterDeadlineMs,
   };
 }

@@ -105,7 +105,7 @@ describe('jobs that we put in', () => {
     expect(a?.lifeMs).toBeGreaterThan(0);
     expect(a?.lifeMs).toBeLessThanOrEqual(lifeMs);
     expect(b?.lifeMs).toBeGreaterThan(lifeMs);
-    expect(c).toEqual({ data: '{"is":"c"}' });
+    expect(c).toEqual({ data: '{"is":"c"}', isAnnounced: false });
   });
 
   it('are skipped once they have expired, and leave no place behind', async () => {
@@ -120,7 +120,7 @@ describe('jobs that we put in', () => {
     const large = { ...jobOf('b'), data: JSON.stringify({ is: 'b', prompt: 'x'.repeat(1_100_000) }) };
     await enqueueJobs(redis, keys, [jobOf('a'), large, jobOf('c')]);
     expect(await claimSmallJobs(redis, keys, 9)).toEqual([
-      { data: '{"is":"a"}', lifeMs: expect.any(Number) },
+      { data: '{"is":"a"}', lifeMs: expect.any(Number), isAnnounced: false },
     ]);
     await redis.del(keys.marker);
     expect(await claimSmallJobs(redis, keys, 9)).toBe('large');

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { queueName, queuePrefix } from '../names.ts';
 import type { RedisClient } from '../redis/connection.ts';
 import { type LuaValue, readLuaScript, runLuaScript } from '../redis/lua-script.ts';
+import type { ClaimNotice } from './claim-notice.ts';
 
 /** The keys in which BullMQ keeps a pool's queue. `putJobs` in the scripts reads them under these names. */
 export interface PoolQueueKeys {
@@ -39,6 +40,8 @@ export interface ClaimedJob {
   data: string;
   /** How much longer Redis would have kept it, milliseconds; absent if it was put in without an expiry. */
   lifeMs?: number;
+  /** Whether the claim itself has told the job's ingress who has it. */
+  isAnnounced: boolean;
 }
 
 /** The file that defines `putJobs`, for every script that puts jobs into a queue. */
@@ -89,14 +92,16 @@ export async function enqueueJobs(
 
 /**
  * Takes up to `count` jobs in the queue's order; none while the queue is paused. It stops after a megabyte, because
- * parsing dozens of large prompts at once would block a worker until it is taken for dead.
+ * parsing dozens of large prompts at once would block a worker until it is taken for dead. With a `notice`, the claim
+ * tells the ingresses of the jobs. Default: it tells nobody.
  */
 export async function claimJobs(
   redis: RedisClient,
   keys: PoolQueueKeys,
   count: number,
+  notice?: ClaimNotice,
 ): Promise<ClaimedJob[]> {
-  return readJobs(await runClaim(redis, keys, count, Number.MAX_SAFE_INTEGER));
+  return readJobs(await runClaim(redis, keys, count, Number.MAX_SAFE_INTEGER, notice));
 }
 
 /** The same up to the first large job, of more than a megabyte. `large`: the first one is, and none was taken. */
@@ -104,8 +109,9 @@ export async function claimSmallJobs(
   redis: RedisClient,
   keys: PoolQueueKeys,
   count: number,
+  notice?: ClaimNotice,
 ): Promise<ClaimedJob[] | 'large'> {
-  const fields = await runClaim(redis, keys, count, enoughBytes);
+  const fields = await runClaim(redis, keys, count, enoughBytes, notice);
   return fields[0] === 'large' ? 'large' : readJobs(fields);
 }
 
@@ -116,16 +122,19 @@ async function runClaim(
   keys: PoolQueueKeys,
   count: number,
   mostBytes: number,
+  notice: ClaimNotice | undefined,
 ): Promise<Fields> {
-  const values = [keys.jobPrefix, count, enoughBytes, mostBytes];
+  const values: LuaValue[] = [keys.jobPrefix, count, enoughBytes, mostBytes];
+  if (notice) values.push(notice.beforeIngress, notice.afterIngress, notice.head);
   return claimedSchema.parse(await runLuaScript(redis, claimScript, numbered(keys), values));
 }
 
 function readJobs(fields: Fields): ClaimedJob[] {
   const claimed: ClaimedJob[] = [];
-  for (let index = 0; index < fields.length; index += 2) {
+  for (let index = 0; index < fields.length; index += 3) {
     const lifeMs = Number(fields[index + 1]);
-    claimed.push({ data: String(fields[index]), ...(lifeMs >= 0 && { lifeMs }) });
+    const isAnnounced = fields[index + 2] === 1;
+    claimed.push({ data: String(fields[index]), ...(lifeMs >= 0 && { lifeMs }), isAnnounced });
   }
   return claimed;
 }

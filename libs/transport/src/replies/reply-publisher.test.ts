@@ -95,6 +95,17 @@ describe('an attempt', () => {
     }
   });
 
+  it('whose claim has announced itself is not announced again, and need not wait for that', async () => {
+    const { publisher, endBurst, isUrgent, told } = await createBench();
+    const writer = publisher.open({ ...r1, replyTo: 'mine' }, true);
+    await writer?.announced;
+    expect(isUrgent()).toBeUndefined();
+    writer?.write(text('a'));
+    expect(isUrgent()).toBe(true);
+    await endBurst();
+    expect(told()).toMatchObject([{ claims: [], frames: [{ ...r1, sequence: 0 }] }]);
+  });
+
   it('is announced with its first events, in one message', async () => {
     const { open, endBurst, told } = await createBench();
     const writer = open();

@@ -35,10 +35,11 @@ export interface ReplyPublisher {
   /** Starts the heartbeats. */
   start(): void;
   /**
-   * Announces the claim of an attempt to its ingress and opens its frames. Absent if the attempt is already open or
-   * kept here: the queue gave it out twice, and a second run would give the same numbers to other frames.
+   * Opens the frames of an attempt, and announces its claim to its ingress unless that `isAnnounced` (default: it is
+   * not). Absent if the attempt is already open or kept here: the queue gave it out twice, and a second run would give
+   * the same numbers to other frames.
    */
-  open(attempt: Attempt & { replyTo: string }): ReplyWriter | undefined;
+  open(attempt: Attempt & { replyTo: string }, isAnnounced?: boolean): ReplyWriter | undefined;
   /** Publishes kept frames again, with the position of the attempt, or tells `ingress` that they are gone. */
   resend(attempt: Attempt, from: number, ingress: string): void;
   /** Drops the frames below `sequence`, which have arrived. */
@@ -239,7 +240,7 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     start: () => {
       stopBeating ??= every(beatIntervalMs, beat);
     },
-    open: ({ requestId, attempt, replyTo }) => {
+    open: ({ requestId, attempt, replyTo }, isAnnounced = false) => {
       const claim: Attempt = { requestId, attempt };
       const key = attemptId(claim);
       if (attempts.has(key)) return undefined;
@@ -249,8 +250,11 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
         schedule(replyTo, outbox);
       });
       attempts.set(key, frames);
-      outbox.opened.push(frames);
-      schedule(replyTo, outbox);
+      if (isAnnounced) frames.announce();
+      else {
+        outbox.opened.push(frames);
+        schedule(replyTo, outbox);
+      }
       return frames;
     },
     resend: ({ requestId, attempt }, from, ingress) => {
