@@ -48,28 +48,78 @@ export function decodeOrders(text: string): { ingress: string; orders: Order[] }
   return { ingress: i, orders };
 }
 
-/** Sends orders to workers. All orders of one event-loop turn to one worker go in one message. */
+/**
+ * How long acknowledgements wait for others, milliseconds. Each message wakes a worker that is about to claim the next
+ * job, only to free some memory.
+ */
+const gatheringMs = 20;
+/** How long they wait at most if nothing follows, milliseconds. */
+const gatheringLimitMs = 250;
+
+/**
+ * Sends orders to workers. All orders of one event-loop turn to one worker go in one message, and acknowledgements with
+ * those of the next 20 ms. They are then sent with the next one, which shares a write with what else its turn sends.
+ */
 export interface OrderSender {
   send(worker: string, order: Order): void;
 }
 
-/** `afterTurn` runs a callback after this turn of the event loop. Default: that of the process. */
+/** What a sender of orders runs on. */
+export interface OrderSenderServices {
+  /** Runs a callback after this turn of the event loop. */
+  afterTurn(callback: () => void): void;
+  /** Runs a callback after so many milliseconds, if the process still runs then. */
+  after(delayMs: number, callback: () => void): void;
+  /** Monotonic milliseconds. */
+  now(): number;
+}
+
+const ownServices: OrderSenderServices = {
+  afterTurn: afterOwnTurn,
+  after: (delayMs, callback) => void setTimeout(callback, delayMs).unref(),
+  now: () => performance.now(),
+};
+
+/** `services`: by default those of the process. */
 export function createOrderSender(
   bus: Bus,
   ingress: string,
-  afterTurn: (callback: () => void) => void = afterOwnTurn,
+  { afterTurn, after, now }: OrderSenderServices = ownServices,
 ): OrderSender {
   const outbox = new Map<string, Order[]>();
+  let isDue = false;
+  /** When the first order of the outbox came. */
+  let gatheringSince = 0;
+  let isWatched = false;
+  const isOld = (): boolean => now() - gatheringSince >= gatheringMs;
   const flush = (): void => {
+    isDue = false;
     for (const [worker, orders] of outbox) {
       // A lost order needs no repair here: at the worker's next heartbeat the ingress gives it again.
       bus.publish(controlChannel(worker), encodeOrders(ingress, orders)).catch(() => undefined);
     }
     outbox.clear();
   };
+  const flushSoon = (): void => {
+    if (!isDue) afterTurn(flush);
+    isDue = true;
+  };
+  /** Sees to what gathers, also if nothing follows. */
+  const watch = (): void => {
+    if (isWatched) return;
+    isWatched = true;
+    after(gatheringLimitMs, () => {
+      isWatched = false;
+      if (outbox.size === 0) return;
+      if (isOld()) flushSoon();
+      else watch();
+    });
+  };
   return {
     send: (worker, order) => {
-      if (outbox.size === 0) afterTurn(flush);
+      if (outbox.size === 0) gatheringSince = now();
+      if (order.kind !== 'acknowledge' || isOld()) flushSoon();
+      else watch();
       const orders = outbox.get(worker);
       if (orders) orders.push(order);
       else outbox.set(worker, [order]);

@@ -142,7 +142,11 @@ class Play {
     const { options, world } = this;
     return new Dispatcher({
       queue: this.redis.queue,
-      orders: createOrderSender(this.bus, ingress, (callback) => world.after(0, callback)),
+      orders: createOrderSender(this.bus, ingress, {
+        afterTurn: (callback) => world.after(0, callback),
+        after: (delayMs, callback) => world.after(delayMs, callback),
+        now: () => world.now,
+      }),
       directory: this.directory,
       now: () => world.now,
       isListening: () => this.bus.isUp(),
