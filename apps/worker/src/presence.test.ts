@@ -17,6 +17,7 @@ it('offers no slots once it takes no further jobs, and is gone with its last wor
   const told: { type: string; state?: string; pools?: object }[] = [];
   const bus: Bus = {
     publish: async (_channel, text) => told.push(JSON.parse(text)),
+    post: () => undefined,
     subscribe: async () => undefined,
     onResubscribed: () => undefined,
     isUp: () => true,
@@ -42,6 +43,7 @@ it('is announced twice a second, and not queued for later while Redis is away', 
   let isUp = true;
   const bus: Bus = {
     publish: async (_channel, text) => told.push(text),
+    post: () => undefined,
     subscribe: async () => undefined,
     onResubscribed: () => undefined,
     isUp: () => isUp,
@@ -64,6 +66,7 @@ it('is announced twice a second, and not queued for later while Redis is away', 
 it('does not hold up the end of its worker when Redis takes the news and never answers', async () => {
   const bus: Bus = {
     publish: () => new Promise(() => undefined),
+    post: () => undefined,
     subscribe: async () => undefined,
     onResubscribed: () => undefined,
     isUp: () => true,

@@ -1,5 +1,6 @@
 import { Cluster } from 'ioredis';
 import type { RedisClient } from './redis/connection.ts';
+import type { QuietLine } from './redis/quiet-line.ts';
 import { openClusterSubscriptions } from './subscriptions/cluster-subscriptions.ts';
 import { openServerSubscriptions } from './subscriptions/server-subscriptions.ts';
 import { askForSigns } from './subscriptions/signs-of-life.ts';
@@ -11,6 +12,11 @@ import { askForSigns } from './subscriptions/signs-of-life.ts';
 export interface Bus {
   /** Resolves with the number of receivers, which is 0 while a subscriber reconnects. */
   publish(channel: string, text: string): Promise<number>;
+  /**
+   * Publishes after all that was published before, without learning how many receive it. It is lost if it can't be sent
+   * at once, or if the connection breaks.
+   */
+  post(channel: string, text: string): void;
   /**
    * Resolves when Redis has acknowledged the subscription; rejects with `unavailable` if it refuses that for 5 s. One
    * listener per channel.
@@ -29,12 +35,14 @@ export interface Bus {
 
 /**
  * `commands` publishes; `subscriber` listens and does nothing else. Neither is closed here. What a listener throws (for
- * a foreign message, or by a defect) goes to `onError`, because one message must not end the process.
+ * a foreign message, or by a defect) goes to `onError`, because one message must not end the process. If there is a
+ * `line`, it publishes instead of `commands`.
  */
 export function createBus(
   commands: RedisClient,
   subscriber: RedisClient,
   onError: (error: unknown) => void,
+  line?: QuietLine,
 ): Bus {
   /** Listeners by the channel's name in Redis. */
   const listeners = new Map<string, (text: string) => void>();
@@ -60,14 +68,22 @@ export function createBus(
   const isAnswered = subscriber === commands ? () => true : askForSigns(subscriber, () => listeners.keys());
   const hears = (channel: string): boolean => subscriptions.isUp(channel) && isAnswered(channel);
 
+  const publish = async (channel: string, text: string): Promise<number> => {
+    if (line) return line.publish(channel + scope, text);
+    // ioredis leaves the reply of SPUBLISH untyped; as for PUBLISH, it is the number of receivers.
+    return Number(
+      await (commands instanceof Cluster
+        ? commands.spublish(channel, text)
+        : commands.publish(channel + scope, text)),
+    );
+  };
+
   return {
-    publish: async (channel, text) =>
-      // ioredis leaves the reply of SPUBLISH untyped; as for PUBLISH, it is the number of receivers.
-      Number(
-        await (commands instanceof Cluster
-          ? commands.spublish(channel, text)
-          : commands.publish(channel + scope, text)),
-      ),
+    publish,
+    post: (channel, text) => {
+      if (line) line.post(channel + scope, text);
+      else publish(channel, text).catch(() => undefined);
+    },
     subscribe: async (channel, listener) => {
       listeners.set(channel + scope, listener);
       await subscriptions.add(channel + scope);
@@ -76,7 +92,7 @@ export function createBus(
     isUp: (channel) =>
       subscriber.status === 'ready' &&
       (channel === undefined ? [...listeners.keys()].every(hears) : hears(channel + scope)),
-    canPublish: () => commands.status === 'ready',
+    canPublish: () => (line ? line.isUp() : commands.status === 'ready'),
   };
 }
 

@@ -15,6 +15,8 @@ export class FakeBus implements Bus {
     return this.receivers ?? (listener ? 1 : 0);
   };
 
+  readonly post = (channel: string, text: string): void => void this.publish(channel, text);
+
   readonly subscribe = async (channel: string, listener: (text: string) => void): Promise<void> => {
     this.listeners.set(channel, listener);
   };

@@ -13,6 +13,8 @@ afterEach(() => server.stop());
 const open = (url: string, profile: 'command' | 'worker' = 'command') =>
   openLinks(url, {
     profile,
+    // As the processes of the two profiles open them.
+    postsQuietly: profile === 'worker',
     name: 'process',
     onConnectionError: () => undefined,
     onBadMessage: () => undefined,
@@ -159,6 +161,7 @@ describe('links to a Redis that answers and refuses something', () => {
     told.length = 0;
     links = await openLinks(server.url, {
       profile: 'worker',
+      postsQuietly: true,
       name: 'process',
       onConnectionError: (error) => told.push(error.message),
       onConnectionRecovery: () => told.push('back'),
@@ -183,6 +186,25 @@ describe('links to a Redis that answers and refuses something', () => {
     await ask(server.port, 'CLIENT', 'UNPAUSE');
     await until(() => links.isListening());
     expect(told).toEqual([expect.stringContaining('3000'), 'back']);
+  });
+
+  it('report that nothing they post is taken, and its end, each once', async () => {
+    await ask(server.port, 'CLIENT', 'PAUSE', '60000', 'WRITE');
+    // As often as a worker says that it lives.
+    const posting = setInterval(() => links.bus.publish('channel', 'hello').catch(() => undefined), 500);
+    await until(() => told.length === 2);
+    // Nothing else is told while the connections are tried again.
+    const opened = async () =>
+      Number(/total_connections_received:(\d+)/.exec(await ask(server.port, 'INFO', 'stats'))?.[1]);
+    // Each question has a connection of its own.
+    let asked = 0;
+    const before = await opened();
+    await until(async () => (await opened()) - before > 4 + ++asked);
+    expect(told).toEqual([expect.stringContaining('3000'), expect.stringContaining('3000')]);
+    await ask(server.port, 'CLIENT', 'UNPAUSE');
+    await until(() => told.length === 4);
+    expect(told.slice(2)).toEqual(['back', 'back']);
+    clearInterval(posting);
   });
 
   it('survive the loss of the right to subscribe, and hear again when they have it back', async () => {
@@ -227,6 +249,22 @@ describe('links to a Redis that becomes a replica', () => {
       links.close();
     },
   );
+
+  it('of a worker leave it with what they post, too', async () => {
+    const links = await open(server.url, 'worker');
+    const messageLine = async () =>
+      /id=(\d+) addr=\S+ laddr=\S+ fd=\d+ name=process-messages /.exec(
+        await ask(server.port, 'CLIENT', 'LIST'),
+      )?.[1];
+    const before = await messageLine();
+    expect(before).toBeDefined();
+    await demote();
+    await until(() => !links.isUp());
+    await promote();
+    await until(() => links.isUp());
+    expect(await messageLine()).not.toBe(before);
+    links.close();
+  });
 
   it('are closed by the first command that it refuses, which fails at once for a caller who waits', async () => {
     const links = await open(server.url);

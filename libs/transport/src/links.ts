@@ -10,6 +10,7 @@ import {
   type RedisClient,
   reconnect,
 } from './redis/connection.ts';
+import { createQuietLine } from './redis/quiet-line.ts';
 import { printableAddress } from './redis/redis-address.ts';
 import { checkRedis } from './redis/redis-policy.ts';
 import { openRoaming } from './redis/roaming-connection.ts';
@@ -19,7 +20,7 @@ const measureIntervalMs = 1_000;
 /** Pause between the tries of a starting process. */
 const retryPauseMs = 100;
 
-/** The connections of a process to Redis: one for commands, some for subscriptions, and the bus over them. */
+/** The connections of a process to Redis: for commands, subscriptions and messages, and the bus over them. */
 export interface Links {
   commands: RedisClient;
   /**
@@ -46,7 +47,12 @@ export interface Links {
 /** What the links are for, and what they call. */
 export interface LinksOptions {
   /** How commands behave when Redis is away. */
-  profile: Exclude<ConnectionProfile, 'subscriber'>;
+  profile: Extract<ConnectionProfile, 'command' | 'worker'>;
+  /**
+   * Whether the bus posts on a connection of its own, whose messages Redis does not answer. In a cluster it cannot, since
+   * each channel has its own master. Default: false.
+   */
+  postsQuietly?: boolean;
   /** Shown by `CLIENT LIST`. */
   name: string;
   /** Called with the first error of each outage of each connection. */
@@ -73,11 +79,20 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     onConnectionRecovery: onRecovery,
     onRoundTrip,
     onBadMessage,
+    postsQuietly = false,
   } = options;
   const told = { onError, ...(onRecovery && { onRecovery }) };
   const subscriber = openRedis(url, { profile: 'subscriber', name: `${name}-subscriber`, ...told });
-  // The server does not tell a subscriber that it was demoted, and messages now go through the new master.
-  const onDemoted = (): void => reconnect(subscriber);
+  const quiet =
+    postsQuietly && subscriber instanceof Redis
+      ? openRedis(url, { profile: 'quiet', name: `${name}-messages`, ...told })
+      : undefined;
+  const line = quiet instanceof Redis ? createQuietLine(quiet) : undefined;
+  // The server does not tell these that it was demoted, and messages now go through the new master.
+  const onDemoted = (): void => {
+    reconnect(subscriber);
+    if (quiet) reconnect(quiet);
+  };
   let outage: 'refused' | 'unanswered' | undefined;
   const commands = openRedis(url, {
     profile,
@@ -98,10 +113,11 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     clearInterval(measuring);
     commands.disconnect();
     subscriber.disconnect();
+    line?.close();
   };
   try {
     const limit = AbortSignal.timeout(connectLimitMs);
-    await reached(url, [commands, subscriber], limit);
+    await reached(url, [commands, subscriber, ...(quiet ? [quiet] : [])], limit);
     await whileAway(url, () => checkRedis(commands), limit);
     await writable(url, commands, limit);
   } catch (error) {
@@ -112,7 +128,7 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
     measuring = setInterval(() => measure(commands, onRoundTrip), measureIntervalMs);
     measuring.unref();
   }
-  const bus = createBus(commands, subscriber, onBadMessage);
+  const bus = createBus(commands, subscriber, onBadMessage, line);
   let roaming: Redis | undefined;
   return {
     commands,
@@ -122,7 +138,7 @@ export async function openLinks(url: string, options: LinksOptions): Promise<Lin
       return roaming;
     },
     bus,
-    isUp: () => commands.status === 'ready' && outage === undefined,
+    isUp: () => commands.status === 'ready' && bus.canPublish() && outage === undefined,
     isListening: (channel) => bus.isUp(channel) && outage !== 'unanswered',
     patiently: (attempt) => whileAway(url, attempt, AbortSignal.timeout(connectLimitMs)),
     close: () => {

@@ -1,4 +1,5 @@
 import { ask, type Topology, until } from '@sluice/testing';
+import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Bus, createBus } from './bus.ts';
 import { createOrderSender, type Order, subscribeOrders } from './control.ts';
@@ -14,6 +15,7 @@ import type { InferenceJob } from './queue/job.ts';
 import { createJobConsumer, type JobConsumer } from './queue/job-consumer.ts';
 import { createJobQueue, type JobQueue } from './queue/job-queue.ts';
 import { type ConnectionProfile, connected, openRedis, type RedisClient } from './redis/connection.ts';
+import { createQuietLine } from './redis/quiet-line.ts';
 import { checkRedis } from './redis/redis-policy.ts';
 import type { ReplyBatch } from './replies/frame.ts';
 import { createReplyPublisher } from './replies/reply-publisher.ts';
@@ -53,9 +55,13 @@ export class Connections {
   ): Promise<{ bus: Bus; commands: RedisClient; subscriber: RedisClient }> {
     const commands = await this.connect(url, profile);
     const subscriber = await this.connect(url, 'subscriber');
-    const bus = createBus(commands, subscriber, (error) => {
+    const hasLine = profile === 'worker' && commands instanceof Redis;
+    const quiet = hasLine ? await this.connect(url, 'quiet') : undefined;
+    const line = quiet instanceof Redis ? createQuietLine(quiet) : undefined;
+    const onError = (error: unknown): never => {
       throw error;
-    });
+    };
+    const bus = createBus(commands, subscriber, onError, line);
     return { bus, commands, subscriber };
   }
 
@@ -152,12 +158,6 @@ export function describeTransport(name: string, start: () => Promise<Topology>):
       ]);
     });
 
-    it('leads presence to every ingress, and a hello to every worker', async () => {
-      const first = await connections.createBus(topology.url, 'command');
-      const second = await connections.createBus(topology.url, 'command');
-      const worker = await connections.createBus(topology.url, 'worker');
-      const news: WorkerNews[] = [];
-      await subscribeNews(first.bus, (item) => news.push(item));
     it('tells an ingress once who has claimed its job', async () => {
       const ingress = await connections.createBus(topology.url, 'command');
       const worker = await connections.createBus(topology.url, 'worker');
@@ -179,6 +179,12 @@ export function describeTransport(name: string, start: () => Promise<Topology>):
       expect(batches.filter(({ claims }) => claims.length > 0)).toMatchObject(claimed);
     });
 
+    it('leads presence to every ingress, and a hello to every worker', async () => {
+      const first = await connections.createBus(topology.url, 'command');
+      const second = await connections.createBus(topology.url, 'command');
+      const worker = await connections.createBus(topology.url, 'worker');
+      const news: WorkerNews[] = [];
+      await subscribeNews(first.bus, (item) => news.push(item));
       await subscribeNews(second.bus, (item) => news.push(item));
       const hellos: string[] = [];
       await subscribeHello(worker.bus, (ingress) => hellos.push(ingress));

@@ -53,6 +53,9 @@ export const publisher: Subject = {
           published += 1;
           return nothing;
         },
+        post: () => {
+          published += 1;
+        },
         subscribe: async () => undefined,
         onResubscribed: () => undefined,
         isUp: () => true,

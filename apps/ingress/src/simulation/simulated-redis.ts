@@ -56,6 +56,7 @@ export class SimulatedRedis {
     this.lines.push(line);
     const bus: Bus = {
       publish: (channel, text) => this.publish(channel, text),
+      post: (channel, text) => void this.publish(channel, text).catch(() => undefined),
       subscribe: async (channel, listener) => {
         line.listeners.set(channel, listener);
       },
@@ -156,11 +157,11 @@ export class SimulatedRedis {
   private async publish(channel: string, text: string): Promise<number> {
     this.world.hasContinuations = true;
     if (this.isDown) throw new SluiceError('unavailable', 'redis is away');
-    let receivers = 0;
     return this.deliver(channel, text);
   }
 
   private deliver(channel: string, text: string): number {
+    let receivers = 0;
     for (const line of this.lines) {
       if (!line.listeners.has(channel) || line.isCut) continue;
       receivers += 1;

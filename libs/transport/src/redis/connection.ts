@@ -5,6 +5,7 @@ import { coalesceWrites } from './coalesce-writes.ts';
 import { isRefusedByReplica, leaveReplaced, shunReplicas } from './follow-master.ts';
 import { ImpatientCluster } from './impatient-cluster.ts';
 import { passReasonOfNode, SentinelReasons } from './pass-reason.ts';
+import { messageTaken } from './quiet-line.ts';
 import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
 import { groupTls, serverTls } from './redis-tls.ts';
 import { shortenCommandLives } from './short-lived-commands.ts';
@@ -17,10 +18,11 @@ export type RedisClient = Redis | Cluster;
  * How a connection behaves when Redis is away.
  * - `command`: fails fast, because a caller waits. Nothing is queued while offline, and commands give up in time.
  * - `worker`: waits for ever, because what a worker writes must not be lost.
+ * - `quiet`: as `command`, but only for messages that nobody waits for: see `createQuietLine`.
  * - `subscriber`: as `worker`, but only for subscriptions. Its owner renews them after each `ready`. ioredis could do
  *   that itself, but a refused subscription would then be an unhandled rejection, which ends the process.
  */
-export type ConnectionProfile = 'command' | 'worker' | 'subscriber';
+export type ConnectionProfile = 'command' | 'quiet' | 'worker' | 'subscriber';
 
 const reconnectLimitMs = 500;
 /**
@@ -45,12 +47,15 @@ export const resubscribed = 'resubscribed';
 
 type Settings = Omit<RedisOptions, 'replyMapping'>;
 
+const failingFast: Settings = {
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
+};
+
 const byProfile: Readonly<Record<ConnectionProfile, Settings>> = {
-  command: {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false,
-  },
+  command: failingFast,
+  quiet: failingFast,
   worker: { maxRetriesPerRequest: null },
   subscriber: { maxRetriesPerRequest: null, autoResubscribe: false },
 };
@@ -108,14 +113,16 @@ export function openRedis(url: string, options: ConnectionOptions): RedisClient 
     if (isOut) onRecovery?.();
     isOut = false;
   };
-  if (profile !== 'subscriber') keepAsking(client, served);
+  // On a quiet line, a question would not be answered.
+  if (profile === 'quiet') client.on(messageTaken, served);
+  else if (profile !== 'subscriber') keepAsking(client, served);
   else if (client instanceof Cluster) client.on('ready', served).on(resubscribed, served);
   else client.once('ready', served).on(resubscribed, served);
   if (client instanceof Redis) keepToMaster(client);
   const silenceMs = profile === 'command' ? commandSilenceMs : deadAfterMs;
   eachNode(client, (node) => {
     if (client instanceof Cluster) passReasonOfNode(node);
-    if (isWatchedHere) watchSilence(node, silenceMs, profile === 'command');
+    if (isWatchedHere) watchSilence(node, silenceMs, profile === 'command' || profile === 'quiet');
     // A subscriber sends next to nothing.
     if (profile !== 'subscriber') coalesceWrites(node);
   });

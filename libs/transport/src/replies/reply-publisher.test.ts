@@ -541,10 +541,9 @@ describe('an ingress that nobody hears of', () => {
     }
     await advance(2_000);
     bus.receivers = 1;
-    writer.write(text('a'));
-    await endBurst();
+    await advance(500);
     bus.receivers = 0;
-    await advance(2_000);
+    await advance(2_500);
     expect(onAbandoned).not.toHaveBeenCalled();
   });
 });

@@ -82,7 +82,6 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
   const outboxes = new Map<string, Outbox>();
   let beats = 0;
   let stopBeating: (() => void) | undefined;
-  let lastPublish: Promise<void> = Promise.resolve();
 
   const outboxOf = (ingress: string): Outbox => {
     let outbox = outboxes.get(ingress);
@@ -111,7 +110,7 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     let bytes = 0;
     const add = (text: string): void => {
       if (frames.length > 0 && bytes + text.length > batchLimitBytes) {
-        publish(ingress, outbox, encodeBatch({ worker, claims, frames }), frames.length);
+        post(ingress, encodeBatch({ worker, claims, frames }), frames.length);
         [claims, frames, bytes] = [[], [], 0];
       }
       frames.push(text);
@@ -125,7 +124,7 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     if (claims.length + frames.length + found.length + gone.length > 0) {
       // The positions go last: an ingress that got fewer frames than its position says asks for the rest at once.
       const running = found.map(({ claim, next }) => ({ ...claim, next }));
-      publish(ingress, outbox, encodeBatch({ worker, claims, frames, running, gone }), frames.length);
+      post(ingress, encodeBatch({ worker, claims, frames, running, gone }), frames.length);
     }
     for (const attempt of opened) attempt.announce();
   };
@@ -152,17 +151,20 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
     return { found, gone };
   };
 
-  const publish = (ingress: string, outbox: Outbox, text: string, frames: number): void => {
+  const post = (ingress: string, text: string, frames: number): void => {
     // While Redis is away nothing is sent: the frames are kept, and the next heartbeat makes the ingress ask for them.
     if (!bus.canPublish()) return;
     options.onPublished?.({ frames, bytes: text.length });
-    lastPublish = bus.publish(replyChannel(ingress), text).then(
-      (receivers) => {
-        if (receivers > 0) outbox.missedAt = undefined;
-        else missed(ingress, outbox);
-      },
-      () => undefined,
-    );
+    bus.post(replyChannel(ingress), text);
+  };
+
+  /** Publishes a message, and sees whether its ingress listens. */
+  const ask = async (ingress: string, text: string): Promise<void> => {
+    options.onPublished?.({ frames: 0, bytes: text.length });
+    const outbox = outboxOf(ingress);
+    const receivers = await bus.publish(replyChannel(ingress), text).catch(() => undefined);
+    if (receivers === 0) missed(ingress, outbox);
+    else if (receivers !== undefined) outbox.missedAt = undefined;
   };
 
   /** A message had no receiver. Positions count as not told, so heartbeats repeat them until the ingress listens. */
@@ -202,12 +204,12 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
   };
 
   /**
-   * Publishes the positions of the attempts that `isWanted` selects, and returns them by ingress. Absent while Redis is
-   * away: then none counts as told.
+   * Publishes the positions of the attempts that `isWanted` selects. Returns for each of their ingresses a promise, which
+   * resolves when Redis has answered. Absent while Redis is away: then none counts as told.
    */
   const list = (
     isWanted: (attempt: AttemptFrames) => boolean,
-  ): ReadonlyMap<string, Running[]> | undefined => {
+  ): ReadonlyMap<string, Promise<void>> | undefined => {
     if (!bus.canPublish()) return undefined;
     const byIngress = new Map<string, Running[]>();
     for (const attempt of attempts.values()) {
@@ -218,19 +220,20 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
       if (told) told.push(running);
       else byIngress.set(attempt.ingress, [running]);
     }
-    for (const [ingress, running] of byIngress) {
-      publish(ingress, outboxOf(ingress), encodeBatch({ worker, running }), 0);
-    }
-    return byIngress;
+    return new Map(
+      Array.from(byIngress, ([ingress, running]) => [
+        ingress,
+        ask(ingress, encodeBatch({ worker, running })),
+      ]),
+    );
   };
 
   const flush = async (): Promise<void> => {
-    const published = [...outboxes].map(([ingress, outbox]) => {
-      empty(ingress, outbox);
-      return lastPublish;
-    });
+    for (const [ingress, outbox] of outboxes) empty(ingress, outbox);
+    // Redis answers positions, and takes them only after what was posted before.
+    const answered = list(() => true)?.values() ?? [];
     const limit = new Promise((resolve) => setTimeout(resolve, flushLimitMs).unref());
-    await Promise.race([Promise.all(published), limit]);
+    await Promise.race([Promise.all(answered), limit]);
   };
 
   return {
