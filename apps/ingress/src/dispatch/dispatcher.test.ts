@@ -678,9 +678,26 @@ describe('a worker', () => {
     expect(queue.sent[1]?.job.attempt).toBe(2);
   });
 
-  it('that does not speak of a request any more is asked, again and again', async () => {
-    const { claim, advance, orders } = await createWaiting();
+  it('that says nothing more about what it has claimed is asked soon, and loses it if it does not have it', async () => {
+    const { claim, advance, orders, say, queue } = await createWaiting();
     claim();
+    advance(2_000);
+    expect(orders).toEqual([]);
+    advance(250);
+    expect(orders).toMatchObject([{ worker: 'w1', kind: 'resend', sequence: 0 }]);
+    say({ gone: [{ requestId: 'r', attempt: 1, from: 0 }] });
+    await settle();
+    expect(queue.sent[1]).toMatchObject({ priority: 1, job: { attempt: 2 } });
+    // The same holds for the next attempt.
+    claim(2, 'w2');
+    advance(2_250, ['w1', 'w2']);
+    expect(orders.at(-1)).toMatchObject({ worker: 'w2', kind: 'resend', attempt: 2, sequence: 0 });
+  });
+
+  it('that does not speak of a request any more is asked, again and again', async () => {
+    const { claim, advance, orders, say } = await createWaiting();
+    claim();
+    say({ running: [{ requestId: 'r', attempt: 1, next: 0 }] });
     advance(11_000);
     expect(orders).toEqual([]);
     advance(250);
@@ -693,7 +710,7 @@ describe('a worker', () => {
     const { claim, advance, listen, orders } = await createWaiting();
     claim();
     listen(false, true);
-    advance(11_250);
+    advance(2_250);
     expect(orders).toMatchObject([{ worker: 'w1', kind: 'resend', sequence: 0 }]);
   });
 
@@ -739,8 +756,8 @@ describe('a worker', () => {
     const { say, claim, advance, orders } = await createWaiting();
     claim();
     for (let beat = 0; beat < 6; beat += 1) {
-      advance(5_000);
       say({ running: [{ requestId: 'r', attempt: 1, next: 0 }] });
+      advance(5_000);
     }
     expect(orders).toEqual([]);
   });

@@ -15,11 +15,6 @@ const noWorkerLimitMs = 10_000;
 /** Jobs that one question to Redis asks for. */
 const jobsPerLook = 500;
 /**
- * A worker that did not mention a running generation for this long is asked for its missing frames: two full
- * heartbeats.
- */
-const unheardLimitMs = 11_000;
-/**
  * How long replies must be unable to reach us before new requests are refused. A cut subscription is back long before.
  */
 const deafLimitMs = 2_000;
@@ -136,10 +131,7 @@ export class Dispatcher {
       } else if (generation.machine.phase === 'queued') {
         generation.retryUnsent();
         this.failWithoutWorkers(generation, at);
-      } else if (at - generation.heardAt > unheardLimitMs && hearsReplies()) {
-        generation.heardAt = at;
-        generation.machine.askForMissed();
-      }
+      } else if (hearsReplies()) generation.askIfUnheard(at);
     }
   }
 

@@ -13,6 +13,16 @@ import { MissingJob } from './missing-job.ts';
 
 /** The priority of later attempts: they go before all that wait, because their clients have waited already. */
 const urgent = 1;
+/**
+ * A worker that did not mention a running generation for this long is asked for its missing frames: two full
+ * heartbeats.
+ */
+const unheardLimitMs = 11_000;
+/**
+ * The same for an attempt of which only the claim was heard. Redis tells us of it, and the job itself may never have
+ * reached the worker, if its connection broke at that moment. Otherwise its next heartbeat mentions the attempt.
+ */
+const unconfirmedLimitMs = 2_000;
 
 /** What the dispatcher needs to know of one generation. */
 export interface GenerationPlan {
@@ -91,6 +101,8 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
   private deathsBefore = 0;
   /** When its worker last mentioned the current attempt, epoch milliseconds; 0 before the first time. */
   heardAt = 0;
+  /** Whether its worker has said more than that it claims the current attempt. */
+  private isConfirmed = false;
   /** Sends the current attempt again, if Redis may not have taken it; the next tick calls it. */
   private unsent: (() => void) | undefined;
   private hasBeenClaimed = false;
@@ -159,8 +171,15 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
 
   /** A frame or a heartbeat mentions an attempt. If it has overtaken the claim, it counts as the claim. */
   heard(worker: string, attempt: number, at: number): void {
-    if (this.machine.worker === undefined) this.claimed(worker, attempt, at);
-    else this.noteHeard(worker, attempt, at);
+    if (this.machine.worker === undefined) this.machine.claimed(worker, attempt);
+    if (this.noteHeard(worker, attempt, at)) this.isConfirmed = true;
+  }
+
+  /** Asks the worker for what it has not mentioned for too long. If it does not have the attempt, it says so. */
+  askIfUnheard(at: number): void {
+    if (at - this.heardAt <= (this.isConfirmed ? unheardLimitMs : unconfirmedLimitMs)) return;
+    this.heardAt = at;
+    this.machine.askForMissed();
   }
 
   /** The current attempt is lost: it neither waits nor has anybody claimed it. */
@@ -230,12 +249,14 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
     if (this.machine.phase === 'closed' && !this.hasBeenClaimed) this.withdraw(1);
   }
 
-  private noteHeard(worker: string, attempt: number, at: number): void {
-    if (this.machine.worker !== worker || this.machine.attempt !== attempt) return;
+  /** Returns whether this is about the attempt that counts. */
+  private noteHeard(worker: string, attempt: number, at: number): boolean {
+    if (this.machine.worker !== worker || this.machine.attempt !== attempt) return false;
     this.heardAt = at;
-    if (this.hasBeenClaimed || this.enqueuedAt === undefined) return;
+    if (this.hasBeenClaimed || this.enqueuedAt === undefined) return true;
     this.hasBeenClaimed = true;
     this.plan.onClaimed(Math.max(0, at - this.enqueuedAt));
+    return true;
   }
 
   private async send(attempt: number, resume: Resume | undefined): Promise<void> {
@@ -244,6 +265,7 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
     this.missing.reset();
     this.deathsBefore = this.services.deathsOf(pool);
     this.enqueuedAt = enqueuedAt;
+    this.isConfirmed = false;
     const attemptJob: InferenceJob = { ...job, attempt, enqueuedAt, ...(resume && { resume }) };
     const { enter } = this.plan;
     this.plan.enter = undefined;

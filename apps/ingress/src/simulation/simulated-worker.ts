@@ -193,6 +193,8 @@ export class SimulatedWorker implements Peer {
       this.arriving += 1;
       this.after(between(random, 0, replyMs), () => {
         this.arriving -= 1;
+        // The connection has broken, and the job with it.
+        if (redis.isDown) return;
         this.start(taken.job, taken.isAnnounced);
       });
     }
