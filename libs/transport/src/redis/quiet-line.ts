@@ -26,8 +26,8 @@ const isUnasked = ({ message }: Error): boolean => message.startsWith('Command q
 /** Makes a line of a connection of the `quiet` profile, which is used for nothing else and closed with it. */
 export function createQuietLine(client: Redis): QuietLine {
   let isQuiet = false;
-  /** Whether answers came although it was quiet. */
-  let isDeaf = false;
+  /** Whether answers came all the same. */
+  let isIgnored = false;
   const isUp = (): boolean => client.status === 'ready' && client.stream.writable;
   // Written past ioredis, which would wait for the answer.
   const write = (text: string): void => void client.stream.write(text);
@@ -48,7 +48,7 @@ export function createQuietLine(client: Redis): QuietLine {
     // Shows whether we may say this at all. Whoever may not keeps an answered line.
     client.call('client', 'reply', 'on').then(
       () => {
-        if (stream === client.stream && isUp() && !isDeaf) silence();
+        if (stream === client.stream && isUp() && !isIgnored) silence();
       },
       () => undefined,
     );
@@ -60,7 +60,7 @@ export function createQuietLine(client: Redis): QuietLine {
   });
   client.on('error', (error: Error) => {
     if (!isQuiet || !isUnasked(error)) return;
-    isDeaf = true;
+    isIgnored = true;
     client.disconnect(true);
   });
   return {
