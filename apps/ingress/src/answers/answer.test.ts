@@ -90,10 +90,11 @@ function createBench(
       const answered = singleAnswer(planOf(requestId, 'hi', choices), exchange, writer, services);
       return { answered, exchange, response };
     },
-    askFor: (plan: AnswerPlan) => {
-      const exchange = { requestId: plan.call.requestId, format: 'openai' } as Exchange;
-      return new Answer(plan, exchange, services, nothing, nothing);
-    },
+    askFor: (
+      plan: AnswerPlan,
+      exchange = { requestId: plan.call.requestId, format: 'openai' } as Exchange,
+      onEvents: (events: GenerationEvent[]) => void = nothing,
+    ) => new Answer(plan, exchange, services, (_choice, events) => onEvents(events), nothing),
     /** What was thrown by `onEvents`. */
     defects,
     /** Generations that have not ended. */
@@ -203,11 +204,42 @@ it('an answer without a usage report is charged by what was delivered, even if i
   const exchange = { requestId: 'quick', format: 'openai' } as Exchange;
   const begun = ask('quick', 'hi', nothing, exchange).begin();
   say('quick', [start, text, finish({ inputTokens: 2 })]);
-  // Its log line may be written before the reply of admission arrives.
-  expect(exchange).toMatchObject({ usage: { inputTokens: 2, outputTokens: 5 }, attempts: 1, worker: 'w' });
   await begun;
+  expect(exchange).toMatchObject({ usage: { inputTokens: 2, outputTokens: 5 }, attempts: 1, worker: 'w' });
   await until(async () => (await admission.inspect()).open === 0);
   expect(await spentBy('quick')).toBe(7);
+});
+
+it('an answer that comes before the reply of admission waits for it, because its head tells the rates', async () => {
+  const { askFor, say } = createBench();
+  const exchange = { requestId: 'early', format: 'openai' } as Exchange;
+  const told: [string, unknown][] = [];
+  const plan = planOf('early', 'hi', 1);
+  plan.caller = {
+    ...plan.caller,
+    limits: { key: {}, tenant: { 'request-rate': { max: 3, periodMs: 60_000 } } },
+  };
+  const begun = askFor(plan, exchange, (events) => {
+    for (const { type } of events) told.push([type, exchange.rates]);
+  }).begin();
+  say('early', [start, text]);
+  say('early', [finish({ inputTokens: 2, outputTokens: 5 })], 1);
+  expect(told).toEqual([]);
+  await begun;
+  expect(told.map(([type]) => type)).toEqual(['start', 'text-delta', 'finish']);
+  expect(told[0]?.[1]).toMatchObject([{ counts: 'requests', max: 3, left: 2 }]);
+});
+
+it('an answer whose client leaves before the reply of admission is told to nobody', async () => {
+  const { ask, say } = createBench();
+  const told: GenerationEvent[] = [];
+  const answer = ask('left', 'hi', (events) => told.push(...events));
+  const begun = answer.begin();
+  say('left', [start, text]);
+  answer.cancel();
+  await begun;
+  expect(told).toEqual([]);
+  await until(async () => (await admission.inspect()).open === 0);
 });
 
 it.each([

@@ -15,6 +15,8 @@ import { type InferenceJob, type QueueEntry, queueEntry } from '@sluice/transpor
 import type { Dispatched, GenerationPlan } from '../dispatch/generation.ts';
 import { type Exchange, noteAttempts, noteEvents } from '../exchange.ts';
 import type { Services } from '../services.ts';
+import { withChoiceSeed } from './choice-seed.ts';
+import { EarlyEvents } from './early-events.ts';
 import { SlotTime } from './slot-time.ts';
 import { Spending } from './spending.ts';
 
@@ -47,6 +49,8 @@ export class Answer {
   private readonly onDefect: (error: unknown) => void;
   private readonly generations: (Dispatched | undefined)[];
   private ticket: Ticket | undefined;
+  /** Absent once the reply of admission is there. */
+  private early: EarlyEvents | undefined = new EarlyEvents();
   private readonly slotTime: SlotTime;
   private readonly spending: Spending;
   /** The tokens that the prompt is charged as if no engine reports them. */
@@ -129,7 +133,9 @@ export class Answer {
       exchange.rates = rates;
     });
     services.metrics.requestsInFlight.inc({ format: exchange.format });
-    const { ticket } = this;
+    const { ticket, early } = this;
+    this.early = undefined;
+    for (const [choice, events] of early?.release() ?? []) this.pass(choice, events);
     if (!isLarge || this.isSettled) return;
     try {
       await Promise.all(
@@ -212,6 +218,11 @@ export class Answer {
   }
 
   private receive(choice: number, events: GenerationEvent[]): void {
+    if (!this.early) this.pass(choice, events);
+    else for (const [its, ready] of this.early.take(choice, events)) this.pass(its, ready);
+  }
+
+  private pass(choice: number, events: GenerationEvent[]): void {
     if (this.isSettled) return;
     const [first] = events;
     if (first?.type === 'start') this.spending.began(first);
@@ -286,11 +297,4 @@ export class Answer {
     const { meanMs } = this.slotTime;
     void ticket.settle(meanMs === undefined ? { usage } : { usage, durationMs: meanMs });
   }
-}
-
-/** Several answers to one prompt must differ, so each gets the next seed after the given one. */
-function withChoiceSeed(request: InferenceRequest, choice: number): InferenceRequest {
-  const { seed } = request.sampling;
-  if (choice === 0 || seed === undefined) return request;
-  return { ...request, sampling: { ...request.sampling, seed: seed + choice } };
 }

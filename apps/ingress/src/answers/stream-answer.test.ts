@@ -70,6 +70,10 @@ async function ask(way: Way, codec: ServerCodec) {
     answered,
     thrown,
     exchange,
+    admit: async () => {
+      admission.resolve({ sawOutput: nothing, settle: async () => undefined } as unknown as Ticket);
+      await admission.promise;
+    },
     refuse: (error: unknown) => admission.reject(error),
     pass: (durationMs: number) => {
       at += durationMs;
@@ -137,6 +141,7 @@ const textOf = (text: string): GenerationEvent => ({ type: 'text-delta', block: 
 it('a client that leaves its stream ends the generation, and nothing of the stream stays', async () => {
   for (const { way, codec } of cases) {
     using asked = await ask(way, codec);
+    await asked.admit();
     asked.say(0, [start, textOf('one')]);
     await asked.answered;
     expect(asked.open()).toEqual([1, 1]);
@@ -149,6 +154,7 @@ it('a client that leaves its stream ends the generation, and nothing of the stre
 it('a client that stopped reading is sent the rest once it reads again', async () => {
   for (const { way, codec } of cases) {
     using asked = await ask(way, codec);
+    await asked.admit();
     asked.say(0, [start]);
     // More than the buffers of two processes and of their kernel hold.
     const piece = 'x'.repeat(1024 * 1024);
@@ -172,6 +178,7 @@ it('a stream whose encoder has a defect is cut, so that no client waits for its 
       return Object.assign(Object.create(encoder), { push });
     };
     using asked = await ask(way, Object.assign(Object.create(codec), { createStreamEncoder }));
+    await asked.admit();
     asked.say(0, [start, textOf('one')]);
     const response = await asked.answered;
     asked.say(1, [{ type: 'finish', reason: 'stop', usage: {} }]);
