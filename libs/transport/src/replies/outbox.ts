@@ -2,21 +2,49 @@ import type { Gone } from './frame.ts';
 import type { AttemptFrames } from './reply-writer.ts';
 
 /** What will be published to one ingress at the next lull. */
-export interface Outbox {
-  opened: AttemptFrames[];
-  dirty: AttemptFrames[];
-  asked: Map<string, Gone>;
-  isScheduled: boolean;
+export class Outbox {
+  /** Attempts whose claims are to be announced. */
+  opened: AttemptFrames[] = [];
+  /** Attempts with events that are not published yet. */
+  dirty: AttemptFrames[] = [];
+  /** Frames that the ingress asked for, by attempt. */
+  asked = new Map<string, Gone>();
+  isScheduled = false;
   /** When a message first had no receiver; absent while the ingress listens. */
   missedAt: number | undefined;
+
+  /** Whether a generation waits to begin, an ingress for what it has missed, or a client for what is pending. */
+  get isAwaited(): boolean {
+    const { opened, dirty, asked } = this;
+    return opened.length + asked.size > 0 || dirty.some((frames) => frames.isAwaited);
+  }
+
+  /** Returns all that has gathered, and is empty again. */
+  takeAll(): Pick<Outbox, 'opened' | 'dirty' | 'asked'> {
+    const { opened, dirty, asked } = this;
+    [this.opened, this.dirty, this.asked, this.isScheduled] = [[], [], new Map(), false];
+    return { opened, dirty, asked };
+  }
 }
 
-/** An outbox in which nothing has gathered. */
-export function createOutbox(): Outbox {
-  return { opened: [], dirty: [], asked: new Map(), isScheduled: false, missedAt: undefined };
-}
+/** The outboxes of a worker, one for each ingress that it has lately had something for. */
+export class Outboxes {
+  private readonly byIngress = new Map<string, Outbox>();
 
-/** Whether a generation waits to begin, an ingress for what it has missed, or a client for what is pending. */
-export function isAwaited({ opened, dirty, asked }: Outbox): boolean {
-  return opened.length + asked.size > 0 || dirty.some((frames) => frames.isAwaited);
+  of(ingress: string): Outbox {
+    let outbox = this.byIngress.get(ingress);
+    if (!outbox) {
+      outbox = new Outbox();
+      this.byIngress.set(ingress, outbox);
+    }
+    return outbox;
+  }
+
+  delete(ingress: string): void {
+    this.byIngress.delete(ingress);
+  }
+
+  entries(): Iterable<[ingress: string, outbox: Outbox]> {
+    return this.byIngress;
+  }
 }

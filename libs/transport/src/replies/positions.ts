@@ -1,0 +1,119 @@
+import type { TransientMap } from '@sluice/runtime';
+import type { Bus } from '../bus.ts';
+import { replyChannel } from '../names.ts';
+import { encodeBatch, type Running } from './frame.ts';
+import type { Outbox, Outboxes } from './outbox.ts';
+import type { AttemptFrames } from './reply-writer.ts';
+
+/**
+ * Every tenth heartbeat lists all attempts, the others only those that moved. So a lost one is repaired by the tenth.
+ */
+const fullBeatEvery = 10;
+/** How long the frames of an ended attempt are kept for an ingress that says nothing about it. */
+const keepLimitMs = 60_000;
+/**
+ * How long a channel must have had no receiver before its ingress is checked. An ingress renews its key within this
+ * time, also in a Redis that restarted empty.
+ */
+const missLimitMs = 3_000;
+
+/** What the positions of attempts are told with. */
+export interface PositionServices {
+  bus: Bus;
+  worker: string;
+  /** Monotonic milliseconds. */
+  now(): number;
+  /** Whether the ingress process lives; asked when its channel has had no receiver for a while. */
+  isIngressAlive(ingress: string): Promise<boolean>;
+  onPublished?(batch: { frames: number; bytes: number }): void;
+  onAbandoned?(attempts: number): void;
+}
+
+/** The attempts of a worker that run or whose frames are kept, by their ids. */
+export type Attempts = TransientMap<string, AttemptFrames>;
+
+/**
+ * Tells ingresses the positions of their attempts, by which they notice what they have missed, and abandons the attempts
+ * of an ingress that is gone.
+ */
+export class Positions {
+  private readonly services: PositionServices;
+  private readonly attempts: Attempts;
+  private readonly outboxes: Outboxes;
+  private beats = 0;
+
+  constructor(services: PositionServices, attempts: Attempts, outboxes: Outboxes) {
+    this.services = services;
+    this.attempts = attempts;
+    this.outboxes = outboxes;
+  }
+
+  /** One heartbeat. It also forgets what has been kept for too long. */
+  beat(): void {
+    const { attempts, outboxes } = this;
+    const at = this.services.now();
+    this.beats += 1;
+    for (const [key, { finishedAt }] of attempts) {
+      if (finishedAt !== undefined && at - finishedAt > keepLimitMs) attempts.delete(key);
+    }
+    const isFull = this.beats % fullBeatEvery === 0;
+    const told = this.tell((attempt) => isFull || attempt.toldNext !== attempt.next);
+    if (!isFull || !told) return;
+    // A full heartbeat has told every ingress for which anything is kept. The others may be gone for good.
+    for (const [ingress, { isScheduled }] of outboxes.entries()) {
+      if (!isScheduled && !told.has(ingress)) outboxes.delete(ingress);
+    }
+  }
+
+  /**
+   * Publishes the positions of the attempts that `isWanted` selects. Returns for each of their ingresses a promise, which
+   * resolves when Redis has answered. Absent while Redis is away: then none counts as told.
+   */
+  tell(isWanted: (attempt: AttemptFrames) => boolean): ReadonlyMap<string, Promise<void>> | undefined {
+    if (!this.services.bus.canPublish()) return undefined;
+    const byIngress = new Map<string, Running[]>();
+    for (const attempt of this.attempts.values()) {
+      if (!isWanted(attempt)) continue;
+      attempt.toldNext = attempt.next;
+      const running: Running = { ...attempt.claim, next: attempt.next };
+      const told = byIngress.get(attempt.ingress);
+      if (told) told.push(running);
+      else byIngress.set(attempt.ingress, [running]);
+    }
+    return new Map(Array.from(byIngress, ([ingress, running]) => [ingress, this.publish(ingress, running)]));
+  }
+
+  /** Publishes positions, and sees whether their ingress listens. */
+  private async publish(ingress: string, running: readonly Running[]): Promise<void> {
+    const { bus, worker, onPublished } = this.services;
+    const text = encodeBatch({ worker, running });
+    onPublished?.({ frames: 0, bytes: text.length });
+    const outbox = this.outboxes.of(ingress);
+    const receivers = await bus.publish(replyChannel(ingress), text).catch(() => undefined);
+    if (receivers === 0) this.missed(ingress, outbox);
+    else if (receivers !== undefined) outbox.missedAt = undefined;
+  }
+
+  /** A message had no receiver. Positions count as not told, so heartbeats repeat them until the ingress listens. */
+  private missed(ingress: string, outbox: Outbox): void {
+    for (const attempt of this.attempts.values()) if (attempt.ingress === ingress) attempt.toldNext = -1;
+    const at = this.services.now();
+    if (outbox.missedAt === undefined) outbox.missedAt = at;
+    else if (at - outbox.missedAt >= missLimitMs) void this.abandonIfDead(ingress, outbox);
+  }
+
+  private async abandonIfDead(ingress: string, outbox: Outbox): Promise<void> {
+    outbox.missedAt = undefined;
+    const isAlive = await this.services.isIngressAlive(ingress).catch(() => true);
+    if (isAlive) return;
+    this.outboxes.delete(ingress);
+    let count = 0;
+    for (const [key, attempt] of this.attempts) {
+      if (attempt.ingress !== ingress) continue;
+      this.attempts.delete(key);
+      attempt.abandon();
+      count += 1;
+    }
+    this.services.onAbandoned?.(count);
+  }
+}
