@@ -3,10 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SluiceError } from '@sluice/canonical';
 import { bellKey } from '../names.ts';
 import { openTwin, type RedisClient } from '../redis/connection.ts';
-import { claimNotice } from './claim-notice.ts';
+import { type ClaimNotice, claimNotice } from './claim-notice.ts';
 import { type InferenceJob, keptAfterDeadlineMs, parseJob } from './job.ts';
 import { heapBytesOf, JobRoom } from './job-room.ts';
-import { type ClaimedJob, claimJobs, claimSmallJobs, poolQueueKeys } from './queue-scripts.ts';
+import {
+  type ClaimedJob,
+  claimJobs,
+  claimSmallJobs,
+  type PoolQueueKeys,
+  poolQueueKeys,
+} from './queue-scripts.ts';
 
 /** The worker's end of one pool's queue. */
 export interface JobConsumer {
@@ -54,38 +60,136 @@ const closedPauseMs = 25;
 const waitLimitSeconds = 1;
 const bellLifeMs = 2_000;
 
+/** Creates the consumer of one pool. It takes nothing before it is started. */
+export function createJobConsumer(options: ConsumerOptions): JobConsumer {
+  return new SlotFiller(options);
+}
+
 /**
  * Claims jobs, as many at once as there is room for. A claim removes its jobs from Redis in the same step ("finish at
  * claim"), and outside of a cluster tells their ingresses; from then on the reply protocol protects the generation. If a
  * job is lost between Redis and the worker, because a process died or a connection broke, its ingress notices and sends
  * it again as the next attempt.
  */
-export function createJobConsumer(options: ConsumerOptions): JobConsumer {
-  const { pool, slots, redis, worker, run, onError, isOpen = () => true, now = Date.now } = options;
-  const { room = new JobRoom(Number.POSITIVE_INFINITY) } = options;
-  const keys = poolQueueKeys(pool);
-  const notice = worker === undefined ? undefined : claimNotice(redis, worker);
-  const bell = bellKey(pool, randomUUID());
-  const waiting = openTwin(redis);
-  let busy = 0;
-  let isStopping = false;
-  let wake: (() => void) | undefined;
-  let loop: Promise<void> | undefined;
+class SlotFiller implements JobConsumer {
+  busy = 0;
+  private readonly options: ConsumerOptions;
+  private readonly room: JobRoom;
+  private readonly keys: PoolQueueKeys;
+  private readonly notice: ClaimNotice | undefined;
+  /** A key of our own that ends the wait for a job. */
+  private readonly bell: string;
+  /** The connection on which we wait. */
+  private readonly waiting: RedisClient;
+  private isStopping = false;
+  /** Called when a slot becomes free; absent while none is waited for. */
+  private wake: (() => void) | undefined;
+  private loop: Promise<void> | undefined;
 
-  const release = (bytes: number): void => {
-    room.give(bytes);
-    busy -= 1;
-    wake?.();
-  };
-  const slotIsFree = (): Promise<void> =>
-    new Promise((resolve) => {
-      wake = () => {
-        wake = undefined;
+  constructor(options: ConsumerOptions) {
+    const { pool, redis, worker, room = new JobRoom(Number.POSITIVE_INFINITY) } = options;
+    this.options = options;
+    this.room = room;
+    this.keys = poolQueueKeys(pool);
+    this.notice = worker === undefined ? undefined : claimNotice(redis, worker);
+    this.bell = bellKey(pool, randomUUID());
+    this.waiting = openTwin(redis);
+  }
+
+  start(): void {
+    this.loop ??= this.fill();
+  }
+
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    this.wake?.();
+    const limit = sleep(stopLimitMs, undefined, { ref: false });
+    if (this.loop) await Promise.race([Promise.all([this.loop, this.endWait()]), limit]);
+    this.waiting.disconnect();
+  }
+
+  /** Claims jobs until the consumer stops. */
+  private async fill(): Promise<void> {
+    let isEmpty = false;
+    let isRefused = false;
+    while (!this.isStopping) {
+      if (this.busy >= this.options.slots) {
+        await this.slotIsFree();
+        continue;
+      }
+      if (!this.mayClaim()) {
+        await sleep(closedPauseMs);
+        continue;
+      }
+      try {
+        isEmpty = await this.claim(isEmpty);
+        isRefused = false;
+      } catch (error) {
+        if (this.isStopping) return;
+        if (!isRefused) this.options.onError(error as Error);
+        isRefused = true;
+        await sleep(errorPauseMs);
+      }
+    }
+  }
+
+  private mayClaim(): boolean {
+    const { isOpen } = this.options;
+    return !this.room.isFull && (isOpen?.() ?? true);
+  }
+
+  private slotIsFree(): Promise<void> {
+    return new Promise((resolve) => {
+      this.wake = () => {
+        this.wake = undefined;
         resolve();
       };
     });
+  }
 
-  const begin = ({ data, lifeMs, isAnnounced }: ClaimedJob): void => {
+  /** Claims once, after a wait for a job if the queue `wasEmpty`. Returns whether the queue seems to be empty now. */
+  private async claim(wasEmpty: boolean): Promise<boolean> {
+    // Only half of the free slots are filled at once, so that the workers of a pool fill up evenly.
+    const half = Math.ceil((this.options.slots - this.busy) / 2);
+    const count = Math.min(wasEmpty ? firstClaimLimit : claimLimit, half);
+    const claimed = await (wasEmpty ? this.claimNext(count) : this.claimSmall(this.options.redis, count));
+    if (claimed === 'large') {
+      await this.room.inTurn(() => this.claimLarge());
+      return false;
+    }
+    for (const job of claimed) this.begin(job);
+    // After a wait, a claim that is not full has most likely emptied the queue. A queue that was busy may be filling up
+    // again, so it counts as empty only if nothing was claimed.
+    return claimed.length < (wasEmpty ? count : 1);
+  }
+
+  /**
+   * Waits for a job and claims it in one go: both commands are sent at once, and the second runs when the first
+   * returns.
+   */
+  private async claimNext(count: number): Promise<ClaimedJob[] | 'large'> {
+    const waited = this.waiting.bzpopmin(this.keys.marker, this.bell, waitLimitSeconds).then(
+      () => undefined,
+      (error: Error) => error,
+    );
+    const claimed = await this.claimSmall(this.waiting, count);
+    const error = await waited;
+    if (error && claimed.length === 0) throw error;
+    return claimed;
+  }
+
+  private claimSmall(redis: RedisClient, count: number): Promise<ClaimedJob[] | 'large'> {
+    return claimSmallJobs(redis, this.keys, count, this.notice);
+  }
+
+  /** Claims a job that may fill the room by itself. Only in turn: the consumers that share the room see it filled. */
+  private async claimLarge(): Promise<void> {
+    if (this.isStopping || !this.mayClaim()) return;
+    for (const job of await claimJobs(this.options.redis, this.keys, 1, this.notice)) this.begin(job);
+  }
+
+  private begin({ data, lifeMs, isAnnounced }: ClaimedJob): void {
+    const { run, onError, now = Date.now } = this.options;
     let job: InferenceJob;
     try {
       job = parseJob(data);
@@ -98,99 +202,32 @@ export function createJobConsumer(options: ConsumerOptions): JobConsumer {
     // finds the job missing and sends it again.
     if (leftMs <= 0) return;
     job.deadlineAt = now() + leftMs;
-    busy += 1;
+    this.busy += 1;
     const bytes = heapBytesOf(data);
-    room.take(bytes);
-    const end = (): void => release(bytes);
+    this.room.take(bytes);
+    const end = (): void => this.release(bytes);
     void run(job, isAnnounced).then(end, (error: Error) => {
       end();
       onError(error);
     });
-  };
+  }
 
-  /**
-   * Waits for a job and claims it in one go: both commands are sent at once, and the second runs when the first
-   * returns.
-   */
-  const claimNext = async (count: number): Promise<ClaimedJob[] | 'large'> => {
-    const waited = waiting.bzpopmin(keys.marker, bell, waitLimitSeconds).then(
-      () => undefined,
-      (error: Error) => error,
-    );
-    const claimed = await claimSmallJobs(waiting, keys, count, notice);
-    const error = await waited;
-    if (error && claimed.length === 0) throw error;
-    return claimed;
-  };
-
-  /** Claims a job that may fill the room by itself. Only in turn: the consumers that share the room see it filled. */
-  const claimLarge = async (): Promise<void> => {
-    if (isStopping || room.isFull || !isOpen()) return;
-    for (const job of await claimJobs(redis, keys, 1, notice)) begin(job);
-  };
-
-  const fetchLoop = async (): Promise<void> => {
-    let isEmpty = false;
-    let isRefused = false;
-    while (!isStopping) {
-      if (busy >= slots) {
-        await slotIsFree();
-        continue;
-      }
-      if (room.isFull || !isOpen()) {
-        await sleep(closedPauseMs);
-        continue;
-      }
-      // Only half of the free slots are filled at once, so that the workers of a pool fill up evenly.
-      const count = Math.min(isEmpty ? firstClaimLimit : claimLimit, Math.ceil((slots - busy) / 2));
-      try {
-        const claimed: ClaimedJob[] | 'large' = await (isEmpty
-          ? claimNext(count)
-          : claimSmallJobs(redis, keys, count, notice));
-        isRefused = false;
-        if (claimed === 'large') {
-          isEmpty = false;
-          await room.inTurn(claimLarge);
-          continue;
-        }
-        // After a wait, a claim that is not full has most likely emptied the queue. A queue that was busy may be
-        // filling up again, so it counts as empty only if nothing was claimed.
-        isEmpty = claimed.length < (isEmpty ? count : 1);
-        for (const job of claimed) begin(job);
-      } catch (error) {
-        if (isStopping) return;
-        if (!isRefused) onError(error as Error);
-        isRefused = true;
-        await sleep(errorPauseMs);
-      }
-    }
-  };
+  private release(bytes: number): void {
+    this.room.give(bytes);
+    this.busy -= 1;
+    this.wake?.();
+  }
 
   /** Wakes the waiting command. The connection is not simply cut, because a claim may be arriving on it. */
-  const endWait = async (): Promise<void> => {
+  private async endWait(): Promise<void> {
+    const { redis } = this.options;
     try {
-      await redis.zadd(bell, 0, 'stop');
-      await redis.pexpire(bell, bellLifeMs);
+      await redis.zadd(this.bell, 0, 'stop');
+      await redis.pexpire(this.bell, bellLifeMs);
     } catch {
       // Redis is away: then the stop ends at its limit.
     }
-  };
-
-  return {
-    get busy() {
-      return busy;
-    },
-    start: () => {
-      loop ??= fetchLoop();
-    },
-    stop: async () => {
-      isStopping = true;
-      wake?.();
-      const limit = sleep(stopLimitMs, undefined, { ref: false });
-      if (loop) await Promise.race([Promise.all([loop, endWait()]), limit]);
-      waiting.disconnect();
-    },
-  };
+  }
 }
 
 /**
