@@ -4,6 +4,7 @@ import { signCalls } from './call-signature.ts';
 import { callNames } from './contents.ts';
 import { keptOn, noteForeign } from './kept.ts';
 import { acceptedMedia, encodeCall, encodePart } from './parts.ts';
+import { inCallOrder } from './result-order.ts';
 import { asModelsTake, encodeResult } from './results.ts';
 
 /** The conversation as a server reads it. */
@@ -37,7 +38,8 @@ export function encodeContents(
   const head = found === -1 ? 0 : found;
   const names = callNames(messages);
   const turns: Turn[] = [];
-  for (const [index, message] of messages.entries()) {
+  const inOrder = reader.isForeign ? inCallOrder(messages) : messages;
+  for (const [index, message] of inOrder.entries()) {
     if (index < head) continue;
     noteForeign(message, dropped);
     // Some clients reuse an id: a result belongs to the last call before it.

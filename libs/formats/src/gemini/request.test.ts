@@ -92,6 +92,47 @@ describe('turns', () => {
     ]);
   });
 
+  describe('the results of a step', () => {
+    const call = (...ids: string[]): AssistantMessage => ({
+      role: 'assistant',
+      content: ids.map((id) => ({ type: 'tool-call', id, name: 'f', arguments: '{}' })),
+    });
+    const results = (...ids: string[]): ToolMessage => ({
+      role: 'tool',
+      content: ids.map((id) => ({ type: 'tool-result', toolCallId: id, toolName: 'f', content: [] })),
+    });
+    const sentBy = (clientFormat: 'openai' | 'gemini', ...messages: Message[]) => {
+      const { body } = encodeRequest(request({ messages: [hello, ...messages] }), {
+        ...target,
+        clientFormat,
+      });
+      // What the encoder of this dialect has written.
+      const contents = body.contents as { parts: { functionResponse?: { id: string }; text?: string }[] }[];
+      const said = contents.slice(1).flatMap(({ parts }) => parts);
+      return said.flatMap(({ functionResponse, text }) => functionResponse?.id ?? text ?? []);
+    };
+
+    test('stand in the order of its calls, as servers may tell them by their places', () => {
+      expect(sentBy('openai', call('a', 'b', 'c'), results('c'), results('a', 'b'))).toEqual(['a', 'b', 'c']);
+      expect(sentBy('openai', call('a', 'b'), results('b'), hello, results('a'))).toEqual([
+        'a',
+        'Hello.',
+        'b',
+      ]);
+      expect(sentBy('openai', call('a'), call('b'), results('b', 'a'))).toEqual(['a', 'b']);
+    });
+
+    test('are ordered apart from those of another step, even if ids come again', () => {
+      const messages = [call('a', 'b'), results('b', 'a'), call('b', 'a'), results('a', 'b')];
+      expect(sentBy('openai', ...messages)).toEqual(['a', 'b', 'b', 'a']);
+    });
+
+    test('stay as they are if one belongs to no call, and from a client of the same dialect', () => {
+      expect(sentBy('openai', call('a', 'b'), results('b', 'x', 'a'))).toEqual(['b', 'x', 'a']);
+      expect(sentBy('gemini', call('a', 'b'), results('b', 'a'))).toEqual(['b', 'a']);
+    });
+  });
+
   test('a prompt of nothing but instructions is said by the user', () => {
     const { body } = encodeRequest(
       request({ messages: [{ role: 'system', content: hello.content as [] }] }),
