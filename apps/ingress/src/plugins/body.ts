@@ -40,9 +40,14 @@ export function readBody(
 /** Throws if the body is compressed. Call it before the body is read, on routes that read one. */
 export function refuseCompressed(headers: HttpHeaders): void {
   const encoding = headers['content-encoding'];
-  if (encoding !== undefined && String(encoding).toLowerCase() !== 'identity') {
+  if (encoding !== undefined && !String(encoding).split(',').every(isPlain)) {
     throw new SluiceError('unsupported-media', 'compressed bodies are not accepted');
   }
+}
+
+function isPlain(coding: string): boolean {
+  const name = coding.trim().toLowerCase();
+  return name === '' || name === 'identity';
 }
 
 /** The refusal of a call without a body, which fastify passes on unparsed. */

@@ -121,6 +121,8 @@ describe('a body', () => {
     [{ 'content-type': 'Application/JSON' }],
     [{ 'content-type': 'application/vnd.api+json' }],
     [{ 'content-type': 'application/json', 'content-encoding': 'identity' }],
+    [{ 'content-type': 'application/json', 'content-encoding': 'identity, Identity' }],
+    [{ 'content-type': 'application/json', 'content-encoding': '' }],
     [{}],
   ])('is JSON: %o', async (headers) => {
     const answer = await post('{"a":[1,"é"]}', headers);
@@ -131,6 +133,7 @@ describe('a body', () => {
     ['text', { 'content-type': 'text/plain' }],
     ['a form', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['compressed', { 'content-type': 'application/json', 'content-encoding': 'gzip' }],
+    ['compressed in the end', { 'content-type': 'application/json', 'content-encoding': 'identity, gzip' }],
   ])('of another kind is refused: %s', async (_what, headers) => {
     expect((await post('{}', headers)).statusCode).toBe(415);
   });

@@ -14,6 +14,12 @@ export function createFraming(sse: boolean): Framing {
 }
 
 const eventStart = 'data: ';
+/** Python ends a line at each of these, and with it Google's SDK for it, before version 3: an event would end there. */
+const lineBreaks = /[\u0085\u2028\u2029]/g;
+
+function escapeBreak(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
 
 /**
  * Nothing may stand between two events: the SDKs for Python and Go fail at a comment, and the older one for JavaScript,
@@ -25,7 +31,7 @@ function createEventFraming(): Framing {
   return {
     contentType: 'text/event-stream; charset=utf-8',
     frame: (json) => {
-      const text = `${lead}${json}\n\n`;
+      const text = `${lead}${json.replace(lineBreaks, escapeBreak)}\n\n`;
       lead = eventStart;
       return text;
     },

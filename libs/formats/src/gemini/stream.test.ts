@@ -182,6 +182,17 @@ describe('the encoder', () => {
   });
 });
 
+test('an event is one line to a reader that ends lines as Python does', () => {
+  const words = 'a\u0085b\u2028c\u2029d\ve\u001cf';
+  const text = encode([start, { type: 'text-delta', block: 0, text: words }, finish]);
+  const ends = '\n\r\v\f\u001c\u001d\u001e\u0085\u2028\u2029';
+  const lines = Array.from(text, (sign) => (ends.includes(sign) ? '\n' : sign))
+    .join('')
+    .split('\n');
+  expect(lines.filter((line) => line !== '' && !line.startsWith('data: '))).toEqual([]);
+  expect(collect(decode([text])).content).toEqual([{ type: 'text', text: words }]);
+});
+
 describe('keep-alives', () => {
   test('are the beginning of the next event, since some SDK fails at anything between two events', () => {
     const encoder = createStreamEncoder(call());

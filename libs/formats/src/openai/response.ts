@@ -131,8 +131,9 @@ function encodeMessage(generation: Generation, isLegacy: boolean): JsonObject {
 
 function encodeCall(call: ToolCallPart): JsonObject {
   const { outer, inner } = ownNested(takeSealed(ownFields(call, [])).rest, 'function');
-  // Clients parse the text, and an empty text does not parse.
-  const body = { ...inner, name: call.name, arguments: call.arguments || '{}' };
+  // Clients parse the text, and a blank text does not parse.
+  const text = call.arguments.trim() === '' ? '{}' : call.arguments;
+  const body = { ...inner, name: call.name, arguments: text };
   return { ...outer, id: encodeCallId(call, FORMAT), type: 'function', function: body };
 }
 

@@ -96,7 +96,8 @@ export class ChatStreamEncoder implements StreamEncoder {
       case 'reasoning-delta':
         return event.text === '' ? '' : choice.reasoningHead + JSON.stringify(event.text) + this.deltaTail;
       case 'tool-call-delta':
-        if (event.arguments === '') return '';
+        // Blanks that come first mean nothing, and if nothing follows them, there are no arguments.
+        if (event.arguments === '' || (!choice.hasArguments && event.arguments.trim() === '')) return '';
         choice.hasArguments = true;
         return this.argumentsText(event.arguments, choice);
       case 'tool-call-start':
@@ -193,7 +194,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     return choice.argumentsHead + JSON.stringify(fragment) + choice.argumentsTail;
   }
 
-  /** Clients parse the arguments, and an empty text does not parse: a call without arguments gets an empty object. */
+  /** Clients parse the arguments, and a blank text does not parse: a call without arguments gets an empty object. */
   private endCall(event: ToolCallEnd, choice: Choice): string {
     const missing = choice.hasArguments ? '' : this.argumentsText('{}', choice);
     const { outer, inner } = ownNested(takeSealed(ownFields(event, [])).rest, 'function');

@@ -103,14 +103,22 @@ describe('ChatStreamEncoder', () => {
     expect(stream.push(text('late'), 0)).toBe('');
   });
 
-  test('a call without arguments shows an empty object', () => {
+  test.each([
+    ['none', [], '{}'],
+    ['an empty text', [''], '{}'],
+    ['blanks', [' ', '\n'], '{}'],
+    ['blanks and an object', [' ', '{ "n"', ': 1 }', ' '], '{ "n": 1 } '],
+  ])('a call whose arguments are %s shows an object', (_what, pieces, shown) => {
     const stream = encoder();
-    stream.push(start, 0);
-    const said =
-      stream.push({ type: 'tool-call-start', block: 0, id: 'a', name: 'f' }, 0) +
-      stream.push({ type: 'tool-call-delta', block: 0, arguments: '' }, 0) +
-      stream.push({ type: 'tool-call-end', block: 0 }, 0);
-    expect(said).toContain('"arguments":"{}"');
+    const said = [
+      stream.push(start, 0),
+      stream.push({ type: 'tool-call-start', block: 0, id: 'a', name: 'f' }, 0),
+      ...pieces.map((text) => stream.push({ type: 'tool-call-delta', block: 0, arguments: text }, 0)),
+      stream.push({ type: 'tool-call-end', block: 0 }, 0),
+    ];
+    const chunks = said.filter((text) => text !== '').map((text) => JSON.parse(text.slice('data: '.length)));
+    const calls = chunks.flatMap(({ choices }) => choices[0].delta.tool_calls ?? []);
+    expect(calls.map((call) => call.function.arguments).join('')).toBe(shown);
   });
 
   test('opaques of other dialects are not shown', () => {
