@@ -106,6 +106,11 @@ export class PoolWorker {
     return generation !== undefined;
   }
 
+  /** Resolves once the jobs of the claim that is under way run here, or are lost. */
+  claimed(): Promise<void> {
+    return this.consumer.claimed();
+  }
+
   /** Stops taking jobs. Resolves when nothing runs any more, or when `limit` aborts. */
   async drain(limit: AbortSignal): Promise<void> {
     await this.consumer.stop();

@@ -23,6 +23,7 @@ import {
   isIngressAlive,
   JobRoom,
   type Links,
+  type Order,
   openLinks,
   printableAddress,
   type ReplyPublisher,
@@ -199,10 +200,16 @@ async function listenToIngresses(
   worker: string,
   { pools, publisher, presence }: Listeners,
 ): Promise<void> {
-  await subscribeOrders(bus, worker, (order, ingress) => {
+  const obey = (order: Order, ingress: string): void => {
     if (order.kind === 'resend') publisher.resend(order, order.sequence, ingress);
     else if (order.kind === 'acknowledge') publisher.acknowledge(order, order.sequence);
     else if (!pools.some((pool) => pool.receive(order))) publisher.forget(order);
+  };
+  await subscribeOrders(bus, worker, (order, ingress) => {
+    // A claim tells the ingress before its jobs are here, and over a slow link a large prompt takes seconds.
+    const isOnItsWay = order.kind !== 'acknowledge' && !publisher.has(order);
+    if (!isOnItsWay) obey(order, ingress);
+    else void Promise.all(pools.map((pool) => pool.claimed())).then(() => obey(order, ingress));
   });
   await subscribeHello(bus, (ingress) => {
     void presence.announce();

@@ -6,16 +6,21 @@ export class FakeBus implements Bus {
   /** What `publish` resolves with; absent means the real number of subscribers. */
   receivers: number | undefined;
   isConnected = true;
+  /** Whether the connection breaks before the answer to a message. */
+  isBreaking = false;
   private readonly listeners = new Map<string, (text: string) => void>();
 
   readonly publish = async (channel: string, text: string): Promise<number> => {
     this.published.push({ channel, text });
+    if (this.isBreaking) throw new Error('the connection broke');
     const listener = this.listeners.get(channel);
     listener?.(text);
     return this.receivers ?? (listener ? 1 : 0);
   };
 
-  readonly post = (channel: string, text: string): void => void this.publish(channel, text);
+  readonly post = (channel: string, text: string): void => {
+    this.publish(channel, text).catch(() => undefined);
+  };
 
   readonly subscribe = async (channel: string, listener: (text: string) => void): Promise<void> => {
     this.listeners.set(channel, listener);

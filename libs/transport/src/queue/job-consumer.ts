@@ -19,6 +19,8 @@ export interface JobConsumer {
   start(): void;
   /** Stops taking jobs. Resolves when no claim is under way; running generations are not awaited. */
   stop(): Promise<void>;
+  /** Resolves once the jobs of the claim that is under way, if any, have been given to `run`, or are lost. */
+  claimed(): Promise<void>;
   /** Generations that hold a slot now. */
   readonly busy: number;
 }
@@ -85,6 +87,7 @@ class SlotFiller implements JobConsumer {
   /** Called when a slot becomes free; absent while none is waited for. */
   private wake: (() => void) | undefined;
   private loop: Promise<void> | undefined;
+  private underWay: Promise<unknown> = Promise.resolve();
 
   constructor(options: ConsumerOptions) {
     const { pool, redis, worker, room = new JobRoom(Number.POSITIVE_INFINITY) } = options;
@@ -108,6 +111,13 @@ class SlotFiller implements JobConsumer {
     this.waiting.disconnect();
   }
 
+  claimed(): Promise<void> {
+    return this.underWay.then(
+      () => undefined,
+      () => undefined,
+    );
+  }
+
   /** Claims jobs until the consumer stops. */
   private async fill(): Promise<void> {
     let isEmpty = false;
@@ -122,7 +132,9 @@ class SlotFiller implements JobConsumer {
         continue;
       }
       try {
-        isEmpty = await this.claim(isEmpty);
+        const claim = this.claim(isEmpty);
+        this.underWay = claim;
+        isEmpty = await claim;
         isRefused = false;
       } catch (error) {
         if (this.isStopping) return;

@@ -12,6 +12,8 @@ export class Outbox {
   isScheduled = false;
   /** When a message first had no receiver; absent while the ingress listens. */
   missedAt: number | undefined;
+  /** Whether the ingress showed no sign of life at the last full heartbeat, although somebody listens. */
+  isDoubtful = false;
 
   /** Whether a generation waits to begin, an ingress for what it has missed, or a client for what is pending. */
   get isAwaited(): boolean {

@@ -32,6 +32,9 @@ export interface PositionServices {
 /** The attempts of a worker that run or whose frames are kept, by their ids. */
 export type Attempts = TransientMap<string, AttemptFrames>;
 
+/** By the ingress: how many receivers its positions had, or `undefined` if Redis did not answer. */
+type Told = ReadonlyMap<string, Promise<number | undefined>>;
+
 /**
  * Tells ingresses the positions of their attempts, by which they notice what they have missed, and abandons the attempts
  * of an ingress that is gone.
@@ -59,6 +62,7 @@ export class Positions {
     const isFull = this.beats % fullBeatEvery === 0;
     const told = this.tell((attempt) => isFull || attempt.toldNext !== attempt.next);
     if (!isFull || !told) return;
+    for (const [ingress, answered] of told) void this.watch(ingress, answered);
     // A full heartbeat has told every ingress for which anything is kept. The others may be gone for good.
     for (const [ingress, { isScheduled }] of outboxes.entries()) {
       if (!isScheduled && !told.has(ingress)) outboxes.delete(ingress);
@@ -66,10 +70,11 @@ export class Positions {
   }
 
   /**
-   * Publishes the positions of the attempts that `isWanted` selects. Returns for each of their ingresses a promise, which
-   * resolves when Redis has answered. Absent while Redis is away: then none counts as told.
+   * Publishes the positions of the attempts that `isWanted` selects. Returns for each of their ingresses a promise of the
+   * number of receivers, or of `undefined` if Redis did not answer. Absent while Redis is away: then none counts as
+   * told.
    */
-  tell(isWanted: (attempt: AttemptFrames) => boolean): ReadonlyMap<string, Promise<void>> | undefined {
+  tell(isWanted: (attempt: AttemptFrames) => boolean): Told | undefined {
     if (!this.services.bus.canPublish()) return undefined;
     const byIngress = new Map<string, Running[]>();
     for (const attempt of this.attempts.values()) {
@@ -84,19 +89,26 @@ export class Positions {
   }
 
   /** Publishes positions, and sees whether their ingress listens. */
-  private async publish(ingress: string, running: readonly Running[]): Promise<void> {
+  private async publish(ingress: string, running: readonly Running[]): Promise<number | undefined> {
     const { bus, worker, onPublished } = this.services;
     const text = encodeBatch({ worker, running });
     onPublished?.({ frames: 0, bytes: text.length });
     const outbox = this.outboxes.of(ingress);
     const receivers = await bus.publish(replyChannel(ingress), text).catch(() => undefined);
-    if (receivers === 0) this.missed(ingress, outbox);
-    else if (receivers !== undefined) outbox.missedAt = undefined;
+    if (receivers === undefined) this.untell(ingress);
+    else if (receivers === 0) this.missed(ingress, outbox);
+    else outbox.missedAt = undefined;
+    return receivers;
   }
 
-  /** A message had no receiver. Positions count as not told, so heartbeats repeat them until the ingress listens. */
-  private missed(ingress: string, outbox: Outbox): void {
+  /** Positions count as not told, so the next heartbeat repeats them. */
+  private untell(ingress: string): void {
     for (const attempt of this.attempts.values()) if (attempt.ingress === ingress) attempt.toldNext = -1;
+  }
+
+  /** A message had no receiver: heartbeats repeat the positions until the ingress listens. */
+  private missed(ingress: string, outbox: Outbox): void {
+    this.untell(ingress);
     const at = this.services.now();
     if (outbox.missedAt === undefined) outbox.missedAt = at;
     else if (at - outbox.missedAt >= missLimitMs) void this.abandonIfDead(ingress, outbox);
@@ -104,8 +116,31 @@ export class Positions {
 
   private async abandonIfDead(ingress: string, outbox: Outbox): Promise<void> {
     outbox.missedAt = undefined;
-    const isAlive = await this.services.isIngressAlive(ingress).catch(() => true);
-    if (isAlive) return;
+    if (await this.isDead(ingress)) this.abandon(ingress);
+  }
+
+  /**
+   * Gives up an ingress that has a receiver but showed no sign of life at two full heartbeats in a row. The subscription
+   * of a host that has vanished stands for minutes, and somebody else may listen to its channel.
+   */
+  private async watch(ingress: string, answered: Promise<number | undefined>): Promise<void> {
+    // While Redis takes no writes, the ingress cannot renew its sign either.
+    if (!(await answered)) return;
+    const outbox = this.outboxes.of(ingress);
+    const isDead = await this.isDead(ingress);
+    if (isDead && outbox.isDoubtful) this.abandon(ingress);
+    else outbox.isDoubtful = isDead;
+  }
+
+  /** False if Redis cannot tell. */
+  private isDead(ingress: string): Promise<boolean> {
+    return this.services.isIngressAlive(ingress).then(
+      (isAlive) => !isAlive,
+      () => false,
+    );
+  }
+
+  private abandon(ingress: string): void {
     this.outboxes.delete(ingress);
     let count = 0;
     for (const [key, attempt] of this.attempts) {

@@ -25,10 +25,10 @@ async function createBench() {
     bus,
     worker: 'w',
     now: () => now,
-    isIngressAlive: async () => {
+    isIngressAlive: async (ingress) => {
       asked += 1;
       if (isAlive === undefined) throw new Error('redis is away');
-      return isAlive;
+      return isAlive || ingress !== 'mine';
     },
     onAbandoned: (count) => abandoned.push(count),
     atLull: (burst) => lulls.push(burst),
@@ -65,6 +65,9 @@ async function createBench() {
     },
     killIngress: () => {
       isAlive = false;
+    },
+    reviveIngress: () => {
+      isAlive = true;
     },
     hideIngress: () => {
       isAlive = undefined;
@@ -453,6 +456,22 @@ describe('while Redis is away', () => {
   });
 });
 
+describe('what broke off on its way', () => {
+  it('is told again by the next heartbeat, although the attempt says nothing more', async () => {
+    const { bus, open, endBurst, told, advance } = await createBench();
+    const writer = open();
+    await advance(500);
+    bus.isBreaking = true;
+    writer.write(finish);
+    await endBurst();
+    await advance(500);
+    bus.isBreaking = false;
+    told();
+    await advance(500);
+    expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 1 }]]);
+  });
+});
+
 describe('what nobody heard', () => {
   it('is told by every heartbeat until the ingress hears it', async () => {
     const { bus, open, endBurst, told, advance } = await createBench();
@@ -526,6 +545,31 @@ describe('an ingress that nobody hears of', () => {
     expect(onAbandoned).not.toHaveBeenCalled();
     expect(asked()).toBeGreaterThan(0);
     expect(asked()).toBeLessThanOrEqual(10);
+  });
+
+  it('is given up although somebody listens, once it showed no sign of life twice in five seconds', async () => {
+    const { open, advance, killIngress, abandoned } = await createBench();
+    open();
+    killIngress();
+    await advance(9_500);
+    expect(abandoned).toEqual([]);
+    await advance(500);
+    expect(abandoned).toEqual([1]);
+  });
+
+  it('is not given up if it shows one in between, or while Redis answers no message', async () => {
+    const { bus, open, advance, killIngress, reviveIngress, abandoned } = await createBench();
+    open();
+    for (let round = 0; round < 3; round += 1) {
+      killIngress();
+      await advance(5_000);
+      reviveIngress();
+      await advance(5_000);
+    }
+    killIngress();
+    bus.isBreaking = true;
+    await advance(30_000);
+    expect(abandoned).toEqual([]);
   });
 
   it('is not given up while a Redis that lost everything does not know it yet', async () => {

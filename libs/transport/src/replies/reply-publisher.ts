@@ -29,6 +29,8 @@ export interface ReplyPublisher {
    * the same numbers to other frames.
    */
   open(attempt: Attempt & { replyTo: string }, isAnnounced?: boolean): ReplyWriter | undefined;
+  /** Whether the attempt runs or its frames are kept here. */
+  has(attempt: Attempt): boolean;
   /** Publishes kept frames again, with the position of the attempt, or tells `ingress` that they are gone. */
   resend(attempt: Attempt, from: number, ingress: string): void;
   /** Drops the frames below `sequence`, which have arrived. */
@@ -105,6 +107,10 @@ class BatchingPublisher implements ReplyPublisher {
       this.schedule(replyTo, outbox);
     }
     return frames;
+  }
+
+  has(attempt: Attempt): boolean {
+    return this.attempts.has(attemptId(attempt));
   }
 
   resend({ requestId, attempt }: Attempt, from: number, ingress: string): void {
