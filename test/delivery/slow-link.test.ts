@@ -1,28 +1,37 @@
 import { referenceText } from '@sluice/engines';
 import { startOwnRedis, until } from '@sluice/testing';
 import { expect, test } from 'vitest';
-import { startFaultProxy } from '../faults/tcp-proxy.ts';
+import { type FaultProxy, startFaultProxy } from '../faults/tcp-proxy.ts';
 import { call } from '../support/call.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startChatGateway } from '../support/chat-gateway.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+
+/** Some four seconds for twelve megabytes. A worker that says nothing for two of them counts as lost. */
+const slow = { kind: 'throttle', bytesPerSecond: 4_000_000 } as const;
+const characters = 12_000_000;
+
+/** Replaces the only worker by one that reaches Redis through a proxy. */
+async function startWorkerBehind(proxy: FaultProxy, gateway: Gateway): Promise<void> {
+  const slots = () => gateway.metric('sluice_pool_slots');
+  const slotsOfOne = await slots();
+  await gateway.startWorker({ SLUICE_REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
+  await until(async () => (await slots()) > slotsOfOne);
+  await gateway.workers[0]?.stop();
+  await until(async () => (await slots()) === slotsOfOne);
+}
 
 test('a prompt that is long on its way to its worker is generated once', async () => {
   const redis = await startOwnRedis();
   const proxy = await startFaultProxy(redis.port);
   const gateway = await startGateway({ workers: 1, redis });
-  const slots = () => gateway.metric('sluice_pool_slots');
   try {
-    const slotsOfOne = await slots();
-    await gateway.startWorker({ SLUICE_REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
-    await until(async () => (await slots()) > slotsOfOne);
-    await gateway.workers[0]?.stop();
-    await until(async () => (await slots()) === slotsOfOne);
-    // Some four seconds for the prompt. The ingress knows of the claim at once, and asks for frames after two.
-    await proxy.set({ kind: 'throttle', bytesPerSecond: 4_000_000 });
+    await startWorkerBehind(proxy, gateway);
+    await proxy.set(slow);
     const answer = await call({
       baseUrl: gateway.baseUrl,
       apiKey: gateway.apiKey,
       format: 'openai',
-      prompt: `${'word '.repeat(2_400_000)}[[sim tokens=20 ttft=0 gap=0 seed=1]]`,
+      prompt: `${'word '.repeat(characters / 5)}[[sim tokens=20 ttft=0 gap=0 seed=1]]`,
       stream: true,
     });
     expect([answer.status, answer.text]).toEqual([200, referenceText(1, 0, 20)]);
@@ -33,5 +42,45 @@ test('a prompt that is long on its way to its worker is generated once', async (
     await gateway.stop();
     await proxy.stop();
     await redis.stop();
+  }
+});
+
+test('a part of an answer that is long on its way does not make its worker seem lost', async () => {
+  const chat = await startChatGateway();
+  const { gateway, server } = chat;
+  const proxy = await startFaultProxy(Number(new URL(gateway.redisUrl).port));
+  try {
+    await startWorkerBehind(proxy, gateway);
+    await proxy.set(slow);
+    const arrived = Promise.withResolvers<void>();
+    let asked = 0;
+    server.answerWith(async (exchange) => {
+      asked += 1;
+      if (JSON.stringify(exchange.request.body).includes('much')) await exchange.text('x'.repeat(characters));
+      else {
+        await exchange.text('first ');
+        await arrived.promise;
+        await exchange.text('last');
+      }
+      await exchange.finish('stop');
+    });
+    const ask = (prompt: string) =>
+      call({
+        baseUrl: gateway.baseUrl,
+        apiKey: gateway.apiKey,
+        model: 'chat',
+        format: 'openai',
+        prompt,
+        stream: true,
+      });
+    const beside = ask('little');
+    await until(() => asked === 1);
+    const large = await ask('much').finally(arrived.resolve);
+    expect([large.text.length, large.isComplete]).toEqual([characters, true]);
+    expect(await beside).toMatchObject({ text: 'first last', isComplete: true });
+    expect(asked).toBe(2);
+  } finally {
+    await proxy.stop();
+    await chat.stop();
   }
 });

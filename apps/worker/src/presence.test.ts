@@ -25,7 +25,7 @@ it('offers no slots once it takes no further jobs, and is gone with its last wor
   };
   // All that it asks of a pool.
   const pool = { name: 'chat', presence: { slots: 2, resume: 'exact' } } as PoolWorker;
-  const presence = new Presence({ bus, worker: 'w', pools: [pool], clock: systemClock });
+  const presence = new Presence({ bus, signs: bus, worker: 'w', pools: [pool], clock: systemClock });
   await presence.start();
   expect(told.at(-1)).toMatchObject({ state: 'ready', pools: { chat: { slots: 2, resume: 'exact' } } });
   await presence.enter('closing');
@@ -49,7 +49,7 @@ it('is announced twice a second, and not queued for later while Redis is away', 
     isUp: () => isUp,
     canPublish: () => isUp,
   };
-  const presence = new Presence({ bus, worker: 'w', pools: [], clock: systemClock });
+  const presence = new Presence({ bus, signs: bus, worker: 'w', pools: [], clock: systemClock });
   await presence.start();
   await vi.advanceTimersByTimeAsync(2 * presenceIntervalMs);
   expect(told).toHaveLength(3);
@@ -72,8 +72,31 @@ it('does not hold up the end of its worker when Redis takes the news and never a
     isUp: () => true,
     canPublish: () => true,
   };
-  const presence = new Presence({ bus, worker: 'w', pools: [], clock: systemClock });
+  const presence = new Presence({ bus, signs: bus, worker: 'w', pools: [], clock: systemClock });
   const left = presence.enter('draining').then(() => presence.leave());
   await vi.advanceTimersByTimeAsync(2 * newsLimitMs);
   await left;
+});
+
+it('shows that it lives past the frames, but leaves behind them, and not while none can be sent', async () => {
+  const told: string[] = [];
+  let canSendFrames = true;
+  const busOf = (name: string): Bus => ({
+    publish: async (_channel, text) => told.push(`${name}: ${JSON.parse(text).state ?? 'exited'}`),
+    post: () => undefined,
+    subscribe: async () => undefined,
+    onResubscribed: () => undefined,
+    isUp: () => true,
+    canPublish: () => canSendFrames || name === 'signs',
+  });
+  const options = { worker: 'w', pools: [], clock: systemClock };
+  const presence = new Presence({ bus: busOf('frames'), signs: busOf('signs'), ...options });
+  await presence.start();
+  canSendFrames = false;
+  await vi.advanceTimersByTimeAsync(10 * presenceIntervalMs);
+  canSendFrames = true;
+  await presence.enter('closing');
+  await presence.enter('draining');
+  await presence.leave();
+  expect(told).toEqual(['signs: ready', 'signs: ready', 'frames: draining', 'frames: exited']);
 });

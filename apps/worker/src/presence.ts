@@ -14,7 +14,10 @@ export type WorkerState = 'ready' | 'closing' | 'draining';
 
 /** What a worker announces, and where. */
 export interface PresenceOptions {
+  /** What carries the frames. News of the end goes behind them. */
   bus: Bus;
+  /** What carries the signs of life: a frame of many megabytes must not hold them up until the worker seems lost. */
+  signs: Pick<Bus, 'publish' | 'canPublish'>;
   /** Id of this process. */
   worker: string;
   pools: readonly PoolWorker[];
@@ -39,12 +42,13 @@ export class Presence {
 
   /** Announces the worker once, for example to a new ingress. Does nothing while Redis is away. Never rejects. */
   async announce(): Promise<void> {
-    const { bus, worker, pools } = this.options;
-    // The connection would queue the messages, and send all of them, outdated, after an outage.
-    if (!bus.canPublish()) return;
+    const { bus, signs, worker, pools } = this.options;
+    // A connection would queue the messages, and send all of them, outdated, after an outage. And a worker that can send
+    // no frames is as good as lost.
+    if (!bus.canPublish() || !signs.canPublish()) return;
     // A worker that takes no more jobs offers no slots.
     const offered = this.state === 'ready' ? pools.map((pool) => [pool.name, pool.presence]) : [];
-    await publishNews(bus, {
+    await publishNews(this.state === 'draining' ? bus : signs, {
       type: 'presence',
       worker,
       state: this.state === 'draining' ? 'draining' : 'ready',

@@ -19,6 +19,7 @@ import {
 } from '@sluice/runtime';
 import {
   type Bus,
+  createBus,
   createReplyPublisher,
   isIngressAlive,
   JobRoom,
@@ -75,7 +76,8 @@ export async function startProcess(worker: string, environment: Environment): Pr
       return new PoolWorker({ pool, engine: await createEngine(pool, backend, fileRoom, parts), ...shared });
     }),
   );
-  const presence = new Presence({ bus, worker, pools, clock: systemClock });
+  const signs = createBus(redis, redis, () => undefined);
+  const presence = new Presence({ bus, signs, worker, pools, clock: systemClock });
   await listenToIngresses(bus, worker, { pools, publisher, presence });
   await presence.start();
 

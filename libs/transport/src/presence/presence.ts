@@ -32,7 +32,7 @@ export type WorkerNews = WorkerPresence | WorkerExited;
 export const presenceIntervalMs = 500;
 
 /** Tells every ingress. Resolves with how many were told. */
-export function publishNews(bus: Bus, news: WorkerNews): Promise<number> {
+export function publishNews(bus: Pick<Bus, 'publish'>, news: WorkerNews): Promise<number> {
   return bus.publish(workersChannel, JSON.stringify({ v: 1, ...news }));
 }
 
