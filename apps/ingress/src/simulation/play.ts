@@ -18,7 +18,7 @@ import { SimulatedRedis } from './simulated-redis.ts';
 import { type Run, SimulatedWorker, type WorkerServices } from './simulated-worker.ts';
 import { World } from './world.ts';
 
-/** By this long after the last fault, everything must have come to an end. */
+/** By this long after the last fault, everything must have come to an end, if no job was long on its way. */
 const patienceMs = 20_000;
 const ingress = 'ingress';
 const pool = 'pool';
@@ -125,7 +125,10 @@ class Play {
     world.every(1_000, () => void dispatcher.lookForLost());
     for (const client of this.clients) this.enter(client);
     for (const fault of schedule.faults) world.after(fault.at, () => this.strike(fault));
-    await world.run(calmAt + patienceMs, () => this.broken !== undefined || this.isOver());
+    await world.run(
+      calmAt + patienceMs + 10 * this.schedule.replyMs,
+      () => this.broken !== undefined || this.isOver(),
+    );
     if (this.broken !== undefined) throw this.broken;
   }
 

@@ -36,6 +36,8 @@ export interface Schedule {
   seed: number;
   workers: number;
   slots: number;
+  /** The longest time that a job takes from Redis to its worker. */
+  replyMs: number;
   resume: ResumeAbility;
   /** Longest gap between two tokens. */
   tokenMs: number;
@@ -56,6 +58,10 @@ export interface Schedule {
 
 /** From this time on no fault begins or lasts, and everything has to come to an end. */
 export const calmAt = 2_500;
+
+const nearReplyMs = 3;
+/** A prompt of many megabytes on a slow link. */
+const farReplyMs = 6_000;
 
 const faultKinds: readonly Fault['kind'][] = [
   'crash',
@@ -78,10 +84,13 @@ export function drawSchedule(seed: number): Schedule {
   const streams = createRandom(seed ^ 0x2545f491);
   // So was who announces a claim.
   const announcesClaims = createRandom(seed ^ 0x3c6ef372)() < 0.7;
+  // And how long a job is on its way. Whoever is not told of the claim takes a job for lost that is so for long.
+  const isFar = announcesClaims && createRandom(seed ^ 0x27d4eb2f)() < 0.1;
   return {
     seed,
     workers,
     slots: between(random, 1, 2),
+    replyMs: isFar ? farReplyMs : nearReplyMs,
     resume: pick(random, ['exact', 'exact', 'prefix', 'none']),
     tokenMs: pick(random, [2, 20, 120]),
     bus: {
@@ -105,6 +114,7 @@ export function drawCuts(seed: number): Schedule {
   const random = createRandom(seed ^ 0x5bd1e995);
   return {
     ...schedule,
+    replyMs: nearReplyMs,
     tokenMs: 20,
     bus: { ...schedule.bus, loss: 0, duplication: 0, delayMs: 5, isOrdered: true },
     requests: schedule.requests.map(({ at, tokens, isStream }) => ({ at, tokens, isStream })),
@@ -134,6 +144,7 @@ export function drawStarvation(seed: number): Schedule {
   return {
     ...schedule,
     slots: 1,
+    replyMs: nearReplyMs,
     tokenMs: 20,
     bus: { ...schedule.bus, loss: 0, duplication: 0, delayMs: 5, isOrdered: true },
     // There are more requests than slots, so some wait for long, and may be looked for just when they are claimed.
@@ -143,6 +154,18 @@ export function drawStarvation(seed: number): Schedule {
       isStream: index % 2 === 0,
     })),
     faults,
+  };
+}
+
+/** A schedule without faults, in which each job is long on its way, and its ingress knows at once who has it. */
+export function drawFar(seed: number): Schedule {
+  const schedule = drawSchedule(seed);
+  return {
+    ...schedule,
+    replyMs: farReplyMs,
+    bus: { ...schedule.bus, loss: 0, duplication: 0, announcesClaims: true },
+    requests: schedule.requests.map(({ at, tokens, isStream }) => ({ at, tokens, isStream })),
+    faults: [],
   };
 }
 
@@ -161,6 +184,7 @@ export function* smallerSchedules(schedule: Schedule): Generator<Schedule> {
     const tokens = Math.floor(request.tokens / 2);
     if (tokens > 0) yield { ...schedule, requests: requests.with(index, { ...request, tokens }) };
   }
+  if (schedule.replyMs > nearReplyMs) yield { ...schedule, replyMs: nearReplyMs };
   if (schedule.workers > 1) yield { ...schedule, workers: schedule.workers - 1 };
   if (bus.loss > 0) yield { ...schedule, bus: { ...bus, loss: 0 } };
   if (bus.duplication > 0) yield { ...schedule, bus: { ...bus, duplication: 0 } };

@@ -49,9 +49,6 @@ interface Generation {
   isOver: boolean;
 }
 
-/** The longest time that a reply of Redis takes. */
-const replyMs = 3;
-
 /** The text of one token: its position in the answer, and the run that has produced it. */
 const tokenText = (position: number, run: number): string => `${position}:${run} `;
 
@@ -72,6 +69,8 @@ export class SimulatedWorker implements Peer {
   private state: 'ready' | 'closing' | 'draining' = 'ready';
   /** Jobs that Redis has given out and that have not arrived yet. */
   private arriving = 0;
+  /** Orders about attempts that may be among them. */
+  private readonly heldOrders: (() => void)[] = [];
 
   constructor(id: string, services: WorkerServices) {
     this.id = id;
@@ -191,11 +190,11 @@ export class SimulatedWorker implements Peer {
       const taken = redis.take(this.id);
       if (!taken) return;
       this.arriving += 1;
-      this.after(between(random, 0, replyMs), () => {
+      this.after(between(random, 0, schedule.replyMs), () => {
         this.arriving -= 1;
-        // The connection has broken, and the job with it.
-        if (redis.isDown) return;
-        this.start(taken.job, taken.isAnnounced);
+        // If the connection has broken, the job is lost with it.
+        if (!redis.isDown) this.start(taken.job, taken.isAnnounced);
+        if (this.arriving === 0) for (const obey of this.heldOrders.splice(0)) obey();
       });
     }
   }
@@ -281,6 +280,10 @@ export class SimulatedWorker implements Peer {
   }
 
   private receive(order: Order, ingress: string): void {
+    if (this.arriving > 0 && order.kind !== 'acknowledge' && !this.publisher.has(order)) {
+      this.heldOrders.push(() => this.receive(order, ingress));
+      return;
+    }
     const generation = this.running.get(attemptId(order));
     if (order.kind === 'resend') this.publisher.resend(order, order.sequence, ingress);
     else if (order.kind === 'acknowledge') this.publisher.acknowledge(order, order.sequence);

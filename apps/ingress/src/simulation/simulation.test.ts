@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defects } from './defects.ts';
 import { type Outcome, type PlayOptions, play } from './play.ts';
-import { drawCuts, drawSchedule, drawStarvation, type Schedule } from './schedule.ts';
+import { drawCuts, drawFar, drawSchedule, drawStarvation, type Schedule } from './schedule.ts';
 import { describeCounterexample, shrink } from './shrink.ts';
 
 const schedules = 100_000;
@@ -78,6 +78,14 @@ describe('the delivery protocol under faults', () => {
   it('takes no late claim for a lost job, however little time the workers get', async () => {
     for (let seed = 1; seed <= 2_000; seed += 1) {
       const { failure, clients, runs } = await play(drawStarvation(seed));
+      expect(failure, `seed ${seed}`).toBeUndefined();
+      expect(runs.length, `seed ${seed}`).toBe(clients.length);
+    }
+  });
+
+  it('takes no job for lost that is long on its way', async () => {
+    for (let seed = 1; seed <= 2_000; seed += 1) {
+      const { failure, clients, runs } = await play(drawFar(seed));
       expect(failure, `seed ${seed}`).toBeUndefined();
       expect(runs.length, `seed ${seed}`).toBe(clients.length);
     }
