@@ -150,4 +150,18 @@ describe('a quiet line', () => {
     await isOpen(bench);
     await settled(bench);
   });
+
+  it('posts no more to a Redis that is far behind than the process has memory for', async () => {
+    const { line, client } = await open();
+    const text = 'x'.repeat(1_000_000);
+    server.suspend();
+    try {
+      for (let count = 0; count < 200; count += 1) line.post('sluice:nobody', text);
+      expect(client.stream.writableLength).toBeGreaterThan(60_000_000);
+      expect(client.stream.writableLength).toBeLessThan(70_000_000);
+    } finally {
+      server.resume();
+    }
+    expect(await line.publish('sluice:nobody', 'last')).toBe(0);
+  });
 });

@@ -8,12 +8,18 @@ import type { Redis } from 'ioredis';
 export interface QuietLine {
   /** Whether a message would be sent at once. */
   isUp(): boolean;
-  /** Publishes without an answer. Lost if the line is not up, or breaks. */
+  /** Publishes without an answer. Lost if the line is not up or far behind, or breaks. */
   post(channel: string, text: string): void;
   /** Publishes behind all that was posted before. Resolves with the number of receivers; rejects if the line is not up. */
   publish(channel: string, text: string): Promise<number>;
   close(): void;
 }
+
+/**
+ * How far Redis may be behind before no more is posted to it. What was not posted is asked for again, and kept for that
+ * in a room of its own, while all that waits here would fill the memory of the process.
+ */
+const backlogLimitBytes = 64 * 1024 * 1024;
 
 /** A line emits this on its connection when Redis has taken a message. */
 export const messageTaken = 'message-taken';
@@ -66,7 +72,7 @@ export function createQuietLine(client: Redis): QuietLine {
   return {
     isUp,
     post: (channel, text) => {
-      if (!isUp()) return;
+      if (!isUp() || client.stream.writableLength > backlogLimitBytes) return;
       if (isQuiet) write(encodePublish(channel, text));
       else ask(channel, text).catch(() => undefined);
     },
