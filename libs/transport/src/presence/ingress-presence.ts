@@ -33,7 +33,12 @@ export async function announceIngress(redis: RedisClient, ingress: string): Prom
   };
 }
 
-/** Whether an ingress has shown a sign of life lately. */
+/**
+ * Whether an ingress has shown a sign of life lately. Rejects if it may only lack the chance to show one, because Redis
+ * takes no writes.
+ */
 export async function isIngressAlive(redis: RedisClient, ingress: string): Promise<boolean> {
-  return (await redis.exists(ingressKey(ingress))) === 1;
+  const key = ingressKey(ingress);
+  // Of a key that is gone, nothing is there to write.
+  return (await redis.exists(key)) === 1 || (await redis.persist(key)) === 1;
 }
