@@ -1,5 +1,5 @@
 import { createKeyStore } from '@sluice/tenancy';
-import { startOwnRedis, startProcess, until } from '@sluice/testing';
+import { ask, startOwnRedis, startProcess, until } from '@sluice/testing';
 import { openRedis } from '@sluice/transport';
 import { expect, it } from 'vitest';
 
@@ -28,4 +28,32 @@ it('an ingress whose secret is not the one of the stored keys says why it will r
     expect.stringContaining('the keys in this Redis are of another SLUICE_KEY_SECRET'),
   ]);
   client.disconnect();
+});
+
+it('an ingress that starts while Redis is full serves, and refuses requests for that reason', async () => {
+  await using redis = await startOwnRedis();
+  const secret = 'a secret of the tests';
+  const client = openRedis(redis.url, { profile: 'worker', name: 'test', onError: () => undefined });
+  const { directory } = createKeyStore({ redis: client, secret });
+  await directory.upsertTenant('acme');
+  const { credential } = await directory.mint({ tenant: 'acme' });
+  client.disconnect();
+  await ask(redis.port, 'CONFIG', 'SET', 'maxmemory', '1');
+  const environment = { SLUICE_REDIS_URL: redis.url, SLUICE_OPS_PORT: '0' };
+  await using _worker = await startProcess('apps/worker/src/main.ts', { environment });
+  await using ingress = await startProcess('apps/ingress/src/main.ts', {
+    environment: { ...environment, SLUICE_KEY_SECRET: secret, SLUICE_PORT: '0' },
+  });
+  const { port, opsPort } = ingress.ready;
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${credential}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim', messages: [{ role: 'user', content: 'hello' }] }),
+  });
+  expect(answer.status).toBe(503);
+  expect(await answer.text()).toContain('the queue is short of memory');
+  const metrics = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
+  expect(metrics).toContain('sluice_refusals_total{limit="memory"} 1\n');
+  expect(metrics).toContain('sluice_redis_up 1\n');
+  expect((await fetch(`http://127.0.0.1:${opsPort}/readyz`)).status).toBe(200);
 });

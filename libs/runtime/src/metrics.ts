@@ -162,7 +162,8 @@ const ingressDefinitions = {
   openConnections: gauge('sluice_open_connections', 'Open client connections', {}),
   redisUp: gauge(
     'sluice_redis_up',
-    '1 while Redis takes commands, those that write, too, and its messages would reach the process',
+    '1 while Redis takes commands, those that write, too, and its messages would reach the process; 1 as well where its ' +
+      'memory is full, which sluice_refusals_total shows',
     {},
   ),
   redisRoundTrip,

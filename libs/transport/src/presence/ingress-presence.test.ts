@@ -1,20 +1,25 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { RedisClient } from '../redis/connection.ts';
-import { announceIngress } from './ingress-presence.ts';
+import { ask, type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ingressKey } from '../names.ts';
+import { openRedis, type RedisClient } from '../redis/connection.ts';
+import { announceIngress, isIngressAlive } from './ingress-presence.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
 afterEach(() => {
   vi.useRealTimers();
 });
 
 it('the sign of life of an ingress stays while it lives, even if Redis misses some, and goes with it', async () => {
+  vi.useFakeTimers();
   let diesAt = 0;
   let isAway = false;
   const redis = {
-    set: async (_key: string, _value: string, _unit: 'PX', lifeMs: number) => {
+    pexpire: async (_key: string, lifeMs: number) => {
       if (isAway) throw new Error('away');
+      if (diesAt <= Date.now()) return 0;
+      diesAt = Date.now() + lifeMs;
+      return 1;
+    },
+    set: async (_key: string, _value: string, _unit: 'PX', lifeMs: number) => {
       diesAt = Date.now() + lifeMs;
     },
     del: async () => {
@@ -37,4 +42,54 @@ it('the sign of life of an ingress stays while it lives, even if Redis misses so
   await stop();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(diesAt).toBe(0);
+});
+
+describe('in a Redis that is full, the sign of life of an ingress', () => {
+  const key = ingressKey('mine');
+  let server: OwnTestRedis;
+  let redis: RedisClient;
+  beforeAll(async () => {
+    server = await startOwnRedis();
+    redis = openRedis(server.url, { profile: 'command', name: 'process', onError: () => undefined });
+  });
+  beforeEach(async () => {
+    await allow(0);
+    // The connection keeps its own timers.
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+  const allow = (bytes: number) => ask(server.port, 'CONFIG', 'SET', 'maxmemory', String(bytes));
+  const renewed = () => vi.advanceTimersByTimeAsync(2_500);
+
+  it('is made as soon as there is room for it', async () => {
+    await allow(1);
+    const stop = await announceIngress(redis, 'mine');
+    await renewed();
+    expect(await isIngressAlive(redis, 'mine')).toBe(false);
+    await allow(0);
+    await renewed();
+    await until(() => isIngressAlive(redis, 'mine'));
+    await stop();
+  });
+
+  it('stays if it was there before', async () => {
+    const stop = await announceIngress(redis, 'mine');
+    await allow(1);
+    await redis.pexpire(key, 5_000);
+    await renewed();
+    await until(async () => (await redis.pttl(key)) > 5_000);
+    await stop();
+    expect(await isIngressAlive(redis, 'mine')).toBe(false);
+  });
+});
+
+it('an ingress that Redis refuses for another reason does not start', async () => {
+  await using server = await startOwnRedis();
+  const redis = openRedis(server.url, { profile: 'command', name: 'process', onError: () => undefined });
+  await ask(server.port, 'ACL', 'SETUSER', 'default', '-set');
+  await expect(announceIngress(redis, 'mine')).rejects.toThrow('NOPERM');
+  redis.disconnect();
 });

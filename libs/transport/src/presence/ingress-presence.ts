@@ -22,15 +22,26 @@ export function hearsReplies(links: Pick<Links, 'isListening'>, ingress: string)
   return links.isListening(replyChannel(ingress));
 }
 
-/** Keeps this ingress's sign of life in Redis. The returned function stops that and deletes it. */
+/**
+ * Keeps this ingress's sign of life in Redis. The returned function stops that and deletes it. A Redis that is full
+ * refuses to make the sign, and is asked again and again; until then the ingress counts as gone, but has no job there.
+ */
 export async function announceIngress(redis: RedisClient, ingress: string): Promise<() => Promise<void>> {
-  const renew = () => redis.set(ingressKey(ingress), '1', 'PX', lifetimeMs);
-  await renew();
+  const renew = () => renewSign(redis, ingressKey(ingress));
+  await renew().catch((error: Error) => {
+    if (!error.message.startsWith('OOM')) throw error;
+  });
   const timer = setInterval(() => renew().catch(() => undefined), renewIntervalMs);
   return async () => {
     clearInterval(timer);
     await redis.del(ingressKey(ingress)).catch(() => undefined);
   };
+}
+
+/** A full Redis refuses SET but not PEXPIRE, so the sign of an ingress that lives does not expire there. */
+async function renewSign(redis: RedisClient, key: string): Promise<void> {
+  const isThere = (await redis.pexpire(key, lifetimeMs)) === 1;
+  if (!isThere) await redis.set(key, '1', 'PX', lifetimeMs);
 }
 
 /**
