@@ -9,8 +9,8 @@ export interface Announcement {
   apiKey: string;
   models: string[];
   redisUrl: string;
-  /** The environment that `npx sluice` needs, without what the user gave to `npm start`, which may be secret. */
-  cliEnvironment: Record<string, string>;
+  /** The environment that `npx sluice` needs. What the user gave to `npm start`, which may be secret, is in files. */
+  cliEnvironment: Readonly<Record<string, string>>;
   processes: RunningProcess[];
 }
 

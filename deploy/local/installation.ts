@@ -7,10 +7,11 @@ import type { Clock } from '@sluice/runtime';
 import { z } from 'zod';
 import type { Announcement, RunningProcess } from './announcement.ts';
 import { Child, type ReadyMessage } from './child.ts';
+import { type CliEnvironment, createCliEnvironment } from './cli-environment.ts';
 import type { Flags } from './flags.ts';
 import { createGgufSettings } from './gguf-settings.ts';
 import { LocalRedis } from './local-redis.ts';
-import { openState } from './state.ts';
+import { openState, type State } from './state.ts';
 import { createUpstreamSettings, upstreamKeyName } from './upstream-settings.ts';
 
 export interface InstallationOptions {
@@ -43,6 +44,7 @@ export class Installation {
   private readonly workers: Child[] = [];
   private readonly stopping = new AbortController();
   private opening: Promise<{ redis: LocalRedis; apiKey: string }> | undefined;
+  private cliEnvironment: CliEnvironment | undefined;
 
   constructor(options: InstallationOptions) {
     this.options = options;
@@ -87,10 +89,7 @@ export class Installation {
       apiKey,
       models: await this.listModels(baseUrls, apiKey),
       redisUrl: redis.url,
-      cliEnvironment: {
-        ...(!redis.isGiven && { SLUICE_REDIS_URL: redis.url }),
-        ...(flags.keySecret === undefined && { SLUICE_KEY_SECRET_FILE: state.keySecretFile }),
-      },
+      cliEnvironment: this.writeCliEnvironment(redis, state),
       processes: [
         { role: 'supervisor', name: 'start', pid: process.pid },
         ...(redis.pid === undefined ? [] : [{ role: 'redis' as const, name: 'redis', pid: redis.pid }]),
@@ -108,12 +107,14 @@ export class Installation {
     // A Redis that is still starting is waited for, or its folders would stay; not for long, since an image may take
     // minutes.
     await Promise.race([this.closeRedis(), this.options.clock.sleep(redisLimitMs)]);
+    this.cliEnvironment?.remove();
   }
 
   /** Ends everything at once. */
   async kill(): Promise<void> {
     this.stopping.abort();
     for (const child of [...this.ingresses, ...this.workers]) child.kill();
+    this.cliEnvironment?.remove();
     await Promise.race([this.closeRedis(), this.options.clock.sleep(killLimitMs)]);
   }
 
@@ -179,6 +180,13 @@ export class Installation {
     if (settings === undefined) return config;
     // By port, so that two installations with different models do not read each other's file.
     return write(`settings-${port}.json`, `${JSON.stringify(settings, undefined, 2)}\n`);
+  }
+
+  private writeCliEnvironment(redis: LocalRedis, state: State): Readonly<Record<string, string>> {
+    const { flags, environment } = this.options;
+    const { keySecret: givenKeySecret, port } = flags;
+    this.cliEnvironment = createCliEnvironment({ redis, givenKeySecret, environment, state, port });
+    return this.cliEnvironment.variables;
   }
 
   /** Every ingress must list models before the installation counts as serving. */

@@ -155,6 +155,28 @@ describe('npm start', { timeout: 60_000 }, () => {
     for (const call of calls) expect(await paste(call)).toMatch(/"(stop|end_turn|max_tokens|STOP)"/);
   });
 
+  it('prints commands that work on a given Redis with a given secret, and shows neither', async () => {
+    await using redis = await startOwnRedis({ arguments: ['--requirepass', 'hunter2'] });
+    const given = {
+      SLUICE_REDIS_URL: `redis://:hunter2@127.0.0.1:${redis.port}/3`,
+      SLUICE_KEY_SECRET: 'a secret that was given',
+    };
+    const child = spawnStart(['--port', String(await findFreePort())], { environment: given });
+    await child.printed(/Ctrl-C stops everything/);
+    expect(child.text()).not.toMatch(/hunter2|a secret that was given/);
+    const commands = child.text().match(/^(export|npx) .*$/gm) ?? [];
+    expect(commands).toHaveLength(3);
+    const pasted = [...commands, 'npx sluice keys mint --tenant local', 'npx sluice keys list'].join('\n');
+    // The other terminal may have the same environment, or not.
+    for (const printed of await Promise.all([run(pasted), run(pasted, { ...process.env, ...given })]))
+      expect(printed).toMatch(/^request-rate +600\/1m[\s\S]+^sk-[\s\S]+^key_.* npm start /m);
+    const files = [...(commands[0]?.matchAll(/_FILE='([^']+)'/g) ?? [])].map(([, path = '']) => path);
+    expect(files.map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o600]);
+    child.process.kill('SIGTERM');
+    expect(await child.exited).toBe(0);
+    expect(files.filter((path) => existsSync(path))).toEqual([]);
+  });
+
   it("serves an upstream's models beside the simulated one", async () => {
     await using upstream = await startChatServer({ models: ['fake-model'] });
     const { announcement } = await start(['--upstream', upstream.baseUrl, '--upstream-key', 'sk-up']);
@@ -442,10 +464,12 @@ async function paste(call: string): Promise<string> {
 }
 
 /** What a shell in the folder of the repository prints. */
-async function run(commands: string): Promise<string> {
+async function run(commands: string, env: NodeJS.ProcessEnv = process.env): Promise<string> {
   const cwd = join(import.meta.dirname, '../..');
   return new Promise((resolve, reject) => {
-    execFile('sh', ['-ec', commands], { cwd }, (error, stdout) => (error ? reject(error) : resolve(stdout)));
+    execFile('sh', ['-ec', commands], { cwd, env }, (error, stdout) =>
+      error ? reject(error) : resolve(stdout),
+    );
   });
 }
 
