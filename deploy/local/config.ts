@@ -17,6 +17,7 @@ export const startEnvironment = z.object({
   SLUICE_PORT: wholeNumber({ min: 1, max: 65_535 })
     .default(8080)
     .describe('Port of the first ingress, the next ones follow it'),
+  SLUICE_OPS_HOST: z.string().default('127.0.0.1').describe('Address of /livez, /readyz and /metrics'),
   SLUICE_OPS_PORT: port()
     .default(0)
     .describe('First port of /metrics; those of all processes follow, ingresses first. 0: any free ones'),

@@ -9,6 +9,7 @@ describe('parseFlags', () => {
       workers: 1,
       processes: 1,
       host: '127.0.0.1',
+      opsHost: '127.0.0.1',
       opsPort: 0,
       drainLimitMs: 2_500,
       logLevel: 'warn',
@@ -86,6 +87,18 @@ describe('parseFlags', () => {
     );
     const several = { SLUICE_OPS_PORT: '65535', SLUICE_PROCESSES: '3' };
     expect(() => parseFlags([], several)).toThrow(/^SLUICE_OPS_PORT must be .* 1 to 65530$/);
+  });
+
+  it('keeps the ports of the API and of operations apart', () => {
+    const ports = (SLUICE_OPS_PORT: string) => parseFlags(['--ingresses', '2'], { SLUICE_OPS_PORT });
+    for (const first of ['8078', '8081']) {
+      const last = Number(first) + 2;
+      expect(() => ports(first)).toThrow(
+        `SLUICE_OPS_PORT means ports ${first} to ${last}, and the API has ports 8080 to 8081; without it,`,
+      );
+    }
+    expect(ports('8077').opsPort).toBe(8_077);
+    expect(ports('8082').opsPort).toBe(8_082);
   });
 
   it.each([

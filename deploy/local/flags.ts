@@ -4,23 +4,15 @@ import { SluiceError } from '@sluice/canonical';
 import { type Environment, parseEnvironment } from '@sluice/runtime';
 import { parseRedisAddress } from '@sluice/transport';
 import { startEnvironment } from './config.ts';
+import { assertPortsApart, type PortChoice } from './ports.ts';
 import { upstreamKeyName } from './upstream-settings.ts';
 
 /** What the user asked `npm start` for, by flags and in the environment. */
-export interface Flags {
-  /** The port of the first ingress; the others take the ports after it. */
-  port: number;
-  ingresses: number;
-  workers: number;
-  /** Number of processes of each ingress and each worker; those of an ingress share its port. */
-  processes: number;
+export interface Flags extends PortChoice {
   /** Absent: one is started here. */
   redis?: string;
   /** Absent: the one in the state folder. */
   keySecret?: string;
-  host: string;
-  /** The operations port of the first process; the others take the ports after it. 0: any free ones. */
-  opsPort: number;
   drainLimitMs: number;
   logLevel: string;
   /** A settings file. Absent: the simulated model alone. */
@@ -73,7 +65,7 @@ export function parseFlags(words: readonly string[], environment: Environment): 
   const workers = parseCount('--workers', values.workers ?? '1', 64);
   const processes = parseCount('--processes', values.processes ?? String(given.SLUICE_PROCESSES), 64);
   const mostOpsPort = 65_536 - (ingresses + workers) * processes;
-  return {
+  const ports: PortChoice = {
     port: parseCount(
       values.port === undefined ? 'SLUICE_PORT' : '--port',
       values.port ?? String(given.SLUICE_PORT),
@@ -83,10 +75,15 @@ export function parseFlags(words: readonly string[], environment: Environment): 
     workers,
     processes,
     host: given.SLUICE_HOST,
+    opsHost: given.SLUICE_OPS_HOST,
     opsPort:
       given.SLUICE_OPS_PORT === 0
         ? 0
         : parseCount('SLUICE_OPS_PORT', String(given.SLUICE_OPS_PORT), mostOpsPort),
+  };
+  assertPortsApart(ports);
+  return {
+    ...ports,
     drainLimitMs: given.SLUICE_DRAIN_LIMIT_MS,
     logLevel: given.SLUICE_LOG_LEVEL,
     ...(redisUrl !== undefined && { redis: redisUrl }),

@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { createServer, isIPv6 } from 'node:net';
+import { isIPv6 } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { SluiceError } from '@sluice/canonical';
 import { findFreePort } from '@sluice/redis';
@@ -11,6 +10,7 @@ import { type CliEnvironment, createCliEnvironment } from './cli-environment.ts'
 import type { Flags } from './flags.ts';
 import { createGgufSettings } from './gguf-settings.ts';
 import { LocalRedis } from './local-redis.ts';
+import { assertPortsFree } from './ports.ts';
 import { openState, type State } from './state.ts';
 import { createUpstreamSettings, upstreamKeyName } from './upstream-settings.ts';
 
@@ -85,7 +85,7 @@ export class Installation {
     const baseUrls = this.ingresses.map((_, index) => `http://${reachableAt(host)}:${flags.port + index}`);
     return {
       baseUrls,
-      metricsUrls: ready.flatMap((child) => metricsUrls(child.ready)),
+      metricsUrls: ready.flatMap((child) => metricsUrls(child.ready, flags.opsHost)),
       apiKey,
       models: await this.listModels(baseUrls, apiKey),
       redisUrl: redis.url,
@@ -237,10 +237,10 @@ async function fetchModels(
   }
 }
 
-function metricsUrls({ opsPort, ingresses, workers }: ReadyMessage): string[] {
+function metricsUrls({ opsPort, ingresses, workers }: ReadyMessage, host: string): string[] {
   const ports =
     (ingresses ?? workers)?.map((member) => member.opsPort) ?? (opsPort === undefined ? [] : [opsPort]);
-  return ports.map((port) => `http://127.0.0.1:${port}/metrics`);
+  return ports.map((port) => `http://${reachableAt(host)}:${port}/metrics`);
 }
 
 function processesOf(name: string, { pid, ingresses, workers }: ReadyMessage): RunningProcess[] {
@@ -251,28 +251,4 @@ function processesOf(name: string, { pid, ingresses, workers }: ReadyMessage): R
     { role: 'supervisor', name, pid },
     ...members.map((member) => ({ role, name, pid: member.pid }) as const),
   ];
-}
-
-async function assertPortsFree(flags: Flags): Promise<void> {
-  for (let port = flags.port; port < flags.port + flags.ingresses; port++) {
-    const server = createServer();
-    try {
-      server.listen(port, flags.host);
-      await once(server, 'listening');
-    } catch (cause) {
-      const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-      if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-        const message = `SLUICE_HOST=${flags.host} is no address of this machine`;
-        throw new SluiceError('unavailable', message, { cause });
-      }
-      const reason = code === 'EADDRINUSE' ? 'is taken' : `can't be opened (${code})`;
-      throw new SluiceError(
-        'unavailable',
-        `port ${port} ${reason}; choose another with: npm start -- --port ${flags.port + 1_000}`,
-        { cause },
-      );
-    } finally {
-      server.close();
-    }
-  }
 }

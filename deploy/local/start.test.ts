@@ -200,6 +200,20 @@ describe('npm start', { timeout: 60_000 }, () => {
     server.close();
   });
 
+  it('says in one sentence that an operations port is taken, before it starts anything', async () => {
+    const port = await findFreePort(3);
+    const server = createServer().listen(port + 2, '127.0.0.1');
+    await once(server, 'listening');
+    const child = spawnStart(['--port', String(port)], {
+      environment: { SLUICE_OPS_PORT: String(port + 1) },
+    });
+    expect(await child.exited).toBe(1);
+    expect(child.complaints()).toEqual([
+      `sluice: port ${port + 2} is taken; SLUICE_OPS_PORT means ports ${port + 1} to ${port + 2}`,
+    ]);
+    server.close();
+  });
+
   it('says in one sentence that it can not listen at such an address', async () => {
     const environment = { SLUICE_HOST: '192.0.2.1' };
     const child = spawnStart(['--port', String(await findFreePort())], { environment });
@@ -220,6 +234,7 @@ describe('npm start', { timeout: 60_000 }, () => {
         SLUICE_KEY_SECRET_FILE: keySecret,
         SLUICE_HOST: '::1',
         SLUICE_PORT: String(port),
+        SLUICE_OPS_HOST: '::1',
         SLUICE_OPS_PORT: String(port + 1),
         SLUICE_PROCESSES: '2',
       },
@@ -228,7 +243,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(announcement).toMatchObject({
       redisUrl: redis.url,
       baseUrls: [`http://[::1]:${port}`],
-      metricsUrls: [1, 2, 3, 4].map((next) => `http://127.0.0.1:${port + next}/metrics`),
+      metricsUrls: [1, 2, 3, 4].map((next) => `http://[::1]:${port + next}/metrics`),
     });
     const [baseUrl = ''] = announcement.baseUrls;
     expect(await ask(baseUrl, announcement.apiKey)).toMatchObject({ choices: [{}] });

@@ -1,4 +1,4 @@
-import { durationMs, logLevels, port, secretText, wholeNumber } from '@sluice/runtime';
+import { durationMs, logLevels, type Ports, port, secretText, wholeNumber } from '@sluice/runtime';
 import { redisSchemes, redisUrl, usualRedis } from '@sluice/transport';
 import { z } from 'zod';
 
@@ -64,3 +64,15 @@ export const ingressEnvironment = z.object({
 
 /** The parsed environment of an ingress process. */
 export type IngressConfig = z.output<typeof ingressEnvironment>;
+
+/** The port of the API, and the operations ports of all processes that share it. */
+export function portsOf(config: IngressConfig): { api: Ports; operations: Ports } {
+  return {
+    api: { host: config.SLUICE_HOST, first: config.SLUICE_PORT, count: 1 },
+    operations: {
+      host: config.SLUICE_OPS_HOST,
+      first: config.SLUICE_OPS_PORT,
+      count: config.SLUICE_PROCESSES,
+    },
+  };
+}

@@ -1,5 +1,5 @@
 import { createKeyStore } from '@sluice/tenancy';
-import { ask, startOwnRedis, startProcess, until } from '@sluice/testing';
+import { ask, findFreePort, startOwnRedis, startProcess, until } from '@sluice/testing';
 import { openRedis } from '@sluice/transport';
 import { expect, it } from 'vitest';
 
@@ -56,4 +56,12 @@ it('an ingress that starts while Redis is full serves, and refuses requests for 
   expect(metrics).toContain('sluice_refusals_total{limit="memory"} 1\n');
   expect(metrics).toContain('sluice_redis_up 1\n');
   expect((await fetch(`http://127.0.0.1:${opsPort}/readyz`)).status).toBe(200);
+});
+
+it('an ingress whose two ports are one says which setting is the mistake', async () => {
+  const port = String(await findFreePort());
+  const started = startProcess('apps/ingress/src/main.ts', {
+    environment: { SLUICE_KEY_SECRET: 'a secret of the tests', SLUICE_PORT: port, SLUICE_OPS_PORT: port },
+  });
+  await expect(started).rejects.toThrow(`SLUICE_OPS_PORT: is SLUICE_PORT as well (${port})`);
 });

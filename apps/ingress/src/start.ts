@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Admission, createAdmission, createMemoryGate } from '@sluice/admission';
 import { loadCatalog } from '@sluice/catalog';
 import {
+  assertOpsPorts,
   createLifecycle,
   createLogger,
   type Environment,
@@ -22,7 +23,7 @@ import { createKeyStore, type KeyStore } from '@sluice/tenancy';
 import { hearsReplies, type Links, openLinks, printableAddress } from '@sluice/transport';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
-import { type IngressConfig, ingressEnvironment } from './config.ts';
+import { type IngressConfig, ingressEnvironment, portsOf } from './config.ts';
 import { openDelivery } from './dispatch/delivery.ts';
 import { limitConnections, openFilesLimit } from './guards/connection-limit.ts';
 import { watchOverload } from './guards/overload.ts';
@@ -41,6 +42,8 @@ const monotonic = () => performance.now();
  */
 export async function startIngress(environment: Environment): Promise<void> {
   const { values: config, warnings } = parseEnvironment(ingressEnvironment, environment);
+  const { operations, api } = portsOf(config);
+  assertOpsPorts({ ...operations, count: 1 }, api);
   const catalog = await loadCatalog(config.SLUICE_CONFIG, environment);
   const ingress = `i${randomUUID().replaceAll('-', '').slice(0, 16)}`;
   const logger = createLogger({ name: 'ingress', level: config.SLUICE_LOG_LEVEL }).child({ ingress });

@@ -8,7 +8,7 @@ import {
   parseEnvironment,
   stopMarginMs,
 } from '@sluice/runtime';
-import { ingressEnvironment, processSeat } from './config.ts';
+import { ingressEnvironment, portsOf, processSeat } from './config.ts';
 
 /**
  * Runs several ingress processes on one port. The kernel spreads new connections over them, and each has a reply
@@ -17,7 +17,8 @@ import { ingressEnvironment, processSeat } from './config.ts';
 export async function startSupervisor(environment: Environment): Promise<void> {
   const { values: config } = parseEnvironment(ingressEnvironment, environment);
   const logger = createLogger({ name: 'ingress-supervisor', level: config.SLUICE_LOG_LEVEL });
-  const ports = opsPorts(config.SLUICE_OPS_PORT, config.SLUICE_PROCESSES, config.SLUICE_PORT);
+  const { operations, api } = portsOf(config);
+  const ports = opsPorts(operations, api);
   const drainLimitMs = config.SLUICE_DRAIN_LIMIT_MS;
   const lifecycle = createLifecycle({ logger, drainLimitMs: drainLimitMs + stopMarginMs });
   let port = config.SLUICE_PORT;

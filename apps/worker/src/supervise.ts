@@ -21,7 +21,8 @@ export async function startSupervisor(environment: Environment): Promise<void> {
   const logger = createLogger({ name: 'worker-supervisor', level: config.SLUICE_LOG_LEVEL });
   // The processes read the same environment, so only the supervisor reports the warnings.
   for (const warning of warnings) logger.warn(warning);
-  const ports = opsPorts(config.SLUICE_OPS_PORT, config.SLUICE_PROCESSES);
+  const { SLUICE_OPS_HOST: host, SLUICE_OPS_PORT: first, SLUICE_PROCESSES: count } = config;
+  const ports = opsPorts({ host, first, count });
   const drainLimitMs = config.SLUICE_DRAIN_LIMIT_MS;
   const lifecycle = createLifecycle({ logger, drainLimitMs: drainLimitMs + stopMarginMs });
   const redis = openRedis(config.SLUICE_REDIS_URL, {

@@ -1,13 +1,29 @@
 import { expect, it } from 'vitest';
 import { opsPorts } from './ops-ports.ts';
 
+const host = '127.0.0.1';
+const api = (first: number, at = host) => ({ host: at, first, count: 1 });
+
 it('the operations ports of several processes follow each other', () => {
-  expect(opsPorts(9464, 3, 8080)).toEqual(['9464', '9465', '9466']);
-  expect(opsPorts(65_534, 2)).toEqual(['65534', '65535']);
-  expect(opsPorts(0, 2, 0)).toEqual(['0', '0']);
+  expect(opsPorts({ host, first: 9464, count: 3 }, api(8080))).toEqual(['9464', '9465', '9466']);
+  expect(opsPorts({ host, first: 65_534, count: 2 })).toEqual(['65534', '65535']);
+  expect(opsPorts({ host, first: 0, count: 2 }, api(0))).toEqual(['0', '0']);
 });
 
 it('where there is no room for them, nothing starts', () => {
-  expect(() => opsPorts(65_535, 2)).toThrow(/SLUICE_OPS_PORT: leaves no port for each of 2 processes/);
-  expect(() => opsPorts(9464, 4, 9466)).toThrow(/9464 to 9467 .* SLUICE_PORT is one of them/);
+  expect(() => opsPorts({ host, first: 65_535, count: 2 })).toThrow(
+    /SLUICE_OPS_PORT: leaves no port for each of 2 processes/,
+  );
+  expect(() => opsPorts({ host, first: 9464, count: 4 }, api(9466))).toThrow(
+    /9464 to 9467 .* SLUICE_PORT is one of them/,
+  );
+});
+
+it('a single process needs two ports as well, unless they are of two addresses', () => {
+  const operations = { host, first: 8080, count: 1 };
+  const mistake = /SLUICE_OPS_PORT: is SLUICE_PORT as well \(8080\)/;
+  for (const at of [host, '0.0.0.0', '::'])
+    expect(() => opsPorts(operations, api(8080, at))).toThrow(mistake);
+  expect(() => opsPorts({ ...operations, host: '::' }, api(8080))).toThrow(mistake);
+  expect(opsPorts(operations, api(8080, '10.0.0.1'))).toEqual(['8080']);
 });
