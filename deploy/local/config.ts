@@ -13,6 +13,10 @@ export const startEnvironment = z.object({
     .min(16)
     .optional()
     .describe('Secret of the keyed hashes; absent: one that is kept in `.sluice/key-secret`'),
+  SLUICE_CONFIG: z
+    .string()
+    .optional()
+    .describe('Settings file, unless `--config` names one; not beside `--upstream` or `--gguf`'),
   SLUICE_HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
   SLUICE_PORT: wholeNumber({ min: 1, max: 65_535 })
     .default(8080)

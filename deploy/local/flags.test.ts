@@ -89,6 +89,21 @@ describe('parseFlags', () => {
     expect(() => parseFlags([], several)).toThrow(/^SLUICE_OPS_PORT must be .* 1 to 65530$/);
   });
 
+  it('takes a settings file from the environment, unless a flag names one, and nothing beside it', () => {
+    const environment = { SLUICE_CONFIG: 'sluice.yaml' };
+    expect(parseFlags([], environment).config).toBe('sluice.yaml');
+    expect(parseFlags(['--config', 'other.yaml'], environment).config).toBe('other.yaml');
+    for (const [flag, value] of [
+      ['--upstream', 'http://h'],
+      ['--gguf', import.meta.filename],
+    ] as const) {
+      expect(() => parseFlags([flag, value], environment)).toThrow(
+        `${flag} and SLUICE_CONFIG exclude each other`,
+      );
+      expect(parseFlags([flag, value], { SLUICE_CONFIG: '' }).config).toBeUndefined();
+    }
+  });
+
   it('keeps the ports of the API and of operations apart', () => {
     const ports = (SLUICE_OPS_PORT: string) => parseFlags(['--ingresses', '2'], { SLUICE_OPS_PORT });
     for (const first of ['8078', '8081']) {
@@ -117,6 +132,8 @@ describe('parseFlags', () => {
     ],
     [['--upstream', 'ftp://h'], /--upstream must be a URL/],
     [['--config', 'c', '--upstream', 'http://h'], /--config and --upstream exclude each other/],
+    [['--config', ''], /^--config must be a file/],
+    [['--upstream', ''], /^--upstream must be a URL/],
     [['--gguf', '/nowhere/m.gguf'], /^--gguf: there is no file \/nowhere\/m\.gguf$/],
     [['--upstream', 'http://h', '--gguf', 'm.gguf'], /--upstream and --gguf exclude each other/],
   ])('says in one sentence what is wrong with %j', (words, sentence) => {

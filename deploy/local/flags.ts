@@ -51,13 +51,15 @@ SLUICE_OPS_PORT=9464 fixes the ports of /metrics. All of the environment: docs/c
  */
 export function parseFlags(words: readonly string[], environment: Environment): Flags {
   const { values } = parse(words);
-  const sources = (['config', 'upstream', 'gguf'] as const).filter((name) => values[name] !== undefined);
-  if (sources.length > 1) {
-    const named = sources.map((name) => `--${name}`).join(' and ');
-    throw usage(`${named} exclude each other: a settings file can name several backends`);
-  }
   // A mistake in the environment may be why somebody asks for help, so it must not stop the help.
   const { values: given } = parseEnvironment(startEnvironment, values.help ? {} : environment);
+  assertOneSource([
+    ...(['config', 'upstream', 'gguf'] as const).flatMap((name) =>
+      values[name] === undefined ? [] : `--${name}`,
+    ),
+    ...(values.config === undefined && given.SLUICE_CONFIG !== undefined ? ['SLUICE_CONFIG'] : []),
+  ]);
+  const config = values.config === undefined ? given.SLUICE_CONFIG : parseConfig(values.config);
   const upstreamKey = values['upstream-key'] ?? given[upstreamKeyName];
   const redis = values.redis === undefined ? undefined : parseRedis(values.redis);
   const redisUrl = redis ?? given.SLUICE_REDIS_URL ?? given.REDIS_URL;
@@ -88,13 +90,19 @@ export function parseFlags(words: readonly string[], environment: Environment): 
     logLevel: given.SLUICE_LOG_LEVEL,
     ...(redisUrl !== undefined && { redis: redisUrl }),
     ...(given.SLUICE_KEY_SECRET !== undefined && { keySecret: given.SLUICE_KEY_SECRET }),
-    ...(values.config !== undefined && { config: values.config }),
+    ...(config !== undefined && { config }),
     ...(values.upstream !== undefined && { upstream: parseUpstream(values.upstream) }),
     ...(upstreamKey && { upstreamKey }),
     ...(values.gguf !== undefined && { gguf: parseGguf(values.gguf) }),
     json: values.json ?? false,
     help: values.help ?? false,
   };
+}
+
+/** Throws if several flags or settings say what is served. */
+function assertOneSource(sources: readonly string[]): void {
+  if (sources.length > 1)
+    throw usage(`${sources.join(' and ')} exclude each other: a settings file can name several backends`);
 }
 
 function parse(words: readonly string[]) {
@@ -134,6 +142,12 @@ function parseRedis(text: string): string {
   } catch (thrown) {
     throw usage(`--redis: ${thrown instanceof SluiceError ? thrown.message : 'is no URL'}`, thrown);
   }
+}
+
+function parseConfig(path: string): string {
+  // An empty name would pass for none, and the simulated model would serve instead.
+  if (path.trim() !== '') return path;
+  throw usage('--config must be a file such as sluice.yaml');
 }
 
 function parseUpstream(text: string): string {
