@@ -47,13 +47,13 @@ test('a refusal reaches a client that is still sending its request', async () =>
 });
 
 /** Like many clients, reads nothing before its whole request is sent. Resolves to the status or the socket's error. */
-function sendBeforeReading(bytes: number, key: string, connection: string): Promise<string> {
+function sendBeforeReading(bytes: number, key: string, line: string): Promise<string> {
   const head = [
     'POST /v1/chat/completions HTTP/1.1',
     'host: gateway',
     `authorization: Bearer ${key}`,
     `content-length: ${bytes}`,
-    `connection: ${connection}`,
+    line,
   ];
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(gateway.baseUrl).port), '127.0.0.1');
@@ -69,15 +69,59 @@ function sendBeforeReading(bytes: number, key: string, connection: string): Prom
   });
 }
 
-describe.each(['keep-alive', 'close'])(
-  'a client that sends all before it reads, on a connection to %s',
-  (connection) => {
+describe.each(['connection: keep-alive', 'connection: close', 'expect: 100-continue'])(
+  'a client that sends all before it reads, with the header %s',
+  (line) => {
     test('hears that its key is bad', async () => {
-      expect(await sendBeforeReading(3 * megabyte, 'sk-wrong', connection)).toBe('401');
+      expect(await sendBeforeReading(3 * megabyte, 'sk-wrong', line)).toBe('401');
     });
 
     test('hears that its body is too large', async () => {
-      expect(await sendBeforeReading(32 * megabyte, gateway.apiKey, connection)).toBe('413');
+      expect(await sendBeforeReading(32 * megabyte, gateway.apiKey, line)).toBe('413');
     });
   },
 );
+
+/** Sends its body only when it is told to go on. */
+function askBeforeSending(path: string, headers: Record<string, string>) {
+  const body = JSON.stringify({ model: 'sim', messages: [{ role: 'user', content: 'hello' }] });
+  return new Promise<{ status: number | undefined; isInvited: boolean }>((resolve, reject) => {
+    let isInvited = false;
+    const http = request(`${gateway.baseUrl}${path}`, {
+      ...{ method: 'POST', agent: false },
+      headers: {
+        authorization: `Bearer ${gateway.apiKey}`,
+        'content-type': 'application/json',
+        'content-length': body.length,
+        expect: '100-continue',
+        ...headers,
+      },
+    });
+    http.on('continue', () => {
+      isInvited = true;
+      http.end(body);
+    });
+    http.on('response', (response) => {
+      resolve({ status: response.statusCode, isInvited });
+      http.destroy();
+    });
+    http.on('error', reject);
+    http.flushHeaders();
+  });
+}
+
+test.each([
+  ['a key that is none', '/v1/chat/completions', { authorization: 'Bearer sk-wrong' }, 401],
+  ['a path with nothing', '/v1/chat', {}, 404],
+  ['too large a body', '/v1/chat/completions', { 'content-length': String(5 * megabyte) }, 413],
+  ['a compressed body', '/v1/chat/completions', { 'content-encoding': 'gzip' }, 415],
+])(
+  'a client that asks before it sends, with %s, is refused at once',
+  async (_what, path, headers, status) => {
+    expect(await askBeforeSending(path, headers)).toEqual({ status, isInvited: false });
+  },
+);
+
+test('a client that asks before it sends what is not refused is told to go on', async () => {
+  expect(await askBeforeSending('/v1/chat/completions', {})).toEqual({ status: 200, isInvited: true });
+});

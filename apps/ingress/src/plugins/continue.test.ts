@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { until } from '@sluice/testing';
-import { type FastifyInstance, fastify } from 'fastify';
+import { type FastifyError, type FastifyInstance, fastify } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { registerContinue } from './continue.ts';
 
@@ -32,6 +32,10 @@ beforeEach(async () => {
     '/refused',
     { onRequest: async (_http, reply) => reply.code(401).send(Buffer.from('refused')) },
     () => undefined,
+  );
+  app.post('/small', { bodyLimit: 3 }, () => undefined);
+  app.setErrorHandler(({ statusCode = 500 }: FastifyError, _http, reply) =>
+    reply.code(statusCode).send(Buffer.from('refused')),
   );
   app.get('/last', async () => 'last');
   await app.listen({ port: 0, host: '127.0.0.1' });
@@ -82,4 +86,22 @@ it('one that was answered meanwhile gets its answer in one piece, and nothing af
   // The server need not know whether the body would still come.
   expect(heard()).toBe('HTTP/1.1 200 firstHTTP/1.1 401 refused');
   expect(received.toLowerCase()).toContain('connection: close\r\n');
+});
+
+it.each([
+  ['by the checks of its head', '/refused', 401],
+  ['for the length that it announces', '/small', 413],
+])('one that is refused %s is not told to go on, and its connection ends', async (_why, path, status) => {
+  const ended = once(client, 'end');
+  client.write(post(path));
+  await ended;
+  expect(heard()).toBe(`HTTP/1.1 ${status} refused`);
+  expect(received.toLowerCase()).toContain('connection: close\r\n');
+});
+
+it('one that asks and sends no body gets its answer, and the next one', async () => {
+  client.write('GET /last HTTP/1.1\r\nhost: test\r\nexpect: 100-continue\r\n\r\n');
+  await until(() => received.endsWith('last'));
+  client.write(get('/last'));
+  await until(() => heard() === 'HTTP/1.1 100 HTTP/1.1 200 lastHTTP/1.1 200 last');
 });
