@@ -160,6 +160,20 @@ describe('the command line', () => {
     const different = await call(...run, '-m', 'paced-n3', '--expect-text', example);
     expect(different.code).toBe(1);
     expect(different.output).toContain('the expected text ends in a newline');
+    const inWarmup = await call(
+      ...run,
+      '-d',
+      '1h',
+      '--warmup',
+      '59m',
+      '-m',
+      'paced-n3',
+      '--expect-text',
+      example,
+    );
+    expect(inWarmup.code).toBe(1);
+    expect(inWarmup.output).toContain('in the warm-up, which is not measured: wrong text: mismatch 3');
+    expect(inWarmup.output).toContain('the expected text ends in a newline');
   });
 
   it.each([

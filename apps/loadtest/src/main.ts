@@ -116,8 +116,7 @@ async function load(
   print(summarizeRun(result));
   await writeOutputs([result], flags);
   if (result.isInterrupted) return interruptedCode;
-  const isWrong = Object.keys(result.errors).some((name) => name.startsWith('wrong text'));
-  return isWrong || (flags.enforce === true && !result.meetsSlo) ? 1 : 0;
+  return result.wrongText !== undefined || (flags.enforce === true && !result.meetsSlo) ? 1 : 0;
 }
 
 async function report(files: string[], flags: CommandLine['values']): Promise<number> {

@@ -11,6 +11,13 @@ import {
 import { type Correction, type IntervalResult, metricResult, type RunResult } from './measures/result.ts';
 import { checkSelf } from './measures/self-check.ts';
 import type { Done } from './measures/throughput.ts';
+import {
+  addErrors,
+  describeErrors,
+  type ErrorCounts,
+  wrongTextClass,
+  wrongTextOf,
+} from './measures/wrong-text.ts';
 import { runFleet } from './processes/fleet.ts';
 import type { ShardResult } from './processes/shard.ts';
 import { meanOf } from './scenario/distribution.ts';
@@ -146,14 +153,20 @@ function summarize(measured: Measured): RunResult {
   const { scenario, startedAt, keys, shards, intervals, losses, isInterrupted } = measured;
   const totals = emptyTotals();
   const metrics = emptyMetrics();
-  const errors: Record<string, number> = {};
   for (const shard of shards) {
     addTotals(totals, shard.totals);
     for (const name of metricNames) metrics[name].add(LatencyHistogram.decode(shard.metrics[name]));
-    for (const [name, count] of shard.errors) errors[name] = (errors[name] ?? 0) + count;
   }
+  const errors = addErrors(...shards.map((shard) => Object.fromEntries(shard.errors)));
+  const inWarmup = warmupWrongText(shards);
+  const wrongText = wrongTextOf(addErrors(errors, inWarmup));
   const measuredMs = Math.max(0, ...shards.map((shard) => shard.measuredMs));
-  const notes = [...measured.notes, ...notesOfContent(shards), ...notesOfTail(metrics.endToEnd)];
+  const notes = [
+    ...notesOfWarmup(inWarmup),
+    ...measured.notes,
+    ...notesOfContent(shards),
+    ...notesOfTail(metrics.endToEnd),
+  ];
   if (totals.offered === 0) notes.push('no request was due in the measured part: there is nothing to judge');
   if (isInterrupted)
     notes.push(
@@ -199,6 +212,7 @@ function summarize(measured: Measured): RunResult {
     metrics: Object.fromEntries(results) as RunResult['metrics'],
     correction: correctionOf(scenario.load, metrics),
     errors,
+    ...(wrongText && { wrongText }),
     intervals,
     client: {
       processes,
@@ -226,7 +240,9 @@ function correctionOf(load: Load, { ttft, endToEnd }: Record<MetricName, Latency
 }
 
 function notesOfText(expected: string | undefined, shards: readonly ShardResult[]): string[] {
-  const differs = shards.some(({ errors }) => errors.some(([name]) => name === 'wrong text: mismatch'));
+  const differs = shards.some(({ errors, warmupWrongText }) =>
+    [...errors, ...warmupWrongText].some(([name]) => name === wrongTextClass('mismatch')),
+  );
   if (!differs || !expected?.endsWith('\n')) return [];
   return ['the expected text ends in a newline, as editors write it: an answer without one differs from it'];
 }
@@ -239,6 +255,15 @@ function notesOfRepetition({ verify }: Scenario, shards: readonly ShardResult[])
   return [
     `only ${compared} of ${read} answers could be compared: the questions of the others came once in their process`,
   ];
+}
+
+function warmupWrongText(shards: readonly ShardResult[]): ErrorCounts {
+  return addErrors(...shards.map((shard) => Object.fromEntries(shard.warmupWrongText)));
+}
+
+function notesOfWarmup(wrongText: ErrorCounts): string[] {
+  const found = describeErrors(wrongText);
+  return found === '' ? [] : [`in the warm-up, which is not measured: ${found}`];
 }
 
 function notesOfContent(shards: readonly ShardResult[]): string[] {

@@ -53,6 +53,23 @@ describe('what is recorded of a request', () => {
     },
   );
 
+  it('names wrong text, however many other errors there are', () => {
+    const recorder = recording();
+    for (let at = 0; at < 60; at++)
+      recorder.finished(finished(), { kind: 'failed', errorClass: `http 500 trace-${at}` });
+    recorder.finished(finished(), { kind: 'failed', errorClass: 'wrong text: gap' });
+    expect(recorder.errors.get('other')).toBe(10);
+    expect(recorder.errors.get('wrong text: gap')).toBe(1);
+  });
+
+  it('keeps wrong text of the warm-up apart from what was measured, and no other error of it', () => {
+    const recorder = recording();
+    for (const errorClass of ['wrong text: gap', 'timeout'])
+      recorder.finished(finished({ isMeasured: false }), { kind: 'failed', errorClass });
+    expect([...recorder.warmupWrongText]).toEqual([['wrong text: gap', 1]]);
+    expect(recorder.errors.size).toBe(0);
+  });
+
   it('is no delay of the client while its user waited for the answer before', () => {
     const recorder = recording();
     recorder.finished(finished({ intendedAt: 500, readyAt: 1000 }), { kind: 'ok' });

@@ -1,6 +1,7 @@
 import { isGood, type RequestTimes, type Slo } from '../scenario/slo.ts';
 import { LatencyHistogram } from './histogram.ts';
 import type { Throughput } from './throughput.ts';
+import { isWrongText } from './wrong-text.ts';
 
 /** Latencies that a run measures, in milliseconds. */
 export const metricNames = [
@@ -86,6 +87,8 @@ export class Recorder {
   readonly metrics: Record<MetricName, LatencyHistogram>;
   readonly totals = emptyTotals();
   readonly errors = new Map<string, number>();
+  /** Wrong text of the warm-up, by class: what is wrong must show, measured or not. */
+  readonly warmupWrongText = new Map<string, number>();
   inFlight = 0;
   /** Measured streams that ended well without any content. */
   emptyStreams = 0;
@@ -141,9 +144,10 @@ export class Recorder {
     }
     count(this.interval, outcome, request.isSlow, good);
     if (outcome.kind === 'ok') this.throughput.answer(good, request.endedAt);
+    if (outcome.kind === 'refused' || outcome.kind === 'failed')
+      this.countError(outcome.errorClass, request.isMeasured);
     if (!request.isMeasured) return;
     count(this.totals, outcome, request.isSlow, good);
-    if (outcome.kind === 'refused' || outcome.kind === 'failed') this.countError(outcome.errorClass);
     if (outcome.kind === 'refused') this.metrics.refusal.record(request.endedAt - request.sentAt);
     if (request.sentAt > 0) this.metrics.sendDelay.record(request.sentAt - request.readyAt);
     if (!isCounted) return;
@@ -178,10 +182,14 @@ export class Recorder {
     if (times.tpotMs !== undefined) metrics.timePerToken.record(times.tpotMs);
   }
 
-  private countError(errorClass: string): void {
-    const isKnown = this.errors.has(errorClass) || this.errors.size < maximumErrorClasses;
-    const name = isKnown ? errorClass : 'other';
-    this.errors.set(name, (this.errors.get(name) ?? 0) + 1);
+  private countError(errorClass: string, isMeasured: boolean): void {
+    const isWrong = isWrongText(errorClass);
+    if (!isMeasured && !isWrong) return;
+    const errors = isMeasured ? this.errors : this.warmupWrongText;
+    // Servers may name ever new errors. The few classes of wrong text decide about the exit code.
+    const isNamed = isWrong || errors.has(errorClass) || errors.size < maximumErrorClasses;
+    const name = isNamed ? errorClass : 'other';
+    errors.set(name, (errors.get(name) ?? 0) + 1);
   }
 }
 

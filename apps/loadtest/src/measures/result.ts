@@ -30,6 +30,11 @@ export interface RunResult {
   correction: Correction;
   /** Failed and refused requests by class. */
   errors: Record<string, number>;
+  /**
+   * Answers with wrong text by class, whether or not they were measured: also those of the warm-up, and of all loads
+   * that a search tried. Absent if there were none.
+   */
+  wrongText?: Record<string, number>;
   intervals: IntervalResult[];
   client: ClientResult;
   /** Present if a saturation search made this result. */

@@ -33,6 +33,7 @@ export interface ShardPlan {
 export interface ShardResult {
   totals: Totals;
   errors: readonly (readonly [string, number])[];
+  warmupWrongText: readonly (readonly [string, number])[];
   /** Encoded histograms. */
   metrics: Record<MetricName, string>;
   self: SelfLoad;
@@ -239,6 +240,7 @@ class ShardRun {
     return {
       totals: recorder.totals,
       errors: [...recorder.errors],
+      warmupWrongText: [...recorder.warmupWrongText],
       // The list of names is complete, so every key is there.
       metrics: Object.fromEntries(encoded) as Record<MetricName, string>,
       self: this.watch.stop(),

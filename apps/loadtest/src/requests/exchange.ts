@@ -2,6 +2,7 @@ import type { Call, Connection, Failure, ResponseHead, WireRequest } from '@slui
 import type { Clock } from '../clock.ts';
 import type { EventFacts } from '../dialects/dialect.ts';
 import type { Finished, Outcome, Recorder } from '../measures/recorder.ts';
+import { wrongTextClass } from '../measures/wrong-text.ts';
 import type { PlannedRequest } from './request-factory.ts';
 import { retryWaitMs, unreachableWaitMs } from './retry-wait.ts';
 import { type LineShape, type ScannerSink, SseScanner } from './sse-scanner.ts';
@@ -257,7 +258,7 @@ export class Exchange implements Call, ScannerSink, Finished {
     if (!this.hasText && checker) this.check = checker.open(this.plan.question);
     const problem: TextProblem | undefined =
       (verifiesTokens ? this.reader?.problem : undefined) ?? this.check?.end();
-    return problem && `wrong text: ${problem}`;
+    return problem && wrongTextClass(problem);
   }
 
   private settle(): void {
