@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,10 +19,7 @@ let folder = '';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'loadtest-'));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  target = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+  target = await listen(server);
 });
 
 afterAll(async () => {
@@ -29,6 +27,13 @@ afterAll(async () => {
   server.closeAllConnections();
   await rm(folder, { recursive: true });
 });
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+}
 
 function call(...args: string[]): Promise<{ code: number; output: string; errors: string }> {
   return new Promise((resolve) => {
@@ -174,6 +179,48 @@ describe('the command line', () => {
     expect(inWarmup.code).toBe(1);
     expect(inWarmup.output).toContain('in the warm-up, which is not measured: wrong text: mismatch 3');
     expect(inWarmup.output).toContain('the expected text ends in a newline');
+  });
+
+  it('exits with 1 for wrong text at any load of a search, and says where', async () => {
+    let requests = 0;
+    const word = (text: string) => `data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`;
+    // Only the first load, of ten requests, is answered well.
+    const wrong = createServer((_, response) => {
+      requests += 1;
+      response.setHeader('content-type', 'text/event-stream');
+      response.end(`${word('tok0 ')}${word(requests > 10 ? 'tok2 ' : 'tok1 ')}data: [DONE]\n\n`);
+    });
+    const at = await listen(wrong);
+    const flags = [
+      '-n',
+      '10',
+      '--search-from',
+      '100',
+      '--precision',
+      '0.5',
+      '--settle',
+      '1ms',
+      '--arrivals',
+      'constant',
+    ];
+    const outputs = ['--json', file('w.json'), '--csv', file('w.csv'), '--html', file('w.html')];
+    const found = await call('search', '-t', at, '--verify', 'tokens', '--beyond', '4', ...flags, ...outputs);
+    wrong.close();
+    expect(found.code).toBe(1);
+    expect(found.errors).toMatch(/missed .* failed \d+\/s \(wrong text: gap\)\n/);
+    expect(found.output).toMatch(/failed at 200\/s +\d+\/s {3}wrong text: gap 10\n/);
+    expect(found.output).toMatch(
+      /answered wrong: 200\/s \(wrong text: gap 10\), .*, 400\/s \(wrong text: gap 10\)/,
+    );
+    const { errors, search, wrongText } = await readResult(file('w.json'));
+    expect(errors).toEqual({});
+    expect(search?.points.map((point) => point.errors?.['wrong text: gap'])).toEqual([undefined, 10, 10, 10]);
+    // A load may have been tried twice.
+    expect(wrongText?.['wrong text: gap']).toBeGreaterThanOrEqual(30);
+    expect(await readFile(file('w.csv'), 'utf8')).toContain(',at 200.00/s,error: wrong text: gap,,10\n');
+    const page = await readFile(file('w.html'), 'utf8');
+    expect(page).toContain('<h2>Errors by load</h2>');
+    expect(page).toContain('<th scope="row">at 200/s</th><td>10</td>');
   });
 
   it.each([

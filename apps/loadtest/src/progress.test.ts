@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { emptyTotals } from './measures/recorder.ts';
+import type { SearchPoint } from './measures/result.ts';
 import { Progress, redrawnColumns } from './progress.ts';
 import { point } from './report/test-result.ts';
 import { parseScenario, type ScenarioInput } from './scenario/scenario.ts';
@@ -82,6 +83,17 @@ describe('live progress', () => {
     };
     expect(shown(80, twice)).toContain('\u001b[4A\u001b[J');
     expect(shown(undefined, twice)).not.toContain('\u001b');
+  });
+
+  it('tells how many failed at a load, and of what: of wrong text above all', () => {
+    const errors = { 'http 429 rate_limit_error': 90, timeout: 7, 'wrong text: gap': 2 };
+    const failed = { ...point(50, 40, 5), failedRate: 3 };
+    const line = (found: SearchPoint) => shown(undefined, (progress) => progress.point(found));
+    expect(line({ ...failed, errors })).toContain('429 5/s  failed 3/s (wrong text: gap)\n');
+    expect(line({ ...failed, errors: { 'http 429': 90, timeout: 7 } })).toContain('failed 3/s (timeout)\n');
+    // Older results do not say of what.
+    expect(line(failed)).toContain('failed 3/s\n');
+    expect(line(point(50, 40, 5))).not.toContain('failed');
   });
 
   it('redraws nothing where that is impossible: in a file, a pipe, or a terminal without a cursor', () => {

@@ -1,3 +1,4 @@
+import { failuresOf, sortedErrors } from './measures/error-classes.ts';
 import type { IntervalResult, SearchPoint } from './measures/result.ts';
 import { formatClock, formatMs } from './scenario/duration.ts';
 import type { Scenario } from './scenario/scenario.ts';
@@ -75,6 +76,7 @@ export class Progress {
         ? latency('end to end', point.endToEndP50, point.endToEndP99)
         : latency('TTFT', point.ttftP50, point.ttftP99),
       `429 ${formatRate(point.refusedRate)}`,
+      failure(point),
       ...(point.isClientBottleneck ? ['client was the bottleneck'] : []),
     ];
     this.options.write(`${parts.filter((part) => part !== '').join('  ')}\n`);
@@ -119,6 +121,13 @@ export class Progress {
 
 function latency(name: string, p50: number | undefined, p99: number | undefined): string {
   return p50 === undefined || p99 === undefined ? '' : `${name} p50 ${formatMs(p50)} p99 ${formatMs(p99)}`;
+}
+
+/** How many failed, and of what: wrong text before all else, then what was most frequent. */
+function failure({ failedRate, errors = {} }: SearchPoint): string {
+  if (failedRate === 0) return '';
+  const [name] = sortedErrors(failuresOf(errors))[0] ?? [];
+  return `failed ${formatRate(failedRate)}${name === undefined ? '' : ` (${name})`}`;
 }
 
 /** Requests per second for a reader. */

@@ -1,4 +1,11 @@
 import { type Clock, createHostClock } from './clock.ts';
+import {
+  addErrors,
+  describeErrors,
+  type ErrorCounts,
+  wrongTextClass,
+  wrongTextOf,
+} from './measures/error-classes.ts';
 import { LatencyHistogram } from './measures/histogram.ts';
 import {
   addTotals,
@@ -11,13 +18,6 @@ import {
 import { type Correction, type IntervalResult, metricResult, type RunResult } from './measures/result.ts';
 import { checkSelf } from './measures/self-check.ts';
 import type { Done } from './measures/throughput.ts';
-import {
-  addErrors,
-  describeErrors,
-  type ErrorCounts,
-  wrongTextClass,
-  wrongTextOf,
-} from './measures/wrong-text.ts';
 import { runFleet } from './processes/fleet.ts';
 import type { ShardResult } from './processes/shard.ts';
 import { meanOf } from './scenario/distribution.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceError } from '@sluice/canonical';
-import type { RunResult, SearchPoint } from './measures/result.ts';
+import { addErrors, describeErrors, type ErrorCounts } from './measures/error-classes.ts';
+import type { ClientResult, RunResult, SearchPoint } from './measures/result.ts';
 import { formatRate } from './progress.ts';
 import { type RunOptions, runScenario } from './run.ts';
 import { findSaturation } from './saturation.ts';
@@ -27,6 +28,7 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   let loads = 0;
   const points: SearchPoint[] = [];
   const runs: Tried[] = [];
+  const wrong: WrongLoad[] = [];
   const probe = async (rate: number, phase: SearchPoint['phase'], isRepeated = false): Promise<RunResult> => {
     options.onLoad?.(rate, phase);
     const profile = { kind: 'constant' as const, rate };
@@ -34,7 +36,9 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
     const seed = scenario.seed + loads;
     loads += 1;
     const result = await runScenario({ ...scenario, seed, load: { ...load, profile } }, options);
-    // An interrupted load says nothing: its last requests were abandoned and count for nothing.
+    // Whatever becomes of this load: no wrong text is passed over.
+    if (result.wrongText) wrong.push({ rate, wrongText: result.wrongText });
+    // An interrupted load says nothing else: its last requests were abandoned and count for nothing.
     options.signal.throwIfAborted();
     // A miss that the client may have caused itself says nothing about the server: try once more.
     if (!result.meetsSlo && result.client.isBottleneck && phase === 'search' && !isRepeated) {
@@ -68,8 +72,14 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   const rate = met[0]?.result.rates.offered ?? 0;
   points.sort((a, b) => a.offeredRate - b.offeredRate);
   const name = scenario.name ?? `saturation search at ${new URL(scenario.target).host}`;
-  const client = withBounds(runs, met[0], search.maxRate);
-  const found = { ...result, name, search: { saturationRate: rate, points }, ...(client && { client }) };
+  const client = withWrongText(withBounds(runs, met[0], search.maxRate) ?? result.client, wrong);
+  const found = {
+    ...result,
+    ...(wrong.length > 0 && { wrongText: addErrors(...wrong.map((load) => load.wrongText)) }),
+    name,
+    search: { saturationRate: rate, points },
+    client,
+  };
   return options.signal.aborted ? interrupted(found) : found;
 }
 
@@ -93,7 +103,7 @@ function withBounds(
   runs: readonly Tried[],
   best: Tried | undefined,
   maxRate: number,
-): RunResult['client'] | undefined {
+): ClientResult | undefined {
   if (!best) return undefined;
   const { client } = best.result;
   const missed = runs.filter(({ rate }) => rate > best.rate).sort((a, b) => a.rate - b.rate)[0];
@@ -106,6 +116,20 @@ function withBounds(
   if (best.rate < maxRate) return undefined;
   const note = `every load up to ${formatRate(maxRate)} met the objective, and no higher one was tried (--search-max)`;
   return { ...client, findings: [...client.findings, note] };
+}
+
+/** A load with wrong text in it, its warm-up included. */
+interface WrongLoad {
+  rate: number;
+  wrongText: ErrorCounts;
+}
+
+/** Wrong text is wrong at every load, also at those that are not the result. */
+function withWrongText(client: ClientResult, loads: readonly WrongLoad[]): ClientResult {
+  if (loads.length === 0) return client;
+  const where = loads.map(({ rate, wrongText }) => `${formatRate(rate)} (${describeErrors(wrongText)})`);
+  const finding = `these loads of the search were answered wrong: ${where.join(', ')}`;
+  return { ...client, findings: [finding, ...client.findings] };
 }
 
 function interrupted(result: RunResult): RunResult {
@@ -125,6 +149,7 @@ function pointOf(result: RunResult, phase: SearchPoint['phase']): SearchPoint {
     failedRate: rates.failed,
     attainment: result.attainment,
     meetsSlo: result.meetsSlo,
+    errors: result.errors,
     ...(metrics.ttft.count > 0 && {
       ttftP50: metrics.ttft.percentiles.p50 ?? 0,
       ttftP99: metrics.ttft.percentiles.p99 ?? 0,

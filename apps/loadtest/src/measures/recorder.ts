@@ -1,7 +1,7 @@
 import { isGood, type RequestTimes, type Slo } from '../scenario/slo.ts';
+import { isWrongText } from './error-classes.ts';
 import { LatencyHistogram } from './histogram.ts';
 import type { Throughput } from './throughput.ts';
-import { isWrongText } from './wrong-text.ts';
 
 /** Latencies that a run measures, in milliseconds. */
 export const metricNames = [

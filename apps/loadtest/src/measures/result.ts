@@ -99,6 +99,8 @@ export interface SearchPoint {
   failedRate: number;
   attainment: number;
   meetsSlo: boolean;
+  /** Failed and refused requests by class. Absent in results of versions that did not keep them. */
+  errors?: Record<string, number>;
   /** Absent if no answer had a first token. */
   ttftP50?: number;
   ttftP99?: number;

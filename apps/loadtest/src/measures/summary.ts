@@ -1,8 +1,9 @@
 import { formatRate } from '../progress.ts';
 import { formatMs } from '../scenario/duration.ts';
 import { describeSlo } from '../scenario/slo.ts';
+import { describeErrors, failuresOf } from './error-classes.ts';
 import { type MetricName, metricNames } from './recorder.ts';
-import type { MetricResult, RunResult } from './result.ts';
+import type { MetricResult, RunResult, SearchPoint } from './result.ts';
 
 /** What a metric is called in summaries and reports. */
 export const metricTitles: Readonly<Record<MetricName, string>> = {
@@ -117,7 +118,14 @@ function searchLines({ search, scenario }: RunResult): string[] {
     search.saturationRate > 0
       ? `${formatRate(search.saturationRate)} is the highest rate that met: ${describeSlo(scenario.slo)}`
       : `no rate met: ${describeSlo(scenario.slo)}`;
-  return ['', found];
+  return ['', found, ...search.points.flatMap(failureLine)];
+}
+
+/** What failed at a load of a search; nothing for results of versions that did not keep it. */
+function failureLine({ offeredRate, failedRate, errors }: SearchPoint): string[] {
+  if (failedRate === 0 || !errors) return [];
+  const classes = describeErrors(failuresOf(errors));
+  return [row(`failed at ${formatRate(offeredRate)}`, formatRate(failedRate), classes)];
 }
 
 function clientLines({ client }: RunResult): string[] {

@@ -7,7 +7,13 @@ export function renderCsv(runs: readonly RunResult[]): string {
   for (const run of runs) {
     const add = (metric: string, statistic: string, unit: string, value: number) =>
       lines.push(
-        [quoted(run.name), quoted(metric), statistic, unit, String(Number(value.toPrecision(10)))].join(','),
+        [
+          quoted(run.name),
+          quoted(metric),
+          quoted(statistic),
+          unit,
+          String(Number(value.toPrecision(10))),
+        ].join(','),
       );
     for (const [name, rate] of Object.entries(run.rates)) add(name, 'rate', '1/s', rate);
     for (const [name, count] of Object.entries(run.totals)) add(name, 'count', '', count);
@@ -38,6 +44,7 @@ export function renderCsv(runs: readonly RunResult[]): string {
         ['end to end p99', point.endToEndP99],
       ] as const)
         if (value !== undefined) add(at, name, 'ms', value);
+      for (const [name, count] of Object.entries(point.errors ?? {})) add(at, `error: ${name}`, '', count);
     }
   }
   return `${lines.join('\n')}\n`;

@@ -7,7 +7,7 @@ import { loadCharts } from './load-charts.ts';
 import { pageScript, pageStyle } from './page-style.ts';
 import { percentileCharts } from './percentile-charts.ts';
 import { lineOf } from './run-line.ts';
-import { errorTable, figuresTable, latencyTable } from './tables.ts';
+import { errorTable, figuresTable, latencyTable, loadErrorTable } from './tables.ts';
 import { timeCharts } from './time-charts.ts';
 
 /**
@@ -34,6 +34,7 @@ export function renderHtml(runs: readonly RunResult[]): string {
   ];
   const latencies = latencyTable(runs);
   const errors = errorTable(runs);
+  const loadErrors = loadErrorTable(runs);
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -53,6 +54,7 @@ ${figuresTable(runs)}
 ${latencies === '' ? '' : `<h2>Latency</h2>\n${runs.map(correction).join('')}\n${latencies}`}
 ${sections.join('\n')}
 ${errors === '' ? '' : `<h2>Errors</h2>\n${errors}`}
+${loadErrors === '' ? '' : `<h2>Errors by load</h2>\n${loadErrors}`}
 ${runs.map(scenario).join('\n')}
 </main>
 <script>${pageScript}</script>

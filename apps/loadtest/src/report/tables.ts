@@ -1,3 +1,4 @@
+import { addErrors, sortedErrors } from '../measures/error-classes.ts';
 import { type MetricName, metricNames } from '../measures/recorder.ts';
 import type { MetricResult, RunResult } from '../measures/result.ts';
 import { estimateOf, metricTitles } from '../measures/summary.ts';
@@ -92,6 +93,26 @@ export function errorTable(runs: readonly RunResult[]): string {
   return table('class', namesOf(runs), rows.map((row) => tableRow(row, runs)).join(''));
 }
 
+/** Failures and refusals at each load of the searches, a column per class; empty if there were none. */
+export function loadErrorTable(runs: readonly RunResult[]): string {
+  const searches = runs.flatMap(({ name, search }) =>
+    search
+      ? [{ name, points: search.points.filter(({ errors = {} }) => Object.keys(errors).length > 0) }]
+      : [],
+  );
+  const points = searches.flatMap((search) => search.points);
+  const classes = sortedErrors(addErrors(...points.map(({ errors }) => errors))).map(([name]) => name);
+  if (classes.length === 0) return '';
+  const rows = searches.flatMap((search) => [
+    ...(runs.length > 1 && search.points.length > 0 ? [groupHead(search.name, classes.length + 1)] : []),
+    ...search.points.map(({ offeredRate, errors }) => {
+      const cells = classes.map((name) => `<td>${errors?.[name] ?? 0}</td>`);
+      return `<tr><th scope="row">at ${formatRate(offeredRate)}</th>${cells.join('')}</tr>`;
+    }),
+  ]);
+  return table('load', classes, rows.join(''));
+}
+
 const namesOf = (runs: readonly RunResult[]) => runs.map((run) => run.name);
 
 /** A table that scrolls, also by keyboard, if it is wider than the page. `rows` names what its rows are. */
@@ -108,7 +129,7 @@ function latencyGroup(name: MetricName, runs: readonly RunResult[]): string {
   const title = titleOf(name);
   if (runs.length === 1 && shown[0])
     return latencyRow(title, shown[0].metrics[name]) + estimateRow('Estimate', name, shown[0]);
-  const head = `<tr class="group"><th scope="colgroup" colspan="${statistics.length + 2}">${escapeHtml(title)}</th></tr>`;
+  const head = groupHead(title, statistics.length + 2);
   const rows = shown.map((run, at) => {
     const first = at === 0 ? undefined : shown[0]?.metrics[name];
     return latencyRow(run.name, run.metrics[name], first) + estimateRow(`${run.name}: estimate`, name, run);
@@ -152,8 +173,11 @@ function group(title: string, rows: readonly Row[], runs: readonly RunResult[]):
     runs.map(row.value).some((value) => value !== undefined && (value > 0 || row.isRare !== true)),
   );
   if (shown.length === 0) return '';
-  const head = `<tr class="group"><th scope="colgroup" colspan="${runs.length + 1}">${escapeHtml(title)}</th></tr>`;
-  return head + shown.map((row) => tableRow(row, runs)).join('');
+  return groupHead(title, runs.length + 1) + shown.map((row) => tableRow(row, runs)).join('');
+}
+
+function groupHead(title: string, columns: number): string {
+  return `<tr class="group"><th scope="colgroup" colspan="${columns}">${escapeHtml(title)}</th></tr>`;
 }
 
 function tableRow(row: Row, runs: readonly RunResult[]): string {

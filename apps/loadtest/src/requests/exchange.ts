@@ -1,8 +1,8 @@
 import type { Call, Connection, Failure, ResponseHead, WireRequest } from '@sluice/http';
 import type { Clock } from '../clock.ts';
 import type { EventFacts } from '../dialects/dialect.ts';
+import { wrongTextClass } from '../measures/error-classes.ts';
 import type { Finished, Outcome, Recorder } from '../measures/recorder.ts';
-import { wrongTextClass } from '../measures/wrong-text.ts';
 import type { PlannedRequest } from './request-factory.ts';
 import { retryWaitMs, unreachableWaitMs } from './retry-wait.ts';
 import { type LineShape, type ScannerSink, SseScanner } from './sse-scanner.ts';

@@ -19,6 +19,11 @@ export function wrongTextOf(errors: ErrorCounts): ErrorCounts | undefined {
   return wrong.length === 0 ? undefined : Object.fromEntries(wrong);
 }
 
+/** The errors without refusals, which are no failures. */
+export function failuresOf(errors: ErrorCounts): ErrorCounts {
+  return Object.fromEntries(Object.entries(errors).filter(([name]) => !/^http 429\b/.test(name)));
+}
+
 /** Adds up by class. */
 export function addErrors(...parts: readonly (ErrorCounts | undefined)[]): Record<string, number> {
   const sum: Record<string, number> = {};
@@ -27,8 +32,15 @@ export function addErrors(...parts: readonly (ErrorCounts | undefined)[]): Recor
   return sum;
 }
 
-/** Errors in words, the most frequent class first: `wrong text: gap 3, timeout 1`. */
+/** The classes of errors with their counts: wrong text first, then by how many there were. */
+export function sortedErrors(errors: ErrorCounts): [string, number][] {
+  const rank = (name: string) => (isWrongText(name) ? 0 : 1);
+  return Object.entries(errors).sort(([a, some], [b, others]) => rank(a) - rank(b) || others - some);
+}
+
+/** Errors in words, sorted: `wrong text: gap 3, timeout 1`. */
 export function describeErrors(errors: ErrorCounts): string {
-  const classes = Object.entries(errors).sort(([, a], [, b]) => b - a);
-  return classes.map(([name, count]) => `${name} ${count}`).join(', ');
+  return sortedErrors(errors)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ');
 }
