@@ -27,3 +27,12 @@ export function timeMs(name: string, text: string): number {
     `--${name} is a time with its unit, such as 250ms, 1.5s or 2m, not ${JSON.stringify(text)}`,
   );
 }
+
+/** JSON of a flag. Throws `invalid-request` that names it. */
+export function jsonValue(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new SluiceError('invalid-request', `--${name} is not JSON`, { cause });
+  }
+}

@@ -193,6 +193,22 @@ describe('a scenario from flags', () => {
     expect(() => scenario(flags)).toThrow(message);
   });
 
+  it.each<[object, ScenarioFlagValues, string]>([
+    [{ traffic: { format: 'anthropic' } }, { model: 'x' }, 'traffic: Invalid input: expected array'],
+    [{ traffic: [null] }, { model: 'x' }, 'traffic.0: Invalid input: expected object'],
+    [{ traffic: [{}, 'x'] }, { format: 'openai,gemini' }, 'traffic.1: Invalid input: expected object'],
+    [{ traffic: [{ abort: 0.5 }] }, { 'abort-after': '1s' }, 'traffic.0.abort: Invalid input'],
+    [{ traffic: [{ prompt: 'hello' }] }, { seeds: '4' }, 'traffic.0.prompt: Invalid input'],
+    [{ slo: 'ttft=1ms' }, { attainment: '0.9' }, 'slo: Invalid input: expected object'],
+    [{ slo: [] }, { slo: 'ttft=1s' }, 'slo: Invalid input: expected object'],
+    [{ headers: null }, { header: ['a=b'] }, 'headers: Invalid input: expected record'],
+    [{ load: 'closed' }, { rate: '5' }, 'load: Invalid input'],
+    [{ load: { spacing: 'constant' } }, { rate: '5' }, 'load.kind: Invalid'],
+  ])('drops nothing of %j, which is wrong, for the flags %j', (file, flags, message) => {
+    expect(() => scenario({}, file)).toThrow(message);
+    expect(() => scenario(flags, file)).toThrow(message);
+  });
+
   it('says everything that is wrong with a file at once', () => {
     const file = { durationMs: 'x', traffic: [{ model: 3 }], unknown: 1 };
     expect(() => parseScenario(file)).toThrow(/durationMs[\s\S]*traffic\.0\.model[\s\S]*unknown/);

@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/canonical';
 import { parseDistribution } from './distribution.ts';
-import { timeMs } from './flag-value.ts';
+import { jsonValue, timeMs } from './flag-value.ts';
 
 /** Flags that shape a scenario, as `node:util` parses them. */
 export const scenarioFlags = {
@@ -61,8 +61,9 @@ export type ScenarioFlagValues = { [N in Name]?: string | boolean | string[] | u
 type Fields = Record<string, unknown>;
 
 /**
- * Lays flags over a scenario file's content: flags win, and those about traffic apply to every entry. The result still
- * has to be parsed by `parseScenario`. Throws `invalid-request`.
+ * Lays flags over a scenario file's content: flags win, and those about traffic apply to every entry. A part of the file
+ * that is none of its kind stays as it is, so that `parseScenario`, which still has to parse the result, complains of
+ * it. Throws `invalid-request`.
  */
 export function overlay(file: Fields, flags: ScenarioFlagValues): Fields {
   const durationMs = time('duration', flags) ?? file.durationMs;
@@ -81,7 +82,7 @@ export function overlay(file: Fields, flags: ScenarioFlagValues): Fields {
       processes: number(flags.processes),
       verify: flags.verify,
       expectText: flags['expect-text'],
-      load: load(flags, fields(file.load), durationMs),
+      load: isLoad(file.load) ? load(flags, fields(file.load), durationMs) : undefined,
       traffic: traffic(flags, file.traffic),
     }),
     ...section('headers', file, headers(flags.header)),
@@ -95,6 +96,11 @@ export function overlay(file: Fields, flags: ScenarioFlagValues): Fields {
       settleMs: time('settle', flags),
     }),
   };
+}
+
+/** Whether flags can be laid over this load of a file; an absent one is the default. */
+function isLoad(load: unknown): boolean {
+  return load === undefined || loadFlags.some(({ kind }) => kind === fields(load)?.kind);
 }
 
 function load(flags: ScenarioFlagValues, file: Fields | undefined, durationMs: unknown): Fields | undefined {
@@ -183,7 +189,7 @@ function rateProfile(flags: ScenarioFlagValues, durationMs: unknown): Fields | u
   return steps && { kind: 'steps', steps };
 }
 
-function traffic(flags: ScenarioFlagValues, file: unknown): Fields[] | undefined {
+function traffic(flags: ScenarioFlagValues, file: unknown = [{}]): unknown[] | undefined {
   const prompt = given({
     template: flags.prompt,
     tokens: flags['prompt-tokens'],
@@ -203,19 +209,24 @@ function traffic(flags: ScenarioFlagValues, file: unknown): Fields[] | undefined
     model: flags.model,
     streamShare: flags.single === true ? 0 : number(flags['stream-share']),
     outputTokens: flags['output-tokens'],
-    body: flags.body === undefined ? undefined : json(String(flags.body)),
+    body: flags.body === undefined ? undefined : jsonValue('body', String(flags.body)),
   });
-  const formats = list(flags.format);
-  if (!formats && Object.keys({ ...prompt, ...abort, ...slow, ...changes }).length === 0) return undefined;
-  const entries = (Array.isArray(file) ? file : [{}]).map((entry) => fields(entry) ?? {});
-  const changed = entries.map((entry) => ({
-    ...entry,
-    ...changes,
-    ...section('prompt', entry, prompt),
-    ...section('abort', entry, abort),
-    ...section('slow', entry, slow),
-  }));
-  return formats ? formats.flatMap((format) => changed.map((entry) => ({ ...entry, format }))) : changed;
+  const formats = list(flags.format) ?? [undefined];
+  if (flags.format === undefined && Object.keys({ ...prompt, ...abort, ...slow, ...changes }).length === 0)
+    return undefined;
+  if (!Array.isArray(file)) return undefined;
+  const changed = (entry: unknown, format: string | undefined) => {
+    const own = fields(entry);
+    if (!own) return entry;
+    return {
+      ...own,
+      ...given({ ...changes, format }),
+      ...section('prompt', own, prompt),
+      ...section('abort', own, abort),
+      ...section('slow', own, slow),
+    };
+  };
+  return formats.flatMap((format) => file.map((entry) => changed(entry, format)));
 }
 
 /** `NAME=VALUE` each. */
@@ -242,10 +253,11 @@ function slo(flag: unknown): Fields {
   return Object.fromEntries(pairs);
 }
 
-/** A part of the scenario with its flags laid over it; empty if no flag was given. */
+/** A part of the scenario with its flags laid over it; empty if no flag was given, or the part can't be laid over. */
 function section(name: string, file: Fields, flags: Fields): Fields {
   const changes = given(flags);
-  return Object.keys(changes).length === 0 ? {} : { [name]: { ...fields(file[name]), ...changes } };
+  const own = fields(file[name] === undefined ? {} : file[name]);
+  return !own || Object.keys(changes).length === 0 ? {} : { [name]: { ...own, ...changes } };
 }
 
 function given(values: Fields): Fields {
@@ -254,7 +266,7 @@ function given(values: Fields): Fields {
 
 function fields(value: unknown): Fields | undefined {
   // An object with unknown fields; the schema checks each of them later.
-  return typeof value === 'object' && value !== null ? (value as Fields) : undefined;
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
 }
 
 function list(flag: unknown): string[] | undefined {
@@ -278,12 +290,4 @@ function times(name: Name, flags: ScenarioFlagValues): unknown {
   const flag = flags[name];
   if (flag !== undefined) parseDistribution(String(flag), (text) => timeMs(name, text));
   return flag;
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new SluiceError('invalid-request', '--body is not JSON', { cause });
-  }
 }
