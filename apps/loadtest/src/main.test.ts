@@ -158,6 +158,21 @@ describe('the command line', () => {
     expect(output).toBe('against a trivial server on this machine:\n');
   });
 
+  // Prompts of several entries, and the text that every load of a search must bring.
+  it.each([
+    ['run -r 100 -f openai,gemini --prompt-file /dev/stdin', 'one\ntwo\n'],
+    ['search --search-from 100 --search-max 200 --beyond 1.5 --settle 1ms --expect-text /dev/stdin', 'tok0 '],
+  ])('takes a pipe for a file of a scenario: %s', async (command, text) => {
+    const args = [bin, ...command.split(' '), '-t', target, '-m', 'paced-n1', '-n', '5'];
+    // A shell, since Node gives its children sockets, which no path opens.
+    const piped = ['-c', 'printf %s "$0" | "$@"', text, process.execPath, ...args, '--json', file('p.json')];
+    const child = execFile('sh', piped);
+    expect(await once(child, 'close')).toEqual([0, null]);
+    const { totals, search } = await readResult(file('p.json'));
+    expect(totals).toMatchObject({ ok: 5, failed: 0 });
+    expect(search?.points.every((point) => point.meetsSlo) ?? true).toBe(true);
+  });
+
   it('exits with 1 for a missed objective that is enforced, and for wrong text', async () => {
     const run = ['run', '-t', target, '-n', '3', '-r', '100', '-q'];
     expect((await call(...run, '-m', 'paced-e503')).code).toBe(0);

@@ -94,13 +94,15 @@ async function load(
 ): Promise<number> {
   const asked = parseScenario(overlay(file === undefined ? {} : await readScenarioFile(file), flags));
   const write = (text: string) => flags.quiet !== true && process.stderr.write(text);
-  const { trace } = await readScenarioFiles(asked);
+  const files = await readScenarioFiles(asked);
+  const { trace } = files;
   const scenario = fitDuration(asked, trace);
   await checkOutputs(flags);
   if (trace) write(`${describeTrace(trace)}\n`);
   const columns = redrawnColumns(process.stderr, process.env.TERM);
   const progress = new Progress({ scenario, ...(columns && { columns }), write });
   const options = {
+    files,
     signal: interrupts(),
     onInterval: (interval: RunResult['intervals'][number]) => progress.interval(interval),
   };

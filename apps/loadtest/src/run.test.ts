@@ -10,6 +10,7 @@ import { summarizeRun } from './measures/summary.ts';
 import { createRandom } from './random.ts';
 import { runScenario } from './run.ts';
 import { parseScenario, type ScenarioInput } from './scenario/scenario.ts';
+import { readScenarioFiles } from './scenario/scenario-files.ts';
 import { createFakeUpstream, type UpstreamStats } from './upstream/server.ts';
 
 const servers: Server[] = [];
@@ -36,17 +37,15 @@ const open = (rate: number) => ({ kind: 'open', profile: { kind: 'constant', rat
 const serve = (listener: RequestListener) => listen(createHttp(listener));
 
 /** A run of so many requests by a few users, one after another. */
-function run(
+async function run(
   target: string,
   input: ScenarioInput,
   requests = 20,
   clock: Clock = createHostClock(),
 ): Promise<RunResult> {
   const load = { kind: 'closed' as const, users: 4, rampUpMs: '0' };
-  return runScenario(parseScenario({ target, requests, load, timeoutMs: '20s', ...input }), {
-    signal: never,
-    clock,
-  });
+  const scenario = parseScenario({ target, requests, load, timeoutMs: '20s', ...input });
+  return runScenario(scenario, { files: await readScenarioFiles(scenario), signal: never, clock });
 }
 
 const chunk = (content: string) =>
@@ -225,7 +224,7 @@ describe('a run against the fake upstream', () => {
       load,
       traffic: [{ model: 'paced-n4' }],
     });
-    const result = await runScenario(scenario, { signal: never });
+    const result = await runScenario(scenario, { files: await readScenarioFiles(scenario), signal: never });
     expect(result.totals).toMatchObject({ offered: 41, ok: 41 });
     expect(stats.requests).toBe(41);
     expect(result.client.processes).toHaveLength(2);
@@ -284,6 +283,7 @@ describe('a run against the fake upstream', () => {
       traffic: [{ model: 'paced-n1000-g50' }],
     });
     const result = await runScenario(scenario, {
+      files: await readScenarioFiles(scenario),
       signal: stopping.signal,
       onInterval: () => stopping.abort(),
     });

@@ -17,11 +17,13 @@ import type { ShardResult } from './processes/shard.ts';
 import { meanOf } from './scenario/distribution.ts';
 import { fitDuration, notesOfCut } from './scenario/load-length.ts';
 import type { Load, Scenario } from './scenario/scenario.ts';
-import { readScenarioFiles } from './scenario/scenario-files.ts';
+import type { ScenarioFiles } from './scenario/scenario-files.ts';
 import { shownScenario } from './scenario/shown-scenario.ts';
 
 /** How a caller follows and ends a run. */
 export interface RunOptions {
+  /** The contents of the scenario's files. They are read before, and once: a file may be a pipe. */
+  files: ScenarioFiles;
   /** Called once a second, when all processes have reported it. */
   onInterval?(interval: IntervalResult): void;
   /** Ends the run early; what was measured so far is the result. */
@@ -29,10 +31,10 @@ export interface RunOptions {
   clock?: Clock;
 }
 
-/** Runs a scenario and sums it up. Throws `invalid-request` if one of its files can't be read. */
+/** Runs a scenario and sums it up. */
 export async function runScenario(asked: Scenario, options: RunOptions): Promise<RunResult> {
   const startedAt = new Date().toISOString();
-  const { trace, ...files } = await readScenarioFiles(asked);
+  const { trace, ...files } = options.files;
   const scenario = fitDuration(asked, trace);
   const timeline = new Timeline(scenario, options.onInterval);
   const { shards, losses } = await runFleet(

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHostClock } from './clock.ts';
-import type { SearchPoint } from './measures/result.ts';
-import { parseScenario, type ScenarioInput } from './scenario/scenario.ts';
+import type { RunResult, SearchPoint } from './measures/result.ts';
+import { parseScenario, type Scenario, type ScenarioInput } from './scenario/scenario.ts';
+import { readScenarioFiles } from './scenario/scenario-files.ts';
 import { searchSaturation } from './search.ts';
 import { createFakeUpstream, type UpstreamOptions } from './upstream/server.ts';
 
@@ -22,6 +23,12 @@ async function listen(options: Partial<UpstreamOptions> = {}): Promise<string> {
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
   return `http://127.0.0.1:${port}`;
+}
+
+/** A search to its end. */
+async function search(scenario: Scenario): Promise<RunResult> {
+  const files = await readScenarioFiles(scenario);
+  return searchSaturation(scenario, { files, signal: new AbortController().signal });
 }
 
 describe('a search that is interrupted', () => {
@@ -44,6 +51,7 @@ describe('a search that is interrupted', () => {
       search: { fromRate: 20, settleMs: '0' },
     });
     const result = await searchSaturation(scenario, {
+      files: await readScenarioFiles(scenario),
       signal: stopping.signal,
       onLoad: () => {
         loads += 1;
@@ -69,7 +77,7 @@ describe('the loads of a search', () => {
       traffic: [{ model: 'paced-n1', streamShare: 0 }],
       search: { fromRate: 100, maxRate: 200, beyond: [], settleMs: '0' },
     });
-    const { client } = await searchSaturation(scenario, { signal: new AbortController().signal });
+    const { client } = await search(scenario);
     expect(bodies.length).toBeGreaterThanOrEqual(6);
     expect(new Set(bodies).size).toBe(bodies.length);
     expect(client.findings.join()).toContain('every load up to 200/s met the objective');
@@ -93,8 +101,8 @@ describe('the loads of a search', () => {
       traffic: [{ model: 'paced-t20-n1-e503-p50', streamShare: 0 }],
       search: { fromRate: 1000, beyond: [], precision: 0.5, settleMs: '0' },
     });
-    const { client, search } = await searchSaturation(scenario, { signal: new AbortController().signal });
-    expect(search?.saturationRate).toBeGreaterThan(0);
+    const { client, search: found } = await search(scenario);
+    expect(found?.saturationRate).toBeGreaterThan(0);
     expect(client.isBottleneck).toBe(true);
     expect(client.findings[0]).toContain(
       'the next higher load was missed with the client itself at its limit',
@@ -109,8 +117,8 @@ describe('a search that finds nothing', () => {
     const profile = { kind: 'constant' as const, rate: 1 };
     const load = { kind: 'open' as const, spacing: 'constant' as const, profile };
     const scenario = parseScenario({ target, load, ...input });
-    const { search, errors } = await searchSaturation(scenario, { signal: new AbortController().signal });
-    return { rates: search?.points.length, found: search?.saturationRate, errors: Object.keys(errors) };
+    const { search: result, errors } = await search(scenario);
+    return { rates: result?.points.length, found: result?.saturationRate, errors: Object.keys(errors) };
   }
 
   it('ends with the first load where none could do, and says why', async () => {

@@ -5,6 +5,7 @@ import { SluiceError } from '@sluice/canonical';
 import type { RunResult } from '../measures/result.ts';
 import { runScenario } from '../run.ts';
 import { parseScenario } from '../scenario/scenario.ts';
+import { readScenarioFiles } from '../scenario/scenario-files.ts';
 import { tokensPerStream } from './trivial-server.ts';
 
 /** What the client must reach before its findings about a gateway can be trusted. */
@@ -63,7 +64,7 @@ async function measure(target: string, streamShare: number, options: CeilingOpti
     load: { kind: 'closed', users },
     traffic: [{ streamShare, model: 'trivial' }],
   });
-  const result = await runScenario(scenario, { signal });
+  const result = await runScenario(scenario, { files: await readScenarioFiles(scenario), signal });
   if (result.isInterrupted) refuseInterrupt();
   return result;
 }

@@ -6,6 +6,7 @@ import { createHostClock } from '../clock.ts';
 import type { RunResult } from '../measures/result.ts';
 import { runScenario } from '../run.ts';
 import { parseScenario } from '../scenario/scenario.ts';
+import { readScenarioFiles } from '../scenario/scenario-files.ts';
 import { createFakeUpstream } from '../upstream/server.ts';
 
 const children = vi.hoisted((): ChildProcess[] => []);
@@ -44,7 +45,8 @@ async function run(at: number, happens: () => void): Promise<RunResult> {
     load: { kind: 'open', spacing: 'constant', profile: { kind: 'constant', rate: 100 } },
     traffic: [{ model: 'paced-n2' }],
   });
-  return runScenario(scenario, { signal: new AbortController().signal });
+  const files = await readScenarioFiles(scenario);
+  return runScenario(scenario, { files, signal: new AbortController().signal });
 }
 
 describe('a fleet of client processes', () => {

@@ -18,7 +18,8 @@ export async function readScenarioFiles(scenario: Scenario): Promise<ScenarioFil
   const keys = await readKeys(scenario.keys);
   const promptFiles: Record<string, readonly string[]> = {};
   for (const { prompt } of scenario.traffic) {
-    if (prompt.file === undefined) continue;
+    // Several entries may share a file.
+    if (prompt.file === undefined || promptFiles[prompt.file] !== undefined) continue;
     promptFiles[prompt.file] = lines(await readText(prompt.file));
     if (promptFiles[prompt.file]?.length === 0) {
       throw new SluiceError('invalid-request', `no prompts in ${prompt.file}`);
