@@ -24,7 +24,7 @@ import { shownScenario } from './scenario/shown-scenario.ts';
 export interface RunOptions {
   /** The contents of the scenario's files. They are read before, and once: a file may be a pipe. */
   files: ScenarioFiles;
-  /** Called once a second, when all processes have reported it. */
+  /** Called once a second, when all processes that still run have reported it. */
   onInterval?(interval: IntervalResult): void;
   /** Ends the run early; what was measured so far is the result. */
   signal: AbortSignal;
@@ -42,8 +42,8 @@ export async function runScenario(asked: Scenario, options: RunOptions): Promise
     {
       clock: options.clock ?? createHostClock(),
       signal: options.signal,
-      onInterval: (interval) => timeline.add(interval),
-      onLost: () => timeline.lose(),
+      onInterval: (interval, process) => timeline.add(interval, process),
+      onEnd: (process) => timeline.end(process),
     },
   );
   const notes = [

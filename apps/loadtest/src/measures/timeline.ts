@@ -9,29 +9,41 @@ export class Timeline {
   private readonly report: ((interval: IntervalResult) => void) | undefined;
   private readonly parts = new Map<number, Interval[]>();
   private readonly done: IntervalResult[] = [];
-  private processes: number;
+  /** The last second of each process that still reports; -1 before its first. */
+  private readonly reached: Map<number, number>;
 
   constructor(scenario: Scenario, report: ((interval: IntervalResult) => void) | undefined) {
     this.scenario = scenario;
     this.report = report;
-    this.processes = scenario.processes;
+    this.reached = new Map(Array.from({ length: scenario.processes }, (_, process) => [process, -1]));
   }
 
-  add(interval: Interval): void {
+  /** Takes a process's part of a second; each process reports its seconds in order, and may skip some. */
+  add(interval: Interval, process: number): void {
+    // The last words of a process that died may come after its end.
+    if (!this.reached.has(process)) return;
     const parts = this.parts.get(interval.index) ?? [];
     parts.push(interval);
     this.parts.set(interval.index, parts);
-    if (parts.length >= this.processes) this.close(interval.index, parts);
+    this.reached.set(process, interval.index);
+    this.closeTo(Math.min(...this.reached.values()));
   }
 
-  /** A process died, so one less will report. */
-  lose(): void {
-    this.processes -= 1;
+  /** A process reports no more: it has ended or died. */
+  end(process: number): void {
+    this.reached.delete(process);
+    this.closeTo(Math.min(...this.reached.values()));
   }
 
   finish(): IntervalResult[] {
-    for (const [index, parts] of this.parts) this.close(index, parts);
+    this.closeTo(Infinity);
     return this.done.sort((a, b) => a.second - b.second);
+  }
+
+  /** Closes the seconds that all who still report have behind them. */
+  private closeTo(last: number): void {
+    const seconds = [...this.parts].filter(([index]) => index <= last).sort(([a], [b]) => a - b);
+    for (const [index, parts] of seconds) this.close(index, parts);
   }
 
   private close(index: number, parts: Interval[]): void {

@@ -1,5 +1,6 @@
 import type { ChildProcess, ForkOptions } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import type { Server } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createHostClock } from '../clock.ts';
@@ -26,6 +27,14 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
+async function listen(server: Server): Promise<string> {
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+}
+
 /** Two processes that begin 40 requests; at the `at`th one `happens`. */
 async function run(at: number, happens: () => void): Promise<RunResult> {
   let requests = 0;
@@ -34,12 +43,8 @@ async function run(at: number, happens: () => void): Promise<RunResult> {
     if (requests === at) happens();
   };
   const { server } = createFakeUpstream({ clock: createHostClock(), random: () => 0, onRequest });
-  servers.push(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
   const scenario = parseScenario({
-    target: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    target: await listen(server),
     processes: 2,
     requests: 40,
     load: { kind: 'open', spacing: 'constant', profile: { kind: 'constant', rate: 100 } },
@@ -66,6 +71,41 @@ describe('a fleet of client processes', () => {
     expect(result.client.findings).toContain(
       'client process 2 of 2: a client process ended early; what it measured is lost',
     );
+  });
+
+  it('shows the seconds of those who still run when one has ended', async () => {
+    let requests = 0;
+    const shown = Promise.withResolvers<void>();
+    const target = await listen(
+      createServer((_, response) => {
+        const body = JSON.stringify({ choices: [{ message: { content: 'x' } }] });
+        const end = () => response.setHeader('content-type', 'application/json').end(body);
+        // The other process has its answer, and ends, before this one gets its own.
+        requests += 1;
+        if (requests === 2) void shown.promise.then(end);
+        else end();
+      }),
+    );
+    const scenario = parseScenario({
+      target,
+      processes: 2,
+      requests: 2,
+      graceMs: '5s',
+      load: { kind: 'open', spacing: 'constant', profile: { kind: 'constant', rate: 100 } },
+      traffic: [{ streamShare: 0 }],
+    });
+    const seconds: number[] = [];
+    const result = await runScenario(scenario, {
+      files: await readScenarioFiles(scenario),
+      signal: new AbortController().signal,
+      onInterval: ({ second }) => {
+        seconds.push(second);
+        if (second > 0) shown.resolve();
+      },
+    });
+    expect(result.totals).toMatchObject({ ok: 2, failed: 0 });
+    expect(result.intervals.map(({ second }) => second)).toEqual(seconds);
+    expect(new Set(seconds).size).toBe(seconds.length);
   });
 
   it('fails when all of them die', async () => {

@@ -10,9 +10,9 @@ import type { FromShard, ToShard } from './shard-process.ts';
 export interface FleetOptions {
   clock: Clock;
   /** Called with each process's part of each second. */
-  onInterval(interval: Interval): void;
-  /** A process died: its parts of further seconds will not come. */
-  onLost(): void;
+  onInterval(interval: Interval, process: number): void;
+  /** A process has ended or died: its parts of further seconds will not come. */
+  onEnd(process: number): void;
   signal: AbortSignal;
 }
 
@@ -36,15 +36,21 @@ export async function runFleet(plan: FleetPlan, options: FleetOptions): Promise<
   const of = plan.scenario.processes;
   if (of === 1) {
     const startAt = options.clock.now() + bootMs;
-    const shard = await runShard({ ...plan, share: { index: 0, of }, startAt }, options);
+    const { clock, signal } = options;
+    const onInterval = (interval: Interval) => options.onInterval(interval, 0);
+    const share = { index: 0, of };
+    const shard = await runShard({ ...plan, share, startAt }, { clock, signal, onInterval });
     return { shards: [shard], losses: [] };
   }
-  const shards = Array.from({ length: of }, () => new ShardChild(options));
+  const shards = Array.from({ length: of }, (_, index) => new ShardChild(index, options));
   try {
     await Promise.all(shards.map((shard) => shard.ready));
     const startAt = options.clock.now() + bootMs;
     const runs = shards.map((shard, index) => shard.run({ ...plan, share: { index, of }, startAt }));
-    for (const run of runs) run.catch(options.onLost);
+    runs.forEach((run, index) => {
+      const end = () => options.onEnd(index);
+      run.then(end, end);
+    });
     const outcomes = await Promise.allSettled(runs);
     const results = outcomes.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
     // All have failed: rejects with the reason of the first.
@@ -67,13 +73,15 @@ function messageOf(reason: unknown): string {
 /** One child process and its messages. */
 class ShardChild {
   readonly ready: Promise<void>;
+  private readonly index: number;
   private readonly child: ChildProcess;
   private readonly options: FleetOptions;
   private readonly started = Promise.withResolvers<void>();
   private readonly finished = Promise.withResolvers<ShardResult>();
   private readonly stop = () => this.tell({ type: 'stop' });
 
-  constructor(options: FleetOptions) {
+  constructor(index: number, options: FleetOptions) {
+    this.index = index;
     this.options = options;
     this.ready = this.started.promise;
     // A process may fail before anybody waits for its result.
@@ -103,7 +111,7 @@ class ShardChild {
 
   private hear(message: FromShard): void {
     if (message.type === 'ready') this.started.resolve();
-    else if (message.type === 'interval') this.options.onInterval(message.interval);
+    else if (message.type === 'interval') this.options.onInterval(message.interval, this.index);
     else if (message.type === 'result') this.finished.resolve(message.result);
     else this.fail(message.message);
   }
