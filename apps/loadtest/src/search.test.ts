@@ -3,6 +3,7 @@ import type { Server } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHostClock } from './clock.ts';
 import type { RunResult, SearchPoint } from './measures/result.ts';
+import { summarizeRun } from './measures/summary.ts';
 import { parseScenario, type Scenario, type ScenarioInput } from './scenario/scenario.ts';
 import { readScenarioFiles } from './scenario/scenario-files.ts';
 import { searchSaturation } from './search.ts';
@@ -81,6 +82,24 @@ describe('the loads of a search', () => {
     expect(bodies.length).toBeGreaterThanOrEqual(6);
     expect(new Set(bodies).size).toBe(bodies.length);
     expect(client.findings.join()).toContain('every load up to 200/s met the objective');
+  });
+
+  it('leave the found rate in doubt where a load past it met the objective as well', async () => {
+    const target = await listen();
+    const scenario = parseScenario({
+      target,
+      requests: 5,
+      load: { kind: 'open', spacing: 'constant', profile: { kind: 'constant', rate: 1 } },
+      traffic: [{ model: 'paced-n1', streamShare: 0 }],
+      search: { fromRate: 100, maxRate: 200, beyond: [1.5, 2], settleMs: '0' },
+    });
+    const result = await search(scenario);
+    const findings = result.client.findings.join();
+    expect(findings).toContain('every load up to 200/s met the objective; the search tried no higher one');
+    expect(findings).toContain('past the rate that the search found, 300/s, 400/s met the objective as well');
+    expect(summarizeRun(result)).toContain(
+      '200/s is the rate that the search found, not the highest that met: ',
+    );
   });
 
   it('leave no doubt of the server where the client kept them from being met', async () => {

@@ -72,7 +72,8 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   const rate = met[0]?.result.rates.offered ?? 0;
   points.sort((a, b) => a.offeredRate - b.offeredRate);
   const name = scenario.name ?? `saturation search at ${new URL(scenario.target).host}`;
-  const client = withWrongText(withBounds(runs, met[0], search.maxRate) ?? result.client, wrong);
+  const bounded = withBounds(runs, met[0], search.maxRate) ?? result.client;
+  const client = withWrongText(withBeyond(bounded, points), wrong);
   const found = {
     ...result,
     ...(wrong.length > 0 && { wrongText: addErrors(...wrong.map((load) => load.wrongText)) }),
@@ -114,8 +115,17 @@ function withBounds(
     return { ...client, isBottleneck: true, findings: [head, ...why, ...client.findings] };
   }
   if (best.rate < maxRate) return undefined;
-  const note = `every load up to ${formatRate(maxRate)} met the objective, and no higher one was tried (--search-max)`;
+  const note = `every load up to ${formatRate(maxRate)} met the objective; the search tried no higher one (--search-max)`;
   return { ...client, findings: [...client.findings, note] };
+}
+
+/** A load past the found one that meets the objective as well leaves the found rate in doubt. */
+function withBeyond(client: ClientResult, points: readonly SearchPoint[]): ClientResult {
+  const met = points.filter(({ phase, meetsSlo }) => phase === 'beyond' && meetsSlo);
+  if (met.length === 0) return client;
+  const rates = met.map(({ offeredRate }) => formatRate(offeredRate)).join(', ');
+  const finding = `past the rate that the search found, ${rates} met the objective as well: the server may bear more`;
+  return { ...client, findings: [...client.findings, finding] };
 }
 
 /** A load with wrong text in it, its warm-up included. */

@@ -114,9 +114,12 @@ function errorLines({ errors }: RunResult): string[] {
 
 function searchLines({ search, scenario }: RunResult): string[] {
   if (!search) return [];
+  // A load past the found rate may have met the objective, too.
+  const isHighest = !search.points.some(({ phase, meetsSlo }) => phase === 'beyond' && meetsSlo);
+  const highest = isHighest ? 'is the highest rate' : 'is the rate that the search found, not the highest';
   const found =
     search.saturationRate > 0
-      ? `${formatRate(search.saturationRate)} is the highest rate that met: ${describeSlo(scenario.slo)}`
+      ? `${formatRate(search.saturationRate)} ${highest} that met: ${describeSlo(scenario.slo)}`
       : `no rate met: ${describeSlo(scenario.slo)}`;
   return ['', found, ...search.points.flatMap(failureLine)];
 }
