@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -171,6 +171,24 @@ describe('the command line', () => {
     const { totals, search } = await readResult(file('p.json'));
     expect(totals).toMatchObject({ ok: 5, failed: 0 });
     expect(search?.points.every((point) => point.meetsSlo) ?? true).toBe(true);
+  });
+
+  it('writes over none of its inputs: results, a scenario, and what that names', async () => {
+    const input = file('input');
+    const text = JSON.stringify({ target, requests: 1 });
+    await writeFile(input, text);
+    for (const args of [
+      ['report', input, '--csv', input],
+      ['run', input, '--json', input],
+      ['run', '-t', target, '-n', '1', '--expect-text', input, '--html', input],
+      ['run', '-t', target, '-n', '1', '--prompt-file', input, '--json', input],
+      ['run', '-t', target, '-n', '1', '--keys-file', input, '--json', input],
+    ]) {
+      const { code, errors } = await call(...args);
+      expect(errors).toContain('input is read: a result would be written over it');
+      expect(code).toBe(2);
+    }
+    expect(await readFile(input, 'utf8')).toBe(text);
   });
 
   it('exits with 1 for a missed objective that is enforced, and for wrong text', async () => {

@@ -17,7 +17,7 @@ import { timeMs, wholeNumber } from './scenario/flag-value.ts';
 import { fitDuration } from './scenario/load-length.ts';
 import { parseScenario } from './scenario/scenario.ts';
 import { readScenarioFile } from './scenario/scenario-file.ts';
-import { readScenarioFiles } from './scenario/scenario-files.ts';
+import { pathsOf, readScenarioFiles } from './scenario/scenario-files.ts';
 import { overlay, scenarioFlags } from './scenario/scenario-flags.ts';
 import { searchSaturation } from './search.ts';
 import { serveUpstream } from './upstream/serve.ts';
@@ -97,7 +97,7 @@ async function load(
   const files = await readScenarioFiles(asked);
   const { trace } = files;
   const scenario = fitDuration(asked, trace);
-  await checkOutputs(flags);
+  await checkOutputs(flags, [...(file === undefined ? [] : [file]), ...pathsOf(asked)]);
   if (trace) write(`${describeTrace(trace)}\n`);
   const columns = redrawnColumns(process.stderr, process.env.TERM);
   const progress = new Progress({ scenario, ...(columns && { columns }), write });
@@ -124,7 +124,7 @@ async function load(
 async function report(files: string[], flags: CommandLine['values']): Promise<number> {
   if (files.length === 0) throw new SluiceError('invalid-request', 'give the JSON results to compare');
   const outputs = { csv: flags.csv, html: flags.html };
-  await checkOutputs(outputs);
+  await checkOutputs(outputs, files);
   const results = distinctNames(await Promise.all(files.map(readResult)), files);
   if (flags.html === undefined && flags.csv === undefined)
     for (const result of results) print(summarizeRun(result));

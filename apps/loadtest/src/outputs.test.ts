@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { link, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -37,15 +37,44 @@ function result(): RunResult {
 
 describe('the files of a run', () => {
   it('are looked at before it, all at once', async () => {
-    await checkOutputs({ json: inFolder('a.json'), csv: inFolder('a.csv') });
-    const refused = checkOutputs({ json: inFolder('no', 'a.json'), csv: folder, html: inFolder('a.html') });
+    await checkOutputs({ json: inFolder('a.json'), csv: inFolder('a.csv') }, []);
+    const refused = checkOutputs(
+      { json: inFolder('no', 'a.json'), csv: folder, html: inFolder('a.html') },
+      [],
+    );
     await expect(refused).rejects.toThrow(/a\.json can't be written: ENOENT[\s\S]* is a folder/);
     expect(await readdir(folder)).toEqual([]);
   });
 
   it('are not one file', async () => {
     const outputs = { json: inFolder('a'), html: inFolder('no', '..', 'a') };
-    await expect(checkOutputs(outputs)).rejects.toThrow("two results can't be in one file");
+    await expect(checkOutputs(outputs, [])).rejects.toThrow("two results can't be in one file");
+  });
+
+  it('are not one file by links, which may lead to what is not there yet', async () => {
+    await symlink(inFolder('linked'), inFolder('link'));
+    await symlink('link', inFolder('link of it'));
+    const outputs = { json: inFolder('linked'), csv: inFolder('link of it') };
+    await expect(checkOutputs(outputs, [])).rejects.toThrow("two results can't be in one file");
+    await symlink('round', inFolder('round'));
+    await expect(checkOutputs({ json: inFolder('round') }, [])).rejects.toThrow("round can't be written");
+    for (const name of ['link', 'link of it', 'round']) await rm(inFolder(name));
+  });
+
+  it('are none that the command reads, by whatever name', async () => {
+    await writeFile(inFolder('read.json'), '{}');
+    await symlink('read.json', inFolder('soft'));
+    await link(inFolder('read.json'), inFolder('hard'));
+    for (const name of ['read.json', 'soft', 'hard']) {
+      const refused = checkOutputs({ csv: inFolder(name) }, [inFolder('other'), inFolder('read.json')]);
+      await expect(refused).rejects.toThrow(`${name} is read: a result would be written over it`);
+      await checkOutputs({ csv: inFolder(name) }, [inFolder('other')]);
+    }
+    for (const name of ['read.json', 'soft', 'hard']) await rm(inFolder(name));
+  });
+
+  it('may be a device that is read as well: its text is not lost', async () => {
+    await checkOutputs({ csv: '/dev/null' }, ['/dev/null']);
   });
 
   it('are written without the one that can not be', async () => {

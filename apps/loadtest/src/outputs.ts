@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { access, stat, writeFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { SluiceError } from '@sluice/canonical';
+import { contentsOf, placeOf } from './file-place.ts';
 import type { RunResult } from './measures/result.ts';
 import { renderCsv } from './report/csv.ts';
 import { renderHtml } from './report/html.ts';
@@ -15,12 +16,22 @@ export interface Outputs {
   html?: string | undefined;
 }
 
-/** Throws `invalid-request` if files can't be written, naming all of them: better before a long run than after it. */
-export async function checkOutputs({ json, csv, html }: Outputs): Promise<void> {
+/**
+ * Throws `invalid-request` if files can't be written, or would be written over each other or over an input, naming all
+ * of them: better before a long run than after it.
+ */
+export async function checkOutputs(outputs: Outputs, inputs: readonly string[]): Promise<void> {
+  const { json, csv, html } = outputs;
   const paths = [json, csv, html].filter((path) => path !== undefined);
-  if (new Set(paths.map((path) => resolve(path))).size < paths.length)
+  const places = await Promise.all(paths.map(placeOf));
+  if (new Set(places).size < paths.length)
     throw new SluiceError('invalid-request', `two results can't be in one file: ${paths.join(', ')}`);
-  const problems = await Promise.all(paths.map(problemOf));
+  const read = new Set(await Promise.all(inputs.map(contentsOf)));
+  const problems = await Promise.all(
+    paths.map((path, at) =>
+      read.has(places[at]) ? `${path} is read: a result would be written over it` : problemOf(path),
+    ),
+  );
   const found = problems.filter((problem) => problem !== undefined);
   if (found.length > 0) throw new SluiceError('invalid-request', found.join('\n'));
 }
@@ -54,7 +65,7 @@ async function failureOf(
 
 async function problemOf(path: string): Promise<string | undefined> {
   try {
-    const found = await stat(path).catch(() => undefined);
+    const found = await stat(path).catch(unlessAbsent);
     if (found?.isDirectory()) return `${path} is a folder: no result can be written to it`;
     // The dot makes sure that it is a folder.
     await access(found ? path : `${dirname(path)}/.`, constants.W_OK);
@@ -62,6 +73,10 @@ async function problemOf(path: string): Promise<string | undefined> {
   } catch (error) {
     return `${path} can't be written: ${messageOf(error)}`;
   }
+}
+
+function unlessAbsent(error: unknown): undefined {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
 }
 
 function messageOf(error: unknown): string {

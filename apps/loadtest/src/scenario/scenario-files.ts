@@ -13,6 +13,13 @@ export interface ScenarioFiles {
   expectedText: string | undefined;
 }
 
+/** The paths of the files that a scenario names. */
+export function pathsOf({ keys, traffic, load, expectText }: Scenario): string[] {
+  const trace = load.kind === 'trace' ? load.file : undefined;
+  const paths = [keys.file, trace, expectText, ...traffic.map(({ prompt }) => prompt.file)];
+  return paths.filter((path) => path !== undefined);
+}
+
 /** Reads the files that a scenario names. Throws `invalid-request` if one can't be read or holds nothing to use. */
 export async function readScenarioFiles(scenario: Scenario): Promise<ScenarioFiles> {
   const keys = await readKeys(scenario.keys);
