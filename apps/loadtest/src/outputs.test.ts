@@ -51,6 +51,13 @@ describe('the files of a run', () => {
     await expect(checkOutputs(outputs, [])).rejects.toThrow("two results can't be in one file");
   });
 
+  it.each(['json', 'csv', 'html'])(
+    'have a name, which an unset variable of a shell is not: %s',
+    async (name) => {
+      await expect(checkOutputs({ [name]: '' }, [])).rejects.toThrow(`--${name} names no file: it is empty`);
+    },
+  );
+
   it('are not one file by links, which may lead to what is not there yet', async () => {
     await symlink(inFolder('linked'), inFolder('link'));
     await symlink('link', inFolder('link of it'));

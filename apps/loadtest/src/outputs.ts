@@ -22,6 +22,9 @@ export interface Outputs {
  */
 export async function checkOutputs(outputs: Outputs, inputs: readonly string[]): Promise<void> {
   const { json, csv, html } = outputs;
+  const [nameless] = Object.entries({ json, csv, html }).find(([, path]) => path === '') ?? [];
+  if (nameless !== undefined)
+    throw new SluiceError('invalid-request', `--${nameless} names no file: it is empty`);
   const paths = [json, csv, html].filter((path) => path !== undefined);
   const places = await Promise.all(paths.map(placeOf));
   if (new Set(places).size < paths.length)
