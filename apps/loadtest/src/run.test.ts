@@ -501,6 +501,33 @@ describe('a run against servers that misbehave', () => {
     expect((await run(json, { traffic: [{ streamShare: 0 }] }, 3)).errors).toEqual({ 'malformed answer': 3 });
   });
 
+  const ends = {
+    openai: `${chunk('tok0 ')}${chunk('tok1 ')}data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n`,
+    anthropic: [
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'tok0 tok1 ' } },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } },
+      { type: 'message_stop' },
+    ]
+      .map((event) => `data: ${JSON.stringify(event)}\n\n`)
+      .join(''),
+    gemini: `data: {"candidates":[{"content":{"parts":[{"text":"tok0 tok1 "}]},"finishReason":"STOP"}]}\n\n`,
+  };
+  it.each(['openai', 'anthropic', 'gemini'] as const)(
+    'takes a stream of %s with its terminal event for whole, though its connection breaks then',
+    async (format) => {
+      const target = await serve((request, response) => {
+        // Then a line that is cut, and no last chunk.
+        response.writeHead(200, sse).write(`${ends[format]}data: [DO`, () => request.socket.destroy());
+      });
+      const traffic = [{ format }];
+      const result = await run(target, { traffic, verify: 'tokens' }, 3);
+      expect(result.errors).toEqual({});
+      expect(result.totals).toMatchObject({ ok: 3, tokens: 6 });
+      const wrong = await run(target, { traffic, expectText: '/dev/null' }, 3);
+      expect(wrong.errors).toEqual({ 'wrong text: mismatch': 3 });
+    },
+  );
+
   it('takes an empty name of a coding for none', async () => {
     const target = await serve((_, response) => {
       response.writeHead(200, { ...sse, 'content-encoding': '' }).end(`${chunk('a')}data: [DONE]\n\n`);

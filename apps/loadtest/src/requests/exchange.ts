@@ -162,7 +162,9 @@ export class Exchange implements Call, ScannerSink, Finished {
     // All ends of connections are one class. A connection that could not be made also names the system's reason.
     if (failure === 'connect') this.retryWaitMs = unreachableWaitMs;
     const cause = failure === 'connect' && code !== undefined ? ` ${code}` : '';
-    this.errorClass ??= isCut ? 'cut stream' : `connection: ${failure}${cause}`;
+    // A stream has ended with its terminal event, however its connection ends.
+    if (isCut && this.isComplete) this.errorClass ??= this.textProblem();
+    else this.errorClass ??= isCut ? 'cut stream' : `connection: ${failure}${cause}`;
     this.settle();
   }
 
