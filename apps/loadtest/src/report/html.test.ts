@@ -47,6 +47,13 @@ describe('the HTML report', () => {
     expect(html).toMatch(/thead th, tbody th {[^}]*white-space: normal/);
   });
 
+  it('breaks names that nothing else breaks, wherever they stand in text', () => {
+    const places = /(?:^|\n)(.+) { overflow-wrap: anywhere; }/
+      .exec(renderHtml([result('a')]))?.[1]
+      ?.split(', ');
+    expect(places).toEqual(expect.arrayContaining(['h1', 'p', '.warning', 'summary', '.runs li', '.legend']));
+  });
+
   it('can be read by the keyboard: its charts, and tables that are wider than the page', () => {
     const html = renderHtml([searched, result('b', { errors: { timeout: 1 } })]);
     const charts = html.match(/<figure>/g)?.length ?? 0;

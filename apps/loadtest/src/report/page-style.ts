@@ -21,6 +21,8 @@ main { max-width: 1240px; margin: 0 auto; padding: 28px 20px 60px; }
 h1 { font-size: 24px; margin: 0 0 4px; }
 h2 { font-size: 18px; margin: 36px 0 10px; }
 p { margin: 4px 0; color: var(--quiet); max-width: 78ch; }
+/* Names may be paths or hashes, in which nothing else allows a break. */
+h1, p, .warning, summary, .runs li, .legend { overflow-wrap: anywhere; }
 .runs { display: flex; flex-wrap: wrap; gap: 6px 22px; margin: 14px 0 0; padding: 0; list-style: none; }
 .warning { background: var(--warn-page); border-left: 4px solid var(--warn-rule); padding: 10px 14px; margin: 14px 0; }
 .warning ul { margin: 4px 0 0; padding-left: 20px; }
