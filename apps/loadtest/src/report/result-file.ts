@@ -1,18 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { SluiceError } from '@sluice/canonical';
-import { z } from 'zod';
 import type { RunResult } from '../measures/result.ts';
+import { resultShape } from './result-shape.ts';
 
-/** Enough to tell our results from any other JSON. */
-const shape = z.looseObject({
-  version: z.literal(1),
-  name: z.string(),
-  metrics: z.record(z.string(), z.looseObject({ count: z.number(), hdr: z.string() })),
-  intervals: z.array(z.looseObject({ second: z.number() })),
-  client: z.looseObject({ processes: z.array(z.looseObject({})) }),
-});
-
-/** Reads a result that `writeResult` wrote. Throws `invalid-request` for anything else. */
+/** Reads a result that `writeResult` wrote. Throws `invalid-request` for anything else, and for one that is damaged. */
 export async function readResult(path: string): Promise<RunResult> {
   const refusal = (cause: unknown) =>
     new SluiceError('invalid-request', `${path} is not a result of this load test`, { cause });
@@ -22,10 +13,10 @@ export async function readResult(path: string): Promise<RunResult> {
   } catch (cause) {
     throw refusal(cause);
   }
-  const parsed = shape.safeParse(value);
+  const parsed = resultShape.safeParse(value);
   const issue = parsed.error?.issues[0];
   if (issue) throw refusal(new TypeError(`${issue.path.join('.') || 'all of it'}: ${issue.message}`));
-  // It is our own file, so the fields that the check above leaves open have this type.
+  // It is our own file: reports read nothing but what the check has seen.
   return parsed.data as unknown as RunResult;
 }
 
