@@ -261,6 +261,7 @@ describe('the command line', () => {
     [['fly'], 'no command is named fly'],
     [['run', '--rate', 'x'], 'load.profile.rate'],
     [['run', '-p', '2', '-d', '1s', '-k', 'sk 1'], 'a key holds a character that is not allowed in a header'],
+    [['run', '-d', '1s', '-k', ''], 'a key is empty'],
     [['run', '-d', '1s', '--keys-file', '/dev/null'], 'no keys in /dev/null'],
     [['run', '--speed', '9'], 'speed'],
     [['run', 'missing.yaml'], "the scenario missing.yaml can't be read: ENOENT"],

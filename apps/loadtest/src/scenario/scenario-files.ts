@@ -45,6 +45,7 @@ async function readKeys({ values, file }: Scenario['keys']): Promise<string[]> {
   const kept = file === undefined ? [] : lines(await readText(file));
   if (file !== undefined && kept.length === 0) throw new SluiceError('invalid-request', `no keys in ${file}`);
   const keys = [...values, ...kept];
+  if (keys.includes('')) throw new SluiceError('invalid-request', 'a key is empty');
   // Without the key, which is a secret.
   if (!keys.every((key) => /^[\x21-\x7e]+$/.test(key)))
     throw new SluiceError('invalid-request', 'a key holds a character that is not allowed in a header');
