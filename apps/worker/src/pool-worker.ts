@@ -89,7 +89,7 @@ export class PoolWorker {
   get presence(): PoolPresence {
     const { engine } = this.options;
     const slots = !this.hasStarted || engine.availability() === 'away' ? 0 : engine.slots;
-    return { slots, resume: engine.resume };
+    return { slots, resume: engine.resume, ...(this.consumer.isReading && { isReading: true }) };
   }
 
   /** Starts the engine and then takes jobs. Rejects if the engine does not start; then it may be called again. */

@@ -175,11 +175,13 @@ export class Dispatcher {
     }));
     const areWaiting = await queue.areWaiting(pool, attempts);
     const beats = directory.beatsOf(pool);
+    // Outside of a cluster, an ingress is told of the claim of such a job.
+    const isReading = directory.isReading(pool);
     for (const [index, generation] of generations.entries()) {
       const isStillQueued =
         generation.machine.phase === 'queued' && generation.machine.attempt === attempts[index]?.attempt;
       if (!isStillQueued) continue;
-      if (areWaiting[index] || !isListening()) generation.missing.reset();
+      if (areWaiting[index] || isReading || !isListening()) generation.missing.reset();
       else if (generation.missing.miss(now(), beats)) {
         logger.warn({ requestId: generation.plan.requestId }, 'job lost');
         generation.jobLost();

@@ -84,8 +84,8 @@ export function drawSchedule(seed: number): Schedule {
   const streams = createRandom(seed ^ 0x2545f491);
   // So was who announces a claim.
   const announcesClaims = createRandom(seed ^ 0x3c6ef372)() < 0.7;
-  // And how long a job is on its way. Whoever is not told of the claim takes a job for lost that is so for long.
-  const isFar = announcesClaims && createRandom(seed ^ 0x27d4eb2f)() < 0.1;
+  // And how long a job is on its way.
+  const isFar = createRandom(seed ^ 0x27d4eb2f)() < 0.1;
   return {
     seed,
     workers,
@@ -157,13 +157,13 @@ export function drawStarvation(seed: number): Schedule {
   };
 }
 
-/** A schedule without faults, in which each job is long on its way, and its ingress knows at once who has it. */
+/** A schedule without faults, in which each job is long on its way. */
 export function drawFar(seed: number): Schedule {
   const schedule = drawSchedule(seed);
   return {
     ...schedule,
     replyMs: farReplyMs,
-    bus: { ...schedule.bus, loss: 0, duplication: 0, announcesClaims: true },
+    bus: { ...schedule.bus, loss: 0, duplication: 0, delayMs: 5, isOrdered: true },
     requests: schedule.requests.map(({ at, tokens, isStream }) => ({ at, tokens, isStream })),
     faults: [],
   };

@@ -49,6 +49,9 @@ interface Generation {
   isOver: boolean;
 }
 
+/** From then on a worker says that a job may be on its way to it. */
+const readingAfterMs = 100;
+
 /** The text of one token: its position in the answer, and the run that has produced it. */
 const tokenText = (position: number, run: number): string => `${position}:${run} `;
 
@@ -67,8 +70,8 @@ export class SimulatedWorker implements Peer {
   private isDead = false;
   private isStopped = false;
   private state: 'ready' | 'closing' | 'draining' = 'ready';
-  /** Jobs that Redis has given out and that have not arrived yet. */
-  private arriving = 0;
+  /** When Redis gave out each of the jobs that have not arrived yet. */
+  private readonly arriving: number[] = [];
   /** Orders about attempts that may be among them. */
   private readonly heldOrders: (() => void)[] = [];
 
@@ -178,23 +181,26 @@ export class SimulatedWorker implements Peer {
   }
 
   private announce(): void {
-    const { slots, resume } = this.services.schedule;
-    const pools = this.state === 'ready' ? { pool: { slots, resume } } : {};
+    const { schedule, world } = this.services;
+    const { slots, resume } = schedule;
+    const isReading = this.arriving.some((since) => world.now - since > readingAfterMs);
+    const pools = this.state === 'ready' ? { pool: { slots, resume, isReading } } : {};
     const state = this.state === 'draining' ? 'draining' : 'ready';
     publishNews(this.bus, { type: 'presence', worker: this.id, state, pools }).catch(() => undefined);
   }
 
   private fetch(): void {
     const { random, redis, schedule } = this.services;
-    while (this.state === 'ready' && !this.isDead && this.running.size + this.arriving < schedule.slots) {
+    const hasRoom = () => this.running.size + this.arriving.length < schedule.slots;
+    while (this.state === 'ready' && !this.isDead && hasRoom()) {
       const taken = redis.take(this.id);
       if (!taken) return;
-      this.arriving += 1;
+      this.arriving.push(this.services.world.now);
       this.after(between(random, 0, schedule.replyMs), () => {
-        this.arriving -= 1;
+        this.arriving.shift();
         // If the connection has broken, the job is lost with it.
         if (!redis.isDown) this.start(taken.job, taken.isAnnounced);
-        if (this.arriving === 0) for (const obey of this.heldOrders.splice(0)) obey();
+        if (this.arriving.length === 0) for (const obey of this.heldOrders.splice(0)) obey();
       });
     }
   }
@@ -280,7 +286,7 @@ export class SimulatedWorker implements Peer {
   }
 
   private receive(order: Order, ingress: string): void {
-    if (this.arriving > 0 && order.kind !== 'acknowledge' && !this.publisher.has(order)) {
+    if (this.arriving.length > 0 && order.kind !== 'acknowledge' && !this.publisher.has(order)) {
       this.heldOrders.push(() => this.receive(order, ingress));
       return;
     }

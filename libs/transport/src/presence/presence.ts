@@ -8,6 +8,8 @@ export interface PoolPresence {
   slots: number;
   /** Whether and how it can resume a generation that another worker has lost. */
   resume: ResumeAbility;
+  /** Whether a job may be on its way to it, which nobody else can tell; absent means no. */
+  isReading?: boolean;
 }
 
 /** What a worker announces about itself, twice a second. */

@@ -41,6 +41,19 @@ const presence = (worker: string, changes: Partial<WorkerPresence> = {}): Worker
 });
 const serving = (resume: 'exact' | 'prefix' | 'none') => ({ chat: { slots: 4, resume } });
 
+it('a job of a pool may be on its way while a worker that lives says so', () => {
+  const { directory } = createBench();
+  const reading = { chat: { slots: 4, resume: 'exact', isReading: true } } as const;
+  directory.receive(presence('w1', { pools: reading }));
+  directory.receive(presence('w2'));
+  expect([directory.isReading('chat'), directory.isReading('another')]).toEqual([true, false]);
+  directory.receive(presence('w1'));
+  expect(directory.isReading('chat')).toBe(false);
+  directory.receive(presence('w2', { pools: reading }));
+  directory.receive({ type: 'exited', worker: 'w2' });
+  expect(directory.isReading('chat')).toBe(false);
+});
+
 describe('deaths of a pool', () => {
   it('count each worker once that died or fell silent while it took its jobs', () => {
     const { directory, advance } = createBench();

@@ -112,6 +112,12 @@ export class WorkerDirectory {
     return beats;
   }
 
+  /** Whether a job of this pool may be on its way to one of the living workers. */
+  isReading(pool: string): boolean {
+    for (const { pools } of this.workers.values()) if (pools[pool]?.isReading) return true;
+    return false;
+  }
+
   /** How many workers that took jobs of this pool have died or fallen silent. */
   deathsOf(pool: string): number {
     return this.deaths.get(pool) ?? 0;

@@ -89,6 +89,23 @@ async function countClients(): Promise<number> {
     .split('\n').length;
 }
 
+it('a consumer tells while the answer to a claim takes long, and not while it just waits', async () => {
+  const bench = await createBench('late', 2);
+  const consumer = await bench.createConsumer();
+  consumer.start();
+  await until(async () => (await waitingClients()) === 1);
+  expect(consumer.isReading).toBe(false);
+  server.suspend();
+  try {
+    await until(() => consumer.isReading);
+  } finally {
+    server.resume();
+  }
+  await bench.add(1);
+  await until(() => bench.taken.length === 1);
+  expect(consumer.isReading).toBe(false);
+});
+
 describe('slots', () => {
   it('are filled, and never more than that', async () => {
     const bench = await createBench('slots', 3);

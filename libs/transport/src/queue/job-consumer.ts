@@ -23,6 +23,11 @@ export interface JobConsumer {
   claimed(): Promise<void>;
   /** Generations that hold a slot now. */
   readonly busy: number;
+  /**
+   * Whether the answer to a claim takes longer than the wait for a job can: one may be on its way, and large. After a
+   * minute it no longer counts as that.
+   */
+  readonly isReading: boolean;
 }
 
 /** What a consumer takes, and what it does with it. */
@@ -61,6 +66,9 @@ const closedPauseMs = 25;
 /** Seconds. A wait that Redis has forgotten in a failover lasts no longer than this. */
 const waitLimitSeconds = 1;
 const bellLifeMs = 2_000;
+/** A claim whose answer brings nothing large takes no longer than this, apart from its wait. */
+const readingAfterMs = 100;
+const readingLimitMs = 60_000;
 
 /** Creates the consumer of one pool. It takes nothing before it is started. */
 export function createJobConsumer(options: ConsumerOptions): JobConsumer {
@@ -88,6 +96,8 @@ class SlotFiller implements JobConsumer {
   private wake: (() => void) | undefined;
   private loop: Promise<void> | undefined;
   private underWay: Promise<unknown> = Promise.resolve();
+  /** From when on that claim takes long, monotonic milliseconds; absent while none is under way. */
+  private lateAt: number | undefined;
 
   constructor(options: ConsumerOptions) {
     const { pool, redis, worker, room = new JobRoom(Number.POSITIVE_INFINITY) } = options;
@@ -97,6 +107,11 @@ class SlotFiller implements JobConsumer {
     this.notice = worker === undefined ? undefined : claimNotice(redis, worker);
     this.bell = bellKey(pool, randomUUID());
     this.waiting = openTwin(redis);
+  }
+
+  get isReading(): boolean {
+    const lateMs = this.lateAt === undefined ? 0 : performance.now() - this.lateAt;
+    return lateMs > 0 && lateMs < readingLimitMs;
   }
 
   start(): void {
@@ -132,9 +147,12 @@ class SlotFiller implements JobConsumer {
         continue;
       }
       try {
+        this.lateAt = performance.now() + readingAfterMs + (isEmpty ? 1_000 * waitLimitSeconds : 0);
         const claim = this.claim(isEmpty);
         this.underWay = claim;
-        isEmpty = await claim;
+        isEmpty = await claim.finally(() => {
+          this.lateAt = undefined;
+        });
         isRefused = false;
       } catch (error) {
         if (this.isStopping) return;
