@@ -11,7 +11,8 @@ const waitLimitMs = 6_000;
 /**
  * Judges a job that neither waits nor is claimed: is it lost, or has a worker taken it without having had the time to
  * say so? A worker that took the job before the first look that missed it mentions it before its second sign of life
- * after that look, because both go over the same connection. Pure: the same looks give the same verdict.
+ * after that look: where Redis does not tell of the claim itself, both go over the same connection, unless something
+ * large is in the way. Pure: the same looks give the same verdict.
  */
 export class MissingJob {
   private misses = 0;
