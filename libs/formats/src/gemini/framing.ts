@@ -1,6 +1,9 @@
+import type { Json } from '@sluice/canonical';
+
 /** How the chunks of a stream are written to the socket. */
 export interface Framing {
   readonly contentType: string;
+  /** `json` must be one line: see `stringifyLine`. */
   frame(json: string): string;
   /** What completes the text after the last chunk. */
   close(): string;
@@ -15,7 +18,14 @@ export function createFraming(sse: boolean): Framing {
 
 const eventStart = 'data: ';
 /** Python ends a line at each of these, and with it Google's SDK for it, before version 3: an event would end there. */
-const lineBreaks = /[\u0085\u2028\u2029]/g;
+const lineBreak = /[\u0085\u2028\u2029]/;
+const lineBreaks = new RegExp(lineBreak, 'g');
+
+/** JSON that is one line to every reader. */
+export function stringifyLine(value: Json): string {
+  const json = JSON.stringify(value);
+  return lineBreak.test(json) ? json.replace(lineBreaks, escapeBreak) : json;
+}
 
 function escapeBreak(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
@@ -31,7 +41,7 @@ function createEventFraming(): Framing {
   return {
     contentType: 'text/event-stream; charset=utf-8',
     frame: (json) => {
-      const text = `${lead}${json.replace(lineBreaks, escapeBreak)}\n\n`;
+      const text = `${lead}${json}\n\n`;
       lead = eventStart;
       return text;
     },

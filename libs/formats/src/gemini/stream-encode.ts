@@ -16,7 +16,7 @@ import {
 import type { ClientCall, StreamEncoder } from '../codec.ts';
 import { encodeErrorBody } from './error.ts';
 import { encodeFinishReason, isCutOff } from './finish.ts';
-import { createFraming, type Framing } from './framing.ts';
+import { createFraming, type Framing, stringifyLine } from './framing.ts';
 import { FORMAT, keptOn, nestedIn } from './kept.ts';
 import { encodeLogprobs } from './logprobs.ts';
 import { type ReplyFacts, replyFacts } from './request.ts';
@@ -129,12 +129,12 @@ class GeminiStreamEncoder implements StreamEncoder {
   }
 
   private passBy({ format, value }: OpaqueEvent): string {
-    return format === FORMAT ? this.framing.frame(JSON.stringify(value)) : '';
+    return format === FORMAT ? this.framing.frame(stringifyLine(value)) : '';
   }
 
   private fail({ error }: ErrorEvent): string {
     this.isOver = true;
-    return this.framing.frame(JSON.stringify(encodeErrorBody(error))) + this.framing.close();
+    return this.framing.frame(stringifyLine(encodeErrorBody(error))) + this.framing.close();
   }
 
   private start(event: StartEvent): string {
@@ -148,7 +148,7 @@ class GeminiStreamEncoder implements StreamEncoder {
   private writeTails(): void {
     const { usageMetadata, ...beside } = this.besides();
     const usage = Object.keys(usageMetadata).length > 0 ? { usageMetadata } : {};
-    const rest = JSON.stringify({ ...usage, ...beside }).slice(1);
+    const rest = stringifyLine({ ...usage, ...beside }).slice(1);
     for (const [index, choice] of this.choices.entries()) choice.tail = `,"index":${index}}],${rest}`;
   }
 
@@ -165,7 +165,7 @@ class GeminiStreamEncoder implements StreamEncoder {
     state.open = 'text';
     if (text === '') return '';
     state.hasContent = true;
-    return this.framing.frame(textHead + JSON.stringify(text) + textTail + state.tail);
+    return this.framing.frame(textHead + stringifyLine(text) + textTail + state.tail);
   }
 
   private writeThought(text: string, state: Choice): string {
@@ -173,7 +173,7 @@ class GeminiStreamEncoder implements StreamEncoder {
     if (text === '') return '';
     state.hasContent = true;
     if (!this.facts.includeThoughts) return '';
-    return this.framing.frame(textHead + JSON.stringify(text) + thoughtTail + state.tail);
+    return this.framing.frame(textHead + stringifyLine(text) + thoughtTail + state.tail);
   }
 
   private writeScored(
@@ -227,7 +227,7 @@ class GeminiStreamEncoder implements StreamEncoder {
     };
     const isRefused = 'promptFeedback' in response && !state.hasContent;
     this.isOver = this.choices.every(({ isDone }) => isDone);
-    const chunk = JSON.stringify(isRefused ? beside : { candidates: [candidate], ...beside });
+    const chunk = stringifyLine(isRefused ? beside : { candidates: [candidate], ...beside });
     return this.framing.frame(chunk) + (this.isOver ? this.framing.close() : '');
   }
 
@@ -235,7 +235,7 @@ class GeminiStreamEncoder implements StreamEncoder {
     const { usageMetadata, ...beside } = this.besides();
     const usage = Object.keys(usageMetadata).length > 0 ? { usageMetadata } : {};
     const candidate = { content: { role: 'model', parts }, ...fields, index };
-    return this.framing.frame(JSON.stringify({ candidates: [candidate], ...usage, ...beside }));
+    return this.framing.frame(stringifyLine({ candidates: [candidate], ...usage, ...beside }));
   }
 }
 
