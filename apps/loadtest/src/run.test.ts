@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer as createHttp, type RequestListener } from 'node:http';
 import { createServer as createTcp, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,6 +10,7 @@ import { createRandom } from './random.ts';
 import { runScenario } from './run.ts';
 import { parseScenario, type ScenarioInput } from './scenario/scenario.ts';
 import { readScenarioFiles } from './scenario/scenario-files.ts';
+import { listenAnywhere } from './test-address.ts';
 import { createFakeUpstream, type UpstreamStats } from './upstream/server.ts';
 
 const servers: Server[] = [];
@@ -20,12 +20,9 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-async function listen(server: Server): Promise<string> {
+function listen(server: Server): Promise<string> {
   servers.push(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  return `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+  return listenAnywhere(server);
 }
 
 async function upstream(): Promise<{ target: string; stats: UpstreamStats }> {

@@ -175,7 +175,7 @@ export class Dispatcher {
     }));
     const areWaiting = await queue.areWaiting(pool, attempts);
     const beats = directory.beatsOf(pool);
-    // Outside of a cluster, an ingress is told of the claim of such a job.
+    // A job that is still on its way to a worker looks lost where Redis does not tell of its claim.
     const isReading = directory.isReading(pool);
     for (const [index, generation] of generations.entries()) {
       const isStillQueued =

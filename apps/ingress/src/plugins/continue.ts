@@ -1,30 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-declare module 'node:http' {
-  interface ServerResponse {
-    /** Whether the client may be holding back its body until it is told to go on. */
-    awaitsContinue?: boolean;
-  }
-}
-
 /**
  * Answers `expect: 100-continue` once the head has passed its checks, so that nobody is invited to send what is thrown
  * away. Register it before other `onSend` hooks.
  */
 export function registerContinue(app: FastifyInstance): void {
+  /** The answers to clients that may be holding back their bodies until they are told to go on. */
+  const uninvited = new WeakSet<ServerResponse>();
   app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    response.awaitsContinue = true;
+    uninvited.add(response);
     app.server.emit('request', request, response);
   });
   // The checks of the head are `onRequest` hooks, which come before.
   app.addHook('preParsing', (http, { raw: response }, payload, done) => {
-    if (response.awaitsContinue && !isTooLarge(http)) inviteInTurn(response);
+    if (uninvited.has(response) && !isTooLarge(http)) inTurn(response, () => invite(response, uninvited));
     done(null, payload);
   });
   app.addHook('onSend', (_http, { raw: response }, payload, done) => {
     // Whether the body comes is not known, and so where the next request begins.
-    if (response.awaitsContinue) response.shouldKeepAlive = false;
+    if (uninvited.has(response)) response.shouldKeepAlive = false;
     done(null, payload);
   });
 }
@@ -39,14 +34,14 @@ function isTooLarge({ headers, routeOptions: { bodyLimit } }: FastifyRequest): b
  * body of this request's answer: the client would take it for the beginning of the body, and the end of the body for
  * the beginning of the next answer.
  */
-function inviteInTurn(response: ServerResponse): void {
-  if (response.socket) invite(response);
-  else response.once('socket', () => invite(response));
+function inTurn(response: ServerResponse, callback: () => void): void {
+  if (response.socket) callback();
+  else response.once('socket', callback);
 }
 
-function invite(response: ServerResponse): void {
+function invite(response: ServerResponse, uninvited: WeakSet<ServerResponse>): void {
   // A client that already has its answer need not send the body.
   if (response.headersSent) return;
   response.writeContinue();
-  response.awaitsContinue = false;
+  uninvited.delete(response);
 }

@@ -20,6 +20,8 @@ import { World } from './world.ts';
 
 /** By this long after the last fault, everything must have come to an end, if no job was long on its way. */
 const patienceMs = 20_000;
+/** As many jobs as may be on their way one after the other, with the second attempts of some. */
+const jobsInARow = 10;
 const ingress = 'ingress';
 const pool = 'pool';
 const silenceLimitMs = 2_000;
@@ -126,7 +128,7 @@ class Play {
     for (const client of this.clients) this.enter(client);
     for (const fault of schedule.faults) world.after(fault.at, () => this.strike(fault));
     await world.run(
-      calmAt + patienceMs + 10 * this.schedule.replyMs,
+      calmAt + patienceMs + jobsInARow * this.schedule.replyMs,
       () => this.broken !== undefined || this.isOver(),
     );
     if (this.broken !== undefined) throw this.broken;

@@ -8,6 +8,7 @@ import type { RunResult } from '../measures/result.ts';
 import { runScenario } from '../run.ts';
 import { parseScenario } from '../scenario/scenario.ts';
 import { readScenarioFiles } from '../scenario/scenario-files.ts';
+import { listenAnywhere } from '../test-address.ts';
 import { createFakeUpstream } from '../upstream/server.ts';
 
 const children = vi.hoisted((): ChildProcess[] => []);
@@ -27,12 +28,9 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-async function listen(server: Server): Promise<string> {
+function listen(server: Server): Promise<string> {
   servers.push(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  return `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+  return listenAnywhere(server);
 }
 
 /** Two processes that begin 40 requests; at the `at`th one `happens`. */

@@ -4,15 +4,25 @@ import { ingressKey } from '../names.ts';
 import { openRedis, type RedisClient } from '../redis/connection.ts';
 import { announceIngress, isIngressAlive } from './ingress-presence.ts';
 
+let server: OwnTestRedis;
+let redis: RedisClient;
+beforeAll(async () => {
+  server = await startOwnRedis();
+  redis = openRedis(server.url, { profile: 'command', name: 'process', onError: () => undefined });
+});
 afterEach(() => {
   vi.useRealTimers();
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
 });
 
 it('the sign of life of an ingress stays while it lives, even if Redis misses some, and goes with it', async () => {
   vi.useFakeTimers();
   let diesAt = 0;
   let isAway = false;
-  const redis = {
+  const fake = {
     pexpire: async (_key: string, lifeMs: number) => {
       if (isAway) throw new Error('away');
       if (diesAt <= Date.now()) return 0;
@@ -27,7 +37,7 @@ it('the sign of life of an ingress stays while it lives, even if Redis misses so
     },
   };
   // Only these members of a connection are used.
-  const stop = await announceIngress(redis as unknown as RedisClient, 'mine');
+  const stop = await announceIngress(fake as unknown as RedisClient, 'mine');
   const live = async (durationMs: number): Promise<void> => {
     for (let passedMs = 0; passedMs < durationMs; passedMs += 100) {
       await vi.advanceTimersByTimeAsync(100);
@@ -44,23 +54,30 @@ it('the sign of life of an ingress stays while it lives, even if Redis misses so
   expect(diesAt).toBe(0);
 });
 
+it('an ingress lives from its announcement to its end', async () => {
+  expect(await isIngressAlive(redis, 'mine')).toBe(false);
+  const stop = await announceIngress(redis, 'mine');
+  expect(await isIngressAlive(redis, 'mine')).toBe(true);
+  await stop();
+  expect(await isIngressAlive(redis, 'mine')).toBe(false);
+  expect(await ask(server.port, 'KEYS', '*')).toBe('[]');
+});
+
+it('nobody knows of an ingress without a sign of life while Redis takes no writes', async () => {
+  await ask(server.port, 'CONFIG', 'SET', 'min-replicas-to-write', '1');
+  await expect(isIngressAlive(redis, 'mine')).rejects.toThrow('NOREPLICAS');
+  await ask(server.port, 'CONFIG', 'SET', 'min-replicas-to-write', '0');
+  expect(await isIngressAlive(redis, 'mine')).toBe(false);
+});
+
 describe('in a Redis that is full, the sign of life of an ingress', () => {
   const key = ingressKey('mine');
-  let server: OwnTestRedis;
-  let redis: RedisClient;
-  beforeAll(async () => {
-    server = await startOwnRedis();
-    redis = openRedis(server.url, { profile: 'command', name: 'process', onError: () => undefined });
-  });
   beforeEach(async () => {
     await allow(0);
     // The connection keeps its own timers.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
+  afterAll(() => allow(0));
   const allow = (bytes: number) => ask(server.port, 'CONFIG', 'SET', 'maxmemory', String(bytes));
   const renewed = () => vi.advanceTimersByTimeAsync(2_500);
 

@@ -95,8 +95,9 @@ class SlotFiller implements JobConsumer {
   /** Called when a slot becomes free; absent while none is waited for. */
   private wake: (() => void) | undefined;
   private loop: Promise<void> | undefined;
+  /** The claim that is under way, or the last one. */
   private underWay: Promise<unknown> = Promise.resolve();
-  /** From when on that claim takes long, monotonic milliseconds; absent while none is under way. */
+  /** From when on it takes long, monotonic milliseconds; absent while none is under way. */
   private lateAt: number | undefined;
 
   constructor(options: ConsumerOptions) {

@@ -23,7 +23,7 @@ export interface PositionServices {
   worker: string;
   /** Monotonic milliseconds. */
   now(): number;
-  /** Whether the ingress process lives; asked when its channel has had no receiver for a while. */
+  /** Whether the ingress process lives. Rejects if Redis cannot tell. */
   isIngressAlive(ingress: string): Promise<boolean>;
   onPublished?(batch: { frames: number; bytes: number }): void;
   onAbandoned?(attempts: number): void;
@@ -62,7 +62,7 @@ export class Positions {
     const isFull = this.beats % fullBeatEvery === 0;
     const told = this.tell((attempt) => isFull || attempt.toldNext !== attempt.next);
     if (!isFull || !told) return;
-    for (const [ingress, answered] of told) void this.watch(ingress, answered);
+    for (const [ingress, answered] of told) void this.abandonIfTwiceDead(ingress, answered);
     // A full heartbeat has told every ingress for which anything is kept. The others may be gone for good.
     for (const [ingress, { isScheduled }] of outboxes.entries()) {
       if (!isScheduled && !told.has(ingress)) outboxes.delete(ingress);
@@ -123,11 +123,10 @@ export class Positions {
    * Gives up an ingress that has a receiver but showed no sign of life at two full heartbeats in a row. The subscription
    * of a host that has vanished stands for minutes, and somebody else may listen to its channel.
    */
-  private async watch(ingress: string, answered: Promise<number | undefined>): Promise<void> {
-    // While Redis takes no writes, the ingress cannot renew its sign either.
-    if (!(await answered)) return;
+  private async abandonIfTwiceDead(ingress: string, answered: Promise<number | undefined>): Promise<void> {
+    // While Redis answers nothing, the ingress cannot renew its sign either.
+    const isDead = Boolean(await answered) && (await this.isDead(ingress));
     const outbox = this.outboxes.of(ingress);
-    const isDead = await this.isDead(ingress);
     if (isDead && outbox.isDoubtful) this.abandon(ingress);
     else outbox.isDoubtful = isDead;
   }

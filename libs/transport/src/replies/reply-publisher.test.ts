@@ -572,6 +572,20 @@ describe('an ingress that nobody hears of', () => {
     expect(abandoned).toEqual([]);
   });
 
+  it('is not given up for being without a sign before and after an outage', async () => {
+    const { bus, open, advance, killIngress, abandoned } = await createBench();
+    open();
+    killIngress();
+    await advance(5_000);
+    bus.isBreaking = true;
+    await advance(5_000);
+    bus.isBreaking = false;
+    await advance(5_000);
+    expect(abandoned).toEqual([]);
+    await advance(5_000);
+    expect(abandoned).toEqual([1]);
+  });
+
   it('is not given up while a Redis that lost everything does not know it yet', async () => {
     const { bus, open, endBurst, advance, killIngress } = await createBench();
     const writer = open();
