@@ -15,6 +15,8 @@ export interface CheckList {
    * but not shorter than `leastKept`.
    */
   readonly kept: string;
+  /** The keys of its leases as JSON, as scripts/renew.lua reads them. */
+  readonly leases: string;
 }
 
 /** What a request asks for in one slot: an amount for each check, in their order. */
@@ -32,7 +34,14 @@ const leastKept = 64;
 /** Encodes the checks of a slot. */
 export function checkList(slot: Slot, holds: readonly Hold[]): CheckList {
   const kept = holds.map((hold) => keptOf(hold, hold.key.slice(slot.length + 1)));
-  return { slot, holds, asked: JSON.stringify(holds), kept: JSON.stringify(kept).padEnd(leastKept) };
+  const leases = holds.flatMap(({ primitive, key }) => (primitive === 'lease' ? [key] : []));
+  return {
+    slot,
+    holds,
+    asked: JSON.stringify(holds),
+    kept: JSON.stringify(kept).padEnd(leastKept),
+    leases: JSON.stringify(leases),
+  };
 }
 
 function keptOf(hold: Hold, key: string): readonly unknown[] {
@@ -44,4 +53,13 @@ function keptOf(hold: Hold, key: string): readonly unknown[] {
 /** The slots of a request's parts, in their order. */
 export function slotsOf(parts: readonly Part[]): Slot[] {
   return parts.map(({ list }) => list.slot);
+}
+
+/** The amounts of a part's leases, as scripts/renew.lua reads them: `1 1`. */
+export function leaseAmounts({ list, amounts }: Part): string {
+  let text = '';
+  for (const [index, { primitive }] of list.holds.entries()) {
+    if (primitive === 'lease') text += `${text === '' ? '' : ' '}${amounts[index] ?? 0}`;
+  }
+  return text;
 }

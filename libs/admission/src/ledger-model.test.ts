@@ -127,12 +127,8 @@ it('the books agree with a simple model, whatever is reserved in one turn, settl
             const held = model.open.get(each.id);
             if (!held) break;
             held.seen = Math.max(held.seen, each.seen);
-            for (const [slot, [lease]] of [
-              [tenant, ofTenant(held)],
-              [pool, ofPool(held)],
-            ] as const) {
-              const leases = [{ primitive: 'lease', key: lease?.key ?? '', amount: held.jobs }] as const;
-              await ledger.renew(slot, () => [{ id: each.id, seen: each.seen, leases }]);
+            for (const part of [partOf(tenant, ofTenant(held)), partOf(pool, ofPool(held))]) {
+              await ledger.renew(part.list.slot, () => [{ requestId: each.id, part, seen: each.seen }]);
             }
             break;
           }

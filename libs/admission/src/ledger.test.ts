@@ -156,7 +156,9 @@ it('a renewal that Redis has to be sent twice does not bring back what was settl
   for (const requestId of ['before', 'r']) await ledger.reserve(request(requestId, lease));
   await ledger.settle({ requestId: 'before', slots: [slot], charge: 0 });
   const open = new Set(['r']);
-  const renewed = ledger.renew(slot, () => [...open].map((id) => ({ id, seen: 0, leases: [lease] })));
+  const renewed = ledger.renew(slot, () =>
+    [...open].map((requestId) => ({ requestId, part: partOf(slot, [lease]) })),
+  );
   open.clear();
   await Promise.all([renewed, ledger.settle({ requestId: 'r', slots: [slot], charge: 0 })]);
   expect(await ledger.inspect(slot, [lease])).toEqual({ requests: 0, reserved: 0, levels: [0] });

@@ -3,7 +3,7 @@ import { TurnBatch } from '@sluice/runtime';
 import { type LuaValue, type QueueEntry, runLuaScript, runPackingScript } from '@sluice/transport';
 import { Cluster, type Redis } from 'ioredis';
 import { z } from 'zod';
-import { type CheckList, type Hold, type Part, slotsOf } from './check-list.ts';
+import { type CheckList, type Hold, leaseAmounts, type Part, slotsOf } from './check-list.ts';
 import { bookKeys, type Slot } from './names.ts';
 import { Numbering } from './numbering.ts';
 import { readScript } from './script.ts';
@@ -38,11 +38,12 @@ export interface Answer {
   priorities: number[];
 }
 
-/** What a renewal writes for one ticket: the output seen, and its leases. */
+/** What a renewal writes for the part that one request has in a slot. */
 export interface Renewal {
-  id: string;
-  seen: number;
-  leases: readonly { primitive: 'lease'; key: string; amount: number }[];
+  requestId: string;
+  part: Part;
+  /** Output tokens seen so far; absent means as many as at the last renewal. */
+  seen?: number | undefined;
 }
 
 /** How one request, or a part of it, is settled. */
@@ -108,11 +109,7 @@ export class Ledger {
    * back.
    */
   async renew(slot: Slot, renewals: () => readonly Renewal[]): Promise<void> {
-    await runLuaScript(this.redis, this.scripts.renew, bookKeys(slot), () => [
-      this.leaseMs,
-      JSON.stringify(renewals()),
-      longestLeaseMs,
-    ]);
+    await runLuaScript(this.redis, this.scripts.renew, bookKeys(slot), () => this.renewalValues(renewals()));
   }
 
   /**
@@ -125,6 +122,18 @@ export class Ledger {
       longestLeaseMs,
     ]);
     return holdingsSchema.parse(JSON.parse(String(reply)));
+  }
+
+  private renewalValues(renewals: readonly Renewal[]): LuaValue[] {
+    const told = renewals.flatMap(({ requestId, seen }) => (seen === undefined ? [] : [requestId, seen]));
+    const values: LuaValue[] = [this.leaseMs, longestLeaseMs, told.length / 2, ...told];
+    // Most requests have the same leases, which the script then reads once.
+    for (const [{ leases }, ofList] of Map.groupBy(renewals, ({ part }) => part.list)) {
+      for (const [amounts, group] of Map.groupBy(ofList, ({ part }) => leaseAmounts(part))) {
+        values.push(leases, amounts, group.length, ...group.map(({ requestId }) => requestId));
+      }
+    }
+    return values;
   }
 
   /** Reserves slot by slot, for a Cluster. When one refuses, the parts taken before are given back. */

@@ -15,7 +15,7 @@ const jobs = 128;
 const count = 64;
 const slot = 'sluice:{p:gpu}';
 const lease = { primitive: 'lease', key: `${slot}:leases:all` } as const;
-const parts = [partOf(slot, [{ ...lease, amount: jobs }])];
+const part = partOf(slot, [{ ...lease, amount: jobs }]);
 const ids = Array.from({ length: count }, (_, index) => `r${index}`);
 
 it('requests for many answers each are admitted in one turn, and settled in one', async () => {
@@ -29,14 +29,13 @@ it('requests for many answers each are admitted in one turn, and settled in one'
 it('their leases are renewed together', async () => {
   const redis = await bed.connect();
   const ledger = new Ledger(redis, 15_000);
-  const leases = [{ ...lease, amount: jobs }];
-  await ledger.renew(slot, () => ids.map((id) => ({ id, seen: 0, leases })));
+  await ledger.renew(slot, () => ids.map((requestId) => ({ requestId, part })));
   expect(await redis.zcard(lease.key)).toBe(count * jobs);
 });
 
 it('the next request settles them when their ingress has died', async () => {
   const ledger = new Ledger(await bed.connect(), 1);
-  await Promise.all(ids.map((requestId) => ledger.reserve({ requestId, inputTokens: 40, parts })));
+  await Promise.all(ids.map((requestId) => ledger.reserve({ requestId, inputTokens: 40, parts: [part] })));
   const holdings = await until(async () => {
     const found = await ledger.inspect(slot, [lease]);
     return found.requests === 0 ? found : undefined;

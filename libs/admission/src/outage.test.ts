@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type Clock, FakeClock, systemClock } from '@sluice/runtime';
 import { type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import type { RedisClient } from '@sluice/transport';
@@ -39,6 +40,25 @@ it('what a dead ingress held is free after its lease, and charged by the input a
   await dying.redis.connect();
   await ticket.settle({ usage: { inputTokens: 40, outputTokens: 60 } });
   expect((await living.usage(claim)).map(({ used }) => used)).toEqual([1, 47 + 100]);
+});
+
+it('the output seen while Redis could not be told is told by a later renewal', async () => {
+  const clock = new FakeClock();
+  const ingress = await bed.admission({ clock, renewEveryMs: 50 });
+  await ingress.start();
+  const claim = bed.claim({ limits });
+  const ticket = await ingress.admit(claim);
+  const isAway = once(ingress.redis, 'end');
+  ingress.redis.disconnect();
+  await isAway;
+  ticket.sawOutput(7);
+  await clock.advance(50);
+  await ingress.redis.connect();
+  const [, records] = bookKeys('sluice:{t:acme}');
+  await until(async () => {
+    await clock.advance(50);
+    return (await ingress.redis.hget(records, claim.requestId))?.startsWith('40 7 ');
+  });
 });
 
 it('the next request settles what a dead ingress held, even if no process looks after it', async () => {
