@@ -1,7 +1,7 @@
 import { type ErrorInfo, type GenerationEvent, isTerminal } from '@sluice/canonical';
 import type { StreamEncoder } from '@sluice/formats';
 import { breakOff, type ResponseWriter } from '@sluice/http';
-import type { Seat } from '@sluice/runtime';
+import type { Seat, TransientSet } from '@sluice/runtime';
 import type { Ticking } from '../ticker.ts';
 import { BodyWriter } from './body-writer.ts';
 
@@ -41,6 +41,7 @@ export interface RelayOptions {
  */
 export class Relay implements Ticking {
   seat: Seat<Ticking> | undefined;
+  share: TransientSet<Ticking> | undefined;
   private readonly options: RelayOptions;
   private readonly body: BodyWriter;
   private isOpen = false;
