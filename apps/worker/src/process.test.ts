@@ -38,7 +38,7 @@ it('a worker tells where its answers stand to whoever says hello, and to all onc
   );
   await until(() => told.length > 0, { what: 'the first heartbeat' });
 
-  // An answer that stands still is told by every tenth heartbeat only, once in five seconds.
+  // An answer that stands still is told by one heartbeat of ten, once in five seconds.
   const toldBefore = told.length;
   const hellos = 20;
   for (let count = 0; count < hellos; count += 1) await publishHello(links.bus, 'i');

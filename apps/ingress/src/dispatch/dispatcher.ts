@@ -121,17 +121,18 @@ export class Dispatcher {
     const { directory, now, isListening, hearsReplies } = this.options;
     directory.check(isListening());
     const at = now();
-    this.deafSince = hearsReplies() ? undefined : (this.deafSince ?? at);
+    const isHearing = hearsReplies();
+    this.deafSince = isHearing ? undefined : (this.deafSince ?? at);
     for (const pool of this.poolEmptySince.keys()) {
       if (directory.slotsOf(pool) > 0 || !isListening()) this.poolEmptySince.delete(pool);
     }
-    for (const generation of [...this.generations.values()]) {
+    for (const generation of this.generations.values()) {
       if (at >= generation.plan.job.deadlineAt) {
         generation.fail({ kind: 'deadline-exceeded', message: 'the deadline of the request has passed' });
       } else if (generation.machine.phase === 'queued') {
         generation.retryUnsent();
         this.failWithoutWorkers(generation, at);
-      } else if (hearsReplies()) generation.askIfUnheard(at);
+      } else if (isHearing) generation.askIfUnheard(at);
     }
   }
 

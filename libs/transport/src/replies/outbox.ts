@@ -12,7 +12,7 @@ export class Outbox {
   isScheduled = false;
   /** When a message first had no receiver; absent while the ingress listens. */
   missedAt: number | undefined;
-  /** Whether the ingress showed no sign of life at the last full heartbeat, although somebody listens. */
+  /** Whether the ingress showed no sign of life at the end of the last round of heartbeats, although somebody listens. */
   isDoubtful = false;
 
   /** Whether a generation waits to begin, an ingress for what it has missed, or a client for what is pending. */

@@ -6,9 +6,11 @@ import type { Outbox, Outboxes } from './outbox.ts';
 import type { AttemptFrames } from './reply-writer.ts';
 
 /**
- * Every tenth heartbeat lists all attempts, the others only those that moved. So a lost one is repaired by the tenth.
+ * A heartbeat lists the attempts that have moved, and each attempt once in so many heartbeats, so that what was lost is
+ * repaired by then. Attempts that began in different heartbeats are listed in different ones, so that no message lists
+ * thousands.
  */
-const fullBeatEvery = 10;
+const roundBeats = 10;
 /** How long the frames of an ended attempt are kept for an ingress that says nothing about it. */
 const keepLimitMs = 60_000;
 /**
@@ -51,41 +53,53 @@ export class Positions {
     this.outboxes = outboxes;
   }
 
-  /** One heartbeat. It also forgets what has been kept for too long. */
+  /** One heartbeat. The last of a round also forgets what has been kept for too long, and looks for dead ingresses. */
   beat(): void {
-    const { attempts, outboxes } = this;
-    const at = this.services.now();
     this.beats += 1;
-    for (const [key, { finishedAt }] of attempts) {
-      if (finishedAt !== undefined && at - finishedAt > keepLimitMs) attempts.delete(key);
-    }
-    const isFull = this.beats % fullBeatEvery === 0;
-    const told = this.tell((attempt) => isFull || attempt.toldNext !== attempt.next);
-    if (!isFull || !told) return;
+    const isLast = this.beats % roundBeats === 0;
+    if (isLast) this.forgetOld();
+    const told = this.tell((attempt) => this.isDue(attempt), isLast);
+    if (!isLast || !told) return;
     for (const [ingress, answered] of told) void this.abandonIfTwiceDead(ingress, answered);
-    // A full heartbeat has told every ingress for which anything is kept. The others may be gone for good.
-    for (const [ingress, { isScheduled }] of outboxes.entries()) {
-      if (!isScheduled && !told.has(ingress)) outboxes.delete(ingress);
+    // Every ingress for which anything is kept has been told. The others may be gone for good.
+    for (const [ingress, { isScheduled }] of this.outboxes.entries()) {
+      if (!isScheduled && !told.has(ingress)) this.outboxes.delete(ingress);
     }
   }
 
   /**
-   * Publishes the positions of the attempts that `isWanted` selects. Returns for each of their ingresses a promise of the
-   * number of receivers, or of `undefined` if Redis did not answer. Absent while Redis is away: then none counts as
-   * told.
+   * Publishes the positions of the attempts that `isWanted` selects; with `reachesAll` also an empty list to an ingress
+   * none of whose attempts it selects. Returns for each ingress a promise of the number of receivers, or of `undefined`
+   * if Redis did not answer. Absent while Redis is away: then none counts as told.
    */
-  tell(isWanted: (attempt: AttemptFrames) => boolean): Told | undefined {
+  tell(isWanted: (attempt: AttemptFrames) => boolean, reachesAll = false): Told | undefined {
     if (!this.services.bus.canPublish()) return undefined;
     const byIngress = new Map<string, Running[]>();
     for (const attempt of this.attempts.values()) {
-      if (!isWanted(attempt)) continue;
+      const wants = isWanted(attempt);
+      if (!wants && !reachesAll) continue;
+      let running = byIngress.get(attempt.ingress);
+      if (!running) {
+        running = [];
+        byIngress.set(attempt.ingress, running);
+      }
+      if (!wants) continue;
       attempt.toldNext = attempt.next;
-      const running: Running = { ...attempt.claim, next: attempt.next };
-      const told = byIngress.get(attempt.ingress);
-      if (told) told.push(running);
-      else byIngress.set(attempt.ingress, [running]);
+      running.push({ ...attempt.claim, next: attempt.next });
     }
     return new Map(Array.from(byIngress, ([ingress, running]) => [ingress, this.publish(ingress, running)]));
+  }
+
+  private isDue(attempt: AttemptFrames): boolean {
+    attempt.firstBeat ??= this.beats;
+    return attempt.toldNext !== attempt.next || (this.beats - attempt.firstBeat) % roundBeats === 0;
+  }
+
+  private forgetOld(): void {
+    const at = this.services.now();
+    for (const [key, { finishedAt }] of this.attempts) {
+      if (finishedAt !== undefined && at - finishedAt > keepLimitMs) this.attempts.delete(key);
+    }
   }
 
   /** Publishes positions, and sees whether their ingress listens. */
@@ -120,7 +134,7 @@ export class Positions {
   }
 
   /**
-   * Gives up an ingress that has a receiver but showed no sign of life at two full heartbeats in a row. The subscription
+   * Gives up an ingress that has a receiver but showed no sign of life at the ends of two rounds in a row. The subscription
    * of a host that has vanished stands for minutes, and somebody else may listen to its channel.
    */
   private async abandonIfTwiceDead(ingress: string, answered: Promise<number | undefined>): Promise<void> {

@@ -42,6 +42,8 @@ export class AttemptFrames implements ReplyWriter {
   next = 0;
   /** The value of `next` in the last heartbeat; -1 if it has to be told again. */
   toldNext = -1;
+  /** Number of the first heartbeat since it was opened; absent before. */
+  firstBeat: number | undefined;
   /** When the terminal event was written, or the ingress last asked for or acknowledged frames after that. */
   finishedAt: number | undefined;
   keptBytes = 0;
