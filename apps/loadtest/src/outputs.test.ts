@@ -43,6 +43,7 @@ describe('the files of a run', () => {
       [],
     );
     await expect(refused).rejects.toThrow(/a\.json can't be written: ENOENT[\s\S]* is a folder/);
+    await expect(checkOutputs({ json: inFolder('new/') }, [])).rejects.toThrow(/new\/ is a folder/);
     expect(await readdir(folder)).toEqual([]);
   });
 

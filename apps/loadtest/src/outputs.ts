@@ -69,7 +69,9 @@ async function failureOf(
 async function problemOf(path: string): Promise<string | undefined> {
   try {
     const found = await stat(path).catch(unlessAbsent);
-    if (found?.isDirectory()) return `${path} is a folder: no result can be written to it`;
+    // A path that ends in a slash is one of a folder, there or not.
+    if (found?.isDirectory() || path.endsWith('/'))
+      return `${path} is a folder: no result can be written to it`;
     // The dot makes sure that it is a folder.
     await access(found ? path : `${dirname(path)}/.`, constants.W_OK);
     return undefined;
