@@ -13,6 +13,8 @@ interface Waiting {
  * calls. A later block is then held back, undecoded, until the one before it has stopped.
  */
 export class BlockSequence {
+  /** Whether a call for the client has started. */
+  hasCall = false;
   private current: { index: number; decoder: BlockDecoder } | undefined;
   private waiting: Waiting[] = [];
   /** How many of the waiting blocks have had their turn. */
@@ -24,7 +26,6 @@ export class BlockSequence {
   /** Canonical number of the next block that has content. */
   private next = 0;
   private readonly isSingleCall: boolean;
-  private hasCall = false;
 
   /** `isSingleCall`: only the first of several calls counts. */
   constructor(isSingleCall: boolean) {

@@ -230,6 +230,19 @@ describe('a block', () => {
     ]);
   });
 
+  test.each([
+    ['text', 'tool_use', { type: 'text', text: 'Done.' }, 'stop'],
+    ['a call', 'end_turn', { type: 'tool_use', id: 'a', name: 'f', input: { a: 1 } }, 'tool-calls'],
+  ])('of %s ends an answer as such, although the server says %s', (_, stop_reason, block, reason) => {
+    const decoder = new AnthropicStreamDecoder(context);
+    const last = { type: 'message_delta', delta: { stop_reason } };
+    const stream = [begin, open(0, block), close(0), last, { type: 'message_stop' }];
+    const events = stream.flatMap((one) => decoder.push({ data: JSON.stringify(one) }));
+    for (const heard of [events, decodeResponse({ content: [block], stop_reason }, context)]) {
+      expect(collect(heard).finish.reason).toBe(reason);
+    }
+  });
+
   test('of a second call is left out if the client accepts only one', () => {
     const call = (id: string) => ({ type: 'tool_use', id, name: 'f', input: {} });
     const say = { type: 'text', text: 'Done.' };
@@ -413,7 +426,8 @@ test('a prompt of 0 tokens is one that nobody counted, and so is the answer to i
 });
 
 describe('the end', () => {
-  const stop = (fields: JsonObject) => decodeStop(fields);
+  const stop = (fields: JsonObject, hasCall = fields.stop_reason === 'tool_use') =>
+    decodeStop(fields, hasCall);
 
   test.each([
     ['end_turn', 'stop'],
@@ -430,6 +444,20 @@ describe('the end', () => {
     expect(decoded.reason).toBe(reason);
     expect(encodeStop({ type: 'finish', usage: {}, ...decoded }).stop_reason).toBe(stop_reason);
   });
+
+  test.each([
+    ['tool_use', false, 'stop'],
+    ['end_turn', true, 'tool-calls'],
+    ['max_tokens', true, 'length'],
+    ['pause_turn', true, 'stop'],
+  ] as const)(
+    'said as %s, with a call: %s, is read as %s, and said as it was',
+    (stop_reason, hasCall, reason) => {
+      const decoded = stop({ stop_reason }, hasCall);
+      expect(decoded.reason).toBe(reason);
+      expect(encodeStop({ type: 'finish', usage: {}, ...decoded }).stop_reason).toBe(stop_reason);
+    },
+  );
 
   test('names the stop sequence only if one was hit', () => {
     expect(stop({ stop_reason: 'stop_sequence', stop_sequence: 'END' })).toStrictEqual({

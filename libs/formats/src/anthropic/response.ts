@@ -133,8 +133,8 @@ export function decodeStart(message: JsonObject, context: GenerationContext): St
 }
 
 /** The finish event, from the fields that explain the end, the late fields and the complete usage. */
-export function decodeFinish(end: JsonObject, usage: JsonObject): FinishEvent {
-  const { extensions, ...stop } = decodeStop(end);
+export function decodeFinish(end: JsonObject, usage: JsonObject, hasCall: boolean): FinishEvent {
+  const { extensions, ...stop } = decodeStop(end, hasCall);
   const late = keptBeside(end, stopFields);
   const management = late.context_management;
   if (isJsonObject(management) && JSON.stringify(management) === '{"applied_edits":[]}') {
@@ -164,7 +164,7 @@ export function decodeResponse(body: unknown, context: GenerationContext): Gener
   }
   const end: JsonObject = {};
   for (const name of endFields) end[name] = body[name] ?? null;
-  events.push(decodeFinish(end, isJsonObject(body.usage) ? body.usage : {}));
+  events.push(decodeFinish(end, isJsonObject(body.usage) ? body.usage : {}, hasCall));
   return events;
 }
 

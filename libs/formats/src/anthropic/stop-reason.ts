@@ -61,15 +61,18 @@ function wordFor(finish: FinishEvent, rawReason: string | undefined): string {
 }
 
 /**
- * The part of a finish event that says why. An unknown reason becomes `other`, and its word is kept for this format.
+ * The part of a finish event that says why. An unknown reason becomes `other`. One that does not fit the content is
+ * corrected, because clients look for calls only if the reason says so, and some rely on finding one then. In both cases
+ * the server's word is kept for this format.
  */
-export function decodeStop(wire: JsonObject): Omit<FinishEvent, 'type' | 'usage'> {
+export function decodeStop(wire: JsonObject, hasCall: boolean): Omit<FinishEvent, 'type' | 'usage'> {
   const word = typeof wire.stop_reason === 'string' ? wire.stop_reason : undefined;
-  const known = word === undefined || !Object.hasOwn(finishReason, word) ? undefined : finishReason[word];
-  const reason = known ?? 'other';
+  const plain = word !== undefined && Object.hasOwn(finishReason, word) ? finishReason[word] : undefined;
+  const fitting = word === undefined ? undefined : fittingReason(word, hasCall);
+  const reason = fitting ?? plain ?? 'other';
   const hasString = word === 'stop_sequence' && typeof wire.stop_sequence === 'string';
   const kept: JsonObject = {};
-  if (word !== undefined && known === undefined) kept.stop_reason = word;
+  if (word !== undefined && reason !== plain) kept.stop_reason = word;
   const details = wire.stop_details;
   if (isJsonObject(details) && !isBareRefusal(details)) kept.stop_details = details;
   return {
@@ -78,6 +81,12 @@ export function decodeStop(wire: JsonObject): Omit<FinishEvent, 'type' | 'usage'
     ...(hasString && typeof wire.stop_sequence === 'string' && { stopSequence: wire.stop_sequence }),
     ...extend(FORMAT, kept),
   };
+}
+
+/** The reason that the content gives; absent if the server's word fits it. */
+function fittingReason(word: string, hasCall: boolean): FinishReason | undefined {
+  if (word === 'end_turn' && hasCall) return 'tool-calls';
+  return word === 'tool_use' && !hasCall ? 'stop' : undefined;
 }
 
 function isBareRefusal(details: JsonObject): boolean {

@@ -114,7 +114,8 @@ export class AnthropicStreamDecoder implements StreamDecoder {
   private finish(ending: JsonObject): GenerationEvent[] {
     const { output_tokens: _begun, ...prompt } = this.usage;
     const usage = this.hasCounted ? this.usage : prompt;
-    const events = this.content([...this.blocks.end(), decodeFinish(ending, usage)]);
+    const { hasCall } = this.blocks;
+    const events = this.content([...this.blocks.end(), decodeFinish(ending, usage, hasCall)]);
     this.isEnded = true;
     return events;
   }
