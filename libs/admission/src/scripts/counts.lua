@@ -32,11 +32,14 @@ local function addMember(key, score, name)
 end
 
 -- Lua passes about 8,000 values to a function at most, and a request for many answers has a lease for each of them.
+-- Returns the sum of what the parts return.
 local mostAtOnce = 4000
 local function callInParts(command, key, values)
+  local sum = 0
   for from = 1, #values, mostAtOnce do
-    redis.call(command, key, unpack(values, from, math.min(#values, from + mostAtOnce - 1)))
+    sum = sum + redis.call(command, key, unpack(values, from, math.min(#values, from + mostAtOnce - 1)))
   end
+  return sum
 end
 
 local function removeMember(key, name)

@@ -20,43 +20,48 @@ local function leasesOf(keys, amounts)
   return leases
 end
 
-local told = {}
 local firstGroup = 4 + 2 * ARGV[3]
-for index = 4, firstGroup - 1, 2 do told[ARGV[index]] = ARGV[index + 1] end
-
--- Calls `visit` with the index in ARGV before the ids of each group, and with their number.
-local function eachGroup(visit)
-  local index = firstGroup
-  while index < #ARGV do
-    local before, count = index + 2, tonumber(ARGV[index + 2])
-    visit(before, count)
-    index = before + count + 1
+for index = 4, firstGroup - 1, 2 do wantRecord(book, ARGV[index]) end
+readRecords()
+for index = 4, firstGroup - 1, 2 do
+  local id, newSeen = ARGV[index], ARGV[index + 1]
+  local text = book.records[id]
+  if text then
+    local input, seen, held = parseRecord(text)
+    if seen < tonumber(newSeen) then writeRecord(book, id, input .. ' ' .. newSeen .. ' ' .. held) end
   end
 end
 
-eachGroup(function(before, count)
-  for index = before + 1, before + count do wantRecord(book, ARGV[index]) end
-end)
-readRecords()
+-- Renews one member of each of these requests. Returns how many were not there.
+local function renewMembers(key, suffixed, before, count)
+  local members = {}
+  for index = 1, count do
+    members[2 * index - 1], members[2 * index] = diesAt, ARGV[before + index] .. suffixed
+  end
+  return callInParts('ZADD', key, members)
+end
 
-eachGroup(function(before, count)
-  local leases = leasesOf(ARGV[before - 2], ARGV[before - 1])
+local function recordLost(leases, before, count)
+  for index = before + 1, before + count do wantRecord(book, ARGV[index]) end
+  readRecords()
+  local held = '0 0 [] ' .. (#leases > 0 and cjson.encode(leases) or '[]')
   for index = before + 1, before + count do
     local id = ARGV[index]
-    local text, newSeen = book.records[id], told[id]
-    if not text then
-      writeRecord(book, id, '0 0 [] ' .. (#leases > 0 and cjson.encode(leases) or '[]'))
-    elseif newSeen then
-      local input, seen, held = parseRecord(text)
-      if seen < tonumber(newSeen) then writeRecord(book, id, input .. ' ' .. newSeen .. ' ' .. held) end
-    end
-    addMember(book.openKey, diesAt, id)
-    for _, lease in ipairs(leases) do
-      for number = 1, lease.amount do addMember(lease.key, diesAt, id .. suffix(number)) end
-    end
+    if not book.records[id] then writeRecord(book, id, held) end
   end
-  for _, lease in ipairs(leases) do toKeep[#toKeep + 1] = lease.key end
-end)
+end
+
+local index = firstGroup
+while index < #ARGV do
+  local leases, before, count = leasesOf(ARGV[index], ARGV[index + 1]), index + 2, tonumber(ARGV[index + 2])
+  -- Each open request has a record, so most runs need not look for them.
+  if renewMembers(book.openKey, '', before, count) > 0 then recordLost(leases, before, count) end
+  for _, lease in ipairs(leases) do
+    for number = 1, lease.amount do renewMembers(lease.key, suffix(number), before, count) end
+    redis.call('PEXPIRE', lease.key, bookLifeMs)
+  end
+  index = before + count + 1
+end
 
 writeBooks()
 if firstGroup < #ARGV then keepBook(book) end
