@@ -526,6 +526,8 @@ describe('a job that neither waits nor runs', () => {
   it('that Redis does not take again is sent with a later tick', async () => {
     const bench = await createWaiting();
     bench.claim();
+    // A tick has found nothing to do while it ran.
+    bench.advance(250, ['w1', 'w2']);
     bench.queue.isAway = true;
     bench.directory.receive({ type: 'exited', worker: 'w1' });
     await settle();

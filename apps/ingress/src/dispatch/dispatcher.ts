@@ -127,6 +127,7 @@ export class Dispatcher {
       if (directory.slotsOf(pool) > 0 || !isListening()) this.poolEmptySince.delete(pool);
     }
     for (const generation of this.generations.values()) {
+      if (at < generation.quietUntil) continue;
       if (at >= generation.plan.job.deadlineAt) {
         generation.fail({ kind: 'deadline-exceeded', message: 'the deadline of the request has passed' });
       } else if (generation.machine.phase === 'queued') {
