@@ -92,8 +92,8 @@ export class Relay implements Ticking {
   /** Keeps the connection alive. Call it at least once a second. */
   tick(): void {
     const { options } = this;
-    if (options.response.destroyed || this.isFull || this.isEnded) return;
     if (options.now() - this.writtenAt < options.keepAliveMs) return;
+    if (options.response.destroyed || this.isFull || this.isEnded) return;
     const text = this.isOpen ? '' : this.open();
     this.write(text + options.encoder.keepAlive());
   }
