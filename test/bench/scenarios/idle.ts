@@ -44,7 +44,7 @@ export const memory: Scenario = {
 
 /**
  * The usual loads beside open idle streams, each between two runs of the same loads without any, since the machine's
- * speed drifts by more than the streams cost.
+ * speed drifts by more than the streams cost. What opening and closing them leaves to be collected is waited for.
  */
 export const besideIdle: Scenario = {
   name: 'idle',
@@ -65,6 +65,7 @@ export const besideIdle: Scenario = {
       if (bench.mostIdle > manyStreams) levels.push([bench.mostIdle, 'idleMostRate', 'idleMostPerToken']);
       for (const [count, rate, perToken] of levels) {
         const idle = await openIdleStreams(fresh, bench.upstream, count);
+        await sleep(settleMs);
         const beside = await bothLoads(fresh, bench).finally(() => idle.close());
         await sleep(settleMs);
         const again = await bothLoads(fresh, bench);
