@@ -36,6 +36,8 @@ const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 8 });
 const word = fc.stringMatching(/^[a-zA-Z0-9_-]{1,12}$/);
 const fragments = fc.array(fc.string({ unit: 'binary', maxLength: 5 }), { minLength: 1, maxLength: 4 });
 const visible = fragments.filter((pieces) => pieces.join('') !== '');
+/** Blank pieces before anything else say nothing, and are left out. */
+const args = fragments.filter((pieces) => (pieces.find((piece) => piece !== '') ?? '').trim() !== '');
 const count = fc.nat(100_000);
 /** Through JSON text once, because JSON has no -0. */
 const json = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)));
@@ -49,7 +51,7 @@ type Block =
   | { kind: 'call'; id: string; name: string; pieces: string[] };
 const block: fc.Arbitrary<Block> = fc.oneof(
   fc.record({ kind: fc.constantFrom('text' as const, 'reasoning' as const), pieces: visible }),
-  fc.record({ kind: fc.constant('call' as const), id: word, name: word, pieces: visible }),
+  fc.record({ kind: fc.constant('call' as const), id: word, name: word, pieces: args }),
 );
 const usage = fc.oneof(
   fc.constant({}),
