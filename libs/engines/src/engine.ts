@@ -67,8 +67,8 @@ export interface GenerationRun {
    */
   resume?: Resume;
   /**
-   * Takes events in order, synchronously, without waiting or throwing. It may abort the run. A promise per token would
-   * cost more than all the rest of the worker (see docs/performance.md).
+   * Takes events in order, synchronously, without waiting or throwing. It may abort the run. A promise per token
+   * would cost more than all the rest of the worker.
    */
   emit(event: GenerationEvent): void;
   /**
