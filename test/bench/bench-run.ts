@@ -1,5 +1,12 @@
 import type { Contender } from './contender.ts';
-import { type LoadOutcome, type LoadPlan, runLoad } from './load.ts';
+import {
+  type LoadCost,
+  type LoadOutcome,
+  type LoadPlan,
+  type LoadResult,
+  runLoad,
+  runLoads,
+} from './load.ts';
 import { describeMachine, type Machine, openFilesLimit } from './machine.ts';
 import { type Measures, medians } from './measures.ts';
 import { type Bench, type Scenario, warmUp } from './scenario.ts';
@@ -102,12 +109,23 @@ export class Account implements Bench {
 
   async load(contender: Contender, plan: LoadPlan): Promise<LoadOutcome> {
     const outcome = await runLoad(contender, plan, this.upstream.roles);
-    const { result } = outcome;
-    this.ownShare = Math.max(this.ownShare, outcome.ownShare);
-    this.restShare = Math.max(this.restShare, outcome.restShare);
-    for (const [error, count] of Object.entries(result.errors)) this.findings.push(`${count} × ${error}`);
-    if (result.client.isBottleneck) this.findings.push(...result.client.findings);
+    this.record(outcome, [outcome.result]);
+    const { client } = outcome.result;
+    if (client.isBottleneck) this.findings.push(...client.findings);
     return outcome;
+  }
+
+  async loadAll(contenders: readonly Contender[], plan: LoadPlan): Promise<LoadCost> {
+    const { results, ...cost } = await runLoads(contenders, plan, this.upstream.roles);
+    this.record(cost, results);
+    return cost;
+  }
+
+  private record({ ownShare, restShare }: LoadCost, results: readonly LoadResult[]): void {
+    this.ownShare = Math.max(this.ownShare, ownShare);
+    this.restShare = Math.max(this.restShare, restShare);
+    for (const [error, count] of results.flatMap(({ errors }) => Object.entries(errors)))
+      this.findings.push(`${count} × ${error}`);
   }
 }
 

@@ -10,6 +10,7 @@ import { warmUp } from './scenario.ts';
 import { measurePaced, oneStream } from './scenarios/first-token.ts';
 import { measureRequests, measureRush } from './scenarios/throughput.ts';
 import { fewestRounds, type Judgement, judgeAll, judgeCosts } from './significance.ts';
+import { inTurn } from './turns.ts';
 import { startUpstream } from './upstream.ts';
 import { openWorktree, type Worktree, WorktreeError } from './worktree.ts';
 
@@ -167,20 +168,6 @@ async function useGateways(
   } finally {
     for (const gateway of started) await gateway.stop();
   }
-}
-
-/** Measures both, in alternating order, so that a drift of the machine favours neither. */
-async function inTurn<Side, Found>(
-  round: number,
-  sides: readonly Side[],
-  measure: (side: Side) => Promise<Found>,
-): Promise<Found[]> {
-  const found: Found[] = [];
-  for (const at of round % 2 === 0 ? [1, 0] : [0, 1]) {
-    const side = sides[at];
-    if (side !== undefined) found[at] = await measure(side);
-  }
-  return found;
 }
 
 async function measureAll(gateway: Gateway, account: Account): Promise<Measures> {

@@ -120,21 +120,21 @@ export const rows: readonly Row[] = [
     figure('5,000', plain('idle5000Rate'), [0.95, 0.95]),
     figure('most', plain('idleMostRate'), [0, 0.95]),
   ]),
-  most('2 and 4 of each, as busy as one: Redis CPU per request', '× that of 1', 2, [
-    figure('2', plain('twoRedisPerRequestAlike'), [1.1, 1]),
-    figure('4', plain('fourRedisPerRequestAlike'), [1.1, 1]),
+  most('2 and 4 of each at one Redis: Redis CPU per request', '× that of as many apart', 2, [
+    figure('2', plain('twoRedisPerRequest'), [1.1, 1]),
+    figure('4', plain('fourRedisPerRequest'), [1.1, 1]),
   ]),
-  most('2 and 4 of each, as busy as one: ingress + worker CPU per token', '× that of 1', 2, [
-    figure('2', plain('twoPerTokenAlike'), [1.1, 1]),
-    figure('4', plain('fourPerTokenAlike'), [1.1, 1]),
+  most('2 and 4 of each at one Redis: ingress + worker CPU per token', '× that of as many apart', 2, [
+    figure('2', plain('twoPerToken'), [1.1, 1]),
+    figure('4', plain('fourPerToken'), [1.1, 1]),
   ]),
-  most('2 and 4 of each share the load of one: Redis CPU per request', '× that of 1', 2, [
-    figure('2', plain('twoRedisPerRequest')),
-    figure('4', plain('fourRedisPerRequest')),
+  most('2 and 4 of each, with the load of one: Redis CPU per request', '× that of 1', 2, [
+    figure('2', plain('twoRedisPerRequestOfOne')),
+    figure('4', plain('fourRedisPerRequestOfOne')),
   ]),
-  most('2 and 4 of each share the load of one: ingress + worker CPU per token', '× that of 1', 2, [
-    figure('2', plain('twoPerToken')),
-    figure('4', plain('fourPerToken')),
+  most('2 and 4 of each, with the load of one: ingress + worker CPU per token', '× that of 1', 2, [
+    figure('2', plain('twoPerTokenOfOne')),
+    figure('4', plain('fourPerTokenOfOne')),
   ]),
 ];
 

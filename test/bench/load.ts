@@ -76,17 +76,21 @@ export function percentilesOf({ count, percentiles }: z.output<typeof metric>): 
   return count === 0 ? {} : percentiles;
 }
 
-/** A run and what it cost. */
-export interface LoadOutcome {
-  result: LoadResult;
+/** What a load, or several at once, cost. */
+export interface LoadCost {
   /** Answers and tokens of the whole run, warm-up included: what the CPU time was spent on. */
   answers: number;
   tokens: number;
   cpu: CpuByRole;
-  /** Share of the machine used by contender, upstream, client and us. */
+  /** Share of the machine used by contenders, upstream, clients and us. */
   ownShare: number;
   /** Share used by anybody else. */
   restShare: number;
+}
+
+/** A run and what it cost. */
+export interface LoadOutcome extends LoadCost {
+  result: LoadResult;
 }
 
 /** Runs one load against a contender. `watched` are other processes that belong to the measurement. */
@@ -95,21 +99,38 @@ export async function runLoad(
   plan: LoadPlan,
   watched: readonly Role[],
 ): Promise<LoadOutcome> {
+  const { results, ...cost } = await runLoads([contender], plan, watched);
+  const [result] = results;
+  if (!result) throw new Error('one load has one result');
+  return { ...cost, result };
+}
+
+/** Runs the same load against several contenders at once, each by a client of its own; one may be named repeatedly. */
+export async function runLoads(
+  contenders: readonly Contender[],
+  plan: LoadPlan,
+  watched: readonly Role[],
+): Promise<LoadCost & { results: LoadResult[] }> {
   const folder = openTemporaryFolder('load');
   try {
     const flags = [...(await planFlags(plan, folder.path)), ...(plan.flags ?? [])];
-    const own = contender.roles;
-    const roles = [...own, ...watched.filter(({ pid }) => !own.some((role) => role.pid === pid))];
+    const everybody = [...contenders.flatMap(({ roles }) => roles), ...watched];
+    const roles = [...new Map(everybody.map((role) => [role.pid, role])).values()];
     const before = { cpu: readCpu(roles), machine: readMachineTimes(), us: usedByUs() };
-    const result = await runLoadtest(contender, ['run', ...flags], folder.path);
+    const results = await Promise.all(
+      contenders.map((contender, at) =>
+        runLoadtest(contender, ['run', ...flags], join(folder.path, `result-${at}.json`)),
+      ),
+    );
     const cpu = cpuBetween(before.cpu, readCpu(roles));
     const machine = readMachineTimes();
     const totalMs = machine.totalMs - before.machine.totalMs;
     const ownMs = usedByUs() - before.us + Object.values(cpu).reduce((sum, ms) => sum + ms, 0);
+    const intervals = results.flatMap((result) => result.intervals);
     const sum = (read: (interval: LoadResult['intervals'][number]) => number) =>
-      result.intervals.reduce((total, interval) => total + read(interval), 0);
+      intervals.reduce((total, interval) => total + read(interval), 0);
     return {
-      result,
+      results,
       answers: sum((interval) => interval.ok),
       tokens: sum((interval) => interval.tokens),
       cpu,
@@ -121,13 +142,15 @@ export async function runLoad(
   }
 }
 
-/** Runs the load test's program and reads its result. If there is none, the error holds the program's last output. */
+/**
+ * Runs the load test's program, which writes its result to `path`, and reads that. If there is none, the error holds
+ * the program's last output.
+ */
 export async function runLoadtest(
   contender: Contender,
   words: readonly string[],
-  folder: string,
+  path: string,
 ): Promise<LoadResult> {
-  const path = join(folder, 'result.json');
   const all = [
     ...words,
     '-t',

@@ -35,14 +35,14 @@ const measureNames = [
   'idle5000PerToken',
   'idleMostRate',
   'idleMostPerToken',
-  'twoRedisPerRequestAlike',
-  'twoPerTokenAlike',
-  'fourRedisPerRequestAlike',
-  'fourPerTokenAlike',
   'twoRedisPerRequest',
   'twoPerToken',
   'fourRedisPerRequest',
   'fourPerToken',
+  'twoRedisPerRequestOfOne',
+  'twoPerTokenOfOne',
+  'fourRedisPerRequestOfOne',
+  'fourPerTokenOfOne',
 ] as const;
 export type MeasureName = (typeof measureNames)[number];
 /** What one measurement found. What could not be measured is absent. */

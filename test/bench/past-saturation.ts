@@ -49,14 +49,19 @@ export async function runPastSaturation(options: PastSaturationOptions): Promise
           ...['search', '-m', model, '-d', duration, '--warmup', '2s', ...slo, '--search-from', '100'],
           ...['--beyond', '1.25,1.5,2,3', '--html', html, '--name', 'past saturation'],
         ],
-        folder.path,
+        join(folder.path, 'search.json'),
       );
       const saturation = search.search?.saturationRate ?? 0;
       say(`capacity: ${saturation.toFixed(0)} requests/s meet the objective`);
       const best = Math.max(0, ...(search.search?.points ?? []).map(({ goodRate }) => goodRate));
       let isHeld = saturation > 0;
       for (const factor of factors) {
-        const result = await offer(gateway, folder.path, saturation * factor, duration);
+        const result = await offer(
+          gateway,
+          join(folder.path, `offer-${factor}.json`),
+          saturation * factor,
+          duration,
+        );
         const verdict = judge(result, best);
         isHeld &&= verdict.isHeld;
         print(`${factor} × capacity: ${verdict.text}\n`);
@@ -72,9 +77,9 @@ export async function runPastSaturation(options: PastSaturationOptions): Promise
   }
 }
 
-function offer(gateway: Contender, folder: string, rate: number, duration: string): Promise<LoadResult> {
+function offer(gateway: Contender, path: string, rate: number, duration: string): Promise<LoadResult> {
   const words = ['run', '-m', model, '-r', rate.toFixed(1), '-d', duration, '--warmup', '2s', ...slo];
-  return runLoadtest(gateway, words, folder);
+  return runLoadtest(gateway, words, path);
 }
 
 function judge({ rates, totals, metrics }: LoadResult, best: number) {

@@ -1,5 +1,5 @@
 import type { Contender, ContenderKind } from './contender.ts';
-import type { LoadOutcome, LoadPlan } from './load.ts';
+import type { LoadCost, LoadOutcome, LoadPlan } from './load.ts';
 import type { Measures } from './measures.ts';
 import { models } from './models.ts';
 import type { Upstream } from './upstream.ts';
@@ -13,6 +13,11 @@ export interface Bench {
   readonly mostIdle: number;
   /** Runs a load and records failures, a client at its limit, and what others used of the machine. */
   load(contender: Contender, plan: LoadPlan): Promise<LoadOutcome>;
+  /**
+   * Runs the same load against several contenders at once, or repeatedly against one. Tells only what that cost, so a
+   * client at its limit is not recorded.
+   */
+  loadAll(contenders: readonly Contender[], plan: LoadPlan): Promise<LoadCost>;
 }
 
 /** One kind of load, measured once per round and contender. */
@@ -42,7 +47,7 @@ export async function warmUp(contender: Contender, bench: Bench, processes = 1):
 export const everyKind: readonly ContenderKind[] = ['direct', 'proxy', 'gateway', 'other'];
 
 /** CPU microseconds of one role per unit; absent if there is no such role or nothing was done. */
-export function cpuPer(outcome: LoadOutcome, role: string, units: number): number | undefined {
+export function cpuPer(outcome: LoadCost, role: string, units: number): number | undefined {
   const ms = outcome.cpu[role];
   return ms === undefined || units === 0 ? undefined : (ms * 1000) / units;
 }
@@ -50,7 +55,7 @@ export function cpuPer(outcome: LoadOutcome, role: string, units: number): numbe
 const stack: ReadonlySet<string> = new Set(['ingress', 'worker', 'redis', 'proxy', 'other']);
 
 /** CPU microseconds of all of a contender's processes per unit. */
-export function stackPer(outcome: LoadOutcome, units: number): number | undefined {
+export function stackPer(outcome: LoadCost, units: number): number | undefined {
   const used = Object.entries(outcome.cpu).filter(([role]) => stack.has(role));
   if (used.length === 0 || units === 0) return undefined;
   return (used.reduce((sum, [, ms]) => sum + ms, 0) * 1000) / units;

@@ -1,5 +1,5 @@
 import type { Contender } from '../contender.ts';
-import { percentilesOf } from '../load.ts';
+import { type LoadPlan, percentilesOf } from '../load.ts';
 import type { Measures } from '../measures.ts';
 import { models, pacedLifeMs } from '../models.ts';
 import { type Bench, cpuPer, everyKind, present, type Scenario, stackPer } from '../scenario.ts';
@@ -96,17 +96,24 @@ export const oneBody: Scenario = {
   },
 };
 
-/** The load of `pacedStreams`, for scenarios that run it beside other loads or with fewer users. */
-export async function measurePaced(contender: Contender, bench: Bench, users = 256): Promise<Measures> {
-  // Starts are spread over the 2.5 s that a stream lasts, and stay spread. The first round of streams is not measured.
-  const outcome = await bench.load(contender, {
+/**
+ * The load of `pacedStreams`. Starts are spread over the 2.5 s that a stream lasts, and stay spread. The first round of
+ * streams is not measured.
+ */
+export function pacedPlan({ pace }: Pick<Bench, 'pace'>, users = 256): LoadPlan {
+  return {
     model: models.paced,
     users,
     rampUpMs: pacedLifeMs,
     warmupMs: 2600,
-    durationMs: 2600 + 6000 * bench.pace,
+    durationMs: 2600 + 6000 * pace,
     flags: ['--verify', 'tokens'],
-  });
+  };
+}
+
+/** Runs `pacedPlan`. */
+export async function measurePaced(contender: Contender, bench: Bench): Promise<Measures> {
+  const outcome = await bench.load(contender, pacedPlan(bench));
   const { metrics } = outcome.result;
   const [ttft, transit] = [percentilesOf(metrics.ttftFromSend), percentilesOf(metrics.transit)];
   return present({

@@ -5,6 +5,7 @@ import { openFilesLimit } from '../machine.ts';
 import type { MeasureName, Measures } from '../measures.ts';
 import { readMemory } from '../processes.ts';
 import { type Bench, present, type Scenario, warmUp } from '../scenario.ts';
+import { measureInTurns, ratioInTurns } from '../turns.ts';
 import { measurePaced } from './first-token.ts';
 import { measureRequests } from './throughput.ts';
 
@@ -12,6 +13,8 @@ const fewStreams = 1000;
 const manyStreams = 5000;
 /** Time for the garbage of opening to be collected and for buffers to grow. */
 const settleMs = 6000;
+/** Of both loads, for each number of idle streams. */
+const turns = 2;
 /** A proxy has two sockets per stream. */
 const filesPerStream = 2;
 const spareFiles = 2_000;
@@ -43,8 +46,8 @@ export const memory: Scenario = {
 };
 
 /**
- * The usual loads beside open idle streams, each between two runs of the same loads without any, since the machine's
- * speed drifts by more than the streams cost. What opening and closing them leaves to be collected is waited for.
+ * The usual loads beside open idle streams: of a gateway that holds them, in turns with another one that holds none.
+ * By what the two differ anyhow is measured before and after, while neither holds any, and taken out.
  */
 export const besideIdle: Scenario = {
   name: 'idle',
@@ -52,33 +55,56 @@ export const besideIdle: Scenario = {
   kinds: ['gateway'],
   startsOthers: true,
   async measure(contender, bench) {
-    const fresh = await contender.startAnother?.();
-    if (!fresh) return {};
-    try {
+    const started: Contender[] = [];
+    const start = async () => {
+      const fresh = await contender.startAnother?.();
+      if (!fresh) throw new Error(`another ${contender.name} can't be started`);
+      started.push(fresh);
       await warmUp(fresh, bench);
-      let alone = await bothLoads(fresh, bench);
-      const measures: Measures = {};
+      return fresh;
+    };
+    try {
+      const [free, holding] = [await start(), await start()];
+      const compare = async (): Promise<Change> => {
+        const found = await measureInTurns(turns, [free, holding], (side) => bothLoads(side, bench));
+        const ratio = (name: keyof Change) => ratioInTurns(found, (each) => each[name], 1, 0) ?? Number.NaN;
+        return { rate: ratio('rate'), perToken: ratio('perToken') };
+      };
       const levels: [number, MeasureName, MeasureName][] = [
         [fewStreams, 'idle1000Rate', 'idle1000PerToken'],
         [manyStreams, 'idle5000Rate', 'idle5000PerToken'],
       ];
       if (bench.mostIdle > manyStreams) levels.push([bench.mostIdle, 'idleMostRate', 'idleMostPerToken']);
-      for (const [count, rate, perToken] of levels) {
-        const idle = await openIdleStreams(fresh, bench.upstream, count);
+      const before = await compare();
+      const beside: Change[] = [];
+      for (const [count] of levels) {
+        const idle = await openIdleStreams(holding, bench.upstream, count);
         await sleep(settleMs);
-        const beside = await bothLoads(fresh, bench).finally(() => idle.close());
+        beside.push(await compare().finally(() => idle.close()));
         await sleep(settleMs);
-        const again = await bothLoads(fresh, bench);
-        measures[rate] = (2 * beside.rate) / (alone.rate + again.rate);
-        measures[perToken] = (2 * beside.perToken) / (alone.perToken + again.perToken);
-        alone = again;
+      }
+      const after = await compare();
+      const measures: Measures = {};
+      for (const [at, change] of beside.entries()) {
+        const [, rate, perToken] = levels[at] ?? [];
+        if (!rate || !perToken) continue;
+        measures[rate] = (2 * change.rate) / (before.rate + after.rate);
+        measures[perToken] = (2 * change.perToken) / (before.perToken + after.perToken);
       }
       return measures;
     } finally {
-      await fresh.stop();
+      for (const each of started) await each.stop();
     }
   },
 };
+
+/** What a gateway does under both loads, as multiples of what another one does. */
+interface Change {
+  /** Requests per second. */
+  rate: number;
+  /** CPU time per paced token. */
+  perToken: number;
+}
 
 /** Bytes of resident memory per further stream, by role, between two numbers of streams. */
 async function measureGrowth(
@@ -101,8 +127,8 @@ async function measureGrowth(
   return Object.fromEntries(growth);
 }
 
-async function bothLoads(contender: Contender, bench: Bench): Promise<{ rate: number; perToken: number }> {
-  const { requestRate = Number.NaN } = await measureRequests(contender, bench);
-  const { stackPerToken = Number.NaN } = await measurePaced(contender, bench);
-  return { rate: requestRate, perToken: stackPerToken };
+async function bothLoads(contender: Contender, bench: Bench): Promise<Partial<Change>> {
+  const { requestRate: rate } = await measureRequests(contender, bench);
+  const { stackPerToken: perToken } = await measurePaced(contender, bench);
+  return { ...(rate !== undefined && { rate }), ...(perToken !== undefined && { perToken }) };
 }

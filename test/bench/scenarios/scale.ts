@@ -1,34 +1,41 @@
 import type { Contender } from '../contender.ts';
 import type { Measures } from '../measures.ts';
-import { type Bench, present, type Scenario, warmUp } from '../scenario.ts';
-import { measurePaced } from './first-token.ts';
-import { measureRequests } from './throughput.ts';
+import { type Bench, cpuPer, present, type Scenario, warmUp } from '../scenario.ts';
+import { measureInTurns, ratioInTurns } from '../turns.ts';
+import { pacedPlan } from './first-token.ts';
+import { requestsPlan } from './throughput.ts';
 
 const users = 256;
+/** So few that even the most processes have time to spare: where cores are scarce, all of them pay for that. */
+const pacedUsers = 128;
+const turns = 3;
+/** The sides of a turn. */
+const [shared, apart, one] = [0, 1, 2];
 
 /**
- * 1, 2 and 4 ingress and worker processes: what Redis pays per request, and ingress and worker per token. Work in small
- * batches costs more per item, also for one process. So several processes are compared with one that is as busy as each
- * of them (`…Alike`), and also with one that has all the load.
+ * 2 and 4 ingress and worker processes at one Redis: what Redis pays per request, and ingress and worker per token.
+ *
+ * They are compared with as many whole gateways of one process each that do the same work at the same time, each with a
+ * Redis of its own. So as many processes use the same cores in batches as small, and what differs is what the sharing
+ * costs. They are also compared with one gateway that has all the load: what somebody sees who spreads it over more
+ * processes than cores.
  */
 export const scale: Scenario = {
   name: 'scale',
-  title: '1, 2, 4 ingresses and workers',
+  title: '2 and 4 ingresses and workers',
   kinds: ['gateway'],
   startsOthers: true,
   async measure(contender, bench): Promise<Measures> {
-    const [whole, half, quarter] = await costs(contender, bench, 1, [users, users / 2, users / 4]);
-    const [two] = await costs(contender, bench, 2, [users]);
-    const [four] = await costs(contender, bench, 4, [users]);
+    const [two, four] = [await compare(contender, bench, 2), await compare(contender, bench, 4)];
     return present({
-      twoRedisPerRequestAlike: ratio(two?.redisPerRequest, half?.redisPerRequest),
-      twoPerTokenAlike: ratio(two?.perToken, half?.perToken),
-      fourRedisPerRequestAlike: ratio(four?.redisPerRequest, quarter?.redisPerRequest),
-      fourPerTokenAlike: ratio(four?.perToken, quarter?.perToken),
-      twoRedisPerRequest: ratio(two?.redisPerRequest, whole?.redisPerRequest),
-      twoPerToken: ratio(two?.perToken, whole?.perToken),
-      fourRedisPerRequest: ratio(four?.redisPerRequest, whole?.redisPerRequest),
-      fourPerToken: ratio(four?.perToken, whole?.perToken),
+      twoRedisPerRequest: two.redisPerRequest(apart),
+      twoPerToken: two.perToken(apart),
+      fourRedisPerRequest: four.redisPerRequest(apart),
+      fourPerToken: four.perToken(apart),
+      twoRedisPerRequestOfOne: two.redisPerRequest(one),
+      twoPerTokenOfOne: two.perToken(one),
+      fourRedisPerRequestOfOne: four.redisPerRequest(one),
+      fourPerTokenOfOne: four.perToken(one),
     });
   },
 };
@@ -39,30 +46,43 @@ interface Costs {
   perToken: number | undefined;
 }
 
-/** The costs of so many processes of each, by the number of users. */
-async function costs(
-  contender: Contender,
-  bench: Bench,
-  processes: number,
-  loads: readonly number[],
-): Promise<Costs[]> {
-  const fresh = await contender.startAnother?.({ processes });
-  if (!fresh) return [];
-  const found: Costs[] = [];
-  try {
+/** What so many processes of each at one Redis cost, as a multiple of what another side of the turns does. */
+async function compare(contender: Contender, bench: Bench, processes: number) {
+  const started: Contender[] = [];
+  const start = async (processes: number) => {
+    const fresh = await contender.startAnother?.({ processes });
+    if (!fresh) throw new Error(`another ${contender.name} can't be started`);
+    started.push(fresh);
     await warmUp(fresh, bench, processes);
-    for (const load of loads) {
-      const { redisPerRequest } = await measureRequests(fresh, bench, load);
-      const { ingressPerToken, workerPerToken } = await measurePaced(fresh, bench, load);
-      const isWhole = ingressPerToken !== undefined && workerPerToken !== undefined;
-      found.push({ redisPerRequest, perToken: isWhole ? ingressPerToken + workerPerToken : undefined });
-    }
-    return found;
+    return fresh;
+  };
+  try {
+    const together = await start(processes);
+    const singles: Contender[] = [];
+    while (singles.length < processes) singles.push(await start(1));
+    // As many load clients on every side but the last.
+    const sides = [Array.from(singles, () => together), singles, singles.slice(0, 1)];
+    const found = await measureInTurns(turns, sides, (side) => measureCosts(side, bench));
+    const ratioTo = (base: number, read: (costs: Costs) => number | undefined) =>
+      ratioInTurns(found, read, shared, base);
+    return {
+      redisPerRequest: (base: number) => ratioTo(base, (costs) => costs.redisPerRequest),
+      perToken: (base: number) => ratioTo(base, (costs) => costs.perToken),
+    };
   } finally {
-    await fresh.stop();
+    for (const each of started) await each.stop();
   }
 }
 
-function ratio(value: number | undefined, base: number | undefined): number | undefined {
-  return value === undefined || base === undefined ? undefined : value / base;
+/** The whole load, shared evenly. */
+async function measureCosts(contenders: readonly Contender[], bench: Bench): Promise<Costs> {
+  const { length } = contenders;
+  const requests = await bench.loadAll(contenders, requestsPlan(bench, users / length));
+  const paced = await bench.loadAll(contenders, pacedPlan(bench, pacedUsers / length));
+  const ingress = cpuPer(paced, 'ingress', paced.tokens);
+  const worker = cpuPer(paced, 'worker', paced.tokens);
+  return {
+    redisPerRequest: cpuPer(requests, 'redis', requests.answers),
+    perToken: ingress === undefined || worker === undefined ? undefined : ingress + worker,
+  };
 }

@@ -1,4 +1,5 @@
 import type { Contender } from '../contender.ts';
+import type { LoadPlan } from '../load.ts';
 import type { Measures } from '../measures.ts';
 import { models } from '../models.ts';
 import { type Bench, cpuPer, everyKind, present, type Scenario, stackPer } from '../scenario.ts';
@@ -24,15 +25,14 @@ export const tokens: Scenario = {
   },
 };
 
-/** The load of `requests`, for scenarios that run it beside other loads or with fewer users. */
-export async function measureRequests(contender: Contender, bench: Bench, users = 256): Promise<Measures> {
-  const outcome = await bench.load(contender, {
-    model: models.one,
-    users,
-    single: true,
-    warmupMs: 1000,
-    durationMs: 1000 + 4000 * bench.pace,
-  });
+/** The load of `requests`. */
+export function requestsPlan({ pace }: Pick<Bench, 'pace'>, users = 256): LoadPlan {
+  return { model: models.one, users, single: true, warmupMs: 1000, durationMs: 1000 + 4000 * pace };
+}
+
+/** Runs `requestsPlan`. */
+export async function measureRequests(contender: Contender, bench: Bench): Promise<Measures> {
+  const outcome = await bench.load(contender, requestsPlan(bench));
   const { answers } = outcome;
   return present({
     requestRate: outcome.result.rates.ok,
