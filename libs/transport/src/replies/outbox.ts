@@ -3,6 +3,7 @@ import type { AttemptFrames } from './reply-writer.ts';
 
 /** What will be published to one ingress at the next lull. */
 export class Outbox {
+  readonly ingress: string;
   /** Attempts whose claims are to be announced. */
   opened: AttemptFrames[] = [];
   /** Attempts with events that are not published yet. */
@@ -14,6 +15,10 @@ export class Outbox {
   missedAt: number | undefined;
   /** Whether the ingress showed no sign of life at the end of the last round of heartbeats, although somebody listens. */
   isDoubtful = false;
+
+  constructor(ingress: string) {
+    this.ingress = ingress;
+  }
 
   /** Whether a generation waits to begin, an ingress for what it has missed, or a client for what is pending. */
   get isAwaited(): boolean {
@@ -36,7 +41,7 @@ export class Outboxes {
   of(ingress: string): Outbox {
     let outbox = this.byIngress.get(ingress);
     if (!outbox) {
-      outbox = new Outbox();
+      outbox = new Outbox(ingress);
       this.byIngress.set(ingress, outbox);
     }
     return outbox;

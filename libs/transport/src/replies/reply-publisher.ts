@@ -68,6 +68,8 @@ class BatchingPublisher implements ReplyPublisher {
   private readonly atLull: AtLull;
   private readonly attempts = new TransientMap<string, AttemptFrames>();
   private readonly outboxes = new Outboxes();
+  /** Those in which something has gathered since the last lull. */
+  private gathered: Outbox[] = [];
   private readonly positions: Positions;
   private stopBeating: (() => void) | undefined;
 
@@ -98,13 +100,13 @@ class BatchingPublisher implements ReplyPublisher {
     const outbox = this.outboxes.of(replyTo);
     const frames = new AttemptFrames(claim, replyTo, (dirty) => {
       outbox.dirty.push(dirty);
-      this.schedule(replyTo, outbox);
+      this.schedule(outbox);
     });
     this.attempts.set(key, frames);
     if (isAnnounced) frames.announce();
     else {
       outbox.opened.push(frames);
-      this.schedule(replyTo, outbox);
+      this.schedule(outbox);
     }
     return frames;
   }
@@ -116,7 +118,7 @@ class BatchingPublisher implements ReplyPublisher {
   resend({ requestId, attempt }: Attempt, from: number, ingress: string): void {
     const outbox = this.outboxes.of(ingress);
     outbox.asked.set(attemptId({ requestId, attempt }), { requestId, attempt, from });
-    this.schedule(ingress, outbox);
+    this.schedule(outbox);
   }
 
   acknowledge(attempt: Attempt, sequence: number): void {
@@ -136,7 +138,7 @@ class BatchingPublisher implements ReplyPublisher {
   }
 
   async flush(): Promise<void> {
-    for (const [ingress, outbox] of this.outboxes.entries()) this.empty(ingress, outbox);
+    for (const [, outbox] of this.outboxes.entries()) this.empty(outbox);
     // Redis answers positions, and takes them only after what was posted before.
     const answered = this.positions.tell(() => true)?.values() ?? [];
     const limit = new Promise((resolve) => setTimeout(resolve, flushLimitMs).unref());
@@ -149,22 +151,29 @@ class BatchingPublisher implements ReplyPublisher {
     await this.flush();
   }
 
-  private schedule(ingress: string, outbox: Outbox): void {
+  /** One lull for all ingresses, so that what goes to several takes one system call, and wakes Redis once. */
+  private schedule(outbox: Outbox): void {
     if (outbox.isScheduled) return;
     outbox.isScheduled = true;
+    this.gathered.push(outbox);
+    if (this.gathered.length > 1) return;
     this.atLull({
-      size: () => outbox.dirty.length,
-      isUrgent: () => outbox.isAwaited,
-      send: () => this.empty(ingress, outbox),
+      size: () => this.gathered.reduce((size, { dirty }) => size + dirty.length, 0),
+      isUrgent: () => this.gathered.some(({ isAwaited }) => isAwaited),
+      send: () => {
+        const { gathered } = this;
+        this.gathered = [];
+        for (const each of gathered) this.empty(each);
+      },
     });
   }
 
   /** Publishes all that has gathered for an ingress. */
-  private empty(ingress: string, outbox: Outbox): void {
+  private empty(outbox: Outbox): void {
     const { opened, dirty, asked } = outbox.takeAll();
     const claims = opened.map(({ claim }) => claim);
     const packer = new BatchPacker(this.options.worker, claims, (text, frames) => {
-      this.post(ingress, text, frames);
+      this.post(outbox.ingress, text, frames);
     });
     const { found, gone } = this.repeat(asked, packer);
     for (const attempt of dirty) {
