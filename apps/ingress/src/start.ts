@@ -34,7 +34,8 @@ import { createRequestIds } from './request-ids.ts';
 import type { Services } from './services.ts';
 import { createTicker } from './ticker.ts';
 
-const relayTickMs = 1_000;
+/** By how much a keep-alive may be late. */
+const tickStepMs = 50;
 const monotonic = () => performance.now();
 
 /**
@@ -67,9 +68,8 @@ export async function startIngress(environment: Environment): Promise<void> {
     depth: queue.depth,
   });
   lifecycle.onDrain('pool metrics', async () => stopMeasuring());
-  // A keep-alive is late by one period at most, so a short keep-alive interval shortens the period, too.
-  const ticker = createTicker(Math.min(relayTickMs, config.SLUICE_KEEP_ALIVE_MS));
-  lifecycle.onDrain('relay ticks', async () => ticker.close());
+  const ticker = createTicker(tickStepMs, monotonic);
+  lifecycle.onDrain('keep-alives', async () => ticker.close());
 
   await serve(parts, {
     keys,

@@ -41,13 +41,14 @@ export interface RelayOptions {
  */
 export class Relay implements Ticking {
   seat: Seat<Ticking> | undefined;
-  share: TransientSet<Ticking> | undefined;
+  spoke: TransientSet<Ticking> | undefined;
   private readonly options: RelayOptions;
   private readonly body: BodyWriter;
   private isOpen = false;
   private isFull = false;
   private isEnded = false;
   private finished = 0;
+  /** When something was last written, or could not be. */
   private writtenAt: number;
   /** Start events that wait for a further event, because they alone do not decide the status line. */
   private waiting: { choice: number; event: GenerationEvent }[] = [];
@@ -89,10 +90,15 @@ export class Relay implements Ticking {
     if (text !== '') this.write(text);
   }
 
-  /** Keeps the connection alive. Call it at least once a second. */
+  /** When the next keep-alive is due: each write puts it off. */
+  get dueAt(): number {
+    return this.writtenAt + this.options.keepAliveMs;
+  }
+
+  /** Keeps the connection alive. Call it when it is due. */
   tick(): void {
     const { options } = this;
-    if (options.now() - this.writtenAt < options.keepAliveMs) return;
+    this.writtenAt = options.now();
     if (options.response.destroyed || this.isFull || this.isEnded) return;
     const text = this.isOpen ? '' : this.open();
     this.write(text + options.encoder.keepAlive());

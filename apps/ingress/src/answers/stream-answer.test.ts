@@ -77,7 +77,7 @@ async function ask(way: Way, codec: ServerCodec) {
     refuse: (error: unknown) => admission.reject(error),
     pass: (durationMs: number) => {
       at += durationMs;
-      for (const relay of relays) relay.tick();
+      for (const relay of relays) if (relay.dueAt <= at) relay.tick();
     },
     endOverdue: () => dispatcher.tick(),
     leave: () => client.abort(),

@@ -1,5 +1,5 @@
 import { SluiceError } from '@sluice/canonical';
-import { type Logger, TransientMap } from '@sluice/runtime';
+import { type Logger, TimingWheel, TransientMap, TransientSet } from '@sluice/runtime';
 import type { Attempt, LostReason, ReplyBatch, WorkerDirectory } from '@sluice/transport';
 import {
   type Dispatched,
@@ -18,10 +18,13 @@ const jobsPerLook = 500;
  * How long replies must be unable to reach us before new requests are refused. A cut subscription is back long before.
  */
 const deafLimitMs = 2_000;
+/** How late a claimed generation may be looked at, and how far ahead that is planned. */
+const wheelStepMs = 250;
+const wheelReachMs = 15_000;
 
 /** What the dispatcher of an ingress works with. */
 export interface DispatcherOptions
-  extends Omit<GenerationServices, 'deathsOf' | 'resumeAbility' | 'onClosed'> {
+  extends Omit<GenerationServices, 'deathsOf' | 'resumeAbility' | 'onQueued' | 'onClosed'> {
   directory: WorkerDirectory;
   logger: Pick<Logger, 'debug' | 'warn'>;
   /** Whether everything that workers say can reach us now: replies, and their presence. */
@@ -33,10 +36,14 @@ export interface DispatcherOptions
 /**
  * Sends generations through the queue and routes the replies back to them: it knows which wait, which worker runs each
  * of the others, and which workers were lost. All time-outs are checked by two periodic calls, so that an open stream
- * needs no timer.
+ * needs no timer; they look at those that wait, and of the others at those that are due.
  */
 export class Dispatcher {
   private readonly generations = new TransientMap<string, OpenGeneration>();
+  /** Those that were queued at the last look. */
+  private readonly waiting = new TransientSet<OpenGeneration>();
+  /** Those that a worker has claimed. */
+  private readonly running: TimingWheel<OpenGeneration>;
   private readonly options: DispatcherOptions;
   private readonly services: GenerationServices;
   private readonly poolEmptySince = new Map<string, number>();
@@ -46,11 +53,21 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.options = options;
+    this.running = new TimingWheel(wheelStepMs, wheelReachMs, options.now());
     this.services = {
       ...options,
       deathsOf: (pool) => options.directory.deathsOf(pool),
       resumeAbility: (pool) => options.directory.resumeOf(pool),
-      onClosed: (requestId) => this.generations.delete(requestId),
+      onQueued: (generation) => {
+        // It may have been cancelled before it began.
+        if (this.generations.get(generation.plan.requestId) !== generation) return;
+        this.running.delete(generation);
+        this.waiting.add(generation);
+      },
+      onClosed: (generation) => {
+        this.generations.delete(generation.plan.requestId);
+        if (!this.running.delete(generation)) this.waiting.delete(generation);
+      },
     };
   }
 
@@ -126,15 +143,18 @@ export class Dispatcher {
     for (const pool of this.poolEmptySince.keys()) {
       if (directory.slotsOf(pool) > 0 || !isListening()) this.poolEmptySince.delete(pool);
     }
-    for (const generation of this.generations.values()) {
-      if (at < generation.quietUntil) continue;
-      if (at >= generation.plan.job.deadlineAt) {
-        generation.fail({ kind: 'deadline-exceeded', message: 'the deadline of the request has passed' });
-      } else if (generation.machine.phase === 'queued') {
+    for (const generation of this.waiting) {
+      if (generation.machine.phase !== 'queued') {
+        this.waiting.delete(generation);
+        this.running.put(generation);
+      } else if (!failIfLate(generation, at)) {
         generation.retryUnsent();
         this.failWithoutWorkers(generation, at);
-      } else if (isHearing) generation.askIfUnheard(at);
+      }
     }
+    this.running.turn(at, (generation) => {
+      if (!failIfLate(generation, at) && isHearing) generation.askIfUnheard(at);
+    });
   }
 
   /** Finds attempts that are neither waiting nor claimed, and starts a new attempt for each. Call it once a second. */
@@ -144,7 +164,7 @@ export class Dispatcher {
     try {
       const before = this.options.now() - lookAfterMs;
       const byPool = new Map<string, OpenGeneration[]>();
-      for (const generation of this.generations.values()) {
+      for (const generation of this.waiting) {
         const { enqueuedAt, machine, plan } = generation;
         if (machine.phase !== 'queued' || enqueuedAt === undefined || enqueuedAt > before) continue;
         const list = byPool.get(plan.pool);
@@ -208,4 +228,11 @@ export class Dispatcher {
     if (!generation) this.options.orders.send(worker, { kind: 'cancel', requestId, attempt, sequence: 0 });
     return generation;
   }
+}
+
+/** Fails a generation whose deadline has passed. Returns whether it did. */
+function failIfLate(generation: OpenGeneration, at: number): boolean {
+  if (at < generation.plan.job.deadlineAt) return false;
+  generation.fail({ kind: 'deadline-exceeded', message: 'the deadline of the request has passed' });
+  return true;
 }

@@ -5,7 +5,14 @@ import {
   type ResumeAbility,
   SluiceError,
 } from '@sluice/canonical';
-import type { AttemptReason, DroppedFrameReason, IngressMetrics } from '@sluice/runtime';
+import type {
+  AttemptReason,
+  DroppedFrameReason,
+  Due,
+  IngressMetrics,
+  Seat,
+  TransientSet,
+} from '@sluice/runtime';
 import type { InferenceJob, JobQueue, Order, OrderSender } from '@sluice/transport';
 import type { AttemptEffects, AttemptFacts } from './attempt-effects.ts';
 import { AttemptMachine } from './attempt-machine.ts';
@@ -60,8 +67,10 @@ export interface GenerationServices {
   resumeAbility(pool: string): ResumeAbility;
   /** How many workers of this pool have been lost so far. */
   deathsOf(pool: string): number;
+  /** An attempt was sent to its queue, where it waits until it is claimed. */
+  onQueued(generation: OpenGeneration): void;
   /** The generation has ended or is not wanted any more. Called before its last events are delivered. */
-  onClosed(requestId: string): void;
+  onClosed(generation: OpenGeneration): void;
   /** Default: the `AttemptMachine`. The simulation passes defective ones, to see whether it finds the defects. */
   createMachine?(effects: AttemptEffects, facts: AttemptFacts): AttemptMachine;
 }
@@ -90,7 +99,9 @@ export interface Dispatched {
  * It is the handle for its owner and both the effects and the facts for its machine. Separate objects with closures for
  * these three took 1.8 of the 16 KB of heap of an idle stream.
  */
-export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts {
+export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts, Due<OpenGeneration> {
+  seat: Seat<OpenGeneration> | undefined;
+  spoke: TransientSet<OpenGeneration> | undefined;
   readonly plan: GenerationPlan;
   readonly machine: AttemptMachine;
   /** When the current attempt was sent to the queue, epoch milliseconds; absent before the first. */
@@ -101,11 +112,8 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
   private deathsBefore = 0;
   /** When its worker last mentioned the current attempt, epoch milliseconds; 0 before the first time. */
   heardAt = 0;
-  /**
-   * Before this instant, epoch milliseconds, no tick has anything to do for it; 0 while it is queued. Looking at more of
-   * each of 18,000 generations took a tick twice as long.
-   */
-  quietUntil = 0;
+  /** When a claimed generation has to be looked at, epoch milliseconds; 0 means at the next tick. */
+  dueAt = 0;
   /** Whether its worker has said more than that it claims the current attempt. */
   private isConfirmed = false;
   /** Sends the current attempt again, if Redis may not have taken it; the next tick calls it. */
@@ -150,7 +158,7 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
   }
 
   cancel(): void {
-    this.services.onClosed(this.plan.requestId);
+    this.services.onClosed(this);
     this.machine.cancel();
   }
 
@@ -184,7 +192,7 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
   askIfUnheard(at: number): void {
     const dueAt = this.heardAt + (this.isConfirmed ? unheardLimitMs : unconfirmedLimitMs);
     if (at <= dueAt) {
-      this.quietUntil = Math.min(dueAt, this.plan.job.deadlineAt);
+      this.dueAt = Math.min(dueAt, this.plan.job.deadlineAt);
       return;
     }
     this.heardAt = at;
@@ -240,7 +248,7 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
   }
 
   deliver(events: GenerationEvent[]): void {
-    if (this.machine.phase === 'closed') this.services.onClosed(this.plan.requestId);
+    if (this.machine.phase === 'closed') this.services.onClosed(this);
     this.plan.onEvents(events);
   }
 
@@ -275,7 +283,8 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts 
     this.deathsBefore = this.services.deathsOf(pool);
     this.enqueuedAt = enqueuedAt;
     this.isConfirmed = false;
-    this.quietUntil = 0;
+    this.dueAt = 0;
+    this.services.onQueued(this);
     const attemptJob: InferenceJob = { ...job, attempt, enqueuedAt, ...(resume && { resume }) };
     const { enter } = this.plan;
     this.plan.enter = undefined;

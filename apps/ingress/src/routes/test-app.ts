@@ -48,7 +48,7 @@ export async function openTestApp(redisUrl: string, { settings, models, turnMs =
     isListening: () => !isDeaf,
     hearsReplies: () => !isDeaf,
   });
-  const ticker = createTicker(1_000);
+  const ticker = createTicker(50, () => clock.monotonic());
   const services: Services = {
     ...{ keys, overload, queue, directory, dispatcher, ticker, metrics, logger, now },
     catalog: parseCatalog(settings),

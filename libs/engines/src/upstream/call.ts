@@ -27,7 +27,10 @@ const nothingKnown: FailureFacts = {};
 /** What all calls to one server have in common. */
 export interface CallServices {
   pool: Pool;
+  /** Of answers that are awaited. */
   limits: TimeLimits;
+  /** Of rests of answers, which are awaited for `lingerMs`. */
+  lingering: TimeLimits;
   rests: Rests;
   codec: ClientCodec;
   /** Texts of the settings that no client may see. */
@@ -71,6 +74,8 @@ export class UpstreamCall implements Call, Limited, Resting {
   private hasEnded = false;
   private isBodyComplete = false;
   private readonly abort = () => this.finish();
+  /** Where its time is watched. */
+  private limits: TimeLimits;
 
   constructor(services: CallServices, request: WireRequest, plan: CallPlan) {
     this.services = services;
@@ -79,11 +84,12 @@ export class UpstreamCall implements Call, Limited, Resting {
     // The limit starts here, because waiting for a connection counts.
     this.beginsBy = services.limits.after(services.firstEventTimeoutMs);
     this.dueAt = this.beginsBy;
+    this.limits = services.limits;
   }
 
   open(): void {
     this.plan.signal.addEventListener('abort', this.abort);
-    this.services.limits.watch(this);
+    this.limits.watch(this);
     this.services.pool.send(this);
   }
 
@@ -99,7 +105,7 @@ export class UpstreamCall implements Call, Limited, Resting {
     if (this.isRefused) {
       this.facts = factsOf(head);
       // The words of a refusal are awaited for a shorter time than an answer.
-      this.dueAt = this.services.limits.after(lingerMs);
+      this.linger();
     }
     try {
       this.reader = createAnswerReader(this.services.codec, this.plan.context, head);
@@ -124,13 +130,13 @@ export class UpstreamCall implements Call, Limited, Resting {
     this.isBodyComplete = true;
     this.conclude();
     this.breakOff(cutOff());
-    this.services.limits.forget(this);
+    this.limits.forget(this);
   }
 
   fail(failure: Failure, code?: string): void {
     this.isBodyComplete = true;
     if (this.hasEnded) {
-      this.services.limits.forget(this);
+      this.limits.forget(this);
       return;
     }
     if (!this.reader) {
@@ -157,7 +163,7 @@ export class UpstreamCall implements Call, Limited, Resting {
   expire(): void {
     this.dueAt = Number.POSITIVE_INFINITY;
     if (this.hasEnded) {
-      this.services.limits.forget(this);
+      this.limits.forget(this);
       this.close();
       return;
     }
@@ -206,6 +212,13 @@ export class UpstreamCall implements Call, Limited, Resting {
     this.dueAt = this.hasContent ? at : Math.max(at, this.beginsBy);
   }
 
+  private linger(): void {
+    this.limits.forget(this);
+    this.limits = this.services.lingering;
+    this.dueAt = this.limits.after(lingerMs);
+    this.limits.watch(this);
+  }
+
   private failSilent(): void {
     const { firstEventTimeoutMs, idleTimeoutMs } = this.services;
     this.breakOff(silent(this.hasContent ? idleTimeoutMs : firstEventTimeoutMs, !this.hasContent));
@@ -243,14 +256,14 @@ export class UpstreamCall implements Call, Limited, Resting {
   /** The answer is complete. Its connection may be reused once the body has ended. */
   private settle(): void {
     this.release();
-    if (this.isBodyComplete) this.services.limits.forget(this);
-    else this.dueAt = this.services.limits.after(lingerMs);
+    if (this.isBodyComplete) this.limits.forget(this);
+    else this.linger();
   }
 
   /** Ends the call; the rest of the answer, if any, is not wanted. */
   private finish(): void {
     this.release();
-    this.services.limits.forget(this);
+    this.limits.forget(this);
     if (!this.isBodyComplete) this.close();
   }
 

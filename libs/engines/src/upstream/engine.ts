@@ -98,7 +98,8 @@ export class UpstreamEngine implements Engine {
     const { firstEventTimeoutMs, idleTimeoutMs } = options;
     this.callServices = {
       pool: this.pool,
-      limits: new TimeLimits(Math.min(firstEventTimeoutMs, idleTimeoutMs, lingerMs), now),
+      limits: new TimeLimits(Math.min(firstEventTimeoutMs, idleTimeoutMs), now),
+      lingering: new TimeLimits(lingerMs, now),
       rests: new Rests(),
       now,
       codec,

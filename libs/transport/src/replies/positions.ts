@@ -1,16 +1,10 @@
-import type { TransientMap } from '@sluice/runtime';
 import type { Bus } from '../bus.ts';
 import { replyChannel } from '../names.ts';
+import type { Attempts } from './attempts.ts';
 import { encodeBatch, type Running } from './frame.ts';
 import type { Outbox, Outboxes } from './outbox.ts';
 import type { AttemptFrames } from './reply-writer.ts';
 
-/**
- * A heartbeat lists the attempts that have moved, and each attempt once in so many heartbeats, so that what was lost is
- * repaired by then. Attempts that began in different heartbeats are listed in different ones, so that no message lists
- * thousands.
- */
-const roundBeats = 10;
 /** How long the frames of an ended attempt are kept for an ingress that says nothing about it. */
 const keepLimitMs = 60_000;
 /**
@@ -31,9 +25,6 @@ export interface PositionServices {
   onAbandoned?(attempts: number): void;
 }
 
-/** The attempts of a worker that run or whose frames are kept, by their ids. */
-export type Attempts = TransientMap<string, AttemptFrames>;
-
 /** By the ingress: how many receivers its positions had, or `undefined` if Redis did not answer. */
 type Told = ReadonlyMap<string, Promise<number | undefined>>;
 
@@ -45,7 +36,6 @@ export class Positions {
   private readonly services: PositionServices;
   private readonly attempts: Attempts;
   private readonly outboxes: Outboxes;
-  private beats = 0;
 
   constructor(services: PositionServices, attempts: Attempts, outboxes: Outboxes) {
     this.services = services;
@@ -55,11 +45,15 @@ export class Positions {
 
   /** One heartbeat. The last of a round also forgets what has been kept for too long, and looks for dead ingresses. */
   beat(): void {
-    this.beats += 1;
-    const isLast = this.beats % roundBeats === 0;
+    const isLast = this.attempts.endsRound;
     if (isLast) this.forgetOld();
-    const told = this.tell((attempt) => this.isDue(attempt), isLast);
-    if (!isLast || !told) return;
+    const listed = this.attempts.beat();
+    const told = this.tell(listed, isLast ? this.attempts.values() : []);
+    if (!told) {
+      for (const attempt of listed) this.attempts.moved(attempt);
+      return;
+    }
+    if (!isLast) return;
     for (const [ingress, answered] of told) void this.abandonIfTwiceDead(ingress, answered);
     // Every ingress for which anything is kept has been told. The others may be gone for good.
     for (const [ingress, { isScheduled }] of this.outboxes.entries()) {
@@ -68,37 +62,32 @@ export class Positions {
   }
 
   /**
-   * Publishes the positions of the attempts that `isWanted` selects; with `reachesAll` also an empty list to an ingress
-   * none of whose attempts it selects. Returns for each ingress a promise of the number of receivers, or of `undefined`
-   * if Redis did not answer. Absent while Redis is away: then none counts as told.
+   * Publishes the positions of the listed attempts, and an empty list to an ingress that has only some of the `others`.
+   * Returns for each ingress a promise of the number of receivers, or of `undefined` if Redis did not answer. Absent
+   * while Redis is away: then none counts as told.
    */
-  tell(isWanted: (attempt: AttemptFrames) => boolean, reachesAll = false): Told | undefined {
+  tell(listed: Iterable<AttemptFrames>, others: Iterable<AttemptFrames> = []): Told | undefined {
     if (!this.services.bus.canPublish()) return undefined;
     const byIngress = new Map<string, Running[]>();
-    for (const attempt of this.attempts.values()) {
-      const wants = isWanted(attempt);
-      if (!wants && !reachesAll) continue;
-      let running = byIngress.get(attempt.ingress);
-      if (!running) {
-        running = [];
-        byIngress.set(attempt.ingress, running);
-      }
-      if (!wants) continue;
+    const listOf = (ingress: string): Running[] => {
+      const known = byIngress.get(ingress);
+      if (known) return known;
+      const list: Running[] = [];
+      byIngress.set(ingress, list);
+      return list;
+    };
+    for (const attempt of listed) {
       attempt.toldNext = attempt.next;
-      running.push({ ...attempt.claim, next: attempt.next });
+      listOf(attempt.ingress).push({ ...attempt.claim, next: attempt.next });
     }
+    for (const { ingress } of others) listOf(ingress);
     return new Map(Array.from(byIngress, ([ingress, running]) => [ingress, this.publish(ingress, running)]));
-  }
-
-  private isDue(attempt: AttemptFrames): boolean {
-    attempt.firstBeat ??= this.beats;
-    return attempt.toldNext !== attempt.next || (this.beats - attempt.firstBeat) % roundBeats === 0;
   }
 
   private forgetOld(): void {
     const at = this.services.now();
-    for (const [key, { finishedAt }] of this.attempts) {
-      if (finishedAt !== undefined && at - finishedAt > keepLimitMs) this.attempts.delete(key);
+    for (const { finishedAt, claim } of this.attempts.values()) {
+      if (finishedAt !== undefined && at - finishedAt > keepLimitMs) this.attempts.delete(claim);
     }
   }
 
@@ -117,7 +106,11 @@ export class Positions {
 
   /** Positions count as not told, so the next heartbeat repeats them. */
   private untell(ingress: string): void {
-    for (const attempt of this.attempts.values()) if (attempt.ingress === ingress) attempt.toldNext = -1;
+    for (const attempt of this.attempts.values()) {
+      if (attempt.ingress !== ingress) continue;
+      attempt.toldNext = -1;
+      this.attempts.moved(attempt);
+    }
   }
 
   /** A message had no receiver: heartbeats repeat the positions until the ingress listens. */
@@ -156,9 +149,9 @@ export class Positions {
   private abandon(ingress: string): void {
     this.outboxes.delete(ingress);
     let count = 0;
-    for (const [key, attempt] of this.attempts) {
+    for (const attempt of this.attempts.values()) {
       if (attempt.ingress !== ingress) continue;
-      this.attempts.delete(key);
+      this.attempts.delete(attempt.claim);
       attempt.abandon();
       count += 1;
     }

@@ -265,6 +265,18 @@ describe('a heartbeat', () => {
     expect(heard.map((ids) => ids.length)).not.toContain(2);
   });
 
+  it('does not list what was forgotten with something still to publish', async () => {
+    const { publisher, open, endBurst, told, advance } = await createBench();
+    const writer = open();
+    await advance(500);
+    writer.write(text('a'));
+    publisher.forget(r1);
+    await endBurst();
+    told();
+    await advance(10_000);
+    expect(told()).toEqual([]);
+  });
+
   it('names all attempts of an ingress in one message', async () => {
     const { open, endBurst, told, advance } = await createBench();
     for (const attempt of [r1, r2]) open(attempt);

@@ -1,5 +1,5 @@
-import { TransientMap } from '@sluice/runtime';
 import { attemptId, replyChannel } from '../names.ts';
+import { Attempts } from './attempts.ts';
 import { BatchPacker } from './batch-packer.ts';
 import type { Attempt, Gone } from './frame.ts';
 import { type AtLull, atLull as atOwnLull } from './lull.ts';
@@ -66,7 +66,7 @@ export function createReplyPublisher(options: PublisherOptions): ReplyPublisher 
 class BatchingPublisher implements ReplyPublisher {
   private readonly options: PublisherOptions;
   private readonly atLull: AtLull;
-  private readonly attempts = new TransientMap<string, AttemptFrames>();
+  private readonly attempts = new Attempts();
   private readonly outboxes = new Outboxes();
   /** Those in which something has gathered since the last lull. */
   private gathered: Outbox[] = [];
@@ -95,14 +95,13 @@ class BatchingPublisher implements ReplyPublisher {
     isAnnounced = false,
   ): ReplyWriter | undefined {
     const claim: Attempt = { requestId, attempt };
-    const key = attemptId(claim);
-    if (this.attempts.has(key)) return undefined;
+    if (this.attempts.has(claim)) return undefined;
     const outbox = this.outboxes.of(replyTo);
     const frames = new AttemptFrames(claim, replyTo, (dirty) => {
       outbox.dirty.push(dirty);
       this.schedule(outbox);
     });
-    this.attempts.set(key, frames);
+    this.attempts.add(frames);
     if (isAnnounced) frames.announce();
     else {
       outbox.opened.push(frames);
@@ -112,7 +111,7 @@ class BatchingPublisher implements ReplyPublisher {
   }
 
   has(attempt: Attempt): boolean {
-    return this.attempts.has(attemptId(attempt));
+    return this.attempts.has(attempt);
   }
 
   resend({ requestId, attempt }: Attempt, from: number, ingress: string): void {
@@ -122,25 +121,25 @@ class BatchingPublisher implements ReplyPublisher {
   }
 
   acknowledge(attempt: Attempt, sequence: number): void {
-    const key = attemptId(attempt);
-    const frames = this.attempts.get(key);
+    const frames = this.attempts.get(attempt);
     if (!frames) return;
     if (frames.finishedAt !== undefined) frames.finishedAt = this.options.now();
-    if (frames.acknowledge(sequence)) this.attempts.delete(key);
+    if (frames.acknowledge(sequence)) this.attempts.delete(attempt);
   }
 
   tell(ingress?: string): void {
-    this.positions.tell((attempt) => ingress === undefined || attempt.ingress === ingress);
+    const all = [...this.attempts.values()];
+    this.positions.tell(all.filter((attempt) => ingress === undefined || attempt.ingress === ingress));
   }
 
   forget(attempt: Attempt): void {
-    this.attempts.delete(attemptId(attempt));
+    this.attempts.delete(attempt);
   }
 
   async flush(): Promise<void> {
     for (const [, outbox] of this.outboxes.entries()) this.empty(outbox);
     // Redis answers positions, and takes them only after what was posted before.
-    const answered = this.positions.tell(() => true)?.values() ?? [];
+    const answered = this.positions.tell(this.attempts.values())?.values() ?? [];
     const limit = new Promise((resolve) => setTimeout(resolve, flushLimitMs).unref());
     await Promise.race([Promise.all(answered), limit]);
   }
@@ -179,6 +178,7 @@ class BatchingPublisher implements ReplyPublisher {
     for (const attempt of dirty) {
       for (let text = attempt.takeFrame(); text !== undefined; text = attempt.takeFrame()) packer.add(text);
       if (attempt.isEnded) attempt.finishedAt = this.options.now();
+      this.attempts.moved(attempt);
     }
     const running = found.map(({ claim, next }) => ({ ...claim, next }));
     packer.finish(running, gone);
@@ -193,8 +193,8 @@ class BatchingPublisher implements ReplyPublisher {
     const found: AttemptFrames[] = [];
     const gone: Gone[] = [];
     let room = resendLimitOfAllBytes;
-    for (const [key, question] of asked) {
-      const attempt = this.attempts.get(key);
+    for (const question of asked.values()) {
+      const attempt = this.attempts.get(question);
       const texts = attempt?.framesFrom(question.from, Math.min(resendLimitBytes, room));
       if (!attempt || !texts) {
         gone.push(question);

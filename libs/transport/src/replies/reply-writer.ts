@@ -1,4 +1,5 @@
 import { type ErrorEvent, type GenerationEvent, isContent, isTerminal } from '@sluice/canonical';
+import type { Due, Seat, TransientSet } from '@sluice/runtime';
 import { type Attempt, encodeFrame } from './frame.ts';
 
 /** Bytes of frames that are kept per generation for resends. Beyond that, the oldest are dropped. */
@@ -32,7 +33,9 @@ export interface ReplyWriter {
 }
 
 /** The frames of one attempt: pending, published, kept until acknowledged. */
-export class AttemptFrames implements ReplyWriter {
+export class AttemptFrames implements ReplyWriter, Due<AttemptFrames> {
+  seat: Seat<AttemptFrames> | undefined;
+  spoke: TransientSet<AttemptFrames> | undefined;
   readonly claim: Attempt;
   readonly announced: Promise<void>;
   /** Call it when the claim has been handed to the connection, or cannot be because there is none. */
@@ -42,8 +45,10 @@ export class AttemptFrames implements ReplyWriter {
   next = 0;
   /** The value of `next` in the last heartbeat; -1 if it has to be told again. */
   toldNext = -1;
-  /** Number of the first heartbeat since it was opened; absent before. */
-  firstBeat: number | undefined;
+  /** Number of its first heartbeat; 0 while no heartbeat lists it. */
+  firstBeat = 0;
+  /** Number of the next heartbeat that may list it. */
+  dueAt = 0;
   /** When the terminal event was written, or the ingress last asked for or acknowledged frames after that. */
   finishedAt: number | undefined;
   keptBytes = 0;
