@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseScenario, type ScenarioInput } from '../scenario/scenario.ts';
 import { createDriver } from './create-driver.ts';
-import type { LoadDriver } from './load-driver.ts';
+import type { LoadDriver, Share } from './load-driver.ts';
 
 let driver: LoadDriver;
 let begun: number;
+/** The numbers of the requests. */
+let arrivals: number[];
 /** How long after its instant each request could be sent. */
 let waits: number[];
 /** How long before its instant each request began. */
@@ -14,6 +16,7 @@ let exhaustedAt: number | undefined;
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 });
   begun = 0;
+  arrivals = [];
   waits = [];
   leads = [];
   exhaustedAt = undefined;
@@ -28,10 +31,14 @@ interface Play {
   retryWaitMs?: number;
   load?: { thinkMs?: string; paceMs?: string };
   scenario?: ScenarioInput;
+  /** The process's part. Absent: it is the only one. */
+  share?: Share;
 }
 
 /** Plays a load for an hour of the fake clock. */
-async function play({ users, answerMs, load, scenario, retryWaitMs = 0 }: Play): Promise<void> {
+async function play(playing: Play): Promise<void> {
+  const { users, answerMs, load, scenario, retryWaitMs = 0, share = { index: 0, of: 1 } } = playing;
+  const startAt = Date.now();
   const parsed = parseScenario({
     target: 'http://127.0.0.1',
     durationMs: '1s',
@@ -40,17 +47,18 @@ async function play({ users, answerMs, load, scenario, retryWaitMs = 0 }: Play):
   });
   driver = createDriver({
     scenario: parsed,
-    share: { index: 0, of: 1 },
+    share,
     trace: undefined,
     clock: { now: () => Date.now() },
-    startAt: 0,
+    startAt,
     begin(arrival, intendedAt, _trace, over, readyAt = intendedAt) {
       begun += 1;
+      arrivals.push(arrival);
       waits.push(readyAt - intendedAt);
       leads.push(intendedAt - Date.now());
       const waitMs = answerMs(arrival);
       if (waitMs < Number.POSITIVE_INFINITY) setTimeout(() => over(retryWaitMs), waitMs);
-      return intendedAt >= parsed.warmupMs;
+      return intendedAt >= startAt + parsed.warmupMs;
     },
     exhausted() {
       exhaustedAt = Date.now();
@@ -95,6 +103,26 @@ describe('a closed loop', () => {
     expect(exhaustedAt).toBe(30);
     expect(driver.measuredMs()).toBe(30);
   });
+
+  it.each([
+    [4, 2, 20],
+    [3, 2, 30],
+    [10, 4, 100],
+    [1, 2, 10],
+  ])(
+    'of %i users in %i processes shares %i requests by how many users each has',
+    async (users, of, requests) => {
+      const lasted: number[] = [];
+      for (let index = 0; index < of; index++) {
+        const share = { index, of };
+        await play({ users, answerMs: () => 10, scenario: { requests }, share });
+        if (index < users) lasted.push(driver.measuredMs());
+      }
+      expect(arrivals.sort((a, b) => a - b)).toEqual(Array.from({ length: requests }, (_, at) => at));
+      // As long as in a single process, in all of them.
+      expect(new Set(lasted)).toEqual(new Set([(10 * requests) / users]));
+    },
+  );
 
   it('is not over at once when it may last longer than a timer can', async () => {
     await play({ users: 1, answerMs: () => 60_000, scenario: { durationMs: '1000h' } });

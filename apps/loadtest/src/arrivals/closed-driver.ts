@@ -24,7 +24,7 @@ export class ClosedDriver implements LoadDriver {
   private readonly random: Random;
   private readonly users: readonly User[];
   private active: number;
-  private arrival: number;
+  private begun = 0;
   private isEnded = false;
   private endTimer: NodeJS.Timeout | undefined;
 
@@ -36,7 +36,6 @@ export class ClosedDriver implements LoadDriver {
     const count = Math.floor(load.users / of) + (index < load.users % of ? 1 : 0);
     this.users = Array.from({ length: count }, () => ({ dueAt: 0, freeAt: 0 }));
     this.active = count;
-    this.arrival = index;
   }
 
   start(): void {
@@ -85,17 +84,17 @@ export class ClosedDriver implements LoadDriver {
   }
 
   private request(user: User): void {
-    const { scenario, startAt, clock, share, trace } = this.options;
+    const { scenario, startAt, clock, trace } = this.options;
     const now = clock.now();
     if (now - startAt >= scenario.durationMs) this.end('time');
-    if (this.isEnded || this.arrival >= (scenario.requests ?? Infinity)) {
+    const arrival = this.nextArrival();
+    if (this.isEnded || arrival >= (scenario.requests ?? Infinity)) {
       this.leave(user);
       return;
     }
     // Without a pace there is no intended instant, so a late timer must not count as waiting.
     const intendedAt = this.load.paceMs === undefined ? now : user.dueAt;
-    const arrival = this.arrival;
-    this.arrival += share.of;
+    this.begun += 1;
     const over = (retryWaitMs: number) => {
       // A user that was not asked to wait keeps the intended instant, however late it is.
       const retryAt = retryWaitMs > 0 ? this.options.clock.now() + retryWaitMs : Number.NEGATIVE_INFINITY;
@@ -105,6 +104,16 @@ export class ClosedDriver implements LoadDriver {
     const readyAt = Math.max(intendedAt, user.freeAt);
     const isMeasured = this.options.begin(arrival, intendedAt, trace?.[arrival], over, readyAt);
     if (isMeasured) user.since ??= intendedAt;
+  }
+
+  /**
+   * The number of the next request. Requests go to the users of all processes in turn, so that a process with more users
+   * begins more of them, and all processes take equally long.
+   */
+  private nextArrival(): number {
+    const { index, of } = this.options.share;
+    const own = this.users.length;
+    return Math.floor(this.begun / own) * this.load.users + index + of * (this.begun % own);
   }
 
   private nextAt(intendedAt: number): number {
