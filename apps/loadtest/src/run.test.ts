@@ -134,6 +134,14 @@ describe('a run against the fake upstream', () => {
     await expect.poll(() => stats.abandoned).toBe(20);
   });
 
+  it('counts nothing that came after a client left, not even in the same read', async () => {
+    const { target } = await upstream();
+    const traffic = [{ model: 'paced-n64-b64', abort: { share: 1, afterTokens: '3' } }];
+    const { totals, metrics } = await run(target, { traffic }, 4);
+    expect(totals).toMatchObject({ aborted: 4, tokens: 12 });
+    expect(metrics.interToken.count).toBe(8);
+  });
+
   it('keeps slow readers out of latencies, not out of the counts', async () => {
     const { target } = await upstream();
     const traffic = [{ model: 'paced-n20-g1', slow: { share: 1, bytesPerSecond: 200_000 } }];

@@ -124,6 +124,8 @@ export class Exchange implements Call, ScannerSink, Finished {
   }
 
   text(bytes: Buffer, start: number, end: number): void {
+    // The rest of a read in which the client left.
+    if (this.isOver) return;
     const tokens = this.readText(bytes, start, end);
     if (this.firstAt === 0) this.firstAt = this.readAt;
     this.burst += tokens;
