@@ -36,9 +36,11 @@ function facts(event: unknown): EventFacts {
   };
 }
 
+/** The text of a call is its name and its arguments, as in the other formats: its identifier differs each time. */
 function partText(part: unknown): string {
   const call = dig(part, 'functionCall');
-  return call === undefined ? (digText(part, 'text') ?? '') : JSON.stringify(call);
+  if (call === undefined) return digText(part, 'text') ?? '';
+  return (digText(call, 'name') ?? '') + JSON.stringify(dig(call, 'args') ?? {});
 }
 
 function errorType(body: unknown): string | undefined {
