@@ -128,6 +128,10 @@ describe('a scenario from flags', () => {
     [{ users: '5', burst: true, 'ramp-up': '1s' }, 'give one of --ramp-up and --burst'],
     [{ single: true, slo: 'ttft=1s' }, 'every answer is a single body'],
     [{ 'stream-share': '0', slo: 'tpot=1s,e2e=2s' }, 'every answer is a single body'],
+    [
+      { single: true, 'abort-share': '1', 'abort-after-tokens': '5' },
+      'a single body is left by afterMs alone',
+    ],
     [{ target: 'https://a.example', 'slow-share': '0.1' }, 'https is read ahead, and has no slow readers'],
     [{ target: 'http://a/v1/messages' }, 'is the place of anthropic alone, and openai is asked for'],
     [

@@ -23,7 +23,7 @@ const aboveZero = 'must be above 0';
 const counts = parsed(parseCounts);
 const times = parsed(parseTimes).refine((each) => meanOf(each) <= longestTimerMs, 'at most 596h');
 
-const traffic = z.strictObject({
+const trafficFields = z.strictObject({
   /** Share of requests relative to the other entries. */
   weight: z.number().positive().default(1),
   format: z.enum(formatNames).default('openai'),
@@ -56,6 +56,11 @@ const traffic = z.strictObject({
   /** Clients that read slowly: their share and pace. */
   slow: z.strictObject({ share, bytesPerSecond: z.number().positive().default(1000) }).optional(),
 });
+// A single body comes as a whole: there is no instant at which some of its tokens are there.
+const traffic = trafficFields.refine(
+  ({ streamShare, abort }) => streamShare > 0 || !abort?.share || abort.afterMs,
+  { path: ['abort'], message: 'a single body is left by afterMs alone' },
+);
 
 const open = z.strictObject({
   kind: z.literal('open'),
