@@ -142,6 +142,15 @@ describe('a run against the fake upstream', () => {
     expect(metrics.interToken.count).toBe(8);
   });
 
+  it('does not judge a server by those of the leavers whom it answered before they left', async () => {
+    const { target } = await upstream();
+    const patient = { model: 'paced-n4', streamShare: 0 };
+    const abort = { share: 1, afterMs: '10s' };
+    const leaving = await run(target, { traffic: [{ ...patient, abort }] }, 8);
+    expect(leaving.totals).toMatchObject({ offered: 8, ok: 8, aborted: 0, asked: 0, good: 0, tokens: 32 });
+    expect(leaving.metrics.endToEnd.count).toBe(0);
+  });
+
   it('keeps slow readers out of latencies, not out of the counts', async () => {
     const { target } = await upstream();
     const traffic = [{ model: 'paced-n20-g1', slow: { share: 1, bytesPerSecond: 200_000 } }];

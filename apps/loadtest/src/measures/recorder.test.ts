@@ -13,6 +13,7 @@ const finished = (changes: Partial<Finished> = {}): Finished => ({
   queueWaitMs: undefined,
   isStream: true,
   isSlow: false,
+  isLeaver: false,
   isMeasured: true,
   ...changes,
 });
@@ -50,6 +51,23 @@ describe('what is recorded of a request', () => {
       recorder.finished(finished({ isSlow: true }), outcome);
       expect(recorder.totals).toMatchObject({ offered: 1, slow: 1, asked: 0, good: 0, [outcome.kind]: 1 });
       expect(recorder.metrics.endToEnd.count).toBe(0);
+    },
+  );
+
+  it.each([
+    { kind: 'ok' },
+    { kind: 'refused', errorClass: 'http 429' },
+    { kind: 'failed', errorClass: 'http 503' },
+    { kind: 'aborted' },
+  ] as const)(
+    'asks nothing of a client that is to leave, nor by an answer that was quicker: $kind',
+    (outcome) => {
+      const recorder = recording();
+      recorder.arrived(false, true);
+      recorder.finished(finished({ isLeaver: true }), outcome);
+      expect(recorder.totals).toMatchObject({ offered: 1, slow: 0, asked: 0, good: 0, [outcome.kind]: 1 });
+      expect(recorder.metrics.endToEnd.count + recorder.metrics.ttft.count).toBe(0);
+      expect(recorder.takeInterval(0, true)).toMatchObject({ offered: 1, asked: 0, good: 0 });
     },
   );
 

@@ -23,7 +23,7 @@ export interface Totals {
   /** Arrivals that were due. */
   offered: number;
   ok: number;
-  /** Requests that the objective applies to: without clients that left or read slowly on purpose. */
+  /** Requests that the objective applies to: without clients that were to leave or read slowly on purpose. */
   asked: number;
   /** Of those asked, how many were ok and met the objective. */
   good: number;
@@ -76,6 +76,11 @@ export interface Finished {
   queueWaitMs: number | undefined;
   isStream: boolean;
   isSlow: boolean;
+  /**
+   * Its client was to leave in the middle. Left out of latencies and of the objective however it ended: those who were
+   * not gone when their answer was whole are those who got it quickest.
+   */
+  isLeaver: boolean;
   /** False during the warm-up. */
   isMeasured: boolean;
 }
@@ -136,18 +141,19 @@ export class Recorder {
   finished(request: Finished, outcome: Outcome): void {
     this.inFlight -= 1;
     const times = timesOf(request);
-    const isCounted = outcome.kind === 'ok' && !request.isSlow;
+    const isPatient = !request.isSlow && !request.isLeaver;
+    const isCounted = outcome.kind === 'ok' && isPatient;
     const good = isCounted && isGood(this.slo, times);
     if (isCounted) {
       if (times.ttftMs !== undefined) this.intervalTtft.record(times.ttftMs);
       this.intervalEndToEnd.record(times.endToEndMs);
     }
-    count(this.interval, outcome, request.isSlow, good);
+    count(this.interval, outcome, isPatient, good);
     if (outcome.kind === 'ok') this.throughput.answer(good, request.endedAt);
     if (outcome.kind === 'refused' || outcome.kind === 'failed')
       this.countError(outcome.errorClass, request.isMeasured);
     if (!request.isMeasured) return;
-    count(this.totals, outcome, request.isSlow, good);
+    count(this.totals, outcome, isPatient, good);
     if (outcome.kind === 'refused') this.metrics.refusal.record(request.endedAt - request.sentAt);
     if (request.sentAt > 0) this.metrics.sendDelay.record(request.sentAt - request.readyAt);
     if (!isCounted) return;
@@ -241,10 +247,9 @@ export function addTotals(sum: Totals, other: Totals): void {
   sum.bytes += other.bytes;
 }
 
-function count(totals: Totals, outcome: Outcome, isSlow: boolean, good: boolean): void {
+function count(totals: Totals, outcome: Outcome, isPatient: boolean, good: boolean): void {
   totals[outcome.kind] += 1;
-  const isLeft = outcome.kind === 'aborted' || outcome.kind === 'interrupted';
-  if (!isLeft && !isSlow) totals.asked += 1;
+  if (isPatient && outcome.kind !== 'interrupted') totals.asked += 1;
   if (good) totals.good += 1;
 }
 

@@ -40,6 +40,7 @@ export class Exchange implements Call, ScannerSink, Finished {
   readonly intendedAt: number;
   readonly readyAt: number;
   readonly isMeasured: boolean;
+  readonly isLeaver: boolean;
   sentAt = 0;
   firstAt = 0;
   lastAt = 0;
@@ -80,6 +81,7 @@ export class Exchange implements Call, ScannerSink, Finished {
     this.intendedAt = intendedAt;
     this.readyAt = readyAt;
     this.isMeasured = isMeasured;
+    this.isLeaver = (plan.abortAfterMs ?? plan.abortAfterTokens) !== undefined;
   }
 
   get isStream(): boolean {
@@ -173,8 +175,7 @@ export class Exchange implements Call, ScannerSink, Finished {
   /** Gives up on the server. Does nothing when the exchange is over. */
   expire(errorClass: 'timeout' | 'unfinished'): void {
     if (this.isOver) return;
-    const { abortAfterMs, abortAfterTokens } = this.plan;
-    if (this.isSlow || (abortAfterMs ?? abortAfterTokens) !== undefined) {
+    if (this.isSlow || this.isLeaver) {
       // A slow reader, or a client that leaves on purpose, took this long by intent: no failure.
       this.abandon();
       return;
