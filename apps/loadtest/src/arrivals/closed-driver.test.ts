@@ -7,6 +7,8 @@ let driver: LoadDriver;
 let begun: number;
 /** The numbers of the requests. */
 let arrivals: number[];
+/** When each request began, in milliseconds since the start. */
+let beginnings: number[];
 /** How long after its instant each request could be sent. */
 let waits: number[];
 /** How long before its instant each request began. */
@@ -17,6 +19,7 @@ beforeEach(() => {
   vi.useFakeTimers({ now: 0 });
   begun = 0;
   arrivals = [];
+  beginnings = [];
   waits = [];
   leads = [];
   exhaustedAt = undefined;
@@ -29,7 +32,7 @@ interface Play {
   answerMs(arrival: number): number;
   /** What answers ask their callers to wait. Absent: nothing. */
   retryWaitMs?: number;
-  load?: { thinkMs?: string; paceMs?: string };
+  load?: { thinkMs?: string; paceMs?: string; rampUpMs?: string };
   scenario?: ScenarioInput;
   /** The process's part. Absent: it is the only one. */
   share?: Share;
@@ -54,6 +57,7 @@ async function play(playing: Play): Promise<void> {
     begin(arrival, intendedAt, _trace, over, readyAt = intendedAt) {
       begun += 1;
       arrivals.push(arrival);
+      beginnings.push(Date.now() - startAt);
       waits.push(readyAt - intendedAt);
       leads.push(intendedAt - Date.now());
       const waitMs = answerMs(arrival);
@@ -123,6 +127,13 @@ describe('a closed loop', () => {
       expect(new Set(lasted)).toEqual(new Set([(10 * requests) / users]));
     },
   );
+
+  it('starts users evenly, in however many processes they are', async () => {
+    const load = { rampUpMs: '800ms' };
+    for (const index of [0, 1, 2])
+      await play({ users: 4, answerMs: () => Infinity, load, share: { index, of: 3 } });
+    expect(beginnings.sort((a, b) => a - b)).toEqual([0, 200, 400, 600]);
+  });
 
   it('is not over at once when it may last longer than a timer can', async () => {
     await play({ users: 1, answerMs: () => 60_000, scenario: { durationMs: '1000h' } });

@@ -40,14 +40,15 @@ export class ClosedDriver implements LoadDriver {
 
   start(): void {
     const { startAt, scenario, clock } = this.options;
+    const { index, of } = this.options.share;
+    const { paceMs, rampUpMs, users } = this.load;
     // By a timer, not when users notice: one of them may wait for an answer that never comes.
     const leftMs = startAt + scenario.durationMs - clock.now();
     this.endTimer = setTimeout(() => this.end('time'), Math.min(leftMs, longestTimerMs));
     if (this.users.length === 0) this.end('used-up');
     this.users.forEach((user, at) => {
       // A paced user starts at some point of its first period; all at once would be an unintended burst.
-      const { paceMs, rampUpMs } = this.load;
-      const offset = paceMs === undefined ? (rampUpMs * at) / this.users.length : this.random() * paceMs;
+      const offset = paceMs === undefined ? (rampUpMs * (index + of * at)) / users : this.random() * paceMs;
       this.wait(user, startAt + offset);
     });
   }
