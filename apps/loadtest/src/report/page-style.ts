@@ -49,7 +49,7 @@ svg .grid { stroke: var(--rule); stroke-width: 1; }
 svg .axis, svg .tick { stroke: var(--quiet); stroke-width: 1; }
 svg .mark { stroke-width: 1.2; stroke-dasharray: 4 3; }
 svg .cursor { stroke: var(--quiet); stroke-width: 1; pointer-events: none; }
-.readout { position: absolute; pointer-events: none; background: var(--card); border: 1px solid var(--rule); border-radius: 6px; padding: 6px 10px; font-size: 12.5px; font-variant-numeric: tabular-nums; box-shadow: 0 3px 12px rgb(0 0 0 / 18%); white-space: nowrap; z-index: 1; }
+.readout { position: absolute; pointer-events: none; background: var(--card); border: 1px solid var(--rule); border-radius: 6px; padding: 6px 10px; font-size: 12.5px; font-variant-numeric: tabular-nums; box-shadow: 0 3px 12px rgb(0 0 0 / 18%); width: max-content; max-width: 100%; overflow-wrap: anywhere; z-index: 1; }
 .readout i { display: inline-block; width: 9px; height: 9px; border-radius: 2px; margin-right: 6px; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: 6px 10px; border-bottom: 1px solid var(--rule); white-space: nowrap; }
@@ -140,7 +140,9 @@ for (const figure of document.querySelectorAll('figure')) {
     const from = box.left - figure.getBoundingClientRect().left;
     const place = from + (nearest[0] / svg.viewBox.baseVal.width) * box.width;
     readout.style.top = box.top - figure.getBoundingClientRect().top + 8 + 'px';
-    readout.style.left = (place > box.width / 2 ? place - readout.offsetWidth - 12 : place + 12) + 'px';
+    // Beside the line, as far as the figure has room: what is beyond the left edge of a page can't be scrolled to.
+    const beside = place > box.width / 2 ? place - readout.offsetWidth - 12 : place + 12;
+    readout.style.left = Math.max(0, Math.min(beside, figure.clientWidth - readout.offsetWidth)) + 'px';
   };
 }
 `;
