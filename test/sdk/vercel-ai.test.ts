@@ -12,6 +12,7 @@ import {
   streamText,
   tool,
 } from 'ai';
+import { createAnthropic as createAnthropic3 } from 'ai-sdk-anthropic-3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rejection, type SdkGateway, startSdkGateway, weatherSchema } from '../support/sdk-gateway.ts';
 
@@ -39,6 +40,12 @@ const providers: { name: string; modelOf: ModelFactory }[] = [
     name: 'anthropic',
     modelOf: (apiKey, model = 'sim') =>
       createAnthropic({ baseURL: `${installation.baseUrl}/v1`, apiKey })(model),
+  },
+  {
+    // That of AI SDK 6. It reads single answers more strictly than its successor does.
+    name: 'anthropic, version 3',
+    modelOf: (apiKey, model = 'sim') =>
+      createAnthropic3({ baseURL: `${installation.baseUrl}/v1`, apiKey })(model),
   },
   {
     name: 'google',

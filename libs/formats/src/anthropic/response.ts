@@ -77,7 +77,8 @@ function encodeBlock(part: AssistantPart, call: ClientCall): JsonObject[] {
     case 'text': {
       const own = extensionsOf(part, FORMAT);
       if (part.text === '' && own === undefined) return [];
-      return [{ type: 'text', text: part.text, citations: null, ...own }];
+      // No `citations: null`, as the vendor's types have it: AI SDK 5 and 6 read a list or nothing.
+      return [{ type: 'text', text: part.text, ...own }];
     }
     case 'reasoning': {
       const own = extensionsOf(part, FORMAT);
