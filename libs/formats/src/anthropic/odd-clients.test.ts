@@ -40,6 +40,10 @@ test('a top_k of 0 limits nothing, and only servers of this dialect get it', () 
   expect(Object.fromEntries(said)).toEqual({ anthropic: 'top_k":0', openai: undefined, gemini: undefined });
 });
 
+test('a top_p or top_k of -1 says nothing', () => {
+  expect(decode({ top_p: -1, top_k: -1 })).toEqual(decode({}));
+});
+
 describe('a bad field is refused with its place and what was expected:', () => {
   const asked = (...content: Json[]) => ({ messages: [{ role: 'user', content }] });
   const answered = (...content: Json[]) => ({ messages: [hello, { role: 'assistant', content }] });
@@ -61,9 +65,9 @@ describe('a bad field is refused with its place and what was expected:', () => {
     [{ stop_sequences: [7] }, 'stop_sequences[0]: must be of type string'],
     [{ temperature: -1 }, 'temperature: must be between 0 and 1'],
     [{ temperature: 2 }, 'temperature: must be between 0 and 1'],
-    [{ top_p: -1 }, 'top_p: must be between 0 and 1'],
+    [{ top_p: -0.5 }, 'top_p: must be between 0 and 1'],
     [{ top_p: 2 }, 'top_p: must be between 0 and 1'],
-    [{ top_k: -1 }, 'top_k: must not be negative'],
+    [{ top_k: -2 }, 'top_k: must not be negative'],
     [{ metadata: 7 }, 'metadata: must be an object'],
     [{ metadata: { user_id: 7 } }, 'metadata.user_id: must be of type string'],
     [{ thinking: { type: 'enabled' } }, 'thinking.budget_tokens: must be a whole number above 0'],

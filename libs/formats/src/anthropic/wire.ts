@@ -11,6 +11,12 @@ export const FORMAT = 'anthropic';
 
 const optional = <Type extends z.ZodType>(type: Type) =>
   type.nullish().transform((value) => value ?? undefined);
+/** LangChain before its version 1 sends -1 for `top_p` and `top_k` unless they are set. */
+const unlessUnset = <Type extends z.ZodType>(type: Type) =>
+  z
+    .preprocess((value) => (value === -1 ? null : value), type.nullable())
+    .optional()
+    .transform((value) => value ?? undefined);
 const object = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({ type: 'object' });
 const list = z.custom<Json[]>(Array.isArray, 'must be a list').meta({ type: 'array', items: {} });
 const strings = z.array(z.string()).max(mostStops, `must hold at most ${mostStops}`);
@@ -26,8 +32,8 @@ export const requestBody = z.object({
   // An empty stop string would end every answer before it began.
   stop_sequences: optional(strings).transform((stops) => stops?.filter(Boolean)),
   temperature: optional(z.number().min(0, 'must be between 0 and 1').max(1, 'must be between 0 and 1')),
-  top_p: optional(z.number().min(0, 'must be between 0 and 1').max(1, 'must be between 0 and 1')),
-  top_k: optional(z.int().min(0, 'must not be negative')),
+  top_p: unlessUnset(z.number().min(0, 'must be between 0 and 1').max(1, 'must be between 0 and 1')),
+  top_k: unlessUnset(z.int().min(0, 'must not be negative')),
   metadata: optional(object),
   thinking: optional(object),
   output_config: optional(object),
