@@ -115,6 +115,7 @@ export type ToolChoice =
 
 /** How the answer is sampled and limited. Absent settings are the backend's to choose. */
 export interface Sampling {
+  /** 0 asks for the prompt to be read alone, so that a cache holds it. */
   maxOutputTokens?: number;
   temperature?: number;
   topP?: number;

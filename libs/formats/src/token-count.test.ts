@@ -32,7 +32,8 @@ describe.each(Object.keys(calls))('a limit of the answer in the %s format', (for
     (limit) => expect(limitOf(format, limit)).toBe(2_147_483_647),
   );
 
-  it.each([0, -2, 1.5])('is refused if it is %d', (limit) => {
+  // Messages know an answer of no tokens, which only fills a cache.
+  it.each([...(format === 'anthropic' ? [] : [0]), -2, 1.5])('is refused if it is %d', (limit) => {
     expect(() => limitOf(format, limit)).toThrow(/max_tokens|maxOutputTokens/);
   });
 });

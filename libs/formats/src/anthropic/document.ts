@@ -29,7 +29,7 @@ const content = z.union([z.string(), z.array(blocks)]);
 /** The body as the codec reads it. It also describes the pieces that the codec reads one by one. */
 export const documentedRequest = requestBody
   .extend({
-    max_tokens: z.int().min(1),
+    max_tokens: z.int().min(0),
     messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content })).min(1),
     system: z.union([z.string(), z.array(blocks)]).nullish(),
     tools: z.array(z.union([customTool.loose(), z.looseObject({ type: z.string() })])).nullish(),
@@ -43,7 +43,7 @@ export const documentedRequest = requestBody
       .nullish(),
   })
   .loose();
-const countRequest = documentedRequest.extend({ max_tokens: z.int().min(1).nullish() });
+const countRequest = documentedRequest.extend({ max_tokens: z.int().min(0).nullish() });
 
 const counters = {
   cache_creation_input_tokens: z.int().nullish(),

@@ -40,6 +40,18 @@ test('a top_k of 0 limits nothing, and only servers of this dialect get it', () 
   expect(Object.fromEntries(said)).toEqual({ anthropic: 'top_k":0', openai: undefined, gemini: undefined });
 });
 
+test('a limit of 0, which only warms the cache, is for servers of this dialect, and no stream to them', () => {
+  const request = decode({ max_tokens: 0 });
+  const target = { model: 'm', stream: true, maxOutputTokens: 9 };
+  expect(encodeRequest(request, target).body).toMatchObject({ max_tokens: 0, stream: false });
+  for (const { client } of formats) {
+    if (client.format === 'anthropic') continue;
+    expect(refusal(() => client.encodeRequest(request, target))).toBe(
+      'sampling.maxOutputTokens: an answer of no tokens, which only a server of messages can give',
+    );
+  }
+});
+
 test('a top_p or top_k of -1 says nothing', () => {
   expect(decode({ top_p: -1, top_k: -1 })).toEqual(decode({}));
 });
@@ -51,7 +63,7 @@ describe('a bad field is refused with its place and what was expected:', () => {
   test.each<[JsonObject, string]>([
     [{ model: '' }, 'model: must not be empty'],
     [{ model: 7 }, 'model: must be of type string'],
-    [{ max_tokens: 0 }, 'max_tokens: must be at least 1'],
+    [{ max_tokens: -1 }, 'max_tokens: must not be negative'],
     [{ messages: [] }, 'messages: must hold at least one message'],
     [{ messages: 7 }, 'messages: must be a list'],
     [{ messages: [7] }, 'messages[0]: must be an object'],

@@ -255,7 +255,7 @@ describe('a body', () => {
 
   test.each([
     ['model', { model: '' }],
-    ['max_tokens', { max_tokens: 0 }],
+    ['max_tokens', { max_tokens: -1 }],
     ['max_tokens', { max_tokens: '9' }],
     ['messages', { messages: [] }],
     ['messages[0]', { messages: ['secret'] }],

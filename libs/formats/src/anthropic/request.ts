@@ -171,7 +171,8 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
     ...(compaction !== undefined && { compaction }),
     ...(Object.keys(config).length > 0 && { output_config: config }),
     ...(Object.keys(user).length > 0 && { metadata: user }),
-    stream: target.stream,
+    // An answer of no tokens, which only writes the prompt to the cache, is refused as a stream.
+    stream: target.stream && maxTokens > 0,
     ...own,
   };
   const headers: Record<string, string> = Array.isArray(betas) ? { 'anthropic-beta': betas.join(',') } : {};

@@ -25,7 +25,7 @@ const anything = z.custom<Json>((value) => value !== undefined, 'is required');
 /** The body of both routes. It names only what is read here; everything else is kept as an extension. */
 export const requestBody = z.object({
   model: z.string().min(1, 'must not be empty'),
-  max_tokens: optional(z.preprocess(boundTokens, z.int().min(1, 'must be at least 1'))),
+  max_tokens: optional(z.preprocess(boundTokens, z.int().min(0, 'must not be negative'))),
   messages: list.refine((messages) => messages.length > 0, 'must hold at least one message'),
   system: optional(anything),
   stream: optional(z.boolean()),

@@ -13,6 +13,7 @@ import type {
   UpstreamTarget,
   WireRequest,
 } from '../codec.ts';
+import { refuseEmptyAnswer } from '../empty-answer.ts';
 import { keptFields } from '../kept-fields.ts';
 import { readerOf } from '../reader.ts';
 import { cachedPrompt, takeCachedPrompt } from './cached-prompt.ts';
@@ -118,6 +119,7 @@ function isMedia(type: string): boolean {
 
 /** The request for a server. Throws `invalid-request` for what the dialect cannot express. */
 export function encodeRequest(request: InferenceRequest, target: UpstreamTarget): EncodedRequest {
+  refuseEmptyAnswer(request);
   const dropped: FormatId[] = [];
   noteForeign(request, dropped);
   const { messages, cachedContent } = takeCachedPrompt(request.messages);

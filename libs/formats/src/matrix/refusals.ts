@@ -59,6 +59,12 @@ export const refusals: readonly Refusal[] = [
     param: /^logprobs$/,
     says: 'log probabilities',
   },
+  ...['openai', 'gemini'].map((dialect) => ({
+    id: 'empty-answer',
+    dialect,
+    param: /^sampling\.maxOutputTokens$/,
+    says: 'an answer of no tokens, by which a client of messages fills a cache',
+  })),
 ];
 
 /** The refusal that lists this path of this dialect; absent if none does. */

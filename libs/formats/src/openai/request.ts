@@ -12,6 +12,7 @@ import type { z } from 'zod';
 import { allowedNames } from '../allowed-tools.ts';
 import type { DecodedRequest, EncodedRequest, UpstreamTarget, WireRequest } from '../codec.ts';
 import { effortNamed } from '../efforts.ts';
+import { refuseEmptyAnswer } from '../empty-answer.ts';
 import { keptBeside, keptFields } from '../kept-fields.ts';
 import { readerOf } from '../reader.ts';
 import { hashedUser } from '../user-hash.ts';
@@ -137,6 +138,7 @@ const singleHeaders = { 'content-type': 'application/json', accept: 'application
 
 /** The streaming or single request for a server. Throws `invalid-request` for what the dialect cannot express. */
 export function encodeRequest(asked: InferenceRequest, target: UpstreamTarget): EncodedRequest {
+  refuseEmptyAnswer(asked);
   const dropped: FormatId[] = [];
   const { model, isForeign } = readerOf(target, FORMAT);
   const request = isForeign ? accepted(asked, model) : asked;
