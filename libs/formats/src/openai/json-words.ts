@@ -7,6 +7,8 @@ const wantsWord = /\bcontain the word\b.{0,3}\bjson\b/i;
 const isOfFormat = /\bresponse[_ ]format\b|\bjson_schema\b/i;
 const isUnavailable = /\bunavailable\b|\bnot support/i;
 const isBesideTools = /\btools?\b/i;
+/** OpenAI's refusal of the schema of a list or another value, which clients of generate content often send. */
+const wantsObject = /\bresponse_format\b.*\bmust be a json schema of 'type: "object"/i;
 
 /**
  * The body with JSON asked for in words, for a server that takes no schema or demands the words beside the setting.
@@ -18,10 +20,19 @@ export function withJsonWords(body: JsonObject, refusal: string): JsonObject | u
   // A refusal is remembered for every later request.
   const isAboutOthers = isBesideTools.test(refusal) && body.tools === undefined;
   const isRefused = isOfFormat.test(refusal) && isUnavailable.test(refusal) && !isAboutOthers;
-  if (format.type === 'json_schema' && isRefused) {
+  if (format.type === 'json_schema') {
     const { schema } = isJsonObject(format.json_schema) ? format.json_schema : {};
-    const instruction = jsonInstruction(isJsonObject(schema) ? schema : undefined);
-    return { ...body, response_format: { type: 'json_object' }, messages: instructed(messages, instruction) };
+    const known = isJsonObject(schema) ? schema : undefined;
+    const { type = 'object' } = known ?? {};
+    const isMisplaced = known?.type !== 'object' && wantsObject.test(refusal);
+    if (!isRefused && !isMisplaced) return undefined;
+    const { response_format: _format, ...rest } = body;
+    return {
+      ...rest,
+      // The setting without a schema asks for an object. A schema that names no type is nearly always one of objects.
+      ...(type === 'object' && { response_format: { type: 'json_object' } }),
+      messages: instructed(messages, jsonInstruction(known)),
+    };
   }
   const instruction = jsonInstruction(undefined);
   const isSaid = messages.some((message) => isJsonObject(message) && message.content === instruction);

@@ -308,6 +308,32 @@ describe('an answer as JSON', () => {
     expect(rephrase(asked, refusal, false)).toBeUndefined();
   });
 
+  test.each([
+    // OpenAI
+    "Invalid schema for response_format 'response': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"array\"'.",
+    'This response_format type is unavailable now',
+  ])('has its schema in words alone if it is no object, and no setting can ask for that: %s', (refusal) => {
+    const list = { type: 'array', items: { type: 'string' } };
+    const asked = body({ type: 'json_schema', json_schema: { name: 'response', schema: list } });
+    const content = `Answer with one valid JSON value and nothing else. It follows this JSON Schema: ${JSON.stringify(list)}`;
+    expect(rephrase(asked, refusal, true)).toEqual({
+      model: 'm',
+      messages: [system, { role: 'system', content }, user],
+    });
+    expect(rephrase(asked, refusal, false)).toBeUndefined();
+    const untyped = body({
+      type: 'json_schema',
+      json_schema: { name: 'response', schema: { anyOf: [schema] } },
+    });
+    expect(rephrase(untyped, refusal, true)).toMatchObject({ response_format: { type: 'json_object' } });
+  });
+
+  test('keeps the schema of an object where a server refused one of a list', () => {
+    const refusal =
+      "Invalid schema for response_format 'x': schema must be a JSON Schema of 'type: \"object\"'";
+    expect(rephrase(bySchema, refusal, true)).toBeUndefined();
+  });
+
   test('has its schema in words beside functions alone where a server takes none there', () => {
     const refusal = "'response_format' of type 'json_schema' is not supported with tools";
     const tools = [{ type: 'function', function: { name: 'f' } }];
