@@ -13,7 +13,7 @@ import { cannotContinue, prefillText } from '../prefill.ts';
 /** A request for the rest of an answer, and how to read what comes. */
 export interface Continuation {
   request: InferenceRequest;
-  /** Fields for the wire body. */
+  /** Fields for the wire body. Absent if the last turn does not begin the answer. */
   flags?: JsonObject;
   /**
    * The finish of an answer whose limit was already reached, so that nothing else is missing. Absent: ask the server.

@@ -35,7 +35,10 @@ export class Refusals {
 
   /** The body without what the server refuses. */
   apply(body: JsonObject, question: Question, run: GenerationRun): JsonObject {
-    return this.of(question, run).reduce((said, refusal) => this.rephrase(said, refusal, run) ?? said, body);
+    return this.of(question, run).reduce(
+      (said, refusal) => this.rephrase(said, refusal, question, run) ?? said,
+      body,
+    );
   }
 
   /** The question after the server refused this body with these words. Absent: it cannot be rephrased. */
@@ -43,7 +46,7 @@ export class Refusals {
     const { request } = question;
     const hasStops = request.sampling.stopSequences !== undefined;
     const canFit = (words: string) =>
-      (hasStops && this.refusesStops(words)) || this.rephrase(body, words, run) !== undefined;
+      (hasStops && this.refusesStops(words)) || this.rephrase(body, words, question, run) !== undefined;
     if (!canFit(refusal)) return undefined;
     const itsOwn = withoutQuotations(refusal, request);
     const words = canFit(itsOwn) ? itsOwn : refusal;
@@ -72,9 +75,14 @@ export class Refusals {
     return this.codec.servers.stopStrings.areRefused?.(refusal) ?? false;
   }
 
-  private rephrase(body: JsonObject, refusal: string, run: GenerationRun): JsonObject | undefined {
+  private rephrase(
+    body: JsonObject,
+    refusal: string,
+    { flags }: Question,
+    run: GenerationRun,
+  ): JsonObject | undefined {
     const { format, servers } = this.codec;
-    return servers.rephrase?.(body, refusal, isForeign(run, format));
+    return servers.rephrase?.(body, refusal, isForeign(run, format), flags !== undefined);
   }
 }
 

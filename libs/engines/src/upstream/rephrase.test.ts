@@ -216,3 +216,44 @@ it('a server as strict as Mistral’s answers a coding tool in the middle of its
   expect(textOf(await runOf(engine, request, { clientFormat: 'anthropic' }))).toBe('taken');
   expect(server.seen).toHaveLength(asked + 1);
 });
+
+describe('a Claude that wants the user last', () => {
+  const refusal =
+    'This model does not support assistant message prefill. The conversation must end with a user message.';
+  const message = {
+    type: 'message',
+    content: [{ type: 'text', text: 'taken' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 3, output_tokens: 1 },
+  };
+  const answered = askFor('hi', {
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: 'hi' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'Hello.' }] },
+    ],
+  });
+  const foreign = { clientFormat: 'openai' };
+  let claude: UpstreamEngine;
+
+  beforeEach(() => {
+    const options = { dialect: 'anthropic', baseUrl: server.baseUrl, resume: 'prefix' };
+    claude = createUpstreamEngine(upstreamOptions.parse(options), quietServices);
+    server.answer = (response, { body }) => {
+      const turns = body.messages as { role: string }[];
+      const isRefused = turns.at(-1)?.role === 'assistant';
+      response.writeHead(isRefused ? 400 : 200, { 'content-type': 'application/json' });
+      const error = { type: 'invalid_request_error', message: refusal };
+      response.end(JSON.stringify(isRefused ? { type: 'error', error } : message));
+    };
+  });
+  afterEach(() => claude.stop());
+
+  it('is asked for the next answer, but never to continue one that was lost', async () => {
+    expect(textOf(await runOf(claude, answered, foreign))).toBe('taken');
+    expect(server.seen).toHaveLength(2);
+    const resume = { content: [{ type: 'text' as const, text: 'Once upon' }], outputTokens: 2 };
+    const events = await runOf(claude, askFor('hi'), { ...foreign, resume });
+    expect(events).toMatchObject([{ type: 'error', error: { detail: 'worker-lost' } }]);
+    expect(server.seen).toHaveLength(3);
+  });
+});

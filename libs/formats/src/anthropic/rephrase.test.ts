@@ -110,6 +110,22 @@ test.each([
   },
 );
 
+test.each([
+  'This model does not support assistant message prefill. The conversation must end with a user message.',
+  'Prefilling assistant messages is not supported for this model.',
+])(
+  'a server that wants the user last gets a turn after an answer of a client of another format: %s',
+  (refusal) => {
+    const messages = [user, { role: 'assistant', content: 'Hello.' }];
+    const ended = { messages: [...messages, { role: 'user', content: 'Continue.' }] };
+    expect(rephrase({ messages }, refusal, true)).toEqual(ended);
+    expect(rephrase(ended, refusal, true)).toBeUndefined();
+    // A client of messages begins the answer so, and a lost answer is continued so.
+    expect(rephrase({ messages }, refusal, false)).toBeUndefined();
+    expect(rephrase({ messages }, refusal, true, true)).toBeUndefined();
+  },
+);
+
 describe('a Claude that its name does not tell', () => {
   const body = {
     messages: [user],

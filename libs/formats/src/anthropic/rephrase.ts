@@ -12,6 +12,11 @@ const wantsNoSystemTurn = /unexpected role\b|\brole: input should be 'user'|syst
  * Claude's refusal, directly and at Bedrock, of a conversation that the assistant begins, as many chats do to greet.
  */
 const wantsUserFirst = /\bfirst message must use the\W+user\b|\bmust (?:start|begin) with a user\b/i;
+/**
+ * Claude's refusal, from 4.6 on, of a conversation that ends with the assistant. Clients of other formats end it so, as
+ * groups of agents do, and want the next answer.
+ */
+const wantsUserLast = /\bassistant message prefill\b|\bprefilling assistant messages\b/i;
 /** DeepSeek's refusal of a turn with calls whose thinking the client left out. */
 const missesThinking = /\bthinking\b.*\bpassed back\b/i;
 /** Refusals by servers that validate with a schema older than the field. */
@@ -38,12 +43,19 @@ const wantsSignature = /\bsignature\b/i;
  * - unsigned thinking is left out, and so are hints that coding tools add to every request;
  * - the schemas of tools are said in the newest draft;
  * - the id of a user becomes a hash;
+ * - a user turn comes after the assistant turn that is the last, but only for a client of another format, and not where
+ *   that turn begins the answer (`isContinuation`);
  * - a setting that a Claude refuses is left out or said in its way, but only for a client of another format
  *   (`isForeign`), which cannot know that there is a Claude behind the name.
  *
  * Absent when the refusal is about none of these.
  */
-export function rephrase(body: JsonObject, refusal: string, isForeign: boolean): JsonObject | undefined {
+export function rephrase(
+  body: JsonObject,
+  refusal: string,
+  isForeign: boolean,
+  isContinuation = false,
+): JsonObject | undefined {
   if (refusesField.test(refusal)) return withoutHints(body, refusal);
   if (wantsNoSystemTurn.test(refusal)) return eachTurn(body, byUser);
   if (wantsUserFirst.test(refusal)) return begunByUser(body);
@@ -51,7 +63,9 @@ export function rephrase(body: JsonObject, refusal: string, isForeign: boolean):
   if (wantsNewestDraft.test(refusal)) return withNewestDraft(body);
   if (refusesUser.test(refusal)) return withHashedUser(body);
   if (wantsSignature.test(refusal)) return eachTurn(body, withoutUnsigned);
-  return isForeign ? withoutRefused(body, refusal) : undefined;
+  if (!isForeign) return undefined;
+  if (wantsUserLast.test(refusal)) return isContinuation ? undefined : endedByUser(body);
+  return withoutRefused(body, refusal);
 }
 
 const refusesBoth = /\btemperature\b.*\btop_p\b.*\bcannot both\b/i;
@@ -75,6 +89,13 @@ function begunByUser(body: JsonObject): JsonObject | undefined {
   const [first] = messages;
   const isBegun = !isJsonObject(first) || first.role !== 'assistant';
   return isBegun ? undefined : { ...body, messages: [{ role: 'user', content: '…' }, ...messages] };
+}
+
+function endedByUser(body: JsonObject): JsonObject | undefined {
+  const { messages } = body;
+  const last = Array.isArray(messages) ? messages.at(-1) : undefined;
+  if (!Array.isArray(messages) || !isJsonObject(last) || last.role !== 'assistant') return undefined;
+  return { ...body, messages: [...messages, { role: 'user', content: 'Continue.' }] };
 }
 
 function withNewestDraft(body: JsonObject): JsonObject | undefined {
