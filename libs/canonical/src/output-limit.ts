@@ -16,9 +16,9 @@ export interface ModelLimits {
 const leastShare = 1 / 16;
 
 /**
- * The most tokens that an answer may have; 0 only if the request asks for none. It is the least of what the request asks for, what the model
- * allows, and what the prompt leaves of the context. Absent when neither the request nor the model sets a limit: the
- * context alone sets none. `inputTokens` is the size of the prompt; absent means it is estimated.
+ * The most tokens that an answer may have; 0 only if the request asks for none. It is the least of what the request asks
+ * for, what the model allows, and what the prompt leaves of the context. Absent when neither the request nor the model
+ * sets a limit: the context alone sets none. `inputTokens` is the size of the prompt; absent means it is estimated.
  */
 export function outputLimit(
   request: InferenceRequest,
