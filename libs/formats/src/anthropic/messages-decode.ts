@@ -175,7 +175,14 @@ function decodeReasoning(block: JsonObject, path: string): ReasoningPart {
 
 function decodeText(block: JsonObject, path: string): TextPart {
   const { known, rest } = parseWire(textBlock, block, path);
-  return { type: 'text', text: known.text, ...extend(FORMAT, rest) };
+  return { type: 'text', text: known.text, ...extend(FORMAT, withoutEmptyCitations(rest)) };
+}
+
+/** Clients repeat the empty list that an answer without citations has. */
+function withoutEmptyCitations(rest: JsonObject): JsonObject {
+  if (!Array.isArray(rest.citations) || rest.citations.length > 0) return rest;
+  const { citations: _, ...others } = rest;
+  return others;
 }
 
 function decodeToolResult(block: JsonObject, path: string): ToolResultPart {

@@ -30,6 +30,14 @@ function encode(request: Partial<InferenceRequest>): JsonObject {
 
 const refusal = (attempt: () => unknown): string => refusalOf(attempt).message;
 
+test('the empty citations of an answer say nothing when its text is repeated', () => {
+  const [, said] = messagesOf(hello, {
+    role: 'assistant',
+    content: [{ type: 'text', text: 'Hi.', citations: [] }],
+  });
+  expect(said?.content).toEqual([{ type: 'text', text: 'Hi.' }]);
+});
+
 test('a top_k of 0 limits nothing, and only servers of this dialect get it', () => {
   const request = decode({ top_k: 0 });
   expect(request.sampling).toEqual({ maxOutputTokens: 9 });

@@ -77,8 +77,8 @@ function encodeBlock(part: AssistantPart, call: ClientCall): JsonObject[] {
     case 'text': {
       const own = extensionsOf(part, FORMAT);
       if (part.text === '' && own === undefined) return [];
-      // No `citations: null`, as the vendor's types have it: AI SDK 5 and 6 read a list or nothing.
-      return [{ type: 'text', text: part.text, ...own }];
+      // The vendor's types promise a list or null, and AI SDK 5 and 6 read a list or nothing.
+      return [{ type: 'text', text: part.text, citations: [], ...own }];
     }
     case 'reasoning': {
       const own = extensionsOf(part, FORMAT);

@@ -76,7 +76,7 @@ export class StreamBlock {
   /** Starts the block with what is known of it by now; '' if it was started before. */
   begin(): string {
     if (this.isStarted) return '';
-    if (this.kind === 'text') return this.start({ type: 'text', text: '', ...this.fields });
+    if (this.kind === 'text') return this.start({ type: 'text', text: '', citations: [], ...this.fields });
     if (this.fields?.data !== undefined) return this.start({ type: 'redacted_thinking', ...this.fields });
     return this.start({ type: 'thinking', thinking: '', signature: '', ...this.fields });
   }
