@@ -1,4 +1,5 @@
 import type { LookupFunction } from 'node:net';
+import { attemptMs } from '@sluice/http';
 import { Client } from 'undici';
 import { familyOf } from './host-list.ts';
 
@@ -16,6 +17,8 @@ export interface WebRequest {
   /** The only addresses to connect to; at least one. */
   addresses: readonly string[];
   accept: string;
+  /** Longest wait for a connection, in milliseconds. If there are several addresses, each but the last gets a quarter. */
+  connectTimeoutMs: number;
   /** PEM certificates that are trusted instead of the system's. */
   certificateAuthority?: string;
   signal: AbortSignal;
@@ -26,13 +29,15 @@ export interface WebRequest {
  * Follows no redirect, uses no proxy and unpacks nothing. Rejects if the server cannot be reached.
  */
 export async function download<Result>(
-  { url, addresses, accept, certificateAuthority, signal }: WebRequest,
+  { url, addresses, accept, connectTimeoutMs, certificateAuthority, signal }: WebRequest,
   read: (answer: WebAnswer) => Promise<Result>,
 ): Promise<Result> {
   const client = new Client(url.origin, {
     allowH2: false,
     connect: {
       lookup: pinTo(addresses),
+      timeout: connectTimeoutMs,
+      autoSelectFamilyAttemptTimeout: attemptMs(connectTimeoutMs),
       ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
     },
   });

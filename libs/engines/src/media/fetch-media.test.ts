@@ -1,9 +1,10 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer as createHttp, type RequestListener, type Server } from 'node:http';
 import { createServer as createHttps } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { testCertificate } from '../test-certificate.ts';
 import { MediaFetcher, type MediaFetcherServices, type MediaOrder } from './fetch-media.ts';
 import { mediaOptions } from './media-options.ts';
@@ -111,6 +112,21 @@ describe('a file by URL', () => {
     expect(secure.seen).toEqual([`files.example:${secure.port} /a.png?signature=1`]);
     expect(counted).toEqual(['ok']);
     expect(waits).toEqual([]);
+  });
+
+  it('comes from the first address of its host, even if our own process stands still while it connects', async () => {
+    const stall = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+    // Safe to cast: this is what Node publishes there.
+    const watch = (message: unknown) =>
+      (message as { socket: Socket }).socket.once('connectionAttempt', () => queueMicrotask(stall));
+    subscribe('net.client.socket', watch);
+    onTestFinished(() => void unsubscribe('net.client.socket', watch));
+    const { fetch } = create({
+      options: { internal: ['127.0.0.1', '::1'] },
+      // The address where nobody listens comes second, as on a host without IPv6.
+      services: { lookUp: async () => ['127.0.0.1', '::1'] },
+    });
+    expect(await fetch(http('/a.png', 'files.example'))).toMatchObject({ outcome: 'ok' });
   });
 
   it('is requested without credential, cookie or compression', async () => {

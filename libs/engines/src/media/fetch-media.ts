@@ -141,6 +141,7 @@ export class MediaFetcher {
       url,
       addresses,
       accept: acceptFor(order.mediaType),
+      connectTimeoutMs: this.options.timeoutMs,
       signal,
       ...(certificateAuthority !== undefined && { certificateAuthority }),
     };
