@@ -38,15 +38,24 @@ export interface Call {
 export interface ConnectionOwner {
   /** Reads the heads of all its connections. */
   readonly heads: ResponseHeadReader;
+  /** Monotonic milliseconds. */
+  now(): number;
   /** The answer is complete and the connection can take another call. */
   freed(connection: Connection): void;
-  /** The connection is gone. `stale` is a call that a reused connection lost before the first byte of its answer. */
+  /**
+   * The connection is gone. `stale` is a call that a reused connection lost at once, before the first byte of its answer.
+   */
   closed(connection: Connection, stale: Call | undefined): void;
 }
 
 /** Reading from a socket is synchronous, so one buffer serves all connections, and a read allocates nothing. */
 const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 const slowBufferBytes = 1024;
+/**
+ * A server that was just closing the connection says so within a round trip. One that is silent for longer than this has
+ * received the request, and dies at its work: another one might die of it, too.
+ */
+const staleMs = 1_000;
 const keepAliveSeconds = /timeout=(\d{1,6})/;
 
 /** One HTTP/1.1 connection: one call at a time, kept alive between them. */
@@ -69,6 +78,8 @@ export class Connection implements ResponseSink {
   private isClosed = false;
   private errorCode: string | undefined;
   private served = 0;
+  /** When the last call was started. */
+  private startedAt = 0;
 
   constructor(dialler: Dialler, owner: ConnectionOwner, connectTimeoutMs: number, isSlow: boolean) {
     this.owner = owner;
@@ -98,6 +109,7 @@ export class Connection implements ResponseSink {
   start(call: Call): void {
     this.call = call;
     call.connection = this;
+    this.startedAt = this.owner.now();
     this.parser.begin();
     call.sent?.();
     const { text, isAscii, body } = call.request;
@@ -194,7 +206,8 @@ export class Connection implements ResponseSink {
     clearTimeout(this.connectTimer);
     this.socket.destroy();
     const call = this.release();
-    const isStale = this.served > 0 && failure === 'reset' && !this.parser.hasBegun;
+    const isEarly = this.owner.now() - this.startedAt < staleMs;
+    const isStale = this.served > 0 && failure === 'reset' && !this.parser.hasBegun && isEarly;
     this.owner.closed(this, isStale ? call : undefined);
     if (!isStale) call?.fail(failure, this.errorCode);
   }

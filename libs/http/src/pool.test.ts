@@ -15,12 +15,15 @@ let pool: Pool;
 let now: number;
 let sockets: number;
 let held: ServerResponse[];
+let crashes: number;
+let crashAfterMs: number;
 let arrived: () => void;
 
 beforeEach(async () => {
   now = 0;
   sockets = 0;
   held = [];
+  crashes = 0;
   arrived = () => undefined;
   server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     if (request.url === '/hold') {
@@ -32,6 +35,10 @@ beforeEach(async () => {
     } else if (request.url === '/working') {
       response.writeProcessing();
       setImmediate(() => response.socket?.destroy());
+    } else if (request.url === '/crash') {
+      crashes += 1;
+      now += crashAfterMs;
+      response.socket?.destroy();
     } else if (request.url === '/echo') {
       request.pipe(response);
     } else response.end('answer');
@@ -223,6 +230,16 @@ describe('a pool', () => {
     expect(await get('/')).toBe('answer');
     expect(await get('/working')).toBe('reset');
     expect(pool.repeated).toBe(0);
+  });
+
+  it.each([
+    [999, 2],
+    [1_000, 1],
+  ])('sends a request whose connection is lost after %i ms of silence %i times', async (ms, times) => {
+    crashAfterMs = ms;
+    expect(await get('/')).toBe('answer');
+    expect(await get('/crash')).toBe('reset');
+    expect(crashes).toBe(times);
   });
 
   it('reuses no idle connection that the server may be closing', async () => {

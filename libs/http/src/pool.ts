@@ -83,6 +83,10 @@ export class Pool implements ConnectionOwner {
     for (const call of this.waiting.splice(this.waitingAt)) call.fail('closed');
   }
 
+  now(): number {
+    return this.options.now();
+  }
+
   freed(connection: Connection): void {
     const first = this.waiting[this.waitingAt];
     if (first && isSlowReader(first)) {
