@@ -92,6 +92,27 @@ describe('the answer of a server', () => {
     });
   });
 
+  test.each([
+    [401, 'unauthenticated'],
+    [402, 'budget-exhausted'],
+    [403, 'permission-denied'],
+    [404, 'not-found'],
+    [405, 'method-not-allowed'],
+    [408, 'deadline-exceeded'],
+    [413, 'too-large'],
+    [415, 'unsupported-media'],
+    [429, 'rate-limited'],
+    [400, 'invalid-request'],
+    [422, 'invalid-request'],
+    [500, 'invalid-request'],
+  ])(
+    'with status %i and the general type, which Claude’s API may give to any refusal, is %s',
+    (status, kind) => {
+      const error = { type: 'invalid_request_error', message: 'no' };
+      expect(client.decodeError(status, {}, { type: 'error', error }).kind).toBe(kind);
+    },
+  );
+
   test('with a page of another program has the kind of its status', () => {
     expect(client.decodeError(404, {}, '<html>').kind).toBe('not-found');
     expect(client.decodeError(500, {}, null).kind).toBe('upstream-failed');
@@ -102,7 +123,10 @@ describe('the answer of a server', () => {
     const long = {
       error: { type: 'invalid_request_error', message: 'prompt is too long: 9 tokens > 8 maximum' },
     };
-    expect(client.decodeError(400, {}, long).detail).toBe('context-length-exceeded');
+    for (const status of [400, 413]) {
+      const { kind, detail } = client.decodeError(status, {}, long);
+      expect([kind, detail]).toEqual(['invalid-request', 'context-length-exceeded']);
+    }
     const unknown = { error: { type: 'not_found_error', message: 'model: nope' } };
     expect(client.decodeError(404, {}, unknown).detail).toBe('model-not-found');
   });

@@ -89,6 +89,27 @@ export function decodeError(status: number, headers: HttpHeaders, body: unknown)
   return { ...markOverload(error, status), ...readRetryAdvice(headers) };
 }
 
+/** What a status of 4xx can say more precisely than that the request is invalid. */
+const refusals: ReadonlySet<ErrorKind> = new Set([
+  'unauthenticated',
+  'budget-exhausted',
+  'permission-denied',
+  'not-found',
+  'method-not-allowed',
+  'deadline-exceeded',
+  'too-large',
+  'unsupported-media',
+  'rate-limited',
+]);
+
+/**
+ * Whether the type of an error says less than its status. Claude's API may call a refusal with any status of 4xx an
+ * invalid_request_error; other servers of this dialect call every fault an api_error.
+ */
+function isVaguer(type: ErrorKind, status: ErrorKind): boolean {
+  return type === 'upstream-failed' || (type === 'invalid-request' && refusals.has(status));
+}
+
 /**
  * Reads an error body, or the body of a stream's `error` event. If it is not in this dialect's shape, `fallback` is the
  * kind and `silence` the message.
@@ -96,11 +117,10 @@ export function decodeError(status: number, headers: HttpHeaders, body: unknown)
 export function decodeErrorBody(body: unknown, fallback: ErrorKind, silence: string): ErrorInfo {
   const { type, message } = objectOf(objectOf(body).error);
   const known = typeof type === 'string' && Object.hasOwn(kindOf, type) ? kindOf[type] : undefined;
-  // Other servers of this dialect call every fault an api_error, so their status is more precise.
-  const kind = known === undefined || known === 'upstream-failed' ? fallback : known;
+  const kind = known === undefined || isVaguer(known, fallback) ? fallback : known;
   const text = typeof message === 'string' && message !== '' ? message.slice(0, longestMessage) : silence;
-  if (kind === 'invalid-request' && saysTooLong(text)) {
-    return { kind, message: text, detail: 'context-length-exceeded' };
+  if ((kind === 'invalid-request' || kind === 'too-large') && saysTooLong(text)) {
+    return { kind: 'invalid-request', message: text, detail: 'context-length-exceeded' };
   }
   if (isOutOfMoney(kind, text)) return { kind: 'budget-exhausted', message: text };
   if (kind === 'upstream-failed' && saysRefusedMedia(text)) return { kind: 'invalid-request', message: text };
