@@ -4,20 +4,39 @@ import { createAnswerReader } from './answer-reader.ts';
 
 const megabyte = 1024 * 1024;
 
-/** Reads a stream that begins a call and then says this much of a second one, which waits for the first. */
-function readSecondCall(megabytes: number): void {
+/** Begins to read a stream; returns what pushes the next delta of it. */
+function readStream(): (delta: object) => void {
   const codec = findClientCodec('openai');
   if (!codec) throw new Error('there is no such dialect');
   const head = { status: 200, header: () => undefined, headers: () => ({}) };
   const reader = createAnswerReader(codec, { id: 'a', createdAt: 0, model: 'm' }, head);
-  const push = (call: object) =>
-    reader.push(Buffer.from(`data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [call] } }] })}\n\n`));
-  push({ index: 0, id: 'first', function: { name: 'f', arguments: '{' } });
+  return (delta) => {
+    reader.push(Buffer.from(`data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`));
+  };
+}
+
+/** Reads a stream that begins a call and then says this much of a second one, which waits for the first. */
+function readSecondCall(megabytes: number): void {
+  const push = readStream();
+  push({ tool_calls: [{ index: 0, id: 'first', function: { name: 'f', arguments: '{' } }] });
   const second = { index: 1, id: 'second', function: { name: 'f', arguments: 'x'.repeat(megabyte) } };
-  for (let count = 0; count < megabytes; count += 1) push(second);
+  for (let count = 0; count < megabytes; count += 1) push({ tool_calls: [second] });
 }
 
 it('a second call is kept while the first goes on, but not without limit', () => {
   readSecondCall(30);
   expect(() => readSecondCall(70)).toThrow('the stream says nothing in 67108864 bytes');
+});
+
+it.each([
+  ['text', { content: 'x'.repeat(megabyte) }],
+  ['thoughts', { reasoning_content: 'x'.repeat(megabyte) }],
+  [
+    'arguments',
+    { tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: 'x'.repeat(megabyte) } }] },
+  ],
+])('an answer may be as long in a stream as in one piece, but not without limit: %s', (_what, delta) => {
+  const push = readStream();
+  for (let count = 0; count < 64; count += 1) push(delta);
+  expect(() => push(delta)).toThrow("the upstream's answer exceeds 67108864 characters");
 });

@@ -29,6 +29,8 @@ export interface AnswerReader {
 const maxErrorBytes = 64 * 1024;
 const maxSingleBytes = 64 * 1024 * 1024;
 const maxKeptBytes = 64 * 1024 * 1024;
+/** Of the whole answer of a stream. Whoever collects it holds all of it: a server that never ends would fill memory. */
+const maxSaidLength = 64 * 1024 * 1024;
 
 /** The reader that suits an answer. Throws `upstream-failed` for a compressed one. */
 export function createAnswerReader(
@@ -78,10 +80,14 @@ function createStreamReader(codec: ClientCodec, context: GenerationContext): Ans
   let goesOn = false;
   /** Bytes of the pieces since the last event. A second call, for example, is kept until the first has ended. */
   let keptBytes = 0;
+  let saidLength = 0;
   return {
     push(chunk) {
       const messages = parser.push(chunk);
       const events = decodeAll(messages, decoder);
+      for (const event of events) saidLength += lengthOf(event);
+      if (saidLength > maxSaidLength)
+        throw new SluiceError('upstream-failed', `the upstream's answer exceeds ${maxSaidLength} characters`);
       goesOn = events.length === 0 && messages.some((message) => !isPing(message));
       if (goesOn) keptBytes += chunk.length;
       else if (events.length > 0) keptBytes = 0;
@@ -92,6 +98,19 @@ function createStreamReader(codec: ClientCodec, context: GenerationContext): Ans
     goesOn: () => goesOn,
     end: () => [...decodeAll(parser.end(), decoder), ...decoder.end()],
   };
+}
+
+/** Characters that an event adds to the answer. */
+function lengthOf(event: GenerationEvent): number {
+  switch (event.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+      return event.text.length;
+    case 'tool-call-delta':
+      return event.arguments.length;
+    default:
+      return 0;
+  }
 }
 
 /** Servers of messages send pings, some without the name of the event. */
