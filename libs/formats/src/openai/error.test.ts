@@ -262,3 +262,11 @@ test('a chunk without an error holds none', () => {
   expect(decodeInBandError({ choices: [], error: null })).toBeUndefined();
   expect(decodeInBandError(null)).toBeUndefined();
 });
+
+test('an error that quotes endless words takes no longer to read than another', () => {
+  const message = 'last role '.repeat(50_000);
+  // It took 36 s.
+  const before = performance.now();
+  expect(decodeError(500, {}, { error: { message } }).kind).toBe('upstream-failed');
+  expect(performance.now() - before).toBeLessThan(1_000);
+});
