@@ -26,7 +26,8 @@ export interface AnswerReader {
   end(): readonly GenerationEvent[];
 }
 
-const maxErrorBytes = 64 * 1024;
+/** Some servers repeat the whole request in what they say of a mistake in it: FastAPI, and so vLLM and SGLang. */
+const maxErrorBytes = 8 * 1024 * 1024;
 const maxSingleBytes = 64 * 1024 * 1024;
 const maxKeptBytes = 64 * 1024 * 1024;
 /** Of the whole answer of a stream. Whoever collects it holds all of it: a server that never ends would fill memory. */
@@ -188,6 +189,8 @@ function nothingSaid({ isSingleCall: _wish, ...start }: GenerationContext): Gene
   ];
 }
 
+/** More of a plain text is not looked at: the dialects shorten it further. */
+const longestWords = 1000;
 /** Matches a page that a router made for people, with its own name in it, and bytes that are no text. */
 const noWords = /^\s*<|[^\P{Cc}\s]|\ufffd/u;
 
@@ -227,7 +230,7 @@ class BodyCollector {
 
   /** What it says in plain text; absent if it is something else. */
   words(): string | undefined {
-    const text = this.text();
+    const text = this.text().slice(0, longestWords);
     return noWords.test(text) ? undefined : text;
   }
 

@@ -527,6 +527,16 @@ describe('a failure of an upstream', () => {
     expect(failure.message.length).toBeLessThanOrEqual(500);
   });
 
+  it('is read to its end although it repeats a long request', async () => {
+    // FastAPI and what is built on it: vLLM, SGLang.
+    const complaint = { input: 'x'.repeat(5_000_000), loc: ['body', 'top_k'], msg: 'no such field' };
+    answerWith(422, { detail: [complaint] });
+    expect(await failureOf(createEngine())).toMatchObject({
+      kind: 'invalid-request',
+      message: 'top_k: no such field',
+    });
+  });
+
   it('is not reported in a page for people, nor in bytes that are no text', async () => {
     const silence = 'the upstream answered with status 413';
     answerWith(413, '\r\n<html><center>nginx at lb-3.internal</center>', { 'content-type': 'text/html' });
