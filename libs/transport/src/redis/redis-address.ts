@@ -29,6 +29,7 @@ export type RedisAddress =
     }
   | { kind: 'cluster'; isEncrypted: boolean; nodes: RedisNode[]; credentials: RedisCredentials };
 
+const specialCharacters = 'spells special characters as %40';
 const redisPort = 6_379;
 const sentinelPort = 26_379;
 /** The schemes that a URL may have, as the end of a sentence. */
@@ -48,7 +49,7 @@ export function parseRedisAddress(url: string): RedisAddress {
     case 'redis':
     case 'rediss':
       if (!URL.canParse(url) || rest === '') throw invalid('names its server as host:port');
-      checkDatabase(new URL(url));
+      checkServer(new URL(url));
       return { kind: 'server', url };
     case 'unix':
       return parseSocket(rest);
@@ -158,8 +159,14 @@ function parseSentinelCredentials(query = ''): RedisCredentials {
   return credentials;
 }
 
-/** Checks the database, because ioredis reads the URL by itself and takes database 0 for a name that is no number. */
-function checkDatabase({ pathname, searchParams }: URL): void {
+/**
+ * Checks what ioredis, which reads the URL by itself, would take for something else: a name that is no number for
+ * database 0, and half of a password that holds a bare # for the host, which is looked up and logged.
+ */
+function checkServer({ username, password, hash, pathname, searchParams }: URL): void {
+  if (hash !== '') throw invalid(specialCharacters);
+  decode(username);
+  decode(password);
   parseDatabase(pathname.slice(1));
   parseDatabase(searchParams.get('db') ?? '');
 }
@@ -174,7 +181,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw invalid('spells special characters as %40');
+    throw invalid(specialCharacters);
   }
 }
 
