@@ -140,7 +140,7 @@ it('several choices count as so many generations', async () => {
   const ticket = await ingress.admit(claim);
   expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([3, 40 + 3 * 60]);
   await expect(ingress.admit(bed.claim({ limits, jobs: 4 }))).rejects.toThrow(
-    'concurrency of this key is used up',
+    'concurrency of this key is 4: 3 generations are in flight, and the request asks for 4',
   );
   await ticket.settle({});
   expect((await ingress.usage(claim)).map(({ used }) => used)).toEqual([0, 40]);

@@ -14,14 +14,15 @@ export const concurrency = defineLimit({
   policy,
   check: ({ max }) => ({ primitive: 'lease', max }),
   amount: ({ jobs }) => jobs,
-  refuse({ max }, { scope, amount }) {
-    const fits = amount <= max;
-    return new SluiceError(
-      'rate-limited',
-      fits
-        ? `concurrency of this ${scope} is used up: ${max} generations are in flight`
-        : `concurrency of this ${scope} is ${max}, and the request asks for ${amount} generations`,
-      fits ? { retryAfterMs: 1000 } : { retryable: false },
-    );
+  refuse({ max }, { scope, amount, level }) {
+    const name = `concurrency of this ${scope} is ${max}`;
+    if (amount > max) {
+      const message = `${name}, and the request asks for ${amount} generations`;
+      return new SluiceError('rate-limited', message, { retryable: false });
+    }
+    // There may be fewer than the limit if the request asks for several, and more if the limit was lowered.
+    const running = level === 1 ? '1 generation is' : `${level} generations are`;
+    const message = `${name}: ${running} in flight, and the request asks for ${amount}`;
+    return new SluiceError('rate-limited', message, { retryAfterMs: 1000 });
   },
 });
