@@ -55,9 +55,23 @@ describe('a backend record', () => {
     ).toEqual(['b.credential', 'b.headers.x-a']);
   });
 
+  it('is told once about a variable that is not set, also where not every string is right', () => {
+    const raw = { engine: 'upstream', dialect: { env: 'DIALECT' }, baseUrl: { env: 'BASE' } };
+    expect(parseBackend(raw, 'b', {}).problems).toEqual([
+      { path: 'b.dialect', message: 'the environment variable DIALECT is not set' },
+      { path: 'b.baseUrl', message: 'the environment variable BASE is not set' },
+    ]);
+  });
+
   it('needs a known engine', () => {
     expect(parseBackend(undefined, 'b', {}).problems).toMatchObject([{ path: 'b' }]);
     expect(parseBackend({}, 'b', {}).problems).toMatchObject([{ path: 'b.engine' }]);
-    expect(parseBackend({ engine: 'simulatd' }, 'b', {}).problems[0]?.message).toContain('simulated');
+    const known = 'must be one of simulated, upstream, llama-cpp';
+    for (const [engine, message] of [
+      ['simulatd', `${known}; did you mean simulated?`],
+      ['vllm', known],
+    ]) {
+      expect(parseBackend({ engine }, 'b', {}).problems).toEqual([{ path: 'b.engine', message }]);
+    }
   });
 });

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@sluice/canonical';
-import { type Environment, type Problem, printPath, spellingHint } from '@sluice/runtime';
+import { type Environment, nearestSpelling, type Problem, printPath } from '@sluice/runtime';
 import { type BackendKind, defineBackendKind, type ParsedBackend } from './backend.ts';
 import { llamaCpp } from './llama-cpp/kind.ts';
 import { resolveSecretReferences } from './secret-references.ts';
@@ -25,7 +25,8 @@ export function parseBackend(raw: unknown, path: string, environment: Environmen
   const { engine, ...options } = raw;
   const kind = engineKinds.find((candidate) => candidate.kind === engine);
   if (!kind) {
-    const hint = typeof engine === 'string' ? spellingHint(engine, names) : '';
+    const nearest = typeof engine === 'string' ? nearestSpelling(engine, names) : undefined;
+    const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
     return {
       problems: [{ path: printPath(['engine'], path), message: `must be one of ${names.join(', ')}${hint}` }],
     };
@@ -33,6 +34,8 @@ export function parseBackend(raw: unknown, path: string, environment: Environmen
   const problems: Problem[] = [];
   const resolved = resolveSecretReferences(options, path, environment, problems);
   const parsed = kind.parse(resolved, path);
-  problems.push(...parsed.problems);
+  // The schema may also complain about what stands for a missing variable.
+  const missing = new Set(problems.map((problem) => problem.path));
+  problems.push(...parsed.problems.filter((problem) => !missing.has(problem.path)));
   return problems.length > 0 ? { problems } : parsed;
 }

@@ -28,7 +28,7 @@ export function resolveSecretReferences(
     return Object.fromEntries(entries);
   }
   const content = environment[variable];
-  // A placeholder for the missing value, so that the schema does not complain a second time.
+  // A placeholder for the missing value, so that the schema sees a string there.
   if (!content) problems.push({ path, message: `the environment variable ${variable} is not set` });
   return content || 'unset';
 }

@@ -34,7 +34,7 @@ export * from './product-version.ts';
 export { maskSecrets } from './secrets.ts';
 export { settingNames } from './setting-names.ts';
 export { readSettingsFile } from './settings-file.ts';
-export { spellingHint } from './spelling.ts';
+export { nearestSpelling, spellingHint } from './spelling.ts';
 export * from './timing-wheel.ts';
 export * from './transient-collections.ts';
 export * from './turn-batch.ts';
