@@ -177,8 +177,12 @@ it.each([
   [['keys', 'revoke'], 'keys revoke needs ID'],
   [['keys', 'list', 'x'], 'keys list has no use for "x"'],
   [
-    ['keys', 'mint', '--tenant', 'acme', '--expires', 'soon'],
-    '"soon" is not a duration such as 90s, 1m, 24h or 30d',
+    ['keys', 'mint', '--tenant', 'acme', '--expires', '31.1.2027'],
+    '"31.1.2027" is neither a duration such as 30d nor a date such as 2027-01-31',
+  ],
+  [
+    ['keys', 'mint', '--tenant', 'acme', '--expires', '90'],
+    '"90" is not a duration such as 90s, 1m, 24h or 30d',
   ],
   [['keys', 'mint', '--tenant', 'acme', '--expires', '2025-12-31'], '2025-12-31 is in the past'],
   [['keys', 'mint', '--tenant', 'acme', '--expires', '2027-02-31'], '"2027-02-31" is not a date'],

@@ -111,6 +111,10 @@ const lastInstant = 8_640_000_000_000_000;
 
 function parseExpiry(text: string, now: number): number {
   const [day] = /^\d{4}-\d\d-\d\d/.exec(text) ?? [];
+  if (day === undefined && !/^\d+[a-z]*$/.test(text)) {
+    const quoted = JSON.stringify(text);
+    throw new UsageError(`${quoted} is neither a duration such as 30d nor a date such as 2027-01-31`);
+  }
   const instant = day === undefined ? now + parseDurationMs(text) : Date.parse(text);
   if (Number.isNaN(instant) || (day !== undefined && !isDay(day)))
     throw new UsageError(`${JSON.stringify(text)} is not a date`);
