@@ -44,6 +44,29 @@ export async function warmUp(contender: Contender, bench: Bench, processes = 1):
   await bench.load(contender, { ...load, model: models.few });
 }
 
+/**
+ * Lends further, warm contenders of the same kind, and stops them afterwards. Rejects if the contender cannot start
+ * another.
+ */
+export async function withOthers<Found>(
+  contender: Contender,
+  bench: Bench,
+  use: (start: (processes?: number) => Promise<Contender>) => Promise<Found>,
+): Promise<Found> {
+  const started: Contender[] = [];
+  try {
+    return await use(async (processes = 1) => {
+      const other = await contender.startAnother?.({ processes });
+      if (!other) throw new Error(`another ${contender.name} can't be started`);
+      started.push(other);
+      await warmUp(other, bench, processes);
+      return other;
+    });
+  } finally {
+    for (const each of started) await each.stop();
+  }
+}
+
 export const everyKind: readonly ContenderKind[] = ['direct', 'proxy', 'gateway', 'other'];
 
 /** CPU microseconds of one role per unit; absent if there is no such role or nothing was done. */

@@ -176,8 +176,9 @@ export interface ServerTraits {
   readonly toolName: RegExp;
   /**
    * Rewrites a request for a server that refused it with these words, if another way to say it may be accepted. For a
-   * client of another format (`isForeign`), the rewrite may drop a wish. `isContinuation`: the last turn begins the answer,
-   * whose rest is asked for, so it stays the last; absent means false. Absent: the dialect has only one way to say everything.
+   * client of another format (`isForeign`), the rewrite may drop a wish. `isContinuation`: the last turn begins the
+   * answer, whose rest is asked for, so it stays the last; absent means false. Absent: the dialect has only one way to
+   * say everything.
    */
   rephrase?(
     body: JsonObject,

@@ -4,7 +4,7 @@ import { openIdleStreams } from '../idle-streams.ts';
 import { openFilesLimit } from '../machine.ts';
 import type { MeasureName, Measures } from '../measures.ts';
 import { readMemory } from '../processes.ts';
-import { type Bench, present, type Scenario, warmUp } from '../scenario.ts';
+import { type Bench, present, type Scenario, withOthers } from '../scenario.ts';
 import { measureInTurns, ratioInTurns } from '../turns.ts';
 import { measurePaced } from './first-token.ts';
 import { measureRequests } from './throughput.ts';
@@ -54,16 +54,8 @@ export const besideIdle: Scenario = {
   title: 'load beside idle streams',
   kinds: ['gateway'],
   startsOthers: true,
-  async measure(contender, bench) {
-    const started: Contender[] = [];
-    const start = async () => {
-      const fresh = await contender.startAnother?.();
-      if (!fresh) throw new Error(`another ${contender.name} can't be started`);
-      started.push(fresh);
-      await warmUp(fresh, bench);
-      return fresh;
-    };
-    try {
+  measure: (contender, bench) =>
+    withOthers(contender, bench, async (start) => {
       const [free, holding] = [await start(), await start()];
       const compare = async (): Promise<Change> => {
         const found = await measureInTurns(turns, [free, holding], (side) => bothLoads(side, bench));
@@ -75,27 +67,26 @@ export const besideIdle: Scenario = {
         [manyStreams, 'idle5000Rate', 'idle5000PerToken'],
       ];
       if (bench.mostIdle > manyStreams) levels.push([bench.mostIdle, 'idleMostRate', 'idleMostPerToken']);
+      const measures: Measures = {};
       const before = await compare();
-      const beside: Change[] = [];
-      for (const [count] of levels) {
+      for (const [count, rate, perToken] of levels) {
         const idle = await openIdleStreams(holding, bench.upstream, count);
         await sleep(settleMs);
-        beside.push(await compare().finally(() => idle.close()));
+        const beside = await compare().finally(() => idle.close());
+        [measures[rate], measures[perToken]] = [beside.rate, beside.perToken];
         await sleep(settleMs);
       }
       const after = await compare();
-      const measures: Measures = {};
-      for (const [at, change] of beside.entries()) {
-        const [, rate, perToken] = levels[at] ?? [];
-        if (!rate || !perToken) continue;
-        measures[rate] = (2 * change.rate) / (before.rate + after.rate);
-        measures[perToken] = (2 * change.perToken) / (before.perToken + after.perToken);
+      const without = {
+        rate: (before.rate + after.rate) / 2,
+        perToken: (before.perToken + after.perToken) / 2,
+      };
+      for (const [, rate, perToken] of levels) {
+        measures[rate] = (measures[rate] ?? Number.NaN) / without.rate;
+        measures[perToken] = (measures[perToken] ?? Number.NaN) / without.perToken;
       }
       return measures;
-    } finally {
-      for (const each of started) await each.stop();
-    }
-  },
+    }),
 };
 
 /** What a gateway does under both loads, as multiples of what another one does. */

@@ -1,6 +1,6 @@
 import type { Contender } from '../contender.ts';
 import type { Measures } from '../measures.ts';
-import { type Bench, cpuPer, present, type Scenario, warmUp } from '../scenario.ts';
+import { type Bench, cpuPer, present, type Scenario, withOthers } from '../scenario.ts';
 import { measureInTurns, ratioInTurns } from '../turns.ts';
 import { pacedPlan } from './first-token.ts';
 import { requestsPlan } from './throughput.ts';
@@ -47,19 +47,11 @@ interface Costs {
 }
 
 /** What so many processes of each at one Redis cost, as a multiple of what another side of the turns does. */
-async function compare(contender: Contender, bench: Bench, processes: number) {
-  const started: Contender[] = [];
-  const start = async (processes: number) => {
-    const fresh = await contender.startAnother?.({ processes });
-    if (!fresh) throw new Error(`another ${contender.name} can't be started`);
-    started.push(fresh);
-    await warmUp(fresh, bench, processes);
-    return fresh;
-  };
-  try {
+function compare(contender: Contender, bench: Bench, processes: number) {
+  return withOthers(contender, bench, async (start) => {
     const together = await start(processes);
     const singles: Contender[] = [];
-    while (singles.length < processes) singles.push(await start(1));
+    while (singles.length < processes) singles.push(await start());
     // As many load clients on every side but the last.
     const sides = [Array.from(singles, () => together), singles, singles.slice(0, 1)];
     const found = await measureInTurns(turns, sides, (side) => measureCosts(side, bench));
@@ -69,9 +61,7 @@ async function compare(contender: Contender, bench: Bench, processes: number) {
       redisPerRequest: (base: number) => ratioTo(base, (costs) => costs.redisPerRequest),
       perToken: (base: number) => ratioTo(base, (costs) => costs.perToken),
     };
-  } finally {
-    for (const each of started) await each.stop();
-  }
+  });
 }
 
 /** The whole load, shared evenly. */
