@@ -9,7 +9,8 @@ import {
 } from './load.ts';
 import { describeMachine, type Machine, openFilesLimit } from './machine.ts';
 import { type Measures, medians } from './measures.ts';
-import { type Bench, type Scenario, warmUp } from './scenario.ts';
+import { type Bench, type Scenario, stackPer, warmUp } from './scenario.ts';
+import { hasSettled } from './settled.ts';
 import type { Column } from './table.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -60,19 +61,28 @@ export async function runBench(options: BenchOptions): Promise<BenchResult> {
   for (const contender of contenders) await warmUp(contender, new Account(upstream, pace));
   for (const scenario of scenarios) {
     const taking = contenders.filter(({ kind }) => scenario.kinds.includes(kind));
-    // V8 compiles anew for each kind of load, so the first round of it is not kept.
-    for (let round = scenario.startsOthers ? 1 : 0; round <= rounds; round++) {
-      const title = `${scenario.title}, ${round === 0 ? 'warm-up' : `round ${round}`}`;
+    const measure = async (contender: Contender, which: string) => {
+      const title = `${scenario.title}, ${which}, ${contender.name}`;
+      const account = new Account(upstream, pace);
+      // If one contender can't do a scenario, its row stays empty and the run goes on.
+      const measures = await scenario.measure(contender, account).catch((error: Error): Measures => {
+        account.findings.push(error.message);
+        say(`${title}: ${error.message}`);
+        return {};
+      });
+      say(describe(title, measures, account));
+      return { measures, account };
+    };
+    for (const contender of scenario.startsOthers ? [] : taking) {
+      const costs: (number | undefined)[] = [];
+      while (!hasSettled(costs)) {
+        const { account } = await measure(contender, `warm-up ${costs.length + 1}`);
+        costs.push(account.cpuPerAnswer);
+      }
+    }
+    for (let round = 1; round <= rounds; round++) {
       for (const contender of taking) {
-        const account = new Account(upstream, pace);
-        // If one contender can't do a scenario, its row stays empty and the run goes on.
-        const measures = await scenario.measure(contender, account).catch((error: Error): Measures => {
-          account.findings.push(error.message);
-          say(`${title}, ${contender.name}: ${error.message}`);
-          return {};
-        });
-        say(describe(`${title}, ${contender.name}`, measures, account));
-        if (round === 0) continue;
+        const { measures, account } = await measure(contender, `round ${round}`);
         const { ownShare, restShare, findings } = account;
         samples.push({
           ...{ scenario: scenario.name, round, contender: contender.name },
@@ -99,6 +109,8 @@ export class Account implements Bench {
   readonly findings: string[] = [];
   ownShare = 0;
   restShare = 0;
+  /** What the contenders used in the last load, in microseconds; absent if their processes are not known. */
+  cpuPerAnswer: number | undefined;
 
   constructor(upstream: Upstream, pace: number) {
     this.upstream = upstream;
@@ -121,7 +133,9 @@ export class Account implements Bench {
     return cost;
   }
 
-  private record({ ownShare, restShare }: LoadCost, results: readonly LoadResult[]): void {
+  private record(cost: LoadCost, results: readonly LoadResult[]): void {
+    const { ownShare, restShare } = cost;
+    this.cpuPerAnswer = stackPer(cost, cost.answers);
     this.ownShare = Math.max(this.ownShare, ownShare);
     this.restShare = Math.max(this.restShare, restShare);
     for (const [error, count] of results.flatMap(({ errors }) => Object.entries(errors)))
