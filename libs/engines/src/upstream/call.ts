@@ -220,8 +220,22 @@ export class UpstreamCall implements Call, Limited, Resting {
   }
 
   private failSilent(): void {
+    if (!this.isRefused && this.endsWell()) return;
     const { firstEventTimeoutMs, idleTimeoutMs } = this.services;
     this.breakOff(silent(this.hasContent ? idleTimeoutMs : firstEventTimeoutMs, !this.hasContent));
+  }
+
+  /** Whether nothing was missing but the end of the stream: some servers leave one open that says that it is finished. */
+  private endsWell(): boolean {
+    try {
+      const events = this.reader?.end() ?? [];
+      if (events.at(-1)?.type !== 'finish') return false;
+      this.pass(events);
+      return true;
+    } catch {
+      // Half of a JSON body.
+      return false;
+    }
   }
 
   /** Nothing more comes. A refusal is already known from its head: many servers close before the rest is read. */

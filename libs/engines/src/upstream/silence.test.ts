@@ -113,6 +113,30 @@ describe('the silence of an upstream', () => {
     expect(errorOf(events)?.message).toMatch(/fell silent/);
   });
 
+  it('after all that an answer has to say ends it well, though the server leaves the stream open', async () => {
+    const { events, done } = await begin('openai');
+    const finish = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+    await say([delta({ content: 'all' }), finish], almost);
+    expect(events.at(-1)?.type).not.toBe('finish');
+    vi.advanceTimersByTime(2000);
+    await done;
+    expect(collect(events)).toMatchObject({
+      content: [{ type: 'text', text: 'all' }],
+      finish: { reason: 'stop' },
+    });
+  });
+
+  it('after the finish of generate content does, too', async () => {
+    const { events, done } = await begin('gemini');
+    const parts = [{ text: 'all' }];
+    await say(
+      [{ candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }] }],
+      idleTimeoutMs + 1,
+    );
+    await done;
+    expect(collect(events)).toMatchObject({ content: [{ type: 'text', text: 'all' }] });
+  });
+
   it('is not broken by pings', async () => {
     const { events, done } = await begin('anthropic');
     const message = { id: 'm', type: 'message', role: 'assistant', content: [], usage: { input_tokens: 1 } };
