@@ -115,7 +115,7 @@ describe('the command line', () => {
   }, 60_000);
 
   // One key in a terminal is two signals where npx passes it on, too.
-  it.each([[['SIGINT'] as const], [['SIGINT', 'SIGTERM'] as const]])(
+  it.each([[['SIGINT'] as const], [['SIGHUP'] as const], [['SIGINT', 'SIGTERM'] as const]])(
     'writes what it has when it is interrupted by %j, and says so',
     async (signals) => {
       const args = ['run', '-t', target, '-d', '1h', '-m', 'paced-n3', '--json', file('i.json')];

@@ -157,8 +157,8 @@ async function bench(flags: CommandLine['values']): Promise<number> {
 }
 
 /**
- * One interrupt may arrive twice: from the terminal, and passed on by a parent such as npx. On a busy machine the
- * second comes late, and must not end the program while it writes results.
+ * One interrupt, or the close of a terminal, may arrive twice: from the terminal, and passed on by a parent such as npx.
+ * On a busy machine the second comes late, and must not end the program while it writes results.
  */
 const sameInterruptMs = 2_000;
 
@@ -166,7 +166,7 @@ const sameInterruptMs = 2_000;
 function interrupts(): AbortSignal {
   const controller = new AbortController();
   let abortedAt = 0;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       const now = performance.now();
       if (!controller.signal.aborted) abortedAt = now;

@@ -57,7 +57,8 @@ describe('a fleet of client processes', () => {
     const result = await run(10, () => {
       // No interrupt of a terminal reaches whoever leads a group.
       for (const { pid = 0 } of children) process.kill(-pid, 0);
-      for (const child of children) for (const signal of ['SIGTERM', 'SIGINT'] as const) child.kill(signal);
+      for (const child of children)
+        for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) child.kill(signal);
     });
     expect(result.totals).toMatchObject({ offered: 40, ok: 40 });
   });

@@ -31,7 +31,7 @@ async function run(plan: ShardPlan): Promise<void> {
 }
 
 // A supervisor may signal all processes of a group. The parent alone reacts, and tells its shards.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 process.on('disconnect', () => stopping.abort());
 process.on('message', (message: ToShard) => {
   if (message.type === 'stop') stopping.abort();
