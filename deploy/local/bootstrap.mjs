@@ -13,6 +13,8 @@ const stamp = join(root, 'node_modules', '.sluice-installed');
 const stateFolder = join(root, '.sluice');
 const lock = join(stateFolder, 'installing');
 const environment = {
+  // What a start compiles is kept for the next, which then takes half the CPU time.
+  NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node-compile'),
   ...process.env,
   PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
   NX_DAEMON: 'false',
