@@ -42,6 +42,11 @@ const chunked =
   'X-Queue-Wait: 12.5\r\n\r\n5;ext=1\r\nhello\r\n1\r\n\n\r\nA\r\n world\r\n\r\n\r\n0\r\nx-trailer: 1\r\n\r\n';
 const counted = 'HTTP/1.1 429 Too Many Requests\r\ncontent-length: 4\r\nConnection: close\r\n\r\nbusy';
 
+/** An answer in chunks, in pieces. */
+function chunksOf(first: string, ...more: string[]): string[] {
+  return [`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${first}`, ...more];
+}
+
 describe('the response parser', () => {
   it('reads the same from any split of the bytes', () => {
     fc.assert(
@@ -173,6 +178,14 @@ describe('the response parser', () => {
       'half of a line end behind a chunk size',
       ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\rxabc\r\n0\r\n\r\n'],
     ],
+    ['a chunk size before half of a line end', chunksOf('3\nabc\r\n0\r\n\r\n')],
+    ['a chunk size in pieces before half of a line end', chunksOf('3', '\nabc\r\n0\r\n\r\n')],
+    ['a chunk before half of a line end', chunksOf('3\r\nabc\n0\r\n\r\n')],
+    ['half of a line end in the extension of a chunk', chunksOf('3;a\rb\r\nabc\r\n0\r\n\r\n')],
+    ['half of a line end behind the last chunk', chunksOf('0\n\r\n')],
+    ['half of a line end at the end', chunksOf('0\r\n\n')],
+    ['half of a line end in a trailer', chunksOf('0\r\nx: a\rb\r\n\r\n')],
+    ['a trailer before half of a line end', chunksOf('0\r\nx: a\n\r\n')],
     ['a chunk beyond all size', ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nfffffffffffff\r\n']],
     ['a chunk longer than its size', ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nab\r\n']],
     ['a length that is none', ['HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n']],

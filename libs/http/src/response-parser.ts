@@ -188,7 +188,11 @@ export class ResponseParser {
       ? Buffer.concat([this.rest, bytes.subarray(at, stop)]).toString('latin1')
       : bytes.toString('latin1', at, stop);
     this.rest = undefined;
-    this.acceptLine(line.endsWith('\r') ? line.slice(0, -1) : line);
+    const text = line.slice(0, -1);
+    // As in the head: some readers end a line at either of the two, others do not, and so find different chunks.
+    if (line !== `${text}\r` || text.includes('\r'))
+      throw new ProtocolError('a line between chunks that ends in a bare CR or LF');
+    this.acceptLine(text);
     return stop + 1;
   }
 
