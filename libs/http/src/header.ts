@@ -13,6 +13,22 @@ export function isHeaderName(text: string): boolean {
 }
 
 /**
+ * A header's value without the blanks around it. `trim` would also take off a form feed, a vertical tab and a no-break
+ * space, which other readers leave in the value: to them `\fchunked` is no coding, and the body ends elsewhere.
+ */
+export function trimBlanks(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isBlank(text[start])) start += 1;
+  while (end > start && isBlank(text[end - 1])) end -= 1;
+  return text.slice(start, end);
+}
+
+function isBlank(character: string | undefined): boolean {
+  return character === ' ' || character === '\t';
+}
+
+/**
  * Headers that decide how a message is framed and what becomes of its connection. Only the owner of the connection sets
  * them.
  */

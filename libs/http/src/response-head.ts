@@ -1,3 +1,5 @@
+import { trimBlanks } from './header.ts';
+
 /** The bytes were not an HTTP/1 response. */
 export class ProtocolError extends Error {}
 
@@ -14,6 +16,11 @@ const closes = /(?:^|[,\s])close(?:$|[,\s])/i;
  * or a bare LF, and a blank before the colon of a header that frames the body. Tested against text in lower case.
  */
 const oddLine = /\r(?!\n[^ \t])|(?<!\r)\n|\n(?:content-length|transfer-encoding)[ \t]/;
+/**
+ * A coding that is not plainly `chunked`: Node's client, for one, takes the chunks of `chunked,` and of
+ * `chunked, identity` for a body that ends with the connection. Tested against text in lower case.
+ */
+const oddCoding = /\r\ntransfer-encoding:(?! *chunked *(?:\r|$))/;
 const withoutBody = new Set([204, 304]);
 
 /** A longer head is not remembered. */
@@ -77,7 +84,7 @@ export class ResponseHead {
       const colon = line.indexOf(':');
       if (colon < 1) continue;
       const name = line.slice(0, colon).toLowerCase();
-      const value = line.slice(colon + 1).trim();
+      const value = trimBlanks(line.slice(colon + 1));
       const known = headers.get(name);
       if (Array.isArray(known)) known.push(value);
       else headers.set(name, known === undefined ? value : [known, value]);
@@ -92,7 +99,7 @@ export class ResponseHead {
     for (let found = this.lowerCase.indexOf(start); found >= 0; ) {
       const from = found + start.length;
       const stop = this.text.indexOf('\r\n', from);
-      values.push(this.text.slice(from, stop < 0 ? undefined : stop).trim());
+      values.push(trimBlanks(this.text.slice(from, stop < 0 ? undefined : stop)));
       found = this.lowerCase.indexOf(start, from);
     }
     return values;
@@ -111,15 +118,14 @@ export class ResponseHead {
 
   /** Whether an intermediary may see the end of the body elsewhere. Such a connection is not reused. */
   private isAmbiguous(minorVersion: string | undefined): boolean {
-    return (
-      this.framing.kind === 'chunked' && (minorVersion === '0' || this.values('content-length').length > 0)
-    );
+    if (this.framing.kind !== 'chunked') return false;
+    return minorVersion === '0' || this.values('content-length').length > 0 || oddCoding.test(this.lowerCase);
   }
 
   private isChunked(): boolean {
     let isChunked = false;
     for (const word of this.values('transfer-encoding').join().split(',')) {
-      const coding = word.trim().toLowerCase();
+      const coding = trimBlanks(word).toLowerCase();
       if (coding === 'chunked') isChunked = true;
       // `identity` changes nothing. We asked for no other coding.
       else if (coding !== '' && coding !== 'identity') throw new ProtocolError('a body in an unknown coding');
