@@ -15,6 +15,25 @@ function cut(bytes: Uint8Array, places: number[]): Uint8Array[] {
   return [...sorted, bytes.length].map((end, index) => bytes.subarray(sorted[index - 1] ?? 0, end));
 }
 
+/** Reads a whole stream, line by line, as the standard does it, with our field `error` and a last blank line added. */
+function readSlowly(bytes: Uint8Array): SseMessage[] {
+  const messages: SseMessage[] = [];
+  let message: Partial<SseMessage> = {};
+  const lines = new TextDecoder().decode(bytes).split(/\r\n|\r|\n/);
+  for (const line of [...lines, '']) {
+    const [, name, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (line === '') {
+      const { data } = message;
+      if (data !== undefined) messages.push({ ...message, data });
+      message = {};
+    } else if (name === 'data')
+      message.data = message.data === undefined ? value : `${message.data}\n${value}`;
+    else if (name === 'event' && value !== '') message.event = value;
+    else if (name === 'error') message = { event: name, data: value };
+  }
+  return messages;
+}
+
 describe('SseParser', () => {
   test('reads messages with and without a name', () => {
     expect(parse('event: ping\ndata: {}\n\ndata: {"a":1}\n\n')).toEqual([
@@ -129,6 +148,37 @@ describe('SseParser', () => {
         const bytes = new TextEncoder().encode(text);
         expect(parse(...cut(bytes, places))).toEqual(parse(text));
       }),
+    );
+  });
+
+  test('any stream gives the messages that a slow reader of the whole finds', () => {
+    const fields = [
+      'data: a',
+      'data: b\n',
+      'data:',
+      'data',
+      'event: x',
+      'event:',
+      'error: e',
+      ': c',
+      'id: 1',
+    ];
+    const messages = ['data: a\n\n', 'data: a\rdata: b\n\n', 'data: a\r\n\r\n'];
+    const marks = ['\n', '\n\n', '\r', '\r\n', '\uFEFF', ' ', ':', 'a', '\0', 'ä€😀', '\u2028'];
+    const bits = fc.array(fc.constantFrom(...fields, ...messages, ...marks), { minLength: 1, maxLength: 3 });
+    const pieces = fc.array(fc.oneof(bits, fc.constantFrom(...messages)), { maxLength: 6 });
+    const dirt = fc.constantFrom(undefined, undefined, 0xff, 0xc3, 0xe2, 0xf0);
+    fc.assert(
+      fc.property(pieces, dirt, fc.nat(), fc.array(fc.nat(), { maxLength: 2 }), (said, byte, at, places) => {
+        const parts = said.map((texts) => new TextEncoder().encode([texts].flat().join('')));
+        const [first] = parts;
+        if (first && byte !== undefined) first[at % first.length] = byte;
+        const whole = Buffer.concat(parts);
+        const wanted = readSlowly(whole);
+        expect(parse(...parts)).toEqual(wanted);
+        expect(parse(...cut(whole, places))).toEqual(wanted);
+      }),
+      { numRuns: 3_000 },
     );
   });
 
