@@ -44,7 +44,7 @@ const framed = fc.oneof(
   },
 );
 
-const interim = oneOf([''], ['HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n']);
+const interim = oneOf([''], ['\r\n', 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n']);
 const status = oneOf(['HTTP/1.1 200 OK'], ['HTTP/1.1 200', 'HTTP/1.0 200 OK', 'HTTP/1.1 204 No Content']);
 const put = fc.constantFrom('', '\n', '\r', '\r\n', ' ', '\t', '\0', '0', '3', ',', ':', ';', 'x');
 const change = fc.record({ at: fc.nat(), taken: fc.nat(2), put });

@@ -378,6 +378,12 @@ describe('a connection to a server that', () => {
     expect(connections).toBe(2);
   });
 
+  it('writes an empty line behind an answer is reused, even if the line comes after the next request', async () => {
+    const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n';
+    await serve(`${answer}a1`, `\r\n${answer}a2`);
+    expect([await get('/'), await get('/'), connections]).toEqual(['a1', 'a2', 1]);
+  });
+
   it('says that it closes is not reused, even before it does', async () => {
     const answer = 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\n';
     await serve(`${answer}a1`, `${answer}a2`);

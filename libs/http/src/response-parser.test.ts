@@ -133,6 +133,14 @@ describe('the response parser', () => {
     expect(bodies).toEqual(['']);
   });
 
+  it('passes over empty lines before a head, which are no part of the response', () => {
+    for (const pieces of [['\r\n'], ['\r', '\n'], ['\r\n\r\n', '\n']]) {
+      expect(parse(pieces).parser.hasBegun).toBe(false);
+      expect(parse([...pieces, counted]).bodies).toEqual(['busy']);
+      expect(parse([...pieces.slice(0, -1), pieces.at(-1) + counted]).bodies).toEqual(['busy']);
+    }
+  });
+
   it('reads a body with the coding `identity` by its length', () => {
     const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: Identity\r\ncontent-length: 5\r\n\r\n';
     expect(parse([`${head}hello`]).bodies).toEqual(['hello']);

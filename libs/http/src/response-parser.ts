@@ -78,8 +78,10 @@ export class ResponseParser {
   /** Reads until the state changes; returns the position reached. */
   private step(bytes: Buffer, at: number, end: number): number {
     switch (this.state) {
-      case 'head':
-        return this.parseHead(bytes, at, end);
+      case 'head': {
+        const start = this.rest ? at : passLineEnds(bytes, at, end);
+        return start === end ? end : this.parseHead(bytes, start, end);
+      }
       case 'length':
       case 'chunk-data': {
         const stop = Math.min(end, at + this.remaining);
@@ -213,6 +215,16 @@ export class ResponseParser {
     this.remaining = size;
     this.state = size === 0 ? 'trailers' : 'chunk-data';
   }
+}
+
+/**
+ * Where a head begins. Some servers write an empty line behind a body; if the next request has been sent by the time it
+ * comes, it stands before the next answer. Other clients pass over it, too.
+ */
+function passLineEnds(bytes: Buffer, at: number, end: number): number {
+  let start = at;
+  while (start < end && (bytes[start] === carriageReturn || bytes[start] === newline)) start += 1;
+  return start;
 }
 
 /** The value of an ASCII hexadecimal digit; -1 for anything else. */
