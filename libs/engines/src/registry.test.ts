@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseBackend } from './registry.ts';
+import { engineKinds, parseBackend } from './registry.ts';
 import { quietServices } from './test-services.ts';
 
 describe('a backend record', () => {
@@ -66,7 +66,7 @@ describe('a backend record', () => {
   it('needs a known engine', () => {
     expect(parseBackend(undefined, 'b', {}).problems).toMatchObject([{ path: 'b' }]);
     expect(parseBackend({}, 'b', {}).problems).toMatchObject([{ path: 'b.engine' }]);
-    const known = 'must be one of simulated, upstream, llama-cpp';
+    const known = `must be one of ${engineKinds.map(({ kind }) => kind).join(', ')}`;
     for (const [engine, message] of [
       ['simulatd', `${known}; did you mean simulated?`],
       ['vllm', known],
