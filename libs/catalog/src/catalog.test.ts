@@ -5,9 +5,25 @@ import { ConfigError, type Problem } from '@sluice/runtime';
 import { describe, expect, it } from 'vitest';
 import { parseCatalog, toPublicModels } from './catalog.ts';
 import { loadCatalog } from './load.ts';
-import { catalogSpellings, defaultCatalogSettings } from './settings.ts';
+import { catalogSettings, catalogSpellings, defaultCatalogSettings } from './settings.ts';
 
 const pool = { backend: { engine: 'simulated', slots: 8 } };
+/** With every setting that a pool has. */
+const fullPool = {
+  backend: { engine: 'upstream', baseUrl: 'http://host' },
+  waitBudgetMs: 5_000,
+  maxWaiting: 10,
+};
+/** With every setting that a model has. */
+const fullModel = {
+  pool: 'gpu',
+  backendModel: 'meta/llama-3:8b',
+  displayName: 'Llama 3',
+  createdAt: '2026-01-31',
+  contextTokens: 8192,
+  maxOutputTokens: 1024,
+  requestTimeoutMs: 60_000,
+};
 
 function problemsOf(raw: unknown): readonly Problem[] {
   try {
@@ -19,24 +35,30 @@ function problemsOf(raw: unknown): readonly Problem[] {
   return [];
 }
 
+/** Matches an object that has a field for each of the settings. */
+function namesIn(settings: object): unknown {
+  return expect.objectContaining(
+    Object.fromEntries(Object.keys(settings).map((name) => [name, expect.anything()])),
+  );
+}
+
 describe('parseCatalog', () => {
+  it('hands on every setting of a pool and of a model', () => {
+    const { shape } = catalogSettings;
+    const { pools, models } = parseCatalog({ pools: { gpu: fullPool }, models: { full: fullModel } });
+    expect(pools.get('gpu')).toEqual(namesIn(shape.pools.valueType.shape));
+    expect(models.get('full')).toEqual(namesIn(shape.models.valueType.shape));
+  });
+
   it('gives pools and models with their defaults', () => {
     const catalog = parseCatalog({
       pools: {
         sim: pool,
-        gpu: { backend: { engine: 'upstream', baseUrl: 'http://host' }, waitBudgetMs: 5_000, maxWaiting: 10 },
+        gpu: fullPool,
       },
       models: {
         plain: { pool: 'sim' },
-        full: {
-          pool: 'gpu',
-          backendModel: 'meta/llama-3:8b',
-          displayName: 'Llama 3',
-          createdAt: '2026-01-31',
-          contextTokens: 8192,
-          maxOutputTokens: 1024,
-          requestTimeoutMs: 60_000,
-        },
+        full: fullModel,
         numbered: { pool: 'gpu', createdAt: 1_700_000_000_000 },
       },
     });
