@@ -22,6 +22,12 @@ describe('the matrix of formats and dialects', () => {
     expect(lossy, renderMatrix(lossy)).toEqual([]);
   });
 
+  test('is printed with blanks between all cells of a row', () => {
+    const [, ...lines] = renderMatrix(cells).split('\n');
+    for (const row of lines.slice(0, lines.indexOf('')))
+      expect(row.split(/ {2,}/)).toHaveLength(1 + 2 * formats.length);
+  });
+
   test('refuses nothing for a server of the same dialect but what the format itself refuses', () => {
     for (const { format, dialect, request } of cells) {
       if (format === dialect && request?.state === 'refused') expect(request.rule).toBe(`${format} says so`);

@@ -12,15 +12,14 @@ export function renderMatrix(cells: readonly CellOutcome[]): string {
     rows.set(name, [...(rows.get(name) ?? []), cell]);
   }
   const nameWidth = Math.max(...[...rows.keys()].map((name) => name.length));
-  const width = Math.max(26, ...columns.map((column) => column.length)) + 2;
-  const lines = [
-    `${''.padEnd(nameWidth)}  ${columns.map((column) => column.padEnd(width)).join('')}`.trimEnd(),
-  ];
+  const width = Math.max(26, ...columns.map((column) => column.length));
+  // The path of a refusal may be longer than a column, and pushes the rest of its row to the right.
+  const lineOf = (name: string, words: readonly string[]) =>
+    [name.padEnd(nameWidth), ...words.map((word) => word.padEnd(width))].join('  ').trimEnd();
+  const lines = [lineOf('', columns)];
   for (const [name, row] of rows) {
-    const words = columns.map((column) =>
-      wordOf(row.find((cell) => columnOf(cell) === column)).padEnd(width),
-    );
-    lines.push(`${name.padEnd(nameWidth)}  ${words.join('')}`.trimEnd());
+    const words = columns.map((column) => wordOf(row.find((cell) => columnOf(cell) === column)));
+    lines.push(lineOf(name, words));
   }
   return [...lines, '', ...lossLines(cells), ...ruleLines(cells), summaryLine(cells), ''].join('\n');
 }
