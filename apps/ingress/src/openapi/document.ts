@@ -17,14 +17,19 @@ interface Dialect {
   error: JsonObject;
 }
 
+/** British, for no comma before the last. */
+const enumeration = new Intl.ListFormat('en-GB');
+
 /** Builds the OpenAPI 3.1 document of the whole API from the document of each format. */
 export async function createOpenApiDocument(version: string): Promise<JsonObject> {
   const components = new Components();
   const paths: Record<string, JsonObject> = {};
   const tags: Json[] = [];
+  const names: string[] = [];
   for (const { server, loadDocument } of formats.toReversed()) {
     const { title, description, error, routes } = await loadDocument();
     tags.push({ name: title, description });
+    names.push(title.toLowerCase());
     const dialect = { server, title, error: components.add(error) };
     for (const route of routes) addRoute(paths, route, dialect, components);
   }
@@ -34,8 +39,8 @@ export async function createOpenApiDocument(version: string): Promise<JsonObject
       title: 'Sluice',
       version,
       description:
-        'An inference gateway that speaks chat completions, messages and generate content. Every credential is ' +
-        'accepted on every route. Fields that a schema does not name are accepted.',
+        `An inference gateway that speaks ${enumeration.format(names)}. Every credential is accepted on every ` +
+        'route. Fields that a schema does not name are accepted.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],

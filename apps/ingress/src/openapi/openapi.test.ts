@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { isJsonObject, type JsonObject } from '@sluice/canonical';
-import { serverCodecs } from '@sluice/formats';
+import { formats, serverCodecs } from '@sluice/formats';
 import { productVersion } from '@sluice/runtime';
 import { fastify } from 'fastify';
 import { describe, expect, test } from 'vitest';
@@ -38,6 +38,13 @@ describe('the OpenAPI document', () => {
         paths.some((candidate) => candidate.startsWith(prefix)),
         path,
       ).toBe(true);
+    }
+  });
+
+  test('names every format in its description', async () => {
+    for (const { loadDocument } of formats) {
+      const { title } = await loadDocument();
+      expect(document.info).toMatchObject({ description: expect.stringContaining(title.toLowerCase()) });
     }
   });
 
