@@ -45,9 +45,11 @@ export const limitCommands: readonly Command[] = [
       const subject = readSubject(input);
       if (input.isSet('all') === input.words.length > 0)
         throw new UsageError('name the limits to remove, or say --all');
-      for (const name of input.words) limitNamed(name);
       const services = await open();
-      const names = input.isSet('all') ? Object.keys((await load(subject, services)).limits) : input.words;
+      const { limits: policies } = await load(subject, services);
+      // What a newer version has set can be removed as well: until then, all requests that it binds are refused.
+      for (const name of input.words) if (!Object.hasOwn(policies, name)) limitNamed(name);
+      const names = input.isSet('all') ? Object.keys(policies) : input.words;
       return changeLimits(subject, Object.fromEntries(names.map((name) => [name, null])), services);
     },
   },
@@ -97,16 +99,29 @@ async function changeLimits(subject: Subject, changes: LimitChanges, services: S
 
 async function showLimits(subject: Subject, services: Services) {
   const { tenant, limits: policies } = await load(subject, services);
+  const own: Limits = Object.fromEntries(Object.entries(policies).filter(isUnderstood));
+  const strange = Object.entries(policies).filter((entry) => !isUnderstood(entry));
   const usage = await services.admission.usage(
     subject.type === 'tenant'
-      ? { tenant, limits: { tenant: policies, key: {} } }
-      : { tenant, keyId: subject.id, limits: { tenant: {}, key: policies } },
+      ? { tenant, limits: { tenant: own, key: {} } }
+      : { tenant, keyId: subject.id, limits: { tenant: {}, key: own } },
   );
-  const rows = usage.map((each) => [each.limit, formatPolicy(policies[each.limit] ?? null), formatUse(each)]);
+  const rows = [
+    ...usage.map((each) => [each.limit, formatPolicy(own[each.limit] ?? null), formatUse(each)]),
+    ...strange.map(([name, policy]) => [name, formatPolicy(policy), 'not known to this version']),
+  ];
   return {
     text: formatTable(['LIMIT', 'POLICY', 'USED'], rows, `${subject.type} ${subject.id} has no limits`),
-    data: usage.map(({ limit, used, max }) => ({ limit, policy: policies[limit], used, max })),
+    data: [
+      ...usage.map(({ limit, used, max }) => ({ limit, policy: own[limit], used, max })),
+      ...strange.map(([limit, policy]) => ({ limit, policy })),
+    ],
   };
+}
+
+/** False for a policy that a newer version has set, whose limit or shape is not known here. */
+function isUnderstood([name, policy]: [name: string, policy: Json]): boolean {
+  return limits.find((limit) => limit.name === name)?.policy.safeParse(policy).success === true;
 }
 
 async function load(
