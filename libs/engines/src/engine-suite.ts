@@ -58,6 +58,7 @@ export function describeEngine(
     describeTale(engine, tale);
     describeAborts(engine, tale);
     describeResume(engine, tale);
+    describeStop(create);
     if (isScripted) describeScripted(engine);
   });
 }
@@ -126,6 +127,25 @@ function describeAborts(engine: () => Engine, tale: () => Tale): void {
     await done;
     await expectSilence(engine(), events, tale().ask(20));
     expect(events).toHaveLength(seen);
+  });
+}
+
+function describeStop(create: () => Promise<EngineSubject>): void {
+  it('ends what still runs in an error when it is stopped', async () => {
+    const { engine, tale, close } = await create();
+    await engine.start(new AbortController().signal);
+    let stopping: Promise<void> | undefined;
+    const { events, done } = record(engine, tale.ask(60), {
+      onEvent(seen) {
+        if (seen.filter(isContent).length === 5) stopping ??= engine.stop();
+      },
+    });
+    await done;
+    await stopping;
+    await close();
+    expect(findGrammarError(events)).toBeUndefined();
+    expect(events.at(-1)).toMatchObject({ type: 'error' });
+    expect(textOf(events)).toBe(tale.text(5));
   });
 }
 
