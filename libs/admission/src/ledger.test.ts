@@ -218,6 +218,16 @@ it('what began under an older policy neither empties a rate nor renews a budget 
   expect(after[1]).toBe(300 + 500);
 });
 
+it('what is more than all of a rate or a lease never fits', async () => {
+  const ledger = new Ledger(await bed.connect(), 15_000);
+  const lease = { primitive: 'lease', max: 4, key: `${slot}:lease` } as const;
+  const rate = { primitive: 'rate', max: 4, periodMs: 400, settles: false, key: `${slot}:rate` } as const;
+  for (const hold of [lease, rate]) {
+    const { refused, waitMs } = await ledger.reserve(request('large', { ...hold, amount: 5 }));
+    expect([refused, waitMs]).toEqual([0, undefined]);
+  }
+});
+
 it('a rate that was filled under another policy runs empty by the one that is asked', async () => {
   const ledger = new Ledger(await bed.connect(), 15_000);
   const rate = (max: number, periodMs: number) =>

@@ -211,7 +211,8 @@ local function ask(id, asked, from)
       end
       local over = max and not isKnown and level + amounts[index] - max or 0
       if over > 0 then
-        local wait = waitMs[check.primitive](check, over)
+        local isTooMuch = check.max and amounts[index] > check.max
+        local wait = isTooMuch and math.huge or waitMs[check.primitive](check, over)
         -- The longest wait counts: a caller that comes again after it should not be refused by another check.
         if not refused or wait > longestMs then refused, longestMs = seen - start - 6, wait end
       end
