@@ -174,7 +174,13 @@ class RedisAdmission implements Admission {
     const early = amounts.length > 0 ? undefined : this.fullPools.ask(pool, tenant, jobs);
     const entries = entrance.entries();
     const reservation: Reservation = { requestId, inputTokens: estimate.inputTokens, parts, entries };
-    const answer = await this.reserve(reservation, entrance);
+    for (const { list } of parts) this.book.announce(list.slot);
+    let answer: Answer;
+    try {
+      answer = await this.ledger.reserve(reservation);
+    } catch (cause) {
+      answer = await this.withoutReply(reservation, entrance, cause);
+    }
     if (amounts.length > 0) onRates?.(rateStates(policies, amounts, answer, this.clock.now()));
     this.refuseByPolicy(policies, amounts, answer);
     const permission = early ?? this.fullPools.ask(pool, tenant, jobs);
@@ -232,17 +238,15 @@ class RedisAdmission implements Admission {
     return { inputTokens, totalTokens: inputTokens + jobs * (maxOutputTokens ?? this.assumedOutputTokens) };
   }
 
-  private async reserve(reservation: Reservation, { isRunning }: Entrance): Promise<Answer> {
-    const { requestId, parts } = reservation;
-    for (const { list } of parts) this.book.announce(list.slot);
-    try {
-      return await this.ledger.reserve(reservation);
-    } catch (cause) {
-      // The script may have run although its reply was lost. A request whose jobs already run must have been admitted.
-      if (isRunning()) return admittedUnheard;
-      await this.book.settle({ requestId, slots: slotsOf(parts) });
-      throw new SluiceError('unavailable', 'admission does not answer', { retryAfterMs: 1000, cause });
-    }
+  /** The script may have run although its reply was lost. A request whose jobs already run must have been admitted. */
+  private async withoutReply(
+    { requestId, parts }: Reservation,
+    { isRunning }: Entrance,
+    cause: unknown,
+  ): Promise<Answer> {
+    if (isRunning()) return admittedUnheard;
+    await this.book.settle({ requestId, slots: slotsOf(parts) });
+    throw new SluiceError('unavailable', 'admission does not answer', { retryAfterMs: 1000, cause });
   }
 
   /** Throws if the check that refused belongs to a policy. The checks of the policies come before that of the pool. */

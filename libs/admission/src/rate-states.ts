@@ -12,16 +12,15 @@ export function rateStates(
   now: number,
 ): RateState[] {
   const states: RateState[] = [];
-  for (const [index, { limit }] of policies.entries()) {
-    const { counts, check } = limit;
+  policies.forEach(({ limit: { counts, check } }, index) => {
     const level = levels[index];
-    if (counts === undefined || check.primitive !== 'rate' || level === undefined) continue;
+    if (counts === undefined || check.primitive !== 'rate' || level === undefined) return;
     const { max, periodMs } = check;
     const used = refused === undefined ? level + (amounts[index] ?? 0) : level;
     const state = { counts, max, left: Math.max(0, max - used), fullAt: now + (used * periodMs) / max };
     const other = states.findIndex((known) => known.counts === counts);
     if (other < 0) states.push(state);
     else if (state.left < (states[other]?.left ?? 0)) states[other] = state;
-  }
+  });
   return states;
 }

@@ -276,7 +276,7 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts,
     return true;
   }
 
-  private async send(attempt: number, resume: Resume | undefined): Promise<void> {
+  private send(attempt: number, resume: Resume | undefined): Promise<void> {
     const { job, pool } = this.plan;
     const enqueuedAt = this.services.now();
     this.missing.reset();
@@ -288,7 +288,6 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts,
     const attemptJob: InferenceJob = { ...job, attempt, enqueuedAt, ...(resume && { resume }) };
     const { enter } = this.plan;
     this.plan.enter = undefined;
-    if (enter) await enter(attemptJob);
-    else await this.services.queue.enqueue(pool, attemptJob, urgent);
+    return enter ? enter(attemptJob) : this.services.queue.enqueue(pool, attemptJob, urgent);
   }
 }
