@@ -1,4 +1,4 @@
-import { type HttpFacts, recognizeFormat } from '@sluice/formats';
+import { type HttpFacts, recognizeFormat, statusOf } from '@sluice/formats';
 import type { ResponseWriter } from '@sluice/http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { limitLastStall } from '../answers/last-stall.ts';
@@ -45,9 +45,11 @@ export function openExchange(
   };
   // The listener refers to the response only, so that a long stream does not keep fastify's objects in memory.
   response.on('close', () => {
-    if (!response.headersSent) exchange.outcome ??= 'cancelled';
+    const { headersSent, statusCode } = response;
+    if (!headersSent) exchange.outcome ??= 'cancelled';
     services.promptRoom.give(exchange);
-    closeExchange(exchange, response.statusCode, services);
+    // Until there is a head, `statusCode` is the 200 that nobody was sent.
+    closeExchange(exchange, headersSent ? statusCode : statusOf.cancelled, services);
   });
   limitLastStall(response, services.stallLimitMs, () => {
     services.metrics.slowReaders.inc();

@@ -342,7 +342,7 @@ describe('an error', () => {
   ])('behind a request does not hide that its client leaves: %s', async (_what, bytes) => {
     const socket = connect(await listen(), '127.0.0.1').resume();
     socket.end(`${headTo('/held')}${body}${bytes}`);
-    await expect.poll(() => logged).toMatchObject([{ msg: 'request', outcome: 'cancelled' }]);
+    await expect.poll(() => logged).toMatchObject([{ msg: 'request', outcome: 'cancelled', status: 499 }]);
   });
 
   it('sends nothing to a client that has not asked anything yet', async () => {

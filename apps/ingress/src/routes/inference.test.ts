@@ -47,7 +47,7 @@ it('a client that leaves while its key is looked up keeps no room for its prompt
   );
   await asked.promise;
   client.destroy();
-  await until(() => logged.some((line) => line.includes('"cancelled"')));
+  await until(() => logged.some((line) => line.includes('"status":499,"outcome":"cancelled"')));
   found.resolve({ tenant: 'acme' } as Caller);
   await new Promise(setImmediate);
   expect(() => promptRoom.take({} as Exchange, 'acme', body.length)).not.toThrow();
