@@ -178,7 +178,7 @@ it('every metric is described once, with prefix, unit and closed labels', () => 
       { name: 'format', values: 'the registered formats' },
       { name: 'outcome', values: outcomes.join(', ') },
     ],
-    help: 'Requests that ended, without those of /livez and /readyz',
+    help: 'Requests that ended, without probes (/livez, /readyz, and those of coding CLIs)',
   });
   expect(rows.find((row) => row.name === 'sluice_redis_up')?.process).toBe('both');
   expect(rows.find((row) => row.name === 'sluice_engine_up')?.process).toBe('worker');

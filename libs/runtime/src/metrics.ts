@@ -100,10 +100,14 @@ const redisRoundTrip = durations(
 
 const ingressDefinitions = {
   buildInfo: gauge('sluice_build_info', '1, with the version as label', { version }),
-  requests: counter('sluice_requests_total', 'Requests that ended, without those of /livez and /readyz', {
-    format,
-    outcome: outcomes,
-  }),
+  requests: counter(
+    'sluice_requests_total',
+    'Requests that ended, without probes (/livez, /readyz, and those of coding CLIs)',
+    {
+      format,
+      outcome: outcomes,
+    },
+  ),
   requestDuration: durations(
     'sluice_request_duration_seconds',
     'Arrival to the last byte handed to the socket',
@@ -112,13 +116,13 @@ const ingressDefinitions = {
   ),
   timeToFirstToken: durations(
     'sluice_time_to_first_token_seconds',
-    'Arrival to the first content event written',
+    'Arrival to the first content event: written, or kept for an answer that is not streamed',
     { format, model },
     firstTokenMs,
   ),
   interTokenLatency: durations(
     'sluice_inter_token_latency_seconds',
-    'Gap between content events of one stream',
+    'Gap between content events of one answer, streamed or not',
     { format },
     perTokenMs,
   ),
@@ -218,7 +222,11 @@ const workerDefinitions = {
     'Worker processes started again after an unplanned end',
     {},
   ),
-  abandoned: counter('sluice_abandoned_total', 'Generations stopped because their ingress was gone', {}),
+  abandoned: counter(
+    'sluice_abandoned_total',
+    'Generations whose ingress was gone before it had all of them; what still ran of them was stopped',
+    {},
+  ),
   engineUp: gauge('sluice_engine_up', '1 while the engine can generate', { pool }),
   redisUp: gauge(
     'sluice_redis_up',
