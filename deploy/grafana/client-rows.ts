@@ -24,7 +24,7 @@ export const overview: Row = {
     },
     {
       title: 'Time to first token, p99',
-      description: 'Arrival to the first content event written, over five minutes.',
+      description: 'Arrival to the first content event, over five minutes.',
       unit: 's',
       kind: 'number',
       queries: [{ expression: 'sluice:time_to_first_token_seconds:p99_5m', legend: 'p99' }],
@@ -38,12 +38,15 @@ export const overview: Row = {
     },
     {
       title: 'Slots in use',
-      description: 'Busy slots of all. At 100 % requests wait.',
+      description: 'Busy slots, of those whose engine can generate. At 100 % requests wait.',
       unit: 'percentunit',
       kind: 'number',
       alarm: { from: 1 },
       queries: [
-        { expression: `sum(sluice_slots_busy${inPool}) / sum(sluice_slots${inPool})`, legend: 'in use' },
+        {
+          expression: `sum(sluice:slots_busy:sum${inPool}) / sum(sluice:slots_up:sum${inPool})`,
+          legend: 'in use',
+        },
       ],
     },
     {
@@ -83,7 +86,8 @@ export const traffic: Row = {
     },
     {
       title: 'In flight',
-      description: 'Requests admitted and not ended, and connections that are open for them.',
+      description:
+        'Requests admitted and not ended, and open connections, those without a request among them.',
       unit: 'short',
       queries: [
         { expression: 'sum by (format) (sluice_requests_in_flight)', legend: '{{format}}' },
@@ -106,13 +110,13 @@ export const latency: Row = {
     {
       title: 'Time to first token',
       description:
-        'Arrival to the first content event written. Compare with the engine’s own: the rest is queue and gateway.',
+        'Arrival to the first content event, which an answer that is not streamed keeps until its end. Compare with the engine’s own: the rest is queue and gateway.',
       unit: 's',
       queries: quantiles('sluice_time_to_first_token_seconds', [0.5, 0.95, 0.99]),
     },
     {
       title: 'Gap between tokens',
-      description: 'Gap between content events of one stream.',
+      description: 'Gap between content events of one answer.',
       unit: 's',
       queries: quantiles('sluice_inter_token_latency_seconds', [0.5, 0.95, 0.99]),
     },

@@ -91,6 +91,12 @@ describe('the dashboard', () => {
     expect(shared.filter(({ expression }) => !expression.includes('job=~"ingress|worker"'))).toEqual([]);
   });
 
+  it('counts frames as mended only where something was lost, not where a client left or reads slowly', () => {
+    const shown = queries.filter(({ expression }) => expression.includes('sluice_frames_dropped_total'));
+    expect(shown.length).toBeGreaterThan(0);
+    expect(shown.filter(({ expression }) => !expression.includes('{reason!~"unknown|paused"}'))).toEqual([]);
+  });
+
   it('asks only for recorded sums that there are', () => {
     const asked = queries.flatMap(({ expression }) => expression.match(/\bsluice:[a-z0-9_:]+/g) ?? []);
     expect(asked.filter((name) => !rules.includes(`record: ${name}\n`))).toEqual([]);
