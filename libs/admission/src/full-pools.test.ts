@@ -57,6 +57,17 @@ it('one request in ten milliseconds finds out whether the pool is still full', (
   expect(pools.refusal('gpu', 'acme', 1)).toBeUndefined();
 });
 
+it('a refusal of long ago keeps nobody of a burst out', () => {
+  pools.refused('gpu', 1, refusal);
+  pools.refused('gpu', 1, refusal, 'acme');
+  now = 10_000;
+  expect([pools.ask('gpu', 'acme', 1), pools.ask('gpu', 'acme', 1)]).toEqual(['open', 'open']);
+  expect(pools.refusal('gpu', 'acme', 1)).toBeUndefined();
+  // Full again: from here on all is as at the first refusal.
+  pools.refused('gpu', 1, refusal);
+  expect(pools.refusal('gpu', 'acme', 1)).toBe(refusal);
+});
+
 it('a tenant that has had its share is refused with the same words, and others are asked for', () => {
   pools.refused('gpu', 1, refusal, 'acme');
   expect(pools.refusal('gpu', 'acme', 1)).toBe(refusal);

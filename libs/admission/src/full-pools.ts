@@ -2,6 +2,11 @@ import type { SluiceError } from '@sluice/canonical';
 
 /** How long a pool that refused is taken to be still full. After that, the next request asks Redis again. */
 const holdMs = 10;
+/**
+ * How long after that a refusal still tells anything. In a flood a probe renews it sooner; once the flood is over, the
+ * pool may long be empty, and one probe must not keep the others of a burst out.
+ */
+const memoryMs = 100;
 
 /**
  * Why a request may ask Redis.
@@ -55,7 +60,9 @@ export class FullPools {
   ask(pool: string, tenant: string, jobs: number): Permission {
     const full = this.pools.get(pool);
     if (!full) return 'open';
-    const against = [full.everyone, full.tenants.get(tenant)].filter((each) => each && jobs >= each.jobs);
+    const against = [full.everyone, full.tenants.get(tenant)].filter(
+      (each) => each && jobs >= each.jobs && !this.isOver(each),
+    );
     if (against.length === 0) return 'open';
     if (jobs <= full.freed) {
       full.freed -= jobs;
@@ -73,7 +80,7 @@ export class FullPools {
       this.pools.set(pool, full);
     }
     const before = tenant === undefined ? full.everyone : full.tenants.get(tenant);
-    if (before) {
+    if (before && !this.isOver(before)) {
       before.refusal = refusal;
       before.jobs = Math.min(before.jobs, jobs);
       return;
@@ -92,6 +99,10 @@ export class FullPools {
   freed(pool: string, jobs: number): void {
     const full = this.pools.get(pool);
     if (full) full.freed += jobs;
+  }
+
+  private isOver({ probeAt }: Full): boolean {
+    return this.now() >= probeAt + memoryMs;
   }
 
   private isSure(full: Full | undefined, jobs: number): boolean {
