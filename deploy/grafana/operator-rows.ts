@@ -133,12 +133,12 @@ export const repair: Row = {
     {
       title: 'Frames',
       description:
-        'Asked for again, also for clients that read slowly, and dropped on arrival: old-attempt is the fence that ' +
-        'keeps a lost worker out. Left out is what clients cause: frames behind one that left (unknown) or that reads ' +
+        'Asked for again because they did not come, and dropped on arrival: old-attempt is the fence that keeps a lost ' +
+        'worker out. Left out is what clients cause: frames behind one that left (unknown) or that reads ' +
         'slowly (paused).',
       unit: 'cps',
       queries: [
-        { expression: total('sluice_resends_total'), legend: 'asked for again' },
+        { expression: total('sluice_resends_total{reason="missing"}'), legend: 'asked for again' },
         {
           expression: rate('sluice_frames_dropped_total{reason!~"unknown|paused"}', 'reason'),
           legend: 'dropped: {{reason}}',

@@ -35,7 +35,7 @@ test('a prompt that is long on its way to its worker is generated once', async (
       stream: true,
     });
     expect([answer.status, answer.text]).toEqual([200, referenceText(1, 0, 20)]);
-    expect(await gateway.metric('sluice_resends_total')).toBeGreaterThan(0);
+    expect(await gateway.metric('sluice_resends_total', { reason: 'missing' })).toBeGreaterThan(0);
     // It counts those after the first.
     expect(await gateway.metric('sluice_attempts_total')).toBe(0);
   } finally {

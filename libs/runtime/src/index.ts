@@ -24,6 +24,7 @@ export {
   type MetricDescription,
   type Outcome,
   outcomes,
+  type ResendReason,
   type WorkerMetrics,
 } from './metrics.ts';
 export * from './ops-ports.ts';

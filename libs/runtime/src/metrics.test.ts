@@ -19,12 +19,12 @@ describe('counters', () => {
     const metrics = createIngressMetrics(new Registry());
     metrics.requests.inc({ format: 'openai', outcome: 'ok' });
     metrics.requests.inc({ format: 'openai', outcome: 'rate-limited' }, 2);
-    metrics.resends.inc();
-    metrics.resends.inc(3);
+    metrics.slowReaders.inc();
+    metrics.slowReaders.inc(3);
     const seen = await samples(metrics.registry);
     expect(seen.get('sluice_requests_total{format="openai",outcome="ok"}')).toBe(1);
     expect(seen.get('sluice_requests_total{format="openai",outcome="rate-limited"}')).toBe(2);
-    expect(seen.get('sluice_resends_total')).toBe(4);
+    expect(seen.get('sluice_slow_readers_total')).toBe(4);
   });
 
   it('go on between scrapes, and are never counted back', async () => {

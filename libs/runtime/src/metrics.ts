@@ -46,6 +46,11 @@ const droppedFrameReasons = ['old-attempt', 'duplicate', 'unknown', 'paused'] as
 /** One of these reasons. */
 export type DroppedFrameReason = (typeof droppedFrameReasons)[number];
 
+/** Why frames were asked for again: they did not come, or were dropped because their client reads slowly. */
+const resendReasons = ['missing', 'paused'] as const;
+/** One of these reasons. */
+export type ResendReason = (typeof resendReasons)[number];
+
 /** How a fetch of media by URL ended. `refused`: the address must not be fetched, which clients see as unreachable. */
 const mediaFetchOutcomes = [
   'ok',
@@ -151,7 +156,9 @@ const ingressDefinitions = {
   refusals: counter('sluice_refusals_total', 'Requests refused before the queue, by what refused', {
     limit,
   }),
-  resends: counter('sluice_resends_total', 'Times that missing frames were asked for again', {}),
+  resends: counter('sluice_resends_total', 'Times that frames were asked for again', {
+    reason: resendReasons,
+  }),
   attempts: counter('sluice_attempts_total', 'Attempts after the first, by what ended the one before', {
     reason: attemptReasons,
   }),

@@ -1,5 +1,5 @@
 import type { GenerationEvent, Resume, ResumeAbility } from '@sluice/canonical';
-import type { AttemptReason, DroppedFrameReason } from '@sluice/runtime';
+import type { AttemptReason, DroppedFrameReason, ResendReason } from '@sluice/runtime';
 import type { Order } from '@sluice/transport';
 
 /** Everything that the attempt machine does to the world. It makes these calls in order, while it handles an input. */
@@ -19,6 +19,8 @@ export interface AttemptEffects {
    * The worker has finished, although delivery is paused and not everything has been delivered. May come several times.
    */
   workerDone(): void;
+  /** Counts an order to send frames again. */
+  askedAgain(reason: ResendReason): void;
   /** Counts a frame that was not delivered. */
   dropped(reason: DroppedFrameReason): void;
 }

@@ -24,6 +24,7 @@ function createBench({ resume = 'none', isPlainText = true, isStream = true }: F
   const withdrawn: number[] = [];
   const orders: ({ worker: string } & Omit<Order, 'requestId'>)[] = [];
   const dropped: string[] = [];
+  const asked: string[] = [];
   const done: number[] = [];
   let onDeliver: () => void = () => undefined;
   const machine = new AttemptMachine(
@@ -36,6 +37,7 @@ function createBench({ resume = 'none', isPlainText = true, isStream = true }: F
         onDeliver();
       },
       dropped: (reason) => dropped.push(reason),
+      askedAgain: (reason) => asked.push(reason),
       workerDone: () => done.push(machine.attempt),
     },
     { resumeAbility: () => resume, isPlainText, isStream, readerFormat: 'openai' },
@@ -46,6 +48,7 @@ function createBench({ resume = 'none', isPlainText = true, isStream = true }: F
     enqueued,
     withdrawn,
     dropped,
+    asked,
     done,
     orders,
     ordersOf: (kind: Order['kind']) => orders.filter((order) => order.kind === kind),
@@ -632,6 +635,20 @@ describe('a cancel', () => {
 });
 
 describe('a client that reads too slowly', () => {
+  it('has frames asked for again that were not lost, until it has caught up', () => {
+    const { machine, asked } = createMidway();
+    machine.pause();
+    machine.frame('a', 1, 1, [text('two ')]);
+    machine.resume();
+    machine.frame('a', 1, 3, [text('four ')]);
+    machine.running('a', 1, 4);
+    expect(new Set(asked)).toEqual(new Set(['paused']));
+    for (const [at, word] of ['two ', 'three '].entries()) machine.frame('a', 1, at + 1, [text(word)]);
+    asked.length = 0;
+    machine.frame('a', 1, 5, [text('six ')]);
+    expect(asked).toEqual(['missing']);
+  });
+
   it('gets what it missed when it reads again', () => {
     const { machine, text: received, dropped, ordersOf } = createMidway();
     machine.pause();

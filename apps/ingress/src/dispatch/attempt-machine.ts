@@ -32,6 +32,8 @@ export class AttemptMachine {
   private isClosed = false;
   private isPaused = false;
   private hasPaused = false;
+  /** Whether the next frame is one that was dropped in a pause, and so is asked for again without having been lost. */
+  private isCatchingUp = false;
   /** The next sequence number of the worker by the last heartbeat during a pause; absent if there was none. */
   private pausedNext: number | undefined;
   /** Whether an attempt before the current one ran, as far as we know. */
@@ -95,6 +97,7 @@ export class AttemptMachine {
       if (!hasGap) this.askAgain();
       return;
     }
+    this.isCatchingUp = false;
     for (let next = this.frames.take(); next; next = this.isClosed ? undefined : this.frames.take()) {
       this.accept(next);
     }
@@ -156,9 +159,7 @@ export class AttemptMachine {
     if (this.phase === 'running' && !this.isPaused) this.askAgain();
   }
 
-  /**
-   * Pauses delivery, because the client reads too slowly: frames that arrive now are dropped and asked for again later.
-   */
+  /** Pauses delivery to a client that reads too slowly: frames are dropped, and asked for again later. */
   pause(): void {
     this.isPaused = true;
     this.hasPaused = true;
@@ -168,6 +169,7 @@ export class AttemptMachine {
   resume(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
+    this.isCatchingUp = true;
     if (this.phase === 'running') this.askAgain();
   }
 
@@ -282,7 +284,9 @@ export class AttemptMachine {
   }
 
   private askAgain(): void {
-    if (this.worker !== undefined) this.order(this.worker, 'resend', this.frames.expected);
+    if (this.worker === undefined) return;
+    this.order(this.worker, 'resend', this.frames.expected);
+    this.effects.askedAgain(this.isCatchingUp ? 'paused' : 'missing');
   }
 
   private acknowledge(): void {

@@ -10,6 +10,7 @@ import type {
   DroppedFrameReason,
   Due,
   IngressMetrics,
+  ResendReason,
   Seat,
   TransientSet,
 } from '@sluice/runtime';
@@ -243,13 +244,16 @@ export class OpenGeneration implements Dispatched, AttemptEffects, AttemptFacts,
   }
 
   order(worker: string, order: Omit<Order, 'requestId'>): void {
-    if (order.kind === 'resend') this.services.metrics.resends.inc();
     this.services.orders.send(worker, { ...order, requestId: this.plan.requestId });
   }
 
   deliver(events: GenerationEvent[]): void {
     if (this.machine.phase === 'closed') this.services.onClosed(this);
     this.plan.onEvents(events);
+  }
+
+  askedAgain(reason: ResendReason): void {
+    this.services.metrics.resends.inc({ reason });
   }
 
   workerDone(): void {

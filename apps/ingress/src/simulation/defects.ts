@@ -40,6 +40,7 @@ function asObject(effects: AttemptEffects): AttemptEffects {
     withdraw: (attempt) => effects.withdraw(attempt),
     order: (worker, order) => effects.order(worker, order),
     deliver: (events) => effects.deliver(events),
+    askedAgain: (reason) => effects.askedAgain(reason),
     dropped: (reason) => effects.dropped(reason),
     workerDone: () => effects.workerDone(),
   };
