@@ -10,6 +10,7 @@ import {
   type StartEvent,
   type TextDelta,
   type ToolCallPart,
+  type ToolCallStart,
   type Usage,
   usageAtStart,
 } from '@sluice/canonical';
@@ -36,8 +37,11 @@ export function createStreamEncoder(call: ClientCall): StreamEncoder {
 interface Choice {
   /** The rest of a chunk after its content, from the index on. */
   tail: string;
-  /** The call that is being written. Parts are written whole, so it waits for its end and for what is added to it. */
-  call: ToolCallPart | undefined;
+  /**
+   * The calls that are not written yet, the last of them perhaps not whole. Parts are written whole, and calls in the
+   * chunk with the reason to finish: before version 2, the SDK for Python answers only those of the last chunk.
+   */
+  calls: ToolCallPart[];
   /** The kind of block that an annotation would belong to. */
   open: 'text' | 'reasoning' | 'other';
   hasContent: boolean;
@@ -70,26 +74,27 @@ class GeminiStreamEncoder implements StreamEncoder {
   push(event: GenerationEvent, choice: number): string {
     const state = this.choices[choice];
     if (!state || state.isDone || this.isOver) return '';
-    if (event.type === 'text-delta' && !state.call && !event.logprobs)
-      return this.writeText(event.text, state);
-    if (event.type === 'block-annotation' && state.call) {
-      mergeExtensions(state.call, event.extensions);
+    const call = state.calls.at(-1);
+    if (event.type === 'text-delta' && !call && !event.logprobs) return this.writeText(event.text, state);
+    if (event.type === 'block-annotation' && call) {
+      mergeExtensions(call, event.extensions);
       return '';
     }
+    if (event.type === 'tool-call-start') return this.holdCall(event, state);
     if (event.type === 'tool-call-delta') {
-      if (state.call) state.call.arguments += event.arguments;
+      if (call) call.arguments += event.arguments;
       return '';
     }
     if (event.type === 'tool-call-end') {
-      if (state.call && event.extensions) mergeExtensions(state.call, event.extensions);
+      if (call && event.extensions) mergeExtensions(call, event.extensions);
       return '';
     }
     // An event without a block does not end the call that it interrupts.
     if (event.type === 'opaque' && event.block === undefined) return this.passBy(event);
-    // An incomplete call is dropped: with half of its arguments it would be another call.
+    // Its calls are dropped: nobody is to run those of a failed answer, and the last one may lack half of its arguments.
     if (event.type === 'error') return this.fail(event);
-    if (event.type === 'finish' && isCutOff(state.call, event)) state.call = undefined;
-    return this.flushCall(state, choice) + this.write(event, state, choice);
+    if (event.type === 'finish') return this.finish(event, state, choice);
+    return this.flushCalls(state, choice) + this.write(event, state, choice);
   }
 
   keepAlive(): string {
@@ -97,7 +102,7 @@ class GeminiStreamEncoder implements StreamEncoder {
   }
 
   private write(
-    event: Exclude<GenerationEvent, { type: 'tool-call-delta' | 'tool-call-end' | 'error' }>,
+    event: Exclude<GenerationEvent, { type: `tool-call-${string}` | 'error' | 'finish' }>,
     state: Choice,
     choice: number,
   ): string {
@@ -110,19 +115,11 @@ class GeminiStreamEncoder implements StreamEncoder {
           : this.writeText(event.text, state);
       case 'reasoning-delta':
         return this.writeThought(event.text, state);
-      case 'tool-call-start': {
-        const { id, name, extensions } = event;
-        state.call = { type: 'tool-call', id, name, arguments: '', ...(extensions && { extensions }) };
-        state.open = 'other';
-        return '';
-      }
       case 'block-annotation':
         return this.annotate(event.extensions[FORMAT] ?? {}, state, choice);
       case 'opaque':
         if (event.format !== FORMAT) return '';
         return this.writePart({ type: 'opaque', format: FORMAT, value: event.value }, state, choice);
-      case 'finish':
-        return this.finish(event, state, choice);
       default:
         return assertNever(event);
     }
@@ -194,20 +191,33 @@ class GeminiStreamEncoder implements StreamEncoder {
     return this.writePart({ type: state.open, text: '', extensions }, state, choice);
   }
 
-  private flushCall(state: Choice, choice: number): string {
-    const { call } = state;
-    if (!call) return '';
-    state.call = undefined;
-    return this.writePart(call, state, choice);
+  private holdCall({ id, name, extensions }: ToolCallStart, state: Choice): string {
+    state.calls.push({ type: 'tool-call', id, name, arguments: '', ...(extensions && { extensions }) });
+    state.open = 'other';
+    return '';
+  }
+
+  private flushCalls(state: Choice, choice: number): string {
+    const parts = this.takeCalls(state);
+    return parts.length > 0 ? this.writeCandidate(parts, choice, {}) : '';
+  }
+
+  private takeCalls(state: Choice): JsonObject[] {
+    return state.calls.splice(0).flatMap((call) => this.encodePart(call, state));
   }
 
   private writePart(part: AssistantPart, state: Choice, choice: number): string {
+    if (part.type === 'opaque') state.open = 'other';
+    const parts = this.encodePart(part, state);
+    return parts.length > 0 ? this.writeCandidate(parts, choice, {}) : '';
+  }
+
+  private encodePart(part: AssistantPart, state: Choice): JsonObject[] {
     state.hasContent = true;
     const encoded = encodeAnswerPart(part, this.facts);
-    if (part.type === 'opaque') state.open = 'other';
-    if (!encoded) return '';
+    if (!encoded) return [];
     state.hasMalformedCall ||= encoded.isMalformed;
-    return this.writeCandidate([encoded.part], choice, {});
+    return [encoded.part];
   }
 
   private finish(event: FinishEvent, state: Choice, choice: number): string {
@@ -219,8 +229,11 @@ class GeminiStreamEncoder implements StreamEncoder {
     const response = nestedIn(kept, 'response');
     const usageMetadata = encodeUsage(this.usage, this.facts.textOnly);
     const beside = { ...this.besides(), usageMetadata, ...response };
+    if (isCutOff(state.calls.at(-1), event)) state.calls.pop();
+    const calls = this.takeCalls(state);
+    const emptyParts = this.facts.isOlderSdk ? [] : [emptyPart];
     const candidate = {
-      content: { role: 'model', parts: this.facts.isOlderSdk ? [] : [emptyPart] },
+      content: { role: 'model', parts: calls.length > 0 ? calls : emptyParts },
       finishReason: encodeFinishReason(event, state.hasMalformedCall),
       index: choice,
       ...nestedIn(kept, 'candidate'),
@@ -242,7 +255,7 @@ class GeminiStreamEncoder implements StreamEncoder {
 function newChoice(index: number): Choice {
   return {
     tail: `,"index":${index}}]}`,
-    call: undefined,
+    calls: [],
     open: 'other',
     hasContent: false,
     hasMalformedCall: false,

@@ -62,6 +62,33 @@ describe('the encoder', () => {
     );
   });
 
+  // Before version 2, the SDK for Python runs the functions of each chunk, but goes on with the results of the last.
+  test('writes all calls at the end of an answer in the chunk with its reason to finish', () => {
+    const whole = (block: number): GenerationEvent[] => [
+      { type: 'tool-call-start', block, id: `c${block}`, name: 'f' },
+      { type: 'tool-call-delta', block, arguments: '{"a":1}' },
+      { type: 'tool-call-end', block },
+    ];
+    const chunks = (events: GenerationEvent[]) =>
+      JSON.parse(encode([start, ...events, finish], call({ sse: false })));
+    const callPart = (block: number) => ({ functionCall: { id: `c${block}`, name: 'f', args: { a: 1 } } });
+    const candidate = (...parts: JsonObject[]) => ({ candidates: [{ content: { parts } }] });
+    const last = (...parts: JsonObject[]) => ({
+      candidates: [{ content: { parts }, finishReason: 'STOP' }],
+      usageMetadata: { candidatesTokenCount: 3 },
+    });
+    expect(chunks([hi, ...whole(1), ...whole(2)])).toMatchObject([
+      candidate({ text: 'Hi' }),
+      last(callPart(1), callPart(2)),
+    ]);
+    const after: GenerationEvent = { type: 'text-delta', block: 2, text: 'Bye' };
+    expect(chunks([...whole(0), ...whole(1), after])).toMatchObject([
+      candidate(callPart(0), callPart(1)),
+      candidate({ text: 'Bye' }),
+      last({ text: '' }),
+    ]);
+  });
+
   test('continues a call after an event that passes by', () => {
     const inTheMiddle = (event: GenerationEvent): GenerationEvent[] => [
       start,
