@@ -297,6 +297,21 @@ describe('the tools of the simulated model', () => {
     expect(event).toMatchObject({ type: 'error', error: { kind: 'invalid-request' } });
   });
 
+  it('need not be declared any more once they were called', async () => {
+    const called = (fields: Partial<InferenceRequest>) => {
+      const request = ask('[[sim tool=hand_over]]', fields);
+      request.messages.push(
+        { role: 'assistant', content: [{ type: 'tool-call', id: 'c', name: 'hand_over', arguments: '{}' }] },
+        { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c', content: [] }] },
+      );
+      return request;
+    };
+    const bare = collect(await runToEnd(called({})));
+    expect(bare.content).toMatchObject([{ type: 'text' }]);
+    const other = collect(await runToEnd(called({ tools: [clock], toolChoice: { type: 'required' } })));
+    expect(other.content).toMatchObject([{ type: 'tool-call', name: 'get_time' }]);
+  });
+
   it('are ended properly when the limit cuts their arguments', async () => {
     const events = await runToEnd(ask('[[sim tool=get_time]]', { tools, sampling: { maxOutputTokens: 2 } }));
     expect(findGrammarError(events)).toBeUndefined();

@@ -13,8 +13,10 @@ export function chooseTools(
   const choice = request.toolChoice ?? { type: 'auto' };
   if (choice.type === 'none') return [];
   if (choice.type === 'tool') return [toolNamed(request, choice.name)];
-  const wanted = (directive?.tools ?? []).map((name) => toolNamed(request, name));
   if (choice.type === 'auto' && endsWithToolResult) return [];
+  // Once called, a tool need not be declared again: an agent that a conversation was handed over to has its own tools.
+  const names = (directive?.tools ?? []).filter((name) => !endsWithToolResult || isDeclared(request, name));
+  const wanted = names.map((name) => toolNamed(request, name));
   const allowed = choice.allowed && new Set(choice.allowed);
   const permitted = (tool: FunctionTool) => allowed?.has(tool.name) ?? true;
   const chosen = wanted.filter(permitted);
@@ -29,6 +31,10 @@ export function chooseTools(
 
 function functionTools(request: InferenceRequest): FunctionTool[] {
   return (request.tools ?? []).filter((tool) => tool.type === 'function');
+}
+
+function isDeclared(request: InferenceRequest, name: string): boolean {
+  return functionTools(request).some((tool) => tool.name === name);
 }
 
 function toolNamed(request: InferenceRequest, name: string): FunctionTool {
