@@ -1,5 +1,13 @@
+import { parseArgs } from 'node:util';
+import { readCommandLine } from '../support/command-line.ts';
 import { check } from './checker.ts';
 import { createSoundLog, seededBugs } from './seeded-bugs.ts';
+
+const help = `Puts every seeded bug into the log of a sound run and tells whether the checker of the fault run catches it.
+It has no flags but --help.
+`;
+
+readCommandLine(help, () => parseArgs({ options: { help: { type: 'boolean', short: 'h' } } }).values);
 
 let missed = check(createSoundLog()).length;
 process.stdout.write(`a sound run: ${missed} violations\n`);
