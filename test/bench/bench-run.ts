@@ -109,7 +109,7 @@ export class Account implements Bench {
   readonly findings: string[] = [];
   ownShare = 0;
   restShare = 0;
-  /** What the contenders used in the last load, in microseconds; absent if their processes are not known. */
+  /** CPU microseconds of the contenders per answer of the last load; absent if their processes are not known. */
   cpuPerAnswer: number | undefined;
 
   constructor(upstream: Upstream, pace: number) {

@@ -238,7 +238,10 @@ class RedisAdmission implements Admission {
     return { inputTokens, totalTokens: inputTokens + jobs * (maxOutputTokens ?? this.assumedOutputTokens) };
   }
 
-  /** The script may have run although its reply was lost. A request whose jobs already run must have been admitted. */
+  /**
+   * Answers for a reservation whose reply was lost, although the script may have run: a request whose jobs already run
+   * must have been admitted, any other is settled. Throws `unavailable` for that.
+   */
   private async withoutReply(
     { requestId, parts }: Reservation,
     { isRunning }: Entrance,

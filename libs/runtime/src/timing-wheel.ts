@@ -11,8 +11,8 @@ export interface Due<Self extends { seat?: Seat<Self> | undefined }> {
 
 /**
  * Looks at each of thousands of members when it is due, and at hardly any other: a timing wheel, whose spokes hold those
- * that are due within the same step. Looking at all of them a few times a second takes 0.2 to 0.4 µs for each, since everything
- * about them has left the caches since the last time.
+ * that are due within the same step. Looking at all of them a few times a second takes 0.2 to 0.4 µs for each, since
+ * everything about them has left the caches since the last time.
  *
  * Instants are numbers of any unit that only grow. A member that puts its instant off stays where it is and is moved
  * when its old one has come; one whose instant comes nearer has to be put again.

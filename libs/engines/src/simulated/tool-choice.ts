@@ -15,8 +15,9 @@ export function chooseTools(
   if (choice.type === 'tool') return [toolNamed(request, choice.name)];
   if (choice.type === 'auto' && endsWithToolResult) return [];
   // Once called, a tool need not be declared again: an agent that a conversation was handed over to has its own tools.
-  const names = (directive?.tools ?? []).filter((name) => !endsWithToolResult || isDeclared(request, name));
-  const wanted = names.map((name) => toolNamed(request, name));
+  const wanted = (directive?.tools ?? []).flatMap((name) =>
+    endsWithToolResult ? (findTool(request, name) ?? []) : toolNamed(request, name),
+  );
   const allowed = choice.allowed && new Set(choice.allowed);
   const permitted = (tool: FunctionTool) => allowed?.has(tool.name) ?? true;
   const chosen = wanted.filter(permitted);
@@ -33,12 +34,12 @@ function functionTools(request: InferenceRequest): FunctionTool[] {
   return (request.tools ?? []).filter((tool) => tool.type === 'function');
 }
 
-function isDeclared(request: InferenceRequest, name: string): boolean {
-  return functionTools(request).some((tool) => tool.name === name);
+function findTool(request: InferenceRequest, name: string): FunctionTool | undefined {
+  return functionTools(request).find((tool) => tool.name === name);
 }
 
 function toolNamed(request: InferenceRequest, name: string): FunctionTool {
-  const tool = functionTools(request).find((candidate) => candidate.name === name);
+  const tool = findTool(request, name);
   if (!tool)
     throw new SluiceError('invalid-request', 'the tool to call is not among the declared function tools');
   return tool;

@@ -220,13 +220,13 @@ export class UpstreamCall implements Call, Limited, Resting {
   }
 
   private failSilent(): void {
-    if (!this.isRefused && this.endsWell()) return;
+    if (!this.isRefused && this.concludeIfWhole()) return;
     const { firstEventTimeoutMs, idleTimeoutMs } = this.services;
     this.breakOff(silent(this.hasContent ? idleTimeoutMs : firstEventTimeoutMs, !this.hasContent));
   }
 
-  /** Whether nothing was missing but the end of the stream: some servers leave one open that says that it is finished. */
-  private endsWell(): boolean {
+  /** Some servers leave a stream open that has said that it is finished. Returns whether this one had. */
+  private concludeIfWhole(): boolean {
     try {
       const events = this.reader?.end() ?? [];
       if (events.at(-1)?.type !== 'finish') return false;
