@@ -49,9 +49,22 @@ describe('other servers’ finish words', () => {
     ['sensitive', 'content-filter'],
     ['refusal', 'content-filter'],
     ['SAFETY', 'content-filter'],
+    ['RECITATION', 'content-filter'],
+    ['PROHIBITED_CONTENT', 'content-filter'],
+    ['content_filtered', 'content-filter'],
+    ['guardrail_intervened', 'content-filter'],
+    ['MALFORMED_FUNCTION_CALL', 'other'],
     ['something_new', 'other'],
   ])('%s means %s and is kept', (word, reason) => {
     expect(decodeFinishWord(word)).toEqual({ reason, rawReason: word });
+  });
+
+  test.each([
+    ['content_filter: PROHIBITED_CONTENT', 'content-filter', 'PROHIBITED_CONTENT'],
+    ['content_filter: SOMETHING_NEW', 'content-filter', 'SOMETHING_NEW'],
+    ['function_call_filter: MALFORMED_FUNCTION_CALL', 'other', 'MALFORMED_FUNCTION_CALL'],
+  ])('Gemini’s %s means %s and keeps its own word', (word, reason, rawReason) => {
+    expect(decodeFinishWord(word)).toEqual({ reason, rawReason });
   });
 
   test.each([

@@ -25,8 +25,22 @@ const reasons = new Map<string, FinishReason>([
   ['function_call', 'tool-calls'],
   ['content_filter', 'content-filter'],
   ['refusal', 'content-filter'],
-  ['safety', 'content-filter'],
   ['sensitive', 'content-filter'],
+  // Bedrock's.
+  ['content_filtered', 'content-filter'],
+  ['guardrail_intervened', 'content-filter'],
+  // Gemini's.
+  ['safety', 'content-filter'],
+  ['recitation', 'content-filter'],
+  ['language', 'content-filter'],
+  ['blocklist', 'content-filter'],
+  ['prohibited_content', 'content-filter'],
+  ['spii', 'content-filter'],
+  ['model_armor', 'content-filter'],
+  ['image_safety', 'content-filter'],
+  ['image_prohibited_content', 'content-filter'],
+  ['image_recitation', 'content-filter'],
+  ['image_other', 'content-filter'],
 ]);
 
 /** Words for an answer that the server could not complete: of SGLang and vLLM, DeepSeek, Zhipu and TensorRT-LLM. */
@@ -39,11 +53,15 @@ const failures: ReadonlySet<string> = new Set([
   'timeout',
 ]);
 
+/** Gemini's own API puts its word behind one of this dialect: `content_filter: PROHIBITED_CONTENT`. */
+const withOwnWord = /^(\w+): *(\w+)$/;
+
 /** What a server's word means; `failed` for words that report a break-off instead of an end. */
-export function decodeFinishWord(word: string): { reason: FinishReason; rawReason?: string } | 'failed' {
+export function decodeFinishWord(said: string): { reason: FinishReason; rawReason?: string } | 'failed' {
+  const [, word = said, rawReason = said] = withOwnWord.exec(said) ?? [];
   const lowerCase = word.toLowerCase();
   if (failures.has(lowerCase)) return 'failed';
   const reason = reasons.get(lowerCase) ?? 'other';
-  const isOwnWord = word === finishWord[reason] || word === 'function_call';
-  return isOwnWord ? { reason } : { reason, rawReason: word };
+  const isOwnWord = rawReason === finishWord[reason] || rawReason === 'function_call';
+  return isOwnWord ? { reason } : { reason, rawReason };
 }
