@@ -10,9 +10,12 @@ const isBesideTools = /\btools?\b/i;
 /** OpenAI's refusal of the schema of a list or another value, which clients of generate content often send. */
 const wantsObject = /\bresponse_format\b.*\bmust be a json schema of 'type: "object"/i;
 
+/** LM Studio and Perplexity take a schema, but no wish for JSON without one. */
+const wantsSchema = /\bresponse_format\b.*\b(?:must|should) be 'json_schema'/i;
+
 /**
- * The body with JSON asked for in words, for a server that takes no schema or demands the words beside the setting.
- * Absent if the refusal is about something else, or the words are there.
+ * The body with JSON asked for in words, for a server that takes no schema, nothing but a schema, or demands the words
+ * beside the setting. Absent if the refusal is about something else, or the words are there.
  */
 export function withJsonWords(body: JsonObject, refusal: string): JsonObject | undefined {
   const { response_format: format, messages } = body;
@@ -35,6 +38,10 @@ export function withJsonWords(body: JsonObject, refusal: string): JsonObject | u
     };
   }
   const instruction = jsonInstruction(undefined);
+  if (format.type === 'json_object' && wantsSchema.test(refusal)) {
+    const { response_format: _format, ...rest } = body;
+    return { ...rest, messages: instructed(messages, instruction) };
+  }
   const isSaid = messages.some((message) => isJsonObject(message) && message.content === instruction);
   if (format.type !== 'json_object' || !wantsWord.test(refusal) || isSaid) return undefined;
   return { ...body, messages: instructed(messages, instruction) };

@@ -100,6 +100,13 @@ test('a template whose turns alternate gets adjacent ones joined, except calls a
   ]);
 });
 
+test('Perplexity’s words for turns that have to alternate are known', () => {
+  const refusal =
+    'After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).';
+  const turn = (content: string) => ({ role: 'user', content });
+  expect(said(refusal, [turn('Hi'), turn('there')])).toEqual([turn('Hi\n\nthere')]);
+});
+
 test('a template without system messages gets them from the user', () => {
   const conversation = [
     { role: 'system', content: 'Be brief.' },
@@ -328,6 +335,21 @@ describe('an answer as JSON', () => {
     expect(rephrase(untyped, refusal, true)).toMatchObject({ response_format: { type: 'json_object' } });
   });
 
+  test.each([
+    // LM Studio
+    "'response_format.type' must be 'json_schema' or 'text'",
+    // Perplexity
+    '["At body -> response_format -> ResponseFormatText -> type: Input should be \'text\'", "At body -> response_format -> ResponseFormatJSONSchema -> type: Input should be \'json_schema\'"]',
+  ])('is asked for in words alone where a server takes nothing but a schema: %s', (refusal) => {
+    const { response_format, ...plain } = body({ type: 'json_object' });
+    const asked = { ...plain, response_format };
+    const told = { ...plain, messages: [system, { role: 'system', content: asWords }, user] };
+    expect(rephrase(asked, refusal, true)).toEqual(told);
+    expect(rephrase(told, refusal, true)).toBeUndefined();
+    expect(rephrase(asked, refusal, false)).toBeUndefined();
+    expect(rephrase(bySchema, refusal, true)).toBeUndefined();
+  });
+
   test('keeps the schema of an object where a server refused one of a list', () => {
     const refusal =
       "Invalid schema for response_format 'x': schema must be a JSON Schema of 'type: \"object\"'";
@@ -376,6 +398,21 @@ describe('a forced call', () => {
     const moonshot = "tool_choice 'specified' is incompatible with thinking enabled";
     expect(rephrase(named, moonshot, true)).toEqual(free);
     expect(rephrase(forced, moonshot, true)).toBeUndefined();
+  });
+
+  test('of a certain function is forced by leaving only that one, where a server takes no name', () => {
+    const refusal = "Invalid tool_choice type: 'object'. Supported string values: none, auto, required";
+    const [f, g] = ['f', 'g'].map((name) => ({ type: 'function', function: { name } }));
+    const named = { model: 'm', tools: [f ?? {}, g ?? {}], tool_choice: g ?? {} };
+    for (const isForeign of [true, false])
+      expect(rephrase(named, refusal, isForeign)).toEqual({
+        model: 'm',
+        tools: [g],
+        tool_choice: 'required',
+      });
+    expect(rephrase({ ...named, tool_choice: 'required' }, refusal, true)).toBeUndefined();
+    expect(rephrase({ ...named, tools: [f ?? {}] }, refusal, true)).toBeUndefined();
+    expect(rephrase({ ...named, tool_choice: { type: 'allowed_tools' } }, refusal, true)).toBeUndefined();
   });
 
   test('is no choice that forbids calls or leaves them free', () => {

@@ -17,6 +17,7 @@ import {
   withoutStream,
   withoutStreamOptions,
   withoutWord,
+  withSoleFunction,
 } from './setting-words.ts';
 import { withTextFiles } from './text-files.ts';
 
@@ -48,6 +49,8 @@ const rephrasings: readonly Rephrasing[] = [
   (body, refusal) => withoutWord(body, 'top_k', refusal),
   // OpenAI's `o` models do not accept it. We cut their answers to one call ourselves.
   (body, refusal) => withoutWord(body, 'parallel_tool_calls', refusal),
+  // LM Studio can force a call, but not of a certain function.
+  withSoleFunction,
   // xAI's models that reason refuse penalties, and many chat programs send their two even as 0.
   withoutIdlePenalty,
 ];

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@sluice/canonical';
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 
 /** How servers say that they do not accept a field or value. */
 const isUnknown = new RegExp(
@@ -63,6 +63,20 @@ export function withFreeChoice(body: JsonObject, refusal: string): JsonObject | 
   const way = choice === 'required' ? 'required' : 'specified';
   const refused = refusedForce.exec(refusal)?.[1]?.toLowerCase() ?? way;
   return refused === way ? rest : undefined;
+}
+
+const refusesNamed = /\btool_choice type\W+object\b/i;
+
+/** With the chosen function as the only one, for a server that takes no choice of a certain one, as LM Studio. */
+export function withSoleFunction(body: JsonObject, refusal: string): JsonObject | undefined {
+  const { tool_choice: choice, tools } = body;
+  if (!isJsonObject(choice) || !Array.isArray(tools) || !refusesNamed.test(refusal)) return undefined;
+  const chosen = tools.filter((tool) => nameOf(tool) !== undefined && nameOf(tool) === nameOf(choice));
+  return chosen.length === 0 ? undefined : { ...body, tools: chosen, tool_choice: 'required' };
+}
+
+function nameOf(tool: Json): Json | undefined {
+  return isJsonObject(tool) && isJsonObject(tool.function) ? tool.function.name : undefined;
 }
 
 /** How refusals name a setting: quoted, before or after a colon, and in camel case (xAI). `user` is also a role. */
