@@ -10,7 +10,7 @@ const tooLong = new RegExp(
     'context ?(?:length|window|size)|exceed context limit|longer than the maximum model length',
     'tokens exceed the configured limit|reduce the length of the messages',
     // Messages, Bedrock.
-    'prompt is too long|input is too long for',
+    'prompt is too long|input is too long for|number of input tokens exceeds',
     // Generate content.
     'token count.*exceeds|maximum number of (?:input )?tokens',
     // Text Generation Inference, Together.
@@ -18,6 +18,11 @@ const tooLong = new RegExp(
     // xAI, Moonshot, Zhipu, Qwen, SiliconFlow.
     'maximum prompt length is|exceeded model token limit|prompt exceeds max length',
     'range of input length should be|must be less than max_seq_len',
+    // SGLang, TensorRT-LLM, Doubao.
+    '(?:input|prompt) length\\b.{0,80}\\bexceeds (?:the )?maximum|should not exceed max_num_tokens',
+    'exceed max message tokens',
+    // Cohere, and GitHub with status 413.
+    'too many tokens:|request body too large for .{0,80}\\bmax size: \\d+ tokens',
   ].join('|'),
   'i',
 );

@@ -81,6 +81,8 @@ describe('decodeError', () => {
       { error: { message: 'no', metadata: { raw: '<html>', provider_name: 'x' } } },
       'no',
     ],
+    ["Cloudflare's list", { errors: [{ message: 'no', code: 5007 }], success: false, messages: [] }, 'no'],
+    ['a list of errors that is empty', { errors: [], message: 'no' }, 'no'],
     ['plain text', 'no', 'no'],
     ['something else', { detail: [{ loc: [] }] }, 'the upstream answered with status 400'],
   ])('reads %s', (_name, body, message) => {
@@ -94,6 +96,19 @@ describe('decodeError', () => {
     const error = decodeError(400, {}, { error: refused });
     expect(error).toMatchObject({ kind: 'invalid-request', detail: 'content-filtered', message });
     expect(encodeErrorBody(error)).toMatchObject({ error: { code: 'content_filter', message } });
+  });
+
+  test.each([
+    [
+      'Moonshot',
+      { code: 400, message: 'It was considered high risk', param: 'prompt', type: 'content_filter' },
+    ],
+    ['Qwen', { code: 'data_inspection_failed', message: 'Input data may contain inappropriate content.' }],
+  ])('so is one that %s refused', (_server, error) => {
+    expect(decodeError(400, {}, { error })).toMatchObject({
+      kind: 'invalid-request',
+      detail: 'content-filtered',
+    });
   });
 
   test('a code says more than the status', () => {
@@ -124,6 +139,17 @@ describe('decodeError', () => {
     [413, 'prompt is too long: 210000 tokens > 200000 maximum'],
     [400, '<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 983616]'],
     [400, 'length of prompt_tokens (57535) must be less than max_seq_len (32768).'],
+    [
+      400,
+      'Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens). Use a shorter input.',
+    ],
+    [400, 'Input length 203743 exceeds the maximum length 202752. Request id: 0217'],
+    [400, 'Total tokens of image and text exceed max message tokens. Request id: 0217'],
+    [400, 'Prompt length (5000) exceeds maximum input length (4096). Set log level to info and check'],
+    [400, 'The sum of prompt length (38049.0), query length (0) should not exceed max_num_tokens (32768)'],
+    [400, 'Input Tokens Exceeded: Number of input tokens exceeds maximum length. Please update the input.'],
+    [400, 'too many tokens: size limit exceeded by 3134 tokens. Try using shorter or fewer inputs'],
+    [413, 'Request body too large for gpt-4o model. Max size: 8000 tokens.'],
   ])('recognizes a prompt that is too long by status %i and the words "%s"', (status, message) => {
     const tooLong = { kind: 'invalid-request', detail: 'context-length-exceeded' };
     expect(decodeError(status, {}, { error: { message } })).toMatchObject(tooLong);

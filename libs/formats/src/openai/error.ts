@@ -144,14 +144,15 @@ interface WireError {
 }
 
 /**
- * Reads `{error: {…}}` (also in a list, as Google sends it), `{error: "…"}`, the bare object, FastAPI's `{detail: …}`
- * and plain text.
+ * Reads `{error: {…}}` (also in a list, as Google sends it), `{error: "…"}`, the bare object, Cloudflare's
+ * `{errors: [{…}]}`, FastAPI's `{detail: …}` and plain text.
  */
 function readErrorObject(body: unknown): WireError {
   if (typeof body === 'string') return { message: body };
   const whole: unknown = Array.isArray(body) ? body[0] : body;
   if (!isJsonObject(whole)) return {};
-  const error = whole.error ?? whole;
+  const [first] = Array.isArray(whole.errors) ? whole.errors : [];
+  const error = whole.error ?? first ?? whole;
   if (typeof error === 'string') return { message: error };
   if (!isJsonObject(error)) return {};
   const { type, param } = error;
@@ -211,6 +212,11 @@ const flagged: ErrorInfo = {
   detail: 'content-filtered',
 };
 
+/** How OpenAI and Azure, Moonshot (by the type) and Qwen call the refusal of what a prompt says. */
+function isFilter(word: string | undefined): boolean {
+  return word === 'content_filter' || word === 'data_inspection_failed';
+}
+
 function describe(found: WireError, fallback: ErrorKind, text: string): ErrorInfo {
   const kind = kindOf(found, fallback);
   if (kind === 'permission-denied' && saysFlaggedContent(found.message ?? '')) return flagged;
@@ -220,7 +226,7 @@ function describe(found: WireError, fallback: ErrorKind, text: string): ErrorInf
   if (found.code === 'context_length_exceeded' || (mayBeTooLong.has(kind) && saysTooLong(message))) {
     return { ...detail, kind: 'invalid-request', detail: 'context-length-exceeded' };
   }
-  if (found.code === 'content_filter') return { ...detail, detail: 'content-filtered' };
+  if (isFilter(found.code) || isFilter(found.type)) return { ...detail, detail: 'content-filtered' };
   if (found.code === 'model_not_found') return { ...detail, kind: 'not-found', detail: 'model-not-found' };
   return markOverload(detail, found.code, found.type, message);
 }
