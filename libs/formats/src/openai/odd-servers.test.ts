@@ -123,6 +123,24 @@ describe('a delta', () => {
     ]);
   });
 
+  test('may tell thoughts by a list of parts, the last of which only signs them', () => {
+    const thought = (text: string, signature = '') => ({
+      type: 'reasoning',
+      summary: [{ type: 'summary_text', text, signature }],
+    });
+    expect(
+      contentOf(
+        chunk({ content: [thought('h')] }),
+        chunk({ content: [thought('m')] }),
+        chunk({ content: [thought('', 'sig')] }),
+        chunk({ content: 'Hi' }),
+      ),
+    ).toEqual([
+      { type: 'reasoning', text: 'hm' },
+      { type: 'text', text: 'Hi' },
+    ]);
+  });
+
   test('with unknown fields merges them: text and lists are appended, objects merged, ids replaced', () => {
     const events = decode(
       chunk({ odd: { id: 'a', text: 'x', list: [1], count: 1, inner: { text: 'p' } } }),

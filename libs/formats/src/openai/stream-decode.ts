@@ -38,6 +38,12 @@ const deltaFields = new Set([
   'function_call',
 ]);
 
+/** Where parts hold a list of thoughts, by the type of the part: Mistral's and Databricks'. */
+const thoughtsOf = new Map([
+  ['thinking', 'thinking'],
+  ['reasoning', 'summary'],
+]);
+
 /**
  * Reads the chunks of any server that speaks the dialect, with guards instead of a schema: there is a chunk for every
  * token, and a field of an odd shape must not cost the answer.
@@ -199,11 +205,10 @@ export class ChatStreamDecoder implements StreamDecoder {
   private readPart(part: Json): GenerationEvent[] {
     if (!isJsonObject(part)) return [];
     if (part.type === 'text' && typeof part.text === 'string') return this.blocks.text('text', part.text);
-    if (part.type !== 'thinking' || !Array.isArray(part.thinking)) return this.blocks.opaque(part);
-    const texts = part.thinking.map((inner) =>
-      isJsonObject(inner) && typeof inner.text === 'string' ? inner.text : '',
-    );
-    return this.blocks.text('reasoning', texts.join(''));
+    const thoughts = part[thoughtsOf.get(String(part.type)) ?? ''];
+    if (!Array.isArray(thoughts)) return this.blocks.opaque(part);
+    const text = thoughts.map(textOf).join('');
+    return text === '' ? [] : this.blocks.text('reasoning', text);
   }
 
   /** Passes unknown fields on in a stream as they come, and merges them for the single body. */
@@ -245,6 +250,10 @@ export class ChatStreamDecoder implements StreamDecoder {
     this.isOver = true;
     return [{ type: 'error', error, ...(Object.keys(this.usage).length > 0 && { usage: this.usage }) }];
   }
+}
+
+function textOf(part: Json): string {
+  return isJsonObject(part) && typeof part.text === 'string' ? part.text : '';
 }
 
 /** Most servers repeat the fields of the body in every chunk. */
