@@ -108,6 +108,29 @@ describe('usage with reasoning beside the completion', () => {
     expect(decodeUsage({ completion_tokens: 5, ...thoughts }).outputTokens).toBe(25);
   });
 
+  test('is part of the output even if only the total tells of it, as that of Gemini’s API does', () => {
+    const usage = { prompt_tokens: 20, completion_tokens: 151, total_tokens: 553 };
+    expect(decodeUsage(usage)).toEqual({ inputTokens: 20, outputTokens: 533 });
+  });
+
+  test.each([
+    ['what was read from a cache', { cached_tokens: 8 }],
+    ['what was written to one', { cache_creation_input_tokens: 8 }],
+    ['both', { cached_tokens: 5, cache_creation_input_tokens: 3 }],
+  ])('is no part of a total that counts %s beside the prompt', (_what, cached) => {
+    const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 23, ...cached };
+    expect(decodeUsage(usage).outputTokens).toBe(5);
+  });
+
+  test('is read from SGLang’s place, where 0 means that nobody counted', () => {
+    const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+    expect(decodeUsage({ ...usage, reasoning_tokens: 4 })).toMatchObject({
+      outputTokens: 5,
+      reasoningTokens: 4,
+    });
+    expect(decodeUsage({ ...usage, reasoning_tokens: 0 }).reasoningTokens).toBeUndefined();
+  });
+
   test('is absent if only the prompt was counted', () => {
     expect(decodeUsage({ prompt_tokens: 10, total_tokens: 14, ...details }).outputTokens).toBeUndefined();
   });

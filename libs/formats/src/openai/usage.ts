@@ -58,7 +58,9 @@ export function decodeUsage(wire: JsonObject): Usage {
   const prompt = objectOf(wire.prompt_tokens_details);
   const completion = objectOf(wire.completion_tokens_details);
   const inputTokens = tokenCount(wire.prompt_tokens) || undefined;
-  const reasoningTokens = tokenCount(completion.reasoning_tokens);
+  // The latter is SGLang's place and Perplexity's. It is 0 there if nobody counted.
+  const reasoningTokens =
+    tokenCount(completion.reasoning_tokens) ?? (tokenCount(wire.reasoning_tokens) || undefined);
   const cacheReadTokens =
     tokenCount(prompt.cached_tokens) ??
     tokenCount(wire.prompt_cache_hit_tokens) ??
@@ -75,6 +77,7 @@ export function decodeUsage(wire: JsonObject): Usage {
     inputTokens === undefined ? completionTokens || undefined : completionTokens,
     reasoningTokens,
     tokenCount(wire.total_tokens),
+    [cacheReadTokens ?? 0, cacheWriteTokens ?? 0],
   );
   const kept = {
     ...keptBeside(wire, usageFields),
@@ -93,17 +96,21 @@ export function decodeUsage(wire: JsonObject): Usage {
 
 /**
  * Some servers count reasoning apart from the completion. Either the total shows it, or the reasoning is more than the
- * completion.
+ * completion. Gemini's own API counts it in the total only. Servers whose prompt leaves out what was cached may count
+ * that in the total, too.
  */
 function inclusiveOutput(
   input: number | undefined,
   output: number | undefined,
   reasoning: number | undefined,
   total: number | undefined,
+  [read, written]: readonly [read: number, written: number],
 ): number | undefined {
-  if (output === undefined || reasoning === undefined) return output;
-  const isBeside = reasoning > output || (input !== undefined && total === input + output + reasoning);
-  return isBeside ? output + reasoning : output;
+  if (output === undefined) return output;
+  const rest = input === undefined || total === undefined ? 0 : total - input - output;
+  if (reasoning === undefined)
+    return [read, written, read + written].includes(rest) ? output : output + Math.max(0, rest);
+  return reasoning > output || rest === reasoning ? output + reasoning : output;
 }
 
 function nonEmpty(name: string, fields: JsonObject): JsonObject {
