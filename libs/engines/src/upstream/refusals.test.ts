@@ -58,6 +58,23 @@ const reminded: InferenceRequest = askFor('hi', {
 const codingTool = { clientFormat: 'anthropic' };
 
 describe('a server whose model does not accept later instructions', () => {
+  it('is understood if it refuses them in the shape of its framework, as Zhipu’s server of messages does', async () => {
+    const complaint = {
+      type: 'literal_error',
+      loc: ['body', 'messages', 1, 'role'],
+      msg: "Input should be 'user' or 'assistant'",
+      input: 'system',
+    };
+    const asked = refusing('anthropic', () => undefined);
+    server.answer = (response, { body }) => {
+      const isRefused = rolesOf(body).includes('system');
+      response.writeHead(isRefused ? 422 : 200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(isRefused ? { detail: [complaint] } : answers.anthropic));
+    };
+    expect(textOf(await runOf(asked, reminded, codingTool))).toBe('taken');
+    expect(rolesOf(server.seen[1]?.body)).toEqual(['user', 'user']);
+  });
+
   it.each([
     ['openai' as const, 400, 1],
     ['openai' as const, 500, 1],

@@ -143,6 +143,26 @@ describe('the answer of a server', () => {
     expect(client.decodeError(500, {}, body).kind).toBe('budget-exhausted');
   });
 
+  test.each<[string, unknown]>([
+    ['FastAPI’s', { detail: 'prompt is too long' }],
+    ['FastAPI’s list', { detail: [{ loc: ['body', 'messages'], msg: 'prompt is too long', input: [] }] }],
+    ['Llama Stack’s', { errors: [{ loc: ['body', 'messages'], msg: 'prompt is too long' }] }],
+    ['Vertex’s', [{ error: { code: 400, message: 'prompt is too long', status: 'INVALID_ARGUMENT' } }]],
+    ['Bedrock’s', { message: 'prompt is too long' }],
+    ['a bare sentence', { error: 'prompt is too long' }],
+    ['plain text', 'prompt is too long'],
+    [
+      'OpenRouter’s, which hands on another’s',
+      {
+        error: { code: 400, message: 'no', metadata: { raw: '{"error":{"message":"prompt is too long"}}' } },
+      },
+    ],
+  ])('is understood in %s shape', (_whose, body) => {
+    const error = client.decodeError(400, {}, body);
+    expect(error).toMatchObject({ kind: 'invalid-request', detail: 'context-length-exceeded' });
+    expect(error.message).toContain('prompt is too long');
+  });
+
   test('with endless words is shortened', () => {
     const body = { error: { type: 'api_error', message: 'x'.repeat(9999) } };
     expect(client.decodeError(500, {}, body).message).toHaveLength(500);

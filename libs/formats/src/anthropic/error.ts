@@ -6,7 +6,7 @@ import {
   type JsonObject,
 } from '@sluice/canonical';
 import type { EncodedError, HttpHeaders, ReplyContext } from '../codec.ts';
-import { objectOf } from '../json-object.ts';
+import { readErrorObject } from '../error-object.ts';
 import { sseEvent } from '../sse.ts';
 import { retryHeaders, statusOf } from '../status.ts';
 import { sayTooLong, type TooLong } from '../too-long.ts';
@@ -111,21 +111,21 @@ function isVaguer(type: ErrorKind, status: ErrorKind): boolean {
 }
 
 /**
- * Reads an error body, or the body of a stream's `error` event. If it is not in this dialect's shape, `fallback` is the
- * kind and `silence` the message.
+ * Reads an error body, or the body of a stream's `error` event. If it does not name a kind of this dialect, that is
+ * `fallback`; if it says nothing, the message is `silence`.
  */
 export function decodeErrorBody(body: unknown, fallback: ErrorKind, silence: string): ErrorInfo {
-  const { type, message } = objectOf(objectOf(body).error);
-  const known = typeof type === 'string' && Object.hasOwn(kindOf, type) ? kindOf[type] : undefined;
+  const { type, message } = readErrorObject(body);
+  const known = type !== undefined && Object.hasOwn(kindOf, type) ? kindOf[type] : undefined;
   const kind = known === undefined || isVaguer(known, fallback) ? fallback : known;
-  const text = typeof message === 'string' && message !== '' ? message.slice(0, longestMessage) : silence;
+  const text = message ? message.slice(0, longestMessage) : silence;
   if ((kind === 'invalid-request' || kind === 'too-large') && saysTooLong(text)) {
     return { kind: 'invalid-request', message: text, detail: 'context-length-exceeded' };
   }
   if (isOutOfMoney(kind, text)) return { kind: 'budget-exhausted', message: text };
   if (kind === 'upstream-failed' && saysRefusedMedia(text)) return { kind: 'invalid-request', message: text };
   if (kind === 'not-found' && /model/i.test(text)) return { kind, message: text, detail: 'model-not-found' };
-  return markOverload({ kind, message: text }, typeof type === 'string' ? type : undefined, text);
+  return markOverload({ kind, message: text }, type, text);
 }
 
 /**

@@ -558,7 +558,7 @@ describe('an error', () => {
     expect(detailOf(404, 'Model: x')).toBe('model-not-found');
     expect(detailOf(404, 'file')).toBeUndefined();
     expect(detailOf(400, 'model')).toBeUndefined();
-    expect(decodeError(418, {}, 'busy').message).toBe('the server answered with status 418');
+    expect(decodeError(418, {}, { code: 7 }).message).toBe('the server answered with status 418');
     expect(decodeError(400, {}, { error: { message: 'x'.repeat(501) } }).message).toHaveLength(500);
   });
 });

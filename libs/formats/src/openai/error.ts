@@ -1,5 +1,6 @@
 import { type ErrorDetail, type ErrorInfo, type ErrorKind, isJsonObject, type Json } from '@sluice/canonical';
 import type { EncodedError, HttpHeaders } from '../codec.ts';
+import { readErrorObject, type WireError } from '../error-object.ts';
 import { retryHeaders, statusOf } from '../status.ts';
 import { sayTooLong, type TooLong } from '../too-long.ts';
 import { unreadable } from '../unreadable.ts';
@@ -7,7 +8,6 @@ import { kindOfStatus, markOverload, readRetryAdvice } from '../upstream-status.
 import {
   isOutOfMoney,
   longestMessage,
-  readSentence,
   saysFlaggedContent,
   saysRefusedKey,
   saysRefusedMedia,
@@ -134,48 +134,6 @@ function describeInBand(found: WireError): ErrorInfo {
   const status = Number(found.code);
   const kind = status >= 400 ? kindOfStatus(status) : (kindOfType.get(found.type ?? '') ?? 'upstream-failed');
   return describe(found, kind, wordless);
-}
-
-interface WireError {
-  message?: string;
-  type?: string;
-  code?: string;
-  param?: string;
-}
-
-/**
- * Reads `{error: {…}}` (also in a list, as Google sends it), `{error: "…"}`, the bare object, Cloudflare's
- * `{errors: [{…}]}`, FastAPI's `{detail: …}` and plain text.
- */
-function readErrorObject(body: unknown): WireError {
-  if (typeof body === 'string') return { message: body };
-  const whole: unknown = Array.isArray(body) ? body[0] : body;
-  if (!isJsonObject(whole)) return {};
-  const [first] = Array.isArray(whole.errors) ? whole.errors : [];
-  const error = whole.error ?? first ?? whole;
-  if (typeof error === 'string') return { message: error };
-  if (!isJsonObject(error)) return {};
-  const { type, param } = error;
-  const message = readRaw(error.metadata)?.message ?? readSentence(error.message ?? error.detail);
-  const code = typeof error.code === 'number' ? String(error.code) : error.code;
-  return {
-    ...(message !== undefined && { message }),
-    ...(typeof type === 'string' && { type }),
-    ...(typeof code === 'string' && { code }),
-    ...(typeof param === 'string' && { param }),
-  };
-}
-
-/**
- * The error of the server behind a router such as OpenRouter. The router's own message only says that there was one.
- */
-function readRaw(metadata: Json | undefined): WireError | undefined {
-  if (!isJsonObject(metadata) || typeof metadata.raw !== 'string') return undefined;
-  try {
-    return readErrorObject(JSON.parse(metadata.raw));
-  } catch {
-    return undefined;
-  }
 }
 
 /** The kinds for which a server's words about a too long prompt are believed: not when it is overloaded. */

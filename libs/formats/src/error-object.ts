@@ -1,0 +1,46 @@
+import { isJsonObject, type Json } from '@sluice/canonical';
+import { readSentence } from './upstream-words.ts';
+
+/** What a server says of an error, in whatever shape. */
+export interface WireError {
+  message?: string;
+  type?: string;
+  code?: string;
+  param?: string;
+}
+
+/**
+ * Reads an error of a server of any dialect: many servers answer a fault in the shape of the framework below them.
+ * These are `{error: {…}}` (also in a list, as Google sends it), `{error: "…"}`, the bare object, `{errors: [{…}]}` of
+ * Cloudflare and Llama Stack, FastAPI's `{detail: …}` and plain text.
+ */
+export function readErrorObject(body: unknown): WireError {
+  if (typeof body === 'string') return { message: body };
+  const whole: unknown = Array.isArray(body) ? body[0] : body;
+  if (!isJsonObject(whole)) return {};
+  const [first] = Array.isArray(whole.errors) ? whole.errors : [];
+  const error = whole.error ?? first ?? whole;
+  if (typeof error === 'string') return { message: error };
+  if (!isJsonObject(error)) return {};
+  const { type, param } = error;
+  const message = readRaw(error.metadata)?.message ?? readSentence(error.message ?? error.detail ?? error);
+  const code = typeof error.code === 'number' ? String(error.code) : error.code;
+  return {
+    ...(message !== undefined && { message }),
+    ...(typeof type === 'string' && { type }),
+    ...(typeof code === 'string' && { code }),
+    ...(typeof param === 'string' && { param }),
+  };
+}
+
+/**
+ * The error of the server behind a router such as OpenRouter. The router's own message only says that there was one.
+ */
+function readRaw(metadata: Json | undefined): WireError | undefined {
+  if (!isJsonObject(metadata) || typeof metadata.raw !== 'string') return undefined;
+  try {
+    return readErrorObject(JSON.parse(metadata.raw));
+  } catch {
+    return undefined;
+  }
+}
