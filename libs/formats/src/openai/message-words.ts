@@ -68,9 +68,13 @@ export function withTemplateOrder(body: JsonObject, refusal: string): JsonObject
   return withMessages(body, (messages) => inTemplateOrder(messages, refusal));
 }
 
+/** How servers refuse a role: by its name, or (Zhipu, and servers that validate with a schema) without it. */
+const refusesRole =
+  /\bdeveloper\b|\bincorrect role information\b|角色信息不正确|\brole: input should be '(?:system|user|assistant)'/i;
+
 /** With instructions in the role that every server knows for them. */
 export function withOlderRole(body: JsonObject, refusal: string): JsonObject | undefined {
-  if (!/\bdeveloper\b/.test(refusal)) return undefined;
+  if (!refusesRole.test(refusal)) return undefined;
   return eachMessage(body, (message) =>
     message.role === 'developer' ? { ...message, role: 'system' } : undefined,
   );
@@ -91,6 +95,25 @@ export function withPlainText(body: JsonObject, refusal: string): JsonObject | u
 
 function isText(part: Json): part is JsonObject & { text: string } {
   return isJsonObject(part) && part.type === 'text' && typeof part.text === 'string';
+}
+
+/** How Moonshot, Mistral and DeepSeek say that an answer has to say something. */
+const wantsContent =
+  /\brole 'assistant' must not be empty\b|\beither content or tool_calls\b|\bcontent or tool_calls must be set\b/i;
+
+/** Without the answers that say nothing, as clients keep of an answer that ended in its thoughts. */
+export function withoutEmptyAnswers(body: JsonObject, refusal: string): JsonObject | undefined {
+  if (!wantsContent.test(refusal)) return undefined;
+  return withMessages(body, (messages) => {
+    const said = messages.filter((message) => !isAnswer(message) || !isEmpty(message));
+    return said.length === messages.length ? undefined : said;
+  });
+}
+
+function isEmpty({ content, tool_calls: calls }: JsonObject): boolean {
+  const hasCalls = Array.isArray(calls) && calls.length > 0;
+  const isSilent = content === undefined || content === null || content === '';
+  return !hasCalls && (isSilent || (Array.isArray(content) && content.length === 0));
 }
 
 /** With results that name their call by its id only. */

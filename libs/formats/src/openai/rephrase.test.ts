@@ -189,6 +189,56 @@ test.each([
   expect(said(refusal, [user, { ...call, content: '' }])).toBeUndefined();
 });
 
+test.each([
+  "Invalid request: the message at position 1 with role 'assistant' must not be empty",
+  'Assistant message must have either content or tool_calls, but not none.',
+  'Invalid assistant message: content or tool_calls must be set',
+])('a server that takes no empty answers gets none: %s', (refusal) => {
+  const [first, last] = ['Hi', 'Go on.'].map((content) => ({ role: 'user', content }));
+  const call = { role: 'assistant', content: '', tool_calls: [{ id: 'c' }] };
+  const answer = { role: 'assistant', content: 'Hello' };
+  const kept = [first ?? {}, call, { role: 'tool', tool_call_id: 'c', content: '' }, answer, last ?? {}];
+  const thought = { role: 'assistant', content: '', reasoning_content: 'hm' };
+  const empty = [thought, { role: 'assistant', content: null }, { role: 'assistant', content: [] }];
+  expect(said(refusal, [...kept.slice(0, 4), ...empty, ...kept.slice(4)])).toEqual(kept);
+  expect(said(refusal, kept)).toBeUndefined();
+});
+
+test.each([
+  'Incorrect role information',
+  '角色信息不正确',
+  "messages.0.role: Input should be 'system', 'user', 'assistant' or 'tool'",
+])('a server that does not name the role that it refuses gets the older one: %s', (refusal) => {
+  const [older, newer] = ['system', 'developer'].map((role) => ({ role, content: 'Be brief.' }));
+  expect(said(refusal, [newer ?? {}])).toEqual([older]);
+  expect(said(refusal, [older ?? {}])).toBeUndefined();
+});
+
+test('a template that holds one call per answer gets parallel calls one after the other', () => {
+  const refusal = 'This model only supports single tool-calls at once!';
+  const [a, b] = ['a', 'b'].map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } }));
+  const result = (tool_call_id: string, content = 'x') => ({ role: 'tool', tool_call_id, content });
+  const user = { role: 'user', content: 'Hi' };
+  const both = { role: 'assistant', content: 'Let me see.', tool_calls: [a ?? {}, b ?? {}] };
+  const single = [
+    user,
+    { ...both, tool_calls: [a ?? {}] },
+    result('a'),
+    { role: 'assistant', content: null, tool_calls: [b ?? {}] },
+    result('b'),
+  ];
+  expect(said(refusal, [user, both, result('b'), result('a'), user])).toEqual([...single, user]);
+  expect(said(refusal, single)).toBeUndefined();
+  const twins = { role: 'assistant', content: null, tool_calls: [a ?? {}, a ?? {}] };
+  expect(said(refusal, [twins, result('a', '1'), result('a', '2'), result('c')])).toEqual([
+    { ...twins, tool_calls: [a] },
+    result('a', '1'),
+    { ...twins, tool_calls: [a] },
+    result('a', '2'),
+    result('c'),
+  ]);
+});
+
 test('a server that takes names of users only gets results without the name of their function', () => {
   const refusal = 'Invalid request content: Only messages of role `user` can have a name.';
   const user = { role: 'user', name: 'ann', content: 'Hi' };

@@ -4,6 +4,7 @@ import { withJsonWords } from './json-words.ts';
 import {
   withKnownThinking,
   withOlderRole,
+  withoutEmptyAnswers,
   withoutFunctionNames,
   withPlainText,
   withShortIds,
@@ -19,6 +20,7 @@ import {
   withoutWord,
   withSoleFunction,
 } from './setting-words.ts';
+import { withSingleCalls } from './single-calls.ts';
 import { withTextFiles } from './text-files.ts';
 
 /** Rewrites the body. Absent if the refusal is about something else, or the body has nothing of the kind. */
@@ -39,8 +41,11 @@ const rephrasings: readonly Rephrasing[] = [
   withOlderRole,
   // Models' templates have rules of their own.
   withTemplateOrder,
+  withSingleCalls,
   // Not every server takes text in parts, or a call without a text.
   withPlainText,
+  // Moonshot, Mistral and DeepSeek take no answer that says nothing.
+  withoutEmptyAnswers,
   // Clients of generate content tell the name of a result's function, which xAI's API refuses.
   withoutFunctionNames,
   // Mistral's tokenizers take no others.
