@@ -11,6 +11,12 @@ test.each([
   'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
   "messages.1.role: Input should be 'user' or 'assistant'",
   'system message must be at the beginning',
+  // DeepSeek, Qwen
+  'Failed to deserialize the JSON body: messages[1].role: unknown variant `system`, expected `user` or `assistant`',
+  // MiniMax
+  'invalid params, chat content has invalid message role: system (2013)',
+  "messages[1].role must be either 'user' or 'assistant', but got 'system'",
+  "Invalid enum value. Expected 'user' | 'assistant', received 'system'",
 ])('a server without system turns gets them from the user, in their place: %s', (refusal) => {
   const content = [{ type: 'text', text: 'Use no tools.' }];
   expect(said(refusal, [user, { role: 'system', content }, { role: 'assistant', content: 'Well' }])).toEqual([
@@ -56,9 +62,30 @@ test('a server that does not know newer fields gets no hints, but everything tha
   const { context_management: _edits, ...unmanaged } = body;
   expect(refused('context_management')).toEqual(unmanaged);
   expect(refused('output_config')).toBeUndefined();
+  const { output_config: _effort, ...effortless } = body;
+  const bedrock = 'output_config.effort: Extra inputs are not permitted';
+  expect(rephrase(body, bedrock, true)).toEqual(effortless);
+  expect(rephrase(effortless, bedrock, true)).toBeUndefined();
   expect(rephrase(unmanaged, 'context_management: Extra inputs are not permitted', false)).toBeUndefined();
   const words = "Extra inputs are not permitted, field: 'tools[0].eager_input_streaming', value: True";
   expect(rephrase(body, words, false)).toMatchObject({ tools: [tool, tool] });
+});
+
+test('a server that knows no adaptive thinking gets a budget of half the answer, or no thinking', () => {
+  const refusal = "Only 'enabled' and 'disabled' are supported for thinking; 'adaptive' is not supported.";
+  const body = { model: 'm', messages: [user], max_tokens: 32_000 };
+  for (const isForeign of [true, false]) {
+    const refused = (more: object) => rephrase({ ...body, ...more }, refusal, isForeign);
+    expect(refused({ thinking: { type: 'adaptive', display: 'summarized' } })).toEqual({
+      ...body,
+      thinking: { type: 'enabled', budget_tokens: 16_000 },
+    });
+    expect(refused({ thinking: { type: 'adaptive' }, max_tokens: 2000 })).toEqual({
+      ...body,
+      max_tokens: 2000,
+    });
+    expect(refused({ thinking: { type: 'enabled', budget_tokens: 1024 } })).toBeUndefined();
+  }
 });
 
 test('a server that accepts only thinking that it signed gets no other', () => {
@@ -202,7 +229,7 @@ describe('a Claude that its name does not tell', () => {
   test('that lacks one effort and does not say which it has gets every other as it is', () => {
     const refusal = 'output_config.effort "xhigh" is not supported by this model';
     const asked = (effort: string) => ({ ...plain, output_config: { effort } });
-    expect(rephrase(asked('xhigh'), refusal, true)).toEqual({ ...plain, output_config: {} });
+    expect(rephrase(asked('xhigh'), refusal, true)).toEqual(plain);
     expect(rephrase(asked('low'), refusal, true)).toBeUndefined();
   });
 

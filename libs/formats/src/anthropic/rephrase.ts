@@ -2,12 +2,14 @@ import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { hashedUser } from '../user-hash.ts';
 import { inNewestDraft } from './newest-draft.ts';
 import { isThinkingBlock, unsigned } from './thinking-block.ts';
-import { withKnownEffort, withKnownThinking } from './thinking-words.ts';
+import { withKnownEffort, withKnownThinking, withThinkingBudget } from './thinking-words.ts';
 
 /**
- * Refusals by servers that know only user and assistant turns: older Claude, Ollama, llama.cpp and schema validators.
+ * Refusals by servers that know only user and assistant turns: older Claude, Ollama, llama.cpp, schema validators,
+ * DeepSeek, Qwen and MiniMax.
  */
-const wantsNoSystemTurn = /unexpected role\b|\brole: input should be 'user'|system messages? must/i;
+const wantsNoSystemTurn =
+  /unexpected role\b|\brole: input should be 'user'|system messages? must|\brole\b.{0,80}\bsystem\b|\breceived 'system'/i;
 /**
  * Claude's refusal, directly and at Bedrock, of a conversation that the assistant begins, as many chats do to greet.
  */
@@ -43,6 +45,7 @@ const wantsSignature = /\bsignature\b/i;
  * - unsigned thinking is left out, and so are hints that coding tools add to every request;
  * - the schemas of tools are said in the newest draft;
  * - the id of a user becomes a hash;
+ * - adaptive thinking gets a budget;
  * - a user turn comes after the assistant turn that is the last, but only for a client of another format, and not where
  *   that turn begins the answer (`isContinuation`);
  * - a setting that a Claude refuses is left out or said in its way, but only for a client of another format
@@ -56,14 +59,16 @@ export function rephrase(
   isForeign: boolean,
   isContinuation = false,
 ): JsonObject | undefined {
-  if (refusesField.test(refusal)) return withoutHints(body, refusal);
+  if (refusesField.test(refusal))
+    return withoutHints(body, refusal) ?? (isForeign ? withKnownEffort(body, refusal) : undefined);
   if (wantsNoSystemTurn.test(refusal)) return eachTurn(body, byUser);
   if (wantsUserFirst.test(refusal)) return begunByUser(body);
   if (missesThinking.test(refusal)) return eachTurn(body, withThought);
   if (wantsNewestDraft.test(refusal)) return withNewestDraft(body);
   if (refusesUser.test(refusal)) return withHashedUser(body);
   if (wantsSignature.test(refusal)) return eachTurn(body, withoutUnsigned);
-  if (!isForeign) return undefined;
+  const budgeted = withThinkingBudget(body, refusal);
+  if (budgeted || !isForeign) return budgeted;
   if (wantsUserLast.test(refusal)) return isContinuation ? undefined : endedByUser(body);
   return withoutRefused(body, refusal);
 }

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '@sluice/canonical';
 import { effortNamed, effortsByStrength, nearestEffort } from '../efforts.ts';
+import { leastBudget } from './thinking.ts';
 
 const refusesThinking =
   /\bthinking\b[\w." ]* (?:is not supported|not supported)\b|\bdoes not support thinking\b/i;
@@ -23,7 +24,21 @@ export function withKnownThinking(body: JsonObject, refusal: string): JsonObject
   return { ...rest, thinking: { display: 'summarized', ...shown, type: 'adaptive' } };
 }
 
-const refusesEffort = /\bdoes not support (?:the )?effort\b|\beffort\b[\w."' ]* is not supported\b/i;
+/** Qwen's refusal of the only thinking that Claude's newer models know. */
+const refusesAdaptive = /\bsupported for thinking\W+adaptive\W? is not supported\b/i;
+
+/** With a budget of half the answer, or without thinking if that is too little, for a server that wants budgets. */
+export function withThinkingBudget(body: JsonObject, refusal: string): JsonObject | undefined {
+  const { thinking, ...rest } = body;
+  if (!refusesAdaptive.test(refusal) || !isJsonObject(thinking) || thinking.type !== 'adaptive')
+    return undefined;
+  const budget = Math.floor(Number(body.max_tokens) / 2);
+  return budget >= leastBudget ? { ...rest, thinking: { type: 'enabled', budget_tokens: budget } } : rest;
+}
+
+/** The last words are Bedrock's. */
+const refusesEffort =
+  /\bdoes not support (?:the )?effort\b|\beffort\b[\w."' ]* is not supported\b|\boutput_config\b.*: extra inputs\b/i;
 /** Names the effort that is refused. */
 const refusedEffort = /\beffort(?: level)? ["'](\w+)["']/i;
 const knownEfforts = /\bsupported (?:levels|values): ([^.]*)/i;
@@ -42,5 +57,8 @@ export function withKnownEffort(body: JsonObject, refusal: string): JsonObject |
   const known = effortsByStrength.filter((each) => named.has(each));
   const asked = effortNamed(refused);
   const nearest = asked && nearestEffort(asked, known);
-  return { ...body, output_config: nearest === undefined ? rest : { ...config, effort: nearest } };
+  if (nearest !== undefined) return { ...body, output_config: { ...config, effort: nearest } };
+  if (Object.keys(rest).length > 0) return { ...body, output_config: rest };
+  const { output_config: _nothing, ...whole } = body;
+  return whole;
 }

@@ -30,7 +30,7 @@ const budgetFor: Readonly<Record<AskingEffort, number>> = {
   xhigh: 24_576,
   max: 31_999,
 };
-const leastBudget = 1024;
+export const leastBudget = 1024;
 
 /** What `thinking` and `output_config` say, and what only this format can express. */
 export interface DecodedThinking {

@@ -12,6 +12,8 @@ describe('a template that takes system messages at the head only', () => {
     'system message must be at the beginning',
     'Expected last role User or Tool (or Assistant with prefix True) for serving but got system',
     "Unexpected role 'system' after role 'user'",
+    'invalid params, chat content has invalid message role: system (2013)',
+    'invalid params, invalid chat setting (2013)',
   ];
 
   test.each(refusals)('gets later instructions from the user, in their place: %s', (refusal) => {
@@ -429,6 +431,7 @@ describe('a forced call', () => {
   const refusals = [
     'Thinking mode does not support this tool_choice',
     'The tool_choice parameter does not support being set to required or object in thinking mode',
+    'Tool choice must be auto',
   ];
 
   test.each(refusals)('is left to the model for a client of another format: %s', (refusal) => {

@@ -55,10 +55,14 @@ export function withoutWord(body: JsonObject, word: string, refusal: string): Js
 /** How a refusal names the one way to force a call that it is about: any function, or a certain one. */
 const refusedForce = /\btool_choice\W{1,4}(required|specified)\b/i;
 
+/** Zhipu's refusal of either. */
+const wantsFreeChoice = /\btool[ _]choice must be auto\b/i;
+
 /** With a call left to the model that was forced to it. */
 export function withFreeChoice(body: JsonObject, refusal: string): JsonObject | undefined {
   const { tool_choice: choice, ...rest } = body;
   const isForced = choice !== undefined && choice !== 'auto' && choice !== 'none';
+  if (isForced && wantsFreeChoice.test(refusal)) return rest;
   if (!isForced || !/\btool_choice\b/.test(refusal) || !saysUnknown(refusal)) return undefined;
   const way = choice === 'required' ? 'required' : 'specified';
   const refused = refusedForce.exec(refusal)?.[1]?.toLowerCase() ?? way;
