@@ -88,6 +88,16 @@ test('a server that knows no adaptive thinking gets a budget of half the answer,
   }
 });
 
+test('a model that may not be forced to a call is left the choice, for a client of another format', () => {
+  const refusal = 'deepseek-reasoner does not support this tool_choice';
+  const free = { model: 'm', messages: [user] };
+  for (const tool_choice of [{ type: 'any' }, { type: 'tool', name: 'f' }]) {
+    expect(rephrase({ ...free, tool_choice }, refusal, true)).toEqual(free);
+    expect(rephrase({ ...free, tool_choice }, refusal, false)).toBeUndefined();
+  }
+  expect(rephrase({ ...free, tool_choice: { type: 'auto' } }, refusal, true)).toBeUndefined();
+});
+
 test('a server that accepts only thinking that it signed gets no other', () => {
   const refusal = 'messages.1.content.0: Invalid `signature` in `thinking` block';
   const unsigned = { type: 'thinking', thinking: 'Hm.', signature: '' };

@@ -76,6 +76,9 @@ export function rephrase(
 const refusesBoth = /\btemperature\b.*\btop_p\b.*\bcannot both\b/i;
 const wantsFixedTemperature = /\btemperature\b.*\bonly be set to 1 when thinking\b/i;
 
+/** DeepSeek's refusal of a forced call while its model thinks. */
+const refusesForce = /\bdoes not support this tool_choice\b/i;
+
 /** A setting that is refused beside another one only stays where it is alone, since every refusal is remembered. */
 function withoutRefused(body: JsonObject, refusal: string): JsonObject | undefined {
   const { temperature, top_p, thinking } = body;
@@ -84,7 +87,15 @@ function withoutRefused(body: JsonObject, refusal: string): JsonObject | undefin
     return isTempered && top_p !== undefined ? without(body, 'top_p') : undefined;
   if (wantsFixedTemperature.test(refusal))
     return isTempered && thinking !== undefined ? without(body, 'temperature') : undefined;
+  if (refusesForce.test(refusal)) return withFreeChoice(body);
   return withKnownThinking(body, refusal) ?? withKnownEffort(body, refusal);
+}
+
+/** With a call left to the model that was forced to it. */
+function withFreeChoice(body: JsonObject): JsonObject | undefined {
+  const { tool_choice: choice } = body;
+  const isForced = isJsonObject(choice) && (choice.type === 'any' || choice.type === 'tool');
+  return isForced ? without(body, 'tool_choice') : undefined;
 }
 
 /** The turn says as little as servers accept: that something may have come before. */

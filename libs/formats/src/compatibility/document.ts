@@ -110,7 +110,7 @@ const modelRules = [
   '  with which a client of another format ends. One that demands JSON Schema 2020-12 (Claude does) gets the schemas of all',
   '  tools in it. A Claude under another name that refuses thinking, an effort, or two settings together is not told what',
   '  it refuses, for clients of other formats. If it refuses only this effort or a budget, it gets the nearest effort or',
-  '  thinks as much as it likes.',
+  '  thinks as much as it likes. Their forced calls are left to a model that may not be forced (DeepSeek).',
   '- **Generate content**, for clients of other formats: a model that refuses penalties or what it is told about thinking',
   '  is told nothing of it; if it lacks only this level of thinking, it gets the next. One that refuses JSON is asked for',
   '  it in words, and one that refuses a system instruction (Gemma) gets it at the head of the conversation.',

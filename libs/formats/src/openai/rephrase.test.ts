@@ -491,6 +491,7 @@ describe('a setting that an answer can do without', () => {
     ['temperature', 'invalid temperature: only 1 is allowed for this model'],
     ['presence_penalty', 'Model grok-4 does not support parameter presencePenalty.'],
     ['presence_penalty', 'Argument not supported on this model: presencePenalty'],
+    ['presence_penalty', 'body -> presence_penalty\n  Extra inputs are not permitted (type=extra_forbidden)'],
   ])('is left out for a client of another format: %s, %s', (name, refusal) => {
     const { [name]: refused, ...rest } = body as JsonObject;
     expect(refused).toBeDefined();

@@ -83,10 +83,16 @@ function nameOf(tool: Json): Json | undefined {
   return isJsonObject(tool) && isJsonObject(tool.function) ? tool.function.name : undefined;
 }
 
-/** How refusals name a setting: quoted, before or after a colon, and in camel case (xAI). `user` is also a role. */
+/**
+ * How refusals name a setting: quoted, before or after a colon, after an arrow on a line of its own (NIM), and in camel
+ * case (xAI). `user` is also a role.
+ */
 function named(setting: string): RegExp {
   const name = setting.replace('_', '_?');
-  return new RegExp(`(?:^|(?<!\\brole )["'\`]|body\\.|: |parameter |invalid )${name}(?:["'\`:]|\\.?$)`, 'i');
+  return new RegExp(
+    `(?:^|(?<!\\brole )["'\`]|body\\.|body -> |: |parameter |invalid )${name}(?:["'\`:\n]|\\.?$)`,
+    'i',
+  );
 }
 
 const dispensable = ['user', 'seed', 'temperature', 'top_p', 'presence_penalty', 'frequency_penalty'].map(
