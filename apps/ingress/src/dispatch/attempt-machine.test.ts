@@ -105,6 +105,13 @@ describe('frames of the attempt that counts', () => {
     expect([received(), dropped]).toEqual(['one ', ['duplicate']]);
   });
 
+  it('and come twice do not hide that a later one is missing', () => {
+    const { machine, ordersOf } = createMidway();
+    machine.frame('a', 1, 0, [start, text('one ')]);
+    machine.frame('a', 1, 2, [text('three')]);
+    expect(ordersOf('resend')).toMatchObject([{ worker: 'a', sequence: 1 }]);
+  });
+
   it('are acknowledged in steps, so that the worker can let go of them', () => {
     const { machine, ordersOf } = createBench();
     machine.frame('a', 1, 0, [start]);
@@ -159,6 +166,15 @@ describe('a heartbeat', () => {
     expect(ordersOf('cancel')).toEqual(
       Array(3).fill({ worker: 'a', kind: 'cancel', attempt: 1, sequence: 0 }),
     );
+  });
+
+  it('of an old attempt takes nothing from the worker that may claim the new one', () => {
+    const { machine, text: received } = createMidway({ resume: 'exact' });
+    machine.workerLost('a', 'silent');
+    machine.running('a', 1, 5);
+    expect(machine.phase).toBe('queued');
+    machine.frame('b', 2, 0, [start, text('two')]);
+    expect(received()).toBe('one two');
   });
 });
 
@@ -362,6 +378,19 @@ describe('a bystander', () => {
     expect(enqueued).toHaveLength(4);
   });
 
+  it('is not blamed for it either if the last that came was no content', () => {
+    const { machine, enqueued } = createMidway({ resume: 'exact' });
+    for (const [index, worker] of ['a', 'b', 'c', 'd'].entries()) {
+      const first = index === 0 ? 1 : 0;
+      machine.frame(worker, index + 1, first, [text('more ')]);
+      machine.frame(worker, index + 1, first + 1, [
+        { type: 'block-annotation', block: 0, extensions: { openai: {} } },
+      ]);
+      machine.workerLost(worker, 'silent');
+    }
+    expect(enqueued).toHaveLength(4);
+  });
+
   it('that had made progress is still given up when it makes none any more', () => {
     const { machine, last } = createMidway({ resume: 'exact' });
     for (const [index, worker] of ['a', 'b', 'c', 'd'].entries()) {
@@ -482,6 +511,16 @@ describe('an attempt that fails', () => {
       machine.frame('a', 1, 0, [{ ...refusal, usage: { inputTokens, outputTokens } }]);
       expect([machine.attempt, machine.hasRun]).toEqual([2, hasRun]);
     }
+  });
+
+  it('that cost nothing does not take back what an attempt before it may have cost', () => {
+    const { machine } = createBench();
+    machine.claimed('a', 1);
+    machine.workerLost('a', 'exited');
+    expect([machine.phase, machine.hasRun]).toEqual(['queued', true]);
+    const usage = { inputTokens: 0, outputTokens: 0 };
+    machine.frame('b', 2, 0, [{ type: 'error', error: { kind: 'unavailable', message: 'busy' }, usage }]);
+    expect([machine.phase, machine.hasRun]).toEqual(['queued', true]);
   });
 
   it('for want of capacity that will not change is final', () => {
