@@ -1,5 +1,5 @@
 import { type GenerationEvent, SluiceError } from '@sluice/canonical';
-import { createIngressMetrics } from '@sluice/runtime';
+import { createIngressMetrics, renderMetrics } from '@sluice/runtime';
 import {
   type InferenceJob,
   type JobQueue,
@@ -55,6 +55,7 @@ function createBench() {
   const orders: (Order & { worker: string })[] = [];
   const delivered: GenerationEvent[] = [];
   const waits: number[] = [];
+  const metrics = createIngressMetrics();
   const directory = new WorkerDirectory({
     now: () => now,
     silenceLimitMs: 2_000,
@@ -64,7 +65,7 @@ function createBench() {
     queue,
     orders: { send: (worker, order) => orders.push({ worker, ...order }) },
     directory,
-    metrics: createIngressMetrics(),
+    metrics,
     logger: { debug: () => undefined, warn: () => undefined },
     now: () => now,
     isListening: () => isListening,
@@ -99,6 +100,7 @@ function createBench() {
     orders,
     delivered,
     waits,
+    metrics,
     plan,
     say,
     claim: (attempt = 1, worker = 'w1') => say({ claims: [{ requestId: 'r', attempt }] }, worker),
@@ -152,6 +154,15 @@ it('an ingress that cannot hear replies refuses requests after a while, until it
   advance(250);
   expect(() => dispatcher.checkHearing()).toThrow('no answer reaches the gateway at the moment');
   listen(true);
+  dispatcher.checkHearing();
+});
+
+it('an ingress whose subscription is cut for a moment refuses nothing, however long it heard before', () => {
+  const { dispatcher, advance, listen } = createBench();
+  advance(10_000);
+  listen(false);
+  dispatcher.checkHearing();
+  advance(2_000);
   dispatcher.checkHearing();
 });
 
@@ -239,6 +250,55 @@ describe('a generation', () => {
     expect(delivered).toEqual([]);
     dispatched.resume();
     expect(orders).toMatchObject([{ kind: 'resend', sequence: 0 }]);
+  });
+
+  it('tells that its worker is done while it is paused', async () => {
+    const onWorkerDone = vi.fn();
+    const { dispatched, frame } = await createWaiting({ onWorkerDone });
+    dispatched.pause();
+    frame(0, [start]);
+    expect(onWorkerDone).not.toHaveBeenCalled();
+    frame(1, [finish]);
+    expect(onWorkerDone).toHaveBeenCalledOnce();
+  });
+
+  it('is counted: attempts after the first, questions for frames, and frames that are not delivered', async () => {
+    const { metrics, dispatched, frame, say, directory } = await createWaiting();
+    frame(0, [start]);
+    frame(0, [start]);
+    say({ frames: [{ requestId: 'another', attempt: 1, sequence: 0, events: [start] }] });
+    frame(2, [text('b')]);
+    dispatched.pause();
+    frame(1, [text('a')]);
+    dispatched.resume();
+    directory.receive({ type: 'exited', worker: 'w1' });
+    frame(1, [text('a')]);
+    const { body } = await renderMetrics(metrics.registry);
+    const counted = body.match(/^sluice_(attempts|resends|frames_dropped)_total.* [1-9]\d*$/gm);
+    expect(counted?.sort()).toEqual([
+      'sluice_attempts_total{reason="exited"} 1',
+      'sluice_frames_dropped_total{reason="duplicate"} 1',
+      'sluice_frames_dropped_total{reason="old-attempt"} 1',
+      'sluice_frames_dropped_total{reason="paused"} 1',
+      'sluice_frames_dropped_total{reason="unknown"} 1',
+      'sluice_resends_total{reason="missing"} 1',
+      'sluice_resends_total{reason="paused"} 1',
+    ]);
+  });
+
+  it('that an engine refuses is tried again, unless its client has seen something beside the content', async () => {
+    const sound: GenerationEvent = { type: 'opaque', format: 'openai', value: { delta: { audio: 'x' } } };
+    const refused: GenerationEvent = { type: 'error', error: { kind: 'unavailable', message: 'busy' } };
+    const attemptsOf = async (isStream: boolean, clientFormat: string) => {
+      const bench = createBench();
+      const plan = bench.plan({ isStream });
+      await bench.dispatcher.open({ ...plan, job: { ...plan.job, clientFormat } }).begin();
+      bench.frame(0, [start, sound, refused]);
+      return bench.queue.sent.length;
+    };
+    expect(await attemptsOf(true, 'openai')).toBe(1);
+    expect(await attemptsOf(true, 'gemini')).toBe(2);
+    expect(await attemptsOf(false, 'openai')).toBe(2);
   });
 });
 
