@@ -403,6 +403,9 @@ describe('what is kept', () => {
     expect(publisher.keptBytes).toBeGreaterThan(0);
     publisher.acknowledge(r1, 1);
     expect(publisher.keptBytes).toBe(0);
+    // The ingress may say so again, for example because it has heard the end twice.
+    publisher.acknowledge(r1, 1);
+    expect(publisher.has(r1)).toBe(false);
   });
 
   it('is dropped a minute after the end if nobody answers; a resend order starts the minute anew', async () => {
@@ -472,6 +475,20 @@ describe('while Redis is away', () => {
     publisher.resend(r1, 0, 'mine');
     await endBurst();
     expect(told()[0]?.frames).toHaveLength(1);
+  });
+
+  it('heartbeats go on without a message, round after round', async () => {
+    const { bus, open, endBurst, told, advance } = await createBench();
+    open();
+    await endBurst();
+    told();
+    bus.published.length = 0;
+    bus.isConnected = false;
+    await advance(11_000);
+    expect(bus.published).toEqual([]);
+    bus.isConnected = true;
+    await advance(500);
+    expect(told().map(({ running }) => running)).toEqual([[{ ...r1, next: 0 }]]);
   });
 
   it('what could not be told then is told by the first heartbeat afterwards', async () => {
