@@ -64,7 +64,6 @@ class StreamAnswer implements RelayOptions {
     this.services.ticker.add(this.relay);
     // This listener must run before that of the exchange, which logs the outcome.
     this.response.prependListener('close', () => this.close());
-    if (this.response.destroyed) return;
     try {
       await this.answer.begin();
     } catch (error) {
