@@ -13,6 +13,16 @@ const text = (value: string, tokens?: number): GenerationEvent => ({
   text: value,
   ...(tokens !== undefined && { tokens }),
 });
+const thought = (block: number, value: string): GenerationEvent => ({
+  type: 'reasoning-delta',
+  block,
+  text: value,
+});
+const argument = (block: number, value: string): GenerationEvent => ({
+  type: 'tool-call-delta',
+  block,
+  arguments: value,
+});
 const finish: GenerationEvent = { type: 'finish', reason: 'stop', usage: {} };
 
 function create() {
@@ -46,6 +56,14 @@ describe('events of one turn', () => {
     expect(read(frames.takeFrame())?.events).toEqual([text('abc', 3)]);
   });
 
+  it('are merged in the same way where they are reasoning or the arguments of a call', () => {
+    const { frames } = create();
+    for (const event of [thought(0, 'a'), thought(0, 'b'), argument(1, '{'), argument(1, '}')]) {
+      frames.write(event);
+    }
+    expect(read(frames.takeFrame())?.events).toEqual([thought(0, 'ab'), argument(1, '{}')]);
+  });
+
   it('that were not counted stay uncounted', () => {
     const { frames } = create();
     frames.write(text('a'));
@@ -55,6 +73,9 @@ describe('events of one turn', () => {
 
   it.each<[string, GenerationEvent[]]>([
     ['another block', [text('a'), { type: 'text-delta', block: 1, text: 'b' }]],
+    ['the start of a call', [{ type: 'tool-call-start', block: 1, id: 'c', name: 'f' }, argument(1, '{')]],
+    ['another call', [argument(1, '{'), argument(2, '{'), argument(1, '}')]],
+    ['other reasoning', [thought(0, 'a'), thought(1, 'b')]],
     ['another kind', [text('a'), { type: 'reasoning-delta', block: 0, text: 'b' }]],
     ['log probabilities', [{ type: 'text-delta', block: 0, text: 'a', logprobs: [1] }, text('b')]],
     ['later log probabilities', [text('a'), { type: 'text-delta', block: 0, text: 'b', logprobs: [1] }]],
