@@ -4,7 +4,14 @@ import { type GenerationEvent, type InferenceRequest, SluiceError, type Usage } 
 import type { ResponseWriter } from '@sluice/http';
 import { createIngressMetrics, renderMetrics } from '@sluice/runtime';
 import { startRedis, type TestRedis, until } from '@sluice/testing';
-import { connected, type JobQueue, openRedis, type RedisClient, WorkerDirectory } from '@sluice/transport';
+import {
+  connected,
+  createJobQueue,
+  type JobQueue,
+  openRedis,
+  type RedisClient,
+  WorkerDirectory,
+} from '@sluice/transport';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Dispatcher, type DispatcherOptions } from '../dispatch/dispatcher.ts';
 import type { Exchange } from '../exchange.ts';
@@ -415,6 +422,39 @@ it('several answers to a long prompt wait one behind the other, each with the ne
     { seed: 8, priority: expect.toSatisfy((priority: number) => priority > 1) },
   ]);
   answer.cancel();
+});
+
+it('a short prompt enters its queue with its admission, and a long one only afterwards', async () => {
+  const late: string[] = [];
+  const { ask } = createBench(async (_pool, { requestId }) => void late.push(requestId));
+  const queue = createJobQueue(redis);
+  for (const [id, prompt, depth] of [
+    ['short-job', 'hi', 2],
+    ['long-job', longPrompt, 0],
+  ] as const) {
+    const answer = ask(id, prompt, nothing, undefined, 2);
+    await answer.begin();
+    expect(await queue.depth(id)).toBe(depth);
+    answer.cancel();
+  }
+  expect(late).toEqual(['long-job', 'long-jobc1']);
+  await queue.close();
+});
+
+it('the output that a request may have is reserved from its budget, for each of its answers', async () => {
+  const { ask } = createBench();
+  const reserved: (number | undefined)[] = [];
+  for (const [id, maxOutputTokens] of [
+    ['bounded', 1_000],
+    ['small', 10],
+  ] as const) {
+    const answer = ask(id, 'hi', nothing, undefined, 2, { sampling: { maxOutputTokens } });
+    await answer.begin();
+    reserved.push(await spentBy(id));
+    answer.cancel();
+  }
+  const [bounded = 0, small = 0] = reserved;
+  expect(bounded - small).toBe(2 * 990);
 });
 
 it('the output that a client has seen is charged even if this process dies', async () => {
