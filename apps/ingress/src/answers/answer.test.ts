@@ -571,6 +571,19 @@ it('a request ends by the time-out of its model, or else by that of the gateway'
   expect(left).toEqual([2, 1, 1, 0]);
 });
 
+it('the connection that closes behind an answer changes nothing about how it ended', async () => {
+  const { ask, pass, endOverdue } = createBench();
+  const exchange = { requestId: 'overdue', format: 'openai' } as Exchange;
+  const answer = ask('overdue', 'hi', nothing, exchange);
+  await answer.begin();
+  pass(60_000);
+  endOverdue();
+  const { attempts, usage } = exchange;
+  expect(attempts).toBe(1);
+  answer.cancel();
+  expect(exchange).toMatchObject({ attempts, usage });
+});
+
 it('no more may wait than the settings of the pool say', async () => {
   const { askFor } = createBench();
   const [strict, usual] = [planOf('strict-pool', 'hi', 5), planOf('usual-pool', 'hi', 5)];
