@@ -221,6 +221,20 @@ describe('silence is forgiven', () => {
     advance(2_500);
     expect(lost).toEqual([['w1', 'silent']]);
   });
+
+  it('after a pause of more than half of the limit, and not after a shorter one', () => {
+    for (const [pauseMs, reasons] of [
+      [1_001, []],
+      [1_000, ['silent']],
+    ] as const) {
+      const { directory, lost, freeze, advance } = createBench();
+      directory.receive(presence('w1'));
+      advance(1_250);
+      freeze(pauseMs);
+      directory.check(true);
+      expect(lost.map(([, reason]) => reason)).toEqual(reasons);
+    }
+  });
 });
 
 describe('a pool', () => {
@@ -243,6 +257,9 @@ describe('a pool', () => {
     expect(directory.resumeOf('chat')).toBe('none');
     directory.receive(presence('w1', { pools: serving('exact') }));
     directory.receive(presence('w2', { pools: serving('exact') }));
+    expect(directory.resumeOf('chat')).toBe('exact');
+    // A worker of other pools has no say.
+    directory.receive(presence('w4', { pools: { code: { slots: 1, resume: 'none' } } }));
     expect(directory.resumeOf('chat')).toBe('exact');
     directory.receive(presence('w2', { pools: serving('none') }));
     directory.receive(presence('w3', { pools: serving('exact') }));
