@@ -102,6 +102,7 @@ function createBench(
       exchange = { requestId: plan.call.requestId, format: 'openai' } as Exchange,
       onEvents: (events: GenerationEvent[]) => void = nothing,
     ) => new Answer(plan, exchange, services, (_choice, events) => onEvents(events), nothing),
+    metrics,
     /** What was thrown by `onEvents`. */
     defects,
     /** Generations that have not ended. */
@@ -569,6 +570,22 @@ it('a request ends by the time-out of its model, or else by that of the gateway'
     left.push(running());
   }
   expect(left).toEqual([2, 1, 1, 0]);
+});
+
+it('the wait of each generation in its queue is measured, and that of the first is logged', async () => {
+  const { ask, say, pass, metrics } = createBench();
+  const exchange = { requestId: 'queued', format: 'openai' } as Exchange;
+  const answer = ask('queued', 'hi', nothing, exchange, 2);
+  await answer.begin();
+  for (const id of ['queuedc1', 'queued']) {
+    pass(250);
+    say(id, [start]);
+  }
+  expect(exchange.queueWaitMs).toBe(250);
+  const { body } = await renderMetrics(metrics.registry);
+  expect(body).toContain('sluice_queue_wait_seconds_count{pool="queued"} 2\n');
+  expect(body).toContain('sluice_queue_wait_seconds_sum{pool="queued"} 0.75\n');
+  answer.cancel();
 });
 
 it('the connection that closes behind an answer changes nothing about how it ended', async () => {
