@@ -28,6 +28,13 @@ it('is full for a tenant that holds as much as is left free, and has room for ot
   take('other', 50);
 });
 
+it('still counts what a tenant holds after it has given back some', () => {
+  const [first] = [take('greedy', 300), take('greedy', 200)];
+  room.give(first);
+  take('greedy', 200);
+  expect(() => take('greedy', 101)).toThrow(saturated);
+});
+
 it('gets back what a request has reserved, and nothing from a request that reserved nothing', () => {
   for (let round = 0; round < 5; round += 1) {
     const exchange = take('a', 500);
