@@ -52,6 +52,18 @@ it('an overload that is over does not add to the next one', () => {
   expect(untilRefused(used)).toBe(untilRefused(fresh));
 });
 
+it('a small share is refused however few requests come between two looks', () => {
+  const shedder = new Shedder(limitMs);
+  for (let looks = 0; looks < 2; looks += 1) shedder.look(2 * limitMs);
+  let refused = 0;
+  for (let looks = 0; looks < 40; looks += 1) {
+    shedder.look(limitMs);
+    refused += refusedOf(shedder, 5);
+  }
+  expect(Math.abs(refused - 200 * shedder.share)).toBeLessThan(1.01);
+  expect(shedder.share).toBeCloseTo(0.1);
+});
+
 it('a limit of 0 switches it off', () => {
   const shedder = new Shedder(0);
   for (let looks = 0; looks < 100; looks += 1) shedder.look(1_000_000);
