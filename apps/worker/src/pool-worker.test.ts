@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import type { Catalog, Pool } from '@sluice/catalog';
 import type { Engine } from '@sluice/engines';
-import { createLogger, createWorkerMetrics, systemClock } from '@sluice/runtime';
+import { createLogger, createWorkerMetrics, renderMetrics, systemClock } from '@sluice/runtime';
 import { startRedis, type TestRedis, until } from '@sluice/testing';
 import {
   createJobQueue,
@@ -16,6 +17,7 @@ import { PoolWorker } from './pool-worker.ts';
 /** A pool whose generations run until they are stopped, and what it tells its publisher to forget. */
 function createPool(connection: RedisClient, changes: Partial<Engine>) {
   const told: string[] = [];
+  const metrics = createWorkerMetrics();
   const engine: Engine = {
     slots: 3,
     resume: 'exact',
@@ -43,11 +45,18 @@ function createPool(connection: RedisClient, changes: Partial<Engine>) {
     redis: connection,
     room: new JobRoom(1_000),
     worker: 'w',
-    metrics: createWorkerMetrics(),
+    metrics,
     logger: createLogger({ name: 'test', level: 'silent' }),
     clock: systemClock,
   });
-  return { pool, told };
+  /** The pool's value of a series; absent while there is none. */
+  const measured = async (name: string, labels = ''): Promise<number | undefined> => {
+    const { body } = await renderMetrics(metrics.registry);
+    const prefix = `sluice_${name}{pool="chat"${labels}} `;
+    const line = body.split('\n').find((each) => each.startsWith(prefix));
+    return line === undefined ? undefined : Number(line.slice(prefix.length));
+  };
+  return { pool, told, measured };
 }
 
 async function connect(redis: TestRedis): Promise<RedisClient> {
@@ -149,5 +158,51 @@ it('a pool offers its slots once its engine has started, forgets what was cancel
   expect(told.slice(1)).toEqual(['r2-2 forgotten', 'drained']);
   await queue.enqueue('chat', { ...job, requestId: 'r3' }, 1);
   expect(await queue.depth('chat')).toBe(1);
+  connection.disconnect();
+});
+
+it('a pool measures its slots and how many are busy, whether its engine can generate, and its generations', async () => {
+  await using redis = await startRedis();
+  const connection = await connect(redis);
+  let isReady = true;
+  const { pool, measured } = createPool(connection, {
+    isReady: () => isReady,
+    generate: async ({ sampling }, { signal, emit }) => {
+      if (sampling.seed === 1) {
+        emit({ type: 'text-delta', block: 0, text: 'a' });
+        emit({ type: 'finish', reason: 'stop', usage: {} });
+      } else if (!signal.aborted) await once(signal, 'abort');
+    },
+  });
+  const outcomes = async () => [
+    await measured('generations_total', ',outcome="cancelled"'),
+    await measured('generations_total', ',outcome="ok"'),
+    await measured('generation_duration_seconds_count'),
+    await measured('engine_time_to_first_token_seconds_count'),
+  ];
+  expect([await measured('slots'), await measured('slots_busy'), await measured('engine_up')]).toEqual([
+    3, 0, 1,
+  ]);
+  expect((await outcomes()).slice(0, 2)).toEqual([0, 0]);
+  isReady = false;
+  expect(await measured('engine_up')).toBe(0);
+
+  await pool.start(new AbortController().signal);
+  const queue = createJobQueue(connection);
+  const job = createJob();
+  await queue.enqueue('chat', job, 1);
+  await until(() => pool.receive({ ...cancel, kind: 'acknowledge' }));
+  expect(await measured('slots_busy')).toBe(1);
+  pool.receive(cancel);
+  await until(async () => (await measured('slots_busy')) === 0);
+  expect(await outcomes()).toEqual([1, 0, 1, undefined]);
+  await queue.enqueue(
+    'chat',
+    { ...job, requestId: 'r2', request: { ...job.request, sampling: { seed: 1 } } },
+    1,
+  );
+  await until(async () => (await outcomes())[1] === 1);
+  expect(await outcomes()).toEqual([1, 1, 2, 1]);
+  await pool.drain(new AbortController().signal);
   connection.disconnect();
 });
