@@ -588,6 +588,25 @@ it('the wait of each generation in its queue is measured, and that of the first 
   answer.cancel();
 });
 
+it('a request is logged with attempts and usage if it was admitted or a worker had it, and not otherwise', async () => {
+  const { askFor, say } = createBench();
+  const exchangeOf = (requestId: string) => ({ requestId, format: 'openai' }) as Exchange;
+  const full = planOf('never-admitted', 'hi', 5);
+  full.pool = { ...full.pool, maxWaiting: 0 };
+  const refusedOne = exchangeOf('never-admitted');
+  await expect(askFor(full, refusedOne).begin()).rejects.toThrow('no room for 5 generations');
+  expect(refusedOne).toMatchObject({ attempts: 0 });
+  expect(refusedOne).not.toHaveProperty('usage');
+
+  const hasty = exchangeOf('hasty');
+  const answer = askFor(planOf('hasty', 'hi', 1), hasty);
+  const begun = answer.begin();
+  say('hasty', [start, text]);
+  answer.cancel();
+  expect(hasty).toMatchObject({ attempts: 1, worker: 'w', usage: { outputTokens: 5 } });
+  await begun;
+});
+
 it('the connection that closes behind an answer changes nothing about how it ended', async () => {
   const { ask, pass, endOverdue } = createBench();
   const exchange = { requestId: 'overdue', format: 'openai' } as Exchange;
