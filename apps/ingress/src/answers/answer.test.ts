@@ -94,7 +94,9 @@ function createBench(
       // Its end is all that is asked of the response.
       const response = Object.assign(new EventEmitter(), { writableFinished: false });
       const writer = response as unknown as ResponseWriter;
-      const answered = singleAnswer(planOf(requestId, 'hi', choices), exchange, writer, services);
+      const plan = planOf(requestId, 'hi', choices);
+      plan.call.stream = false;
+      const answered = singleAnswer(plan, exchange, writer, services);
       return { answered, exchange, response };
     },
     askFor: (
@@ -501,6 +503,36 @@ it('one of several answers that fails ends the whole request at once', async () 
   say('wholec1', [start, { type: 'error', error: { kind: 'upstream-failed', message: 'it broke' } }]);
   await expect(answered).rejects.toThrow('it broke');
   expect(running()).toBe(0);
+});
+
+it('several whole answers are given once the last of them is there, each in its place', async () => {
+  const { askWhole, say } = createBench();
+  const { answered } = askWhole('both', 2);
+  const last = finish({ inputTokens: 2, outputTokens: 5 });
+  say('bothc1', [start, { type: 'text-delta', block: 0, text: 'first to end' }, last]);
+  say('both', [start, text, last]);
+  expect(await answered).toMatchObject([
+    { content: [{ type: 'text', text: 'five' }] },
+    { content: [{ type: 'text', text: 'first to end' }] },
+  ]);
+});
+
+it('a whole answer that fails before it starts is its error', async () => {
+  const { askWhole, say } = createBench();
+  const { answered } = askWhole('unstarted', 2);
+  const error = { kind: 'upstream-failed', message: 'it broke' } as const;
+  say('unstartedc1', [{ type: 'error', error }]);
+  await expect(answered).rejects.toMatchObject(error);
+});
+
+it('a whole answer that begins anew has nothing of the attempt that was lost', async () => {
+  const { askWhole, say, loseWorker } = createBench();
+  const { answered } = askWhole('anew', 1);
+  // A prefix can't hold this, so the next attempt can't go on from it.
+  say('anew', [start, { type: 'reasoning-delta', block: 0, text: 'lost' }]);
+  loseWorker();
+  say('anew', [start, text, finish({ inputTokens: 2, outputTokens: 5 })], 0, 2);
+  expect(await answered).toMatchObject([{ content: [{ type: 'text', text: 'five' }] }]);
 });
 
 it('a client has left if its connection ends before its answer, unless it was dropped', async () => {
