@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { GenerationEvent } from '@sluice/canonical';
 import type { Catalog, Pool } from '@sluice/catalog';
 import type { Engine } from '@sluice/engines';
 import { createLogger, createWorkerMetrics, renderMetrics, systemClock } from '@sluice/runtime';
@@ -14,9 +15,11 @@ import {
 import { expect, it } from 'vitest';
 import { PoolWorker } from './pool-worker.ts';
 
-/** A pool whose generations run until they are stopped, and what it tells its publisher to forget. */
+/** A pool whose generations run until they are stopped, what it writes, and what it tells its publisher to forget. */
 function createPool(connection: RedisClient, changes: Partial<Engine>) {
   const told: string[] = [];
+  const written: GenerationEvent[] = [];
+  const opened = new Set<string>();
   const metrics = createWorkerMetrics();
   const engine: Engine = {
     slots: 3,
@@ -38,7 +41,15 @@ function createPool(connection: RedisClient, changes: Partial<Engine>) {
       models: new Map([['m', { backendModel: 'm', contextTokens: 9, maxOutputTokens: 9 }]]),
     } as never as Catalog,
     publisher: {
-      open: () => ({ write: () => undefined, announced: Promise.resolve(), whenAbandoned: () => undefined }),
+      open: ({ requestId }: InferenceJob) => {
+        if (opened.has(requestId)) {
+          told.push(`${requestId} is open already`);
+          return undefined;
+        }
+        opened.add(requestId);
+        const write = (event: GenerationEvent) => void written.push(event);
+        return { write, announced: Promise.resolve(), whenAbandoned: () => undefined };
+      },
       forget: ({ requestId, attempt }: InferenceJob) => told.push(`${requestId}-${attempt} forgotten`),
     } as unknown as ReplyPublisher,
     engine,
@@ -56,7 +67,7 @@ function createPool(connection: RedisClient, changes: Partial<Engine>) {
     const line = body.split('\n').find((each) => each.startsWith(prefix));
     return line === undefined ? undefined : Number(line.slice(prefix.length));
   };
-  return { pool, told, measured };
+  return { pool, told, written, measured };
 }
 
 async function connect(redis: TestRedis): Promise<RedisClient> {
@@ -203,6 +214,63 @@ it('a pool measures its slots and how many are busy, whether its engine can gene
   );
   await until(async () => (await outcomes())[1] === 1);
   expect(await outcomes()).toEqual([1, 1, 2, 1]);
+  await pool.drain(new AbortController().signal);
+  connection.disconnect();
+});
+
+it('a stop ends what still runs, and says why', async () => {
+  await using redis = await startRedis();
+  const connection = await connect(redis);
+  const { pool, written } = createPool(connection, {});
+  await createJobQueue(connection).enqueue('chat', createJob(), 1);
+  await pool.start(new AbortController().signal);
+  await until(() => pool.receive({ ...cancel, kind: 'acknowledge' }));
+  await pool.drain(AbortSignal.abort());
+  await pool.stop('drained');
+  expect(written).toMatchObject([{ type: 'error', error: { kind: 'unavailable', detail: 'drained' } }]);
+  connection.disconnect();
+});
+
+it('a job that the queue gives out twice runs once, and can still be cancelled', async () => {
+  await using redis = await startRedis();
+  const connection = await connect(redis);
+  let calls = 0;
+  const { pool, told } = createPool(connection, {
+    generate: async (_request, { signal }) => {
+      calls += 1;
+      if (!signal.aborted) await once(signal, 'abort');
+    },
+  });
+  const queue = createJobQueue(connection);
+  await queue.enqueue('chat', createJob(), 1);
+  await pool.start(new AbortController().signal);
+  await until(() => pool.receive({ ...cancel, kind: 'acknowledge' }));
+  await queue.enqueue('chat', createJob(), 1);
+  await until(() => told.includes('r1 is open already'));
+  await new Promise(setImmediate);
+  pool.receive(cancel);
+  await until(() => told.includes('r1-2 forgotten'));
+  expect([calls, pool.receive(cancel)]).toEqual([1, false]);
+  await pool.drain(new AbortController().signal);
+  connection.disconnect();
+});
+
+it('a job for a model that only other settings know is refused without its engine, and costs nothing', async () => {
+  await using redis = await startRedis();
+  const connection = await connect(redis);
+  const { pool, written, measured } = createPool(connection, {});
+  await createJobQueue(connection).enqueue('chat', { ...createJob(), model: 'newer' }, 1);
+  await pool.start(new AbortController().signal);
+  await until(() => written.length > 0);
+  expect(written).toEqual([
+    {
+      type: 'error',
+      error: { kind: 'unavailable', message: 'the worker does not know model newer' },
+      usage: { inputTokens: 0, outputTokens: 0 },
+    },
+  ]);
+  expect(await measured('generations_total', ',outcome="unavailable"')).toBe(1);
+  expect(pool.receive(cancel)).toBe(false);
   await pool.drain(new AbortController().signal);
   connection.disconnect();
 });
