@@ -506,10 +506,17 @@ it('one of several answers that fails ends the whole request at once', async () 
 });
 
 it('several whole answers are given once the last of them is there, each in its place', async () => {
-  const { askWhole, say } = createBench();
+  const { askWhole, say, inFlight } = createBench();
   const { answered } = askWhole('both', 2);
+  let isGiven = false;
+  void answered.then(() => {
+    isGiven = true;
+  });
+  await until(async () => (await inFlight()) === 1);
   const last = finish({ inputTokens: 2, outputTokens: 5 });
   say('bothc1', [start, { type: 'text-delta', block: 0, text: 'first to end' }, last]);
+  await new Promise(setImmediate);
+  expect(isGiven).toBe(false);
   say('both', [start, text, last]);
   expect(await answered).toMatchObject([
     { content: [{ type: 'text', text: 'five' }] },
