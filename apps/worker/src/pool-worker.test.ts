@@ -274,3 +274,25 @@ it('a job for a model that only other settings know is refused without its engin
   await pool.drain(new AbortController().signal);
   connection.disconnect();
 });
+
+it('a drain waits for all that runs, and not only for the first to end', async () => {
+  await using redis = await startRedis();
+  const connection = await connect(redis);
+  const { pool, told } = createPool(connection, {});
+  const queue = createJobQueue(connection);
+  await queue.enqueue('chat', createJob(), 1);
+  await queue.enqueue('chat', { ...createJob(), requestId: 'r2' }, 1);
+  await pool.start(new AbortController().signal);
+  const runs = (requestId: string) => pool.receive({ ...cancel, requestId, kind: 'acknowledge' });
+  await until(() => runs('r1') && runs('r2'));
+  const drained = pool.drain(new AbortController().signal).then(() => told.push('drained'));
+  await until(async () => !String(await connection.call('CLIENT', 'LIST')).includes('cmd=bzpopmin'));
+  await pool.drain(AbortSignal.abort());
+  pool.receive(cancel);
+  await until(() => told.length > 0);
+  await new Promise(setImmediate);
+  pool.receive({ ...cancel, requestId: 'r2' });
+  await drained;
+  expect(told).toEqual(['r1-2 forgotten', 'r2-2 forgotten', 'drained']);
+  connection.disconnect();
+});
