@@ -4,7 +4,12 @@ import { SluiceError } from '@sluice/canonical';
 import { type Clock, threadOptions } from '@sluice/runtime';
 import { z } from 'zod';
 
-const member = z.object({ pid: z.number(), opsPort: z.number() });
+const member = z.object({
+  pid: z.number(),
+  opsPort: z.number(),
+  /** Of a worker: the pools that it serves by now. */
+  pools: z.array(z.string()).optional(),
+});
 
 /** What a program reports over IPC when it serves. */
 const readyMessage = z.looseObject({

@@ -160,7 +160,7 @@ function parseUpstream(text: string): string {
   throw usage('--upstream must be a URL such as http://127.0.0.1:8000/v1');
 }
 
-/** Refuses a missing file here: a worker would only log it, since the simulated model serves in any case. */
+/** Refuses a missing file before anything is started. */
 function parseGguf(path: string): string {
   if (statSync(path, { throwIfNoEntry: false })?.isFile()) return path;
   throw usage(`--gguf: there is no file ${path}`);

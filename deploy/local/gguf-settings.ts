@@ -2,11 +2,12 @@ import { basename, resolve } from 'node:path';
 import { defaultCatalogSettings } from '@sluice/catalog';
 import { besideSimulated } from './settings.ts';
 
+/** The pool of the model file. */
+export const ggufPool = 'embedded';
+
 /** Settings by which the workers evaluate a model file themselves, under a name made from the file's. */
 export function createGgufSettings(path: string): object {
-  return besideSimulated('embedded', { engine: 'llama-cpp', modelPath: resolve(path) }, [
-    { id: nameOf(path) },
-  ]);
+  return besideSimulated(ggufPool, { engine: 'llama-cpp', modelPath: resolve(path) }, [{ id: nameOf(path) }]);
 }
 
 /**

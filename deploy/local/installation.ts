@@ -8,7 +8,7 @@ import type { Announcement, RunningProcess } from './announcement.ts';
 import { Child, type ReadyMessage } from './child.ts';
 import { type CliEnvironment, createCliEnvironment } from './cli-environment.ts';
 import type { Flags } from './flags.ts';
-import { createGgufSettings } from './gguf-settings.ts';
+import { createGgufSettings, ggufPool } from './gguf-settings.ts';
 import { LocalRedis } from './local-redis.ts';
 import { assertPortsFree } from './ports.ts';
 import { openState, type State } from './state.ts';
@@ -164,6 +164,7 @@ export class Installation {
     // together and once.
     const [scout, ...workers] = this.workers;
     const first = scout ? [await serve(scout)] : [];
+    if (this.options.flags.gguf !== undefined) assertModelServed(this.options.flags.gguf, first);
     const ingresses = Promise.all(this.ingresses.map(serve));
     const others = Promise.all(workers.map(serve));
     return (await Promise.all([ingresses, first, others])).flat();
@@ -213,6 +214,17 @@ async function createSettings(
 ): Promise<object | undefined> {
   if (gguf !== undefined) return createGgufSettings(gguf);
   return upstream === undefined ? undefined : createUpstreamSettings(upstream, upstreamKey, say);
+}
+
+/**
+ * Throws if a worker could not load the model file. The worker serves the simulated model nevertheless, and tries again:
+ * worth it for a server that may come, but a file stays as it is.
+ */
+function assertModelServed(gguf: string, started: readonly { name: string; ready: ReadyMessage }[]): void {
+  for (const { name, ready } of started) {
+    if (ready.workers?.every(({ pools }) => pools?.includes(ggufPool))) continue;
+    throw new SluiceError('unavailable', `${name} can't serve ${gguf}; its log says why`);
+  }
 }
 
 /** The host of a URL by which this machine reaches what listens on `host`. */

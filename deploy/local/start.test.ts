@@ -278,6 +278,19 @@ describe('npm start', { timeout: 60_000 }, () => {
     await rm(folder, { recursive: true });
   });
 
+  it('does not serve beside a model file that does not load', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-gguf-'));
+    const file = join(folder, 'letter.gguf');
+    await writeFile(file, 'Dear Sir or Madam');
+    const child = spawnStart(['--port', String(await findFreePort()), '--gguf', file]);
+    expect(await child.exited).toBe(1);
+    expect(child.complaints()).toEqual([
+      expect.stringMatching(/^sluice: started Redis/),
+      `sluice: worker 1 can't serve ${file}; its log says why`,
+    ]);
+    await rm(folder, { recursive: true });
+  });
+
   it('says in one sentence that the given Redis does not answer', async () => {
     const child = await spawnStartOn(`redis://:hush@127.0.0.1:${await findFreePort()}`);
     expect(await child.exited).toBe(1);

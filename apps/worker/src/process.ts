@@ -108,7 +108,7 @@ export async function startProcess(worker: string, environment: Environment): Pr
   const serving = pools.filter((pool) => pool.presence.slots > 0).map((pool) => pool.name);
   const redisAddress = printableAddress(config.SLUICE_REDIS_URL);
   logger.info({ pools: serving, opsPort: ops.port, redis: redisAddress }, 'serving');
-  lifecycle.announceReady({ role: 'worker', pid: process.pid, opsPort: ops.port });
+  lifecycle.announceReady({ role: 'worker', pid: process.pid, opsPort: ops.port, pools: serving });
 }
 
 /** What every part of the process is opened with. */

@@ -56,6 +56,6 @@ export async function startSupervisor(environment: Environment): Promise<void> {
   lifecycle.announceReady({
     role: 'supervisor',
     pid: process.pid,
-    workers: ready.map(({ pid, opsPort }) => ({ pid, opsPort })),
+    workers: ready.map(({ pid, opsPort, pools }) => ({ pid, opsPort, pools })),
   });
 }

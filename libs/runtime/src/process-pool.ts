@@ -18,6 +18,7 @@ const readyMessage = z.looseObject({
   pid: z.number(),
   opsPort: z.number(),
   port: z.number().optional(),
+  pools: z.array(z.string()).optional(),
 });
 /** What a process announces when it serves, see `Lifecycle.announceReady`. */
 export type ReadyProcess = z.output<typeof readyMessage>;
