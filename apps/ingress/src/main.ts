@@ -1,8 +1,9 @@
-import { keepAllocationsYoung, yieldToMainThread } from '@sluice/runtime';
+import { keepAllocationsYoung, refuseArguments, yieldToMainThread } from '@sluice/runtime';
 import { processSeat } from './config.ts';
 import { startIngress } from './start.ts';
 import { startSupervisor } from './supervise.ts';
 
+refuseArguments('ingress');
 keepAllocationsYoung();
 yieldToMainThread();
 

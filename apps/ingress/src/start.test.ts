@@ -65,3 +65,12 @@ it('an ingress whose two ports are one says which setting is the mistake', async
   });
   await expect(started).rejects.toThrow(`SLUICE_OPS_PORT: is SLUICE_PORT as well (${port})`);
 });
+
+it('an ingress refuses arguments instead of ignoring them, and does not repeat what may be secret', async () => {
+  const failed = await startProcess('apps/ingress/src/main.ts', {
+    environment: { SLUICE_KEY_SECRET: 'a secret of the tests', SLUICE_REDIS_URL: 'redis://127.0.0.1:1' },
+    arguments: ['--redis', 'redis://:hush@127.0.0.1'],
+  }).catch((error: Error) => error.message);
+  expect(failed).toContain('sluice ingress: takes no arguments; its settings are environment variables');
+  expect(failed).not.toContain('hush');
+});

@@ -1,7 +1,8 @@
-import { keepAllocationsYoung, yieldToMainThread } from '@sluice/runtime';
+import { keepAllocationsYoung, refuseArguments, yieldToMainThread } from '@sluice/runtime';
 import { startProcess } from './process.ts';
 import { startSupervisor } from './supervise.ts';
 
+refuseArguments('worker');
 keepAllocationsYoung();
 yieldToMainThread();
 

@@ -12,6 +12,13 @@ it('a worker process that replaces a killed one counts the restart', async () =>
   await until(async () => (await restartsOf(opsPort)) === 1, { what: 'the count of the successor' });
 });
 
+it('a worker that is asked for its help says that it takes no arguments, instead of taking jobs', async () => {
+  await using redis = await startRedis();
+  const environment = { SLUICE_REDIS_URL: redis.url, SLUICE_OPS_PORT: '0' };
+  const started = startProcess('apps/worker/src/main.ts', { environment, arguments: ['--help'] });
+  await expect(started).rejects.toThrow('sluice worker: takes no arguments');
+});
+
 it('a supervisor warns of a name that no process reads, and not of one that an ingress reads', async () => {
   await using redis = await startRedis();
   await using supervisor = await startProcess('apps/worker/src/main.ts', {

@@ -32,6 +32,7 @@ export * from './ops-server.ts';
 export * from './overrides.ts';
 export * from './process-pool.ts';
 export * from './product-version.ts';
+export * from './refuse-arguments.ts';
 export { maskSecrets } from './secrets.ts';
 export { settingNames } from './setting-names.ts';
 export { readSettingsFile } from './settings-file.ts';
