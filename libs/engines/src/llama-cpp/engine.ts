@@ -77,7 +77,7 @@ export class LlamaCppEngine implements Engine {
     this.loaded = undefined;
     for (const ending of this.endings) ending.abort();
     await Promise.all(this.evaluations);
-    await loaded?.model.llama.dispose();
+    await loaded?.model.dispose();
   }
 
   /**

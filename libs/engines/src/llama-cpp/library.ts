@@ -30,7 +30,6 @@ export interface LlamaLibrary {
 export interface Llama {
   loadModel(options: { modelPath: string; gpuLayers?: number; loadSignal: AbortSignal }): Promise<Model>;
   createGrammarForJsonSchema(schema: GrammarSchema): Promise<Grammar>;
-  dispose(): Promise<void>;
 }
 
 /** A model file in memory. */
@@ -46,6 +45,8 @@ export interface Model {
     threads: number;
     createSignal: AbortSignal;
   }): Promise<Context>;
+  /** Gives back its memory and that of its contexts. */
+  dispose(): Promise<void>;
 }
 
 export type Tokenizer = (text: string) => readonly number[];

@@ -15,6 +15,7 @@ import type {
 } from './library.ts';
 import type { LlamaCppOptions } from './options.ts';
 import { keepCallsPlain } from './plain-calls.ts';
+import { SharedLlama } from './shared-llama.ts';
 
 /** A loaded model and its slots for generations. */
 export interface LoadedModel {
@@ -25,6 +26,8 @@ export interface LoadedModel {
   contextTokens: number;
   sequences: Sequence[];
   openChat(sequence: Sequence, wrapper: ChatWrapper): Chat;
+  /** Gives back its memory. */
+  dispose(): Promise<void>;
 }
 
 /** Loads the configured model. Rejects with a sentence that an operator understands. */
@@ -38,25 +41,30 @@ export async function loadModel(
     throw new SluiceError('unavailable', `the model file ${path} cannot be read`, { cause });
   });
   const library = await loadLibrary();
-  /** The first complaint of llama.cpp. Everything else, even the library's own error, says only that loading failed. */
-  let complaint = '';
   const gpu = options.gpu === 'none' ? false : options.gpu;
-  let llama: Llama | undefined;
+  const shared = await SharedLlama.of(library, gpu).catch((cause: unknown) => {
+    throw doesNot(`llama.cpp does not run here with gpu: ${options.gpu}`, cause);
+  });
+  return shared
+    .load(() => loadInto(shared.llama, library, { ...options, modelPath: path }, signal))
+    .catch((cause: unknown) => {
+      throw doesNot(`the model ${path} does not load`, cause);
+    });
+}
+
+/** Everything that it has loaded is given back if it rejects. */
+async function loadInto(
+  llama: Llama,
+  library: LlamaLibrary,
+  options: LlamaCppOptions,
+  signal: AbortSignal,
+): Promise<LoadedModel> {
+  const model = await llama.loadModel({
+    modelPath: options.modelPath,
+    loadSignal: signal,
+    ...(options.gpuLayers !== undefined && { gpuLayers: options.gpuLayers }),
+  });
   try {
-    llama = await library.getLlama({
-      gpu,
-      build: 'never',
-      skipDownload: true,
-      progressLogs: false,
-      logger: (level, message) => {
-        if (level === 'error' || level === 'fatal') complaint ||= message.trim();
-      },
-    });
-    const model = await llama.loadModel({
-      modelPath: path,
-      loadSignal: signal,
-      ...(options.gpuLayers !== undefined && { gpuLayers: options.gpuLayers }),
-    });
     const context = await openContext(model, options, signal);
     return {
       llama,
@@ -65,16 +73,16 @@ export async function loadModel(
       contextTokens: context.contextSize,
       sequences: Array.from({ length: options.slots }, () => context.getSequence()),
       openChat: (contextSequence, chatWrapper) => new library.LlamaChat({ contextSequence, chatWrapper }),
+      dispose: () => model.dispose(),
     };
-  } catch (cause) {
-    await llama?.dispose();
-    const reason = [cause instanceof Error ? cause.message : '', complaint].filter(Boolean).join(': ');
-    // Without a build for this machine, the model was not even tried.
-    const fact = llama
-      ? `the model ${path} does not load`
-      : `llama.cpp does not run here with gpu: ${options.gpu}`;
-    throw new SluiceError('unavailable', `${fact}: ${reason}`, { cause });
+  } catch (thrown) {
+    await model.dispose();
+    throw thrown;
   }
+}
+
+function doesNot(fact: string, cause: unknown): SluiceError {
+  return new SluiceError('unavailable', `${fact}: ${cause instanceof Error ? cause.message : ''}`, { cause });
 }
 
 /** How the model's chats are written. Throws if that is to be its own template, and it has none that works. */
