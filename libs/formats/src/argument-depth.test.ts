@@ -58,7 +58,7 @@ describe.each(formats.map((format) => [format.client.format, format] as const))(
     });
 
     // One more level than allowed, and more than the stack holds.
-    it.each([deepestArguments + 1, 200_000])(
+    it.each([deepestArguments + 1, 190_000])(
       'are left out where they are of %d levels, but for places that take text',
       (levels) => {
         const takeText = sayIn(format, nested(3)).map(isText);

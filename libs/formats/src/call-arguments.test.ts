@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { parseArguments } from './call-arguments.ts';
+import { valueLimit } from './text-values.ts';
 
 test.each([
   ['', {}],
@@ -55,4 +56,13 @@ test.each([
 
 test('a megabyte of brackets is given up in linear time', () => {
   expect(parseArguments(`{"a":${'[,'.repeat(500_000)}`).isReadable).toBe(false);
+});
+
+test('an object of more values than a request may bring is given up before it is read', () => {
+  const parse = vi.spyOn(JSON, 'parse');
+  expect(parseArguments(`{"a":[${'{},'.repeat(valueLimit)}{}]}`).isReadable).toBe(false);
+  expect(parse).not.toHaveBeenCalled();
+  parse.mockRestore();
+  const long = JSON.stringify({ a: '{},'.repeat(valueLimit) });
+  expect(parseArguments(long).input).toEqual(JSON.parse(long));
 });

@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from '@sluice/canonical';
 import { isTooDeep } from './argument-depth.ts';
 import { ArgumentScanner } from './argument-scanner.ts';
 import { parseExactly } from './exact-numbers.ts';
+import { holdsTooMany } from './text-values.ts';
 
 /** A call's arguments as an object, and how reliable it is. */
 export interface ParsedArguments {
@@ -15,9 +16,11 @@ export interface ParsedArguments {
 /**
  * Turns a model's JSON text into the object that some dialects demand. Text that was cut off is completed, because a
  * call that hit the output limit is the common case. Unambiguous slips are repaired, as `ArgumentScanner` does in a
- * stream. Anything else that is no object becomes `{}`, which is also what `null` means.
+ * stream. Anything else that is no object becomes `{}`, which is also what `null` means, and so does an object of more
+ * values than a request may bring: no client could bring it back.
  */
 export function parseArguments(text: string): ParsedArguments {
+  if (holdsTooMany(text)) return { input: {}, isReadable: false, isCut: false };
   const whole = parseObject(text);
   if (whole !== undefined) return { input: whole, isReadable: true, isCut: false };
   const scanner = new ArgumentScanner();

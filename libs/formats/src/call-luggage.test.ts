@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { decodeCallId, encodeCallId } from './call-luggage.ts';
 import type { Format } from './codec.ts';
 import { contextOf, decodeStream, encodeStream, formatNamed } from './golden-run.ts';
+import { TextValues } from './text-values.ts';
 
 /** As long as real ones, and as full of characters that ids may not have. */
 const signature = `Eu8+/${'ab+/'.repeat(600)}==`;
@@ -248,13 +249,19 @@ test('any id comes back as it was, even one that another gateway of this kind ha
     fc.property(fc.oneof(fc.string(), packed), fc.option(fc.string(), { nil: undefined }), (id, signed) => {
       const extensions = signed === undefined ? undefined : { gemini: { thoughtSignature: signed } };
       const call = { id: id || 'x', ...(extensions && { extensions }) };
-      expect(decodeCallId(encodeCallId(call, 'anthropic'))).toEqual(call);
+      expect(decodeCallId(encodeCallId(call, 'anthropic'), new TextValues())).toEqual(call);
     }),
   );
 });
 
 test('a stranger’s id carries nothing that no server wants back', () => {
   const forged = Buffer.from('{"gemini":{"a":1},"openai":"x","__proto__":{"b":1}}').toString('base64url');
-  expect(decodeCallId(`c-sluice1-${forged}`)).toEqual({ id: 'c' });
-  expect(decodeCallId('-sluice1-e30')).toEqual({ id: '-sluice1-e30' });
+  expect(decodeCallId(`c-sluice1-${forged}`, new TextValues())).toEqual({ id: 'c' });
+  expect(decodeCallId('-sluice1-e30', new TextValues())).toEqual({ id: '-sluice1-e30' });
+});
+
+test('nor anything that is nested too deeply to be written down again', () => {
+  const deep = `{"openai":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}`;
+  const id = `c-sluice1-${Buffer.from(deep).toString('base64url')}`;
+  expect(decodeCallId(id, new TextValues())).toEqual({ id: 'c' });
 });

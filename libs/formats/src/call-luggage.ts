@@ -7,7 +7,9 @@ import {
   type JsonObject,
   type ToolCallPart,
 } from '@sluice/canonical';
+import { isTooDeep } from './argument-depth.ts';
 import { parseObject } from './json-object.ts';
+import type { TextValues } from './text-values.ts';
 
 /** A field of a call that a server wants back unchanged with the call. */
 interface WantedField {
@@ -50,23 +52,37 @@ export function encodeCallId(call: Call, format: FormatId): string {
     : `${call.id}${marker}${Buffer.from(JSON.stringify(luggage)).toString('base64url')}`;
 }
 
-/** The id as the server gave it, and what travelled with it. Luggage that a client damaged is dropped. */
-export function decodeCallId(id: string): Call {
+/** The id as the server gave it, without what travels with it. */
+export function bareCallId(id: string): string {
   const end = id.lastIndexOf(marker);
-  if (end <= 0) return { id };
-  const luggage = parseObject(Buffer.from(id.slice(end + marker.length), 'base64url').toString()) ?? {};
+  return end <= 0 ? id : id.slice(0, end);
+}
+
+/**
+ * The id as the server gave it, and what travelled with it. Luggage that a client damaged is dropped, and so is what is
+ * nested more deeply than a body may be. Throws what `values` throws.
+ */
+export function decodeCallId(id: string, values: TextValues): Call {
+  const bare = bareCallId(id);
+  if (bare === id) return { id };
+  const text = Buffer.from(id.slice(bare.length + marker.length), 'base64url').toString();
+  values.add(text);
+  const read = parseObject(text) ?? {};
+  const luggage = isTooDeep(read) ? {} : read;
   const extensions: NonNullable<Extensible['extensions']> = {};
   for (const { key, owner, name, isValid } of wantedBack) {
     const value = luggage[key];
     if (isValid(value)) extensions[owner] = { ...extensions[owner], [name]: value };
   }
-  const bare = id.slice(0, end);
   return Object.keys(extensions).length === 0 ? { id: bare } : { id: bare, extensions };
 }
 
-/** A returned call as its server made it. Fields that the client sent beside the id win over the luggage. */
-export function unpackCall(part: ToolCallPart): ToolCallPart {
-  const { id, extensions } = decodeCallId(part.id);
+/**
+ * A returned call as its server made it. Fields that the client sent beside the id win over the luggage. Throws what
+ * `values`, which counts those of the whole request, throws.
+ */
+export function unpackCall(part: ToolCallPart, values: TextValues): ToolCallPart {
+  const { id, extensions } = decodeCallId(part.id, values);
   if (id === part.id) return part;
   return { ...part, id, ...(extensions && { extensions: { ...extensions, ...part.extensions } }) };
 }

@@ -22,6 +22,7 @@ import {
   wireOf,
 } from './golden-run.ts';
 import { formats } from './registry.ts';
+import { TextValues } from './text-values.ts';
 
 /*
  * A case is a folder `golden/<format>/<name>/` of files that agree; each may be absent.
@@ -202,7 +203,8 @@ function checkForeign(golden: GoldenCase, name: string, format: Format): void {
 
 /** An answer with its calls as they come back from the client. */
 function unpacked(answer: Generation): Generation {
-  const content = answer.content.map((part) => (part.type === 'tool-call' ? unpackCall(part) : part));
+  const values = new TextValues();
+  const content = answer.content.map((part) => (part.type === 'tool-call' ? unpackCall(part, values) : part));
   return { ...answer, content };
 }
 

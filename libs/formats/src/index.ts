@@ -6,5 +6,6 @@ export { imageTypeOf } from './image-type.ts';
 export * from './registry.ts';
 export { SseParser } from './sse.ts';
 export { statusOf } from './status.ts';
+export { valueLimit } from './text-values.ts';
 export { isUnreadable } from './unreadable.ts';
 export { largestLimit, saysLimitReached, saysLimitTooLarge, saysTooStrict } from './upstream-words.ts';

@@ -79,6 +79,57 @@ describe.each(Object.entries(calls))('a body of the %s format', (format, call) =
   });
 });
 
+/** JSON of this many values. */
+const listOf = (values: number) => `{"a":[${'0,'.repeat(values - 3)}0]}`;
+const luggage = (values: number) => {
+  const text = `{"openai":${listOf(values - 1)}}`;
+  return `c-sluice1-${Buffer.from(text).toString('base64url')}`;
+};
+
+/** Calls in whose texts there is JSON that is read. */
+const callsOfTexts: Readonly<Record<string, (format: string, texts: readonly number[]) => Json>> = {
+  arguments: (_format, texts) => ({
+    role: 'assistant',
+    tool_calls: texts.map((values) => ({
+      ...{ id: 'c', type: 'function' },
+      function: { name: 'f', arguments: listOf(values) },
+    })),
+  }),
+  ids: (format, texts) => {
+    const ids = texts.map(luggage);
+    if (format === 'anthropic') {
+      return {
+        role: 'assistant',
+        content: ids.map((id) => ({ type: 'tool_use', id, name: 'f', input: {} })),
+      };
+    }
+    if (format === 'gemini')
+      return { role: 'model', parts: ids.map((id) => ({ functionCall: { id, name: 'f' } })) };
+    const call = { type: 'function', function: { name: 'f', arguments: '{}' } };
+    return { role: 'assistant', tool_calls: ids.map((id) => ({ ...call, id })) };
+  },
+};
+
+it.each([
+  ['arguments', 'openai'],
+  ['ids', 'openai'],
+  ['ids', 'anthropic'],
+  ['ids', 'gemini'],
+])('the %s of all calls of %s hold together no more values than a body may', (what, format) => {
+  const body = (...texts: number[]) => calls[format]?.body([callsOfTexts[what]?.(format, texts) ?? null]);
+  expect(refusalOf(format, body(many / 2, many / 2, 10))).toMatchObject({ kind: 'too-large' });
+  expect(decode(format, body(many / 2, many / 2 - 10) ?? null).messages).toHaveLength(1);
+});
+
+it('neither does a call of the deprecated form', () => {
+  const call = (values: number) => ({
+    role: 'assistant',
+    function_call: { name: 'f', arguments: listOf(values) },
+  });
+  const messages = [call(many / 2), call(many / 2), call(10)];
+  expect(refusalOf('openai', { model: 'm', messages })).toMatchObject({ kind: 'too-large' });
+});
+
 it('finds the calls of many results without ids', () => {
   const functionCall = { name: 'f', args: {} };
   const functionResponse = { name: 'f', response: {} };

@@ -1,12 +1,8 @@
 import { SluiceError } from '@sluice/canonical';
+import { valueLimit } from '@sluice/formats';
 
 /** No prompt is nested more deeply, and recursion over a body that is could end the process. */
 const depthLimit = 200;
-/**
- * A value may be only a few bytes of body, but costs some microseconds and 100 bytes of memory to decode: 8 MB of empty
- * objects blocked the process for 16 s. Even a million tokens of the densest data hold fewer values than this.
- */
-const valueLimit = 200_000;
 /**
  * Fields beyond an object's 64th count as wide, and all objects of a body together may have 10,000 of them. Copying
  * objects with hundreds of fields is disproportionately slow: 2 MB of them blocked the process for 12 s. Rows of tables

@@ -12,8 +12,9 @@ import {
   type TextPart,
   type ToolResultPart,
 } from '@sluice/canonical';
-import { decodeCallId, unpackCall } from '../call-luggage.ts';
+import { bareCallId, unpackCall } from '../call-luggage.ts';
 import { placed } from '../places.ts';
+import { TextValues } from '../text-values.ts';
 import { decodeMedia } from './media.ts';
 import { isOwnSignature, unsealThinking } from './signature.ts';
 import { encodeArguments } from './tool-arguments.ts';
@@ -50,6 +51,7 @@ export function decodeSystem(system: Json | undefined): Message[] {
 
 /** Reads the turns. Tool results become a message of their own, before the rest of their user turn. */
 export function decodeMessages(wire: readonly Json[]): Message[] {
+  const values = new TextValues();
   const messages: Message[] = [];
   let isConversation = false;
   for (const [index, value] of wire.entries()) {
@@ -66,7 +68,7 @@ export function decodeMessages(wire: readonly Json[]): Message[] {
         break;
       }
       case 'assistant':
-        messages.push(decodeAssistant(blocks, rest));
+        messages.push(decodeAssistant(blocks, rest, values));
         isConversation = true;
         break;
       case 'user':
@@ -104,11 +106,11 @@ function decodeUser(blocks: Blocks, rest: JsonObject): Message[] {
   return content.length === 0 ? [{ ...tool, ...extend(FORMAT, rest) }] : [tool, user];
 }
 
-function decodeAssistant(blocks: Blocks, rest: JsonObject): AssistantMessage {
+function decodeAssistant(blocks: Blocks, rest: JsonObject, values: TextValues): AssistantMessage {
   const content: AssistantPart[] = [];
   for (const { block, path } of blocks) {
     const part = decodeAssistantPart(block, path);
-    if (!isEmptyReasoning(part)) content.push(part.type === 'tool-call' ? unpackCall(part) : part);
+    if (!isEmptyReasoning(part)) content.push(part.type === 'tool-call' ? unpackCall(part, values) : part);
   }
   return { role: 'assistant', content, ...extend(FORMAT, rest) };
 }
@@ -190,7 +192,7 @@ function decodeToolResult(block: JsonObject, path: string): ToolResultPart {
   const { content = [], is_error: isError } = known;
   return {
     type: 'tool-result',
-    toolCallId: decodeCallId(known.tool_use_id).id,
+    toolCallId: bareCallId(known.tool_use_id),
     ...(isError && { isError }),
     content:
       content === ''

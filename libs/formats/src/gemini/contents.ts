@@ -9,8 +9,9 @@ import {
   type ToolResultPart,
   type UserMessage,
 } from '@sluice/canonical';
-import { decodeCallId, unpackCall } from '../call-luggage.ts';
+import { bareCallId, unpackCall } from '../call-luggage.ts';
 import { keptBeside } from '../kept-fields.ts';
+import { TextValues } from '../text-values.ts';
 import { CallLedger } from './calls.ts';
 import { FORMAT, withInner } from './kept.ts';
 import { checkPart, decodePart } from './parts.ts';
@@ -22,9 +23,10 @@ type Role = 'user' | 'model' | 'system';
 /** Decodes the conversation. `path` is its place in the client's body. */
 export function decodeContents(contents: readonly WireContent[], path: string): Message[] {
   const calls = new CallLedger(writtenIds(contents));
+  const values = new TextValues();
   const messages: Message[] = [];
   for (const [index, content] of contents.entries()) {
-    const decoded = decodeContent(content, calls, `${path}[${index}]`);
+    const decoded = decodeContent(content, calls, values, `${path}[${index}]`);
     const [last, [first]] = [messages[messages.length - 1], decoded];
     if (last?.role === 'assistant' && first?.role === 'assistant') join(last, first);
     else messages.push(...decoded);
@@ -47,17 +49,17 @@ function writtenIds(contents: readonly WireContent[]): ReadonlySet<string> {
   const ids = contents
     .flatMap(({ parts }) => parts ?? [])
     .flatMap(({ functionCall, functionResponse }) => [functionCall?.id, functionResponse?.id]);
-  return new Set(ids.filter((id) => id !== undefined).map((id) => decodeCallId(id).id));
+  return new Set(ids.filter((id) => id !== undefined).map(bareCallId));
 }
 
-function decodeContent(content: WireContent, calls: CallLedger, path: string): Message[] {
+function decodeContent(content: WireContent, calls: CallLedger, values: TextValues, path: string): Message[] {
   const { parts = [] } = content;
   for (const [index, part] of parts.entries()) checkPart(part, `${path}.parts[${index}]`);
   const role = roleOf(content, path);
   if (role === 'system') return [decodeSystem(content, path)];
   const kept = extend(FORMAT, keptBeside(content, contentFields));
   if (role === 'model' && !parts.some((part) => part.functionResponse)) {
-    return [{ role: 'assistant', content: modelParts(parts, calls, path), ...kept }];
+    return [{ role: 'assistant', content: modelParts(parts, calls, values, path), ...kept }];
   }
   const [first, ...others] = decodeUserTurn(parts, calls, path);
   return [{ ...(first ?? { role: 'user', content: [] }), ...kept }, ...others];
@@ -79,19 +81,27 @@ function roleOf({ role, parts = [] }: WireContent, path: string): Role {
   }
 }
 
-function modelParts(parts: readonly WirePart[], calls: CallLedger, path: string): AssistantPart[] {
+function modelParts(
+  parts: readonly WirePart[],
+  calls: CallLedger,
+  values: TextValues,
+  path: string,
+): AssistantPart[] {
   return parts.map((part, index) => {
     const { functionCall } = part;
     if (!functionCall) return decodePart(part, `${path}.parts[${index}]`);
     const { id = '', name, args } = functionCall;
     const inner = keptBeside(functionCall, callFields);
-    const call = unpackCall({
-      type: 'tool-call',
-      id,
-      name,
-      arguments: JSON.stringify(args ?? {}),
-      ...extend(FORMAT, withInner(keptBeside(part, partFields), 'functionCall', inner)),
-    });
+    const call = unpackCall(
+      {
+        type: 'tool-call',
+        id,
+        name,
+        arguments: JSON.stringify(args ?? {}),
+        ...extend(FORMAT, withInner(keptBeside(part, partFields), 'functionCall', inner)),
+      },
+      values,
+    );
     call.id = calls.open(call.id, name);
     return call;
   });

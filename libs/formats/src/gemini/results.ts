@@ -1,5 +1,5 @@
 import { extend, type FormatId, isJsonObject, type JsonObject, type ToolResultPart } from '@sluice/canonical';
-import { decodeCallId } from '../call-luggage.ts';
+import { bareCallId } from '../call-luggage.ts';
 import { parseObject } from '../json-object.ts';
 import { keptBeside } from '../kept-fields.ts';
 import type { CallLedger } from './calls.ts';
@@ -18,7 +18,7 @@ export function decodeResult(part: WirePart, calls: CallLedger, path: string): T
   const { functionResponse = {} } = part;
   const { id, name, response, parts } = functionResponse;
   if (!id && !name) throw invalidField(`${path}.functionResponse.name`, 'expected a name or an id of a call');
-  const call = calls.answer(id && decodeCallId(id).id, name);
+  const call = calls.answer(id && bareCallId(id), name);
   const object = response === undefined || isJsonObject(response) ? response : { output: response };
   const said = plainText(object);
   const media = (parts ?? []).map((nestedPart, index) =>

@@ -9,7 +9,7 @@ import {
   type JsonObject,
   type Usage,
 } from '@sluice/canonical';
-import { decodeCallId } from '../call-luggage.ts';
+import { bareCallId } from '../call-luggage.ts';
 import { type Fact, ownWords } from './fact.ts';
 
 /**
@@ -76,7 +76,7 @@ function partFacts(part: Generation['content'][number], own: string): Fact[] {
 
 /** A server that is a gateway itself has packed something into the id, too. */
 function bareId(id: string): string {
-  const { id: bare } = decodeCallId(id);
+  const bare = bareCallId(id);
   return bare === id ? id : bareId(bare);
 }
 

@@ -9,9 +9,10 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '@sluice/canonical';
-import { decodeCallId, unpackCall } from '../call-luggage.ts';
+import { bareCallId, unpackCall } from '../call-luggage.ts';
 import { keptFields } from '../kept-fields.ts';
 import { placed } from '../places.ts';
+import { TextValues } from '../text-values.ts';
 import { decodeContent, decodeTextContent, refusalText } from './parts.ts';
 import {
   anyCall,
@@ -34,7 +35,8 @@ import {
  */
 export function decodeMessages(wire: readonly unknown[]): Message[] {
   const messages: Message[] = [];
-  const legacy = new LegacyCalls();
+  const values = new TextValues();
+  const legacy = new LegacyCalls(values);
   for (const [index, message] of wire.entries()) {
     const path = `messages[${index}]`;
     const { role } = parseWire(anyMessage, message, path);
@@ -43,13 +45,19 @@ export function decodeMessages(wire: readonly unknown[]): Message[] {
       const last = messages[messages.length - 1];
       if (last?.role === 'tool') last.content.push(result);
       else messages.push({ role: 'tool', content: [result] });
-    } else messages.push(decodeMessage(role, message, path, legacy));
+    } else messages.push(decodeMessage(role, message, path, legacy, values));
   }
   // A list that grew has room for 17; a copy only for what is in it, for as long as the answer takes.
   return messages.slice();
 }
 
-function decodeMessage(role: string, message: unknown, path: string, legacy: LegacyCalls): Message {
+function decodeMessage(
+  role: string,
+  message: unknown,
+  path: string,
+  legacy: LegacyCalls,
+  values: TextValues,
+): Message {
   switch (role) {
     case 'system':
     case 'developer': {
@@ -67,14 +75,19 @@ function decodeMessage(role: string, message: unknown, path: string, legacy: Leg
       return { role: 'user', content: parts, ...extend(FORMAT, kept) };
     }
     case 'assistant':
-      return decodeAssistant(message, path, legacy);
+      return decodeAssistant(message, path, legacy, values);
     default:
       throw invalid(`${path}.role`, 'expected system, developer, user, assistant, tool or function');
   }
 }
 
 /** The wire has one place each for thinking, text and calls, so the parts come in this order. */
-function decodeAssistant(message: unknown, path: string, legacy: LegacyCalls): AssistantMessage {
+function decodeAssistant(
+  message: unknown,
+  path: string,
+  legacy: LegacyCalls,
+  values: TextValues,
+): AssistantMessage {
   const { known, kept } = readWire(assistantMessage, message, path);
   const { content, refusal, tool_calls, function_call } = known;
   const reasoning = takeReasoning(kept);
@@ -83,7 +96,7 @@ function decodeAssistant(message: unknown, path: string, legacy: LegacyCalls): A
   if (content) parts.push(...decodeTextContent(content, `${path}.content`));
   if (refusal) parts.push(refusalText(refusal));
   for (const [index, call] of (tool_calls ?? []).entries()) {
-    parts.push(decodeCall(call, `${path}.tool_calls[${index}]`));
+    parts.push(decodeCall(call, `${path}.tool_calls[${index}]`, values));
   }
   if (function_call) parts.push(legacy.decodeCall(function_call));
   return { role: 'assistant', content: parts, ...extend(FORMAT, kept) };
@@ -98,7 +111,7 @@ function takeReasoning(fields: JsonObject): string {
 
 const reasoningNames = ['reasoning_content', 'reasoning'];
 
-function decodeCall(call: unknown, path: string): AssistantPart {
+function decodeCall(call: unknown, path: string, values: TextValues): AssistantPart {
   const { type } = parseWire(anyCall, call, path);
   if (type != null && type !== 'function') {
     // Safe to cast: the schema has accepted it as an object.
@@ -106,13 +119,15 @@ function decodeCall(call: unknown, path: string): AssistantPart {
   }
   const { known, kept } = readWire(functionCall, call, path, 'function');
   const { name, arguments: args } = known.function;
-  return unpackCall({
+  const part: ToolCallPart = {
     type: 'tool-call',
     id: known.id,
     name,
     arguments: argumentsText(args),
     ...extend(FORMAT, kept),
-  });
+  };
+  values.add(part.arguments);
+  return unpackCall(part, values);
 }
 
 /** Arguments as JSON text. Some programs send the object itself. */
@@ -136,7 +151,7 @@ function decodeResult(message: unknown, path: string): ToolResultPart {
   const { content, tool_call_id, name } = known;
   return {
     type: 'tool-result',
-    toolCallId: decodeCallId(tool_call_id).id,
+    toolCallId: bareCallId(tool_call_id),
     ...(name && { toolName: name }),
     content: content ? decodeContent(content, `${path}.content`) : [],
     ...extend(FORMAT, kept),
@@ -149,8 +164,13 @@ function decodeResult(message: unknown, path: string): ToolResultPart {
  */
 class LegacyCalls {
   private count = 0;
+  private readonly values: TextValues;
   /** For each function, the ids of its calls in order and how many of them have an answer. */
   private readonly byName = new Map<string, { ids: string[]; answered: number }>();
+
+  constructor(values: TextValues) {
+    this.values = values;
+  }
 
   decodeCall(call: { name: string; arguments?: string | null | undefined }): ToolCallPart {
     const part = {
@@ -159,6 +179,7 @@ class LegacyCalls {
       name: call.name,
       arguments: call.arguments ?? '',
     };
+    this.values.add(part.arguments);
     const known = this.byName.get(call.name);
     if (known) known.ids.push(part.id);
     else this.byName.set(call.name, { ids: [part.id], answered: 0 });
