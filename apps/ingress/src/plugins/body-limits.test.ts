@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { assertWithinLimits } from './body-limits.ts';
+import { countWithinLimits } from './body-limits.ts';
 
 const nested = (depth: number, inner: string): string => `${'['.repeat(depth)}${inner}${']'.repeat(depth)}`;
 const isWithin = (text: string): boolean => {
   try {
-    assertWithinLimits(Buffer.from(text));
+    countWithinLimits(Buffer.from(text));
     return true;
   } catch {
     return false;

@@ -18,10 +18,10 @@ const [quote, backslash, openBrace, closeBrace, openBracket, closeBracket, comma
 ];
 
 /**
- * Throws for a JSON text beyond the limits of nesting, values or wide fields. It only scans the bytes and builds
- * nothing.
+ * Counts the values of a JSON text. Throws for a text beyond the limits of nesting, values or wide fields. It only scans
+ * the bytes and builds nothing.
  */
-export function assertWithinLimits(body: Buffer): void {
+export function countWithinLimits(body: Buffer): number {
   let depth = 0;
   let values = 1;
   let wideFields = 0;
@@ -52,6 +52,7 @@ export function assertWithinLimits(body: Buffer): void {
     if (values > valueLimit)
       throw new SluiceError('too-large', `the body holds more than ${valueLimit} JSON values`);
   }
+  return values;
 }
 
 /** So many bytes are looked at here before a search is worth its call. */

@@ -15,8 +15,8 @@ it('a client that leaves while its key is looked up keeps no room for its prompt
   const asked = Promise.withResolvers<void>();
   const found = Promise.withResolvers<Caller>();
   const logged: string[] = [];
-  // Room for two prompts of this length, of which a tenant may have one.
-  const promptRoom = new PromptRoom(1_000);
+  // Room for two prompts like this one, of which a tenant may have one.
+  const promptRoom = new PromptRoom(3_500);
   const body = JSON.stringify({ model: 'sim', messages: [], pad: 'x'.repeat(150) });
   const services = {
     metrics: createIngressMetrics(),
@@ -50,7 +50,7 @@ it('a client that leaves while its key is looked up keeps no room for its prompt
   await until(() => logged.some((line) => line.includes('"status":499,"outcome":"cancelled"')));
   found.resolve({ tenant: 'acme' } as Caller);
   await new Promise(setImmediate);
-  expect(() => promptRoom.take({} as Exchange, 'acme', body.length)).not.toThrow();
+  expect(() => promptRoom.take({} as Exchange, 'acme', 690)).not.toThrow();
   server.close();
 });
 
