@@ -54,7 +54,7 @@ function createPool(connection: RedisClient, changes: Partial<Engine>) {
     } as unknown as ReplyPublisher,
     engine,
     redis: connection,
-    room: new JobRoom(1_000),
+    room: new JobRoom(1_000_000),
     worker: 'w',
     metrics,
     logger: createLogger({ name: 'test', level: 'silent' }),

@@ -7,6 +7,7 @@ export * from './extensions.ts';
 export * from './generation.ts';
 export * from './grammar.ts';
 export * from './json.ts';
+export * from './json-values.ts';
 export * from './output-limit.ts';
 export * from './prompt-usage.ts';
 export * from './rate.ts';

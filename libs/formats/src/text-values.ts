@@ -1,4 +1,4 @@
-import { SluiceError } from '@sluice/canonical';
+import { countJsonValues, SluiceError } from '@sluice/canonical';
 
 /**
  * How many JSON values one request may bring. A value may be only two bytes, but costs some microseconds and 100 bytes
@@ -6,8 +6,6 @@ import { SluiceError } from '@sluice/canonical';
  * fewer values than this.
  */
 export const valueLimit = 200_000;
-
-const [quote, backslash, openBrace, openBracket, comma] = [34, 92, 123, 91, 44];
 
 /**
  * Counts the values in texts of one request that are themselves JSON and will be parsed: to the limits of its body, each
@@ -25,7 +23,7 @@ export class TextValues {
     this.characters += text.length;
     this.uncounted.push(text);
     if (this.characters <= valueLimit) return;
-    for (const each of this.uncounted.splice(0)) this.values += countValues(each);
+    for (const each of this.uncounted.splice(0)) this.values += countJsonValues(each);
     if (this.values > valueLimit) {
       const place = 'the arguments and ids of the calls';
       throw new SluiceError('too-large', `${place} hold more than ${valueLimit} JSON values`);
@@ -35,26 +33,5 @@ export class TextValues {
 
 /** Whether the text holds more JSON values than a request may bring. */
 export function holdsTooMany(text: string): boolean {
-  return text.length > valueLimit && countValues(text) > valueLimit;
-}
-
-/** At least as many values as parsing the text would make, counted as the limits of a body count them. */
-function countValues(text: string): number {
-  let values = 1;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code === quote) index = endOfString(text, index + 1);
-    else if (code === openBrace || code === openBracket || code === comma) values += 1;
-  }
-  return values;
-}
-
-/** The index of the quote that closes the string whose text begins at `from`; the length of the text if none does. */
-function endOfString(text: string, from: number): number {
-  for (let found = text.indexOf('"', from); found >= 0; found = text.indexOf('"', found + 1)) {
-    let before = found;
-    while (before > from && text.charCodeAt(before - 1) === backslash) before -= 1;
-    if ((found - before) % 2 === 0) return found;
-  }
-  return text.length;
+  return text.length > valueLimit && countJsonValues(text) > valueLimit;
 }

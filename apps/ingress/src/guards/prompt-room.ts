@@ -21,7 +21,10 @@ export class PromptRoom {
     this.longest = bytes / 2;
   }
 
-  /** Reserves the memory for what a request's body holds, until `give`. Throws if there is none for it now, or never will be. */
+  /**
+   * Reserves the memory for what a request's body holds, until `give`. Throws if there is none for it now, or never will
+   * be.
+   */
   take(exchange: Exchange, tenant: string, bytes: number): void {
     if (bytes > this.longest)
       throw new SluiceError('too-large', 'the request is larger than the memory of this gateway allows');

@@ -1,9 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 
 /**
- * Words of models' templates, which servers pass on: Qwen's, Mistral's, Gemma's and others', and of
- * the APIs of Perplexity and MiniMax. They stand near each other:
- * a search to the end from each beginning would take n² steps.
+ * Words of models' templates, which servers pass on (Qwen's, Mistral's, Gemma's and others'), and of the APIs of
+ * Perplexity and MiniMax. They stand near each other: a search to the end from each beginning would take n² steps.
  */
 const wantsSystemFirst =
   /system messages? must|(?:unexpected|last) role\b[^.]{0,200}\bsystem\b|\bgot system\b|\bmessage role: system\b|\binvalid chat setting\b/i;

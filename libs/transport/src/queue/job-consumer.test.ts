@@ -151,6 +151,24 @@ describe('slots', () => {
     await until(() => room.takenBytes === 0);
   });
 
+  it('stay free while the values of the jobs that run fill the room, whatever their length', async () => {
+    const bench = await createBench('dense', 8);
+    const nothing = Array.from({ length: 20_000 }, () => ({}));
+    const tool = { type: 'function' as const, name: 'f', parameters: { enum: nothing } };
+    for (const id of ['a', 'b', 'c']) {
+      const request = { model: 'simulated', messages: [], sampling: {}, tools: [tool] };
+      await bench.queue.enqueue('dense', createJob(id, { request }), 1);
+    }
+    const room = new JobRoom(1_000_000);
+    (await bench.createConsumer(() => true, room)).start();
+    for (const [index, id] of ['a', 'b', 'c'].entries()) {
+      await until(() => bench.taken.length > index);
+      expect(room.takenBytes).toBeGreaterThan(2_000_000);
+      bench.finish(id);
+    }
+    await until(() => room.takenBytes === 0);
+  });
+
   it('of several pools stay free where they share a room, even if their jobs come at the same time', async () => {
     const room = new JobRoom(1_000);
     const pools = ['first', 'second', 'third'];
