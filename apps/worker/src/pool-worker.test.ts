@@ -140,7 +140,7 @@ it('a drain ends at its limit, and the stop after it once the engine has returne
 });
 
 it('a pool offers its slots once its engine has started, forgets what was cancelled, and is drained when the rest has ended', async () => {
-  await using redis = await startRedis();
+  await using redis = await startRedis({ own: true });
   const connection = await connect(redis);
   const stands = Promise.withResolvers<void>();
   const { pool, told } = createPool(connection, { start: () => stands.promise });
@@ -276,7 +276,7 @@ it('a job for a model that only other settings know is refused without its engin
 });
 
 it('a drain waits for all that runs, and not only for the first to end', async () => {
-  await using redis = await startRedis();
+  await using redis = await startRedis({ own: true });
   const connection = await connect(redis);
   const { pool, told } = createPool(connection, {});
   const queue = createJobQueue(connection);
