@@ -22,13 +22,15 @@ const tooSlow = 'sdk.test.ts';
  * property and golden tests, each cell of the matrix that it takes part in, and the beginning of the corpus.
  */
 export async function questionsAbout(folder: string): Promise<Question[]> {
-  const files = [
-    ...testFiles('.'),
-    ...(folder === 'shared' ? formats.map(({ server }) => server.format) : [folder]).flatMap(testFiles),
-  ];
   // Importing the files also fills the collector, which starts empty.
-  for (const file of files) await import(file);
+  for (const file of testsOf(folder)) await import(file);
   return [...takeTests(), ...matrixQuestions(folder), ...corpusQuestions(folder)];
+}
+
+/** The files with the tests of a folder below `src`, or of all folders of formats (`shared`). */
+export function testsOf(folder: string): string[] {
+  const folders = folder === 'shared' ? formats.map(({ server }) => server.format) : [folder];
+  return ['.', ...folders].flatMap(testFiles);
 }
 
 function testFiles(folder: string): string[] {

@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findWrong } from './questions.ts';
+import { findWrong, testsOf } from './questions.ts';
 import { sourcesOf } from './sources.ts';
+import * as collector from './test-collector.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -23,4 +25,13 @@ test('a mutant is noticed by a wrong answer, by a throw and by a rejection', asy
   expect(await findWrong([() => true, wrong])).toBe(wrong);
   expect(await findWrong([crash])).toBe(crash);
   expect(await findWrong([reject])).toBe(reject);
+});
+
+test('the tests of the codecs take no more from their runner than its stand-in has', () => {
+  const missing = testsOf('shared').flatMap((file) => {
+    const [, names = ''] = /^import \{([^}]*)\} from 'vitest';/m.exec(readFileSync(file, 'utf8')) ?? [];
+    const taken = names.split(',').map((name) => name.trim());
+    return taken.filter((name) => name !== '' && !Object.hasOwn(collector, name)).map((name) => [file, name]);
+  });
+  expect(missing).toEqual([]);
 });
