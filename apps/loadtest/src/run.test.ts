@@ -449,6 +449,33 @@ describe('a run against servers that misbehave', () => {
     const result = await run(target, { load }, 6);
     expect(result.totals).toMatchObject({ ok: 6, failed: 0 });
     expect(result.client.requestsRepeated).toBe(5);
+    expect(result.client.findings).toContain(
+      '5 requests met a reset on a reused connection and were sent again: clients that do not repeat see failures',
+    );
+  });
+
+  it('counts the time until a repeated request met its reset as the server’s own', async () => {
+    const body = `${chunk('a')}data: [DONE]\n\n`;
+    const answer = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    const target = await listen(
+      createTcp((socket: Socket) => {
+        let requests = 0;
+        socket.on('data', () => {
+          requests += 1;
+          if (requests === 1) socket.write(answer);
+          else setTimeout(() => socket.resetAndDestroy(), 100);
+        });
+        socket.on('error', () => {});
+      }),
+    );
+    const result = await run(target, { load: { kind: 'closed', users: 1 } }, 5);
+    const { sendDelay, ttftFromSend, endToEndFromSend } = result.metrics;
+    expect(result.client.requestsRepeated).toBe(4);
+    expect(sendDelay).toMatchObject({ count: 5 });
+    // A timer is early by less than a millisecond.
+    expect(ttftFromSend.percentiles.p50).toBeGreaterThanOrEqual(99);
+    expect(endToEndFromSend.percentiles.p50).toBeGreaterThanOrEqual(99);
+    expect(result.client.findings.join()).not.toContain('after their instant');
   });
 
   it.each([

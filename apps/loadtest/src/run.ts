@@ -94,10 +94,12 @@ function summarize(measured: Measured): RunResult {
   const inWarmup = warmupWrongText(shards);
   const wrongText = wrongTextOf(addErrors(errors, inWarmup));
   const measuredMs = Math.max(0, ...shards.map((shard) => shard.measuredMs));
+  const requestsRepeated = shards.reduce((sum, shard) => sum + shard.requestsRepeated, 0);
   const notes = [
     ...notesOfWarmup(inWarmup),
     ...measured.notes,
     ...notesOfContent(shards),
+    ...notesOfRepeats(requestsRepeated),
     ...notesOfTail(metrics.endToEnd),
   ];
   if (totals.offered === 0) notes.push('no request was due in the measured part: there is nothing to judge');
@@ -150,7 +152,7 @@ function summarize(measured: Measured): RunResult {
     client: {
       processes,
       connectionsOpened: shards.reduce((sum, shard) => sum + shard.connectionsOpened, 0),
-      requestsRepeated: shards.reduce((sum, shard) => sum + shard.requestsRepeated, 0),
+      requestsRepeated,
       isBottleneck: self.isBottleneck || losses.length > 0,
       findings: [...losses, ...self.findings, ...notes],
     },
@@ -202,6 +204,14 @@ function notesOfWarmup(wrongText: ErrorCounts): string[] {
 function notesOfContent(shards: readonly ShardResult[]): string[] {
   const empty = shards.reduce((sum, shard) => sum + shard.emptyStreams, 0);
   return empty === 0 ? [] : [`${empty} streams ended well, but brought no content`];
+}
+
+/** Such a request may have been answered well in the end, so no other figure tells of its reset. */
+function notesOfRepeats(count: number): string[] {
+  if (count === 0) return [];
+  return [
+    `${count} requests met a reset on a reused connection and were sent again: clients that do not repeat see failures`,
+  ];
 }
 
 /** With fewer answers, less than ten lie beyond the 99th percentile, so chance moves it. */

@@ -20,6 +20,7 @@ export function renderCsv(runs: readonly RunResult[]): string {
     add('attainment', 'share', '', run.attainment);
     if (run.search) add('saturation', 'rate', '1/s', run.search.saturationRate);
     add('client is bottleneck', 'flag', '', run.client.isBottleneck ? 1 : 0);
+    add('requests repeated', 'count', '', run.client.requestsRepeated);
     for (const name of metricNames) {
       const { count, mean, min, max, percentiles } = run.metrics[name];
       if (count === 0) continue;

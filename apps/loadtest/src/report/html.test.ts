@@ -121,6 +121,7 @@ describe('the CSV report', () => {
     expect(lines).toContain('searched,at 200.00/s,refused,1/s,90');
     expect(lines).toContain('searched,saturation,rate,1/s,100');
     expect(lines).toContain('searched,client is bottleneck,flag,,0');
+    expect(lines).toContain('searched,requests repeated,count,,0');
   });
 
   it('tells all rates and latencies of a search, and no latency that was not measured', () => {

@@ -93,11 +93,11 @@ export class Exchange implements Call, ScannerSink, Finished {
   }
 
   sent(): void {
+    // Sent again after a reset: its caller has waited since the first time.
+    if (this.sentAt > 0) return;
     this.sentAt = this.context.clock.now();
     const { abortAfterMs } = this.plan;
-    if (abortAfterMs !== undefined && !this.abortTimer) {
-      this.abortTimer = setTimeout(() => this.abandon(), abortAfterMs);
-    }
+    if (abortAfterMs !== undefined) this.abortTimer = setTimeout(() => this.abandon(), abortAfterMs);
   }
 
   head(head: ResponseHead): void {
