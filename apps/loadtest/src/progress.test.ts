@@ -94,6 +94,7 @@ describe('live progress', () => {
     // Older results do not say of what.
     expect(line(failed)).toContain('failed 3/s\n');
     expect(line(point(50, 40, 5))).not.toContain('failed');
+    expect(line({ ...point(50, 50, 0), fallsBehind: true })).toContain('50/s  behind  good 100.0 %');
   });
 
   it('redraws nothing where that is impossible: in a file, a pipe, or a terminal without a cursor', () => {

@@ -1,5 +1,5 @@
 import { failuresOf, sortedErrors } from './measures/error-classes.ts';
-import type { IntervalResult, SearchPoint } from './measures/result.ts';
+import { type IntervalResult, isHeld, type SearchPoint } from './measures/result.ts';
 import { formatClock, formatMs } from './scenario/duration.ts';
 import type { Scenario } from './scenario/scenario.ts';
 
@@ -68,7 +68,7 @@ export class Progress {
   /** A load of a search has ended. */
   point(point: SearchPoint): void {
     this.erase();
-    const verdict = point.meetsSlo ? 'met   ' : 'missed';
+    const verdict = isHeld(point) ? 'met   ' : point.meetsSlo ? 'behind' : 'missed';
     const parts = [
       `${formatRate(point.offeredRate).padStart(9)}  ${verdict}`,
       `good ${(point.attainment * 100).toFixed(1)} %`,

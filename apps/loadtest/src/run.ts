@@ -6,6 +6,7 @@ import {
   wrongTextClass,
   wrongTextOf,
 } from './measures/error-classes.ts';
+import { describeFallingBehind, fallingBehind } from './measures/falling-behind.ts';
 import { LatencyHistogram } from './measures/histogram.ts';
 import { addTotals, emptyMetrics, emptyTotals, type MetricName, metricNames } from './measures/recorder.ts';
 import { type Correction, type IntervalResult, metricResult, type RunResult } from './measures/result.ts';
@@ -95,7 +96,16 @@ function summarize(measured: Measured): RunResult {
   const wrongText = wrongTextOf(addErrors(errors, inWarmup));
   const measuredMs = Math.max(0, ...shards.map((shard) => shard.measuredMs));
   const requestsRepeated = shards.reduce((sum, shard) => sum + shard.requestsRepeated, 0);
+  // An interrupt leaves the answers of a load's last part out.
+  const behind = isInterrupted
+    ? undefined
+    : fallingBehind(
+        scenario,
+        shards.map(({ halves }) => halves),
+        intervals,
+      );
   const notes = [
+    ...(behind ? [describeFallingBehind(behind)] : []),
     ...notesOfWarmup(inWarmup),
     ...measured.notes,
     ...notesOfContent(shards),
@@ -143,6 +153,7 @@ function summarize(measured: Measured): RunResult {
     },
     attainment,
     meetsSlo: totals.asked > 0 && attainment >= scenario.slo.attainment,
+    ...(behind && { fallsBehind: behind }),
     // The list of names is complete, so every key is there.
     metrics: Object.fromEntries(results) as RunResult['metrics'],
     correction: correctionOf(scenario.load, metrics),

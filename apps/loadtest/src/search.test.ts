@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHostClock } from './clock.ts';
 import type { RunResult, SearchPoint } from './measures/result.ts';
@@ -21,6 +21,10 @@ async function listen(options: Partial<UpstreamOptions> = {}): Promise<string> {
   servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  return addressOf(server);
+}
+
+function addressOf(server: Server): string {
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
   return `http://127.0.0.1:${port}`;
@@ -128,6 +132,36 @@ describe('the loads of a search', () => {
     );
     expect(client.findings.join()).toContain('waited for one of the 1 connections');
   });
+});
+
+describe('a load that meets the objective only as long as it lasts', () => {
+  it('is not the rate that a search finds', async () => {
+    // An answer every 8 ms: those who come at 200/s for 2 s have theirs within 4 s.
+    let freeAt = 0;
+    const server = createServer((request, response) => {
+      request.resume();
+      freeAt = Math.max(freeAt, performance.now()) + 8;
+      const answer = JSON.stringify({ choices: [{ message: { content: 'a' } }] });
+      setTimeout(() => response.end(answer), freeAt - performance.now());
+    });
+    servers.push(server);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const scenario = parseScenario({
+      target: addressOf(server),
+      durationMs: '2s',
+      load: { kind: 'open', spacing: 'constant', profile: { kind: 'constant', rate: 1 } },
+      traffic: [{ streamShare: 0 }],
+      slo: { endToEndMs: '10s' },
+      search: { fromRate: 200, maxRate: 200, beyond: [], precision: 0.5, settleMs: '0' },
+    });
+    const result = await search(scenario);
+    expect(result.meetsSlo).toBe(true);
+    expect(result.search?.saturationRate).toBeLessThan(150);
+    const point = result.search?.points.find(({ offeredRate }) => offeredRate > 190);
+    expect(point).toMatchObject({ phase: 'search', meetsSlo: true, fallsBehind: true });
+    expect(result.client.findings.join()).toMatch(/at .*200\/s.* the server fell behind: not counted as met/);
+  }, 30_000);
 });
 
 describe('a search that finds nothing', () => {

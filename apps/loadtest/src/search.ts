@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceError } from '@sluice/canonical';
 import { addErrors, describeErrors, type ErrorCounts } from './measures/error-classes.ts';
-import type { ClientResult, RunResult, SearchPoint } from './measures/result.ts';
+import { type ClientResult, isHeld, type RunResult, type SearchPoint } from './measures/result.ts';
 import { formatRate } from './progress.ts';
 import { type RunOptions, runScenario } from './run.ts';
 import { findSaturation } from './saturation.ts';
@@ -16,7 +16,7 @@ export interface SearchRunOptions extends RunOptions {
 }
 
 /**
- * Finds the highest rate that meets the scenario's objective, then tries higher loads to show what a saturated server
+ * Finds the highest rate that meets the scenario's objective and that the server keeps up with, then tries higher loads to show what a saturated server
  * does. The result is the run at the found rate, with all points in `search`. If no rate met the objective, it is the
  * run at the lowest rate that sent any request.
  */
@@ -41,7 +41,7 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
     // An interrupted load says nothing else: its last requests were abandoned and count for nothing.
     options.signal.throwIfAborted();
     // A miss that the client may have caused itself says nothing about the server: try once more.
-    if (!result.meetsSlo && result.client.isBottleneck && phase === 'search' && !isRepeated) {
+    if (!isHeld(result) && result.client.isBottleneck && phase === 'search' && !isRepeated) {
       return probe(rate, phase, true);
     }
     const point = pointOf(result, phase);
@@ -55,7 +55,7 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
     const { best } = await findSaturation({
       ...search,
       probe: (rate) => probe(rate, 'search'),
-      isMet: (result) => result.meetsSlo,
+      isMet: isHeld,
       isHopeless,
     });
     if (best) for (const factor of search.beyond) await probe(best.rate * factor, 'beyond');
@@ -64,7 +64,7 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
     if (!options.signal.aborted) throw error;
     if (runs.length === 0) throw new SluiceError('cancelled', 'interrupted before the first load was over');
   }
-  const met = runs.filter((run) => run.result.meetsSlo).sort((a, b) => b.rate - a.rate);
+  const met = runs.filter((run) => isHeld(run.result)).sort((a, b) => b.rate - a.rate);
   const best = met[0] ?? runs.findLast((run) => run.result.totals.asked > 0) ?? runs.at(-1);
   if (!best) throw new SluiceError('internal', 'a search without a trial');
   const { result } = best;
@@ -73,7 +73,7 @@ export async function searchSaturation(scenario: Scenario, options: SearchRunOpt
   points.sort((a, b) => a.offeredRate - b.offeredRate);
   const name = scenario.name ?? `saturation search at ${new URL(scenario.target).host}`;
   const bounded = withBounds(runs, met[0], search.maxRate) ?? result.client;
-  const client = withWrongText(withBeyond(bounded, points), wrong);
+  const client = withWrongText(withBehind(withBeyond(bounded, points), points), wrong);
   const found = {
     ...result,
     ...(wrong.length > 0 && { wrongText: addErrors(...wrong.map((load) => load.wrongText)) }),
@@ -121,10 +121,19 @@ function withBounds(
 
 /** A load past the found one that meets the objective as well leaves the found rate in doubt. */
 function withBeyond(client: ClientResult, points: readonly SearchPoint[]): ClientResult {
-  const met = points.filter(({ phase, meetsSlo }) => phase === 'beyond' && meetsSlo);
+  const met = points.filter((point) => point.phase === 'beyond' && isHeld(point));
   if (met.length === 0) return client;
   const rates = met.map(({ offeredRate }) => formatRate(offeredRate)).join(', ');
   const finding = `past the rate that the search found, ${rates} met the objective as well: the server may bear more`;
+  return { ...client, findings: [...client.findings, finding] };
+}
+
+/** Loads that met the objective only because they ended in time. */
+function withBehind(client: ClientResult, points: readonly SearchPoint[]): ClientResult {
+  const behind = points.filter((point) => point.meetsSlo && !isHeld(point));
+  if (behind.length === 0) return client;
+  const rates = behind.map(({ offeredRate }) => formatRate(offeredRate)).join(', ');
+  const finding = `at ${rates} the objective was met for as long as the load lasted, but the server fell behind: not counted as met`;
   return { ...client, findings: [...client.findings, finding] };
 }
 
@@ -159,6 +168,7 @@ function pointOf(result: RunResult, phase: SearchPoint['phase']): SearchPoint {
     failedRate: rates.failed,
     attainment: result.attainment,
     meetsSlo: result.meetsSlo,
+    ...(result.fallsBehind && { fallsBehind: true as const }),
     errors: result.errors,
     ...(metrics.ttft.count > 0 && {
       ttftP50: metrics.ttft.percentiles.p50 ?? 0,

@@ -1,5 +1,6 @@
 import { isGood, type RequestTimes, type Slo } from '../scenario/slo.ts';
 import { isWrongText } from './error-classes.ts';
+import type { Halves } from './falling-behind.ts';
 import { LatencyHistogram } from './histogram.ts';
 import type { Throughput } from './throughput.ts';
 
@@ -99,13 +100,15 @@ export class Recorder {
   emptyStreams = 0;
   private readonly slo: Slo;
   private readonly throughput: Throughput;
+  private readonly halves: Halves | undefined;
   private interval = emptyTotals();
   private intervalTtft = new LatencyHistogram(2);
   private intervalEndToEnd = new LatencyHistogram(2);
 
-  constructor(slo: Slo, throughput: Throughput) {
+  constructor(slo: Slo, throughput: Throughput, halves?: Halves) {
     this.slo = slo;
     this.throughput = throughput;
+    this.halves = halves;
     this.metrics = emptyMetrics();
   }
 
@@ -181,6 +184,7 @@ export class Recorder {
     const { metrics } = this;
     metrics.endToEnd.record(times.endToEndMs);
     metrics.endToEndFromSend.record(request.endedAt - request.sentAt);
+    this.halves?.record(request.intendedAt, request.endedAt - request.sentAt);
     if (request.queueWaitMs !== undefined) metrics.queueWait.record(request.queueWaitMs);
     if (times.ttftMs === undefined) return;
     metrics.ttft.record(times.ttftMs);

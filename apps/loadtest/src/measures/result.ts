@@ -1,4 +1,5 @@
 import type { ShownScenario } from '../scenario/shown-scenario.ts';
+import type { FallingBehind } from './falling-behind.ts';
 import { LatencyHistogram, type LatencySummary } from './histogram.ts';
 import type { MetricName, Totals } from './recorder.ts';
 import type { SelfLoad } from './self-watch.ts';
@@ -25,6 +26,8 @@ export interface RunResult {
   /** Share of good requests among those that the objective applies to. */
   attainment: number;
   meetsSlo: boolean;
+  /** Present if the server did less than a steady load asked of it: times would grow with the load's length. */
+  fallsBehind?: FallingBehind;
   metrics: Record<MetricName, MetricResult>;
   /** How coordinated omission was dealt with. */
   correction: Correction;
@@ -99,6 +102,8 @@ export interface SearchPoint {
   failedRate: number;
   attainment: number;
   meetsSlo: boolean;
+  /** Present if the server did less than was asked of it: the objective would not be met for longer. */
+  fallsBehind?: true;
   /** Failed and refused requests by class. Absent in results of versions that did not keep them. */
   errors?: Record<string, number>;
   /** Absent if no answer had a first token. */
@@ -108,6 +113,11 @@ export interface SearchPoint {
   endToEndP50?: number;
   endToEndP99?: number;
   isClientBottleneck: boolean;
+}
+
+/** Whether a load met its objective, and would for longer. */
+export function isHeld(load: Pick<RunResult | SearchPoint, 'meetsSlo' | 'fallsBehind'>): boolean {
+  return load.meetsSlo && !load.fallsBehind;
 }
 
 /** A metric's facts from its histogram. */

@@ -3,7 +3,7 @@ import { formatMs } from '../scenario/duration.ts';
 import { describeSlo } from '../scenario/slo.ts';
 import { describeErrors, failuresOf } from './error-classes.ts';
 import { type MetricName, metricNames } from './recorder.ts';
-import type { MetricResult, RunResult, SearchPoint } from './result.ts';
+import { isHeld, type MetricResult, type RunResult, type SearchPoint } from './result.ts';
 
 /** What a metric is called in summaries and reports. */
 export const metricTitles: Readonly<Record<MetricName, string>> = {
@@ -115,7 +115,7 @@ function errorLines({ errors }: RunResult): string[] {
 function searchLines({ search, scenario }: RunResult): string[] {
   if (!search) return [];
   // A load past the found rate may have met the objective, too.
-  const isHighest = !search.points.some(({ phase, meetsSlo }) => phase === 'beyond' && meetsSlo);
+  const isHighest = !search.points.some((point) => point.phase === 'beyond' && isHeld(point));
   const highest = isHighest ? 'is the highest rate' : 'is the rate that the search found, not the highest';
   const found =
     search.saturationRate > 0

@@ -5,6 +5,7 @@ import type { TraceEntry } from '../arrivals/trace.ts';
 import type { Clock } from '../clock.ts';
 import { formatNames } from '../dialects/dialect.ts';
 import { dialects } from '../dialects/registry.ts';
+import { type Half, Halves, halfMs } from '../measures/falling-behind.ts';
 import { type Interval, type MetricName, metricNames, Recorder, type Totals } from '../measures/recorder.ts';
 import { type SelfLoad, SelfWatch } from '../measures/self-watch.ts';
 import { type Done, Throughput } from '../measures/throughput.ts';
@@ -50,6 +51,8 @@ export interface ShardResult {
   /** How long measured requests kept coming, in milliseconds. */
   measuredMs: number;
   throughput: Done;
+  /** Measured answers by the half of the load in which their requests were due. */
+  halves: { first: Half; second: Half };
 }
 
 /** Where a running shard reports to. */
@@ -72,6 +75,7 @@ class ShardRun {
   private readonly plan: ShardPlan;
   private readonly options: ShardOptions;
   private readonly throughput: Throughput;
+  private readonly halves: Halves;
   private readonly recorder: Recorder;
   private readonly pool: Pool;
   private readonly factory: RequestFactory;
@@ -97,7 +101,8 @@ class ShardRun {
     this.plan = plan;
     this.options = options;
     this.throughput = new Throughput(plan.startAt + scenario.warmupMs, plan.startAt + scenario.durationMs);
-    this.recorder = new Recorder(scenario.slo, this.throughput);
+    this.halves = new Halves(plan.startAt + scenario.warmupMs + halfMs(scenario));
+    this.recorder = new Recorder(scenario.slo, this.throughput, this.halves);
     this.pool = new Pool({
       origin: target.origin,
       maxConnections: scenario.maxConnections,
@@ -252,6 +257,7 @@ class ShardRun {
       isOverrun: this.isOverrun,
       measuredMs: driver.measuredMs(),
       throughput: this.throughput.done(),
+      halves: { first: this.halves.first, second: this.halves.second },
     };
   }
 }

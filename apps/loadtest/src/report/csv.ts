@@ -18,6 +18,10 @@ export function renderCsv(runs: readonly RunResult[]): string {
     for (const [name, rate] of Object.entries(run.rates)) add(name, 'rate', '1/s', rate);
     for (const [name, count] of Object.entries(run.totals)) add(name, 'count', '', count);
     add('attainment', 'share', '', run.attainment);
+    if (run.fallsBehind) {
+      add('falls behind', 'first half', 'ms', run.fallsBehind.firstHalfMs);
+      add('falls behind', 'second half', 'ms', run.fallsBehind.secondHalfMs);
+    }
     if (run.search) add('saturation', 'rate', '1/s', run.search.saturationRate);
     add('client is bottleneck', 'flag', '', run.client.isBottleneck ? 1 : 0);
     add('requests repeated', 'count', '', run.client.requestsRepeated);
@@ -45,6 +49,7 @@ export function renderCsv(runs: readonly RunResult[]): string {
         ['end to end p99', point.endToEndP99],
       ] as const)
         if (value !== undefined) add(at, name, 'ms', value);
+      if (point.fallsBehind) add(at, 'falls behind', '', 1);
       for (const [name, count] of Object.entries(point.errors ?? {})) add(at, `error: ${name}`, '', count);
     }
   }

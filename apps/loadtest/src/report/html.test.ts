@@ -132,5 +132,13 @@ describe('the CSV report', () => {
       expect(csv).toContain(`single,at 200.00/s,${figure}\n`);
     expect(csv).toContain('single,at 200.00/s,end to end p99,ms,200\n');
     expect(csv).not.toMatch(/at 200.00\/s,ttft/);
+    expect(csv).not.toContain('falls behind');
+  });
+
+  it('tells of loads that a server did not keep up with', () => {
+    const search = { saturationRate: 100, points: [{ ...point(200, 200, 0), fallsBehind: true as const }] };
+    const csv = renderCsv([result('a', { search, fallsBehind: { firstHalfMs: 700, secondHalfMs: 1800 } })]);
+    expect(csv).toContain('a,falls behind,second half,ms,1800\n');
+    expect(csv).toContain('a,at 200.00/s,falls behind,,1\n');
   });
 });
