@@ -13,9 +13,12 @@ export interface SelfLoad {
   machineShare: number;
 }
 
+/** How often the event loop's delay is sampled. */
+const periodMs = 10;
+
 /** Watches this process from `start` on. */
 export class SelfWatch {
-  private readonly delay = monitorEventLoopDelay({ resolution: 10 });
+  private readonly delay = monitorEventLoopDelay({ resolution: periodMs });
   private cpu = process.cpuUsage();
   private loop: EventLoopUtilization = performance.eventLoopUtilization();
   private machine = machineTimes();
@@ -40,11 +43,20 @@ export class SelfWatch {
     return {
       cpuShare: (cpu.user + cpu.system) / 1000 / elapsedMs,
       loopShare: performance.eventLoopUtilization(this.loop).utilization,
-      // The monitor's values include its own period of 10 ms.
-      loopDelayP99Ms: Math.max(0, this.delay.percentile(99) / 1e6 - 10),
+      loopDelayP99Ms: latenessP99Ms(this.delay.percentile(99) / 1e6, this.delay.max / 1e6, elapsedMs),
       machineShare: machineMs > 0 ? (machine.busy - this.machine.busy) / machineMs : 0,
     };
   }
+}
+
+/**
+ * How late the event loop was at the 99th percentile of the time. The monitor takes one sample of a stall, however long it
+ * is. But whatever was due in its first instants waited for nearly all of it: in the worst hundredth of the time, for
+ * more than the longest stall without that hundredth.
+ */
+export function latenessP99Ms(sampledP99Ms: number, longestMs: number, elapsedMs: number): number {
+  // The monitor's values include its own period.
+  return Math.max(0, sampledP99Ms - periodMs, longestMs - periodMs - elapsedMs / 100);
 }
 
 function machineTimes(): { busy: number; total: number } {
