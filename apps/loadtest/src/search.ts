@@ -16,9 +16,9 @@ export interface SearchRunOptions extends RunOptions {
 }
 
 /**
- * Finds the highest rate that meets the scenario's objective and that the server keeps up with, then tries higher loads to show what a saturated server
- * does. The result is the run at the found rate, with all points in `search`. If no rate met the objective, it is the
- * run at the lowest rate that sent any request.
+ * Finds the highest rate that meets the scenario's objective and that the server keeps up with, then tries higher loads
+ * to show what a saturated server does. The result is the run at the found rate, with all points in `search`. If no rate
+ * met the objective, it is the run at the lowest rate that sent any request.
  */
 export async function searchSaturation(scenario: Scenario, options: SearchRunOptions): Promise<RunResult> {
   const { load, search } = scenario;
