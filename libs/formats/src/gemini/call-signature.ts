@@ -1,7 +1,5 @@
 import type { JsonObject } from '@sluice/canonical';
-
-/** Google's own signature for a call that another model made, or that lost its signature in another format. */
-const unsigned = 'skip_thought_signature_validator';
+import { unsignedCall } from '../unsigned-call.ts';
 
 /** From the third generation on, models refuse a step whose first call has no signature. */
 const asksForSignatures = /gemini-(?![12](?:\D|$))/;
@@ -10,5 +8,5 @@ const asksForSignatures = /gemini-(?![12](?:\D|$))/;
 export function signCalls(parts: readonly JsonObject[], model: string): JsonObject[] {
   const first = parts.findIndex((part) => part.functionCall !== undefined);
   if (!asksForSignatures.test(model)) return [...parts];
-  return parts.map((part, index) => (index === first ? { thoughtSignature: unsigned, ...part } : part));
+  return parts.map((part, index) => (index === first ? { thoughtSignature: unsignedCall, ...part } : part));
 }

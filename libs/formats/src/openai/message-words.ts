@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { saysUnknown } from './setting-words.ts';
 import { inTemplateOrder } from './turn-order.ts';
@@ -53,7 +52,7 @@ function withMessages(
 }
 
 /** Replaces each message by what `say` returns; a message stays if `say` returns nothing. Absent when all stay. */
-function eachMessage(
+export function eachMessage(
   body: JsonObject,
   say: (message: JsonObject) => JsonObject | undefined,
 ): JsonObject | undefined {
@@ -85,7 +84,7 @@ export function withOlderRole(body: JsonObject, refusal: string): JsonObject | u
  * stays.
  */
 export function withPlainText(body: JsonObject, refusal: string): JsonObject | undefined {
-  if (!/expected a string|a valid string|(?:must|to) be a string/i.test(refusal)) return undefined;
+  if (!/expected a string(?! with)|a valid string|(?:must|to) be a string/i.test(refusal)) return undefined;
   return eachMessage(body, ({ content, ...message }) => {
     if (content === null) return { ...message, content: '' };
     if (!Array.isArray(content) || !content.every(isText)) return undefined;
@@ -122,28 +121,4 @@ export function withoutFunctionNames(body: JsonObject, refusal: string): JsonObj
   return eachMessage(body, ({ name, ...message }) =>
     message.role === 'tool' && name !== undefined ? message : undefined,
   );
-}
-
-const shortId = /^[a-zA-Z0-9]{9}$/;
-
-/** With call ids as Mistral's tokenizers accept them, whoever gave the ids. The mapping is deterministic. */
-export function withShortIds(body: JsonObject, refusal: string): JsonObject | undefined {
-  if (!/tool call id\b.*\blength of 9\b/i.test(refusal)) return undefined;
-  return eachMessage(body, (message) => {
-    const { tool_calls: calls, tool_call_id: id } = message;
-    if (typeof id === 'string' && !shortId.test(id)) return { ...message, tool_call_id: shortened(id) };
-    if (!Array.isArray(calls) || !calls.some(isLong)) return undefined;
-    return {
-      ...message,
-      tool_calls: calls.map((call) => (isLong(call) ? { ...call, id: shortened(call.id) } : call)),
-    };
-  });
-}
-
-function isLong(call: Json): call is JsonObject & { id: string } {
-  return isJsonObject(call) && typeof call.id === 'string' && !shortId.test(call.id);
-}
-
-function shortened(id: string): string {
-  return createHash('sha256').update(id).digest('hex').slice(0, 9);
 }

@@ -265,6 +265,66 @@ test('a tokenizer that accepts ids of nine characters gets the same one for the 
   expect(said(refusal, messages)).toBeUndefined();
 });
 
+test.each(['messages[2].tool_calls[0].id', 'messages[3].tool_call_id'])(
+  'a server that takes no id of more than 40 characters gets a hash of it, for call and result: %s',
+  (place) => {
+    const refusal = `Invalid '${place}': string too long. Expected a string with maximum length 40, but got a string with length 46 instead.`;
+    const long = `chatcmpl-tool-${'0'.repeat(32)}`;
+    const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+    const messages = said(refusal, [
+      { role: 'assistant', content: null, tool_calls: [call(long), call('call_1')] },
+      { role: 'tool', tool_call_id: long, content: 'a' },
+      { role: 'tool', tool_call_id: 'call_1', content: 'b' },
+    ]) as JsonObject[];
+    const id = messages[1]?.tool_call_id;
+    expect(id).toMatch(/^[a-f0-9]{40}$/);
+    expect(messages[0]?.tool_calls).toEqual([call(String(id)), call('call_1')]);
+    expect(messages[2]).toEqual({ role: 'tool', tool_call_id: 'call_1', content: 'b' });
+    expect(said(refusal, messages)).toBeUndefined();
+  },
+);
+
+const bareCall = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+const signed = (signature: string) => ({ google: { thought_signature: signature } });
+
+test.each([
+  "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1.tool_calls.0' : property 'extra_content' is unsupported)]",
+  'messages.1.assistant.tool_calls.0.extra_content: Extra inputs are not permitted',
+  "Unknown parameter: 'messages[1].tool_calls[0].extra_content'.",
+])('a server gets none of the signatures that another one put on its calls: %s', (refusal) => {
+  const messages = said(refusal, [
+    { role: 'assistant', content: 'Hm', extra_content: signed('s') },
+    { role: 'assistant', content: null, tool_calls: [{ ...bareCall, extra_content: signed('s') }, bareCall] },
+  ]);
+  expect(messages).toEqual([
+    { role: 'assistant', content: 'Hm' },
+    { role: 'assistant', content: null, tool_calls: [bareCall, bareCall] },
+  ]);
+  expect(said(refusal, messages as Json[])).toBeUndefined();
+});
+
+test('nor the sealed thoughts of a router', () => {
+  const refusal = "property 'reasoning_details' is unsupported";
+  const answer = { role: 'assistant', content: null, tool_calls: [bareCall] };
+  const sealed = [{ type: 'reasoning.encrypted', data: 's' }];
+  expect(said(refusal, [{ ...answer, reasoning_details: sealed }])).toEqual([answer]);
+});
+
+test('a server of Gemini that misses signatures gets Google’s own for calls of other models', () => {
+  const refusal =
+    'Function call is missing a thought_signature in functionCall parts. Additional data, function call `default_api:f` , position 2.';
+  const call = (signature: string) => ({ ...bareCall, extra_content: signed(signature) });
+  const messages = said(refusal, [
+    { role: 'assistant', content: null, tool_calls: [bareCall, bareCall] },
+    { role: 'assistant', content: null, tool_calls: [call('s'), bareCall] },
+  ]);
+  expect(messages).toEqual([
+    { role: 'assistant', content: null, tool_calls: [call('skip_thought_signature_validator'), bareCall] },
+    { role: 'assistant', content: null, tool_calls: [call('s'), bareCall] },
+  ]);
+  expect(said(refusal, messages as Json[])).toBeUndefined();
+});
+
 test('a server that misses thinking gets some in every answer, and no null text beside it', () => {
   const refusal = 'The `reasoning_content` in the thinking mode must be passed back to the API.';
   const calls = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }];

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@sluice/canonical';
+import { withKnownIds, withoutSignatures, withSignatures } from './call-words.ts';
 import { withKnownEffort } from './effort-words.ts';
 import { withJsonWords } from './json-words.ts';
 import {
@@ -7,7 +8,6 @@ import {
   withoutEmptyAnswers,
   withoutFunctionNames,
   withPlainText,
-  withShortIds,
   withTemplateOrder,
 } from './message-words.ts';
 import {
@@ -48,8 +48,11 @@ const rephrasings: readonly Rephrasing[] = [
   withoutEmptyAnswers,
   // Clients of generate content tell the name of a result's function, which xAI's API refuses.
   withoutFunctionNames,
-  // Mistral's tokenizers take no others.
-  withShortIds,
+  // Mistral's tokenizers and OpenAI take no others.
+  withKnownIds,
+  // A conversation may have come from a server of Gemini, which signs its calls, or go to one, which wants that.
+  withoutSignatures,
+  withSignatures,
   // In no version of the dialect. Many servers accept it.
   (body, refusal) => withoutWord(body, 'top_k', refusal),
   // OpenAI's `o` models do not accept it. We cut their answers to one call ourselves.

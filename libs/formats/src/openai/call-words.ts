@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { isJsonObject, type JsonObject } from '@sluice/canonical';
+import { objectOf } from '../json-object.ts';
+import { unsignedCall } from '../unsigned-call.ts';
+import { eachMessage } from './message-words.ts';
+import { detailsField } from './reasoning-details.ts';
+import { saysUnknown } from './setting-words.ts';
+
+/** The ids of calls that a server takes, whose refusal says so. A shortened one has `length` characters. */
+interface IdRule {
+  readonly isSaid: RegExp;
+  readonly takes: RegExp;
+  readonly length: number;
+}
+
+const idRules: readonly IdRule[] = [
+  // Mistral's tokenizers.
+  { isSaid: /tool call id\b.*\blength of 9\b/i, takes: /^[a-zA-Z0-9]{9}$/, length: 9 },
+  // OpenAI. vLLM gives longer ones.
+  {
+    isSaid: /\btool_call(?:_id|s\[\d+\]\.id)\b.{0,80}\bmaximum length 40\b/i,
+    takes: /^.{0,40}$/s,
+    length: 40,
+  },
+];
+
+/** With ids of calls as the server accepts them, whoever gave the ids. The mapping is deterministic. */
+export function withKnownIds(body: JsonObject, refusal: string): JsonObject | undefined {
+  const rule = idRules.find(({ isSaid }) => isSaid.test(refusal));
+  if (!rule) return undefined;
+  const withKnown = (field: string) => (thing: JsonObject) => {
+    const id = thing[field];
+    const isTaken = typeof id !== 'string' || rule.takes.test(id);
+    return isTaken ? undefined : { ...thing, [field]: hashed(id, rule.length) };
+  };
+  const called = eachCall(body, withKnown('id'));
+  return eachMessage(called ?? body, withKnown('tool_call_id')) ?? called;
+}
+
+function hashed(id: string, length: number): string {
+  return createHash('sha256').update(id).digest('hex').slice(0, length);
+}
+
+/** Where servers of Gemini put what they want back with a call; other servers refuse a field that they do not know. */
+const signatureFields = ['extra_content', detailsField];
+
+/** Without the signatures of another server, as a conversation has them that was begun there. */
+export function withoutSignatures(body: JsonObject, refusal: string): JsonObject | undefined {
+  const name = signatureFields.find((field) => refusal.includes(field));
+  if (name === undefined || !saysUnknown(refusal)) return undefined;
+  const bare = (thing: JsonObject) => {
+    const { [name]: signature, ...rest } = thing;
+    return signature === undefined ? undefined : rest;
+  };
+  const unsigned = eachCall(body, bare);
+  return eachMessage(unsigned ?? body, bare) ?? unsigned;
+}
+
+const missesSignature = /\bmissing an? thought_signature\b/i;
+
+/** With the calls signed that another model made, or that lost their signature: Gemini refuses a step without any. */
+export function withSignatures(body: JsonObject, refusal: string): JsonObject | undefined {
+  if (!missesSignature.test(refusal)) return undefined;
+  return eachCall(body, (call, index) => {
+    const { google, ...others } = objectOf(call.extra_content);
+    const isSigned = index > 0 || objectOf(google).thought_signature !== undefined;
+    if (isSigned) return undefined;
+    const signed = { ...objectOf(google), thought_signature: unsignedCall };
+    return { ...call, extra_content: { ...others, google: signed } };
+  });
+}
+
+/** Replaces each call by what `say` returns for it and its place among its message's; it stays if that is nothing. */
+function eachCall(
+  body: JsonObject,
+  say: (call: JsonObject, index: number) => JsonObject | undefined,
+): JsonObject | undefined {
+  return eachMessage(body, (message) => {
+    const calls = Array.isArray(message.tool_calls) ? message.tool_calls : [];
+    const said = calls.map((call, index) => (isJsonObject(call) ? (say(call, index) ?? call) : call));
+    return said.some((call, index) => call !== calls[index]) ? { ...message, tool_calls: said } : undefined;
+  });
+}
