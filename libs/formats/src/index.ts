@@ -4,6 +4,7 @@ export * from './credential.ts';
 export { isForeign } from './foreign-client.ts';
 export { imageTypeOf } from './image-type.ts';
 export * from './registry.ts';
+export type { ServerTraits } from './server-traits.ts';
 export { SseParser } from './sse.ts';
 export { statusOf } from './status.ts';
 export { valueLimit } from './text-values.ts';

@@ -14,6 +14,8 @@ export interface Question extends Continuation {
   stops: readonly string[];
   /** The refusals after which the question is rephrased. Absent: those that are known for the model. */
   refusals?: readonly string[];
+  /** The refusals of what only this conversation holds, after which it is amended. Absent: none. */
+  amended?: readonly string[];
 }
 
 /**

@@ -249,6 +249,33 @@ describe('a refusal that quotes its caller', () => {
   });
 });
 
+it('a conversation that another server signed goes on without, and no other conversation does', async () => {
+  const signedBy = (signature: string) =>
+    askFor('hi', {
+      messages: [
+        { role: 'user', content: text('hi') },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'reasoning', text: 'Hm.', extensions: { anthropic: { signature } } },
+            ...text('Well'),
+          ],
+        },
+        { role: 'user', content: text('go on') },
+      ],
+    });
+  const asked = refusing('anthropic', ({ messages }) => {
+    const isForeign = JSON.stringify(messages).includes('theirs');
+    const message = 'messages.1.content.0: Invalid `signature` in `thinking` block';
+    return isForeign ? { status: 400, message } : undefined;
+  });
+  expect(textOf(await runOf(asked, signedBy('theirs'), codingTool))).toBe('taken');
+  expect(server.seen.at(-1)?.body.messages).toMatchObject([{}, { content: text('Well') }, {}]);
+  expect(textOf(await runOf(asked, signedBy('ours'), codingTool))).toBe('taken');
+  expect(server.seen).toHaveLength(3);
+  expect(server.seen[2]?.body.messages).toMatchObject([{}, { content: [{ signature: 'ours' }, {}] }, {}]);
+});
+
 it('does not remember without limit what servers behind one address refuse of each other', () => {
   const codec = findClientCodec('openai');
   if (!codec) throw new Error('no codec');

@@ -35,10 +35,12 @@ export class Refusals {
 
   /** The body without what the server refuses. */
   apply(body: JsonObject, question: Question, run: GenerationRun): JsonObject {
-    return this.of(question, run).reduce(
+    const { amended = [] } = question;
+    const rephrased = this.of(question, run).reduce(
       (said, refusal) => this.rephrase(said, refusal, question, run) ?? said,
       body,
     );
+    return amended.reduce((said, refusal) => this.amend(said, refusal) ?? said, rephrased);
   }
 
   /** The question after the server refused this body with these words. Absent: it cannot be rephrased. */
@@ -47,7 +49,11 @@ export class Refusals {
     const hasStops = request.sampling.stopSequences !== undefined;
     const canFit = (words: string) =>
       (hasStops && this.refusesStops(words)) || this.rephrase(body, words, question, run) !== undefined;
-    if (!canFit(refusal)) return undefined;
+    if (!canFit(refusal)) {
+      const { amended = [] } = question;
+      const isAmended = this.amend(body, refusal) !== undefined;
+      return isAmended ? { ...question, amended: [...amended, refusal] } : undefined;
+    }
     const itsOwn = withoutQuotations(refusal, request);
     const words = canFit(itsOwn) ? itsOwn : refusal;
     const refusals = [...this.of(question, run), words].slice(-mostRefusals);
@@ -73,6 +79,10 @@ export class Refusals {
 
   private refusesStops(refusal: string): boolean {
     return this.codec.servers.stopStrings.areRefused?.(refusal) ?? false;
+  }
+
+  private amend(body: JsonObject, refusal: string): JsonObject | undefined {
+    return this.codec.servers.amend?.(body, refusal);
   }
 
   private rephrase(

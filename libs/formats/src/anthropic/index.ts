@@ -1,6 +1,7 @@
 import type { Json } from '@sluice/canonical';
 import type { ClientCall, ClientCodec, Format, HttpFacts, ServerCodec } from '../codec.ts';
 import { decodeError, encodeError } from './error.ts';
+import { withoutForeignThinking } from './foreign-thinking.ts';
 import { judgeReference } from './media.ts';
 import { encodeModel, encodeModelList } from './models.ts';
 import { encodeRates } from './rates.ts';
@@ -41,6 +42,7 @@ const client: ClientCodec = {
     sayTokenByToken: false,
     toolName: /^[\w-]{1,128}$/,
     rephrase,
+    amend: withoutForeignThinking,
     stopStrings: { most: Number.POSITIVE_INFINITY, takes: (stop) => /\S/.test(stop) },
   },
   authorize: (credential) => ({

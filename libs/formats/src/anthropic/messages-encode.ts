@@ -15,6 +15,7 @@ import {
 import { parseArguments } from '../call-arguments.ts';
 import { isClaude } from './claude-models.ts';
 import { type Encoding, ownFields, ownValue, unsayable } from './encoding.ts';
+import { isForeignSignature } from './foreign-thinking.ts';
 import { encodeMedia } from './media.ts';
 import { unsigned } from './thinking-block.ts';
 import { FORMAT } from './wire.ts';
@@ -138,7 +139,10 @@ function encodeAssistantPart(part: AssistantPart, path: string, encoding: Encodi
     case 'reasoning': {
       const own = ownFields(part, encoding);
       if (own.data !== undefined) return [{ type: 'redacted_thinking', ...own }];
-      if (own.signature !== undefined) return [{ type: 'thinking', thinking: part.text, ...own }];
+      if (own.signature !== undefined) {
+        const isRefused = isClaude(encoding.model) && isForeignSignature(own.signature);
+        return isRefused ? [] : [{ type: 'thinking', thinking: part.text, ...own }];
+      }
       // Claude accepts only thinking that it signed. Other models sign nothing, and some refuse a call without the
       // thinking that led to it.
       const isTaken = !isClaude(encoding.model) && /\S/.test(part.text);

@@ -1,4 +1,5 @@
 import type { Format, HttpFacts } from '../codec.ts';
+import { withoutForeignSignatures } from './call-signature.ts';
 import { decodeError, encodeError } from './error.ts';
 import { FORMAT } from './kept.ts';
 import { encodeModel, encodeModelList } from './models.ts';
@@ -63,6 +64,7 @@ export const gemini: Format = {
       sayTokenByToken: false,
       toolName: /^[A-Za-z_][\w.:-]{0,127}$/,
       rephrase,
+      amend: withoutForeignSignatures,
       stopStrings: { most: 5, takes: () => true },
     },
     authorize: (credential): Record<string, string> =>

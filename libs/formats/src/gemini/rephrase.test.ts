@@ -113,3 +113,22 @@ test('any other refusal stands, and so does every one of a client of this format
   const refusal = 'Penalty is not enabled for models/gemini-2.5-flash';
   expect(gemini.client.servers.rephrase?.(body, refusal, false)).toBeUndefined();
 });
+
+test.each([
+  'Corrupted thought signature.',
+  'Invalid thought signature.',
+  'Unable to submit request because Thought signature is not valid.',
+])('a model that refuses the signatures of another gets Google’s own, or else none: %s', (refusal) => {
+  const amended = (body: JsonObject) => gemini.client.servers.amend?.(body, refusal);
+  const call = { functionCall: { name: 'f', args: {} } };
+  const step = (call: JsonObject, text: JsonObject) => ({
+    contents: [...contents, { role: 'model', parts: [call, text] }],
+  });
+  const signed = step({ ...call, thoughtSignature: 's' }, { text: 'Well', thoughtSignature: 't' });
+  const skipped = step({ ...call, thoughtSignature: 'skip_thought_signature_validator' }, { text: 'Well' });
+  const bare = step(call, { text: 'Well' });
+  expect(amended(signed)).toEqual(skipped);
+  expect(amended(skipped)).toEqual(bare);
+  expect(amended(bare)).toBeUndefined();
+  expect(gemini.client.servers.amend?.(signed, 'Request contains an invalid argument.')).toBeUndefined();
+});

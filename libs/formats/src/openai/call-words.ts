@@ -70,6 +70,29 @@ export function withSignatures(body: JsonObject, refusal: string): JsonObject | 
   });
 }
 
+/** How Gemini and Claude refuse, behind chat completions, what another model or server signed. */
+const refusesSignature = /\b(?:corrupted|invalid) thought[ _]signature\b|\binvalid `?signature`? in\b/i;
+
+/**
+ * The body without the thoughts that another server sealed, and with Google's own signature in place of others; or, if
+ * it has no more than that, without any. Absent if the refusal is about something else.
+ */
+export function withoutForeignSignatures(body: JsonObject, refusal: string): JsonObject | undefined {
+  if (!refusesSignature.test(refusal)) return undefined;
+  const opened = eachMessage(body, ({ [detailsField]: details, ...message }) =>
+    details === undefined ? undefined : message,
+  );
+  const resigned = eachCall(opened ?? body, ({ extra_content: extra, ...call }) => {
+    const signature = objectOf(objectOf(extra).google).thought_signature;
+    if (signature === undefined || signature === unsignedCall) return undefined;
+    return { ...call, extra_content: { google: { thought_signature: unsignedCall } } };
+  });
+  const said = resigned ?? opened;
+  return (
+    said ?? eachCall(body, ({ extra_content: extra, ...call }) => (extra === undefined ? undefined : call))
+  );
+}
+
 /** Replaces each call by what `say` returns for it and its place among its message's; it stays if that is nothing. */
 function eachCall(
   body: JsonObject,

@@ -1,4 +1,5 @@
 import type { ClientCodec, Format, ServerCodec } from '../codec.ts';
+import { withoutForeignSignatures } from './call-words.ts';
 import { decodeError, encodeError } from './error.ts';
 import { takesStops } from './gpt-models.ts';
 import { encodeModel, encodeModelList } from './models.ts';
@@ -46,6 +47,7 @@ const client: ClientCodec = {
     sayTokenByToken: true,
     toolName: /^[\w-]{1,64}$/,
     rephrase,
+    amend: withoutForeignSignatures,
     stopStrings: { most: 4, takes: (_stop, model) => takesStops(model), areRefused: refusesStops },
   },
   authorize: (credential) => (credential === undefined ? {} : { authorization: `Bearer ${credential}` }),

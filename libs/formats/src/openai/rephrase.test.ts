@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
+import { openai } from './index.ts';
 import { rephrase } from './rephrase.ts';
 
 const said = (refusal: string, messages: Json[]) =>
@@ -324,6 +325,21 @@ test('a server of Gemini that misses signatures gets Google’s own for calls of
   ]);
   expect(said(refusal, messages as Json[])).toBeUndefined();
 });
+
+test.each(['Corrupted thought signature.', 'messages.1.content.0: Invalid `signature` in `thinking` block'])(
+  'a server that refuses what another one signed gets none of it: %s',
+  (refusal) => {
+    const amended = (messages: Json) => openai.client.servers.amend?.({ messages }, refusal)?.messages;
+    const call = (signature: string) => ({ ...bareCall, extra_content: signed(signature) });
+    const answer = (...calls: JsonObject[]) => ({ role: 'assistant', content: null, tool_calls: calls });
+    const skipped = [answer(call('skip_thought_signature_validator'), bareCall)];
+    const sealed = [{ type: 'reasoning.encrypted', data: 's' }];
+    expect(amended([{ ...answer(call('s'), bareCall), reasoning_details: sealed }])).toEqual(skipped);
+    expect(amended(skipped)).toEqual([answer(bareCall, bareCall)]);
+    expect(amended([answer(bareCall, bareCall)])).toBeUndefined();
+    expect(openai.client.servers.amend?.({ messages: skipped }, 'Invalid value')).toBeUndefined();
+  },
+);
 
 test('a server that misses thinking gets some in every answer, and no null text beside it', () => {
   const refusal = 'The `reasoning_content` in the thinking mode must be passed back to the API.';
