@@ -1,5 +1,6 @@
 import {
   type AssistantPart,
+  extensionsOf,
   isJsonObject,
   type Json,
   type JsonObject,
@@ -7,7 +8,9 @@ import {
 } from '@sluice/canonical';
 import type { Reader } from '../reader.ts';
 import { isClaude } from './claude-models.ts';
+import { isForeignSignature } from './foreign-thinking.ts';
 import { isThinkingBlock } from './thinking-block.ts';
+import { FORMAT } from './wire.ts';
 
 /**
  * Whether the model is to continue after the results of its calls, in a turn whose thinking got lost or that another
@@ -22,12 +25,25 @@ export function isMidLoop(
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   if (!messages.slice(last + 1).some(({ role }) => role === 'tool')) return false;
   const isNotItsOwn = (part: AssistantPart) =>
-    part.type === 'reasoning' || (part.type === 'tool-call' && isClaude(model) && !ownId.test(part.id));
-  const answer = messages[last];
-  const hasChanged = answer?.role === 'assistant' && answer.content.some(isNotItsOwn);
+    isUnsigned(part) || (part.type === 'tool-call' && isClaude(model) && !ownId.test(part.id));
+  // Once it has gone on without, each of its next steps is without, too.
+  const loop = messages.slice(messages.findLastIndex(isQuestion) + 1);
+  const hasChanged = loop.some(({ role, content }) => role === 'assistant' && content.some(isNotItsOwn));
   if (!isForeign && !hasChanged) return false;
   const content = encoded.findLast(({ role }) => role === 'assistant')?.content;
   return Array.isArray(content) && !isThinkingBlock(content[0]) && content.some(isCall);
+}
+
+/** Whether a part is thinking that Claude did not sign. */
+function isUnsigned(part: AssistantPart): boolean {
+  if (part.type !== 'reasoning') return false;
+  const { data, signature = data } = extensionsOf(part, FORMAT) ?? {};
+  return signature === undefined || isForeignSignature(signature);
+}
+
+/** Whether a message is the user's, and not what the user adds to results. */
+function isQuestion({ role }: Message, index: number, messages: readonly Message[]): boolean {
+  return role === 'user' && messages[index - 1]?.role !== 'tool';
 }
 
 /** Matches the ids of calls made by Claude, wherever it runs. */
