@@ -33,6 +33,7 @@ describe('every finish reason', () => {
   test.each([
     ['STOP', 'stop'],
     ['MAX_TOKENS', 'length'],
+    ['CONTINUATION', 'length'],
     ['SAFETY', 'content-filter'],
     ['RECITATION', 'content-filter'],
     ['LANGUAGE', 'content-filter'],
@@ -40,6 +41,8 @@ describe('every finish reason', () => {
     ['PROHIBITED_CONTENT', 'content-filter'],
     ['SPII', 'content-filter'],
     ['MODEL_ARMOR', 'content-filter'],
+    ['ESCALATION', 'content-filter'],
+    ['PUP_LIMITED_DISABLED', 'content-filter'],
     ['IMAGE_SAFETY', 'content-filter'],
     ['IMAGE_PROHIBITED_CONTENT', 'content-filter'],
     ['IMAGE_RECITATION', 'content-filter'],
@@ -98,6 +101,16 @@ describe('an answer', () => {
       reason: 'other',
     });
     expect(decode(chunk([], { finishReason: 'OTHER' })).at(-1)).toMatchObject({ reason: 'other' });
+  });
+
+  test('that goes on in the next one says so, with the token for it', () => {
+    const events = decode(
+      chunk([{ text: 'a' }], { finishReason: 'CONTINUATION', continuationToken: 'dG9rZW4=' }),
+    );
+    const call = { choices: 1, wire: {}, model: 'm', stream: false, requestId: 'r' };
+    expect(encodeResponse([collect(events)], call)).toMatchObject({
+      candidates: [{ finishReason: 'CONTINUATION', continuationToken: 'dG9rZW4=' }],
+    });
   });
 
   test('ignores other choices', () => {

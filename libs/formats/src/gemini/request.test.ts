@@ -436,6 +436,12 @@ test('a thought that is an image comes back to its server as it was', () => {
   expect(encodeRequest(decoded, target).body).toMatchObject({ contents });
 });
 
+test('the token of an answer that goes on in the next one comes back to its server', () => {
+  const contents = [{ role: 'user', parts: [{ text: 'Hello.' }] }];
+  const { request: decoded } = decodeRequest(wire({ contents, continuationToken: 'dG9rZW4=' }));
+  expect(encodeRequest(decoded, target).body).toMatchObject({ contents, continuationToken: 'dG9rZW4=' });
+});
+
 function foreign() {
   return { type: 'opaque' as const, format: 'anthropic', value: { type: 'web_search_20250305' } };
 }

@@ -81,8 +81,8 @@ function decodeBody(
   model: string,
 ): { request: InferenceRequest; choices: number; includeThoughts: boolean } {
   const { contents, systemInstruction, tools, toolConfig, generationConfig, cachedContent, ...others } = body;
-  // The path names the model. We never issue continuation tokens.
-  const { model: _model, continuationToken: _token, ...rest } = others;
+  // The path names the model.
+  const { model: _model, ...rest } = others;
   const { choices, kept: configKept, ...config } = decodeConfig(generationConfig ?? {});
   const choice = decodeToolConfig(toolConfig ?? {});
   const decodedTools = decodeTools(tools ?? []);

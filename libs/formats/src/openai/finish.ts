@@ -37,6 +37,8 @@ const reasons = new Map<string, FinishReason>([
   ['prohibited_content', 'content-filter'],
   ['spii', 'content-filter'],
   ['model_armor', 'content-filter'],
+  ['escalation', 'content-filter'],
+  ['pup_limited_disabled', 'content-filter'],
   ['image_safety', 'content-filter'],
   ['image_prohibited_content', 'content-filter'],
   ['image_recitation', 'content-filter'],
