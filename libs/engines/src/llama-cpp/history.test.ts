@@ -50,6 +50,11 @@ it('joins adjacent turns of one side', () => {
   ]);
 });
 
+it('has no place for instructions that say nothing', () => {
+  const { items } = historyOf(user('One'), { role: 'system', content: [] }, user('Two'));
+  expect(items).toEqual([{ type: 'user', text: 'One\n\nTwo' }]);
+});
+
 it('puts each result beside its call, whatever their order', () => {
   const { items } = historyOf(
     user('Go'),

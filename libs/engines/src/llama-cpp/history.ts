@@ -68,8 +68,11 @@ class Turns {
   add(message: Message): void {
     switch (message.role) {
       case 'system':
+        // A client of messages may have one that only sets something, or whose text is no longer shown.
+        if (message.content.length > 0) this.addText('system', this.textOf(message.content));
+        return;
       case 'user':
-        this.addText(message.role, this.textOf(message.content));
+        this.addText('user', this.textOf(message.content));
         return;
       case 'assistant':
         this.addStep(message.content);

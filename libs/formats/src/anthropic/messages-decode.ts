@@ -3,6 +3,7 @@ import {
   type AssistantPart,
   extend,
   type InferenceRequest,
+  isJsonObject,
   type Json,
   type JsonObject,
   type MediaPart,
@@ -17,9 +18,11 @@ import { placed } from '../places.ts';
 import { TextValues } from '../text-values.ts';
 import { decodeMedia } from './media.ts';
 import { isOwnSignature, unsealThinking } from './signature.ts';
+import { endOfCleared, isClearable } from './system-turns.ts';
 import { encodeArguments } from './tool-arguments.ts';
 import {
   FORMAT,
+  invalid,
   listBlocks,
   messageBody,
   parseWire,
@@ -53,18 +56,28 @@ export function decodeSystem(system: Json | undefined): Message[] {
 export function decodeMessages(wire: readonly Json[]): Message[] {
   const values = new TextValues();
   const messages: Message[] = [];
+  const end = endOfCleared(wire);
   let isConversation = false;
   for (const [index, value] of wire.entries()) {
     const path = `messages[${index}]`;
     const { known, rest } = parseWire(messageBody, value, path);
-    const blocks = listBlocks(known.content, `${path}.content`);
+    const isSetting = known.role === 'system' && isJsonObject(rest.output_config);
+    const blocks = listBlocks(known.content ?? (isSetting ? [] : missing(path)), `${path}.content`);
     switch (known.role) {
       case 'system': {
         const content = blocks.map(({ block, path: at }) => decodeSystemPart(block, at));
+        // `cleared` is our own name for the content of a turn that the model no longer sees.
+        const { cleared: _unknown, ...fields } = rest;
+        const isCleared = index < end && isClearable({ ...fields, role: known.role });
         // Only clients of this dialect put a system turn in the middle; the encoder needs to know. See
         // `encodeMessages`.
-        const kept = isConversation ? { ...rest, role: 'system' } : rest;
-        messages.push({ role: 'system', content, ...extend(FORMAT, kept) });
+        const kept = {
+          ...fields,
+          ...(isConversation && { role: 'system' }),
+          ...(isConversation && isCleared && { cleared: blocks.map(({ block }) => block) }),
+        };
+        const shown = isConversation && isCleared ? [] : content;
+        messages.push({ role: 'system', content: shown, ...extend(FORMAT, kept) });
         break;
       }
       case 'assistant':
@@ -77,6 +90,10 @@ export function decodeMessages(wire: readonly Json[]): Message[] {
     }
   }
   return messages;
+}
+
+function missing(path: string): never {
+  throw invalid(`${path}.content`, 'is required');
 }
 
 /**

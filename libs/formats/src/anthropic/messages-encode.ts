@@ -2,6 +2,7 @@ import {
   type AssistantMessage,
   type AssistantPart,
   assertNever,
+  isJsonObject,
   type JsonObject,
   type MediaPart,
   type Message,
@@ -60,8 +61,12 @@ export function encodeMessages(messages: readonly Message[], encoding: Encoding)
       encoded.messages.push(...encodeAssistant({ message, path }, encoding));
     } else if (message.role === 'system' && message.extensions?.[FORMAT]?.role === 'system') {
       flush();
-      const content = encodeParts(message.content, path, encoding);
-      encoded.messages.push(...turn('system', content, ownFields(message, encoding)));
+      const { cleared, ...own } = ownFields(message, encoding);
+      const content = Array.isArray(cleared)
+        ? cleared.filter(isJsonObject)
+        : encodeParts(message.content, path, encoding);
+      const isSaid = content.length > 0 || isJsonObject(own.output_config);
+      if (isSaid) encoded.messages.push({ role: 'system', content: compact(content), ...own });
     } else userSide.push({ message, path });
   }
   flush();

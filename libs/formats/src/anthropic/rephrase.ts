@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { hashedUser } from '../user-hash.ts';
 import { inNewestDraft } from './newest-draft.ts';
+import { withPlainSystemTurns } from './system-turns.ts';
 import { isThinkingBlock, unsigned } from './thinking-block.ts';
 import { withKnownEffort, withKnownThinking, withThinkingBudget } from './thinking-words.ts';
 
@@ -23,6 +24,8 @@ const wantsUserLast = /\bassistant message prefill\b|\bprefilling assistant mess
 const missesThinking = /\bthinking\b.*\bpassed back\b/i;
 /** Refusals by servers that validate with a schema older than the field. */
 const refusesField = /extra inputs are not permitted/i;
+/** What a coding tool says in system turns beside their text. */
+const refusesTurnField = /\bmessages\.\d+\.(?:clear_at|output_config)\b/;
 /** Optional hints that do not change what is asked: where they stand and what they are called. */
 const hints = [
   ['tools', 'eager_input_streaming'],
@@ -59,9 +62,11 @@ export function rephrase(
   isForeign: boolean,
   isContinuation = false,
 ): JsonObject | undefined {
+  if (refusesField.test(refusal) && refusesTurnField.test(refusal))
+    return withPlainSystemTurns(body, 'system');
   if (refusesField.test(refusal))
     return withoutHints(body, refusal) ?? (isForeign ? withKnownEffort(body, refusal) : undefined);
-  if (wantsNoSystemTurn.test(refusal)) return eachTurn(body, byUser);
+  if (wantsNoSystemTurn.test(refusal)) return withPlainSystemTurns(body, 'user');
   if (wantsUserFirst.test(refusal)) return begunByUser(body);
   if (missesThinking.test(refusal)) return eachTurn(body, withThought);
   if (wantsNewestDraft.test(refusal)) return withNewestDraft(body);
@@ -172,10 +177,6 @@ function eachTurn(
     return said ?? [turn];
   });
   return hasChanged ? { ...body, messages: turns } : undefined;
-}
-
-function byUser(turn: JsonObject): JsonObject[] | undefined {
-  return turn.role === 'system' ? [{ ...turn, role: 'user' }] : undefined;
 }
 
 function withThought(turn: JsonObject): JsonObject[] | undefined {

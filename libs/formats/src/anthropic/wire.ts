@@ -44,7 +44,11 @@ export const requestBody = z.object({
 export type RequestBody = z.infer<typeof requestBody>;
 
 /** A turn. */
-export const messageBody = z.object({ role: z.enum(['user', 'assistant', 'system']), content: anything });
+export const messageBody = z.object({
+  role: z.enum(['user', 'assistant', 'system']),
+  // Only a system turn may say nothing, if it sets something.
+  content: optional(anything),
+});
 export const metadataBody = z.object({ user_id: optional(z.string()) });
 export const jsonFormat = z.object({ type: z.literal('json_schema'), schema: object });
 

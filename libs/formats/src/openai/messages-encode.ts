@@ -48,6 +48,11 @@ export function encodeMessages(
       }
       continue;
     }
+    // A client of messages may have a system turn that only sets something, or whose text is no longer shown.
+    if (isForeign && message.role === 'system' && message.content.length === 0) {
+      ownFields(message, dropped);
+      continue;
+    }
     if (message.role === 'assistant') hasResults = false;
     const encoded = encodeMessage(message, path, dropped);
     if (hasResults) said.push(encoded);
