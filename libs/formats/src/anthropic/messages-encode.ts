@@ -167,10 +167,13 @@ function encodeAssistantPart(part: AssistantPart, path: string, encoding: Encodi
 
 function encodeToolResult(part: ToolResultPart, path: string, encoding: Encoding): JsonObject {
   const content = encodeParts(part.content, path, encoding);
+  const isSilentFailure = part.isError && content.length === 0 && encoding.isForeign;
   return {
     type: 'tool_result',
     tool_use_id: encoding.ids.ofResult(part.toolCallId),
     ...(content.length > 0 && { content: compact(content) }),
+    // Servers refuse a failure that says nothing, as clients of generate content tell that of a silent command.
+    ...(isSilentFailure && { content: 'Error' }),
     ...(part.isError && { is_error: true }),
     ...ownFields(part, encoding),
   };

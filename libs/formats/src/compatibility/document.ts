@@ -74,6 +74,7 @@ const modelRules = [
   '  - From 5.4 on, models call functions through chat completions only while they do not reason: with tools, their effort',
   '    is `none`.',
   '  - Stop strings for `o` and `gpt-` from 5 on are searched by the engine, for clients of chat completions as well.',
+  '- **Every server of messages** gets `Error` as the text of a failed result that has none.',
   '- **Every server of messages or generate content** gets an image with the type that its bytes tell.',
   '- **Every server** gets tool names that its API would refuse (because of their length or characters) in a form that it',
   '  accepts; the client sees its own names. A reminder that the user has cleared by speaking again (`clear_at`) reaches',
