@@ -75,7 +75,7 @@ export class BlockDecoder {
       case 'text_delta':
         return this.say('text', delta.text);
       case 'thinking_delta':
-        return this.say('reasoning', delta.thinking);
+        return [...this.say('reasoning', delta.thinking), ...this.count(delta, index)];
       case 'input_json_delta':
         return this.argue(delta.partial_json);
       case 'signature_delta':
@@ -124,6 +124,13 @@ export class BlockDecoder {
     return [{ type: 'tool-call-delta', block: this.number, arguments: fragment }];
   }
 
+  /** Passes on how much was thought, which is all that there is to see of thinking that the client does not see. */
+  private count(delta: JsonObject, index: number): GenerationEvent[] {
+    if (this.kind !== 'reasoning' || typeof delta.estimated_tokens !== 'number') return [];
+    const value = { type: 'content_block_delta', index, delta: { ...delta, thinking: '' } };
+    return [...this.open(), { type: 'opaque', format: FORMAT, value }];
+  }
+
   /** A signature made by another Sluice gateway may contain thinking that was not shown. */
   private sign(signature: Json | undefined): GenerationEvent[] {
     if (typeof signature !== 'string' || signature === '') return [];
@@ -133,20 +140,18 @@ export class BlockDecoder {
     return [];
   }
 
-  /** An annotation needs an open block, so an empty delta opens a block that has no content yet. */
   private annotate(fields: JsonObject): GenerationEvent[] {
     const { extensions }: Extensible = extend(FORMAT, fields);
     if (extensions === undefined) return [];
-    const block = this.number;
-    const opening: GenerationEvent = {
-      type: this.kind === 'text' ? 'text-delta' : 'reasoning-delta',
-      block,
-      text: '',
-    };
-    const annotation: GenerationEvent = { type: 'block-annotation', block, extensions };
-    if (this.hasContent) return [annotation];
+    return [...this.open(), { type: 'block-annotation', block: this.number, extensions }];
+  }
+
+  /** What belongs to a block needs an open one, so an empty delta opens a block that has no content yet. */
+  private open(): GenerationEvent[] {
+    if (this.hasContent) return [];
     this.hasContent = true;
-    return [opening, annotation];
+    const type = this.kind === 'text' ? 'text-delta' : 'reasoning-delta';
+    return [{ type, block: this.number, text: '' }];
   }
 
   /** Texts are appended, other fields replaced: all known deltas of the dialect work this way. */
