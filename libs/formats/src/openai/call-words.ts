@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { isJsonObject, type JsonObject } from '@sluice/canonical';
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { objectOf } from '../json-object.ts';
 import { unsignedCall } from '../unsigned-call.ts';
 import { eachMessage } from './message-words.ts';
+import { mediaLabel } from './messages-encode.ts';
 import { detailsField } from './reasoning-details.ts';
 import { saysUnknown } from './setting-words.ts';
 
@@ -28,13 +29,29 @@ const idRules: readonly IdRule[] = [
 export function withKnownIds(body: JsonObject, refusal: string): JsonObject | undefined {
   const rule = idRules.find(({ isSaid }) => isSaid.test(refusal));
   if (!rule) return undefined;
+  const labels = new Map<Json | undefined, string>();
   const withKnown = (field: string) => (thing: JsonObject) => {
     const id = thing[field];
-    const isTaken = typeof id !== 'string' || rule.takes.test(id);
-    return isTaken ? undefined : { ...thing, [field]: hashed(id, rule.length) };
+    if (typeof id !== 'string' || rule.takes.test(id)) return undefined;
+    const known = hashed(id, rule.length);
+    labels.set(mediaLabel(id), mediaLabel(known));
+    return { ...thing, [field]: known };
   };
   const called = eachCall(body, withKnown('id'));
-  return eachMessage(called ?? body, withKnown('tool_call_id')) ?? called;
+  const answered = eachMessage(called ?? body, withKnown('tool_call_id')) ?? called;
+  return answered && (withLabels(answered, labels) ?? answered);
+}
+
+/** With the images and files of results under the new ids of their calls. */
+function withLabels(body: JsonObject, labels: ReadonlyMap<Json | undefined, string>): JsonObject | undefined {
+  return eachMessage(body, ({ content, ...message }) => {
+    if (message.role !== 'user' || !Array.isArray(content)) return undefined;
+    const said = content.map((part) => {
+      const label = isJsonObject(part) ? labels.get(part.text) : undefined;
+      return label === undefined ? part : { ...objectOf(part), text: label };
+    });
+    return said.some((part, index) => part !== content[index]) ? { ...message, content: said } : undefined;
+  });
 }
 
 function hashed(id: string, length: number): string {

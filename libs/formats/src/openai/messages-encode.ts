@@ -164,5 +164,10 @@ function encodeResult(result: ToolResultPart, path: string, dropped: FormatId[])
 }
 
 function labelled(media: JsonObject[], toolCallId: string): JsonObject[] {
-  return media.length === 0 ? [] : [{ type: 'text', text: `Output of tool call ${toolCallId}:` }, ...media];
+  return media.length === 0 ? [] : [{ type: 'text', text: mediaLabel(toolCallId) }, ...media];
+}
+
+/** What stands before the images and files of a call's result. */
+export function mediaLabel(toolCallId: string): string {
+  return `Output of tool call ${toolCallId}:`;
 }

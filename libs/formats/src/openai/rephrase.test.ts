@@ -285,6 +285,17 @@ test.each(['messages[2].tool_calls[0].id', 'messages[3].tool_call_id'])(
   },
 );
 
+test('images of a result stay with their call when it gets another id', () => {
+  const refusal = 'Tool call id was toolu_1 but must be a-z, A-Z, 0-9, with a length of 9.';
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+  const messages = said(refusal, [
+    { role: 'tool', tool_call_id: 'toolu_1', content: '' },
+    { role: 'user', content: [{ type: 'text', text: 'Output of tool call toolu_1:' }, image] },
+  ]) as JsonObject[];
+  const text = `Output of tool call ${messages[0]?.tool_call_id}:`;
+  expect(messages[1]).toEqual({ role: 'user', content: [{ type: 'text', text }, image] });
+});
+
 const bareCall = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
 const signed = (signature: string) => ({ google: { thought_signature: signature } });
 
