@@ -3,7 +3,7 @@ import type { GenerationEvent } from '@sluice/canonical';
 import type { Catalog, Pool } from '@sluice/catalog';
 import type { Engine } from '@sluice/engines';
 import { createLogger, createWorkerMetrics, renderMetrics, systemClock } from '@sluice/runtime';
-import { startRedis, type TestRedis, until } from '@sluice/testing';
+import { startOwnRedis, startRedis, type TestRedis, until } from '@sluice/testing';
 import {
   createJobQueue,
   type InferenceJob,
@@ -295,4 +295,22 @@ it('a drain waits for all that runs, and not only for the first to end', async (
   await drained;
   expect(told).toEqual(['r1-2 forgotten', 'r2-2 forgotten', 'drained']);
   connection.disconnect();
+});
+
+it('a drain waits for what the claim that is under way brings', async () => {
+  const redis = await startOwnRedis();
+  const connection = await connect(redis);
+  const control = await connect(redis);
+  const { pool, told } = createPool(connection, {});
+  await createJobQueue(connection).enqueue('chat', createJob(), 1);
+  await control.call('CLIENT', 'PAUSE', '60000', 'WRITE');
+  await pool.start(new AbortController().signal);
+  const drained = pool.drain(new AbortController().signal).then(() => told.push('drained'));
+  await control.call('CLIENT', 'UNPAUSE');
+  await until(() => pool.receive(cancel));
+  await drained;
+  expect(told).toEqual(['r1-2 forgotten', 'drained']);
+  connection.disconnect();
+  control.disconnect();
+  await redis.stop();
 });
