@@ -377,10 +377,13 @@ describe('frames that are asked for again', () => {
       await endBurst();
       const batches = told();
       let bytes = 0;
+      const before = new Map(expected);
       for (const { requestId, sequence, events } of batches.flatMap(({ frames }) => frames)) {
         expect(sequence).toBe(expected.get(requestId));
         expected.set(requestId, sequence + 1);
         bytes += JSON.stringify(events).length;
+        // No attempt takes up the room of the others.
+        expect(sequence - (before.get(requestId) ?? 0)).toBeLessThan(2);
       }
       expect(bytes).toBeLessThan(3 * 1024 * 1024);
       const running = batches.flatMap((batch) => batch.running);

@@ -147,6 +147,15 @@ describe('a part so large that Redis would cut off its subscriber', () => {
     expect([frames.isEnded, frames.acknowledge(2)]).toEqual([true, true]);
   });
 
+  it('is spread over two frames where it is two events', () => {
+    const { frames } = create();
+    frames.write(part(16 * mebibyte));
+    frames.write(part(16 * mebibyte));
+    expect(read(frames.takeFrame())?.events).toHaveLength(1);
+    expect(read(frames.takeFrame())?.events).toMatchObject([{ type: 'opaque' }]);
+    expect([frames.takeFrame(), frames.isEnded]).toEqual([undefined, false]);
+  });
+
   it.each([
     ['y', 31],
     ['字', 11],
