@@ -179,6 +179,16 @@ describe('a pool', () => {
     expect(await Promise.all(['/', '/', '/', '/', '/', '/'].map(get))).toEqual(Array(6).fill('answer'));
   });
 
+  it('keeps its idle connections when a busy one is cut', async () => {
+    const cut = get('/hold');
+    await holds(1);
+    expect(await get('/')).toBe('answer');
+    held[0]?.destroy();
+    expect(await cut).toBe('reset');
+    expect(await get('/')).toBe('answer');
+    expect(sockets).toBe(2);
+  });
+
   it('continues when the server is back', async () => {
     const { port } = server.address() as AddressInfo;
     server.close();
@@ -224,6 +234,8 @@ describe('a pool', () => {
     server.closeAllConnections();
     expect(await get('/')).toBe('answer');
     expect(pool.repeated).toBe(1);
+    expect(await get('/')).toBe('answer');
+    expect(sockets).toBe(2);
   });
 
   it('repeats no request that a server has begun to work on', async () => {
@@ -242,7 +254,8 @@ describe('a pool', () => {
     expect(crashes).toBe(times);
   });
 
-  it('reuses no idle connection that the server may be closing', async () => {
+  it('reuses no idle connection that the server may be closing, but its place', async () => {
+    pool = open(server, 1);
     expect(await get('/')).toBe('answer');
     now += 3_999;
     expect(await get('/')).toBe('answer');
@@ -254,6 +267,9 @@ describe('a pool', () => {
 
   it('believes the server how long it keeps a connection', async () => {
     expect(await get('/short')).toBe('answer');
+    now += 999;
+    expect(await get('/short')).toBe('answer');
+    expect(sockets).toBe(1);
     now += 1_000;
     expect(await get('/short')).toBe('answer');
     expect(sockets).toBe(2);
@@ -310,6 +326,7 @@ describe('a pool', () => {
     pool.close();
     expect(await Promise.all(answers)).toEqual(Array(4).fill('closed'));
     expect(await get('/')).toBe('closed');
+    expect(pool.opened).toBe(3);
   });
 
   it('reads slowly for a slow reader, over a connection of its own', async () => {
