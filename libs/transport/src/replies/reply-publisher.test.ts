@@ -181,6 +181,13 @@ describe('an attempt', () => {
     expect(publisher.open({ ...r1, replyTo: 'mine' })).toBeDefined();
   });
 
+  it('shares no message with another if both are so large that Redis would cut off its subscriber', async () => {
+    const { open, endBurst, told } = await createBench();
+    for (const attempt of [r1, r2]) open(attempt).write(text('x'.repeat(300_000)));
+    await endBurst();
+    expect(told().map(({ frames }) => frames.length)).toEqual([1, 1]);
+  });
+
   it('that fills more than one message is split, and nothing is lost or doubled', async () => {
     const { open, endBurst, told } = await createBench();
     for (let index = 0; index < 8; index += 1)
@@ -325,16 +332,19 @@ describe('frames that are asked for again', () => {
     expect(batch?.running).toEqual([{ ...r1, next: 3 }]);
   });
 
-  it('that do not exist still bring the position of the attempt', async () => {
+  it('that do not exist still bring the position of the attempt, and whether it is unknown', async () => {
     const { publisher, open, endBurst, told } = await createBench();
     open();
     await endBurst();
     told();
+    const position = { worker: 'w', claims: [], frames: [], running: [{ ...r1, next: 0 }] };
     publisher.resend(r1, 0, 'mine');
     await endBurst();
-    expect(told()).toEqual([
-      { worker: 'w', claims: [], frames: [], running: [{ ...r1, next: 0 }], gone: [] },
-    ]);
+    expect(told()).toEqual([{ ...position, gone: [] }]);
+    publisher.resend(r1, 0, 'mine');
+    publisher.resend(r2, 0, 'mine');
+    await endBurst();
+    expect(told()).toEqual([{ ...position, gone: [{ ...r2, from: 0 }] }]);
   });
 
   it('are reported as gone if they are unknown, acknowledged or too many', async () => {
@@ -461,6 +471,8 @@ describe('what is kept', () => {
     await endBurst();
     publisher.forget(r1);
     expect(publisher.keptBytes).toBe(0);
+    // Its ingress may say so again.
+    publisher.forget(r1);
   });
 });
 
