@@ -20,7 +20,7 @@ let crashAfterMs: number;
 let arrived: () => void;
 
 beforeEach(async () => {
-  now = 0;
+  now = 100_000;
   sockets = 0;
   held = [];
   crashes = 0;
@@ -73,6 +73,7 @@ class Asked implements Call {
   text = '';
   private readonly decoder = new StringDecoder('utf8');
   failure: Failure | undefined;
+  code: string | undefined;
   readonly over: Promise<string | Failure>;
   private tell: (outcome: string) => void = () => undefined;
 
@@ -94,8 +95,9 @@ class Asked implements Call {
   end(): void {
     this.tell(this.text);
   }
-  fail(failure: Failure): void {
+  fail(failure: Failure, code?: string): void {
     this.failure = failure;
+    this.code = code;
     this.tell(failure);
   }
 }
@@ -194,7 +196,9 @@ describe('a pool', () => {
     server.close();
     server.closeAllConnections();
     await once(server, 'close');
-    expect(await Promise.all(['/', '/', '/', '/', '/'].map(get))).toEqual(Array(5).fill('connect'));
+    const refused = ['/', '/', '/', '/', '/'].map((path) => ask(path));
+    expect(await Promise.all(refused.map(({ over }) => over))).toEqual(Array(5).fill('connect'));
+    expect(refused.map(({ code }) => code)).toEqual(Array(5).fill('ECONNREFUSED'));
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
     expect(await Promise.all(['/', '/', '/', '/', '/'].map(get))).toEqual(Array(5).fill('answer'));
