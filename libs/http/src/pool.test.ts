@@ -341,6 +341,25 @@ describe('a pool', () => {
     expect(sockets).toBe(2);
   });
 
+  it('reads no more in a second than a slow reader does', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const slow = new Asked('/echo', 'x'.repeat(5_000), 1_000);
+    pool.send(slow);
+    let isOver = false;
+    void slow.over.then(() => {
+      isOver = true;
+    });
+    let passedMs = 0;
+    for (; !isOver; passedMs += 100) {
+      // Answered after all that the server has sent before.
+      await get('/');
+      vi.advanceTimersByTime(100);
+    }
+    vi.useRealTimers();
+    expect(slow.text).toHaveLength(5_000);
+    expect(passedMs).toBeGreaterThanOrEqual(4_000);
+  });
+
   it('gives a slow reader that had to wait a connection of its own, which delays no later call', async () => {
     pool = open(server, 1);
     const first = ask('/hold');
@@ -426,6 +445,17 @@ describe('a connection to a server that', () => {
     await large.over;
     await next.over;
     expect([large.status, next.status, connections]).toEqual([413, 413, 2]);
+  });
+
+  it('says that it will say no more fails the request, even if it has not read it all', async () => {
+    raw = createTcpServer({ allowHalfOpen: true }, (socket) => {
+      socket.on('error', () => undefined);
+      socket.end();
+    });
+    raw.listen(0, '127.0.0.1');
+    await once(raw, 'listening');
+    pool = open(raw, 1);
+    expect(await ask('/', 'x'.repeat(50_000_000)).over).toBe('reset');
   });
 
   it('does not speak HTTP fails the request', async () => {
