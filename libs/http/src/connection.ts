@@ -191,7 +191,6 @@ export class Connection implements ResponseSink {
   }
 
   private ended(): void {
-    this.keepsAlive = false;
     this.parser.close();
     this.lost();
   }

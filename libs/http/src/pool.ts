@@ -110,10 +110,6 @@ export class Pool implements ConnectionOwner {
     this.open.delete(connection);
     const at = this.idle.lastIndexOf(connection);
     if (at >= 0) this.idle.splice(at, 1);
-    if (this.isClosed) {
-      stale?.fail('closed');
-      return;
-    }
     if (stale) {
       this.repeated += 1;
       this.connect(false).start(stale);
