@@ -16,3 +16,16 @@ it('the prompt costs what the first of several answers says of it', () => {
     spending.began({ type: 'start', id: 'r', model: 'm', createdAt: 1, inputTokens });
   expect(spending.total(5, true)).toEqual({ inputTokens: 7, outputTokens: 5 });
 });
+
+it('an answer that ended before any worker took it has cost nothing, not even its prompt', () => {
+  const spending = new Spending(1);
+  spending.ended({ type: 'error', error: { kind: 'deadline-exceeded', message: 'too late' } }, 0);
+  expect(spending.total(0, false)).toEqual({ inputTokens: 0, outputTokens: 0 });
+});
+
+it('the prompt costs what the start of an answer says of it, where its end says nothing of it', () => {
+  const spending = new Spending(1);
+  spending.began({ type: 'start', id: 'r', model: 'm', createdAt: 1, inputTokens: 7 });
+  spending.ended({ type: 'finish', reason: 'stop', usage: { outputTokens: 5 } }, 4);
+  expect(spending.total(4, true)).toEqual({ inputTokens: 7, outputTokens: 5 });
+});
