@@ -1,6 +1,6 @@
 import { ask, type OwnTestRedis, startOwnRedis, until } from '@sluice/testing';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { queuePrefix } from '../names.ts';
 import { Connections, createJob } from '../transport-suite.ts';
 import type { InferenceJob } from './job.ts';
@@ -104,6 +104,17 @@ it('a consumer tells while the answer to a claim takes long, and not while it ju
   await bench.add(1);
   await until(() => bench.taken.length === 1);
   expect(consumer.isReading).toBe(false);
+});
+
+it('a consumer whose slots are all taken tells of no claim under way, however long that lasts', async () => {
+  const bench = await createBench('long', 1);
+  const consumer = await bench.createConsumer();
+  await bench.add(1);
+  consumer.start();
+  await until(() => bench.taken.length === 1);
+  const later = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 10_000);
+  expect(consumer.isReading).toBe(false);
+  later.mockRestore();
 });
 
 describe('slots', () => {
