@@ -10,6 +10,15 @@ it('several answers to one prompt have cost all of their output, and the prompt 
   expect(spending.total(7, true)).toEqual({ inputTokens: 7, outputTokens: 7, reasoningTokens: 2 });
 });
 
+it('several answers have cost the thoughts of those that report any', () => {
+  const spending = new Spending(3);
+  for (const thoughts of [{}, { reasoningTokens: 2 }, {}]) {
+    const usage = { inputTokens: 7, outputTokens: 3, ...thoughts };
+    spending.ended({ type: 'finish', reason: 'stop', usage }, 3);
+  }
+  expect(spending.total(9, true)).toEqual({ inputTokens: 7, outputTokens: 9, reasoningTokens: 2 });
+});
+
 it('the prompt costs what the first of several answers says of it', () => {
   const spending = new Spending(2);
   for (const inputTokens of [7, 9])
