@@ -106,6 +106,21 @@ describe('an answer with a stop string that its server did not get', () => {
     expect(collect(events).finish.usage).toEqual({ inputTokens: 40, outputTokens: 1 });
   });
 
+  it('has cost its thoughts and its calls, too', async () => {
+    const { events } = await cut(
+      ['END'],
+      [
+        start,
+        { type: 'reasoning-delta', block: 0, text: 't'.repeat(400) },
+        { type: 'tool-call-start', block: 1, id: 'c', name: 'f' },
+        { type: 'tool-call-delta', block: 1, arguments: `"${'a'.repeat(398)}"` },
+        { type: 'tool-call-end', block: 1 },
+        said('END', 2),
+      ],
+    );
+    expect(collect(events).finish.usage.outputTokens).toBe(Math.ceil((400 + 400 + 3) / 4));
+  });
+
   it('ends before the first of several, however its text is split', async () => {
     const letter = fc.constantFrom('a', 'b', '\n');
     const text = fc.string({ unit: letter, maxLength: 40 });
@@ -141,6 +156,15 @@ describe('an answer with a stop string that its server did not get', () => {
     expect(events).toEqual([start, said('EN'), ...call, said('D.', 2), finish]);
   });
 
+  it.each<[string, GenerationEvent]>([
+    ['thoughts', { type: 'reasoning-delta', block: 1, text: 'why' }],
+    ['an event of another block', { type: 'opaque', block: 1, format: 'openai', value: {} }],
+    ['the text of another block', said('D', 1)],
+  ])('emits what only looked like one before %s', async (_what, next) => {
+    const { events, wasEnded } = await cut(['END'], [start, said('EN'), next, finish]);
+    expect([events, wasEnded]).toEqual([[start, said('EN'), next, finish], false]);
+  });
+
   it('is not searched in thoughts', async () => {
     const thought: GenerationEvent = { type: 'reasoning-delta', block: 0, text: 'not the END' };
     const { events } = await cut(['END'], [start, thought, said('done', 1), finish]);
@@ -168,6 +192,12 @@ describe('an answer with a stop string that its server did not get', () => {
     expect(events.slice(1, -1)).toEqual([
       token('one '),
       { type: 'text-delta', block: 0, text: 'Ex', tokens: 2, logprobs: [{ token: 'E' }, { token: 'x' }] },
+    ]);
+    const silent = await cut(['END'], [start, token(''), token('E'), token(''), token('x'), finish]);
+    const logprobs = ['E', '', 'x'].map((each) => ({ token: each }));
+    expect(silent.events.slice(1, -1)).toEqual([
+      token(''),
+      { type: 'text-delta', block: 0, text: 'Ex', tokens: 3, logprobs },
     ]);
   });
 });
