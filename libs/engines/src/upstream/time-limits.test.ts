@@ -82,6 +82,14 @@ describe('the time of many calls', () => {
     expect(expired).toHaveLength(2);
   });
 
+  it('is looked at no more often than the shortest limit asks for', () => {
+    const now = vi.fn(() => performance.now());
+    const limits = new TimeLimits(shortestMs, now);
+    limits.watch({ dueAt: Number.POSITIVE_INFINITY, expire: () => undefined });
+    vi.advanceTimersByTime(50 * shortestMs);
+    expect(now).toHaveBeenCalledTimes(50);
+  });
+
   it('continues for the others when one stays overdue', () => {
     const { limits, expired, watch } = open();
     let asked = 0;
