@@ -28,7 +28,8 @@ async function ask(way: Way, codec: ServerCodec) {
   const metrics = createIngressMetrics();
   const ordered: string[] = [];
   const orders = { send: (_worker: string, { kind }: Order) => void ordered.push(kind) };
-  const logger = { error: nothing };
+  const logged: unknown[] = [];
+  const logger = { error: ({ err }: { err: unknown }) => void logged.push(err) };
   const options = {
     queue,
     directory,
@@ -88,6 +89,8 @@ async function ask(way: Way, codec: ServerCodec) {
     },
     /** The kinds of the orders that workers were given. */
     ordered,
+    /** Errors that were logged. */
+    logged,
     /** Generations that have not ended, and relays that are kept alive. */
     open: () => [dispatcher.count, relays.size],
     [Symbol.dispose]: () => server.close(),
@@ -138,6 +141,27 @@ it('a refusal that comes after the deadline adds nothing to the answer', async (
 const start: GenerationEvent = { type: 'start', id: 'r', model: 'sim', createdAt: 1 };
 const textOf = (text: string): GenerationEvent => ({ type: 'text-delta', block: 0, text, tokens: 1 });
 
+it('a stream ends with its answer', async () => {
+  for (const { way, codec } of cases) {
+    using asked = await ask(way, codec);
+    await asked.admit();
+    asked.say(0, [start, textOf('one'), { type: 'finish', reason: 'stop', usage: {} }]);
+    expect(await (await asked.answered).text()).toContain('one');
+    expect(asked.exchange.outcome).toBe('ok');
+  }
+});
+
+it('an error that comes before anything else is told with its status', async () => {
+  const error = { kind: 'upstream-failed', message: 'it broke' } as const;
+  for (const { way, codec } of cases) {
+    using asked = await ask(way, codec);
+    await asked.admit();
+    asked.say(0, [start, { type: 'error', error }]);
+    const response = await asked.answered;
+    expect([response.status, await response.text()]).toEqual([502, expect.stringContaining('it broke')]);
+  }
+});
+
 it('a client that leaves its stream ends the generation, and nothing of the stream stays', async () => {
   for (const { way, codec } of cases) {
     using asked = await ask(way, codec);
@@ -183,6 +207,6 @@ it('a stream whose encoder has a defect is cut, so that no client waits for its 
     const response = await asked.answered;
     asked.say(1, [{ type: 'finish', reason: 'stop', usage: {} }]);
     await expect(response.text()).rejects.toThrow();
-    expect(asked.exchange.outcome).toBe('internal');
+    expect([asked.exchange.outcome, asked.logged]).toEqual(['internal', [new TypeError('not encoded')]]);
   }
 });
