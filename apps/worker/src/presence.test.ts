@@ -100,3 +100,49 @@ it('shows that it lives past the frames, but leaves behind them, and not while n
   await presence.leave();
   expect(told).toEqual(['signs: ready', 'signs: ready', 'frames: draining', 'frames: exited']);
 });
+
+it('is not announced while no sign of life can be sent', async () => {
+  const told: string[] = [];
+  const busOf = (name: string): Bus => ({
+    publish: async () => told.push(name),
+    post: () => undefined,
+    subscribe: async () => undefined,
+    onResubscribed: () => undefined,
+    isUp: () => true,
+    canPublish: () => name !== 'signs',
+  });
+  const options = { worker: 'w', pools: [], clock: systemClock };
+  await new Presence({ bus: busOf('frames'), signs: busOf('signs'), ...options }).announce();
+  expect(told).toEqual([]);
+});
+
+it('is told before the next step of a drain, which waits for it only while Redis is there', async () => {
+  const [taken, done]: [(() => void)[], string[]] = [[], []];
+  let isUp = true;
+  const bus: Bus = {
+    publish: () => new Promise((resolve) => taken.push(() => resolve(1))),
+    post: () => undefined,
+    subscribe: async () => undefined,
+    onResubscribed: () => undefined,
+    isUp: () => isUp,
+    canPublish: () => isUp,
+  };
+  const presence = new Presence({ bus, signs: bus, worker: 'w', pools: [], clock: systemClock });
+  void presence.enter('draining').then(() => done.push('draining'));
+  await vi.advanceTimersByTimeAsync(newsLimitMs - 1);
+  expect(done).toEqual([]);
+  taken.shift()?.();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(done).toEqual(['draining']);
+  void presence.leave().then(() => done.push('left'));
+  await vi.advanceTimersByTimeAsync(newsLimitMs - 1);
+  expect(done).toEqual(['draining']);
+  taken.shift()?.();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(done).toEqual(['draining', 'left']);
+
+  isUp = false;
+  await presence.enter('draining');
+  await presence.leave();
+  expect(taken).toEqual([]);
+});
