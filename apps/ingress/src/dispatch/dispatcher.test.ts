@@ -520,6 +520,20 @@ describe('a job that neither waits nor runs', () => {
     expect(bench.queue.sent).toHaveLength(2);
   });
 
+  it('is not missed while a worker of its pool reads what it has claimed', async () => {
+    const bench = await createWaiting();
+    bench.queue.jobs.clear();
+    bench.advance(2_250);
+    const pools = { chat: { slots: 1, resume: 'exact' as const, isReading: true as const } };
+    for (let second = 0; second < 9; second += 1) {
+      bench.directory.receive({ type: 'presence', worker: 'w1', state: 'ready', pools });
+      await look(bench, 1);
+    }
+    expect(bench.queue.sent).toHaveLength(1);
+    await look(bench, 2);
+    expect(bench.queue.sent).toHaveLength(2);
+  });
+
   it('is not missed while it waits, or when it was claimed between two looks', async () => {
     const waiting = await createWaiting();
     waiting.advance(10_000);
