@@ -751,12 +751,14 @@ describe('a continued answer', () => {
 
   it('is requested with the delivered text and the flags of the dialect', async () => {
     const engine = createEngine({ resume: 'prefix' });
-    const request = askFor('[[sim tokens=20 seed=3 ttft=0 gap=0]]', { sampling: { maxOutputTokens: 12 } });
+    const sampling = { maxOutputTokens: 12, temperature: 0.3 };
+    const request = askFor('[[sim tokens=20 seed=3 ttft=0 gap=0]]', { sampling });
     const events = await runOf(engine, request, { resume });
     expect(delivered + textOf(events)).toBe(referenceText(3, 0, 12));
     expect(server.seen[0]?.body).toMatchObject({
       continue_final_message: true,
       add_generation_prompt: false,
+      temperature: 0.3,
       messages: [{ role: 'user' }, { role: 'assistant', content: delivered }],
     });
     expect(collect(events).finish).toMatchObject({ reason: 'length', usage: { outputTokens: 12 } });
@@ -778,6 +780,25 @@ describe('a continued answer', () => {
       ]);
     },
   );
+
+  it('that its server has no room for now is refused as any other', async () => {
+    answerWith(429, { error: { message: 'busy' } });
+    const events = await runOf(createEngine({ resume: 'prefix' }), askFor('hi'), { resume });
+    expect(events).toMatchObject([{ type: 'error', error: { kind: 'rate-limited', message: 'busy' } }]);
+  });
+
+  it('has cost what its server says beside the tokens, too', async () => {
+    const usage = {
+      ...{ prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 },
+      prompt_tokens_details: { cached_tokens: 6 },
+    };
+    answerWith(200, { ...single('the rest'), usage });
+    const events = await runOf(createEngine({ resume: 'prefix' }), askFor('hi'), { resume });
+    expect(collect(events).finish.usage).toMatchObject({
+      ...{ inputTokens: 20 - 8, outputTokens: 5 + 8 },
+      cacheReadTokens: 6,
+    });
+  });
 
   it.each<[string, object]>([
     ['thoughts', { reasoning_content: 'Hm.' }],
