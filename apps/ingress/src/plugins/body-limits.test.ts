@@ -36,6 +36,17 @@ describe('the limits of a body', () => {
     );
   });
 
+  it('count each value once, and a list that has ended no more among those that are open', () => {
+    expect(countWithinLimits(Buffer.from('[{"a":1},["y"],"x"]'))).toBe(6);
+    expect(isWithin(`[${Array(300).fill('[{}]').join()}]`)).toBe(true);
+  });
+
+  it('count the fields of an object however deep it is', () => {
+    const fields = Array.from({ length: 10_065 }, (_, at) => `"k${at}":0`);
+    const deep = (from: number): string => nested(199, `{${fields.slice(from).join()}}`);
+    expect([isWithin(deep(1)), isWithin(deep(0))]).toEqual([true, false]);
+  });
+
   it.each(['"', '"\\', `"${'\\'.repeat(64)}`, `"${'a'.repeat(64)}\\"`, `"${'a'.repeat(31)}\\`])(
     'bear a text that does not end: %s',
     (text) => expect(isWithin(text)).toBe(true),
