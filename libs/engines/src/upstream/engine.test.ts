@@ -68,7 +68,7 @@ async function failureOf(engine: UpstreamEngine, request: InferenceRequest = ask
   const last = events.at(-1);
   if (last?.type !== 'error') throw new Error('the generation did not fail');
   expect(JSON.stringify(last)).not.toContain(credential);
-  return { ...last.error, said: textOf(events) };
+  return { ...last.error, usage: last.usage, said: textOf(events) };
 }
 
 describe('a request to an upstream', () => {
@@ -134,7 +134,10 @@ describe('a request to an upstream', () => {
 
   it('is not sent again if a fresh connection breaks', async () => {
     server.answer = (response) => response.socket?.destroy();
-    expect(await failureOf(createEngine())).toMatchObject({ kind: 'unavailable', retryAfterMs: 1000 });
+    expect(await failureOf(createEngine())).toMatchObject({
+      ...{ kind: 'unavailable', retryAfterMs: 1000 },
+      usage: { inputTokens: 0, outputTokens: 0 },
+    });
     expect(server.seen).toHaveLength(1);
   });
 });
@@ -295,7 +298,9 @@ describe('the answer of an upstream', () => {
         .writeHead(200, sse)
         .write(chunk({ role: 'assistant', content: 'half' }), () => response.socket?.destroy());
     };
-    expect(await failureOf(createEngine())).toMatchObject({ kind: 'upstream-failed', said: 'half' });
+    // What it has cost is not known, and not nothing.
+    const failure = { kind: 'upstream-failed', said: 'half', usage: undefined };
+    expect(await failureOf(createEngine())).toMatchObject(failure);
   });
 
   it('fails the generation if it ends cleanly but without a finish', async () => {
