@@ -504,13 +504,25 @@ describe('a response', () => {
     const response = await open();
     expect(() => response.write('a')).toThrow(TypeError);
     expect(() => response.end('a')).toThrow(TypeError);
-    response.writeHead(200, {});
+    response.writeHead(429, {});
     expect(() => response.writeHead(200, {})).toThrow(TypeError);
+    expect(response.statusCode).toBe(429);
   });
 
   it('is finished as soon as the kernel has taken all of it', async () => {
     const response = await open();
     reply(response, 'fast a');
+    expect(response.writableFinished).toBe(true);
+  });
+
+  it('is finished when it is over, if the kernel does not take all of it at once', async () => {
+    const response = await open();
+    const closed = new Promise<void>((resolve) => response.on('close', resolve));
+    client.socket.pause();
+    reply(response, 'x'.repeat(20_000_000));
+    expect(response.writableFinished).toBe(false);
+    client.socket.resume();
+    await closed;
     expect(response.writableFinished).toBe(true);
   });
 
@@ -523,6 +535,7 @@ describe('a response', () => {
     response.end('c');
     response.write('d');
     await until(() => client.received.endsWith('0\r\n\r\n'));
+    expect(client.received).toContain('\r\ntransfer-encoding: chunked\r\n');
     expect(client.received.split('\r\n\r\n').slice(1).join('\r\n\r\n')).toBe('2\r\né\r\n1\r\nb\r\n0\r\n\r\n');
   });
 });
