@@ -9,6 +9,8 @@ const never = new AbortController().signal;
 let app: FastifyInstance;
 let connections: Connections;
 let port: number;
+/** Resolves once the server has closed what it does not wait for. */
+let retired: Promise<void>;
 /** Streams that have begun. */
 let begun: { write(text: string): unknown; end(): unknown }[];
 
@@ -33,6 +35,12 @@ async function serve(quietMs: number): Promise<void> {
       };
     },
     now: Date.now,
+  });
+  retired = new Promise((resolve) => {
+    app.addHook('preClose', (done) => {
+      resolve();
+      done();
+    });
   });
   begun = [];
   app.post('/node', async () => 'whole');
@@ -120,6 +128,17 @@ describe.each(['/fast', '/node'])('a kept connection of a server that closes (%s
     await Promise.all([once(socket, 'close'), closed]);
   });
 
+  it('is not cut while its stream goes on', async () => {
+    await serve(1);
+    const { socket, received } = await keepConnection(`${path}/stream`);
+    const closed = connections.close(never, () => undefined);
+    await retired;
+    begun[0]?.write('more');
+    await until(() => received().includes('more'));
+    begun[0]?.end();
+    await Promise.all([until(() => socket.closed), closed]);
+  });
+
   it('is closed when no request comes', async () => {
     await serve(1);
     const { socket } = await keepConnection(path);
@@ -156,4 +175,15 @@ it('a server that closes takes no new connection', async () => {
   await untilRefused();
   socket.destroy();
   await closed;
+});
+
+it('a server that closes does not wait for a request of which only the beginning has come', async () => {
+  await serve(1);
+  const connected = once(app.server, 'connection');
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  socket.write('POST /node');
+  const [accepted] = await connected;
+  await until(() => accepted.bytesRead > 0);
+  await connections.close(never, () => undefined);
+  await until(() => socket.closed);
 });
