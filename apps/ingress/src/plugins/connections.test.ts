@@ -168,6 +168,15 @@ describe.each(['/fast', '/node'])('a kept connection of a server that closes (%s
   });
 });
 
+it.each(['/fast', '/node'])('a kept connection of a server that does not close stays (%s)', async (path) => {
+  await serve(1);
+  const client = await keepConnection(path);
+  // Longer than a server that closes would wait.
+  for (let round = 0; round < 3; round += 1) await keepConnection(path);
+  client.ask(path);
+  await until(() => /whole$/.test(client.received()));
+});
+
 it('a server that closes takes no new connection', async () => {
   await serve(600_000);
   const { socket } = await keepConnection('/fast');
