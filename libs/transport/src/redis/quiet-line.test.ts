@@ -37,12 +37,13 @@ interface Bench {
   received(): number;
 }
 
-/** A line, once what has to be said at its beginning has been answered. */
-async function open(url = server.url): Promise<Bench> {
+/** A line, made of a connection that `isReady` or begins, once what has to be said at its beginning has been answered. */
+async function open(url = server.url, isReady = false): Promise<Bench> {
   const errors: Error[] = [];
   const client = openRedis(url, { profile: 'quiet', name: 'test', onError: (error) => errors.push(error) });
   if (!(client instanceof Redis)) throw new TypeError('a cluster has no quiet line');
   clients.push(client);
+  if (isReady) await until(() => client.status === 'ready');
   const bench = { line: createQuietLine(client), client, errors, received: () => client.stream.bytesRead };
   await isOpen(bench);
   return bench;
@@ -69,6 +70,14 @@ describe('a quiet line', () => {
     await settled(bench);
     expect(heard).toEqual(['a', 'ü → 🙂', '', 'line\r\nbreak', 'x'.repeat(300_000), 'end']);
     // The answers to REPLY ON and to PUBLISH.
+    expect(bench.received() - before).toBe('+OK\r\n:1\r\n'.length);
+  });
+
+  it('may be made of a connection that stands already', async () => {
+    const bench = await open(server.url, true);
+    const before = bench.received();
+    bench.line.post(channel, 'a');
+    await settled(bench);
     expect(bench.received() - before).toBe('+OK\r\n:1\r\n'.length);
   });
 
