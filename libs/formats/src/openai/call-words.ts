@@ -15,8 +15,8 @@ interface IdRule {
 }
 
 const idRules: readonly IdRule[] = [
-  // Mistral's tokenizers.
-  { isSaid: /tool call id\b.*\blength of 9\b/i, takes: /^[a-zA-Z0-9]{9}$/, length: 9 },
+  // Mistral's tokenizers, and the templates of its models.
+  { isSaid: /tool call ids?\b.*\blength (?:of )?9\b/i, takes: /^[a-zA-Z0-9]{9}$/, length: 9 },
   // OpenAI. vLLM gives longer ones.
   {
     isSaid: /\btool_call(?:_id|s\[\d+\]\.id)\b.{0,80}\bmaximum length 40\b/i,

@@ -13,6 +13,9 @@ const wantsObject = /\bresponse_format\b.*\bmust be a json schema of 'type: "obj
 /** LM Studio and Perplexity take a schema, but no wish for JSON without one. */
 const wantsSchema = /\bresponse_format\b.*\b(?:must|should) be 'json_schema'/i;
 
+/** Qwen's refusal of JSON, with a schema or without one, while its model thinks. */
+const refusesWhileThinking = /\bjson mode response is not supported\b/i;
+
 /**
  * The body with JSON asked for in words, for a server that takes no schema, nothing but a schema, or demands the words
  * beside the setting. Absent if the refusal is about something else, or the words are there.
@@ -23,9 +26,9 @@ export function withJsonWords(body: JsonObject, refusal: string): JsonObject | u
   // A refusal is remembered for every later request.
   const isAboutOthers = isBesideTools.test(refusal) && body.tools === undefined;
   const isRefused = isOfFormat.test(refusal) && isUnavailable.test(refusal) && !isAboutOthers;
+  if (refusesWhileThinking.test(refusal)) return withoutFormat(body, messages);
   if (format.type === 'json_schema') {
-    const { schema } = isJsonObject(format.json_schema) ? format.json_schema : {};
-    const known = isJsonObject(schema) ? schema : undefined;
+    const known = schemaOf(format);
     const { type = 'object' } = known ?? {};
     const isMisplaced = known?.type !== 'object' && wantsObject.test(refusal);
     if (!isRefused && !isMisplaced) return undefined;
@@ -45,6 +48,19 @@ export function withJsonWords(body: JsonObject, refusal: string): JsonObject | u
   const isSaid = messages.some((message) => isJsonObject(message) && message.content === instruction);
   if (format.type !== 'json_object' || !wantsWord.test(refusal) || isSaid) return undefined;
   return { ...body, messages: instructed(messages, instruction) };
+}
+
+function schemaOf({ json_schema: named }: JsonObject): JsonObject | undefined {
+  const schema = isJsonObject(named) ? named.schema : undefined;
+  return isJsonObject(schema) ? schema : undefined;
+}
+
+function withoutFormat(
+  { response_format: format, ...rest }: JsonObject,
+  messages: readonly Json[],
+): JsonObject | undefined {
+  const isJson = isJsonObject(format) && (format.type === 'json_schema' || format.type === 'json_object');
+  return isJson ? { ...rest, messages: instructed(messages, jsonInstruction(schemaOf(format))) } : undefined;
 }
 
 /** With one more instruction after those at the head. */

@@ -79,12 +79,22 @@ export function withOlderRole(body: JsonObject, refusal: string): JsonObject | u
   );
 }
 
+/** The last two are Cloudflare's, of parts or of null, and Ollama's, of null. */
+const wantsString = new RegExp(
+  [
+    'expected a string(?! with)|a valid string|(?:must|to) be a string',
+    "\\btype mismatch of '/messages/\\d+/content'",
+    '\\binvalid message content type: <nil>',
+  ].join('|'),
+  'i',
+);
+
 /**
  * With text in parts joined to one string, and an empty one for a call without text. Content that holds more than text
  * stays.
  */
 export function withPlainText(body: JsonObject, refusal: string): JsonObject | undefined {
-  if (!/expected a string(?! with)|a valid string|(?:must|to) be a string/i.test(refusal)) return undefined;
+  if (!wantsString.test(refusal)) return undefined;
   return eachMessage(body, ({ content, ...message }) => {
     if (content === null) return { ...message, content: '' };
     if (!Array.isArray(content) || !content.every(isText)) return undefined;
@@ -96,17 +106,28 @@ function isText(part: Json): part is JsonObject & { text: string } {
   return isJsonObject(part) && part.type === 'text' && typeof part.text === 'string';
 }
 
+/** How xAI says that a message has to have a content. Beside a call, an empty string will do. */
+const wantsElement = /\bat least one (?:non-empty )?content element\b/i;
 /** How Moonshot, Mistral and DeepSeek say that an answer has to say something. */
 const wantsContent =
   /\brole 'assistant' must not be empty\b|\beither content or tool_calls\b|\bcontent or tool_calls must be set\b/i;
 
 /** Without the answers that say nothing, as clients keep of an answer that ended in its thoughts. */
 export function withoutEmptyAnswers(body: JsonObject, refusal: string): JsonObject | undefined {
-  if (!wantsContent.test(refusal)) return undefined;
-  return withMessages(body, (messages) => {
+  const isOfElement = wantsElement.test(refusal);
+  if (!isOfElement && !wantsContent.test(refusal)) return undefined;
+  const spoken = withMessages(body, (messages) => {
     const said = messages.filter((message) => !isAnswer(message) || !isEmpty(message));
     return said.length === messages.length ? undefined : said;
   });
+  return isOfElement ? (eachMessage(spoken ?? body, withContent) ?? spoken) : spoken;
+}
+
+function withContent({ content, ...message }: JsonObject): JsonObject | undefined {
+  const isAbsent = content === undefined || content === null;
+  return isAbsent || (Array.isArray(content) && content.length === 0)
+    ? { ...message, content: '' }
+    : undefined;
 }
 
 function isEmpty({ content, tool_calls: calls }: JsonObject): boolean {

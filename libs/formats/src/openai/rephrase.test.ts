@@ -657,3 +657,141 @@ describe('an effort', () => {
     expect(rephrase({ model: 'm', reasoning_effort: 'xhigh' }, sglang, false)).toBeUndefined();
   });
 });
+
+describe('a template of Mistral', () => {
+  const refusal =
+    'Error: Jinja Exception: After the optional system message, conversation roles must alternate user/assistant/user/assistant/...';
+  const user = { role: 'user', content: 'Hi' };
+  const call = { role: 'assistant', content: null, tool_calls: [{ id: 'c' }] };
+  const result = { role: 'tool', tool_call_id: 'c', content: 'done' };
+
+  test('gets an answer between results and what the user adds, since it counts neither calls nor results', () => {
+    const added = { role: 'user', content: 'And now?' };
+    const reminder = { role: 'system', content: 'Mind.' };
+    const answered = { role: 'assistant', content: 'OK.' };
+    const next = said(refusal, [user, call, result, added, reminder]) ?? [];
+    expect(next).toEqual([user, call, result, answered, { role: 'user', content: 'And now?\n\nMind.' }]);
+    expect(said(refusal, Array.isArray(next) ? next : [])).toBeUndefined();
+  });
+
+  test('gets a conversation that the user begins', () => {
+    const greeting = { role: 'assistant', content: 'Hello' };
+    const told = { role: 'developer', content: 'Be brief.' };
+    expect(said(refusal, [told, greeting, user])).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: '…' },
+      greeting,
+      user,
+    ]);
+  });
+
+  test('gets no instructions after its head', () => {
+    const words =
+      'Only user and assistant roles are supported, with the exception of an initial optional system message!';
+    const late = { role: 'system', content: 'Mind.' };
+    expect(said(words, [user, late])).toEqual([user, { ...late, role: 'user' }]);
+  });
+
+  test('gets ids of nine characters', () => {
+    const words = 'Jinja Exception: Tool call IDs should be alphanumeric strings with length 9!';
+    const next = said(words, [user, call, result]);
+    expect(next).toMatchObject([
+      user,
+      { tool_calls: [{ id: expect.stringMatching(/^[a-z\d]{9}$/) }] },
+      { tool_call_id: expect.stringMatching(/^[a-z\d]{9}$/) },
+    ]);
+    expect(said(words, Array.isArray(next) ? next : [])).toBeUndefined();
+  });
+});
+
+test('a template of gpt-oss gets what precedes a call at the end of the thoughts', () => {
+  const refusal =
+    'Error: Jinja Exception: Cannot pass both content and thinking in an assistant message with tool calls! Put the analysis message in one or the other, but not both.';
+  const calls = { tool_calls: [{ id: 'c' }] };
+  const thought = { role: 'assistant', reasoning_content: 'Hm.', reasoning: 'Hm.' };
+  const parts = [
+    { type: 'text', text: 'Let me' },
+    { type: 'text', text: 'see.' },
+  ];
+  const silent = [
+    { ...thought, content: null, ...calls },
+    { role: 'assistant', content: 'Let me see.', ...calls },
+    { ...thought, content: 'Done.' },
+  ];
+  const joined = 'Hm.\n\nLet me see.';
+  expect(
+    said(refusal, [
+      { ...thought, content: 'Let me see.', ...calls },
+      { role: 'assistant', reasoning_content: 'Hm.', content: parts, ...calls },
+      ...silent,
+    ]),
+  ).toEqual([
+    { role: 'assistant', content: '', reasoning_content: joined, reasoning: joined, ...calls },
+    { role: 'assistant', content: '', reasoning_content: 'Hm.\n\nLet me\n\nsee.', ...calls },
+    ...silent,
+  ]);
+  expect(said(refusal, silent)).toBeUndefined();
+  const picture = { type: 'image_url', image_url: { url: 'data:,' } };
+  expect(said(refusal, [{ ...thought, content: [picture], ...calls }])).toBeUndefined();
+});
+
+test.each([
+  'Invalid request content: Each message must have at least one content element.',
+  'An empty message was provided. Every message needs at least one non-empty content element.',
+])('xAI gets no answer without a content, and an empty one beside a call: %s', (refusal) => {
+  const user = { role: 'user', content: 'Hi' };
+  const calls = { tool_calls: [{ id: 'c' }] };
+  const all = said(refusal, [
+    user,
+    { role: 'assistant', content: [], reasoning_content: 'Hm.' },
+    { role: 'assistant', content: null, ...calls },
+    { role: 'tool', tool_call_id: 'c', content: [] },
+  ]);
+  expect(all).toEqual([
+    user,
+    { role: 'assistant', content: '', ...calls },
+    { role: 'tool', tool_call_id: 'c', content: '' },
+  ]);
+  expect(said(refusal, Array.isArray(all) ? all : [])).toBeUndefined();
+});
+
+test.each([
+  // Cloudflare
+  "AiError: Bad input: Error: oneOf at '/' not met, 0 matches: Type mismatch of '/messages/0/content', 'array' not in 'string', Type mismatch of '/messages/1/content', 'string' not in 'null'",
+  // Ollama
+  'invalid message content type: <nil>',
+])('a server that takes only strings in other words gets strings: %s', (refusal) => {
+  const call = { role: 'assistant', tool_calls: [{ id: 'c' }] };
+  expect(
+    said(refusal, [
+      { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
+      { ...call, content: null },
+    ]),
+  ).toEqual([
+    { role: 'user', content: 'Hi' },
+    { ...call, content: '' },
+  ]);
+});
+
+test('Qwen gets a wish for JSON in words alone while it thinks, from a client of another format', () => {
+  const refusal =
+    '<400> InternalError.Algo.InvalidParameter: Json mode response is not supported when enable_thinking is true';
+  const user = { role: 'user', content: 'Hi' };
+  const schema = { type: 'object' };
+  const body = { messages: [user], response_format: { type: 'json_schema', json_schema: { schema } } };
+  const content = `Answer with one valid JSON object and nothing else. It follows this JSON Schema: ${JSON.stringify(schema)}`;
+  expect(rephrase(body, refusal, true)).toEqual({ messages: [{ role: 'system', content }, user] });
+  expect(rephrase(body, refusal, false)).toBeUndefined();
+  const plain = { messages: [user], response_format: { type: 'json_object' } };
+  expect(rephrase(plain, refusal, true)).toEqual({
+    messages: [{ role: 'system', content: 'Answer with one valid JSON object and nothing else.' }, user],
+  });
+  const text = { messages: [user], response_format: { type: 'text' } };
+  expect(rephrase(text, refusal, true)).toBeUndefined();
+});
+
+test('Zhipu’s words for more than one stop string are known', () => {
+  const { areRefused } = openai.client.servers.stopStrings;
+  expect(areRefused?.('stop:最大只能有1个停止词')).toBe(true);
+  expect(areRefused?.('stop: too long')).toBe(false);
+});

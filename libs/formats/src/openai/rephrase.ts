@@ -1,4 +1,5 @@
 import type { JsonObject } from '@sluice/canonical';
+import { withOneThought } from './analysis-words.ts';
 import { withKnownIds, withoutSignatures, withSignatures } from './call-words.ts';
 import { withKnownEffort } from './effort-words.ts';
 import { withJsonWords } from './json-words.ts';
@@ -42,9 +43,10 @@ const rephrasings: readonly Rephrasing[] = [
   // Models' templates have rules of their own.
   withTemplateOrder,
   withSingleCalls,
+  withOneThought,
   // Not every server takes text in parts, or a call without a text.
   withPlainText,
-  // Moonshot, Mistral and DeepSeek take no answer that says nothing.
+  // Moonshot, Mistral, DeepSeek and xAI take no answer that says nothing.
   withoutEmptyAnswers,
   // Clients of generate content tell the name of a result's function, which xAI's API refuses.
   withoutFunctionNames,

@@ -100,9 +100,12 @@ const dispensable = ['user', 'seed', 'temperature', 'top_p', 'presence_penalty',
 );
 const namesStop = named('stop');
 
-/** Whether a server says that it takes no stop strings, as xAI's models that reason do. */
+/** How Zhipu says that it takes one stop string only. */
+const takesOneStop = /最大只能有1个停止词/;
+
+/** Whether a server says that it takes no stop strings, as xAI's models that reason do, or not as many. */
 export function refusesStops(refusal: string): boolean {
-  return namesStop.test(refusal) && saysUnknown(refusal);
+  return takesOneStop.test(refusal) || (namesStop.test(refusal) && saysUnknown(refusal));
 }
 
 /** Without a penalty of 0, which changes nothing. */

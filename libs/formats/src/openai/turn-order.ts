@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
  * Perplexity and MiniMax. They stand near each other: a search to the end from each beginning would take n² steps.
  */
 const wantsSystemFirst =
-  /system messages? must|(?:unexpected|last) role\b[^.]{0,200}\bsystem\b|\bgot system\b|\bmessage role: system\b|\binvalid chat setting\b/i;
+  /system messages? must|(?:unexpected|last) role\b[^.]{0,200}\bsystem\b|\bgot system\b|\bmessage role: system\b|\binvalid chat setting\b|\bexception of an initial optional system message\b/i;
 const wantsTurns = /\broles must alternate\b|\bshould alternate with assistant\b/i;
 const wantsNoSystem = /\bsystem role (?:is )?not supported\b/i;
 const wantsAnswer = /\brole \W?user\W? after role \W?tool\b/i;
@@ -17,8 +17,8 @@ export function saysWrongOrder(refusal: string): boolean {
 
 /**
  * The messages in an order that suits the model's template which refused them: with a single system message at the head
- * and later ones said by the user in their place; with alternating turns; without system messages; or with an answer
- * between results and what the user adds to them. Absent if the refusal is about something else, or the order is
+ * and later ones said by the user in their place; with alternating turns, begun by the user; without system messages;
+ * or with an answer between results and what the user adds to them. Absent if the refusal is about something else, or the order is
  * already so.
  */
 export function inTemplateOrder(messages: readonly Json[], refusal: string): readonly Json[] | undefined {
@@ -31,7 +31,8 @@ export function inTemplateOrder(messages: readonly Json[], refusal: string): rea
 function order(messages: readonly Json[], refusal: string): readonly Json[] {
   if (wantsNoSystem.test(refusal)) return joined(messages.map(asUser), isTurn);
   if (wantsAnswer.test(refusal)) return messages.flatMap(withAnswerBefore);
-  if (wantsTurns.test(refusal)) return joined(joined(saidByUser(messages), isSystem), isTurn);
+  if (wantsTurns.test(refusal))
+    return joined(joined(inTurns(saidByUser(messages).map(inOlderRole)), isSystem), isTurn);
   return wantsSystemFirst.test(refusal) ? joined(saidByUser(messages), isSystem) : messages;
 }
 
@@ -39,6 +40,23 @@ function order(messages: readonly Json[], refusal: string): readonly Json[] {
 function saidByUser(messages: readonly Json[]): Json[] {
   const found = messages.findIndex((message) => !isSystem(message));
   return messages.map((message, index) => (found !== -1 && index > found ? asUser(message) : message));
+}
+
+/** Templates of such models know instructions in this role only. */
+function inOlderRole(message: Json): Json {
+  return isSystem(message) && message.role !== 'system' ? { ...message, role: 'system' } : message;
+}
+
+/**
+ * Begun by the user, and with an answer after results that the user adds to: templates do not count calls and results,
+ * so the user would speak twice.
+ */
+function inTurns(messages: readonly Json[]): Json[] {
+  const first = messages.findIndex((message) => !isSystem(message));
+  const isBegun = !hasRole(messages[first], 'assistant');
+  const opening = isBegun ? [] : [{ role: 'user', content: '…' }];
+  const head = Math.max(first, 0);
+  return [...messages.slice(0, head), ...opening, ...messages.slice(head)].flatMap(withAnswerBefore);
 }
 
 /** The message, preceded by an answer if it is the user's and follows a result. */
