@@ -1,8 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
-
-const schemaMaps = ['properties', 'patternProperties', '$defs', 'definitions'];
-const schemaLists = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
-const schemas = ['items', 'additionalProperties', 'not'];
+import { schemaLists, schemaMaps, schemas } from './schema-walk.ts';
 
 /** Keywords that tell the type in other words. */
 const typing = ['anyOf', 'oneOf', 'allOf', '$ref'];

@@ -11,6 +11,7 @@ import {
   withPlainText,
   withTemplateOrder,
 } from './message-words.ts';
+import { withReadSchemas } from './schema-words.ts';
 import {
   withFreeChoice,
   withNewerLimit,
@@ -71,6 +72,7 @@ const foreignRephrasings: readonly Rephrasing[] = [
   withJsonWords,
   // DeepSeek and Qwen force no call while they think.
   withFreeChoice,
+  withReadSchemas,
   // OpenAI takes no files but PDF.
   withTextFiles,
   // Mistral refuses `user`, and the name of a deployment at Azure does not tell which settings its model takes.

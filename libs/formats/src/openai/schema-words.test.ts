@@ -1,0 +1,96 @@
+import type { Json, JsonObject } from '@sluice/canonical';
+import { describe, expect, test } from 'vitest';
+import { rephrase } from './rephrase.ts';
+
+const messages = [{ role: 'user', content: 'Hi' }];
+const asking = (parameters: JsonObject) => ({
+  messages,
+  tools: [{ type: 'function', function: { name: 'f', parameters } }],
+});
+const said = (parameters: JsonObject, refusal: string) => rephrase(asking(parameters), refusal, true);
+
+describe('llama.cpp, which makes a grammar of each schema', () => {
+  test.each([
+    "JSON schema conversion failed:\nPattern must start with '^' and end with '$'",
+    "Unable to generate parser for this template. Automatic parser generation failed: JSON schema conversion failed:\nPattern must start with '^' and end with '$'",
+  ])('is told of a pattern that matches a part in words: %s', (refusal) => {
+    const whole = { type: 'string', pattern: '^a$' };
+    const before = {
+      type: 'object',
+      properties: {
+        pattern: { type: 'string', pattern: '\\S', description: 'A name.' },
+        list: { type: 'array', items: { type: 'string', pattern: '^a' } },
+        either: { anyOf: [whole, { type: 'string', pattern: 'a$' }] },
+      },
+    };
+    const after = asking({
+      type: 'object',
+      properties: {
+        pattern: { type: 'string', description: 'A name.\n\n{pattern: "\\\\S"}' },
+        list: { type: 'array', items: { type: 'string', description: '{pattern: "^a"}' } },
+        either: { anyOf: [whole, { type: 'string', description: '{pattern: "a$"}' }] },
+      },
+    });
+    expect(said(before, refusal)).toEqual(after);
+    expect(rephrase(after, refusal, true)).toBeUndefined();
+    expect(rephrase(asking(before), refusal, false)).toBeUndefined();
+  });
+
+  test('is told of the schema of an answer, too', () => {
+    const refusal = "JSON schema conversion failed:\nPattern must start with '^' and end with '$'";
+    const format = (schema: JsonObject) => ({
+      messages,
+      response_format: { type: 'json_schema', json_schema: { name: 'r', schema } },
+    });
+    expect(rephrase(format({ type: 'string', pattern: 'a' }), refusal, true)).toEqual(
+      format({ type: 'string', description: '{pattern: "a"}' }),
+    );
+    const other = { messages: [], tools: 'odd', response_format: { type: 'json_object' } };
+    expect(rephrase(other, refusal, true)).toBeUndefined();
+  });
+
+  test('gets the types of a schema that takes any value', () => {
+    const refusal = 'JSON schema conversion failed:\nUnrecognized schema: {"description":"Any."}';
+    const types = ['string', 'number', 'boolean', 'object', 'array', 'null'];
+    const known = { enum: ['a'] };
+    const list = (items: Json) => ({ type: 'array', items });
+    const before = { a: { description: 'Any.' }, b: known, c: true, d: list(true), e: list({}) };
+    const free = { type: types };
+    const after = { a: { description: 'Any.', ...free }, b: known, c: free, d: list(free), e: list(free) };
+    expect(said({ type: 'object', properties: before }, refusal)).toEqual(
+      asking({ type: 'object', properties: after }),
+    );
+    expect(said({ type: 'object', properties: after }, refusal)).toBeUndefined();
+    expect(said({ type: 'object', additionalProperties: true }, refusal)).toBeUndefined();
+  });
+});
+
+describe('Gemini behind Databricks, which reads a subset of the keywords', () => {
+  const unknown = (name: string, at = 'tools[0].function_declarations[0].parameters') =>
+    `Invalid JSON payload received. Unknown name "${name}" at '${at}': Cannot find field.`;
+  const parameters = {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    type: 'object',
+    properties: { n: { type: 'integer', exclusiveMinimum: 0 }, $schema: { type: 'string' } },
+  };
+
+  test('gets none of those that it does not know, and bounds in words', () => {
+    const inner = 'tools[0].function_declarations[0].parameters.properties[0].value';
+    const refusal = [unknown('$schema'), unknown('exclusiveMinimum', inner)].join('\n');
+    const { $schema: _draft, ...rest } = parameters;
+    const properties = {
+      n: { type: 'integer', description: '{exclusiveMinimum: 0}' },
+      $schema: { type: 'string' },
+    };
+    expect(said(parameters, refusal)).toEqual(asking({ ...rest, properties }));
+    // As a router passes it on, inside of a text.
+    expect(said(parameters, unknown('$schema').replaceAll('"', '\\"'))).toEqual(asking(rest));
+  });
+
+  test('keeps what refers to other schemas, and all where another field is unknown', () => {
+    const referring = { type: 'object', properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: {} } };
+    expect(said(referring, unknown('$ref'))).toBeUndefined();
+    expect(said(referring, unknown('$defs'))).toBeUndefined();
+    expect(said(parameters, unknown('type', 'generation_config'))).toBeUndefined();
+  });
+});

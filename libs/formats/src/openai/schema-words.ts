@@ -1,0 +1,101 @@
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
+import { objectOf } from '../json-object.ts';
+import { eachSchema } from './schema-walk.ts';
+
+/** Changes a schema. One that needs no change stays the same object. */
+type Change = (schema: JsonObject) => JsonObject;
+
+/** llama.cpp, and LM Studio on top of it, makes a grammar of each schema, and reads a pattern only as a whole. */
+const wantsAnchors = /\bpattern must start with '\^' and end with '\$'/i;
+/** Older ones do not read a schema that takes any value, whether it is an object or `true`. */
+const wantsType = /\bunrecognized schema: /i;
+/** Gemini behind Databricks reads its own subset of the keywords. */
+const unknownKeyword =
+  /\bunknown name \\?"([\w$]+)\\?" at '(?:tools\b[^']*\.parameters|generation_config\.response_schema)\b[^']*': cannot find field/gi;
+
+/** Keywords that hold other schemas, without which a schema would mean something else. */
+const referring: ReadonlySet<string> = new Set(['$ref', '$defs', 'definitions']);
+/** Keywords that say nothing about the value. */
+const wordless: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'title', 'examples']);
+
+/**
+ * With the schemas of functions and of the answer as this server reads them; what it does not read is told in words.
+ * One such schema costs the whole request, and coding tools send some with each of theirs.
+ */
+export function withReadSchemas(body: JsonObject, refusal: string): JsonObject | undefined {
+  const change = changeAfter(refusal);
+  if (!change) return undefined;
+  let hasChanged = false;
+  const noted: Change = (schema) => {
+    const changed = change(schema);
+    hasChanged ||= changed !== schema;
+    return changed;
+  };
+  const { tools, response_format: format } = body;
+  const other = {
+    ...body,
+    ...(Array.isArray(tools) && {
+      tools: tools.map((tool) => within(tool, ['function', 'parameters'], noted)),
+    }),
+    ...(isJsonObject(format) && { response_format: within(format, ['json_schema', 'schema'], noted) }),
+  };
+  return hasChanged ? other : undefined;
+}
+
+function changeAfter(refusal: string): Change | undefined {
+  if (wantsAnchors.test(refusal)) return withoutOpenPattern;
+  if (wantsType.test(refusal)) return withAnyType;
+  const names = [...refusal.matchAll(unknownKeyword)].flatMap(([, name = '']) =>
+    referring.has(name) ? [] : [name],
+  );
+  return names.length === 0 ? undefined : (schema) => names.reduce(told, schema);
+}
+
+/** Changes the schema that is inside of a thing under these names. */
+function within(thing: Json, [name = '', next]: string[], change: Change): Json {
+  const inner = objectOf(thing)[name];
+  if (!isJsonObject(inner)) return thing;
+  const changed = next === undefined ? eachSchema(inner, change) : within(inner, [next], change);
+  return { ...objectOf(thing), [name]: changed };
+}
+
+function withoutOpenPattern(schema: JsonObject): JsonObject {
+  const { pattern } = schema;
+  const isWhole = typeof pattern === 'string' && pattern.startsWith('^') && pattern.endsWith('$');
+  return pattern === undefined || isWhole ? schema : told(schema, 'pattern');
+}
+
+/** Keywords from which the type of a value follows. */
+const typing = [
+  'type',
+  '$ref',
+  'anyOf',
+  'oneOf',
+  'allOf',
+  'const',
+  'enum',
+  'properties',
+  'items',
+  'prefixItems',
+];
+
+const anyType = { type: ['string', 'number', 'boolean', 'object', 'array', 'null'] };
+
+function withAnyType(schema: JsonObject): JsonObject {
+  const { properties, items } = schema;
+  if (!typing.some((name) => schema[name] !== undefined)) return { ...schema, ...anyType };
+  if (items === true) return { ...schema, items: anyType };
+  if (!isJsonObject(properties) || !Object.values(properties).includes(true)) return schema;
+  const named = Object.entries(properties).map(([name, value]) => [name, value === true ? anyType : value]);
+  return { ...schema, properties: Object.fromEntries(named) };
+}
+
+/** Without a keyword, which is told in the description if it says something. */
+function told(schema: JsonObject, name: string): JsonObject {
+  const { [name]: value, ...others } = schema;
+  if (value === undefined) return schema;
+  if (wordless.has(name)) return others;
+  const words = `{${name}: ${JSON.stringify(value)}}`;
+  const { description } = others;
+  return { ...others, description: typeof description === 'string' ? `${description}\n\n${words}` : words };
+}
