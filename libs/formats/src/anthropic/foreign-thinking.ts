@@ -44,8 +44,8 @@ function saysSomethingNew(turn: Json): boolean {
   );
 }
 
-/** A turn of nothing but thinking is left out. */
-function withoutThinking(turn: Json): Json[] {
+/** The turn, if something else than thinking is left of it. One without thinking stays the same object. */
+export function withoutThinking(turn: Json): Json[] {
   if (!isJsonObject(turn) || turn.role !== 'assistant' || !Array.isArray(turn.content)) return [turn];
   const { content } = turn;
   const kept = content.filter((block) => !isThinkingBlock(block));

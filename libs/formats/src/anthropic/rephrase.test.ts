@@ -1,4 +1,4 @@
-import type { Json } from '@sluice/canonical';
+import type { Json, JsonObject } from '@sluice/canonical';
 import { describe, expect, test } from 'vitest';
 import { rephrase } from './rephrase.ts';
 
@@ -11,6 +11,8 @@ test.each([
   'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
   "messages.1.role: Input should be 'user' or 'assistant'",
   'system message must be at the beginning',
+  // Ollama
+  "unknown variant 'system', expected 'user' or 'assistant'",
   // DeepSeek, Qwen
   'Failed to deserialize the JSON body: messages[1].role: unknown variant `system`, expected `user` or `assistant`',
   // MiniMax
@@ -251,3 +253,65 @@ describe('a Claude that its name does not tell', () => {
     expect(rephrase({ ...plain, temperature }, fixed, true)).toBeUndefined();
   });
 });
+
+test.each([
+  // Older vLLM, which quotes what it refuses
+  "2 validation errors:\n  {'type': 'string_type', 'loc': ('body', 'messages', 1, 'content', 'str'), 'msg': 'Input should be a valid string', 'input': [{'type': 'thinking', 'thinking': 'Hm.', 'signature': 's'}",
+  // ModelScope
+  'messages.1.content.str: Input should be a valid string',
+])('a server that knows no thinking gets none: %s', (refusal) => {
+  const thought = { type: 'thinking', thinking: 'Hm.', signature: 's' };
+  const text = { type: 'text', text: 'Well' };
+  const plain = [user, { role: 'assistant', content: [text, call] }];
+  const talk = [
+    user,
+    { role: 'assistant', content: [thought] },
+    { role: 'assistant', content: [thought, text, call] },
+  ];
+  expect(said(refusal, talk)).toEqual(plain);
+  expect(said(refusal, plain)).toBeUndefined();
+});
+
+test('a template of gpt-oss gets what precedes a call at the end of the thinking', () => {
+  const refusal =
+    'Error: Jinja Exception: Cannot pass both content and thinking in an assistant message with tool calls!';
+  const thought = { type: 'thinking', thinking: 'Hm.', signature: 's' };
+  const text = { type: 'text', text: 'Let me see.' };
+  const others = [
+    user,
+    { role: 'assistant', content: [thought, call] },
+    { role: 'assistant', content: [text, call] },
+    { role: 'assistant', content: [thought, text] },
+  ];
+  const both = { type: 'thinking', thinking: 'Hm.\n\nLet me see.', signature: '' };
+  expect(said(refusal, [...others, { role: 'assistant', content: [thought, text, call] }])).toEqual([
+    ...others,
+    { role: 'assistant', content: [both, call] },
+  ]);
+  expect(said(refusal, others)).toBeUndefined();
+});
+
+test('a server that does not know where or how long to cache is not told, whatever is marked', () => {
+  const marked = (cache_control: JsonObject) => ({
+    system: [{ type: 'text', text: 'S', cache_control }],
+    tools: [{ name: 'f', input_schema: {}, cache_control }],
+    messages: [user, { role: 'user', content: [{ type: 'text', text: 'Hi', cache_control }] }],
+    cache_control,
+  });
+  const body = marked({ type: 'ephemeral', scope: 'global', ttl: '1h' });
+  const refused = (field: string) => rephrase(body, `${field}: Extra inputs are not permitted`, false);
+  expect(refused('system.0.cache_control.ephemeral.scope')).toEqual(marked({ type: 'ephemeral', ttl: '1h' }));
+  expect(refused('tools.0.cache_control.ttl')).toEqual(marked({ type: 'ephemeral', scope: 'global' }));
+  const plain = marked({ type: 'ephemeral' });
+  expect(rephrase(plain, 'cache_control.scope: Extra inputs are not permitted', false)).toBeUndefined();
+});
+
+test.each(['input_examples', 'defer_loading'])(
+  'a server that does not know %s of a tool gets none',
+  (name) => {
+    const tool = { name: 'f', input_schema: { type: 'object' } };
+    const refusal = `tools.0.custom.${name}: Extra inputs are not permitted`;
+    const body = { messages: [user], tools: [{ ...tool, [name]: true }] };
+    expect(rephrase(body, refusal, false)).toEqual({ messages: [user], tools: [tool] });
+  },
+);

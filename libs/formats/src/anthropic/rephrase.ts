@@ -1,16 +1,18 @@
 import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { hashedUser } from '../user-hash.ts';
+import { withoutCacheDetail } from './cache-words.ts';
+import { withoutThinking } from './foreign-thinking.ts';
 import { inNewestDraft } from './newest-draft.ts';
 import { withPlainSystemTurns } from './system-turns.ts';
 import { isThinkingBlock, unsigned } from './thinking-block.ts';
 import { withKnownEffort, withKnownThinking, withThinkingBudget } from './thinking-words.ts';
 
 /**
- * Refusals by servers that know only user and assistant turns: older Claude, Ollama, llama.cpp, schema validators,
- * DeepSeek, Qwen and MiniMax.
+ * Refusals by servers that know only user and assistant turns: older Claude, Ollama (in the words of two libraries),
+ * llama.cpp, schema validators, DeepSeek, Qwen and MiniMax.
  */
 const wantsNoSystemTurn =
-  /unexpected role\b|\brole: input should be 'user'|system messages? must|\brole\b.{0,80}\bsystem\b|\breceived 'system'/i;
+  /unexpected role\b|\brole: input should be 'user'|system messages? must|\brole\b.{0,80}\bsystem\b|\breceived 'system'|\bunknown variant \W?system\b/i;
 /**
  * Claude's refusal, directly and at Bedrock, of a conversation that the assistant begins, as many chats do to greet.
  */
@@ -22,6 +24,10 @@ const wantsUserFirst = /\bfirst message must use the\W+user\b|\bmust (?:start|be
 const wantsUserLast = /\bassistant message prefill\b|\bprefilling assistant messages\b/i;
 /** DeepSeek's refusal of a turn with calls whose thinking the client left out. */
 const missesThinking = /\bthinking\b.*\bpassed back\b/i;
+/** Older vLLM, and ModelScope, know no thinking in an answer, so its content is neither a text nor a list of blocks. */
+const refusesThought = /\bcontent\W{1,6}str\b.{0,20}\binput should be a valid string\b/i;
+/** Words of the template of gpt-oss, whose models say what precedes a call in their thoughts. */
+const wantsOneThought = /\bcannot pass both content and thinking\b/i;
 /** Refusals by servers that validate with a schema older than the field. */
 const refusesField = /extra inputs are not permitted/i;
 /** What a coding tool says in system turns beside their text. */
@@ -29,6 +35,8 @@ const refusesTurnField = /\bmessages\.\d+\.(?:clear_at|output_config)\b/;
 /** Optional hints that do not change what is asked: where they stand and what they are called. */
 const hints = [
   ['tools', 'eager_input_streaming'],
+  ['tools', 'input_examples'],
+  ['tools', 'defer_loading'],
   ['thinking', 'display'],
   [undefined, 'context_management'],
 ] as const;
@@ -45,7 +53,9 @@ const wantsSignature = /\bsignature\b/i;
  * - system turns become user turns in their place;
  * - a user turn comes before the assistant turn that is the first;
  * - assistant turns with calls start with thinking, even if it is empty;
- * - unsigned thinking is left out, and so are hints that coding tools add to every request;
+ * - what a turn says before its calls goes to the end of its thinking;
+ * - thinking is left out for a server that knows none, or that is not signed, and so are hints that coding tools add to
+ *   every request;
  * - the schemas of tools are said in the newest draft;
  * - the id of a user becomes a hash;
  * - adaptive thinking gets a budget;
@@ -65,8 +75,14 @@ export function rephrase(
   if (refusesField.test(refusal) && refusesTurnField.test(refusal))
     return withPlainSystemTurns(body, 'system');
   if (refusesField.test(refusal))
-    return withoutHints(body, refusal) ?? (isForeign ? withKnownEffort(body, refusal) : undefined);
+    return (
+      withoutHints(body, refusal) ??
+      withoutCacheDetail(body, refusal) ??
+      (isForeign ? withKnownEffort(body, refusal) : undefined)
+    );
   if (wantsNoSystemTurn.test(refusal)) return withPlainSystemTurns(body, 'user');
+  if (refusesThought.test(refusal)) return eachTurn(body, unthought);
+  if (wantsOneThought.test(refusal)) return eachTurn(body, withOneThought);
   if (wantsUserFirst.test(refusal)) return begunByUser(body);
   if (missesThinking.test(refusal)) return eachTurn(body, withThought);
   if (wantsNewestDraft.test(refusal)) return withNewestDraft(body);
@@ -164,10 +180,7 @@ function without(value: JsonObject, name: string): JsonObject {
 }
 
 /** Replaces each turn by what `say` returns; a turn stays if `say` returns nothing. Absent when all turns stay. */
-function eachTurn(
-  body: JsonObject,
-  say: (turn: JsonObject) => JsonObject[] | undefined,
-): JsonObject | undefined {
+function eachTurn(body: JsonObject, say: (turn: JsonObject) => Json[] | undefined): JsonObject | undefined {
   const { messages } = body;
   if (!Array.isArray(messages)) return undefined;
   let hasChanged = false;
@@ -184,6 +197,33 @@ function withThought(turn: JsonObject): JsonObject[] | undefined {
   if (role !== 'assistant' || !Array.isArray(content) || isThinkingBlock(content[0])) return undefined;
   if (!content.some((block) => isJsonObject(block) && block.type === 'tool_use')) return undefined;
   return [{ ...turn, content: [unsigned(''), ...content] }];
+}
+
+function unthought(turn: JsonObject): Json[] | undefined {
+  const said = withoutThinking(turn);
+  return said[0] === turn ? undefined : said;
+}
+
+/** With the text of a turn with calls at the end of its thinking, which is not signed then: its text is another. */
+function withOneThought(turn: JsonObject): JsonObject[] | undefined {
+  const { role, content } = turn;
+  if (role !== 'assistant' || !Array.isArray(content)) return undefined;
+  const texts = content.flatMap((block) => textOf(block, 'text') ?? []);
+  const thoughts = content.flatMap((block) => textOf(block, 'thinking') ?? []);
+  const hasCall = content.some((block) => isJsonObject(block) && block.type === 'tool_use');
+  if (!hasCall || texts.length === 0 || thoughts.length === 0) return undefined;
+  const others = content.filter((block) => !isJsonObject(block) || !isSaid(block.type));
+  return [{ ...turn, content: [unsigned([...thoughts, ...texts].join('\n\n')), ...others] }];
+}
+
+function isSaid(type: Json | undefined): boolean {
+  return type === 'text' || type === 'thinking';
+}
+
+/** What a block of this type says, which has it under the name of its type. */
+function textOf(block: Json, type: 'text' | 'thinking'): string | undefined {
+  const said = isJsonObject(block) && block.type === type ? block[type] : undefined;
+  return typeof said === 'string' ? said : undefined;
 }
 
 /** A turn of nothing but unsigned thinking is left out. */
