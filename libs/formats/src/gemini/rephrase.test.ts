@@ -132,3 +132,26 @@ test.each([
   expect(amended(bare)).toBeUndefined();
   expect(gemini.client.servers.amend?.(signed, 'Request contains an invalid argument.')).toBeUndefined();
 });
+
+test.each([
+  `Invalid JSON payload received. Unknown name "id" at 'contents[1].parts[0].function_call': Cannot find field.`,
+  `Invalid JSON payload received. Unknown name \\"id\\" at 'contents[2].parts[0].function_response': Cannot find field.`,
+  'Invalid JSON payload received. Unknown name "id" at contents[0].parts[0].functionCall: Cannot find field.',
+])('a server that knows no ids of calls gets none, whoever asks: %s', (refusal) => {
+  const talk = (id: JsonObject) => ({
+    contents: [
+      ...contents,
+      {
+        role: 'model',
+        parts: [{ text: 'Well' }, { functionCall: { ...id, name: 'f', args: {} }, thoughtSignature: 's' }],
+      },
+      { role: 'user', parts: [{ functionResponse: { ...id, name: 'f', response: { id: 1 } } }] },
+    ],
+  });
+  const { rephrase } = gemini.client.servers;
+  for (const isForeign of [true, false]) {
+    expect(rephrase?.(talk({ id: 'c' }), refusal, isForeign)).toEqual(talk({}));
+    expect(rephrase?.(talk({}), refusal, isForeign)).toBeUndefined();
+  }
+  expect(rephrase?.({ contents: 'odd' }, refusal, false)).toBeUndefined();
+});

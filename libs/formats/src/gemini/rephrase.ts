@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '@sluice/canonical';
+import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
 import { objectOf } from '../json-object.ts';
 import { jsonInWords } from './output.ts';
 
@@ -6,6 +6,9 @@ const refusesPenalties = /\bpenalty is not enabled\b/i;
 const refusesThinking = /\bthinking[\w. ]* is (?:not|only) (?:enabled|supported)\b/i;
 const refusesLevel =
   /\bthinking level (?:is unsupported: thinking_level_)?(\w+)(?: is not supported|$)|'(\w+)' is not a supported thinking level/i;
+/** Vertex, and gateways of an older schema, know no ids of calls. */
+const refusesIds =
+  /\bunknown name \W{1,3}id\W{1,3} at \W?contents\b[^:]{0,80}\.function_?(?:call|response)\b/i;
 /** The levels that a model may have, the weakest first. */
 const levelsByStrength = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'];
 /** Models of 2.5 know a budget only, later ones prefer a level. */
@@ -18,13 +21,15 @@ const refusesJson = /\bjson mode is not enabled\b/i;
 const refusesInstruction = /\bdeveloper instruction is not enabled\b/i;
 
 /**
- * The body changed to suit a model that refused it with these words, for a client of another format (`isForeign`),
- * which cannot know what the model behind a name accepts: without penalties, with the next level of thinking, without a
+ * The body changed to suit a server that refused it with these words: without the ids of calls, which a client of this
+ * format may have got from us or from another server. For a client of another format (`isForeign`), which cannot know
+ * what the model behind a name accepts: without penalties, with the next level of thinking, without a
  * word about thinking, with JSON asked for in words, or with the system instruction at the head of the conversation.
  * Absent when the refusal is about none of these, or the body does not have what it is about: a refusal is remembered
  * for every later request.
  */
 export function rephrase(body: JsonObject, refusal: string, isForeign: boolean): JsonObject | undefined {
+  if (refusesIds.test(refusal)) return withoutCallIds(body);
   if (!isForeign) return undefined;
   if (refusesPenalties.test(refusal)) return withoutSettings(body, ['presencePenalty', 'frequencyPenalty']);
   const level = levelIn(refusal);
@@ -35,6 +40,28 @@ export function rephrase(body: JsonObject, refusal: string, isForeign: boolean):
     refusesJson.test(refusal) || (refusesJsonWithTools.test(refusal) && body.tools !== undefined);
   if (isJsonRefused) return withJsonInWords(body);
   return refusesInstruction.test(refusal) ? withInstructionSaid(body) : undefined;
+}
+
+/** Calls and results of a turn belong to each other by their order, too. */
+function withoutCallIds(body: JsonObject): JsonObject | undefined {
+  const { contents } = body;
+  if (!Array.isArray(contents)) return undefined;
+  let hasIds = false;
+  const bare = (part: Json): Json => {
+    if (!isJsonObject(part)) return part;
+    const said = { ...part };
+    for (const name of ['functionCall', 'functionResponse']) {
+      const { id, ...known } = objectOf(part[name]);
+      if (id === undefined) continue;
+      hasIds = true;
+      said[name] = known;
+    }
+    return said;
+  };
+  const turns = contents.map((turn) =>
+    isJsonObject(turn) && Array.isArray(turn.parts) ? { ...turn, parts: turn.parts.map(bare) } : turn,
+  );
+  return hasIds ? { ...body, contents: turns } : undefined;
 }
 
 function withoutSettings(body: JsonObject, names: readonly string[]): JsonObject | undefined {
