@@ -87,7 +87,9 @@ function encodeUserSide(
     const own = ownFields(message, encoding);
     if (message.role === 'tool') {
       for (const [index, part] of message.content.entries()) {
-        results.push(encodeToolResult(part, `${path}.content[${index}]`, encoding));
+        const { result, media } = encodeToolResult(part, `${path}.content[${index}]`, encoding);
+        results.push(result);
+        turns.push({ content: media, own: {} });
       }
       turns.push({ content: [], own });
     } else turns.push({ content: encodeParts(message.content, path, encoding), own });
@@ -165,16 +167,23 @@ function encodeAssistantPart(part: AssistantPart, path: string, encoding: Encodi
   }
 }
 
-function encodeToolResult(part: ToolResultPart, path: string, encoding: Encoding): JsonObject {
-  const content = encodeParts(part.content, path, encoding);
-  const isSilentFailure = part.isError && content.length === 0 && encoding.isForeign;
-  return {
+/** Claude takes nothing but text in a failed result. A client of generate content may add media, which follow then. */
+function encodeToolResult(part: ToolResultPart, path: string, encoding: Encoding) {
+  const encoded = encodeParts(part.content, path, encoding);
+  const isFailure = part.isError === true && encoding.isForeign;
+  const content = isFailure ? encoded.filter(({ type }) => type === 'text') : encoded;
+  const media = isFailure ? encoded.filter(({ type }) => type !== 'text') : [];
+  const id = encoding.ids.ofResult(part.toolCallId);
+  const isSilentFailure = isFailure && content.length === 0;
+  const result: JsonObject = {
     type: 'tool_result',
-    tool_use_id: encoding.ids.ofResult(part.toolCallId),
+    tool_use_id: id,
     ...(content.length > 0 && { content: compact(content) }),
     // Servers refuse a failure that says nothing, as clients of generate content tell that of a silent command.
     ...(isSilentFailure && { content: 'Error' }),
     ...(part.isError && { is_error: true }),
     ...ownFields(part, encoding),
   };
+  const label = { type: 'text', text: `Output of tool call ${id}:` };
+  return { result, media: media.length === 0 ? [] : [label, ...media] };
 }
