@@ -18,6 +18,7 @@ import { findReferences, type Reference } from '../media/inline-media.ts';
 import { withMedia } from '../media/media-room.ts';
 import { parseAddress } from './address.ts';
 import { type CallPlan, type CallServices, lingerMs, UpstreamCall } from './call.ts';
+import { withFailedCalls } from './failed-call.ts';
 import type { UpstreamOptions } from './options.ts';
 import { defaultMaxOutputTokens, isRoomRefusal, withSmallerLimit } from './output-limit.ts';
 import { Probe } from './probe.ts';
@@ -181,7 +182,7 @@ export class UpstreamEngine implements Engine {
       return Promise.resolve();
     }
     const { signal, onFailure } = run;
-    const emit = translated(question, run);
+    const emit = withFailedCalls(translated(question, run), run);
     return this.send(question, run, { context, signal, emit, ...(onFailure && { onFailure }) });
   }
 
