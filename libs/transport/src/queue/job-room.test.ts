@@ -1,12 +1,9 @@
 import { expect, it } from 'vitest';
-import { heapBytesOf, JobRoom } from './job-room.ts';
+import { heapBytesOf } from './job-room.ts';
 
-it('is empty again once every job has given back what it took', () => {
-  const room = new JobRoom(Number.POSITIVE_INFINITY);
-  const jobs = Array.from({ length: 4_000 }, (_, index) => 'x'.repeat(1 + index));
-  for (const job of jobs) room.take(heapBytesOf(job));
-  for (const job of jobs) room.give(heapBytesOf(job));
-  expect(room.takenBytes).toBe(0);
+it('counts whole bytes, since fractions do not cancel out when they are given back', () => {
+  const jobs = Array.from({ length: 5_000 }, (_, index) => 'x'.repeat(index));
+  expect(jobs.map(heapBytesOf).filter((bytes) => !Number.isInteger(bytes))).toEqual([]);
 });
 
 it('counts what is not Latin 1 twice, and values beside their characters', () => {
