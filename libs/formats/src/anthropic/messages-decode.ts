@@ -20,6 +20,7 @@ import { decodeMedia } from './media.ts';
 import { isOwnSignature, unsealThinking } from './signature.ts';
 import { endOfCleared, isClearable } from './system-turns.ts';
 import { encodeArguments } from './tool-arguments.ts';
+import { decodeReference } from './tool-references.ts';
 import {
   FORMAT,
   invalid,
@@ -215,7 +216,7 @@ function decodeToolResult(block: JsonObject, path: string): ToolResultPart {
       content === ''
         ? []
         : listBlocks(content, `${path}.content`).map(({ block: inner, path: at }) =>
-            decodeUserPart(inner, at),
+            inner.type === 'tool_reference' ? decodeReference(inner) : decodeUserPart(inner, at),
           ),
     ...extend(FORMAT, rest),
   };

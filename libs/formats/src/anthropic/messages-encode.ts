@@ -19,6 +19,7 @@ import { type Encoding, ownFields, ownValue, unsayable } from './encoding.ts';
 import { isForeignSignature } from './foreign-thinking.ts';
 import { encodeMedia } from './media.ts';
 import { unsigned } from './thinking-block.ts';
+import { isReference } from './tool-references.ts';
 import { FORMAT } from './wire.ts';
 
 /** The conversation for a server of this dialect: `system` and the turns. */
@@ -129,6 +130,7 @@ function encodePart(part: TextPart | MediaPart | Opaque, path: string, encoding:
   switch (part.type) {
     case 'text': {
       const own = ownFields(part, encoding);
+      if (isReference(own)) return [own];
       // Servers refuse blocks without a visible character.
       return /\S/.test(part.text) ? [{ type: 'text', text: part.text, ...own }] : [];
     }

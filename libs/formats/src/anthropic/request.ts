@@ -20,6 +20,7 @@ import { encodeMessages } from './messages-encode.ts';
 import { decodeSampling, encodeSampling } from './sampling.ts';
 import { decodeThinking, encodeOwnThinking } from './thinking.ts';
 import { isMidLoop } from './tool-loop.ts';
+import { foundTools } from './tool-references.ts';
 import { calledTools, decodeToolChoice, decodeTools, encodeToolChoice, encodeTools } from './tools.ts';
 import {
   FORMAT,
@@ -82,12 +83,12 @@ function refuseContinuation(thread: unknown): void {
 function decodeBody(known: RequestBody, rest: JsonObject): InferenceRequest {
   const { format: outputFormat, ...config } = known.output_config ?? {};
   const { reasoning, kept: keptThinking } = decodeThinking(known.thinking, config);
-  const { tools, deferred } = decodeTools(known.tools ?? []);
   const metadata = known.metadata && parseWire(metadataBody, known.metadata, 'metadata');
   const endUser = metadata?.known.user_id;
   const output =
     decodeOutput(outputFormat, 'output_config.format') ?? decodeOutput(known.output_format, 'output_format');
   const messages = [...decodeSystem(known.system), ...decodeMessages(known.messages)];
+  const { tools, deferred } = decodeTools(known.tools ?? [], foundTools(messages));
   return {
     model: known.model,
     messages,

@@ -17,15 +17,15 @@ import { customTool, FORMAT, invalid, parseWire, toolChoice as toolChoiceBody } 
 /** The tools of a request. */
 export interface DecodedTools {
   tools: Tool[];
-  /** Tools that the model must not see until it has searched for them; kept for servers that can search. */
+  /** Tools that the model must not see until it has found them; kept for servers that can search. */
   deferred: Json[];
 }
 
 /**
  * Reads the tools. Those with a schema are functions. The server's own tools stay opaque, so that only such a server
- * runs them.
+ * runs them. `found`: the names of tools whose loading is over, since a search has found them.
  */
-export function decodeTools(wire: readonly Json[]): DecodedTools {
+export function decodeTools(wire: readonly Json[], found: ReadonlySet<string>): DecodedTools {
   const decoded: DecodedTools = { tools: [], deferred: [] };
   for (const [index, value] of wire.entries()) {
     const path = `tools[${index}]`;
@@ -34,10 +34,14 @@ export function decodeTools(wire: readonly Json[]): DecodedTools {
     const isCustom = type === undefined || type === null || type === 'custom';
     if (!isCustom && typeof type !== 'string') throw invalid(`${path}.type`, 'must be a string');
     if (!isCustom) decoded.tools.push(placed({ type: 'opaque', format: FORMAT, value }, path));
-    else if (value.defer_loading === true) decoded.deferred.push(value);
+    else if (value.defer_loading === true && !isFound(value, found)) decoded.deferred.push(value);
     else decoded.tools.push(decodeCustomTool(value, path));
   }
   return decoded;
+}
+
+function isFound({ name }: JsonObject, found: ReadonlySet<string>): boolean {
+  return typeof name === 'string' && found.has(name);
 }
 
 function decodeCustomTool(value: JsonObject, path: string): Tool {
