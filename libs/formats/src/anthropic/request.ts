@@ -148,7 +148,7 @@ export function encodeRequest(request: InferenceRequest, target: UpstreamTarget)
     ...reader,
     maxTokens,
     isToolForced: toolChoice?.type === 'any' || toolChoice?.type === 'tool',
-    isMidLoop: isMidLoop(request.messages, messages, reader),
+    isMidLoop: isMidLoop(request, messages, reader),
   });
   const schema = enforcedSchema(output, isFitted);
   const config = {

@@ -14,8 +14,8 @@ const user = { role: 'user', content: 'Hi' };
 const thinking = { type: 'enabled', budget_tokens: 1024 };
 
 /** What a server of this model gets of a conversation that a client of messages has. */
-function sent(model: string, messages: Json[]): JsonObject {
-  const body = { model, max_tokens: 2048, thinking, messages };
+function sent(model: string, messages: Json[], asked: JsonObject = thinking): JsonObject {
+  const body = { model, max_tokens: 2048, thinking: asked, messages };
   const wire = { path: '/v1/messages', query: {}, headers: {}, body, requestId: 'r' };
   const { request } = anthropic.server.decodeRequest(wire);
   const target = { model, stream: true, clientFormat: 'anthropic', maxOutputTokens: 2048 } as const;
@@ -42,6 +42,17 @@ describe('a budget of thinking', () => {
   test('is not given in a step that goes on from thinking that another model signed', () => {
     const foreign = step(thought('a1b2c3d4'.repeat(8)), call('call_1'));
     expect(sent(claude, [user, foreign, results('call_1')])).not.toHaveProperty('thinking');
+  });
+
+  test('is not given instead of adaptive thinking in a step that began without a thought', () => {
+    const adaptive = { type: 'adaptive' };
+    const begun = [user, step(call('toolu_1')), results('toolu_1')];
+    expect(sent(claude, begun, adaptive)).not.toHaveProperty('thinking');
+    expect(sent('claude-opus-4-8', begun, adaptive)).toMatchObject({ thinking: adaptive });
+    expect(sent(claude, begun)).toHaveProperty('thinking', thinking);
+    const thoughtful = [user, step(thought(claudes), call('toolu_1')), ...begun.slice(2)];
+    const later = [...thoughtful, step(call('toolu_2')), results('toolu_2')];
+    expect(sent(claude, later, adaptive)).toMatchObject({ thinking: { type: 'enabled' } });
   });
 
   test('is given where Claude thought first and called twice', () => {

@@ -1,6 +1,7 @@
 import {
   type AssistantPart,
   extensionsOf,
+  type InferenceRequest,
   isJsonObject,
   type Json,
   type JsonObject,
@@ -15,10 +16,11 @@ import { FORMAT } from './wire.ts';
 /**
  * Whether the model is to continue after the results of its calls, in a turn whose thinking got lost or that another
  * model made without any: servers refuse a thinking budget there. If a client of this dialect left the thinking out
- * itself, its request stays as it is.
+ * itself and asks for a budget, its request stays as it is. One that lets the model choose cannot know of the budget
+ * that older models get instead, and newer ones may well have begun without a thought.
  */
 export function isMidLoop(
-  messages: readonly Message[],
+  { messages, reasoning }: Pick<InferenceRequest, 'messages' | 'reasoning'>,
   encoded: readonly JsonObject[],
   { model, isForeign }: Reader,
 ): boolean {
@@ -29,7 +31,10 @@ export function isMidLoop(
   // Once it has gone on without, each of its next steps is without, too.
   const loop = messages.slice(messages.findLastIndex(isQuestion) + 1);
   const hasChanged = loop.some(({ role, content }) => role === 'assistant' && content.some(isNotItsOwn));
-  if (!isForeign && !hasChanged) return false;
+  const isBudgetOurs = reasoning?.budgetTokens === undefined;
+  const first = loop.find(({ role }) => role === 'assistant')?.content[0];
+  const isUnthought = isBudgetOurs && first?.type !== 'reasoning';
+  if (!isForeign && !hasChanged && !isUnthought) return false;
   const content = encoded.findLast(({ role }) => role === 'assistant')?.content;
   return Array.isArray(content) && !isThinkingBlock(content[0]) && content.some(isCall);
 }
