@@ -66,6 +66,12 @@ export class CallLedger {
     return { id: call?.id ?? (id || this.invent()), name: name ?? call?.name };
   }
 
+  /** Whether each call with this id has its result; false if there is none. */
+  isAnswered(id: string): boolean {
+    const meant = this.byId.get(id);
+    return meant !== undefined && meant.waiting() === undefined;
+  }
+
   private find(id: string | undefined, name: string | undefined): OpenCall | undefined {
     if (!id) return this.byName.get(name ?? '')?.waiting();
     const meant = this.byId.get(id);

@@ -15,6 +15,7 @@ import { TextValues } from '../text-values.ts';
 import { CallLedger } from './calls.ts';
 import { FORMAT, withInner } from './kept.ts';
 import { checkPart, decodePart } from './parts.ts';
+import { RepeatedResults } from './repeated-results.ts';
 import { decodeResult } from './results.ts';
 import { invalidField, type WireContent, type WirePart } from './wire.ts';
 
@@ -110,7 +111,9 @@ function modelParts(
 /** Results become messages apart from the rest of a user's turn, in the order of the parts. */
 function decodeUserTurn(parts: readonly WirePart[], calls: CallLedger, path: string): Message[] {
   const messages: Message[] = [];
+  const repeated = new RepeatedResults(parts, calls);
   for (const [index, part] of parts.entries()) {
+    if (repeated.has(index)) continue;
     const place = `${path}.parts[${index}]`;
     if (part.functionCall)
       throw invalidField(`${place}.functionCall`, 'a call must be in a turn of role model');
