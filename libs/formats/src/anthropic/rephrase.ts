@@ -11,8 +11,13 @@ import { withKnownEffort, withKnownThinking, withThinkingBudget } from './thinki
  * Refusals by servers that know only user and assistant turns: older Claude, Ollama (in the words of two libraries),
  * llama.cpp, schema validators, DeepSeek, Qwen and MiniMax.
  */
-const wantsNoSystemTurn =
-  /unexpected role\b|\brole: input should be 'user'|system messages? must|\brole\b.{0,80}\bsystem\b|\breceived 'system'|\bunknown variant \W?system\b/i;
+const wantsNoSystemTurn = new RegExp(
+  [
+    "unexpected role\\b|\\brole: input should be 'user'|system messages? must",
+    "\\brole\\b.{0,80}\\bsystem\\b|\\breceived 'system'|\\bunknown variant \\W?system\\b",
+  ].join('|'),
+  'i',
+);
 /**
  * Claude's refusal, directly and at Bedrock, of a conversation that the assistant begins, as many chats do to greet.
  */

@@ -4,8 +4,14 @@ import { isJsonObject, type Json, type JsonObject } from '@sluice/canonical';
  * Words of models' templates, which servers pass on (Qwen's, Mistral's, Gemma's and others'), and of the APIs of
  * Perplexity and MiniMax. They stand near each other: a search to the end from each beginning would take n² steps.
  */
-const wantsSystemFirst =
-  /system messages? must|(?:unexpected|last) role\b[^.]{0,200}\bsystem\b|\bgot system\b|\bmessage role: system\b|\binvalid chat setting\b|\bexception of an initial optional system message\b/i;
+const wantsSystemFirst = new RegExp(
+  [
+    'system messages? must|(?:unexpected|last) role\\b[^.]{0,200}\\bsystem\\b|\\bgot system\\b',
+    '\\bexception of an initial optional system message\\b',
+    '\\bmessage role: system\\b|\\binvalid chat setting\\b',
+  ].join('|'),
+  'i',
+);
 const wantsTurns = /\broles must alternate\b|\bshould alternate with assistant\b/i;
 const wantsNoSystem = /\bsystem role (?:is )?not supported\b/i;
 const wantsAnswer = /\brole \W?user\W? after role \W?tool\b/i;
@@ -18,8 +24,8 @@ export function saysWrongOrder(refusal: string): boolean {
 /**
  * The messages in an order that suits the model's template which refused them: with a single system message at the head
  * and later ones said by the user in their place; with alternating turns, begun by the user; without system messages;
- * or with an answer between results and what the user adds to them. Absent if the refusal is about something else, or the order is
- * already so.
+ * or with an answer between results and what the user adds to them. Absent if the refusal is about something else, or
+ * the order is already so.
  */
 export function inTemplateOrder(messages: readonly Json[], refusal: string): readonly Json[] | undefined {
   const ordered = order(messages, refusal);
